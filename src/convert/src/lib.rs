@@ -1,0 +1,8 @@
+//! Converts a built program's debug information into a `.fsym` file.
+//!
+//! The path of the data is the list of modules: `open` finds and maps files, `read` decodes DWARF one
+//! unit at a time, `model` is what was read, `resolve` decides what is live and what was folded,
+//! `encode` plans and writes the file. `pipeline` calls them in that order. Only `open` names the
+//! `object` crate, only `read` names `gimli`.
+
+pub mod open;

@@ -1,0 +1,1 @@
+//! Owns every mapping and every decompressed buffer, so that images can borrow from it.

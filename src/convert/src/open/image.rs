@@ -1,0 +1,155 @@
+//! One object file as plain data: its code sections, symbols and debug sections.
+
+/// The container of an [`Image`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Elf,
+    MachO,
+}
+
+/// What the image is, which decides whether its addresses are final.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageKind {
+    /// `ET_EXEC`, or a Mach-O executable: addresses are final.
+    Executable,
+    /// `ET_DYN`, a Mach-O dylib or position-independent executable: addresses are link-time.
+    Dynamic,
+    /// `ET_REL` or a Mach-O object: sections got consecutive synthetic addresses in section order,
+    /// and the debug sections were relocated to them.
+    Relocatable,
+    /// A Mach-O dSYM companion or an ELF file with debug sections alone.
+    DebugOnly,
+}
+
+/// The processor, by the field's own number and a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arch {
+    /// ELF `e_machine`, or the ELF number of the same processor for Mach-O.
+    pub machine: u16,
+    /// `x86_64`, `aarch64`, `arm`, `i386`, `ppc64`, `s390x`, `mips`, `amdgcn`, ...; `unknown` else.
+    pub name: &'static str,
+    /// Size of an address in bytes: 4 or 8.
+    pub address_size: u8,
+    /// True where the file's integers are big-endian.
+    pub big_endian: bool,
+}
+
+/// Half-open range of image addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AddressRange {
+    pub start: u64,
+    pub end: u64,
+}
+
+/// One section that is loaded and executable, at its image address.
+#[derive(Clone, Debug)]
+pub struct CodeSection {
+    pub name: String,
+    /// The section's index in the file, as symbols name it.
+    pub index: usize,
+    pub range: AddressRange,
+    /// False for a section of another kind: all loaded sections are listed, so that `SECTION:OFFSET`
+    /// and tombstones can be judged.
+    pub executable: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SymbolKind {
+    /// `STT_FUNC`, `STT_GNU_IFUNC`, or a Mach-O symbol in an executable section.
+    Function,
+    /// `STT_NOTYPE` in an executable section: a label of assembly code.
+    Label,
+    /// `STT_OBJECT`: kept only for names that later steps ask for (`_ZTV...`).
+    Data,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    Local,
+    Global,
+    Weak,
+}
+
+/// One defined symbol. Section, file, undefined, absolute, TLS and mapping symbols (`$x`, `$d`, `$a`,
+/// `$t`) are left out.
+#[derive(Clone, Copy, Debug)]
+pub struct Symbol<'f> {
+    /// As the file spells it, a version suffix of `.dynsym` cut; on Mach-O without the leading `_`.
+    pub name: &'f [u8],
+    /// Image address (the Thumb bit cleared).
+    pub address: u64,
+    /// Bytes; 0 where the file gives none.
+    pub size: u64,
+    pub kind: SymbolKind,
+    pub binding: Binding,
+    /// Index into [`Image::sections`].
+    pub section: u32,
+    /// The preceding `STT_FILE` symbol, for local symbols: index into [`Image::symbol_files`].
+    pub file: Option<u32>,
+    /// From `.dynsym`, where `.symtab` does not hold it.
+    pub dynamic: bool,
+}
+
+/// The debug sections that `read` knows, by DWARF's names without dot and suffix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DebugSection {
+    Abbrev,
+    Addr,
+    Aranges,
+    CuIndex,
+    Frame,
+    Info,
+    Line,
+    LineStr,
+    Loc,
+    LocLists,
+    Ranges,
+    RngLists,
+    Str,
+    StrOffsets,
+    TuIndex,
+    Types,
+    Dcall,
+    Vcall,
+}
+
+/// The bytes of each debug section, uncompressed and relocated; empty where the file has none.
+#[derive(Clone, Default)]
+pub struct DebugSections<'f> {
+    sections: [&'f [u8]; 18],
+}
+
+impl<'f> DebugSections<'f> {
+    /// The bytes of one section; empty where absent.
+    pub fn get(&self, id: DebugSection) -> &'f [u8] {
+        self.sections[id as usize]
+    }
+
+    /// Sets one section's bytes.
+    pub fn set(&mut self, id: DebugSection, bytes: &'f [u8]) {
+        self.sections[id as usize] = bytes;
+    }
+}
+
+/// One object file, opened: everything later steps need of it but the decoding.
+pub struct Image<'f> {
+    /// The path as given, for messages.
+    pub path: std::path::PathBuf,
+    pub format: Format,
+    pub kind: ImageKind,
+    pub arch: Arch,
+    /// Lowest address of a loadable segment (`__TEXT` on Mach-O); 0 for `ET_REL`.
+    pub image_base: u64,
+    /// `NT_GNU_BUILD_ID`, or the Mach-O UUID; empty where there is none.
+    pub build_id: &'f [u8],
+    /// Loaded sections, by address, then index.
+    pub sections: Vec<CodeSection>,
+    /// `.symtab`, then what only `.dynsym` has; in table order.
+    pub symbols: Vec<Symbol<'f>>,
+    /// Names of `STT_FILE` symbols.
+    pub symbol_files: Vec<&'f [u8]>,
+    /// The debug sections of the program itself (in a `.dwo`: those ending in `.dwo`).
+    pub debug: DebugSections<'f>,
+    /// dwz supplementary file (`.gnu_debugaltlink`), where there is one and it was found.
+    pub supplementary: Option<DebugSections<'f>>,
+}

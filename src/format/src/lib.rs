@@ -1,0 +1,1 @@
+//! The `.fsym` file: what writer and reader share.

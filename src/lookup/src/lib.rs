@@ -1,0 +1,1 @@
+//! Reads a `.fsym`: bytes in, frames out.

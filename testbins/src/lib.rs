@@ -1,0 +1,1 @@
+//! Test programs and their oracles.
