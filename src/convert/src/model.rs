@@ -1,0 +1,300 @@
+//! What was read of a program: functions, inline trees, line rows, names; plain data without logic.
+//!
+//! `read` fills one [`Unit`] for each compile unit, with ids local to the unit, so that units can be
+//! read in parallel and in any order. `resolve` gives names, files, origins and call edges their ids in
+//! the whole program ([`UnitMap`]) and decides which pieces of code exist ([`Program`]).
+
+use std::borrow::Cow;
+
+/// Marks the absence of an id in a packed field.
+pub const NONE16: u16 = u16::MAX;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The id as an index into the table that it numbers.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A name in [`Program::names`].
+    NameId;
+    /// A source file in [`Program::files`].
+    FileId;
+    /// An origin in [`Program::origins`].
+    OriginId;
+    /// A call edge in [`Program::edges`].
+    EdgeId;
+    /// A function in [`Program::functions`].
+    FuncId;
+    /// A group of folded functions in [`Program::groups`].
+    GroupId;
+    /// A unit in [`Program::units`], in the order of the file.
+    UnitId;
+    /// An origin in [`Unit::origins`].
+    LocalOrigin;
+    /// A call edge in [`Unit::edges`].
+    LocalEdge;
+    /// A function in [`Unit::functions`].
+    LocalFunc;
+}
+
+/// A link-time virtual address, as the image's section headers give it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ImageAddr(pub u64);
+
+/// Offset of a debugging information entry in its `.debug_info` (or `.debug_info.dwo`, `.debug_types`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DieOffset(pub u64);
+
+/// The source identity of a subprogram, whether it was compiled on its own or inlined
+/// (`DW_AT_linkage_name` or `DW_AT_name`, `DW_AT_decl_file`, `DW_AT_decl_line`; DWARF 5 2.14).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// The linkage name, else the plain name, else empty.
+    pub name: NameId,
+    /// `DW_AT_decl_file`; `None` where the DIE has none.
+    pub file: Option<FileId>,
+    /// `DW_AT_decl_line`, from 1; 0 where unknown.
+    pub line: u32,
+}
+
+/// An inlined call as the source has it: this callee, inlined into that caller, at this line
+/// (DWARF 5 3.3.8.2). Every inlined subroutine of that call, wherever it was compiled, shares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Edge {
+    pub caller: OriginId,
+    pub callee: OriginId,
+    /// `DW_AT_call_file`.
+    pub file: Option<FileId>,
+    /// `DW_AT_call_line`; 0 where unknown.
+    pub line: u32,
+    /// `DW_AT_call_column`; 0 where unknown or columns are not kept.
+    pub column: u16,
+}
+
+/// A node of a function's inline tree. Node 0 is the function itself and is not stored; the scopes of a
+/// function are its nodes 1, 2, ... in the order of their DIEs, so that a parent precedes its children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// Node number of the parent: less than this node's own.
+    pub parent: u32,
+    pub edge: LocalEdge,
+}
+
+/// From `offset` on (up to the next row of the piece), code belongs to this scope, file and line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Row {
+    /// Bytes from the start of the piece. The first row of a piece has 0; offsets increase strictly.
+    pub offset: u32,
+    /// Node of the function's inline tree.
+    pub scope: u32,
+    /// Line, from 1; 0 where the compiler gave none.
+    pub line: u32,
+    /// Index into [`Unit::files`]; [`NONE16`] where no row of the line table covers the address.
+    pub file: u16,
+    /// Column, from 1; 0 where unknown or columns are not kept.
+    pub column: u16,
+}
+
+/// Rows `start..start + len` of the unit's [`Unit::rows`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct RowRange {
+    pub start: u32,
+    pub len: u32,
+}
+
+/// One contiguous range of a function's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitPiece {
+    pub start: ImageAddr,
+    /// Bytes that belong to the function; more than 0.
+    pub body: u32,
+    /// Bytes after the body that the line table gives to the same sequence and no function claims:
+    /// alignment padding. They have a file and line and no name.
+    pub pad: u32,
+    pub rows: RowRange,
+}
+
+/// An origin with ids local to the unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct UnitOrigin {
+    /// Index into [`Unit::names`].
+    pub name: u32,
+    /// Index into [`Unit::files`], or [`NONE16`].
+    pub file: u16,
+    pub line: u32,
+}
+
+/// A call edge with ids local to the unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct UnitEdge {
+    pub caller: LocalOrigin,
+    pub callee: LocalOrigin,
+    pub line: u32,
+    /// Index into [`Unit::files`], or [`NONE16`].
+    pub file: u16,
+    pub column: u16,
+}
+
+/// How the address of a function became known. The order is that of the evidence: what comes first
+/// is trusted first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum How {
+    /// The DIE has a live address.
+    LiveRange = 0,
+    /// Tombstoned; its `DW_AT_LLVM_stmt_sequence` starts at a live address.
+    StmtSequence = 1,
+    /// Tombstoned; a relocation kept by the linker holds the address.
+    Relocation = 2,
+    /// Tombstoned; the symbol table has its linkage name there.
+    Symbol = 3,
+    /// Tombstoned; an unclaimed line sequence of its unit fits it alone.
+    LineSequence = 4,
+    /// Merged by the compiler; a call site names it.
+    CallSite = 5,
+    /// A symbol without a DIE.
+    SymbolOnly = 6,
+}
+
+/// A subprogram with code, of one unit.
+#[derive(Clone, Debug)]
+pub struct UnitFunction {
+    pub die: DieOffset,
+    pub origin: LocalOrigin,
+    pub how: How,
+    /// Index range into [`Unit::pieces`]; the entry piece (`DW_AT_low_pc`, else the first range) first.
+    pub pieces: std::ops::Range<u32>,
+    /// Index range into [`Unit::scopes`].
+    pub scopes: std::ops::Range<u32>,
+}
+
+/// Code that the unit's line table covers and no function of the unit claims (assembly without DIEs).
+#[derive(Clone, Copy, Debug)]
+pub struct BareLines {
+    pub start: ImageAddr,
+    pub len: u32,
+    /// Rows of scope 0.
+    pub rows: RowRange,
+}
+
+/// What was read of one compile unit.
+#[derive(Default)]
+pub struct Unit<'f> {
+    /// Offset of the unit's header in `.debug_info`.
+    pub offset: u64,
+    pub names: Vec<Cow<'f, [u8]>>,
+    /// Full paths, spelled as `llvm-symbolizer` spells them.
+    pub files: Vec<Vec<u8>>,
+    pub origins: Vec<UnitOrigin>,
+    pub edges: Vec<UnitEdge>,
+    pub scopes: Vec<Scope>,
+    pub rows: Vec<Row>,
+    pub pieces: Vec<UnitPiece>,
+    pub functions: Vec<UnitFunction>,
+    pub bare: Vec<BareLines>,
+    /// True where the unit's `.dwo` is missing: its functions come from symbols, inlines are unknown.
+    pub partial: bool,
+}
+
+/// Ids of a unit's names, files, origins and edges in the whole program; indexed by the local id.
+#[derive(Default)]
+pub struct UnitMap {
+    pub files: Vec<FileId>,
+    pub origins: Vec<OriginId>,
+    pub edges: Vec<EdgeId>,
+}
+
+/// Where a function's inline tree and rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    pub unit: UnitId,
+    pub function: LocalFunc,
+}
+
+/// A function of the program: one DIE, or a name without one.
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub origin: OriginId,
+    /// The `FUNC` symbol that starts its entry piece, where that differs from the origin's name.
+    pub symbol: Option<NameId>,
+    /// Other names of the same function, sorted by bytes.
+    pub aliases: Vec<NameId>,
+    /// `None` for a function known by its symbol alone.
+    pub source: Option<Source>,
+    pub how: How,
+    pub partial: bool,
+}
+
+/// Where rows are: a range of one unit's rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    pub unit: UnitId,
+    pub range: RowRange,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    Function(FuncId),
+    Group(GroupId),
+}
+
+/// A contiguous range of code with one owner. Pieces of a [`Program`] are sorted and disjoint.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    pub start: ImageAddr,
+    /// Bytes that belong to the owner; more than 0 unless only padding is left.
+    pub body: u32,
+    /// Bytes after the body with a file and line and no name.
+    pub pad: u32,
+    pub owner: Owner,
+    /// Rows of the function; `None` where no line table covers it. A group's rows are its members'.
+    pub rows: Option<Rows>,
+    /// Where an overlap was cut: bytes from the true start of the piece (and of its rows) to `start`.
+    pub skip: u32,
+    /// The `FUNC` symbol that starts this piece (`foo.cold`), where it differs from the function's own name.
+    pub symbol: Option<NameId>,
+}
+
+/// One of the functions that share a piece.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    pub function: FuncId,
+    pub how: How,
+    pub rows: Option<Rows>,
+    /// As [`Piece::symbol`].
+    pub symbol: Option<NameId>,
+}
+
+/// Pieces of two or more different functions with one range. The live DIE with the lowest offset comes
+/// first, then linkage names by bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    pub members: Vec<Member>,
+}
+
+/// The whole program, decided: what `encode` writes.
+#[derive(Default)]
+pub struct Program<'f> {
+    /// Unique, in no order.
+    pub names: Vec<Cow<'f, [u8]>>,
+    /// Unique, in no order.
+    pub files: Vec<Vec<u8>>,
+    pub origins: Vec<Origin>,
+    pub edges: Vec<Edge>,
+    pub units: Vec<Unit<'f>>,
+    /// One for each unit.
+    pub maps: Vec<UnitMap>,
+    pub functions: Vec<Function>,
+    pub pieces: Vec<Piece>,
+    pub groups: Vec<Group>,
+}
