@@ -7,3 +7,7 @@
 
 pub mod model;
 pub mod open;
+mod paint;
+pub mod read;
+pub mod report;
+pub mod resolve;
