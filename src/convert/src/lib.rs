@@ -7,3 +7,7 @@
 
 pub mod model;
 pub mod open;
+
+pub mod encode {
+    pub mod names;
+}
