@@ -1,0 +1,3 @@
+//! Plans all sizes, then writes the file.
+
+pub mod names;
