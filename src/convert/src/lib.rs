@@ -5,5 +5,6 @@
 //! `encode` plans and writes the file. `pipeline` calls them in that order. Only `open` names the
 //! `object` crate, only `read` names `gimli`.
 
+pub mod encode;
 pub mod model;
 pub mod open;

@@ -1,0 +1,1 @@
+//! Encodes programs and reads them back.
