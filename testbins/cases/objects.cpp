@@ -8,18 +8,8 @@
 //# variant: clang-types-v4: $LL -O1 -gdwarf-4 -fdebug-types-section objects.cpp -o $OUT
 //# variant: clang-types-v5: $LL -O1 -gdwarf-5 -fdebug-types-section objects.cpp -o $OUT
 //# variant: clang-bb-sections: $LL -O2 -gdwarf-5 -fbasic-block-sections=all objects.cpp -o $OUT
-//# variant: clang-split: printf 'v1
-f _Z11partitionedi
-c 0
-f _start
-c 0 1
-' > $T/list && $LL -O2 -gdwarf-5 -fbasic-block-sections=list=$T/list objects.cpp -o $OUT
-//# variant: clang-split-dwarf4: printf 'v1
-f _Z11partitionedi
-c 0
-f _start
-c 0 1
-' > $T/list && $LL -O2 -gdwarf-4 -fbasic-block-sections=list=$T/list objects.cpp -o $OUT
+//# variant: clang-split: $LL -O2 -gdwarf-5 -fbasic-block-sections=list=objects.split.txt objects.cpp -o $OUT
+//# variant: clang-split-dwarf4: $LL -O2 -gdwarf-4 -fbasic-block-sections=list=objects.split.txt objects.cpp -o $OUT
 //# variant: clang-stmt-sequence: $LL -O2 -gdwarf-5 -ffunction-sections -mllvm -emit-func-debug-line-table-offsets objects.cpp -o $OUT
 //# variant: gcc-o2: $GG -O2 -gdwarf-5 objects.cpp -o $OUT
 //# variant: gcc-o0: $GG -O0 -gdwarf-4 objects.cpp -o $OUT

@@ -1,1 +1,18 @@
-//! Test programs and their oracles.
+//! Test programs, the answers they must give, and the oracles that check them.
+//!
+//! The programs are in `built/`, made from `cases/` by the directives that [`cases`] reads. [`expected`] holds what
+//! `llvm-symbolizer` 22 answers, [`oracle`] asks the `addr2line` crate, [`compare`] applies the named rules by which
+//! our answers may differ. Nothing here uses the converter: an oracle that shares code with it proves nothing.
+
+pub mod cases;
+pub mod compare;
+pub mod expected;
+pub mod oracle;
+pub mod program;
+
+use std::path::PathBuf;
+
+/// The folder of this crate: `cases/`, `built/` and `expected/` are in it.
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}

@@ -1,1 +1,34 @@
-//! The `.fsym` file: what writer and reader share.
+//! The `.fsym` file: what writer and reader share, as `schema/README.md` defines it.
+//!
+//! No allocation, no unsafe code, no panic: every read is bounds-checked and gives `None` or a
+//! [`FormatError`] where the bytes end early. Nothing here knows what an answer is (that is `lookup`) or
+//! how to choose widths and blocks (that is `encode`); the numbers of the layout stand here once and
+//! both use them. A test compares them with `schema/format.toml`.
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )
+)]
+
+pub mod bits;
+pub mod checksum;
+pub mod error;
+pub mod header;
+pub mod records;
+pub mod sections;
+pub mod table;
+pub mod varint;
+
+pub use error::{FormatError, What};
+pub use header::{DirectoryEntry, Header};
+pub use sections::SectionId;
+pub use table::Table;

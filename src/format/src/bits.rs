@@ -1,0 +1,61 @@
+//! Bytes to integers at any bit offset, by one unaligned load of 8 bytes.
+//!
+//! Whatever is read this way is followed by at least 8 bytes of its section (the zero tail), so one load
+//! reaches any field of up to [`MAX_WIDTH`] bits without a case for the end.
+
+/// The widest field: 64 bits less the 7 by which a field may be off a byte boundary, less one.
+pub const MAX_WIDTH: u32 = 56;
+
+/// Zero bytes that end every section of packed fields.
+pub const TAIL: usize = 8;
+
+/// The low `width` bits set; none for 0, all but the highest for 63.
+///
+/// ```
+/// assert_eq!(foldsym_format::bits::mask(5), 0b11111);
+/// ```
+#[inline(always)]
+pub const fn mask(width: u32) -> u64 {
+    1u64.wrapping_shl(width).wrapping_sub(1)
+}
+
+/// Reads the 8 bytes at byte `at` as a little-endian integer; `None` where fewer are left.
+#[inline(always)]
+pub fn word(data: &[u8], at: usize) -> Option<u64> {
+    let bytes = data.get(at..)?.first_chunk::<8>()?;
+    Some(u64::from_le_bytes(*bytes))
+}
+
+/// Reads `width` bits (at most [`MAX_WIDTH`]) that begin at bit `bit`, counted from the least significant
+/// bit of the first byte. `None` where fewer than 8 bytes are left at that byte.
+///
+/// ```
+/// use foldsym_format::bits::read;
+/// let data = [0b1010_0000, 0b0000_0001, 0, 0, 0, 0, 0, 0];
+/// assert_eq!(read(&data, 5, 4), Some(0b1101));
+/// assert_eq!(read(&data, 8, 4), None);
+/// ```
+#[inline(always)]
+pub fn read(data: &[u8], bit: u64, width: u32) -> Option<u64> {
+    let at = usize::try_from(bit >> 3).ok()?;
+    let word = word(data, at)?;
+    Some((word >> (bit & 7)) & mask(width))
+}
+
+/// Reads the byte at `at`.
+#[inline(always)]
+pub fn u8_at(data: &[u8], at: usize) -> Option<u8> {
+    data.get(at).copied()
+}
+
+/// Reads the little-endian `u16` at byte `at`.
+#[inline(always)]
+pub fn u16_at(data: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*data.get(at..)?.first_chunk()?))
+}
+
+/// Reads the little-endian `u32` at byte `at`.
+#[inline(always)]
+pub fn u32_at(data: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*data.get(at..)?.first_chunk()?))
+}

@@ -1,0 +1,97 @@
+//! Bytes to a CRC-32, with the polynomial, start and end of zlib (reflected 0xEDB88320, all ones).
+//!
+//! Four tables take four bytes a step: 4 KiB of constants, about 1 GB/s.
+
+const POLYNOMIAL: u32 = 0xedb8_8320;
+
+static TABLES: [[u32; 256]; 4] = tables();
+
+#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)] // runs in the compiler only
+const fn tables() -> [[u32; 256]; 4] {
+    let mut tables = [[0u32; 256]; 4];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = if crc & 1 == 1 { (crc >> 1) ^ POLYNOMIAL } else { crc >> 1 };
+            bit += 1;
+        }
+        tables[0][byte] = crc;
+        byte += 1;
+    }
+    let mut table = 1;
+    while table < 4 {
+        let mut byte = 0;
+        while byte < 256 {
+            let before = tables[table - 1][byte];
+            tables[table][byte] = (before >> 8) ^ tables[0][(before & 0xff) as usize];
+            byte += 1;
+        }
+        table += 1;
+    }
+    tables
+}
+
+/// A CRC-32 over bytes that come in parts.
+///
+/// ```
+/// use foldsym_format::checksum::Crc32;
+/// let mut crc = Crc32::new();
+/// crc.update(b"12345");
+/// crc.update(b"6789");
+/// assert_eq!(crc.finish(), 0xcbf4_3926);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Crc32(u32);
+
+impl Default for Crc32 {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Crc32 {
+    /// The CRC of nothing yet.
+    pub const fn new() -> Self {
+        Self(u32::MAX)
+    }
+
+    /// Adds bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        let [t0, t1, t2, t3] = &TABLES;
+        let mut crc = self.0;
+        let (words, rest) = bytes.as_chunks::<4>();
+        for word in words {
+            let [a, b, c, d] = (crc ^ u32::from_le_bytes(*word)).to_le_bytes();
+            crc = entry(t3, a) ^ entry(t2, b) ^ entry(t1, c) ^ entry(t0, d);
+        }
+        for byte in rest {
+            let [low, ..] = crc.to_le_bytes();
+            crc = (crc >> 8) ^ entry(t0, low ^ byte);
+        }
+        self.0 = crc;
+    }
+
+    /// The CRC of all bytes so far.
+    pub const fn finish(self) -> u32 {
+        !self.0
+    }
+}
+
+#[inline(always)]
+fn entry(table: &[u32; 256], byte: u8) -> u32 {
+    // A byte cannot miss a table of 256; the compiler drops the other case.
+    table.get(usize::from(byte)).copied().unwrap_or(0)
+}
+
+/// The CRC-32 of `bytes`.
+///
+/// ```
+/// assert_eq!(foldsym_format::checksum::crc32(b"123456789"), 0xcbf4_3926);
+/// ```
+pub fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = Crc32::new();
+    crc.update(bytes);
+    crc.finish()
+}

@@ -1,0 +1,197 @@
+//! Section ids and the columns of the tables (spec, section 3).
+
+use crate::header::features;
+
+/// The id of a section, as the directory has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SectionId(pub u32);
+
+macro_rules! sections {
+    ($($(#[$doc:meta])* $name:ident = $id:literal;)*) => {
+        impl SectionId {
+            $($(#[$doc])* pub const $name: Self = Self($id);)*
+
+            /// All ids that version 1 knows, in order.
+            pub const ALL: &[Self] = &[$(Self($id)),*];
+
+            /// The section's name in the spec; "?" for an id that version 1 does not know.
+            pub const fn name(self) -> &'static str {
+                match self.0 {
+                    $($id => stringify!($name),)*
+                    _ => "?",
+                }
+            }
+        }
+    };
+}
+
+sections! {
+    /// The program's build id or UUID.
+    BUILD_ID = 1;
+    /// Disjoint ranges of code, sorted.
+    PIECES = 2;
+    /// Functions with code.
+    FUNCTIONS = 3;
+    /// Subprograms as the source has them.
+    ORIGINS = 4;
+    /// Inlined calls as the source has them.
+    EDGES = 5;
+    /// Row records.
+    ROWS = 6;
+    /// Scope records.
+    SCOPES = 7;
+    /// Function names.
+    NAMES = 8;
+    /// Paths.
+    FILES = 9;
+    /// Functions that share one range of code.
+    GROUPS = 10;
+    /// The functions of the groups.
+    MEMBERS = 11;
+    /// Other names of functions.
+    ALIASES = 12;
+    /// The program's loaded sections.
+    SECTIONS = 13;
+    /// An `fst` map from names to functions.
+    NAME_INDEX = 14;
+    /// How the file was made.
+    RECORD = 15;
+    /// Reserved for call keys.
+    CALLS = 16;
+    /// Reserved for basic blocks.
+    BLOCKS = 17;
+    /// Reserved for location lists.
+    LOCATIONS = 18;
+}
+
+impl SectionId {
+    /// The names of the columns of a table in a file without optional columns, in order; empty for a
+    /// section that is no table (or whose columns version 1 does not define).
+    pub const fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::PIECES => &["start", "body", "pad", "skip", "owner", "rows", "name"],
+            Self::FUNCTIONS => &["origin", "scopes", "name", "aliases", "flags"],
+            Self::ORIGINS => &["name", "file", "line", "edges"],
+            Self::EDGES => &["callee", "line", "file"],
+            Self::GROUPS => &["first"],
+            Self::MEMBERS => &["function", "rows", "how", "name"],
+            Self::ALIASES => &["name", "last"],
+            _ => &[],
+        }
+    }
+
+    /// How many columns the table has in a file with these features; 0 for a section that is no table.
+    pub const fn column_count(self, feature_bits: u64) -> u8 {
+        match self {
+            Self::PIECES => pieces::COLUMNS,
+            Self::FUNCTIONS => functions::COLUMNS,
+            Self::ORIGINS => origins::COLUMNS,
+            Self::EDGES if feature_bits & features::COLUMNS != 0 => edges::COLUMNS_WITH_COLUMN,
+            Self::EDGES => edges::COLUMNS,
+            Self::GROUPS => groups::COLUMNS,
+            Self::MEMBERS => members::COLUMNS,
+            Self::ALIASES => aliases::COLUMNS,
+            _ => 0,
+        }
+    }
+}
+
+/// Columns of PIECES.
+pub mod pieces {
+    /// Address minus image_base.
+    pub const START: usize = 0;
+    /// Bytes that belong to the owner.
+    pub const BODY: usize = 1;
+    /// Bytes of padding after the body.
+    pub const PAD: usize = 2;
+    /// Bytes from the true start of the function's range to this piece.
+    pub const SKIP: usize = 3;
+    /// `2 x function`, or `2 x group + 1`.
+    pub const OWNER: usize = 4;
+    /// Offset in ROWS, 0: none.
+    pub const ROWS: usize = 5;
+    /// 0: the function's own name; else 1 + name.
+    pub const NAME: usize = 6;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 7;
+}
+
+/// Columns of FUNCTIONS.
+pub mod functions {
+    /// Origin.
+    pub const ORIGIN: usize = 0;
+    /// Offset in SCOPES, 0: nothing is inlined.
+    pub const SCOPES: usize = 1;
+    /// 0: the origin's name; else 1 + name.
+    pub const NAME: usize = 2;
+    /// 0: none; else 1 + index of the first in ALIASES.
+    pub const ALIASES: usize = 3;
+    /// Bits, see [`PARTIAL`].
+    pub const FLAGS: usize = 4;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 5;
+    /// Flag: the unit's `.dwo` was missing, inlined frames are unknown.
+    pub const PARTIAL: u64 = 1 << 0;
+}
+
+/// Columns of ORIGINS.
+pub mod origins {
+    /// Name.
+    pub const NAME: usize = 0;
+    /// 0: unknown; else 1 + file.
+    pub const FILE: usize = 1;
+    /// Line of the declaration, 0: unknown.
+    pub const LINE: usize = 2;
+    /// Index of its first edge in EDGES.
+    pub const EDGES: usize = 3;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 4;
+}
+
+/// Columns of EDGES.
+pub mod edges {
+    /// Origin.
+    pub const CALLEE: usize = 0;
+    /// Line of the call minus the line of the caller's declaration.
+    pub const LINE: usize = 1;
+    /// A file code, see [`crate::records::file_code`].
+    pub const FILE: usize = 2;
+    /// Column of the call, only with the feature `COLUMNS`.
+    pub const COLUMN: usize = 3;
+    /// Number of columns without the feature `COLUMNS`.
+    pub const COLUMNS: u8 = 3;
+    /// Number of columns with it.
+    pub const COLUMNS_WITH_COLUMN: u8 = 4;
+}
+
+/// Columns of GROUPS.
+pub mod groups {
+    /// Index of the first member in MEMBERS.
+    pub const FIRST: usize = 0;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 1;
+}
+
+/// Columns of MEMBERS.
+pub mod members {
+    /// Function.
+    pub const FUNCTION: usize = 0;
+    /// Offset in ROWS, 0: none.
+    pub const ROWS: usize = 1;
+    /// How it was recovered.
+    pub const HOW: usize = 2;
+    /// 0: the function's own name; else 1 + name.
+    pub const NAME: usize = 3;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 4;
+}
+
+/// Columns of ALIASES.
+pub mod aliases {
+    /// Name.
+    pub const NAME: usize = 0;
+    /// 1 on the last alias of a function.
+    pub const LAST: usize = 1;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 2;
+}

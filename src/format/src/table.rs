@@ -1,0 +1,314 @@
+//! A section of packed records to rows of signed integers (spec, section 4).
+//!
+//! Records stand in blocks. Each column of a block is stored as what is left of it above a line
+//! (`base + slope x index`), so a block header of one word a column and one multiplication give any
+//! record; there is nothing to decode before it. In the table of pieces the slope of the first column is
+//! 0 and its base is the first record's value, so a search reads headers only until it knows its block.
+
+use crate::bits::{self, MAX_WIDTH, TAIL, u8_at, u16_at, u32_at};
+use crate::error::{FormatError, What};
+
+/// Byte offset of `count`.
+pub const COUNT: usize = 0;
+/// Byte offset of `columns`.
+pub const COLUMNS: usize = 4;
+/// Byte offset of `block_log2`.
+pub const BLOCK_LOG2: usize = 5;
+/// Byte offset of the reserved field.
+pub const RESERVED: usize = 6;
+/// Byte offset of the first block header.
+pub const HEADERS: usize = 8;
+/// Bytes of a word of a block header.
+pub const WORD: usize = 8;
+/// The most columns.
+pub const MAX_COLUMNS: u8 = 8;
+/// The largest log2 of the records in a block.
+pub const MAX_BLOCK_LOG2: u8 = 12;
+/// Bits of word 0 that hold the offset of the block's records, from bit 0.
+pub const OFFSET_BITS: u32 = 48;
+/// Lowest bit of the bits of one record in word 0.
+pub const RECORD_BITS_SHIFT: u32 = 48;
+/// Bits of a column's word that hold the width, from bit 0.
+pub const WIDTH_BITS: u32 = 6;
+/// Lowest bit of the slope in a column's word.
+pub const SLOPE_SHIFT: u32 = 6;
+/// Bits of the slope.
+pub const SLOPE_BITS: u32 = 10;
+/// Lowest bit of the base in a column's word; it takes the rest, signed.
+pub const BASE_SHIFT: u32 = 16;
+
+/// A block header's word for a column.
+///
+/// ```
+/// use foldsym_format::table::Column;
+/// let column = Column { width: 9, slope: 3, base: -40 };
+/// assert_eq!(Column::unpack(column.pack()), column);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Column {
+    /// Bits of the column in a record, at most [`MAX_WIDTH`].
+    pub width: u32,
+    /// What the line rises with each record.
+    pub slope: u32,
+    /// Where the line starts; 48 bits signed.
+    pub base: i64,
+}
+
+impl Column {
+    /// Reads the word.
+    #[inline(always)]
+    pub const fn unpack(word: u64) -> Self {
+        Self {
+            width: (word & bits::mask(WIDTH_BITS)) as u32,
+            slope: ((word >> SLOPE_SHIFT) & bits::mask(SLOPE_BITS)) as u32,
+            base: word.cast_signed() >> BASE_SHIFT,
+        }
+    }
+
+    /// The word; fields must be in their ranges.
+    pub const fn pack(self) -> u64 {
+        (self.width as u64) | ((self.slope as u64) << SLOPE_SHIFT) | (self.base.cast_unsigned() << BASE_SHIFT)
+    }
+
+    /// The value of record `index` of the block, whose stored bits are `stored`.
+    #[inline(always)]
+    pub const fn value(self, index: u32, stored: u64) -> i64 {
+        let line = (self.slope as i64).wrapping_mul(index as i64);
+        self.base.wrapping_add(line).wrapping_add(stored.cast_signed())
+    }
+}
+
+/// A block header's word 0, from the offset of the block's records and the bits of one record.
+pub const fn pack_block(offset: u64, record_bits: u32) -> u64 {
+    (offset & bits::mask(OFFSET_BITS)) | ((record_bits as u64) << RECORD_BITS_SHIFT)
+}
+
+/// A table of packed records, read in place.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'d> {
+    data: &'d [u8],
+    /// The block headers.
+    words: &'d [[u8; WORD]],
+    count: u32,
+    columns: u8,
+    block_log2: u8,
+}
+
+impl<'d> Table<'d> {
+    /// A table without records.
+    pub const EMPTY: Self = Self { data: &[], words: &[], count: 0, columns: 0, block_log2: 0 };
+
+    /// Opens a table of exactly this many columns: checks its first 8 bytes and that all block headers lie
+    /// in the section. Takes constant time; the headers themselves are not read.
+    ///
+    /// # Errors
+    /// Another number of columns, a field out of range, or a section too short for its headers.
+    pub fn open(data: &'d [u8], columns: u8) -> Result<Self, FormatError> {
+        let early = FormatError::new(What::Truncated, data.len() as u64);
+        let wrong = |what, at: usize| FormatError::new(what, at as u64);
+        let count = u32_at(data, COUNT).ok_or(early)?;
+        if u8_at(data, COLUMNS) != Some(columns) || columns == 0 || columns > MAX_COLUMNS {
+            return Err(wrong(What::Columns, COLUMNS));
+        }
+        let block_log2 = u8_at(data, BLOCK_LOG2).ok_or(early)?;
+        if block_log2 > MAX_BLOCK_LOG2 {
+            return Err(wrong(What::Value, BLOCK_LOG2));
+        }
+        if u16_at(data, RESERVED).ok_or(early)? != 0 {
+            return Err(wrong(What::Reserved, RESERVED));
+        }
+        let blocks = count.div_ceil(1u32.wrapping_shl(block_log2.into()));
+        let words = (blocks as usize).checked_mul(usize::from(columns).wrapping_add(1)).ok_or(early)?;
+        let (all, _) = data.get(HEADERS..).ok_or(early)?.as_chunks::<WORD>();
+        let words = all.get(..words).ok_or(early)?;
+        let least = words.len().saturating_mul(WORD).saturating_add(HEADERS).saturating_add(TAIL);
+        if data.len() < least {
+            return Err(early);
+        }
+        Ok(Self { data, words, count, columns, block_log2 })
+    }
+
+    /// Records of the table.
+    #[inline]
+    pub const fn len(&self) -> u32 {
+        self.count
+    }
+
+    /// True where the table has no record.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Columns of the table.
+    pub const fn columns(&self) -> u8 {
+        self.columns
+    }
+
+    /// The table's bytes: the whole section.
+    pub const fn bytes(&self) -> &'d [u8] {
+        self.data
+    }
+
+    /// Words of a block header.
+    #[inline(always)]
+    fn stride(&self) -> usize {
+        usize::from(self.columns).wrapping_add(1)
+    }
+
+    #[inline(always)]
+    fn word(&self, index: usize) -> Result<u64, FormatError> {
+        match self.words.get(index) {
+            Some(word) => Ok(u64::from_le_bytes(*word)),
+            None => Err(FormatError::new(What::Truncated, self.data.len() as u64)),
+        }
+    }
+
+    /// The header of a record's block, the bit where the record begins and its index in the block.
+    #[inline(always)]
+    fn place(&self, record: u32) -> Result<(&'d [[u8; WORD]], u64, u32), FormatError> {
+        if record >= self.count {
+            return Err(FormatError::new(What::NoRecord, record.into()));
+        }
+        let block = record.wrapping_shr(self.block_log2.into()) as usize;
+        let first = block.wrapping_mul(self.stride());
+        let header = self.words.get(first..).and_then(|rest| rest.get(..self.stride()));
+        let Some((&word, columns)) = header.and_then(|header| header.split_first()) else {
+            return Err(FormatError::new(What::Truncated, self.data.len() as u64));
+        };
+        let word = u64::from_le_bytes(word);
+        let index = record & (1u32.wrapping_shl(self.block_log2.into()).wrapping_sub(1));
+        let start = (word & bits::mask(OFFSET_BITS)).wrapping_shl(3);
+        let bit = start.wrapping_add((word >> RECORD_BITS_SHIFT).wrapping_mul(index.into()));
+        Ok((columns, bit, index))
+    }
+
+    /// Reads the first K columns of a record.
+    ///
+    /// # Errors
+    /// An index past the end, or a block whose records lie outside the section.
+    #[inline(always)]
+    pub fn record<const K: usize>(&self, record: u32) -> Result<[i64; K], FormatError> {
+        let (columns, mut bit, index) = self.place(record)?;
+        let mut out = [0; K];
+        for (value, &word) in out.iter_mut().zip(columns) {
+            let column = Column::unpack(u64::from_le_bytes(word));
+            let Some(stored) = bits::read(self.data, bit, column.width) else {
+                return Err(FormatError::new(What::Truncated, bit >> 3));
+            };
+            *value = column.value(index, stored);
+            bit = bit.wrapping_add(column.width.into());
+        }
+        Ok(out)
+    }
+
+    /// Reads one column of a record.
+    ///
+    /// # Errors
+    /// As [`Table::record`]; [`What::Columns`] for a column that the table does not have.
+    #[inline(always)]
+    pub fn value(&self, record: u32, column: usize) -> Result<i64, FormatError> {
+        let (columns, mut bit, index) = self.place(record)?;
+        let Some((&word, before)) = columns.get(..=column).and_then(|upto| upto.split_last()) else {
+            return Err(FormatError::new(What::Columns, column as u64));
+        };
+        for &word in before {
+            bit = bit.wrapping_add(u64::from_le_bytes(word) & bits::mask(WIDTH_BITS));
+        }
+        let column = Column::unpack(u64::from_le_bytes(word));
+        match bits::read(self.data, bit, column.width) {
+            Some(stored) => Ok(column.value(index, stored)),
+            None => Err(FormatError::new(What::Truncated, bit >> 3)),
+        }
+    }
+
+    /// Finds the last record whose first column is at most `key`; `None` where the first record's is
+    /// greater. The first column must be sorted, without slope, each block's base its first value.
+    ///
+    /// Takes log2 of the blocks plus log2 of a block's records steps.
+    ///
+    /// # Errors
+    /// A slope in the first column of the block, or records that lie outside the section.
+    #[inline]
+    pub fn search_first_column(&self, key: i64) -> Result<Option<u32>, FormatError> {
+        let stride = self.stride();
+        let mut block = 0usize;
+        let mut blocks = self.words.len().checked_div(stride).unwrap_or(0);
+        while blocks > 1 {
+            let half = blocks >> 1;
+            let middle = block.wrapping_add(half);
+            let base = self.word(middle.wrapping_mul(stride).wrapping_add(1))?.cast_signed() >> BASE_SHIFT;
+            block = if base <= key { middle } else { block };
+            blocks = blocks.wrapping_sub(half);
+        }
+        let first = (block as u32).wrapping_shl(self.block_log2.into());
+        if first >= self.count {
+            return Ok(None);
+        }
+        let at = block.wrapping_mul(stride);
+        let word = self.word(at)?;
+        let column = Column::unpack(self.word(at.wrapping_add(1))?);
+        if column.slope != 0 {
+            return Err(FormatError::new(What::Order, first.into()));
+        }
+        if column.base > key {
+            return Ok(None);
+        }
+        let key = key.wrapping_sub(column.base).cast_unsigned();
+        let start = (word & bits::mask(OFFSET_BITS)).wrapping_shl(3);
+        let record_bits = word >> RECORD_BITS_SHIFT;
+        // The last of `left` records from `low` whose stored bits are at most the key; record 0 stores 0.
+        let mut low = 0u32;
+        let mut left = self.count.wrapping_sub(first).min(1u32.wrapping_shl(self.block_log2.into()));
+        while left > 1 {
+            let half = left >> 1;
+            let middle = low.wrapping_add(half);
+            let bit = start.wrapping_add(record_bits.wrapping_mul(middle.into()));
+            let Some(stored) = bits::read(self.data, bit, column.width) else {
+                return Err(FormatError::new(What::Truncated, bit >> 3));
+            };
+            low = if stored <= key { middle } else { low };
+            left = left.wrapping_sub(half);
+        }
+        Ok(Some(first.wrapping_add(low)))
+    }
+
+    /// Reads every block header and checks what [`Table::open`] does not: widths, their sum, records
+    /// that lie behind the headers and before the tail, and the zero tail. Reads as many words as there are headers.
+    ///
+    /// # Errors
+    /// The first header that breaks a rule.
+    pub fn verify(&self) -> Result<(), FormatError> {
+        let stride = self.stride();
+        let first = self.words.len().saturating_mul(WORD).saturating_add(HEADERS) as u64;
+        let limit = self.data.len().saturating_sub(TAIL) as u64;
+        let mut left = self.count;
+        for (block, header) in self.words.chunks_exact(stride).enumerate() {
+            let at = block.wrapping_mul(stride).wrapping_mul(WORD).wrapping_add(HEADERS) as u64;
+            let Some((&word, columns)) = header.split_first() else { continue };
+            let word = u64::from_le_bytes(word);
+            let mut sum = 0u64;
+            for &word in columns {
+                let column = Column::unpack(u64::from_le_bytes(word));
+                if column.width > MAX_WIDTH {
+                    return Err(FormatError::new(What::Width, at));
+                }
+                sum = sum.wrapping_add(column.width.into());
+            }
+            if sum != word >> RECORD_BITS_SHIFT {
+                return Err(FormatError::new(What::Width, at));
+            }
+            let offset = word & bits::mask(OFFSET_BITS);
+            let records = left.min(1u32.wrapping_shl(self.block_log2.into()));
+            left = left.wrapping_sub(records);
+            let len = sum.wrapping_mul(records.into()).div_ceil(8);
+            if offset < first || offset.wrapping_add(len) > limit {
+                return Err(FormatError::new(What::Length, at));
+            }
+        }
+        let tail = self.data.get(self.data.len().saturating_sub(TAIL)..).unwrap_or(&[]);
+        if tail.iter().any(|&byte| byte != 0) {
+            return Err(FormatError::new(What::Reserved, limit));
+        }
+        Ok(())
+    }
+}
