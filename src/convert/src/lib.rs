@@ -8,3 +8,7 @@
 pub mod encode;
 pub mod model;
 pub mod open;
+mod paint;
+pub mod read;
+pub mod report;
+pub mod resolve;

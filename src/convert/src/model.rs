@@ -117,10 +117,7 @@ pub struct RowRange {
 pub struct UnitPiece {
     pub start: ImageAddr,
     /// Bytes that belong to the function; more than 0.
-    pub body: u32,
-    /// Bytes after the body that the line table gives to the same sequence and no function claims:
-    /// alignment padding. They have a file and line and no name.
-    pub pad: u32,
+    pub len: u32,
     pub rows: RowRange,
 }
 
@@ -185,6 +182,8 @@ pub struct BareLines {
     pub len: u32,
     /// Rows of scope 0.
     pub rows: RowRange,
+    /// The first row began before `start`: the line table has no row of its own here.
+    pub continues: bool,
 }
 
 /// What was read of one compile unit.
@@ -240,6 +239,9 @@ pub struct Function {
 pub struct Rows {
     pub unit: UnitId,
     pub range: RowRange,
+    /// Bytes from the address that row offsets count from to the start of the piece: more than 0 where
+    /// the piece begins inside what the rows describe.
+    pub skip: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,7 +261,7 @@ pub struct Piece {
     pub owner: Owner,
     /// Rows of the function; `None` where no line table covers it. A group's rows are its members'.
     pub rows: Option<Rows>,
-    /// Where an overlap was cut: bytes from the true start of the piece (and of its rows) to `start`.
+    /// Where an overlap was cut: bytes from the true start of the function's range to `start`.
     pub skip: u32,
     /// The `FUNC` symbol that starts this piece (`foo.cold`), where it differs from the function's own name.
     pub symbol: Option<NameId>,

@@ -23,6 +23,7 @@ pub mod bits;
 pub mod checksum;
 pub mod error;
 pub mod header;
+pub mod names;
 pub mod records;
 pub mod sections;
 pub mod table;

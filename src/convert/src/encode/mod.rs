@@ -12,7 +12,7 @@ mod bits;
 mod dedup;
 mod index;
 mod layout;
-mod names;
+pub mod names;
 mod outline;
 mod plan;
 mod row_block;

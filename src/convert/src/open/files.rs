@@ -1,1 +1,148 @@
 //! Owns every mapping and every decompressed buffer, so that images can borrow from it.
+
+use std::fs::{File, FileType};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use elsa::sync::FrozenVec;
+use memmap2::Mmap;
+
+use super::error::OpenError;
+
+/// A section may always claim this many bytes.
+const SECTION_FLOOR: u64 = 1 << 30;
+/// All buffers together may always hold this many bytes.
+const TOTAL_FLOOR: u64 = 4 << 30;
+/// Above the floors, a buffer may be this many times the bytes it is made from. Debug information shrinks 3 to 8 times.
+const RATIO: u64 = 64;
+
+/// Append-only owner of everything that images borrow from.
+///
+/// One for each program, and a short-lived one for each `.dwo`: dropping it unmaps. May be shared between threads.
+///
+/// # Limits
+/// A decompressed section holds at most the larger of 1 GiB and 64 times its compressed bytes; all buffers together
+/// (decompressed, joined or relocated) the larger of 4 GiB and 64 times the bytes mapped. Both are checked before memory
+/// is reserved.
+///
+/// A mapped file must not be shortened while it is in use: the operating system then ends the process.
+#[derive(Default)]
+pub struct Files {
+    maps: FrozenVec<Box<Mmap>>,
+    buffers: FrozenVec<Vec<u8>>,
+    mapped_bytes: AtomicU64,
+    buffer_bytes: AtomicU64,
+}
+
+impl Files {
+    /// An owner of nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Bytes of all mapped files.
+    pub fn mapped_bytes(&self) -> u64 {
+        self.mapped_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of all buffers: decompressed, joined or relocated sections.
+    pub fn buffer_bytes(&self) -> u64 {
+        self.buffer_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Maps a regular file and lends its bytes.
+    ///
+    /// # Errors
+    /// The file is missing, not readable, or not a regular file.
+    pub fn map(&self, path: &Path) -> Result<&[u8], OpenError> {
+        let io = |action| move |source| OpenError::Io { path: path.to_owned(), action, source };
+        // Before opening: to open a FIFO would wait for a writer, to open a device may act on it.
+        check_regular(path, std::fs::metadata(path).map_err(io("open"))?.file_type())?;
+        let file = File::open(path).map_err(io("open"))?;
+        let metadata = file.metadata().map_err(io("open"))?;
+        // And again on what was opened: the name may have changed in between.
+        check_regular(path, metadata.file_type())?;
+        if metadata.len() == 0 {
+            return Ok(&[]);
+        }
+        let map = map_file(&file).map_err(io("map"))?;
+        self.mapped_bytes.fetch_add(map.len() as u64, Ordering::Relaxed);
+        Ok(self.maps.push_get(Box::new(map)))
+    }
+
+    /// Takes bytes that the caller has and lends them.
+    pub fn keep(&self, bytes: Vec<u8>) -> &[u8] {
+        self.buffers.push_get(bytes)
+    }
+
+    /// Reserves an empty buffer for `claimed` bytes, made from `source_bytes` of the file.
+    ///
+    /// # Errors
+    /// The claim is above a limit, or there is no memory.
+    pub(super) fn reserve(
+        &self,
+        path: &Path,
+        place: &str,
+        claimed: u64,
+        source_bytes: u64,
+    ) -> Result<Vec<u8>, OpenError> {
+        let refuse = |allowed| OpenError::TooLarge {
+            path: path.to_owned(),
+            place: place.to_owned(),
+            claimed,
+            allowed,
+        };
+        let allowed = source_bytes.saturating_mul(RATIO).max(SECTION_FLOOR);
+        if claimed > allowed {
+            return Err(refuse(allowed));
+        }
+        let allowed = self.mapped_bytes().saturating_mul(RATIO).max(TOTAL_FLOOR);
+        let before = self.buffer_bytes.fetch_add(claimed, Ordering::Relaxed);
+        let left = allowed.saturating_sub(before);
+        let mut buffer = Vec::new();
+        let length = usize::try_from(claimed).unwrap_or(usize::MAX);
+        if claimed > left || buffer.try_reserve_exact(length).is_err() {
+            self.buffer_bytes.fetch_sub(claimed, Ordering::Relaxed);
+            return Err(refuse(left));
+        }
+        Ok(buffer)
+    }
+}
+
+/// Fails unless the type is that of a regular file.
+fn check_regular(path: &Path, kind: FileType) -> Result<(), OpenError> {
+    if kind.is_file() {
+        return Ok(());
+    }
+    let found = if kind.is_dir() { "directory" } else { "FIFO, socket or device" };
+    Err(OpenError::NotRegular { path: path.to_owned(), found })
+}
+
+/// True where the path, symbolic links followed, is a regular file.
+pub(super) fn is_regular(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+/// A path from the bytes of a file.
+pub(super) fn path_from_bytes(bytes: &[u8]) -> Option<PathBuf> {
+    if bytes.is_empty() || bytes.contains(&0) {
+        return None;
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        Some(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
+    }
+    #[cfg(not(unix))]
+    {
+        std::str::from_utf8(bytes).ok().map(PathBuf::from)
+    }
+}
+
+/// Maps a whole file: the only way to read debug information larger than memory without copying it.
+fn map_file(file: &File) -> std::io::Result<Mmap> {
+    // SAFETY: the mapping is private and read-only, and `Files` owns it as long as a slice of it lives. The remaining
+    // duty, that nobody changes the file meanwhile, cannot be checked by any process; it is documented on `Files`, and
+    // all readers check every offset against the length that was mapped, so changed bytes are only damaged input.
+    unsafe { Mmap::map(file) }
+}

@@ -1,5 +1,8 @@
 //! One object file as plain data: its code sections, symbols and debug sections.
 
+use super::diagnostics::OpenDiagnostic;
+use super::elf::kept::{KeptRelocations, KeptSection};
+
 /// The container of an [`Image`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -26,7 +29,7 @@ pub enum ImageKind {
 pub struct Arch {
     /// ELF `e_machine`, or the ELF number of the same processor for Mach-O.
     pub machine: u16,
-    /// `x86_64`, `aarch64`, `arm`, `i386`, `ppc64`, `s390x`, `mips`, `amdgcn`, ...; `unknown` else.
+    /// `x86_64`, `aarch64`, `arm`, `i386`, `ppc64`, `s390x`, `mips`, `riscv64`, `amdgcn`, ...; `unknown` else.
     pub name: &'static str,
     /// Size of an address in bytes: 4 or 8.
     pub address_size: u8,
@@ -41,7 +44,7 @@ pub struct AddressRange {
     pub end: u64,
 }
 
-/// One section that is loaded and executable, at its image address.
+/// One section that is loaded, at its image address.
 #[derive(Clone, Debug)]
 pub struct CodeSection {
     pub name: String,
@@ -113,10 +116,37 @@ pub enum DebugSection {
     Vcall,
 }
 
+impl DebugSection {
+    /// The section of a name without prefix and suffix, as `info` of `.debug_info.dwo`.
+    pub(super) fn from_base_name(name: &[u8]) -> Option<Self> {
+        Some(match name {
+            b"abbrev" => Self::Abbrev,
+            b"addr" => Self::Addr,
+            b"aranges" => Self::Aranges,
+            b"cu_index" => Self::CuIndex,
+            b"frame" => Self::Frame,
+            b"info" => Self::Info,
+            b"line" => Self::Line,
+            b"line_str" => Self::LineStr,
+            b"loc" => Self::Loc,
+            b"loclists" => Self::LocLists,
+            b"ranges" => Self::Ranges,
+            b"rnglists" => Self::RngLists,
+            b"str" => Self::Str,
+            b"str_offsets" => Self::StrOffsets,
+            b"tu_index" => Self::TuIndex,
+            b"types" => Self::Types,
+            b"dcall" => Self::Dcall,
+            b"vcall" => Self::Vcall,
+            _ => return None,
+        })
+    }
+}
+
 /// The bytes of each debug section, uncompressed and relocated; empty where the file has none.
 #[derive(Clone, Default)]
 pub struct DebugSections<'f> {
-    sections: [&'f [u8]; 18],
+    sections: [&'f [u8]; DebugSection::Vcall as usize + 1],
 }
 
 impl<'f> DebugSections<'f> {
@@ -132,13 +162,17 @@ impl<'f> DebugSections<'f> {
 }
 
 /// One object file, opened: everything later steps need of it but the decoding.
+#[derive(Clone)]
 pub struct Image<'f> {
     /// The path as given, for messages.
     pub path: std::path::PathBuf,
+    /// The separate file that `debug` comes from, where it is not the program itself.
+    pub debug_path: Option<std::path::PathBuf>,
     pub format: Format,
     pub kind: ImageKind,
     pub arch: Arch,
-    /// Lowest address of a loadable segment (`__TEXT` on Mach-O); 0 for `ET_REL`.
+    /// Address of the first loadable segment (`__TEXT` on Mach-O), which the gABI makes the lowest one; kernels have
+    /// their per-CPU segment, at address 0, later. 0 for `ET_REL`.
     pub image_base: u64,
     /// `NT_GNU_BUILD_ID`, or the Mach-O UUID; empty where there is none.
     pub build_id: &'f [u8],
@@ -152,4 +186,30 @@ pub struct Image<'f> {
     pub debug: DebugSections<'f>,
     /// dwz supplementary file (`.gnu_debugaltlink`), where there is one and it was found.
     pub supplementary: Option<DebugSections<'f>>,
+    /// Relocations that the linker kept (`--emit-relocs`), of the program and its separate debug file.
+    pub relocations: KeptRelocations<'f>,
+    /// What was skipped or repaired.
+    pub diagnostics: Vec<OpenDiagnostic>,
+}
+
+impl<'f> Image<'f> {
+    /// The kept relocation sections that apply to the section of this name (`.debug_addr`, `.text`); none in a program
+    /// linked without `--emit-relocs`, and none for `ET_REL`, where they are applied already.
+    pub fn kept_relocations(&self, section: &str) -> impl Iterator<Item = &KeptSection<'f>> {
+        self.relocations.sections().iter().filter(move |kept| kept.target_name == section.as_bytes())
+    }
+
+    /// The loaded section that holds an image address, by its position in [`Image::sections`].
+    pub fn section_at(&self, image_addr: u64) -> Option<usize> {
+        let after = self.sections.partition_point(|section| section.range.start <= image_addr);
+        // Sections of size 0 may stand between the address and the section that holds it.
+        (0..after).rev().take(8).find(|&position| image_addr < self.sections[position].range.end)
+    }
+}
+
+impl DebugSections<'_> {
+    /// True where there are units to read.
+    pub fn has_units(&self) -> bool {
+        !self.get(DebugSection::Info).is_empty() || !self.get(DebugSection::Types).is_empty()
+    }
 }

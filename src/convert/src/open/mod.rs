@@ -3,11 +3,22 @@
 //! Nothing here decodes DWARF: a debug section leaves this module as its uncompressed, relocated
 //! bytes. All memory belongs to a [`Files`], so that what is read can borrow from it.
 
+mod decompress;
+mod diagnostics;
+mod elf;
+mod error;
 mod files;
 mod image;
+mod options;
+mod program;
 
-pub use files::{Files, OpenError};
+pub use diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
+pub use elf::kept::{KeptRelocation, KeptRelocations, KeptSection, RelocationSymbol};
+pub use error::OpenError;
+pub use files::Files;
 pub use image::{
     AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Symbol,
-    SymbolKind, open_image,
+    SymbolKind,
 };
+pub use options::OpenOptions;
+pub use program::{image_from_bytes, open_image};

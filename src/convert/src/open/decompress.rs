@@ -1,0 +1,65 @@
+//! Turns compressed bytes into exactly as many bytes as were claimed.
+
+use std::io::Read;
+
+/// How a section is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    Zlib,
+    Zstd,
+}
+
+/// Largest memory of one xz decoder; `.gnu_debugdata` uses presets with at most 64 MiB dictionaries.
+const XZ_MEMORY: u64 = 256 << 20;
+
+/// Appends the decompressed bytes to `out`, whose capacity the caller has reserved.
+///
+/// At most `claimed` bytes are written, whatever the stream holds.
+///
+/// # Errors
+/// In words: the stream is damaged, or holds fewer or more than `claimed` bytes.
+pub(super) fn append(method: Method, input: &[u8], claimed: u64, out: &mut Vec<u8>) -> Result<(), String> {
+    match method {
+        Method::Zlib => read_exactly(flate2::bufread::ZlibDecoder::new(input), claimed, out),
+        Method::Zstd => {
+            let decoder =
+                zstd::stream::read::Decoder::with_buffer(input).map_err(|error| error.to_string())?;
+            read_exactly(decoder, claimed, out)
+        }
+    }
+}
+
+/// Decompresses an xz stream of unknown size.
+///
+/// # Errors
+/// In words: the stream is damaged, or holds more than `limit` bytes.
+pub(super) fn xz(input: &[u8], limit: u64) -> Result<Vec<u8>, String> {
+    let stream =
+        liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, 0).map_err(|error| error.to_string())?;
+    let mut decoder = liblzma::bufread::XzDecoder::new_stream(input, stream);
+    let mut out = Vec::new();
+    decoder
+        .by_ref()
+        .take(limit)
+        .read_to_end(&mut out)
+        .map_err(|error| format!("damaged xz stream: {error}"))?;
+    if decoder.read(&mut [0]).is_ok_and(|more| more != 0) {
+        return Err(format!("xz stream of more than {limit} bytes"));
+    }
+    Ok(out)
+}
+
+fn read_exactly(mut decoder: impl Read, claimed: u64, out: &mut Vec<u8>) -> Result<(), String> {
+    let before = out.len();
+    let mut limited = decoder.by_ref().take(claimed);
+    limited.read_to_end(out).map_err(|error| format!("damaged compressed data: {error}"))?;
+    let found = (out.len() - before) as u64;
+    if found != claimed {
+        return Err(format!("compressed data holds {found} bytes, {claimed} claimed"));
+    }
+    match decoder.read(&mut [0]) {
+        Ok(0) => Ok(()),
+        Ok(_) => Err(format!("compressed data holds more than the {claimed} bytes claimed")),
+        Err(error) => Err(format!("damaged end of compressed data: {error}")),
+    }
+}

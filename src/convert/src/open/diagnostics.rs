@@ -1,0 +1,79 @@
+//! Counts what `open` skipped or repaired, one entry a kind, with the place of its first case.
+
+/// What was skipped or repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OpenDiagnosticKind {
+    /// A relocation of a debug section has a type that is not known; its place was left as it was.
+    UnknownRelocation { machine: u16, kind: u32 },
+    /// A relocation names a symbol or place outside its table or section; it was skipped.
+    BadRelocation,
+    /// A section is compressed by a method that is not known; it is treated as absent.
+    UnknownCompression,
+    /// A section reaches past the end of the file; what is there was taken.
+    TruncatedSection,
+    /// A section's name is not in the string table; the section was skipped.
+    BadSectionName,
+    /// A section's address range wraps around the address space; it was cut at its end.
+    SectionWraps,
+    /// A symbol's name or section is not in its table; the symbol was skipped.
+    BadSymbol,
+    /// A symbol's address is outside its section; the symbol was skipped.
+    SymbolOutsideSection,
+    /// A PPC64 function descriptor does not lead to code; the symbol was skipped.
+    BadDescriptor,
+    /// The program names a separate debug file, and none was found.
+    DebugFileNotFound,
+    /// A separate debug file belongs to another build; it was not used.
+    DebugFileMismatch,
+    /// A separate debug file, or the link to one, could not be read.
+    DebugFileUnreadable,
+    /// The supplementary file (dwz) was not found, or is of another build; its names are missing.
+    SupplementaryNotFound,
+    /// `.gnu_debugdata` could not be read; its symbols are missing.
+    BadMiniDebugInfo,
+    /// A path from debug information leaves the directories that were given; it was not opened.
+    PathRefused,
+}
+
+/// One kind of skipped or repaired thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenDiagnostic {
+    pub kind: OpenDiagnosticKind,
+    /// How many there were; at least 1.
+    pub count: u64,
+    /// The first case: section, offset or path, in words.
+    pub first: String,
+}
+
+/// A hostile file could give every relocation another type.
+const MAX_KINDS: usize = 256;
+
+/// Collects diagnostics; the words of a case are made only for the first of its kind.
+#[derive(Debug, Default)]
+pub(super) struct Diagnostics {
+    entries: Vec<OpenDiagnostic>,
+}
+
+impl Diagnostics {
+    pub(super) fn note(&mut self, kind: OpenDiagnosticKind, first: impl FnOnce() -> String) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.kind == kind) {
+            entry.count += 1;
+        } else if self.entries.len() < MAX_KINDS {
+            self.entries.push(OpenDiagnostic { kind, count: 1, first: first() });
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Vec<OpenDiagnostic>) {
+        for new in other {
+            match self.entries.iter_mut().find(|entry| entry.kind == new.kind) {
+                Some(entry) => entry.count += new.count,
+                None => self.entries.push(new),
+            }
+        }
+    }
+
+    pub(super) fn into_vec(self) -> Vec<OpenDiagnostic> {
+        self.entries
+    }
+}

@@ -1,0 +1,179 @@
+//! Relocations that a linker kept beside the finished bytes (`--emit-relocs`), decoded one by one as asked.
+
+use object::elf;
+use object::endian::Endianness;
+use object::read::elf::{Crel, CrelIterator};
+
+use super::tables::{RelocationRows, SymbolPlace, SymbolTable, Tables};
+
+/// One relocation that was applied already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptRelocation {
+    /// Offset in the section it applies to.
+    pub section_off: u64,
+    /// The processor's type number (`R_X86_64_64`, ...).
+    pub kind: u32,
+    /// Index in the symbol table of its section; 0 is none. See [`KeptSection::symbol`].
+    pub symbol: u32,
+    /// 0 where the encoding keeps the addend in the relocated bytes: see [`KeptSection::has_addend`].
+    pub addend: i64,
+}
+
+/// The symbol that a relocation names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RelocationSymbol<'f> {
+    /// Empty for section symbols.
+    pub name: &'f [u8],
+    /// Image address; `None` where the symbol is undefined.
+    pub address: Option<u64>,
+    /// Bytes; 0 where the file gives none.
+    pub size: u64,
+    /// A symbol that stands for its whole section names no function.
+    pub is_section: bool,
+    /// `STT_FUNC` or `STT_GNU_IFUNC`.
+    pub is_function: bool,
+}
+
+/// One kept relocation section.
+#[derive(Clone, Copy)]
+pub struct KeptSection<'f> {
+    /// The section that it applies to.
+    pub target_name: &'f [u8],
+    /// The index of that section in the file.
+    pub target_index: usize,
+    /// False where addends were in the relocated bytes and are gone.
+    pub has_addend: bool,
+    target_address: u64,
+    rows: RelocationRows<'f>,
+    symbols: Option<SymbolTable<'f>>,
+    endian: Endianness,
+    mips64el: bool,
+}
+
+impl<'f> KeptSection<'f> {
+    /// All relocations, in file order, which is not always the order of offsets. Damaged compact relocations end it.
+    pub fn iter(&self) -> impl Iterator<Item = KeptRelocation> + use<'f> {
+        let base = self.target_address;
+        decode(self.rows, self.endian, self.mips64el).map(move |row| KeptRelocation {
+            // In a linked file `r_offset` is an address; debug sections have address 0.
+            section_off: row.r_offset.wrapping_sub(base),
+            kind: row.r_type.0,
+            symbol: row.r_sym,
+            addend: row.r_addend,
+        })
+    }
+
+    /// The number of relocations, at most what the section can hold.
+    pub fn len(&self) -> usize {
+        match self.rows {
+            RelocationRows::Rel32(rows) => rows.len(),
+            RelocationRows::Rel64(rows) => rows.len(),
+            RelocationRows::Rela32(rows) => rows.len(),
+            RelocationRows::Rela64(rows) => rows.len(),
+            RelocationRows::Crel(bytes) => {
+                CrelIterator::new(bytes).map_or(0, |rows| rows.len().min(bytes.len()))
+            }
+        }
+    }
+
+    /// True where there are no relocations.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The symbol of an index; `None` for index 0 and outside the table.
+    pub fn symbol(&self, index: u32) -> Option<RelocationSymbol<'f>> {
+        let table = self.symbols.as_ref().filter(|_| index != 0)?;
+        let raw = table.get(index as usize)?;
+        let kind = elf::SymbolType(raw.kind);
+        Some(RelocationSymbol {
+            name: table.name(raw.name).unwrap_or_default(),
+            address: (raw.place != SymbolPlace::Undefined).then_some(raw.value),
+            size: raw.size,
+            is_section: kind == elf::STT_SECTION,
+            is_function: kind == elf::STT_FUNC || kind == elf::STT_GNU_IFUNC,
+        })
+    }
+
+    /// Image address that a relocation refers to: symbol plus addend; `None` where the symbol is undefined or the
+    /// addend is gone.
+    pub fn target(&self, relocation: &KeptRelocation) -> Option<u64> {
+        let address = match relocation.symbol {
+            0 => 0,
+            index => self.symbol(index)?.address?,
+        };
+        self.has_addend.then(|| address.wrapping_add_signed(relocation.addend))
+    }
+}
+
+/// All kept relocation sections of one file.
+#[derive(Clone, Default)]
+pub struct KeptRelocations<'f> {
+    sections: Vec<KeptSection<'f>>,
+}
+
+impl<'f> KeptRelocations<'f> {
+    /// Each kept relocation section, in file order.
+    pub fn sections(&self) -> &[KeptSection<'f>] {
+        &self.sections
+    }
+
+    /// Appends those of a separate debug file.
+    pub(in crate::open) fn append(&mut self, mut other: Self) {
+        self.sections.append(&mut other.sections);
+    }
+
+    /// Finds the relocation sections of a linked file that are not for its loader.
+    pub(in crate::open) fn find(tables: &Tables<'f>) -> Self {
+        let mut sections = Vec::new();
+        for section in &tables.sections {
+            let for_loader = section.flags & elf::SHF_ALLOC.0 != 0;
+            let target = tables.sections.get(section.info).filter(|_| section.info != 0 && !for_loader);
+            let (Some(target), Some(rows)) = (target, tables.relocation_rows(section)) else { continue };
+            let symbols = tables.sections.get(section.link).map(|symbols| tables.symbol_table_at(symbols));
+            sections.push(KeptSection {
+                target_name: target.name,
+                target_index: target.index,
+                has_addend: has_addend(rows),
+                target_address: target.address,
+                rows,
+                symbols,
+                endian: tables.endian,
+                mips64el: tables.is_mips64el(),
+            });
+        }
+        Self { sections }
+    }
+}
+
+/// True where the encoding has addends of its own.
+pub(super) fn has_addend(rows: RelocationRows<'_>) -> bool {
+    match rows {
+        RelocationRows::Rel32(_) | RelocationRows::Rel64(_) => false,
+        RelocationRows::Rela32(_) | RelocationRows::Rela64(_) => true,
+        RelocationRows::Crel(bytes) => CrelIterator::new(bytes).is_ok_and(|rows| rows.is_rela()),
+    }
+}
+
+/// The rows of every encoding as one type; ends at the first damaged one.
+pub(super) fn decode(
+    rows: RelocationRows<'_>,
+    endian: Endianness,
+    mips64el: bool,
+) -> impl Iterator<Item = Crel> {
+    // One of the five is not empty; a chain needs no box for each section and no dispatch for each row.
+    let (mut rel32, mut rel64, mut rela32, mut rela64) = (&[][..], &[][..], &[][..], &[][..]);
+    let mut crel = None;
+    match rows {
+        RelocationRows::Rel32(rows) => rel32 = rows,
+        RelocationRows::Rel64(rows) => rel64 = rows,
+        RelocationRows::Rela32(rows) => rela32 = rows,
+        RelocationRows::Rela64(rows) => rela64 = rows,
+        RelocationRows::Crel(bytes) => crel = CrelIterator::new(bytes).ok(),
+    }
+    let rela64 = rela64.iter().map(move |row| Crel::from_rela(row, endian, mips64el));
+    let rela32 = rela32.iter().map(move |row| Crel::from_rela(row, endian, false));
+    let rel64 = rel64.iter().map(move |row| Crel::from_rel(row, endian));
+    let rel32 = rel32.iter().map(move |row| Crel::from_rel(row, endian));
+    rela64.chain(rela32).chain(rel64).chain(rel32).chain(crel.into_iter().flatten().map_while(Result::ok))
+}

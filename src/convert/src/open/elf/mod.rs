@@ -1,0 +1,222 @@
+//! Presents one ELF file: its tables as plain rows, its sections at image addresses, its symbols and debug sections.
+
+pub(super) mod kept;
+mod relocate;
+mod sections;
+mod symbols;
+mod tables;
+
+use std::path::Path;
+
+use object::elf;
+
+use super::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use super::error::OpenError;
+use super::files::Files;
+use super::image::{AddressRange, Arch, CodeSection, DebugSections, Format, Image, ImageKind};
+use kept::KeptRelocations;
+use sections::{Contents, DebugLayout};
+pub(super) use tables::{Section, Tables};
+
+/// Largest alignment that a synthetic address is rounded to: above any page size in use.
+const MAX_ALIGN: u64 = 1 << 32;
+
+/// Links from one ELF file to others, as found in its sections.
+#[derive(Default)]
+pub(super) struct Links<'f> {
+    /// File name and CRC-32 of `.gnu_debuglink`.
+    pub debuglink: Option<(&'f [u8], u32)>,
+    /// Path and build id of `.gnu_debugaltlink`.
+    pub altlink: Option<(&'f [u8], &'f [u8])>,
+    /// The xz stream of `.gnu_debugdata`.
+    pub minidebug: Option<&'f [u8]>,
+    /// The file has a `.symtab`.
+    pub symtab: bool,
+}
+
+/// Where the sections of a file are in the image's address space.
+pub(super) struct Layout {
+    /// Loaded sections, by address, then index.
+    pub sections: Vec<CodeSection>,
+    /// For each section of the file its position in `sections`, or `u32::MAX`.
+    pub position: Vec<u32>,
+    /// For each section of the file what to add to the value of a symbol in it: the synthetic address in `ET_REL`,
+    /// 0 in a linked file, whose symbols hold addresses already.
+    pub bias: Vec<u64>,
+}
+
+/// Reads an ELF file without looking at any other file.
+///
+/// # Errors
+/// The header or a table is damaged, the file is a core dump, a compressed section is damaged or too large.
+pub(super) fn read<'f>(
+    files: &'f Files,
+    path: &Path,
+    data: &'f [u8],
+) -> Result<(Image<'f>, Links<'f>), OpenError> {
+    let tables = Tables::parse(path, data)?;
+    let mut diagnostics = Diagnostics::default();
+    tables.note_damage(&mut diagnostics);
+    let layout = layout(path, &tables, &mut diagnostics)?;
+
+    let contents = Contents { files, path, tables: &tables };
+    let mut debug_layout = DebugLayout::find(&contents, false, &mut diagnostics)?;
+    if !debug_layout.has_units() {
+        let split = DebugLayout::find(&contents, true, &mut diagnostics)?;
+        if split.has_units() {
+            debug_layout = split;
+        }
+    }
+    let symbol_table = tables.symbol_table(elf::SHT_SYMTAB.0);
+    let debug = debug_layout.load(&contents, &layout, &mut diagnostics)?;
+
+    let descriptors = symbols::Descriptors::read(&contents, &layout, &mut diagnostics)?;
+    let (symbols, symbol_files) = symbols::read(&tables, &layout, &descriptors, &mut diagnostics);
+    let relocations =
+        if tables.is_relocatable() { KeptRelocations::default() } else { KeptRelocations::find(&tables) };
+    let links = Links {
+        debuglink: contents.debuglink(),
+        altlink: contents.altlink(),
+        minidebug: tables.section(b".gnu_debugdata").map(|section| tables.bytes(section)),
+        symtab: symbol_table.is_some(),
+    };
+    let image = Image {
+        path: path.to_owned(),
+        debug_path: None,
+        format: Format::Elf,
+        kind: kind(&tables, &debug),
+        arch: arch(&tables),
+        image_base: image_base(&tables, &layout),
+        build_id: tables.build_id(),
+        sections: layout.sections,
+        symbols,
+        symbol_files,
+        debug,
+        supplementary: None,
+        relocations,
+        diagnostics: diagnostics.into_vec(),
+    };
+    Ok((image, links))
+}
+
+/// A file of split DWARF: only its debug sections count.
+pub(super) struct Split<'f> {
+    pub debug: DebugSections<'f>,
+    pub arch: Arch,
+    pub diagnostics: Diagnostics,
+}
+
+/// Reads the `.dwo` sections of a `.dwo`, a `.dwp` or an object compiled with `-gsplit-dwarf=single`.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_split<'f>(files: &'f Files, path: &Path, data: &'f [u8]) -> Result<Split<'f>, OpenError> {
+    let tables = Tables::parse(path, data)?;
+    let mut diagnostics = Diagnostics::default();
+    tables.note_damage(&mut diagnostics);
+    let layout = layout(path, &tables, &mut diagnostics)?;
+    let contents = Contents { files, path, tables: &tables };
+    let debug_layout = DebugLayout::find(&contents, true, &mut diagnostics)?;
+    let debug = debug_layout.load(&contents, &layout, &mut diagnostics)?;
+    Ok(Split { debug, arch: arch(&tables), diagnostics })
+}
+
+fn kind(tables: &Tables<'_>, debug: &DebugSections<'_>) -> ImageKind {
+    let code = |section: &&Section<'_>| section.is_loaded() && section.flags & elf::SHF_EXECINSTR.0 != 0;
+    let mut code_sections = tables.sections.iter().filter(code).peekable();
+    let no_code = code_sections.peek().is_none();
+    if tables.is_relocatable()
+        && !(no_code && debug.has_units() && tables.section(b".debug_info.dwo").is_none())
+    {
+        return ImageKind::Relocatable;
+    }
+    // `objcopy --only-keep-debug` leaves code sections without contents; a dwz file has none.
+    if code_sections.all(|section| section.kind == elf::SHT_NOBITS.0) && (debug.has_units() || !no_code) {
+        return ImageKind::DebugOnly;
+    }
+    if tables.file_type == elf::ET_EXEC.0 { ImageKind::Executable } else { ImageKind::Dynamic }
+}
+
+fn image_base(tables: &Tables<'_>, layout: &Layout) -> u64 {
+    if tables.is_relocatable() {
+        return 0;
+    }
+    let first_load = tables.segments.iter().find(|segment| segment.kind == elf::PT_LOAD.0);
+    match (first_load, layout.sections.first()) {
+        (Some(segment), _) => segment.address,
+        (None, Some(section)) => section.range.start,
+        (None, None) => 0,
+    }
+}
+
+fn arch(tables: &Tables<'_>) -> Arch {
+    let machine = elf::Machine(tables.machine);
+    let name = match machine {
+        elf::EM_X86_64 => "x86_64",
+        elf::EM_386 | elf::EM_IAMCU => "i386",
+        elf::EM_AARCH64 => "aarch64",
+        elf::EM_ARM => "arm",
+        elf::EM_PPC64 => "ppc64",
+        elf::EM_PPC => "ppc",
+        elf::EM_S390 if tables.is_64 => "s390x",
+        elf::EM_S390 => "s390",
+        elf::EM_MIPS if tables.is_64 => "mips64",
+        elf::EM_MIPS => "mips",
+        elf::EM_RISCV if tables.is_64 => "riscv64",
+        elf::EM_RISCV => "riscv32",
+        elf::EM_LOONGARCH if tables.is_64 => "loongarch64",
+        elf::EM_LOONGARCH => "loongarch32",
+        elf::EM_AMDGPU => "amdgcn",
+        elf::EM_SPARC | elf::EM_SPARC32PLUS => "sparc",
+        elf::EM_SPARCV9 => "sparc64",
+        elf::EM_BPF => "bpf",
+        elf::EM_HEXAGON => "hexagon",
+        elf::EM_CUDA => "nvptx",
+        _ => "unknown",
+    };
+    let address_size = if tables.is_64 { 8 } else { 4 };
+    Arch { machine: tables.machine, name, address_size, big_endian: tables.is_big_endian() }
+}
+
+/// Places all loaded sections.
+///
+/// In a linked file they have addresses. In `ET_REL` they get consecutive, aligned ones from 0 in section order, so that
+/// no two functions share an address; `llvm-symbolizer` instead gives every section address 0 and tells them apart by
+/// `SECTION:OFFSET`, which a symbol file with one address space cannot.
+fn layout(path: &Path, tables: &Tables<'_>, diagnostics: &mut Diagnostics) -> Result<Layout, OpenError> {
+    let highest = if tables.is_64 { u64::MAX } else { u64::from(u32::MAX) };
+    let mut sections = Vec::new();
+    let mut bias = vec![0; tables.sections.len()];
+    let mut next = 0u64;
+    for section in tables.sections.iter().filter(|section| section.is_loaded()) {
+        let mut start = section.address;
+        if tables.is_relocatable() {
+            let align = section.align.clamp(1, MAX_ALIGN);
+            let align = if align.is_power_of_two() { align } else { 1 };
+            let placed = next.checked_next_multiple_of(align);
+            let end = placed.and_then(|start| start.checked_add(section.size)).filter(|&end| end <= highest);
+            let (Some(placed), Some(end)) = (placed, end) else {
+                let place = format!("section {} {}", section.index, section.name.escape_ascii());
+                return Err(OpenError::malformed(path, place, "sections do not fit into one address space"));
+            };
+            (start, next) = (placed, end);
+            bias[section.index] = placed;
+        }
+        let end = start.checked_add(section.size).unwrap_or_else(|| {
+            diagnostics.note(OpenDiagnosticKind::SectionWraps, || section.name.escape_ascii().to_string());
+            highest
+        });
+        sections.push(CodeSection {
+            name: String::from_utf8_lossy(section.name).into_owned(),
+            index: section.index,
+            range: AddressRange { start, end },
+            executable: section.flags & elf::SHF_EXECINSTR.0 != 0,
+        });
+    }
+    sections.sort_by_key(|section| (section.range.start, section.index));
+    let mut position = vec![u32::MAX; tables.sections.len()];
+    for (at, section) in sections.iter().enumerate() {
+        position[section.index] = at as u32;
+    }
+    Ok(Layout { sections, position, bias })
+}

@@ -1,0 +1,412 @@
+//! Applies the relocations of `ET_REL` sections to a copy of their bytes, at synthetic addresses.
+//!
+//! Only what assemblers write into debug sections is known here: absolute words, words relative to their place, and the
+//! pairs of RISC-V and LoongArch that add and subtract two labels because the linker may move either. Thread-local
+//! offsets stay as they are: they are in location expressions, which nobody reads here.
+//!
+//! In a linked file nothing is applied: its debug sections are final, also where `.rela.debug_*` was kept.
+
+use object::elf;
+use object::endian::Endianness;
+
+use super::kept::{decode, has_addend};
+use super::tables::{RelocationRows, SymbolPlace, SymbolTable, Tables};
+use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
+
+/// What one relocation type does; the number is the width of its place in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    /// Nothing that matters for debug sections.
+    Skip,
+    /// Symbol + addend.
+    Set(u8),
+    /// Symbol + addend - place.
+    Relative(u8),
+    /// What is there + symbol + addend.
+    Add(u8),
+    /// What is there - symbol - addend.
+    Sub(u8),
+    /// As `Set`, `Add` and `Sub`, on the low 6 bits of a byte.
+    Set6,
+    Add6,
+    Sub6,
+    /// As `Set`, `Add` and `Sub`, on a ULEB128 whose length stays.
+    SetUleb,
+    AddUleb,
+    SubUleb,
+}
+
+/// The relocations of one `ET_REL` file.
+pub(super) struct Relocator<'a, 'f> {
+    machine: u16,
+    endian: Endianness,
+    mips64el: bool,
+    /// Relocation sections, by the section they apply to.
+    sections: Vec<(usize, RelocationRows<'f>, SymbolTable<'f>)>,
+    /// What to add to the value of a symbol, for each section.
+    bias: &'a [u64],
+    is_mips64: bool,
+}
+
+impl<'a, 'f> Relocator<'a, 'f> {
+    /// Finds the relocation sections; none in a linked file.
+    pub(super) fn new(tables: &Tables<'f>, bias: &'a [u64]) -> Self {
+        let mut sections = Vec::new();
+        for section in tables.sections.iter().filter(|_| tables.is_relocatable()) {
+            let symbols =
+                tables.sections.get(section.link).filter(|symbols| symbols.kind == elf::SHT_SYMTAB.0);
+            if let (Some(rows), Some(symbols)) = (tables.relocation_rows(section), symbols) {
+                sections.push((section.info, rows, tables.symbol_table_at(symbols)));
+            }
+        }
+        sections.sort_by_key(|(target, ..)| *target);
+        Self {
+            machine: tables.machine,
+            endian: tables.endian,
+            mips64el: tables.is_mips64el(),
+            sections,
+            bias,
+            is_mips64: tables.machine == elf::EM_MIPS.0 && tables.is_64,
+        }
+    }
+
+    fn sections_of(&self, target: usize) -> &[(usize, RelocationRows<'f>, SymbolTable<'f>)] {
+        let start = self.sections.partition_point(|(other, ..)| *other < target);
+        let end = self.sections.partition_point(|(other, ..)| *other <= target);
+        &self.sections[start..end]
+    }
+
+    /// True where a section has relocations.
+    pub(super) fn applies_to(&self, target: usize) -> bool {
+        !self.sections_of(target).is_empty()
+    }
+
+    /// Applies the relocations of a section to its bytes.
+    pub(super) fn apply(&self, target: usize, bytes: &mut [u8], diagnostics: &mut Diagnostics) {
+        let base = self.bias.get(target).copied().unwrap_or(0);
+        for (_, rows, symbols) in self.sections_of(target) {
+            let explicit = has_addend(*rows);
+            for row in decode(*rows, self.endian, self.mips64el) {
+                let Some(action) = self.action(row.r_type.0) else {
+                    let kind =
+                        OpenDiagnosticKind::UnknownRelocation { machine: self.machine, kind: row.r_type.0 };
+                    diagnostics.note(kind, || format!("section {target}, offset {:#x}", row.r_offset));
+                    continue;
+                };
+                let place = usize::try_from(row.r_offset).ok().and_then(|offset| bytes.get_mut(offset..));
+                let (Some(symbol), Some(place)) = (self.value(symbols, row.r_sym), place) else {
+                    let first =
+                        || format!("section {target}, offset {:#x}, symbol {}", row.r_offset, row.r_sym);
+                    diagnostics.note(OpenDiagnosticKind::BadRelocation, first);
+                    continue;
+                };
+                let operand = Operand {
+                    value: symbol.wrapping_add_signed(row.r_addend),
+                    place_addr: base.wrapping_add(row.r_offset),
+                    explicit,
+                    big_endian: self.endian == Endianness::Big,
+                };
+                if operand.patch(action, place).is_none() {
+                    let first = || format!("section {target}, offset {:#x}", row.r_offset);
+                    diagnostics.note(OpenDiagnosticKind::BadRelocation, first);
+                }
+            }
+        }
+    }
+
+    /// A symbol's synthetic address; 0 for symbol 0 and undefined symbols, as a static linker would give weak ones.
+    fn value(&self, symbols: &SymbolTable<'_>, index: u32) -> Option<u64> {
+        if index == 0 {
+            return Some(0);
+        }
+        let symbol = symbols.get(index as usize)?;
+        match symbol.place {
+            SymbolPlace::Undefined => Some(0),
+            SymbolPlace::Special => Some(symbol.value),
+            SymbolPlace::Section(section) => Some(self.bias.get(section)?.wrapping_add(symbol.value)),
+        }
+    }
+
+    fn action(&self, kind: u32) -> Option<Action> {
+        // MIPS64 packs up to three types into one relocation; debug sections use one.
+        if self.is_mips64 && kind > 0xff {
+            return None;
+        }
+        action(self.machine, kind)
+    }
+}
+
+/// What to write, apart from how.
+struct Operand {
+    /// Symbol plus explicit addend.
+    value: u64,
+    /// Synthetic address of the place.
+    place_addr: u64,
+    /// False where the addend is what the place holds.
+    explicit: bool,
+    big_endian: bool,
+}
+
+impl Operand {
+    /// Writes to the start of `place`; `None` where the place ends too early.
+    fn patch(&self, action: Action, place: &mut [u8]) -> Option<()> {
+        let kept = |old: u64| if self.explicit { 0 } else { old };
+        match action {
+            Action::Skip => Some(()),
+            Action::Set(width) => self.word(place, width, |old| self.value.wrapping_add(kept(old))),
+            Action::Relative(width) => self
+                .word(place, width, |old| self.value.wrapping_add(kept(old)).wrapping_sub(self.place_addr)),
+            Action::Add(width) => self.word(place, width, |old| old.wrapping_add(self.value)),
+            Action::Sub(width) => self.word(place, width, |old| old.wrapping_sub(self.value)),
+            Action::Set6 => low6(place, |_| self.value),
+            Action::Add6 => low6(place, |old| old.wrapping_add(self.value)),
+            Action::Sub6 => low6(place, |old| old.wrapping_sub(self.value)),
+            Action::SetUleb => uleb(place, |_| self.value),
+            Action::AddUleb => uleb(place, |old| old.wrapping_add(self.value)),
+            Action::SubUleb => uleb(place, |old| old.wrapping_sub(self.value)),
+        }
+    }
+
+    fn word(&self, place: &mut [u8], width: u8, change: impl FnOnce(u64) -> u64) -> Option<()> {
+        let width = usize::from(width);
+        let place = place.get_mut(..width)?;
+        let mut word = [0; 8];
+        if self.big_endian {
+            word[8 - width..].copy_from_slice(place);
+            word = change(u64::from_be_bytes(word)).to_be_bytes();
+            place.copy_from_slice(&word[8 - width..]);
+        } else {
+            word[..width].copy_from_slice(place);
+            word = change(u64::from_le_bytes(word)).to_le_bytes();
+            place.copy_from_slice(&word[..width]);
+        }
+        Some(())
+    }
+}
+
+fn low6(place: &mut [u8], change: impl FnOnce(u64) -> u64) -> Option<()> {
+    let byte = place.first_mut()?;
+    *byte = *byte & 0xc0 | change(u64::from(*byte & 0x3f)) as u8 & 0x3f;
+    Some(())
+}
+
+fn uleb(place: &mut [u8], change: impl FnOnce(u64) -> u64) -> Option<()> {
+    let length = place.iter().take(10).position(|byte| byte & 0x80 == 0)? + 1;
+    let bytes = &mut place[..length];
+    let old = bytes.iter().rev().fold(0u64, |value, byte| value << 7 | u64::from(byte & 0x7f));
+    // A pair sets an address and subtracts another; modulo the length's bits the difference is exact.
+    let mut value = change(old);
+    for byte in bytes {
+        *byte = *byte & 0x80 | value as u8 & 0x7f;
+        value >>= 7;
+    }
+    Some(())
+}
+
+/// The relocation types that occur in debug sections, from each processor's ELF supplement.
+fn action(machine: u16, kind: u32) -> Option<Action> {
+    use Action::{Relative, Set, Skip};
+    if kind == 0 {
+        return Some(Skip);
+    }
+    Some(match elf::Machine(machine) {
+        elf::EM_X86_64 => match elf::RelocationType(kind) {
+            elf::R_X86_64_64 => Set(8),
+            elf::R_X86_64_32 | elf::R_X86_64_32S => Set(4),
+            elf::R_X86_64_16 => Set(2),
+            elf::R_X86_64_8 => Set(1),
+            elf::R_X86_64_PC32 => Relative(4),
+            elf::R_X86_64_PC64 => Relative(8),
+            elf::R_X86_64_DTPOFF32
+            | elf::R_X86_64_DTPOFF64
+            | elf::R_X86_64_TPOFF32
+            | elf::R_X86_64_TPOFF64 => Skip,
+            _ => return None,
+        },
+        elf::EM_386 | elf::EM_IAMCU => match elf::RelocationType(kind) {
+            elf::R_386_32 => Set(4),
+            elf::R_386_16 => Set(2),
+            elf::R_386_8 => Set(1),
+            elf::R_386_PC32 => Relative(4),
+            elf::R_386_TLS_LDO_32 => Skip,
+            _ => return None,
+        },
+        elf::EM_AARCH64 => match elf::RelocationType(kind) {
+            elf::R_AARCH64_ABS64 => Set(8),
+            elf::R_AARCH64_ABS32 => Set(4),
+            elf::R_AARCH64_ABS16 => Set(2),
+            elf::R_AARCH64_PREL64 => Relative(8),
+            elf::R_AARCH64_PREL32 => Relative(4),
+            elf::R_AARCH64_P32_ABS32 => Set(4),
+            // `R_AARCH64_TLS_DTPREL64`, which assemblers write for thread-local variables.
+            _ if kind == 1029 => Skip,
+            _ => return None,
+        },
+        elf::EM_ARM => match elf::RelocationType(kind) {
+            elf::R_ARM_ABS32 => Set(4),
+            elf::R_ARM_REL32 => Relative(4),
+            elf::R_ARM_TLS_LDO32 => Skip,
+            _ => return None,
+        },
+        elf::EM_RISCV => return riscv(kind),
+        elf::EM_LOONGARCH => return loongarch(kind),
+        _ => return other_machine(machine, kind),
+    })
+}
+
+fn other_machine(machine: u16, kind: u32) -> Option<Action> {
+    use Action::{Relative, Set, Skip};
+    Some(match elf::Machine(machine) {
+        elf::EM_PPC64 => match elf::RelocationType(kind) {
+            elf::R_PPC64_ADDR64 | elf::R_PPC64_UADDR64 => Set(8),
+            elf::R_PPC64_ADDR32 | elf::R_PPC64_UADDR32 => Set(4),
+            elf::R_PPC64_REL32 => Relative(4),
+            elf::R_PPC64_REL64 => Relative(8),
+            elf::R_PPC64_DTPREL64 | elf::R_PPC64_TOC => Skip,
+            _ => return None,
+        },
+        elf::EM_PPC => match elf::RelocationType(kind) {
+            elf::R_PPC_ADDR32 | elf::R_PPC_UADDR32 => Set(4),
+            elf::R_PPC_REL32 => Relative(4),
+            elf::R_PPC_DTPREL32 => Skip,
+            _ => return None,
+        },
+        elf::EM_S390 => match elf::RelocationType(kind) {
+            elf::R_390_64 => Set(8),
+            elf::R_390_32 => Set(4),
+            elf::R_390_16 => Set(2),
+            elf::R_390_8 => Set(1),
+            elf::R_390_PC32 => Relative(4),
+            elf::R_390_PC64 => Relative(8),
+            elf::R_390_TLS_LDO32 | elf::R_390_TLS_LDO64 => Skip,
+            _ => return None,
+        },
+        elf::EM_MIPS => match elf::RelocationType(kind) {
+            elf::R_MIPS_64 => Set(8),
+            elf::R_MIPS_32 => Set(4),
+            elf::R_MIPS_16 => Set(2),
+            // `R_MIPS_PC32`.
+            _ if kind == 248 => Relative(4),
+            elf::R_MIPS_TLS_DTPREL32 | elf::R_MIPS_TLS_DTPREL64 => Skip,
+            _ => return None,
+        },
+        // Numbers of the AMDGPU back end's guide: `ABS64`, `ABS32`, `REL32`, `REL64`.
+        elf::EM_AMDGPU => match kind {
+            3 => Set(8),
+            6 => Set(4),
+            4 => Relative(4),
+            5 => Relative(8),
+            _ => return None,
+        },
+        elf::EM_SPARC | elf::EM_SPARC32PLUS | elf::EM_SPARCV9 => match elf::RelocationType(kind) {
+            elf::R_SPARC_64 | elf::R_SPARC_UA64 => Set(8),
+            elf::R_SPARC_32 | elf::R_SPARC_UA32 => Set(4),
+            elf::R_SPARC_DISP32 => Relative(4),
+            elf::R_SPARC_DISP64 => Relative(8),
+            elf::R_SPARC_TLS_DTPOFF32 | elf::R_SPARC_TLS_DTPOFF64 => Skip,
+            _ => return None,
+        },
+        elf::EM_HEXAGON if elf::RelocationType(kind) == elf::R_HEX_32 => Set(4),
+        // `R_BPF_64_ABS64` and `R_BPF_64_ABS32`.
+        elf::EM_BPF if kind == 2 => Set(8),
+        elf::EM_BPF if kind == 3 => Set(4),
+        _ => return None,
+    })
+}
+
+fn riscv(kind: u32) -> Option<Action> {
+    use Action::{Add, Relative, Set, Set6, SetUleb, Skip, Sub, Sub6, SubUleb};
+    Some(match elf::RelocationType(kind) {
+        elf::R_RISCV_64 => Set(8),
+        elf::R_RISCV_32 | elf::R_RISCV_SET32 => Set(4),
+        elf::R_RISCV_SET16 => Set(2),
+        elf::R_RISCV_SET8 => Set(1),
+        elf::R_RISCV_SET6 => Set6,
+        elf::R_RISCV_32_PCREL => Relative(4),
+        elf::R_RISCV_ADD64 => Add(8),
+        elf::R_RISCV_ADD32 => Add(4),
+        elf::R_RISCV_ADD16 => Add(2),
+        elf::R_RISCV_ADD8 => Add(1),
+        elf::R_RISCV_SUB64 => Sub(8),
+        elf::R_RISCV_SUB32 => Sub(4),
+        elf::R_RISCV_SUB16 => Sub(2),
+        elf::R_RISCV_SUB8 => Sub(1),
+        elf::R_RISCV_SUB6 => Sub6,
+        // `R_RISCV_SET_ULEB128` and `R_RISCV_SUB_ULEB128`.
+        _ if kind == 60 => SetUleb,
+        _ if kind == 61 => SubUleb,
+        elf::R_RISCV_RELAX | elf::R_RISCV_ALIGN => Skip,
+        elf::R_RISCV_TLS_DTPREL32 | elf::R_RISCV_TLS_DTPREL64 => Skip,
+        _ => return None,
+    })
+}
+
+fn loongarch(kind: u32) -> Option<Action> {
+    use Action::{Add, Add6, AddUleb, Relative, Set, Skip, Sub, Sub6, SubUleb};
+    Some(match elf::RelocationType(kind) {
+        elf::R_LARCH_64 => Set(8),
+        elf::R_LARCH_32 => Set(4),
+        elf::R_LARCH_32_PCREL => Relative(4),
+        elf::R_LARCH_64_PCREL => Relative(8),
+        elf::R_LARCH_ADD64 => Add(8),
+        elf::R_LARCH_ADD32 => Add(4),
+        elf::R_LARCH_ADD24 => Add(3),
+        elf::R_LARCH_ADD16 => Add(2),
+        elf::R_LARCH_ADD8 => Add(1),
+        elf::R_LARCH_ADD6 => Add6,
+        elf::R_LARCH_SUB64 => Sub(8),
+        elf::R_LARCH_SUB32 => Sub(4),
+        elf::R_LARCH_SUB24 => Sub(3),
+        elf::R_LARCH_SUB16 => Sub(2),
+        elf::R_LARCH_SUB8 => Sub(1),
+        elf::R_LARCH_SUB6 => Sub6,
+        elf::R_LARCH_ADD_ULEB128 => AddUleb,
+        elf::R_LARCH_SUB_ULEB128 => SubUleb,
+        elf::R_LARCH_RELAX | elf::R_LARCH_ALIGN => Skip,
+        elf::R_LARCH_TLS_DTPREL32 | elf::R_LARCH_TLS_DTPREL64 => Skip,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operand(value: u64) -> Operand {
+        Operand { value, place_addr: 0x10, explicit: true, big_endian: false }
+    }
+
+    #[test]
+    fn a_uleb_pair_leaves_the_difference_in_the_length_it_has() {
+        let mut place = [0x80, 0x80, 0x00, 0x55];
+        operand(0x1234_5678).patch(Action::SetUleb, &mut place).unwrap();
+        operand(0x1234_5600).patch(Action::SubUleb, &mut place).unwrap();
+        assert_eq!(place, [0xf8, 0x80, 0x00, 0x55]);
+    }
+
+    #[test]
+    fn a_uleb_without_an_end_is_refused() {
+        assert_eq!(operand(1).patch(Action::SetUleb, &mut [0x80, 0x80]), None);
+        assert_eq!(operand(1).patch(Action::SetUleb, &mut [0x80; 12]), None);
+    }
+
+    #[test]
+    fn six_bits_leave_the_opcode() {
+        let mut place = [0x40];
+        operand(0x105).patch(Action::Set6, &mut place).unwrap();
+        operand(0x102).patch(Action::Sub6, &mut place).unwrap();
+        assert_eq!(place, [0x43]);
+    }
+
+    #[test]
+    fn words_in_both_byte_orders() {
+        let mut place = [1, 0, 0, 0];
+        let implicit = Operand { explicit: false, ..operand(0x100) };
+        implicit.patch(Action::Set(4), &mut place).unwrap();
+        assert_eq!(place, [1, 1, 0, 0]);
+        let big = Operand { big_endian: true, ..operand(0x100) };
+        big.patch(Action::Relative(2), &mut place).unwrap();
+        assert_eq!(place, [0, 0xf0, 0, 0]);
+        assert_eq!(big.patch(Action::Set(8), &mut place), None);
+    }
+}

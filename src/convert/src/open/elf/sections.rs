@@ -1,0 +1,244 @@
+//! Turns the debug sections of an ELF file into joined, uncompressed and relocated bytes.
+//!
+//! Several sections of one name (gcc writes a `.debug_info` and a `.debug_info.dwo` for each COMDAT group) are joined in
+//! section order. In `ET_REL` a section's offset in the joined bytes is its synthetic address, so that a relocation
+//! against it leads into the right part.
+
+use std::path::Path;
+
+use object::elf;
+use object::elf::{CompressionHeader32, CompressionHeader64};
+use object::endian::Endianness;
+use object::pod::from_bytes;
+use rayon::prelude::*;
+
+use super::Layout;
+use super::relocate::Relocator;
+use super::tables::{Section, Tables};
+use crate::open::decompress::{self, Method};
+use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use crate::open::error::OpenError;
+use crate::open::files::Files;
+use crate::open::image::{DebugSection, DebugSections};
+
+/// One file's tables with what is needed to make new bytes from its sections.
+pub(super) struct Contents<'a, 'f> {
+    pub files: &'f Files,
+    pub path: &'a Path,
+    pub tables: &'a Tables<'f>,
+}
+
+impl<'f> Contents<'_, 'f> {
+    /// File name and CRC-32 of `.gnu_debuglink`: a string, zeroes up to a multiple of 4, the checksum.
+    pub(super) fn debuglink(&self) -> Option<(&'f [u8], u32)> {
+        let bytes = self.tables.bytes(self.tables.section(b".gnu_debuglink")?);
+        let length = bytes.iter().position(|&byte| byte == 0)?;
+        let checksum = bytes.get((length + 1).next_multiple_of(4)..)?.first_chunk()?;
+        let checksum = if self.tables.is_big_endian() {
+            u32::from_be_bytes(*checksum)
+        } else {
+            u32::from_le_bytes(*checksum)
+        };
+        Some((&bytes[..length], checksum))
+    }
+
+    /// Path and build id of `.gnu_debugaltlink`: a string, then the id up to the section's end.
+    pub(super) fn altlink(&self) -> Option<(&'f [u8], &'f [u8])> {
+        let bytes = self.tables.bytes(self.tables.section(b".gnu_debugaltlink")?);
+        let length = bytes.iter().position(|&byte| byte == 0)?;
+        Some((&bytes[..length], &bytes[length + 1..]))
+    }
+
+    fn place(&self, section: usize) -> String {
+        let section = &self.tables.sections[section];
+        format!("section {} {}, offset {:#x}", section.index, section.name.escape_ascii(), section.offset)
+    }
+}
+
+/// One section that is a part of a debug section.
+struct Piece<'f> {
+    section: usize,
+    /// As in the file, without a compression header.
+    input: &'f [u8],
+    method: Option<Method>,
+    /// Uncompressed, as claimed.
+    size: u64,
+    /// In the joined bytes.
+    offset: u64,
+}
+
+/// Which sections make up each debug section, before any byte is touched.
+#[derive(Default)]
+pub(super) struct DebugLayout<'f> {
+    parts: Vec<(DebugSection, Vec<Piece<'f>>)>,
+}
+
+impl<'f> DebugLayout<'f> {
+    /// Finds the sections named `.debug_*` or `.zdebug_*`; with `split` those that end in `.dwo`.
+    ///
+    /// # Errors
+    /// A compressed section is too short for its header.
+    pub(super) fn find(
+        contents: &Contents<'_, 'f>,
+        split: bool,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Self, OpenError> {
+        let mut layout = Self::default();
+        for section in &contents.tables.sections {
+            let Some((id, z_name)) = debug_section_of(section.name, split) else { continue };
+            if section.kind == elf::SHT_NOBITS.0 || section.kind == elf::SHT_NULL.0 {
+                continue;
+            }
+            if contents.tables.is_cut(section) {
+                diagnostics.note(OpenDiagnosticKind::TruncatedSection, || contents.place(section.index));
+            }
+            let Some(mut piece) = unpacking(contents, section, z_name, diagnostics)? else { continue };
+            match layout.parts.iter_mut().find(|(known, _)| *known == id) {
+                Some((_, pieces)) => {
+                    piece.offset = pieces.last().map_or(0, |last| last.offset.saturating_add(last.size));
+                    pieces.push(piece);
+                }
+                None => layout.parts.push((id, vec![piece])),
+            }
+        }
+        Ok(layout)
+    }
+
+    /// True where there are units to read.
+    pub(super) fn has_units(&self) -> bool {
+        self.parts.iter().any(|(id, _)| matches!(id, DebugSection::Info | DebugSection::Types))
+    }
+
+    /// Makes the bytes of every debug section, in parallel. Sections that need no work are borrowed from the mapping.
+    ///
+    /// # Errors
+    /// A compressed section is damaged, lies about its size, or is too large.
+    pub(super) fn load(
+        self,
+        contents: &Contents<'_, 'f>,
+        layout: &Layout,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<DebugSections<'f>, OpenError> {
+        let mut bias = layout.bias.clone();
+        for piece in self.parts.iter().flat_map(|(_, pieces)| pieces) {
+            bias[piece.section] = piece.offset;
+        }
+        let relocator = Relocator::new(contents.tables, &bias);
+        let made: Vec<_> = self
+            .parts
+            .into_par_iter()
+            .map(|(id, pieces)| {
+                let mut diagnostics = Diagnostics::default();
+                let bytes = join(contents, &pieces, &relocator, &mut diagnostics);
+                (id, bytes, diagnostics)
+            })
+            .collect();
+        let mut debug = DebugSections::default();
+        for (id, bytes, noted) in made {
+            debug.set(id, bytes?);
+            diagnostics.merge(noted.into_vec());
+        }
+        Ok(debug)
+    }
+}
+
+/// One debug section's bytes.
+fn join<'f>(
+    contents: &Contents<'_, 'f>,
+    pieces: &[Piece<'f>],
+    relocator: &Relocator<'_, 'f>,
+    diagnostics: &mut Diagnostics,
+) -> Result<&'f [u8], OpenError> {
+    if let [piece] = pieces
+        && piece.method.is_none()
+        && !relocator.applies_to(piece.section)
+    {
+        return Ok(piece.input);
+    }
+    let Some(first) = pieces.first() else { return Ok(&[]) };
+    let claimed = pieces.iter().fold(0u64, |sum, piece| sum.saturating_add(piece.size));
+    let source = pieces.iter().map(|piece| piece.input.len() as u64).sum();
+    let mut bytes = contents.files.reserve(contents.path, &contents.place(first.section), claimed, source)?;
+    for piece in pieces {
+        let start = bytes.len();
+        match piece.method {
+            None => bytes.extend_from_slice(piece.input),
+            Some(method) => {
+                decompress::append(method, piece.input, piece.size, &mut bytes).map_err(|problem| {
+                    OpenError::malformed(contents.path, contents.place(piece.section), problem)
+                })?
+            }
+        }
+        relocator.apply(piece.section, &mut bytes[start..], diagnostics);
+    }
+    Ok(contents.files.keep(bytes))
+}
+
+/// The debug section that a section's name stands for, and whether it is the old compressed name (`.zdebug_`).
+fn debug_section_of(name: &[u8], split: bool) -> Option<(DebugSection, bool)> {
+    let (base, z_name) = match name.strip_prefix(b".debug_") {
+        Some(base) => (base, false),
+        None => (name.strip_prefix(b".zdebug_")?, true),
+    };
+    // The indices of a package are of split DWARF, without the suffix.
+    let id = match (base.strip_suffix(b".dwo"), split) {
+        (Some(base), true) => DebugSection::from_base_name(base),
+        (None, true) => DebugSection::from_base_name(base)
+            .filter(|id| matches!(id, DebugSection::CuIndex | DebugSection::TuIndex)),
+        (None, false) => DebugSection::from_base_name(base),
+        (Some(_), false) => None,
+    };
+    id.map(|id| (id, z_name))
+}
+
+/// How to unpack a section; `None` where that is not known, or there is nothing.
+fn unpacking<'f>(
+    contents: &Contents<'_, 'f>,
+    section: &Section<'f>,
+    z_name: bool,
+    diagnostics: &mut Diagnostics,
+) -> Result<Option<Piece<'f>>, OpenError> {
+    let bytes = contents.tables.bytes(section);
+    let piece = |input: &'f [u8], method, size| {
+        Some(Piece { section: section.index, input, method, size, offset: 0 })
+    };
+    if section.flags & elf::SHF_COMPRESSED.0 != 0 {
+        let (kind, size, input) = compression_header(contents.tables, bytes).ok_or_else(|| {
+            OpenError::malformed(
+                contents.path,
+                contents.place(section.index),
+                "shorter than a compression header",
+            )
+        })?;
+        let method = match elf::CompressionType(kind) {
+            elf::ELFCOMPRESS_ZLIB => Method::Zlib,
+            elf::ELFCOMPRESS_ZSTD => Method::Zstd,
+            _ => {
+                diagnostics.note(OpenDiagnosticKind::UnknownCompression, || {
+                    format!("{}: compression type {kind}", contents.place(section.index))
+                });
+                return Ok(None);
+            }
+        };
+        return Ok(piece(input, Some(method), size));
+    }
+    if z_name && let Some(rest) = bytes.strip_prefix(b"ZLIB") {
+        let Some((size, input)) = rest.split_first_chunk() else {
+            let problem = "shorter than the header of a .zdebug section";
+            return Err(OpenError::malformed(contents.path, contents.place(section.index), problem));
+        };
+        return Ok(piece(input, Some(Method::Zlib), u64::from_be_bytes(*size)));
+    }
+    Ok(piece(bytes, None, bytes.len() as u64))
+}
+
+/// Type, uncompressed size and compressed bytes of a section with `SHF_COMPRESSED`.
+fn compression_header<'f>(tables: &Tables<'f>, bytes: &'f [u8]) -> Option<(u32, u64, &'f [u8])> {
+    if tables.is_64 {
+        let (header, input) = from_bytes::<CompressionHeader64<Endianness>>(bytes).ok()?;
+        Some((header.ch_type.get(tables.endian).0, header.ch_size.get(tables.endian), input))
+    } else {
+        let (header, input) = from_bytes::<CompressionHeader32<Endianness>>(bytes).ok()?;
+        Some((header.ch_type.get(tables.endian).0, header.ch_size.get(tables.endian).into(), input))
+    }
+}

@@ -1,0 +1,321 @@
+//! The header, section and program header tables of both classes and byte orders as rows of plain integers.
+
+use std::path::Path;
+
+use object::elf::{self, FileHeader32, FileHeader64, Rel32, Rel64, Rela32, Rela64, Sym32, Sym64};
+use object::endian::{Endianness, U32};
+use object::pod::{Pod, slice_from_all_bytes};
+use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader, Sym};
+use object::read::{ReadRef, StringTable};
+
+use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use crate::open::error::OpenError;
+
+/// One row of the section header table.
+pub(in crate::open) struct Section<'f> {
+    /// Empty where the name is not in the string table.
+    pub(in crate::open) name: &'f [u8],
+    pub index: usize,
+    /// `sh_type`.
+    pub(in crate::open) kind: u32,
+    pub flags: u64,
+    pub address: u64,
+    /// File offset.
+    pub offset: u64,
+    pub size: u64,
+    pub link: usize,
+    pub info: usize,
+    pub align: u64,
+}
+
+impl Section<'_> {
+    /// True where the section has addresses of its own in memory. Thread-local zeroes (`.tbss`) have an address that the
+    /// following sections use.
+    pub(in crate::open) fn is_loaded(&self) -> bool {
+        let thread_zeroes = self.flags & elf::SHF_TLS.0 != 0 && self.kind == elf::SHT_NOBITS.0;
+        self.flags & elf::SHF_ALLOC.0 != 0 && !thread_zeroes
+    }
+}
+
+/// One row of the program header table.
+pub(in crate::open) struct Segment<'f> {
+    pub(in crate::open) kind: u32,
+    pub address: u64,
+    pub align: u64,
+    /// What the file has of it; for notes.
+    pub bytes: &'f [u8],
+}
+
+/// One ELF file's tables.
+pub(in crate::open) struct Tables<'f> {
+    pub data: &'f [u8],
+    pub endian: Endianness,
+    pub is_64: bool,
+    pub file_type: u16,
+    pub machine: u16,
+    pub sections: Vec<Section<'f>>,
+    pub segments: Vec<Segment<'f>>,
+}
+
+impl<'f> Tables<'f> {
+    /// Reads the tables of an ELF file of any class and byte order.
+    ///
+    /// # Errors
+    /// The header or a table is outside the file or of another row size; or the file is a core dump.
+    pub(in crate::open) fn parse(path: &Path, data: &'f [u8]) -> Result<Self, OpenError> {
+        const CLASS_OFFSET: usize = 4;
+        match data.get(CLASS_OFFSET) {
+            Some(&class) if class == elf::ELFCLASS32.0 => {
+                Self::parse_class::<FileHeader32<Endianness>>(path, data, false)
+            }
+            Some(&class) if class == elf::ELFCLASS64.0 => {
+                Self::parse_class::<FileHeader64<Endianness>>(path, data, true)
+            }
+            class => Err(OpenError::malformed(
+                path,
+                "ELF header, offset 0x4",
+                format!("class {class:?}, expected 1 (32-bit) or 2 (64-bit)"),
+            )),
+        }
+    }
+
+    fn parse_class<Elf: FileHeader<Endian = Endianness>>(
+        path: &Path,
+        data: &'f [u8],
+        is_64: bool,
+    ) -> Result<Self, OpenError> {
+        let malformed = |place: String| {
+            move |error: object::read::Error| OpenError::malformed(path, place, error.to_string())
+        };
+        let header = Elf::parse(data).map_err(malformed("ELF header, offset 0x0".to_owned()))?;
+        let endian = header.endian().map_err(malformed("ELF header, offset 0x5".to_owned()))?;
+        if header.e_type(endian) == elf::ET_CORE {
+            let what = "a core dump, expected an executable, a library or an object file".to_owned();
+            return Err(OpenError::Unsupported { path: path.to_owned(), what });
+        }
+        let place = format!("section header table, offset {:#x}", header.e_shoff(endian).into());
+        let headers = header.section_headers(endian, data).map_err(malformed(place))?;
+        // A damaged name table leaves sections without names, counted by `note_damage`.
+        let names = header.section_strings(endian, data, headers).unwrap_or_else(|_| StringTable::default());
+        let sections = headers.iter().enumerate().map(|(index, row)| Section {
+            name: row.name(endian, names).unwrap_or_default(),
+            index,
+            kind: row.sh_type(endian).0,
+            flags: row.sh_flags(endian).0,
+            address: row.sh_addr(endian).into(),
+            offset: row.sh_offset(endian).into(),
+            size: row.sh_size(endian).into(),
+            link: row.sh_link(endian) as usize,
+            info: row.sh_info(endian) as usize,
+            align: row.sh_addralign(endian).into(),
+        });
+        let place = format!("program header table, offset {:#x}", header.e_phoff(endian).into());
+        let headers = header.program_headers(endian, data).map_err(malformed(place))?;
+        let segments = headers.iter().map(|row| Segment {
+            kind: row.p_type(endian).0,
+            address: row.p_vaddr(endian).into(),
+            align: row.p_align(endian).into(),
+            bytes: row.data(endian, data).unwrap_or_default(),
+        });
+        Ok(Self {
+            data,
+            endian,
+            is_64,
+            file_type: header.e_type(endian).0,
+            machine: header.e_machine(endian).0,
+            sections: sections.collect(),
+            segments: segments.collect(),
+        })
+    }
+
+    pub(in crate::open) fn is_big_endian(&self) -> bool {
+        self.endian == Endianness::Big
+    }
+
+    /// True where the parts of a relocation's `r_info` are in MIPS's own order.
+    pub(in crate::open) fn is_mips64el(&self) -> bool {
+        self.is_64 && !self.is_big_endian() && self.machine == elf::EM_MIPS.0
+    }
+
+    pub(in crate::open) fn is_relocatable(&self) -> bool {
+        self.file_type == elf::ET_REL.0
+    }
+
+    /// Counts sections without a readable name.
+    pub(in crate::open) fn note_damage(&self, diagnostics: &mut Diagnostics) {
+        for section in self.sections.iter().skip(1).filter(|section| section.name.is_empty()) {
+            if section.kind != elf::SHT_NULL.0 {
+                diagnostics.note(OpenDiagnosticKind::BadSectionName, || format!("section {}", section.index));
+            }
+        }
+    }
+
+    /// The first section of a name.
+    pub(in crate::open) fn section(&self, name: &[u8]) -> Option<&Section<'f>> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// The bytes of a section as the file has them, cut where the file ends; none for `SHT_NOBITS`.
+    pub(in crate::open) fn bytes(&self, section: &Section<'f>) -> &'f [u8] {
+        if section.kind == elf::SHT_NOBITS.0 || section.kind == elf::SHT_NULL.0 {
+            return &[];
+        }
+        let start = usize::try_from(section.offset).unwrap_or(usize::MAX).min(self.data.len());
+        let end = usize::try_from(section.offset.saturating_add(section.size)).unwrap_or(usize::MAX);
+        &self.data[start..end.min(self.data.len()).max(start)]
+    }
+
+    /// True where the file ends before the section does.
+    pub(in crate::open) fn is_cut(&self, section: &Section<'f>) -> bool {
+        section.kind != elf::SHT_NOBITS.0 && (self.bytes(section).len() as u64) < section.size
+    }
+
+    /// The symbol table of a type, `SHT_SYMTAB` or `SHT_DYNSYM`.
+    pub(in crate::open) fn symbol_table(&self, kind: u32) -> Option<SymbolTable<'f>> {
+        self.sections.iter().find(|section| section.kind == kind).map(|section| self.symbol_table_at(section))
+    }
+
+    /// The symbol table in a section.
+    pub(in crate::open) fn symbol_table_at(&self, section: &Section<'f>) -> SymbolTable<'f> {
+        let bytes = self.bytes(section);
+        let table = if self.is_64 { Rows::Elf64(rows(bytes)) } else { Rows::Elf32(rows(bytes)) };
+        let strings = self.sections.get(section.link).map_or(&[][..], |strings| self.bytes(strings));
+        let extended = self
+            .sections
+            .iter()
+            .find(|other| other.kind == elf::SHT_SYMTAB_SHNDX.0 && other.link == section.index)
+            .map_or(&[][..], |other| rows(self.bytes(other)));
+        SymbolTable { rows: table, strings, extended, endian: self.endian }
+    }
+
+    /// The relocations in a section of type `SHT_RELA`, `SHT_REL` or `SHT_CREL`.
+    pub(in crate::open) fn relocation_rows(&self, section: &Section<'f>) -> Option<RelocationRows<'f>> {
+        let bytes = self.bytes(section);
+        Some(match (elf::SectionType(section.kind), self.is_64) {
+            (elf::SHT_RELA, true) => RelocationRows::Rela64(rows(bytes)),
+            (elf::SHT_RELA, false) => RelocationRows::Rela32(rows(bytes)),
+            (elf::SHT_REL, true) => RelocationRows::Rel64(rows(bytes)),
+            (elf::SHT_REL, false) => RelocationRows::Rel32(rows(bytes)),
+            (elf::SHT_CREL, _) => RelocationRows::Crel(bytes),
+            _ => return None,
+        })
+    }
+
+    /// Descriptor of the `NT_GNU_BUILD_ID` note; empty where there is none.
+    pub(in crate::open) fn build_id(&self) -> &'f [u8] {
+        let notes = self.sections.iter().filter(|section| section.kind == elf::SHT_NOTE.0);
+        let mut found = notes.filter_map(|section| self.find_build_id(self.bytes(section), section.align));
+        if let Some(id) = found.next() {
+            return id;
+        }
+        let notes = self.segments.iter().filter(|segment| segment.kind == elf::PT_NOTE.0);
+        let mut found = notes.filter_map(|segment| self.find_build_id(segment.bytes, segment.align));
+        found.next().unwrap_or_default()
+    }
+
+    fn find_build_id(&self, bytes: &'f [u8], align: u64) -> Option<&'f [u8]> {
+        // Both classes have one note header. An alignment other than 8 counts as 4, as in binutils.
+        let align = if align == 8 { 8 } else { 4 };
+        let notes = NoteIterator::<FileHeader64<Endianness>>::new(self.endian, align, bytes).ok()?;
+        notes
+            .map_while(Result::ok)
+            .find(|note| note.name() == elf::ELF_NOTE_GNU && note.n_type(self.endian) == elf::NT_GNU_BUILD_ID)
+            .map(|note| note.desc())
+    }
+}
+
+/// All whole rows in the bytes.
+fn rows<T: Pod>(bytes: &[u8]) -> &[T] {
+    slice_from_all_bytes(bytes).unwrap_or_default()
+}
+
+#[derive(Clone, Copy)]
+enum Rows<'f> {
+    Elf32(&'f [Sym32<Endianness>]),
+    Elf64(&'f [Sym64<Endianness>]),
+}
+
+/// The section of a symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::open) enum SymbolPlace {
+    Undefined,
+    /// Absolute, common or processor-specific.
+    Special,
+    Section(usize),
+}
+
+/// One symbol, decoded.
+#[derive(Clone, Copy)]
+pub(in crate::open) struct RawSymbol {
+    /// Offset of the name in the string table.
+    pub(in crate::open) name: u32,
+    /// `STT_*`.
+    pub(in crate::open) kind: u8,
+    /// `STB_*`.
+    pub bind: u8,
+    pub place: SymbolPlace,
+    pub value: u64,
+    pub size: u64,
+}
+
+/// One symbol table with its names.
+#[derive(Clone, Copy)]
+pub(in crate::open) struct SymbolTable<'f> {
+    rows: Rows<'f>,
+    strings: &'f [u8],
+    /// Section indices that do not fit into 16 bits (`SHT_SYMTAB_SHNDX`).
+    extended: &'f [U32<Endianness>],
+    endian: Endianness,
+}
+
+impl<'f> SymbolTable<'f> {
+    pub(in crate::open) fn len(&self) -> usize {
+        match self.rows {
+            Rows::Elf32(rows) => rows.len(),
+            Rows::Elf64(rows) => rows.len(),
+        }
+    }
+
+    /// The symbol of an index.
+    pub(in crate::open) fn get(&self, index: usize) -> Option<RawSymbol> {
+        match self.rows {
+            Rows::Elf32(rows) => rows.get(index).map(|row| self.decode(index, row)),
+            Rows::Elf64(rows) => rows.get(index).map(|row| self.decode(index, row)),
+        }
+    }
+
+    fn decode<S: Sym<Endian = Endianness>>(&self, index: usize, row: &S) -> RawSymbol {
+        let place = match row.st_shndx(self.endian) {
+            elf::SHN_UNDEF => SymbolPlace::Undefined,
+            elf::SHN_XINDEX => match self.extended.get(index) {
+                Some(section) => SymbolPlace::Section(section.get(self.endian) as usize),
+                None => SymbolPlace::Section(usize::MAX),
+            },
+            special if special.0 >= elf::SHN_LORESERVE => SymbolPlace::Special,
+            section => SymbolPlace::Section(usize::from(section.0)),
+        };
+        RawSymbol {
+            name: row.st_name(self.endian),
+            kind: row.st_type().0,
+            bind: row.st_bind().0,
+            place,
+            value: row.st_value(self.endian).into(),
+            size: row.st_size(self.endian).into(),
+        }
+    }
+
+    /// The name at an offset of the string table.
+    pub(in crate::open) fn name(&self, offset: u32) -> Option<&'f [u8]> {
+        self.strings.read_bytes_at_until(u64::from(offset)..self.strings.len() as u64, 0).ok()
+    }
+}
+
+/// The rows of one relocation section, of any encoding.
+#[derive(Clone, Copy)]
+pub(in crate::open) enum RelocationRows<'f> {
+    Rel32(&'f [Rel32<Endianness>]),
+    Rel64(&'f [Rel64<Endianness>]),
+    Rela32(&'f [Rela32<Endianness>]),
+    Rela64(&'f [Rela64<Endianness>]),
+    Crel(&'f [u8]),
+}

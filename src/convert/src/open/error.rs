@@ -1,0 +1,54 @@
+//! What can go wrong while a file is opened: each error names the file, the place and what was expected.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a file could not be opened.
+///
+/// Messages begin with the path and name the section or file offset. Nothing of another crate's error types shows,
+/// except [`std::io::Error`] as a source.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The operating system refused.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io { path: PathBuf, action: &'static str, source: io::Error },
+
+    /// A directory, FIFO, socket or device stands where a file was expected.
+    #[error("{}: is a {found}, expected a regular file", path.display())]
+    NotRegular { path: PathBuf, found: &'static str },
+
+    /// The file is of no known format.
+    #[error("{}: {found}, expected an ELF or Mach-O file", path.display())]
+    NotAnObject { path: PathBuf, found: String },
+
+    /// A known format, of a kind that holds no program.
+    #[error("{}: {what}", path.display())]
+    Unsupported { path: PathBuf, what: String },
+
+    /// A table or section contradicts the file or the format.
+    #[error("{}: {place}: {problem}", path.display())]
+    Malformed { path: PathBuf, place: String, problem: String },
+
+    /// A size is larger than what is allowed.
+    #[error("{}: {place}: {claimed} bytes claimed, at most {allowed} allowed", path.display())]
+    TooLarge { path: PathBuf, place: String, claimed: u64, allowed: u64 },
+
+    /// A fat file, and the architecture to take was not given or is not in it.
+    #[error("{}: {}; it has: {}", path.display(), match wanted {
+        Some(arch) => format!("no architecture {arch}"),
+        None => "several architectures, choose one with --arch".to_owned(),
+    }, available.join(", "))]
+    ChooseArch { path: PathBuf, wanted: Option<String>, available: Vec<String> },
+}
+
+impl OpenError {
+    /// True where another command line would help (the command line's exit code 2), false where the input is bad.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::ChooseArch { .. })
+    }
+
+    pub(super) fn malformed(path: &Path, place: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::Malformed { path: path.to_owned(), place: place.into(), problem: problem.into() }
+    }
+}

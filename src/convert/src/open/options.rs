@@ -1,0 +1,55 @@
+//! What the caller says about where files are and which part of them to take.
+
+use std::path::{Path, PathBuf};
+
+/// Where to look for the files of a program. The default looks beside the program and in `/usr/lib/debug`.
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// The architecture to take of a fat file, by Apple's or the ELF name (`arm64` and `aarch64` are one).
+    pub arch: Option<String>,
+    /// Roots of separate debug files (`DIR/.build-id/ab/cdef.debug`, `DIR/usr/bin/ls.debug`), in order.
+    pub debug_dirs: Vec<PathBuf>,
+    /// Looks in `/usr/lib/debug` after `debug_dirs`.
+    pub system_debug_dir: bool,
+    /// Looks for separate debug files and dSYM bundles at all.
+    pub separate: bool,
+    /// Directories of `.dwo` files, in order. Where there is one, no `.dwo` outside them is opened.
+    pub dwo_dirs: Vec<PathBuf>,
+    /// Rewrites the beginning of a path from debug information, whole components only; the first that fits is taken.
+    pub map_prefix: Vec<(PathBuf, PathBuf)>,
+    /// The `.dwp` to take instead of the one beside the program.
+    pub dwp: Option<PathBuf>,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self {
+            arch: None,
+            debug_dirs: Vec::new(),
+            system_debug_dir: true,
+            separate: true,
+            dwo_dirs: Vec::new(),
+            map_prefix: Vec::new(),
+            dwp: None,
+        }
+    }
+}
+
+impl OpenOptions {
+    /// All roots of separate debug files, in the order in which they are searched.
+    pub(super) fn debug_roots(&self) -> impl Iterator<Item = &Path> {
+        let system = self.system_debug_dir.then_some(Path::new("/usr/lib/debug"));
+        self.debug_dirs.iter().map(PathBuf::as_path).chain(system)
+    }
+
+    /// The path with the first prefix of `map_prefix` that fits replaced.
+    pub(super) fn mapped(&self, path: &Path) -> PathBuf {
+        for (old, new) in &self.map_prefix {
+            if let Ok(rest) = path.strip_prefix(old) {
+                // `join("")` would end the path in a separator.
+                return if rest.as_os_str().is_empty() { new.clone() } else { new.join(rest) };
+            }
+        }
+        path.to_owned()
+    }
+}

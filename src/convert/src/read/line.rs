@@ -1,0 +1,309 @@
+//! Runs a unit's line program and keeps the rows of its live sequences, each with the offset in
+//! `.debug_line` at which it starts.
+//!
+//! The state machine is ours, not gimli's, since the offset of the first opcode of each sequence is
+//! what `DW_AT_LLVM_stmt_sequence` names, and since rows of dead sequences are decoded but never kept.
+//! Header, file and directory tables are gimli's.
+
+use gimli::Reader as _;
+
+use super::{Bytes, Code, Endianity};
+
+/// Rows that one line program may have; more are not kept. A row takes at least one byte of program, so
+/// that this bounds memory, not time.
+const MAX_ROWS: usize = 1 << 26;
+
+/// One row of the line table (DWARF 5 6.2.2), of those registers that are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LineRow {
+    pub(crate) address: u64,
+    /// Index into the file table as the program writes it (from 1 before DWARF 5).
+    pub(crate) file: u32,
+    pub(crate) line: u32,
+    pub(crate) column: u16,
+}
+
+/// A sequence of rows at increasing addresses, up to its `DW_LNE_end_sequence`.
+#[derive(Clone, Debug)]
+pub(crate) struct Sequence {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Index range into [`Lines::rows`]; addresses increase strictly.
+    pub(crate) rows: std::ops::Range<usize>,
+    /// Offset in `.debug_line` of the first opcode after the end of the sequence before.
+    pub(crate) first_opcode: u64,
+    /// Offset in `.debug_line` of its first `DW_LNE_set_address`.
+    pub(crate) set_address: u64,
+}
+
+/// The live sequences of one line program, sorted by start, then by place in the program.
+#[derive(Default)]
+pub(crate) struct Lines {
+    pub(crate) rows: Vec<LineRow>,
+    pub(crate) sequences: Vec<Sequence>,
+    /// Indexes of `sequences` by `first_opcode`.
+    by_offset: Vec<(u64, u32)>,
+    /// The largest end among the sequences up to each: how far back one that covers an address starts.
+    ends: Vec<u64>,
+    /// Sequences that were not in order and had to be sorted.
+    pub(crate) unordered: u64,
+    /// True where rows past a cap were dropped.
+    pub(crate) capped: bool,
+}
+
+impl Lines {
+    /// The sequences that share an address with `start..end`, in order of their start.
+    pub(crate) fn covering(&self, start: u64, end: u64) -> impl Iterator<Item = (usize, &Sequence)> {
+        let mut first = self.sequences.partition_point(|s| s.start <= start);
+        while first > 0 && self.ends[first - 1] > start {
+            first -= 1;
+        }
+        self.sequences[first..]
+            .iter()
+            .enumerate()
+            .take_while(move |(_, s)| s.start < end)
+            .filter(move |(_, s)| s.end > start)
+            .map(move |(i, s)| (first + i, s))
+    }
+
+    /// The live sequence that a `DW_AT_LLVM_stmt_sequence` value names: by its first opcode, or by its
+    /// first `DW_LNE_set_address`, since producers write either.
+    pub(crate) fn at_offset(&self, offset: u64) -> Option<usize> {
+        if let Ok(found) = self.by_offset.binary_search_by_key(&offset, |&(o, _)| o) {
+            return Some(self.by_offset[found].1 as usize);
+        }
+        self.sequences.iter().position(|s| s.set_address == offset)
+    }
+
+    fn finish(&mut self) {
+        self.sequences.sort_by_key(|s| (s.start, s.first_opcode));
+        let mut end = 0;
+        self.ends.extend(self.sequences.iter().map(|s| {
+            end = s.end.max(end);
+            end
+        }));
+        self.by_offset =
+            self.sequences.iter().enumerate().map(|(i, s)| (s.first_opcode, i as u32)).collect();
+        self.by_offset.sort_unstable();
+    }
+}
+
+/// The registers of the line number state machine (DWARF 5 6.2.2), of those that are kept.
+struct Registers {
+    address: u64,
+    op_index: u64,
+    file: u64,
+    line: u64,
+    column: u64,
+}
+
+impl Registers {
+    fn reset() -> Registers {
+        Registers { address: 0, op_index: 0, file: 1, line: 1, column: 0 }
+    }
+}
+
+/// What of the header the state machine needs (DWARF 5 6.2.4).
+struct Machine {
+    min_instruction_length: u64,
+    max_operations: u64,
+    line_base: i64,
+    line_range: u8,
+    opcode_base: u8,
+    address_mask: u64,
+}
+
+impl Machine {
+    /// Adds an operation advance to the address (DWARF 5 6.2.5.1).
+    fn advance(&self, registers: &mut Registers, operations: u64) {
+        if self.max_operations == 1 {
+            let bytes = self.min_instruction_length.wrapping_mul(operations);
+            registers.address = registers.address.wrapping_add(bytes) & self.address_mask;
+        } else {
+            let total = registers.op_index.wrapping_add(operations);
+            let bytes = self.min_instruction_length.wrapping_mul(total / self.max_operations);
+            registers.address = registers.address.wrapping_add(bytes) & self.address_mask;
+            registers.op_index = total % self.max_operations;
+        }
+    }
+}
+
+/// A sequence while it is read.
+struct Building {
+    first_opcode: u64,
+    set_address: Option<u64>,
+    first_row: usize,
+    /// `None` before the first row; then whether its address is in code.
+    live: Option<bool>,
+    ordered: bool,
+}
+
+/// Runs the line program. Damage ends it: the sequences before it are kept, and the error is returned
+/// beside them.
+pub(crate) fn run<'f, E: Endianity>(
+    header: &gimli::LineProgramHeader<Bytes<'f, E>>,
+    section: Bytes<'f, E>,
+    code: &Code,
+) -> (Lines, Option<gimli::Error>) {
+    let mut lines = Lines::default();
+    let error = interpret(header, section, code, &mut lines).err();
+    lines.finish();
+    (lines, error)
+}
+
+fn interpret<'f, E: Endianity>(
+    header: &gimli::LineProgramHeader<Bytes<'f, E>>,
+    section: Bytes<'f, E>,
+    code: &Code,
+    lines: &mut Lines,
+) -> gimli::Result<()> {
+    let mut input = header.raw_program_buf();
+    let address_size = header.address_size();
+    let machine = Machine {
+        min_instruction_length: u64::from(header.minimum_instruction_length()),
+        max_operations: u64::from(header.maximum_operations_per_instruction()).max(1),
+        line_base: i64::from(header.line_base()),
+        line_range: header.line_range().max(1),
+        opcode_base: header.opcode_base(),
+        address_mask: if address_size >= 8 { u64::MAX } else { (1u64 << (8 * u32::from(address_size))) - 1 },
+    };
+    let lengths = header.standard_opcode_lengths().slice();
+    let mut registers = Registers::reset();
+    let mut building = start_sequence(lines, input.offset_from(section) as u64);
+    while !input.is_empty() {
+        let opcode = input.read_u8()?;
+        if opcode >= machine.opcode_base {
+            let adjusted = opcode - machine.opcode_base;
+            machine.advance(&mut registers, u64::from(adjusted / machine.line_range));
+            let by = machine.line_base + i64::from(adjusted % machine.line_range);
+            registers.line = registers.line.wrapping_add_signed(by);
+            row(lines, &registers, &mut building, code);
+            continue;
+        }
+        match gimli::DwLns(opcode) {
+            gimli::DwLns(0) => {
+                let opcode_offset = input.offset_from(section) as u64 - 1;
+                let len = input.read_uleb128()?;
+                if len == 0 {
+                    continue;
+                }
+                let mut operands = input.split(len as usize)?;
+                match gimli::DwLne(operands.read_u8()?) {
+                    gimli::DW_LNE_end_sequence => {
+                        end_sequence(lines, &registers, building);
+                        registers = Registers::reset();
+                        building = start_sequence(lines, input.offset_from(section) as u64);
+                    }
+                    gimli::DW_LNE_set_address => {
+                        // The operand's length is the opcode's own: some producers write a size that is not the header's.
+                        let size = operands.len().min(8) as u8;
+                        registers.address = operands.read_address(size)?;
+                        registers.op_index = 0;
+                        building.set_address.get_or_insert(opcode_offset);
+                    }
+                    _ => {}
+                }
+            }
+            gimli::DW_LNS_copy => row(lines, &registers, &mut building, code),
+            gimli::DW_LNS_advance_pc => {
+                let operations = input.read_uleb128()?;
+                machine.advance(&mut registers, operations);
+            }
+            gimli::DW_LNS_advance_line => {
+                let by = input.read_sleb128()?;
+                registers.line = registers.line.wrapping_add_signed(by);
+            }
+            gimli::DW_LNS_set_file => registers.file = input.read_uleb128()?,
+            gimli::DW_LNS_set_column => registers.column = input.read_uleb128()?,
+            gimli::DW_LNS_negate_stmt
+            | gimli::DW_LNS_set_basic_block
+            | gimli::DW_LNS_set_prologue_end
+            | gimli::DW_LNS_set_epilogue_begin => {}
+            gimli::DW_LNS_const_add_pc => {
+                let operations = u64::from((255 - machine.opcode_base) / machine.line_range);
+                machine.advance(&mut registers, operations);
+            }
+            gimli::DW_LNS_fixed_advance_pc => {
+                let by = u64::from(input.read_u16()?);
+                registers.address = registers.address.wrapping_add(by) & machine.address_mask;
+                registers.op_index = 0;
+            }
+            gimli::DW_LNS_set_isa => {
+                input.read_uleb128()?;
+            }
+            _ => {
+                // An opcode of a later standard: the header says how many operands to skip.
+                for _ in 0..lengths.get(usize::from(opcode) - 1).copied().unwrap_or(0) {
+                    input.read_uleb128()?;
+                }
+            }
+        }
+    }
+    lines.rows.truncate(building.first_row);
+    Ok(())
+}
+
+fn start_sequence(lines: &Lines, first_opcode: u64) -> Building {
+    Building { first_opcode, set_address: None, first_row: lines.rows.len(), live: None, ordered: true }
+}
+
+fn row(lines: &mut Lines, registers: &Registers, building: &mut Building, code: &Code) {
+    let live = match building.live {
+        Some(live) => live,
+        None => {
+            let live = code.contains(registers.address);
+            building.live = Some(live);
+            live
+        }
+    };
+    if !live {
+        return;
+    }
+    let row = LineRow {
+        address: registers.address,
+        file: u32::try_from(registers.file).unwrap_or(u32::MAX),
+        line: u32::try_from(registers.line).unwrap_or(0),
+        column: u16::try_from(registers.column).unwrap_or(0),
+    };
+    if let Some(last) = lines.rows[building.first_row..].last_mut() {
+        // Of several rows at one address the last counts, as for llvm-symbolizer and addr2line.
+        if last.address == row.address {
+            *last = row;
+            return;
+        }
+        building.ordered &= last.address < row.address;
+    }
+    if lines.rows.len() >= MAX_ROWS {
+        lines.capped = true;
+        return;
+    }
+    lines.rows.push(row);
+}
+
+fn end_sequence(lines: &mut Lines, registers: &Registers, building: Building) {
+    let rows = &mut lines.rows[building.first_row..];
+    if !building.ordered {
+        lines.unordered += 1;
+        rows.sort_by_key(|row| row.address);
+        let mut kept = 0;
+        for i in 1..rows.len() {
+            if rows[i].address != rows[kept].address {
+                kept += 1;
+            }
+            rows[kept] = rows[i];
+        }
+        lines.rows.truncate(building.first_row + kept + 1);
+    }
+    let end = registers.address;
+    while lines.rows[building.first_row..].last().is_some_and(|row| row.address >= end) {
+        lines.rows.pop();
+    }
+    let Some(first) = lines.rows.get(building.first_row) else { return };
+    lines.sequences.push(Sequence {
+        start: first.address,
+        end,
+        rows: building.first_row..lines.rows.len(),
+        first_opcode: building.first_opcode,
+        set_address: building.set_address.unwrap_or(building.first_opcode),
+    });
+}

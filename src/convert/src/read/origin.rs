@@ -1,0 +1,317 @@
+//! Finds the name, file and line of declaration of a subprogram through its chain of origins.
+//!
+//! A concrete or inlined subprogram names an abstract one (`DW_AT_abstract_origin`), that may name a
+//! declaration (`DW_AT_specification`), in the same unit, in another (LTO) or in a supplementary file
+//! (dwz). Each attribute is taken from the nearest DIE that has it (DWARF 5 2.13.2, 3.3.8).
+
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+
+use super::space::{Info, Space};
+use super::{Bytes, Endianity, file};
+use crate::model::{LocalOrigin, NONE16, UnitOrigin};
+use crate::report::{Diagnostics, Kind};
+
+/// Links of a chain that are followed; a longer one, or a cycle, ends there.
+const MAX_CHAIN: usize = 64;
+
+/// Where a DIE is: which `.debug_info`, which unit, at which offset in the unit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    /// True for the supplementary file.
+    supplementary: bool,
+    unit: u32,
+    offset: usize,
+}
+
+/// The attributes of a subprogram's identity, as far as they were found.
+#[derive(Clone, Copy)]
+pub(crate) struct Identity<'f, E: Endianity> {
+    pub(crate) linkage_name: Option<Bytes<'f, E>>,
+    pub(crate) name: Option<Bytes<'f, E>>,
+    /// Index into [`Tables::files`], or [`NONE16`].
+    pub(crate) file: Option<u16>,
+    pub(crate) line: Option<u32>,
+    /// The next DIE of the chain.
+    pub(crate) next: Option<Place>,
+}
+
+impl<E: Endianity> Default for Identity<'_, E> {
+    fn default() -> Self {
+        Identity { linkage_name: None, name: None, file: None, line: None, next: None }
+    }
+}
+
+/// The names, files and origins of the unit being read, each once.
+pub(crate) struct Tables<'f> {
+    pub(crate) names: Vec<Cow<'f, [u8]>>,
+    pub(crate) files: Vec<Vec<u8>>,
+    pub(crate) origins: Vec<UnitOrigin>,
+    name_ids: FxHashMap<(usize, usize), u32>,
+    file_ids: FxHashMap<Vec<u8>, u16>,
+    /// By unit (and which `.debug_info`): the id of each file index, where already asked for.
+    file_indexes: FxHashMap<(bool, u32, u64), u16>,
+    origin_ids: FxHashMap<UnitOrigin, LocalOrigin>,
+    resolved: FxHashMap<Place, LocalOrigin>,
+}
+
+impl<'f> Tables<'f> {
+    pub(crate) fn new() -> Tables<'f> {
+        Tables {
+            names: Vec::new(),
+            files: Vec::new(),
+            origins: Vec::new(),
+            name_ids: FxHashMap::default(),
+            file_ids: FxHashMap::default(),
+            file_indexes: FxHashMap::default(),
+            origin_ids: FxHashMap::default(),
+            resolved: FxHashMap::default(),
+        }
+    }
+
+    /// Equal strings at different places get different ids here; `resolve` compares their content once.
+    fn name(&mut self, bytes: &'f [u8]) -> u32 {
+        *self.name_ids.entry((bytes.as_ptr() as usize, bytes.len())).or_insert_with(|| {
+            self.names.push(Cow::Borrowed(bytes));
+            (self.names.len() - 1) as u32
+        })
+    }
+
+    fn file(&mut self, path: Vec<u8>) -> u16 {
+        if let Some(&id) = self.file_ids.get(&path) {
+            return id;
+        }
+        if self.files.len() >= usize::from(NONE16) {
+            return NONE16;
+        }
+        let id = self.files.len() as u16;
+        self.files.push(path.clone());
+        self.file_ids.insert(path, id);
+        id
+    }
+
+    pub(crate) fn origin(&mut self, origin: UnitOrigin) -> LocalOrigin {
+        *self.origin_ids.entry(origin).or_insert_with(|| {
+            self.origins.push(origin);
+            LocalOrigin((self.origins.len() - 1) as u32)
+        })
+    }
+}
+
+/// Looks identities up for the unit being read.
+pub(crate) struct Origins<'a, 'f, E: Endianity> {
+    pub(crate) space: &'a Space<'f, E>,
+    /// The unit being read, where it is not one of `space` (a `.dwo`), beside its own sections.
+    pub(crate) here: &'a gimli::Unit<Bytes<'f, E>>,
+    pub(crate) here_dwarf: &'a super::Dwarf<'f, E>,
+    pub(crate) here_index: usize,
+    /// The line program header that file indexes of this unit refer to.
+    pub(crate) here_lines: Option<&'a gimli::LineProgramHeader<Bytes<'f, E>>>,
+    pub(crate) tables: Tables<'f>,
+}
+
+impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
+    fn info(&self, supplementary: bool) -> Option<&'a Info<'f, E>> {
+        if supplementary { self.space.supplementary.as_ref() } else { Some(&self.space.main) }
+    }
+
+    fn is_here(&self, place: Place) -> bool {
+        !place.supplementary && place.unit as usize == self.here_index
+    }
+
+    /// The place of a DIE of the unit being read.
+    pub(crate) fn place(&self, offset: gimli::UnitOffset) -> Place {
+        Place { supplementary: false, unit: self.here_index as u32, offset: offset.0 }
+    }
+
+    /// The place that a reference attribute of a DIE at `from` names.
+    pub(crate) fn target(
+        &self,
+        from: Place,
+        value: gimli::AttributeValue<Bytes<'f, E>>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Place> {
+        let (supplementary, section_offset) = match value {
+            gimli::AttributeValue::UnitRef(offset) => return Some(Place { offset: offset.0, ..from }),
+            gimli::AttributeValue::DebugInfoRef(offset) => (from.supplementary, offset.0),
+            gimli::AttributeValue::DebugInfoRefSup(offset) => (true, offset.0),
+            _ => return None,
+        };
+        let found = self.info(supplementary).and_then(|info| {
+            let unit = info.unit_at(section_offset)?;
+            let offset = section_offset - super::space::offset_of(&info.headers[unit]) as usize;
+            Some(Place { supplementary, unit: unit as u32, offset })
+        });
+        if found.is_none() {
+            diagnostics.add(Kind::BadReference, section_offset as u64, || {
+                let which = if supplementary { "supplementary " } else { "" };
+                format!("reference to {which}.debug_info+{section_offset:#x}, where no unit is")
+            });
+        }
+        found
+    }
+
+    /// Runs `f` on the unit of a place.
+    fn with_unit<T>(
+        &self,
+        place: Place,
+        f: impl FnOnce(&gimli::Unit<Bytes<'f, E>>, &super::Dwarf<'f, E>) -> Option<T>,
+    ) -> Option<T> {
+        if self.is_here(place) {
+            return f(self.here, self.here_dwarf);
+        }
+        let info = self.info(place.supplementary)?;
+        f(info.unit(place.unit as usize)?, &info.dwarf)
+    }
+
+    /// The local id of the file that `index` means in the unit of `place`.
+    pub(crate) fn file(&mut self, place: Place, index: u64, diagnostics: &mut Diagnostics) -> u16 {
+        let key = (place.supplementary, place.unit, index);
+        if let Some(&id) = self.tables.file_indexes.get(&key) {
+            return id;
+        }
+        let path = if self.is_here(place) {
+            self.here_lines.and_then(|header| file::path(self.here_dwarf, self.here, header, index))
+        } else {
+            self.with_unit(place, |unit, dwarf| {
+                let header = unit.line_program.as_ref()?.header();
+                file::path(dwarf, unit, header, index)
+            })
+        };
+        let id = match path {
+            Some(path) => self.tables.file(path),
+            None => {
+                // Index 0 is "no file" before DWARF 5, and what compilers write for artificial code.
+                if index != 0 {
+                    diagnostics.add(Kind::BadFileIndex, place.offset as u64, || {
+                        format!("file {index} at DIE {:#x} of unit {}", place.offset, place.unit)
+                    });
+                }
+                NONE16
+            }
+        };
+        self.tables.file_indexes.insert(key, id);
+        id
+    }
+
+    /// Takes one attribute of a subprogram into its identity, where no nearer DIE had it.
+    pub(crate) fn take(
+        &mut self,
+        place: Place,
+        identity: &mut Identity<'f, E>,
+        attribute: &gimli::Attribute<Bytes<'f, E>>,
+        diagnostics: &mut Diagnostics,
+    ) {
+        match attribute.name() {
+            gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name if identity.linkage_name.is_none() => {
+                identity.linkage_name = self.string(place, attribute.value());
+            }
+            gimli::DW_AT_name if identity.name.is_none() => {
+                identity.name = self.string(place, attribute.value());
+            }
+            gimli::DW_AT_decl_file if identity.file.is_none() => {
+                if let Some(index) = file_index(attribute) {
+                    identity.file = Some(self.file(place, index, diagnostics));
+                }
+            }
+            gimli::DW_AT_decl_line if identity.line.is_none() => {
+                identity.line = attribute.udata_value().and_then(|line| u32::try_from(line).ok());
+            }
+            gimli::DW_AT_abstract_origin => {
+                identity.next = self.target(place, attribute.value(), diagnostics);
+            }
+            gimli::DW_AT_specification if identity.next.is_none() => {
+                identity.next = self.target(place, attribute.value(), diagnostics);
+            }
+            _ => {}
+        }
+    }
+
+    fn string(
+        &self,
+        place: Place,
+        value: gimli::AttributeValue<Bytes<'f, E>>,
+    ) -> Option<Bytes<'f, E>> {
+        self.with_unit(place, |unit, dwarf| dwarf.attr_string(unit, value).ok())
+    }
+
+    /// The origin that the chain from `place` leads to. Each place is followed once.
+    pub(crate) fn resolve(&mut self, place: Place, diagnostics: &mut Diagnostics) -> LocalOrigin {
+        if let Some(&origin) = self.tables.resolved.get(&place) {
+            return origin;
+        }
+        let identity = Identity { next: Some(place), ..Identity::default() };
+        let origin = self.finish(place, identity, diagnostics);
+        self.tables.resolved.insert(place, origin);
+        origin
+    }
+
+    /// Follows the rest of an identity's chain and gives it its id.
+    pub(crate) fn finish(
+        &mut self,
+        start: Place,
+        mut identity: Identity<'f, E>,
+        diagnostics: &mut Diagnostics,
+    ) -> LocalOrigin {
+        let mut links = 0;
+        while let Some(place) = identity.next.take() {
+            if identity.linkage_name.is_some() && identity.file.is_some() && identity.line.is_some() {
+                break;
+            }
+            links += 1;
+            if links > MAX_CHAIN {
+                diagnostics.add(Kind::OriginCycle, start.offset as u64, || {
+                    format!("origin chain of DIE {:#x} is longer than {MAX_CHAIN}", start.offset)
+                });
+                break;
+            }
+            if self.read_die(place, &mut identity, diagnostics).is_none() {
+                diagnostics.add(Kind::BadReference, place.offset as u64, || {
+                    format!("no DIE at {:#x} of unit {}", place.offset, place.unit)
+                });
+            }
+        }
+        let name = identity.linkage_name.or(identity.name);
+        if name.is_none() {
+            diagnostics.add(Kind::Nameless, start.offset as u64, || {
+                format!("subprogram at DIE {:#x} of unit {} has no name", start.offset, start.unit)
+            });
+        }
+        let name = self.tables.name(name.map_or(&[], |name| name.slice()));
+        self.tables.origin(UnitOrigin {
+            name,
+            file: identity.file.unwrap_or(NONE16),
+            line: identity.line.unwrap_or(0),
+        })
+    }
+
+    /// Reads the identity's attributes of the DIE at `place`.
+    fn read_die(
+        &mut self,
+        place: Place,
+        identity: &mut Identity<'f, E>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<()> {
+        let here = self.here;
+        let unit: &gimli::Unit<Bytes<'f, E>> = if self.is_here(place) {
+            here
+        } else {
+            self.info(place.supplementary)?.unit(place.unit as usize)?
+        };
+        let mut entries = unit.entries_raw(Some(gimli::UnitOffset(place.offset))).ok()?;
+        let abbreviation = entries.read_abbreviation().ok()??;
+        for spec in abbreviation.attributes() {
+            let attribute = entries.read_attribute(*spec).ok()?;
+            self.take(place, identity, &attribute, diagnostics);
+        }
+        Some(())
+    }
+}
+
+/// The value of `DW_AT_decl_file` or `DW_AT_call_file`.
+pub(crate) fn file_index<R: gimli::Reader>(attribute: &gimli::Attribute<R>) -> Option<u64> {
+    match attribute.value() {
+        gimli::AttributeValue::FileIndex(index) => Some(index),
+        value => value.udata_value(),
+    }
+}

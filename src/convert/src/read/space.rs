@@ -1,0 +1,101 @@
+//! The debug sections of a program and of its supplementary file, with the headers of their units, so
+//! that a reference from one unit finds its target in another.
+
+use std::sync::OnceLock;
+
+use super::{Bytes, Dwarf, Endianity, bad_unit};
+use crate::open::{DebugSection, DebugSections, Image};
+use crate::report::Diagnostics;
+
+/// One `.debug_info` with its units in the order of their offsets.
+pub(crate) struct Info<'f, E: Endianity> {
+    pub(crate) dwarf: Dwarf<'f, E>,
+    /// The whole `.debug_line`, that offsets of line programs and sequences count from.
+    pub(crate) debug_line: Bytes<'f, E>,
+    pub(crate) headers: Vec<gimli::UnitHeader<Bytes<'f, E>>>,
+    /// Units that another one referred to, parsed once and kept.
+    referred: Vec<OnceLock<Option<gimli::Unit<Bytes<'f, E>>>>>,
+}
+
+impl<'f, E: Endianity> Info<'f, E> {
+    pub(crate) fn new(sections: &DebugSections<'f>, endian: E, diagnostics: &mut Diagnostics) -> Info<'f, E> {
+        let dwarf = load(sections, endian);
+        let mut headers = Vec::new();
+        let mut units = dwarf.units();
+        loop {
+            match units.next() {
+                Ok(Some(header)) => headers.push(header),
+                Ok(None) => break,
+                Err(error) => {
+                    let end = headers.last().map_or(0, |h| offset_of(h) + h.length_including_self() as u64);
+                    bad_unit(diagnostics, end, error);
+                    break;
+                }
+            }
+        }
+        let referred = headers.iter().map(|_| OnceLock::new()).collect();
+        Info { dwarf, debug_line: Bytes::new(sections.get(DebugSection::Line), endian), headers, referred }
+    }
+
+    /// Index of the unit that the section offset `offset` lies in.
+    pub(crate) fn unit_at(&self, offset: usize) -> Option<usize> {
+        let after = self.headers.partition_point(|h| offset_of(h) as usize <= offset);
+        let index = after.checked_sub(1)?;
+        let header = &self.headers[index];
+        (offset - (offset_of(header) as usize) < header.length_including_self()).then_some(index)
+    }
+
+    /// The unit, parsed on the first call; `None` where its root DIE cannot be read.
+    pub(crate) fn unit(&self, index: usize) -> Option<&gimli::Unit<Bytes<'f, E>>> {
+        self.referred[index].get_or_init(|| self.dwarf.unit(self.headers[index]).ok()).as_ref()
+    }
+}
+
+/// The program's own debug information and the supplementary file's (dwz).
+pub(crate) struct Space<'f, E: Endianity> {
+    pub(crate) main: Info<'f, E>,
+    pub(crate) supplementary: Option<Info<'f, E>>,
+}
+
+impl<'f, E: Endianity> Space<'f, E> {
+    pub(crate) fn new(image: &Image<'f>, endian: E, diagnostics: &mut Diagnostics) -> Space<'f, E> {
+        let mut main = Info::new(&image.debug, endian, diagnostics);
+        let supplementary = image.supplementary.as_ref().map(|sections| {
+            main.dwarf.set_sup(load(sections, endian));
+            Info::new(sections, endian, diagnostics)
+        });
+        Space { main, supplementary }
+    }
+}
+
+/// Offset of a unit's header in its section.
+pub(crate) fn offset_of<'f, E: Endianity>(header: &gimli::UnitHeader<Bytes<'f, E>>) -> u64 {
+    header.debug_info_offset().map_or(0, |offset| offset.0 as u64)
+}
+
+pub(crate) fn load<'f, E: Endianity>(sections: &DebugSections<'f>, endian: E) -> Dwarf<'f, E> {
+    let load = |id: gimli::SectionId| -> Result<Bytes<'f, E>, gimli::Error> {
+        use gimli::SectionId as Id;
+        let section = match id {
+            Id::DebugAbbrev => DebugSection::Abbrev,
+            Id::DebugAddr => DebugSection::Addr,
+            Id::DebugInfo => DebugSection::Info,
+            Id::DebugLine => DebugSection::Line,
+            Id::DebugLineStr => DebugSection::LineStr,
+            Id::DebugLoc => DebugSection::Loc,
+            Id::DebugLocLists => DebugSection::LocLists,
+            Id::DebugRanges => DebugSection::Ranges,
+            Id::DebugRngLists => DebugSection::RngLists,
+            Id::DebugStr => DebugSection::Str,
+            Id::DebugStrOffsets => DebugSection::StrOffsets,
+            Id::DebugTypes => DebugSection::Types,
+            _ => return Ok(Bytes::new(&[], endian)),
+        };
+        Ok(Bytes::new(sections.get(section), endian))
+    };
+    match Dwarf::load(load) {
+        Ok(dwarf) => dwarf,
+        // The loader above never fails.
+        Err(_) => unreachable!("a loader that cannot fail"),
+    }
+}

@@ -1,0 +1,594 @@
+//! Reads one compile unit: its functions with code, what is inlined into them, and their rows.
+//!
+//! One walk over the entries in file order, without recursion. Entries that are neither a subprogram
+//! with code nor an inlined subroutine inside one are skipped by their abbreviation, never decoded.
+
+use gimli::AttributeValue;
+use rustc_hash::FxHashMap;
+
+use super::line::{self, LineRow, Lines};
+use super::origin::{Identity, Origins, Place, Tables, file_index};
+use super::rows::{NO_FILE, line_runs};
+use super::space::{Space, offset_of};
+use super::{Bytes, Code, Dwarf, Endianity, ReadOptions, bad_unit};
+use crate::model::{
+    BareLines, DieOffset, How, ImageAddr, LocalEdge, LocalOrigin, NONE16, Row, RowRange, Scope, Unit, UnitEdge,
+    UnitFunction, UnitPiece,
+};
+use crate::paint::{PaintRange, Painter, Segment};
+use crate::report::{Diagnostics, Kind};
+
+/// The deepest inlining that is kept; the format's `max_depth` is at most this.
+const MAX_DEPTH: u16 = 255;
+
+/// Reads the unit at `index`; `None` for a unit that never holds code (a type unit).
+pub(super) fn read<'f, E: Endianity>(
+    space: &Space<'f, E>,
+    code: &Code,
+    index: usize,
+    options: ReadOptions,
+) -> Option<(Unit<'f>, Diagnostics)> {
+    let header = space.main.headers[index];
+    if matches!(header.type_(), gimli::UnitType::Type { .. } | gimli::UnitType::SplitType { .. }) {
+        return None;
+    }
+    let mut diagnostics = Diagnostics::default();
+    let dwarf = &space.main.dwarf;
+    let unit = match dwarf.unit(header) {
+        Ok(unit) => unit,
+        Err(error) => {
+            bad_unit(&mut diagnostics, offset_of(&header), error);
+            return Some((Unit { offset: offset_of(&header), ..Unit::default() }, diagnostics));
+        }
+    };
+    let mut reader = UnitReader::new(space, dwarf, &unit, index, code, options, diagnostics);
+    if let Err(error) = reader.walk() {
+        let offset = reader.unit_offset;
+        reader.diagnostics.add(Kind::BadEntries, offset, || format!("unit at .debug_info+{offset:#x}: {error}"));
+    }
+    reader.bare_lines();
+    Some(reader.finish())
+}
+
+/// An entry that encloses the one being read.
+struct Open {
+    /// Depth of the entry; it ends before the next entry that is not deeper.
+    depth: isize,
+    kind: OpenKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OpenKind {
+    /// A function with code: the last of `UnitReader::building`.
+    Function,
+    /// An inlined subroutine of it, or a function that gives no code: what is inside counts for `node`.
+    Scope { node: u32 },
+    /// A subprogram without code, or whose code is gone: what is inside is not kept.
+    Without,
+}
+
+/// A function while its entries are read.
+struct Building {
+    die: DieOffset,
+    origin: LocalOrigin,
+    how: How,
+    ranges: Vec<(u64, u64)>,
+    /// The sequence that its `DW_AT_LLVM_stmt_sequence` names.
+    own_sequence: Option<usize>,
+    scopes: Vec<Scope>,
+    scope_ranges: Vec<PaintRange>,
+    /// By node, from 0: the origin and the depth.
+    nodes: Vec<(LocalOrigin, u16)>,
+}
+
+/// The address attributes of a DIE (DWARF 5 2.17).
+struct Addresses<'f, E: Endianity> {
+    low_pc: Option<AttributeValue<Bytes<'f, E>>>,
+    high_pc: Option<AttributeValue<Bytes<'f, E>>>,
+    ranges: Option<AttributeValue<Bytes<'f, E>>>,
+}
+
+impl<E: Endianity> Default for Addresses<'_, E> {
+    fn default() -> Self {
+        Addresses { low_pc: None, high_pc: None, ranges: None }
+    }
+}
+
+struct UnitReader<'a, 'f, E: Endianity> {
+    dwarf: &'a Dwarf<'f, E>,
+    unit: &'a gimli::Unit<Bytes<'f, E>>,
+    unit_offset: u64,
+    code: &'a Code,
+    options: ReadOptions,
+    origins: Origins<'a, 'f, E>,
+    lines: Lines,
+    /// True where all of the line program's code belongs to this unit (not so for a partial unit).
+    owns_lines: bool,
+    out: Unit<'f>,
+    diagnostics: Diagnostics,
+    edge_ids: FxHashMap<UnitEdge, LocalEdge>,
+    building: Vec<Building>,
+    painter: Painter,
+    segments: Vec<Segment>,
+    runs: Vec<LineRow>,
+    last_file: (u32, u16),
+}
+
+impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
+    fn new(
+        space: &'a Space<'f, E>,
+        dwarf: &'a Dwarf<'f, E>,
+        unit: &'a gimli::Unit<Bytes<'f, E>>,
+        index: usize,
+        code: &'a Code,
+        options: ReadOptions,
+        mut diagnostics: Diagnostics,
+    ) -> Self {
+        let unit_offset = offset_of(&unit.header);
+        let header = unit.line_program.as_ref().map(|program| program.header());
+        let owns_lines = !matches!(unit.header.type_(), gimli::UnitType::Partial);
+        let lines = match header {
+            Some(header) => {
+                let (lines, error) = line::run(header, space.main.debug_line, code);
+                let offset = header.offset().0 as u64;
+                if let Some(error) = error {
+                    diagnostics.add(Kind::BadLineProgram, offset, || {
+                        format!("line program at .debug_line+{offset:#x}: {error}")
+                    });
+                }
+                if lines.unordered > 0 {
+                    diagnostics.add(Kind::UnorderedSequence, offset, || {
+                        format!("line program at .debug_line+{offset:#x} has rows out of order")
+                    });
+                }
+                if lines.capped {
+                    diagnostics.add(Kind::CapReached, offset, || {
+                        format!("line program at .debug_line+{offset:#x} has too many rows")
+                    });
+                }
+                lines
+            }
+            None => Lines::default(),
+        };
+        UnitReader {
+            dwarf,
+            unit,
+            unit_offset,
+            code,
+            options,
+            origins: Origins {
+                space,
+                here: unit,
+                here_dwarf: dwarf,
+                here_index: index,
+                here_lines: header,
+                tables: Tables::new(),
+            },
+            lines,
+            owns_lines,
+            out: Unit { offset: unit_offset, ..Unit::default() },
+            diagnostics,
+            edge_ids: FxHashMap::default(),
+            building: Vec::new(),
+            painter: Painter::default(),
+            segments: Vec::new(),
+            runs: Vec::new(),
+            last_file: (NO_FILE, NONE16),
+        }
+    }
+
+    fn walk(&mut self) -> gimli::Result<()> {
+        let unit = self.unit;
+        let mut entries = unit.entries_raw(None)?;
+        let mut open: Vec<Open> = Vec::new();
+        let result = loop {
+            if entries.is_empty() {
+                break Ok(());
+            }
+            let depth = entries.next_depth();
+            let offset = entries.next_offset();
+            let abbreviation = match entries.read_abbreviation() {
+                Ok(Some(abbreviation)) => abbreviation,
+                Ok(None) => continue,
+                Err(error) => break Err(error),
+            };
+            while open.last().is_some_and(|o| o.depth >= depth) {
+                self.close(open.pop());
+            }
+            let read = match abbreviation.tag() {
+                gimli::DW_TAG_subprogram => self.subprogram(&mut entries, abbreviation, offset),
+                gimli::DW_TAG_inlined_subroutine => match open.last() {
+                    Some(&Open { kind: OpenKind::Function, .. }) => {
+                        self.inlined(&mut entries, abbreviation, offset, 0)
+                    }
+                    Some(&Open { kind: OpenKind::Scope { node }, .. }) => {
+                        self.inlined(&mut entries, abbreviation, offset, node)
+                    }
+                    _ => entries.skip_attributes(abbreviation.attributes()).map(|()| None),
+                },
+                gimli::DW_TAG_partial_unit => {
+                    self.owns_lines = false;
+                    entries.skip_attributes(abbreviation.attributes()).map(|()| None)
+                }
+                _ => entries.skip_attributes(abbreviation.attributes()).map(|()| None),
+            };
+            match read {
+                Ok(Some(kind)) => open.push(Open { depth, kind }),
+                Ok(None) => {}
+                Err(error) => break Err(error),
+            }
+        };
+        while let Some(last) = open.pop() {
+            self.close(Some(last));
+        }
+        result
+    }
+
+    /// Reads a `DW_TAG_subprogram` (DWARF 5 3.3.1). One without address attributes is skipped.
+    fn subprogram(
+        &mut self,
+        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
+        abbreviation: &gimli::Abbreviation,
+        offset: gimli::UnitOffset,
+    ) -> gimli::Result<Option<OpenKind>> {
+        let attributes = abbreviation.attributes();
+        let concrete =
+            attributes.iter().any(|spec| matches!(spec.name(), gimli::DW_AT_low_pc | gimli::DW_AT_ranges));
+        if !concrete {
+            entries.skip_attributes(attributes)?;
+            return Ok(Some(OpenKind::Without));
+        }
+        let place = self.origins.place(offset);
+        let mut identity = Identity::default();
+        let mut addresses = Addresses::default();
+        let mut stmt_sequence = None;
+        for spec in attributes {
+            let attribute = entries.read_attribute(*spec)?;
+            match attribute.name() {
+                gimli::DW_AT_low_pc => addresses.low_pc = Some(attribute.value()),
+                gimli::DW_AT_high_pc => addresses.high_pc = Some(attribute.value()),
+                gimli::DW_AT_ranges => addresses.ranges = Some(attribute.value()),
+                DW_AT_LLVM_STMT_SEQUENCE => {
+                    stmt_sequence = attribute.offset_value().map(|value| value as u64);
+                }
+                _ => self.origins.take(place, &mut identity, &attribute, &mut self.diagnostics),
+            }
+        }
+        let die = DieOffset(self.unit_offset + offset.0 as u64);
+        let own_sequence = stmt_sequence.and_then(|value| self.lines.at_offset(value));
+        let mut ranges = Vec::new();
+        self.live_ranges(die, &addresses, &mut ranges);
+        let how = if ranges.is_empty() {
+            let Some(range) = self.folded_range(&addresses, own_sequence) else {
+                return Ok(Some(OpenKind::Without));
+            };
+            ranges.push(range);
+            self.diagnostics.add(Kind::FoldedFunction, die.0, || format!("recovered at {:#x}", range.0));
+            How::StmtSequence
+        } else {
+            How::LiveRange
+        };
+        let origin = self.origins.finish(place, identity, &mut self.diagnostics);
+        self.building.push(Building {
+            die,
+            origin,
+            how,
+            ranges,
+            own_sequence,
+            scopes: Vec::new(),
+            scope_ranges: Vec::new(),
+            nodes: vec![(origin, 0)],
+        });
+        Ok(Some(OpenKind::Function))
+    }
+
+    /// The ranges of a function that lie in code, the entry first.
+    fn live_ranges(&mut self, die: DieOffset, addresses: &Addresses<'f, E>, ranges: &mut Vec<(u64, u64)>) {
+        let mut all = Vec::new();
+        self.ranges(die, addresses, |start, end| all.push((start, end)));
+        let mut dead = false;
+        for (start, end) in all {
+            let Some(section) = self.code.section(start) else {
+                dead = true;
+                continue;
+            };
+            if end > section.end {
+                self.diagnostics.add(Kind::RangeLeavesSection, die.0, || {
+                    format!("range {start:#x}..{end:#x} ends after its section, at {:#x}", section.end)
+                });
+            }
+            ranges.push((start, end.min(section.end).min(start + u64::from(u32::MAX >> 1))));
+        }
+        if dead && ranges.is_empty() {
+            self.diagnostics.add(Kind::DeadFunction, die.0, || "no address in a code section".to_owned());
+        }
+        let entry = addresses.low_pc.and_then(|low| self.dwarf.attr_address(self.unit, low).ok().flatten());
+        if let Some(entry) = entry
+            && let Some(at) = ranges.iter().position(|&(start, _)| start == entry)
+        {
+            ranges.swap(0, at);
+        }
+    }
+
+    /// The range of a function with a tombstone address whose own sequence is live: the linker folded
+    /// it, and its size is what `DW_AT_high_pc` still says.
+    fn folded_range(
+        &self,
+        addresses: &Addresses<'f, E>,
+        own_sequence: Option<usize>,
+    ) -> Option<(u64, u64)> {
+        let sequence = &self.lines.sequences[own_sequence?];
+        let section = self.code.section(sequence.start)?;
+        let len = match addresses.high_pc {
+            Some(AttributeValue::Udata(len)) => len,
+            _ => sequence.end - sequence.start,
+        };
+        let end = sequence.start.saturating_add(len).min(section.end);
+        (end > sequence.start).then_some((sequence.start, end))
+    }
+
+    /// Visits each range of a DIE that is not empty and no tombstone of gimli's.
+    fn ranges(&mut self, die: DieOffset, addresses: &Addresses<'f, E>, mut visit: impl FnMut(u64, u64)) {
+        let (dwarf, unit) = (self.dwarf, self.unit);
+        let address = |value| dwarf.attr_address(unit, value).ok().flatten();
+        if let (Some(low), Some(high)) = (addresses.low_pc, addresses.high_pc) {
+            let Some(start) = address(low) else {
+                self.diagnostics.add(Kind::BadRanges, die.0, || "unreadable DW_AT_low_pc".to_owned());
+                return;
+            };
+            let end = match high {
+                AttributeValue::Udata(len) => start.checked_add(len),
+                value => address(value),
+            };
+            match end {
+                Some(end) if end > start => visit(start, end),
+                _ => self.diagnostics.add(Kind::EmptyRange, die.0, || format!("no bytes at {start:#x}")),
+            }
+            return;
+        }
+        let Some(value) = addresses.ranges else { return };
+        let result = (|| {
+            let Some(mut list) = dwarf.attr_ranges(unit, value)? else { return Ok(()) };
+            while let Some(range) = list.next()? {
+                visit(range.begin, range.end);
+            }
+            Ok::<(), gimli::Error>(())
+        })();
+        if let Err(error) = result {
+            self.diagnostics.add(Kind::BadRanges, die.0, || format!("DW_AT_ranges: {error}"));
+        }
+    }
+
+    /// Reads a `DW_TAG_inlined_subroutine` (DWARF 5 3.3.8.2) below `parent`.
+    fn inlined(
+        &mut self,
+        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
+        abbreviation: &gimli::Abbreviation,
+        offset: gimli::UnitOffset,
+        parent: u32,
+    ) -> gimli::Result<Option<OpenKind>> {
+        let place = self.origins.place(offset);
+        let mut addresses = Addresses::default();
+        let (mut origin, mut file, mut line, mut column) = (None, NONE16, 0, 0);
+        for spec in abbreviation.attributes() {
+            let attribute = entries.read_attribute(*spec)?;
+            match attribute.name() {
+                gimli::DW_AT_low_pc => addresses.low_pc = Some(attribute.value()),
+                gimli::DW_AT_high_pc => addresses.high_pc = Some(attribute.value()),
+                gimli::DW_AT_ranges => addresses.ranges = Some(attribute.value()),
+                gimli::DW_AT_abstract_origin => {
+                    origin = self.origins.target(place, attribute.value(), &mut self.diagnostics);
+                }
+                gimli::DW_AT_call_file => {
+                    if let Some(index) = file_index(&attribute) {
+                        file = self.origins.file(place, index, &mut self.diagnostics);
+                    }
+                }
+                gimli::DW_AT_call_line => {
+                    line = attribute.udata_value().and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
+                }
+                gimli::DW_AT_call_column if self.options.columns => {
+                    column = attribute.udata_value().and_then(|c| u16::try_from(c).ok()).unwrap_or(0);
+                }
+                _ => {}
+            }
+        }
+        let Some(function) = self.building.last() else { return Ok(None) };
+        let (caller, depth) = function.nodes[parent as usize];
+        if depth >= MAX_DEPTH {
+            let die = self.unit_offset + offset.0 as u64;
+            self.diagnostics.add(Kind::TooDeep, die, || format!("inlined more than {MAX_DEPTH} deep"));
+            return Ok(Some(OpenKind::Scope { node: parent }));
+        }
+        if function.how != How::LiveRange {
+            // The addresses of what is inlined are tombstones too.
+            return Ok(Some(OpenKind::Without));
+        }
+        let callee = match origin {
+            Some(origin) => self.origins.resolve(origin, &mut self.diagnostics),
+            None => self.origins.finish(place, Identity::default(), &mut self.diagnostics),
+        };
+        let edge = self.edge(UnitEdge { caller, callee, line, file, column });
+        let Some(function) = self.building.last_mut() else { return Ok(None) };
+        function.scopes.push(Scope { parent, edge });
+        function.nodes.push((callee, depth + 1));
+        let node = function.scopes.len() as u32;
+        let die = DieOffset(self.unit_offset + offset.0 as u64);
+        let mut found = std::mem::take(&mut function.scope_ranges);
+        self.ranges(die, &addresses, |start, end| found.push(PaintRange { start, node, end }));
+        if let Some(function) = self.building.last_mut() {
+            function.scope_ranges = found;
+        }
+        Ok(Some(OpenKind::Scope { node }))
+    }
+
+    fn edge(&mut self, edge: UnitEdge) -> LocalEdge {
+        *self.edge_ids.entry(edge).or_insert_with(|| {
+            self.out.edges.push(edge);
+            LocalEdge((self.out.edges.len() - 1) as u32)
+        })
+    }
+
+    fn close(&mut self, open: Option<Open>) {
+        if open.is_some_and(|open| open.kind == OpenKind::Function)
+            && let Some(function) = self.building.pop()
+        {
+            self.close_function(function);
+        }
+    }
+
+    fn close_function(&mut self, mut function: Building) {
+        let mut segments = std::mem::take(&mut self.segments);
+        self.painter.paint(&mut function.scope_ranges, &mut segments);
+        let first_piece = self.out.pieces.len() as u32;
+        for &(start, end) in &function.ranges {
+            let own = match function.own_sequence {
+                Some(own) if self.lines.sequences[own].start <= start => Some(own),
+                _ => self.best_sequence(start, function.origin),
+            };
+            let rows = self.rows(own, &segments, start, end);
+            self.out.pieces.push(UnitPiece { start: ImageAddr(start), len: (end - start) as u32, rows });
+        }
+        self.segments = segments;
+        let first_scope = self.out.scopes.len() as u32;
+        self.out.scopes.append(&mut function.scopes);
+        self.out.functions.push(UnitFunction {
+            die: function.die,
+            origin: function.origin,
+            how: function.how,
+            pieces: first_piece..self.out.pieces.len() as u32,
+            scopes: first_scope..self.out.scopes.len() as u32,
+        });
+    }
+
+    /// Of several sequences that start at `start` (functions that were folded), the one whose first row
+    /// fits the declaration best; `None` where there is no choice to make.
+    fn best_sequence(&mut self, start: u64, origin: LocalOrigin) -> Option<usize> {
+        let found: Vec<(usize, LineRow)> = self
+            .lines
+            .covering(start, start + 1)
+            .filter(|(_, s)| s.start == start)
+            .map(|(index, s)| (index, self.lines.rows[s.rows.start]))
+            .collect();
+        if found.len() < 2 {
+            return None;
+        }
+        let declared = self.origins.tables.origins[origin.index()];
+        let mut best: Option<(u32, usize)> = None;
+        for (index, row) in found {
+            if row.line >= declared.line && self.file(row.file) == declared.file {
+                let distance = row.line - declared.line;
+                if best.is_none_or(|(least, _)| distance < least) {
+                    best = Some((distance, index));
+                }
+            }
+        }
+        best.map(|(_, index)| index)
+    }
+
+    /// The local id of a file index of the line program.
+    fn file(&mut self, index: u32) -> u16 {
+        if index == NO_FILE {
+            return NONE16;
+        }
+        if self.last_file.0 != index {
+            let place: Place = self.origins.place(gimli::UnitOffset(0));
+            self.last_file = (index, self.origins.file(place, u64::from(index), &mut self.diagnostics));
+        }
+        self.last_file.1
+    }
+
+    /// Joins line rows and segments of `start..end` and adds them to the unit's rows.
+    fn rows(&mut self, own: Option<usize>, segments: &[Segment], start: u64, end: u64) -> RowRange {
+        let mut runs = std::mem::take(&mut self.runs);
+        line_runs(&self.lines, own, start, end, &mut runs);
+        let first = self.out.rows.len();
+        let mut next_segment = segments.partition_point(|s| s.start <= start);
+        let mut node = if next_segment == 0 { 0 } else { segments[next_segment - 1].node };
+        let mut run = 0;
+        let mut at = start;
+        while at < end && run < runs.len() {
+            let LineRow { file, line, column, .. } = runs[run];
+            let row = Row {
+                offset: (at - start) as u32,
+                scope: node,
+                line,
+                file: self.file(file),
+                column: if self.options.columns { column } else { 0 },
+            };
+            let repeated = self.out.rows[first..].last().is_some_and(|last| Row { offset: 0, ..*last } == Row { offset: 0, ..row });
+            if !repeated {
+                self.out.rows.push(row);
+            }
+            let next_run = runs.get(run + 1).map_or(end, |next| next.address);
+            let next_node = segments.get(next_segment).map_or(end, |next| next.start);
+            at = next_run.min(next_node);
+            if at == next_run {
+                run += 1;
+            }
+            if at == next_node && at < end {
+                node = segments[next_segment].node;
+                next_segment += 1;
+            }
+        }
+        self.runs = runs;
+        RowRange { start: first as u32, len: (self.out.rows.len() - first) as u32 }
+    }
+
+    /// Keeps the lines of code that no function of the unit claims: assembly, and padding.
+    fn bare_lines(&mut self) {
+        if !self.owns_lines {
+            return;
+        }
+        let mut claimed: Vec<(u64, u64)> =
+            self.out.pieces.iter().map(|p| (p.start.0, p.start.0 + u64::from(p.len))).collect();
+        claimed.sort_unstable();
+        let mut next = 0;
+        let mut at = 0;
+        for index in 0..self.lines.sequences.len() {
+            let (start, end) = (self.lines.sequences[index].start, self.lines.sequences[index].end);
+            at = start.max(at);
+            while at < end {
+                while claimed.get(next).is_some_and(|c| c.1 <= at) {
+                    next += 1;
+                }
+                let (stop, after) = match claimed.get(next) {
+                    Some(&(from, to)) if from < end => (from.max(at), to),
+                    _ => (end, end),
+                };
+                if stop > at {
+                    self.bare(index, at, stop);
+                }
+                at = after.max(stop);
+            }
+        }
+    }
+
+    fn bare(&mut self, sequence: usize, start: u64, end: u64) {
+        let Some(section) = self.code.section(start) else { return };
+        let end = end.min(section.end).min(start + u64::from(u32::MAX >> 1));
+        let rows = self.rows(Some(sequence), &[], start, end);
+        let sequence = &self.lines.sequences[sequence];
+        let continues =
+            self.lines.rows[sequence.rows.clone()].binary_search_by_key(&start, |row| row.address).is_err();
+        self.out.bare.push(BareLines {
+            start: ImageAddr(start),
+            len: (end - start) as u32,
+            rows,
+            continues,
+        });
+    }
+
+    fn finish(mut self) -> (Unit<'f>, Diagnostics) {
+        let tables = self.origins.tables;
+        self.out.names = tables.names;
+        self.out.files = tables.files;
+        self.out.origins = tables.origins;
+        self.out.rows.shrink_to_fit();
+        self.out.scopes.shrink_to_fit();
+        (self.out, self.diagnostics)
+    }
+}
+
+/// clang's pointer to the line sequence of a function (LLVM 20 and later).
+const DW_AT_LLVM_STMT_SEQUENCE: gimli::DwAt = gimli::DwAt(0x3e0c);

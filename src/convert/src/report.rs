@@ -1,0 +1,126 @@
+//! Counts what was kept, repaired and left out, so that nothing is lost without a line in the report.
+
+use std::collections::BTreeMap;
+
+/// A kind of thing that was skipped or repaired. The name is what the report prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A unit whose header or root DIE cannot be read; the rest of its section is skipped.
+    BadUnit,
+    /// A DIE tree that ends in damage: what came before it is kept.
+    BadEntries,
+    /// A line program that cannot be read: its functions keep names and lose lines.
+    BadLineProgram,
+    /// A line sequence whose rows were not in order of address: sorted.
+    UnorderedSequence,
+    /// A unit or line program past a cap.
+    CapReached,
+    /// A range list that cannot be read to its end: the ranges before the damage are kept.
+    BadRanges,
+    /// A range that ends outside the section in which it starts: cut.
+    RangeLeavesSection,
+    /// A function whose address lies in no code section and is no known tombstone.
+    AddressOutsideCode,
+    /// A subprogram with a tombstone address: removed by the linker, not found again.
+    DeadFunction,
+    /// A folded function whose address was recovered.
+    FoldedFunction,
+    /// A range of no bytes.
+    EmptyRange,
+    /// A reference to a DIE that is not there, or whose unit cannot be read.
+    BadReference,
+    /// A chain of origins longer than its cap, or a cycle.
+    OriginCycle,
+    /// A function or inlined subroutine without a name at the end of its chain.
+    Nameless,
+    /// A file index that the line table does not have.
+    BadFileIndex,
+    /// An inlined subroutine below the deepest level that is kept: its code counts for its ancestor.
+    TooDeep,
+    /// A unit that needs a `.dwo` that was not found: functions from symbols, no inlines.
+    MissingDwo,
+    /// A `.dwo` that belongs to another build.
+    DwoMismatch,
+    /// Two DIEs with one linkage name and range: the first is kept.
+    DuplicateFunction,
+    /// A range that overlaps another function's and is cut.
+    OverlapCut,
+    /// A symbol of size 0: it reaches to the next symbol or the section's end.
+    SymbolWithoutSize,
+    /// What `open` had to say: a relocation it does not know, a section it could not read.
+    Open,
+}
+
+impl Kind {
+    /// The name of the kind in the report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::BadUnit => "bad_unit",
+            Kind::BadEntries => "bad_entries",
+            Kind::BadLineProgram => "bad_line_program",
+            Kind::UnorderedSequence => "unordered_sequence",
+            Kind::CapReached => "cap_reached",
+            Kind::BadRanges => "bad_ranges",
+            Kind::RangeLeavesSection => "range_leaves_section",
+            Kind::AddressOutsideCode => "address_outside_code",
+            Kind::DeadFunction => "dead_function",
+            Kind::FoldedFunction => "folded_function",
+            Kind::EmptyRange => "empty_range",
+            Kind::BadReference => "bad_reference",
+            Kind::OriginCycle => "origin_cycle",
+            Kind::Nameless => "nameless",
+            Kind::BadFileIndex => "bad_file_index",
+            Kind::TooDeep => "too_deep",
+            Kind::MissingDwo => "missing_dwo",
+            Kind::DwoMismatch => "dwo_mismatch",
+            Kind::DuplicateFunction => "duplicate_function",
+            Kind::OverlapCut => "overlap_cut",
+            Kind::SymbolWithoutSize => "symbol_without_size",
+            Kind::Open => "open",
+        }
+    }
+}
+
+/// How often a kind was met, and where first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub count: u64,
+    /// Offset in its section of the DIE, unit or line program of the first case.
+    pub first: u64,
+    /// What was found there, in words.
+    pub example: String,
+}
+
+/// The counted diagnostics of a step. Merging in the order of the units gives the same result for any
+/// number of threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostics {
+    seen: BTreeMap<Kind, Seen>,
+}
+
+impl Diagnostics {
+    /// Counts one case. `example` is called for the first case alone.
+    pub fn add(&mut self, kind: Kind, offset: u64, example: impl FnOnce() -> String) {
+        self.seen
+            .entry(kind)
+            .and_modify(|seen| seen.count += 1)
+            .or_insert_with(|| Seen { count: 1, first: offset, example: example() });
+    }
+
+    /// Adds what a later unit or step counted.
+    pub fn merge(&mut self, later: Diagnostics) {
+        for (kind, seen) in later.seen {
+            self.seen.entry(kind).and_modify(|mine| mine.count += seen.count).or_insert(seen);
+        }
+    }
+
+    /// Every kind that was met.
+    pub fn iter(&self) -> impl Iterator<Item = (Kind, &Seen)> {
+        self.seen.iter().map(|(kind, seen)| (*kind, seen))
+    }
+
+    /// How often a kind was met.
+    pub fn count(&self, kind: Kind) -> u64 {
+        self.seen.get(&kind).map_or(0, |seen| seen.count)
+    }
+}

@@ -1,0 +1,321 @@
+//! Turns subprograms and symbols into candidates: each a range of code with the functions that have it.
+//!
+//! Subprograms with one range and different names share their code: the linker folded them. Subprograms
+//! with one range and one name are one function that two units describe. A symbol at the start of a
+//! subprogram is its own spelling (`foo.isra.0`), another name of it (an alias), or a function that no
+//! DIE names; code without a subprogram belongs to the symbol that starts it.
+
+use rustc_hash::FxHashMap;
+
+use super::merge::Merged;
+use super::names::{Relation, is_mangled, relation};
+use super::symbols::{CodeSymbol, Symbols, principal};
+use crate::model::{
+    DieOffset, FuncId, Function, How, LocalFunc, Member, NameId, Origin, RowRange, Rows, Source, UnitId,
+};
+use crate::report::{Diagnostics, Kind};
+
+/// A range of code with the functions that have it: more than one where they were folded.
+pub(super) struct Candidate {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// The order of [`crate::model::Group::members`]; functions are in [`Candidates::functions`].
+    pub(super) members: Vec<Member>,
+}
+
+/// Everything that may become a piece.
+#[derive(Default)]
+pub(super) struct Candidates {
+    /// Functions in no final order; pieces number them.
+    pub(super) functions: Vec<Function>,
+    /// Code of subprograms.
+    pub(super) dies: Vec<Candidate>,
+    /// Code of function symbols, whether a subprogram covers it or not.
+    pub(super) symbols: Vec<Candidate>,
+    /// Code after labels of assembly code.
+    pub(super) labels: Vec<Candidate>,
+}
+
+/// One range of one subprogram, before ranges are compared.
+struct DiePiece {
+    start: u64,
+    end: u64,
+    die: DieOffset,
+    function: FuncId,
+    how: How,
+    rows: Rows,
+    entry: bool,
+}
+
+pub(super) fn candidates<'f>(
+    merged: &mut Merged<'f>,
+    symbols: &Symbols<'f>,
+    diagnostics: &mut Diagnostics,
+) -> Candidates {
+    let mut candidates = Candidates::default();
+    let mut pieces = die_pieces(merged, &mut candidates.functions);
+    pieces.sort_by_key(|p| (p.start, p.end, p.how, p.die));
+    let mut rest = pieces.as_slice();
+    while let Some(first) = rest.first() {
+        let same = rest.iter().take_while(|p| (p.start, p.end) == (first.start, first.end)).count();
+        let (shared, later) = rest.split_at(same);
+        let candidate = share(merged, symbols, shared, &mut candidates.functions, diagnostics);
+        candidates.dies.push(candidate);
+        rest = later;
+    }
+    for at_address in symbols.by_address() {
+        // Most symbols only repeat a subprogram: no candidate is made of them.
+        let first = at_address[0].start;
+        let before = candidates.dies.partition_point(|die| die.start <= first);
+        let end = at_address.iter().map(|symbol| symbol.end).max().unwrap_or(first);
+        if before.checked_sub(1).is_none_or(|at| candidates.dies[at].end < end) {
+            symbol_candidates(merged, at_address, &mut candidates);
+        }
+    }
+    candidates
+}
+
+/// One function for each subprogram and one entry for each of its ranges.
+fn die_pieces(merged: &Merged<'_>, functions: &mut Vec<Function>) -> Vec<DiePiece> {
+    let program = &merged.program;
+    let mut pieces = Vec::new();
+    for (unit_index, unit) in program.units.iter().enumerate() {
+        for (index, function) in unit.functions.iter().enumerate() {
+            let id = FuncId(functions.len() as u32);
+            functions.push(Function {
+                origin: program.maps[unit_index].origins[function.origin.index()],
+                symbol: None,
+                aliases: Vec::new(),
+                source: Some(Source { unit: UnitId(unit_index as u32), function: LocalFunc(index as u32) }),
+                how: function.how,
+                partial: unit.partial,
+            });
+            for piece in function.pieces.clone() {
+                let found = unit.pieces[piece as usize];
+                pieces.push(DiePiece {
+                    start: found.start.0,
+                    end: found.start.0 + u64::from(found.len),
+                    die: function.die,
+                    function: id,
+                    how: function.how,
+                    rows: Rows { unit: UnitId(unit_index as u32), range: found.rows, skip: 0 },
+                    entry: piece == function.pieces.start,
+                });
+            }
+        }
+    }
+    pieces
+}
+
+/// Makes one candidate of the pieces that share a range, with the names that symbols add.
+fn share<'f>(
+    merged: &mut Merged<'f>,
+    symbols: &Symbols<'f>,
+    shared: &[DiePiece],
+    functions: &mut Vec<Function>,
+    diagnostics: &mut Diagnostics,
+) -> Candidate {
+    let (start, end) = (shared[0].start, shared[0].end);
+    let mut members: Vec<Member> = Vec::with_capacity(1);
+    let mut by_name: FxHashMap<NameId, ()> = FxHashMap::default();
+    for piece in shared {
+        let name = merged.program.origins[functions[piece.function.index()].origin.index()].name;
+        if by_name.insert(name, ()).is_some() {
+            diagnostics.add(Kind::DuplicateFunction, piece.die.0, || {
+                let name = String::from_utf8_lossy(merged.name_bytes(name)).into_owned();
+                format!("{name} at {start:#x} is described by two units")
+            });
+            continue;
+        }
+        let explained = members.iter().any(|member| {
+            let other = merged.program.origins[functions[member.function.index()].origin.index()].name;
+            relation(merged.name_bytes(other), merged.name_bytes(name)) == Relation::Variant
+        });
+        if explained {
+            let first = members[0].function;
+            functions[first.index()].aliases.push(name);
+            continue;
+        }
+        members.push(Member { function: piece.function, how: piece.how, rows: Some(piece.rows), symbol: None });
+    }
+    if shared[0].entry {
+        name_entry(merged, symbols.at(start), end, &mut members, functions);
+    } else {
+        name_part(merged, symbols.at(start), &mut members, functions);
+    }
+    order(merged, &mut members, functions);
+    Candidate { start, end, members }
+}
+
+/// Gives the symbols at the start of a function to the members that they name.
+fn name_entry<'f>(
+    merged: &mut Merged<'f>,
+    at_start: &[CodeSymbol<'f>],
+    end: u64,
+    members: &mut Vec<Member>,
+    functions: &mut Vec<Function>,
+) {
+    let mut unexplained: Vec<&CodeSymbol<'f>> = Vec::new();
+    // (member, relation) that each symbol fits best
+    let mut clones: Vec<(FuncId, NameId)> = Vec::new();
+    let mut exact: Vec<FuncId> = Vec::new();
+    let mut claimed: Vec<FuncId> = Vec::new();
+    for symbol in at_start.iter().filter(|symbol| symbol.function) {
+        let best = members
+            .iter()
+            .map(|member| {
+                let origin = functions[member.function.index()].origin;
+                let name = merged.program.origins[origin.index()].name;
+                (relation(merged.name_bytes(name), symbol.name), member.function)
+            })
+            .min_by_key(|&(relation, _)| relation as u8);
+        match best {
+            Some((Relation::Same, function)) => {
+                exact.push(function);
+                claimed.push(function);
+            }
+            Some((Relation::Clone, function)) => {
+                clones.push((function, merged.name(symbol.name)));
+                claimed.push(function);
+            }
+            Some((Relation::Variant, function)) => {
+                let name = merged.name(symbol.name);
+                functions[function.index()].aliases.push(name);
+                claimed.push(function);
+            }
+            _ => unexplained.push(symbol),
+        }
+    }
+    for (function, name) in clones {
+        let function_data = &mut functions[function.index()];
+        if exact.contains(&function) || function_data.symbol.is_some() {
+            function_data.aliases.push(name);
+        } else {
+            function_data.symbol = Some(name);
+        }
+    }
+    // A subprogram whose own name is no symbol here (a C++ function without a linkage name) has the
+    // symbol that nothing else explains.
+    let nameless = members.iter().map(|m| m.function).find(|function| !claimed.contains(function));
+    if let Some(function) = nameless
+        && members.len() == 1
+        && let Some(at) = best_unexplained(&unexplained)
+    {
+        let symbol = unexplained.remove(at);
+        functions[function.index()].symbol = Some(merged.name(symbol.name));
+    }
+    let first = members[0].function;
+    for symbol in unexplained {
+        let name = merged.name(symbol.name);
+        if is_mangled(symbol.name) && (!symbol.sized || symbol.end == end) && known(merged, functions, members, name).is_none() {
+            let origin = merged.origin(Origin { name, file: None, line: 0 });
+            let function = symbol_function(functions, origin);
+            members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
+        } else {
+            functions[first.index()].aliases.push(name);
+        }
+    }
+}
+
+/// A member that a name belongs to already, as its own or as a variant.
+fn known(merged: &Merged<'_>, functions: &[Function], members: &[Member], name: NameId) -> Option<FuncId> {
+    members.iter().map(|member| member.function).find(|function| {
+        let own = merged.program.origins[functions[function.index()].origin.index()].name;
+        relation(merged.name_bytes(own), merged.name_bytes(name)) != Relation::Other
+            && is_mangled(merged.name_bytes(own))
+    })
+}
+
+fn best_unexplained(symbols: &[&CodeSymbol<'_>]) -> Option<usize> {
+    let owned: Vec<CodeSymbol<'_>> = symbols.iter().map(|&&symbol| symbol).collect();
+    let best = principal(&owned)?;
+    owned.iter().position(|symbol| std::ptr::eq(symbol, best))
+}
+
+/// The symbol that starts a part of a function that is not its entry (`foo.cold`).
+fn name_part<'f>(
+    merged: &mut Merged<'f>,
+    at_start: &[CodeSymbol<'f>],
+    members: &mut [Member],
+    functions: &[Function],
+) {
+    let function_symbols: Vec<CodeSymbol<'f>> = at_start.iter().filter(|s| s.function).copied().collect();
+    for member in members.iter_mut() {
+        let name = merged.program.origins[functions[member.function.index()].origin.index()].name;
+        let fits = function_symbols.iter().find(|s| relation(merged.name_bytes(name), s.name) == Relation::Clone);
+        let symbol = fits.or_else(|| principal(&function_symbols)).map(|symbol| symbol.name);
+        member.symbol = symbol.map(|symbol| merged.name(symbol)).filter(|&symbol| symbol != name);
+    }
+}
+
+/// Sorts members into the order that answers list them in, and aliases by bytes.
+fn order(merged: &Merged<'_>, members: &mut [Member], functions: &mut [Function]) {
+    let bytes = |function: FuncId, functions: &[Function]| {
+        let function = &functions[function.index()];
+        let name = function.symbol.unwrap_or(merged.program.origins[function.origin.index()].name);
+        merged.name_bytes(name).to_vec()
+    };
+    for member in members.iter() {
+        let aliases = &mut functions[member.function.index()].aliases;
+        aliases.sort_by(|&a, &b| merged.name_bytes(a).cmp(merged.name_bytes(b)));
+        aliases.dedup();
+    }
+    // The pieces came sorted by (how, DIE offset): the first is the live DIE with the lowest offset.
+    if members.len() > 2 {
+        members[1..].sort_by_key(|member| bytes(member.function, functions));
+    }
+}
+
+fn symbol_function(functions: &mut Vec<Function>, origin: crate::model::OriginId) -> FuncId {
+    functions.push(Function {
+        origin,
+        symbol: None,
+        aliases: Vec::new(),
+        source: None,
+        how: How::SymbolOnly,
+        partial: false,
+    });
+    FuncId((functions.len() - 1) as u32)
+}
+
+/// Makes candidates of the symbols at one address, for code that no subprogram covers.
+fn symbol_candidates<'f>(merged: &mut Merged<'f>, at_address: &[CodeSymbol<'f>], candidates: &mut Candidates) {
+    let Some(first) = principal(at_address) else { return };
+    if first.end <= first.start {
+        return;
+    }
+    let mut members = Vec::with_capacity(1);
+    let mut aliases = Vec::new();
+    let name = merged.name(first.name);
+    let origin = merged.origin(Origin { name, file: None, line: 0 });
+    let function = symbol_function(&mut candidates.functions, origin);
+    members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
+    for symbol in at_address {
+        let name = merged.name(symbol.name);
+        let mut own = members
+            .iter()
+            .map(|member| merged.program.origins[candidates.functions[member.function.index()].origin.index()].name);
+        let explained = own.any(|own| {
+            own == name || relation(merged.name_bytes(own), symbol.name) == Relation::Variant
+        });
+        if symbol.name == first.name {
+            continue;
+        }
+        if !explained && symbol.function && is_mangled(symbol.name) && symbol.end == first.end {
+            let origin = merged.origin(Origin { name, file: None, line: 0 });
+            let function = symbol_function(&mut candidates.functions, origin);
+            members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
+        } else {
+            aliases.push(name);
+        }
+    }
+    candidates.functions[function.index()].aliases = aliases;
+    order(merged, &mut members, &mut candidates.functions);
+    let candidate = Candidate { start: first.start, end: first.end, members };
+    if first.function { candidates.symbols.push(candidate) } else { candidates.labels.push(candidate) }
+}
+
+/// Rows that begin at `skip` bytes into a range of rows.
+pub(super) fn rows_from(unit: u32, range: RowRange, skip: u32) -> Rows {
+    Rows { unit: UnitId(unit), range, skip }
+}

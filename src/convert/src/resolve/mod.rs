@@ -1,0 +1,38 @@
+//! Decides what stands at each address: gives every name, file, origin and call edge its id in the whole
+//! program, joins functions with symbols, finds which functions share code, and cuts what overlaps.
+//!
+//! `merge` numbers; `symbols` sorts the symbol table; `functions` turns subprograms and symbols into
+//! candidates with a range; `pieces` paints the candidates over each other into disjoint pieces.
+
+mod functions;
+mod merge;
+mod names;
+mod pieces;
+mod symbols;
+
+use crate::model::{Program, Unit};
+use crate::open::Image;
+use crate::report::Diagnostics;
+
+/// What the decisions depend on besides the program.
+#[derive(Clone, Debug, Default)]
+pub struct ResolveOptions {
+    /// Prefixes of stored paths to replace: (old, new), the first that fits.
+    pub remap_path: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// The decided program, and what was decided on the way.
+pub struct Resolved<'f> {
+    pub program: Program<'f>,
+    pub diagnostics: Diagnostics,
+}
+
+/// Resolves the units that were read against the image's symbols.
+pub fn resolve<'f>(image: &Image<'f>, units: Vec<Unit<'f>>, options: &ResolveOptions) -> Resolved<'f> {
+    let mut diagnostics = Diagnostics::default();
+    let mut merged = merge::merge(units, &options.remap_path);
+    let symbols = symbols::Symbols::new(image, &mut diagnostics);
+    let candidates = functions::candidates(&mut merged, &symbols, &mut diagnostics);
+    let program = pieces::cut(merged, candidates, &mut diagnostics);
+    Resolved { program, diagnostics }
+}

@@ -1,0 +1,279 @@
+//! Paints the candidates over each other into disjoint pieces and numbers the functions that remain.
+//!
+//! The order of trust: lines without a function, labels, function symbols, subprograms; among equals a
+//! range that starts later, or ends earlier, is the inner one and wins.
+
+use rustc_hash::FxHashMap;
+
+use super::functions::{Candidate, Candidates, rows_from};
+use super::merge::Merged;
+use crate::model::{
+    FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Program, Rows,
+};
+use crate::paint::{PaintRange, Painter, Segment};
+use crate::report::{Diagnostics, Kind};
+
+/// A range of bare lines of one unit.
+#[derive(Clone, Copy)]
+struct Bare {
+    start: u64,
+    end: u64,
+    unit: u32,
+    rows: crate::model::RowRange,
+    continues: bool,
+}
+
+/// What a node of the painting stands for: an index into the list of its kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Node {
+    Nothing,
+    Bare(usize),
+    Label(usize),
+    Symbol(usize),
+    Die(usize),
+}
+
+struct Nodes {
+    bare: usize,
+    labels: usize,
+    symbols: usize,
+}
+
+impl Nodes {
+    fn get(&self, node: u32) -> Node {
+        let mut at = node as usize;
+        if at == 0 {
+            return Node::Nothing;
+        }
+        at -= 1;
+        for (len, make) in [
+            (self.bare, Node::Bare as fn(usize) -> Node),
+            (self.labels, Node::Label),
+            (self.symbols, Node::Symbol),
+        ] {
+            if at < len {
+                return make(at);
+            }
+            at -= len;
+        }
+        Node::Die(at)
+    }
+}
+
+/// Cuts the candidates into pieces.
+pub(super) fn cut<'f>(
+    mut merged: Merged<'f>,
+    mut candidates: Candidates,
+    diagnostics: &mut Diagnostics,
+) -> Program<'f> {
+    let mut bare = bare_lines(&merged);
+    bare.sort_by_key(|b| (b.start, std::cmp::Reverse(b.end), b.unit));
+    for list in [&mut candidates.labels, &mut candidates.symbols, &mut candidates.dies] {
+        list.sort_by_key(|c| (c.start, std::cmp::Reverse(c.end)));
+    }
+    let mut ranges = Vec::new();
+    let mut add = |start, end| ranges.push(PaintRange { start, node: ranges.len() as u32 + 1, end });
+    bare.iter().for_each(|b| add(b.start, b.end));
+    for list in [&candidates.labels, &candidates.symbols, &candidates.dies] {
+        list.iter().for_each(|c| add(c.start, c.end));
+    }
+    let nodes =
+        Nodes { bare: bare.len(), labels: candidates.labels.len(), symbols: candidates.symbols.len() };
+    let mut segments = Vec::new();
+    Painter::default().paint(&mut ranges, &mut segments);
+    let mut cutter = Cutter {
+        nodes,
+        bare,
+        covers: Vec::new(),
+        pieces: Vec::new(),
+        groups: Vec::new(),
+        functions: Vec::new(),
+        renumbered: FxHashMap::default(),
+        candidates,
+        nameless: None,
+    };
+    cutter.cover();
+    for (index, segment) in segments.iter().enumerate() {
+        let end = segments.get(index + 1).map_or(segment.start, |next| next.start);
+        cutter.segment(&mut merged, *segment, end, diagnostics);
+    }
+    let Cutter { pieces, groups, functions, .. } = cutter;
+    Program { pieces, groups, functions, ..merged.program }
+}
+
+fn bare_lines(merged: &Merged<'_>) -> Vec<Bare> {
+    let mut bare = Vec::new();
+    for (unit_index, unit) in merged.program.units.iter().enumerate() {
+        bare.extend(unit.bare.iter().map(|b| Bare {
+            start: b.start.0,
+            end: b.start.0 + u64::from(b.len),
+            unit: unit_index as u32,
+            rows: b.rows,
+            continues: b.continues,
+        }));
+    }
+    bare
+}
+
+struct Cutter {
+    nodes: Nodes,
+    /// Sorted by start.
+    bare: Vec<Bare>,
+    /// The largest end of `bare` up to each.
+    covers: Vec<u64>,
+    candidates: Candidates,
+    pieces: Vec<Piece>,
+    groups: Vec<Group>,
+    functions: Vec<Function>,
+    renumbered: FxHashMap<FuncId, FuncId>,
+    nameless: Option<FuncId>,
+}
+
+impl Cutter {
+    fn cover(&mut self) {
+        let mut end = 0;
+        self.covers = self
+            .bare
+            .iter()
+            .map(|b| {
+                end = b.end.max(end);
+                end
+            })
+            .collect();
+    }
+
+    fn segment(&mut self, merged: &mut Merged<'_>, segment: Segment, end: u64, diagnostics: &mut Diagnostics) {
+        let Segment { start, node } = segment;
+        match self.nodes.get(node) {
+            Node::Nothing => {}
+            Node::Bare(index) => self.bare_piece(merged, index, start, end),
+            Node::Label(index) => self.symbol_pieces(start, end, |c| &c.labels[index]),
+            Node::Symbol(index) => self.symbol_pieces(start, end, |c| &c.symbols[index]),
+            Node::Die(index) => {
+                let candidate = &self.candidates.dies[index];
+                let skip = (start - candidate.start) as u32;
+                if skip > 0 || end < candidate.end {
+                    diagnostics.add(Kind::OverlapCut, candidate.start, || {
+                        format!("{:#x}..{:#x} is cut to {start:#x}..{end:#x}", candidate.start, candidate.end)
+                    });
+                }
+                let members = candidate.members.clone();
+                self.piece(start, end, skip, &members, None);
+            }
+        }
+    }
+
+    /// Code of a symbol, cut where line rows begin and end.
+    fn symbol_pieces(&mut self, start: u64, end: u64, pick: impl Fn(&Candidates) -> &Candidate) {
+        let candidate = pick(&self.candidates);
+        let (origin, members) = (candidate.start, candidate.members.clone());
+        let mut at = start;
+        while at < end {
+            let covering = self.bare_at(at);
+            let next = self.bare.partition_point(|b| b.start <= at);
+            let stop = match covering {
+                Some(bare) => bare.end,
+                None => self.bare.get(next).map_or(end, |b| b.start),
+            };
+            let stop = stop.min(end);
+            let rows = covering.map(|b| rows_from(b.unit, b.rows, (at - b.start) as u32));
+            self.piece(at, stop, (at - origin) as u32, &members, rows);
+            at = stop;
+        }
+    }
+
+    /// The bare lines that cover an address: of several, those that start last.
+    fn bare_at(&self, address: u64) -> Option<Bare> {
+        let mut at = self.bare.partition_point(|b| b.start <= address);
+        while at > 0 && self.covers[at - 1] > address {
+            at -= 1;
+            if self.bare[at].end > address {
+                return Some(self.bare[at]);
+            }
+        }
+        None
+    }
+
+    /// Lines without a function: padding of the piece before, or a piece of a function without a name.
+    fn bare_piece(&mut self, merged: &mut Merged<'_>, index: usize, start: u64, end: u64) {
+        let bare = self.bare[index];
+        let len = (end - start) as u32;
+        if bare.continues && bare.start == start && bare.rows.len == 1 {
+            let owner = self.pieces.last().filter(|last| {
+                let last_end = last.start.0 + u64::from(last.body);
+                let unit = self.rows_unit(last);
+                last.pad == 0 && last_end == start && unit == Some(bare.unit)
+            });
+            if owner.is_some()
+                && let Some(last) = self.pieces.last_mut()
+            {
+                last.pad = len;
+                return;
+            }
+        }
+        let function = match self.nameless {
+            Some(function) => function,
+            None => {
+                let name = merged.name(b"");
+                let origin = merged.origin(Origin { name, file: None, line: 0 });
+                self.candidates.functions.push(Function {
+                    origin,
+                    symbol: None,
+                    aliases: Vec::new(),
+                    source: None,
+                    how: How::SymbolOnly,
+                    partial: false,
+                });
+                let function = FuncId(self.candidates.functions.len() as u32 - 1);
+                self.nameless = Some(function);
+                function
+            }
+        };
+        let rows = rows_from(bare.unit, bare.rows, (start - bare.start) as u32);
+        let member = Member { function, how: How::SymbolOnly, rows: Some(rows), symbol: None };
+        self.piece(start, end, 0, &[member], None);
+    }
+
+    /// The unit whose rows a piece has.
+    fn rows_unit(&self, piece: &Piece) -> Option<u32> {
+        match piece.owner {
+            Owner::Function(_) => piece.rows.map(|rows| rows.unit.0),
+            Owner::Group(group) => self.groups[group.index()].members[0].rows.map(|rows| rows.unit.0),
+        }
+    }
+
+    fn piece(&mut self, start: u64, end: u64, skip: u32, members: &[Member], rows: Option<Rows>) {
+        let mut members: Vec<Member> = members.to_vec();
+        for member in &mut members {
+            member.function = self.renumber(member.function);
+            member.rows = match member.rows {
+                Some(own) if rows.is_none() => Some(Rows { skip: own.skip + skip, ..own }),
+                _ => rows,
+            };
+        }
+        let first = members[0];
+        let (owner, rows) = if members.len() == 1 {
+            (Owner::Function(first.function), first.rows)
+        } else {
+            self.groups.push(Group { members });
+            (Owner::Group(GroupId(self.groups.len() as u32 - 1)), None)
+        };
+        self.pieces.push(Piece {
+            start: ImageAddr(start),
+            body: (end - start) as u32,
+            pad: 0,
+            owner,
+            rows,
+            skip,
+            symbol: if matches!(owner, Owner::Function(_)) { first.symbol } else { None },
+        });
+    }
+
+    /// The id of a function in the order in which pieces first name it.
+    fn renumber(&mut self, old: FuncId) -> FuncId {
+        *self.renumbered.entry(old).or_insert_with(|| {
+            self.functions.push(self.candidates.functions[old.index()].clone());
+            FuncId(self.functions.len() as u32 - 1)
+        })
+    }
+}

@@ -1,0 +1,91 @@
+//! The code symbols of the image by address, with the range that each covers.
+
+use crate::open::{Binding, Image, SymbolKind};
+use crate::report::{Diagnostics, Kind};
+
+/// A symbol that names code.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CodeSymbol<'f> {
+    pub(super) name: &'f [u8],
+    pub(super) start: u64,
+    /// The symbol's own size; for size 0, up to the next symbol or the end of the section.
+    pub(super) end: u64,
+    /// False for a label of assembly code (`STT_NOTYPE`).
+    pub(super) function: bool,
+    /// The file gives the size.
+    pub(super) sized: bool,
+    local: bool,
+    /// Place in the symbol table.
+    order: u32,
+}
+
+/// Code symbols, sorted by start.
+pub(super) struct Symbols<'f> {
+    sorted: Vec<CodeSymbol<'f>>,
+}
+
+impl<'f> Symbols<'f> {
+    pub(super) fn new(image: &Image<'f>, diagnostics: &mut Diagnostics) -> Symbols<'f> {
+        let mut sorted: Vec<CodeSymbol<'f>> = image
+            .symbols
+            .iter()
+            .enumerate()
+            .filter_map(|(order, symbol)| {
+                let section = image.sections.get(symbol.section as usize)?;
+                let code = section.executable
+                    && section.range.start <= symbol.address
+                    && symbol.address < section.range.end
+                    && matches!(symbol.kind, SymbolKind::Function | SymbolKind::Label)
+                    && !symbol.name.is_empty();
+                code.then(|| CodeSymbol {
+                    name: symbol.name,
+                    start: symbol.address,
+                    end: symbol.address.saturating_add(symbol.size).min(section.range.end),
+                    function: symbol.kind == SymbolKind::Function,
+                    sized: symbol.size > 0,
+                    local: symbol.binding == Binding::Local,
+                    order: order as u32,
+                })
+            })
+            .collect();
+        sorted.sort_by_key(|symbol| (symbol.start, symbol.order));
+        let section_end = |address: u64| {
+            let inside = |s: &&crate::open::CodeSection| s.executable && s.range.start <= address && address < s.range.end;
+            image.sections.iter().find(inside).map_or(address, |s| s.range.end)
+        };
+        let mut next = u64::MAX;
+        for i in (0..sorted.len()).rev() {
+            if i + 1 < sorted.len() && sorted[i + 1].start > sorted[i].start {
+                next = sorted[i + 1].start;
+            }
+            let symbol = &mut sorted[i];
+            if !symbol.sized {
+                symbol.end = next.min(section_end(symbol.start));
+                if symbol.function {
+                    diagnostics.add(Kind::SymbolWithoutSize, symbol.start, || {
+                        format!("{} at {:#x}", String::from_utf8_lossy(symbol.name), symbol.start)
+                    });
+                }
+            }
+        }
+        Symbols { sorted }
+    }
+
+    /// The symbols that start at `address`, in the order of the symbol table.
+    pub(super) fn at(&self, address: u64) -> &[CodeSymbol<'f>] {
+        let first = self.sorted.partition_point(|symbol| symbol.start < address);
+        let count = self.sorted[first..].iter().take_while(|symbol| symbol.start == address).count();
+        &self.sorted[first..first + count]
+    }
+
+    /// The symbols of each address that has any, by address.
+    pub(super) fn by_address(&self) -> impl Iterator<Item = &[CodeSymbol<'f>]> {
+        self.sorted.chunk_by(|a, b| a.start == b.start)
+    }
+}
+
+/// The symbol that names the code at its address: a function before a label, then the largest, then a
+/// global or weak one before a local one, then the last of the table (as `llvm-symbolizer` chooses).
+pub(super) fn principal<'s, 'f>(symbols: &'s [CodeSymbol<'f>]) -> Option<&'s CodeSymbol<'f>> {
+    symbols.iter().max_by_key(|s| (s.function, s.sized, s.end, !s.local, s.order))
+}
