@@ -14,11 +14,6 @@ pub(super) fn varint_len(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }
 
-/// Maps small integers of either sign to small unsigned ones.
-pub(super) fn zigzag(value: i64) -> u64 {
-    ((value << 1) ^ (value >> 63)) as u64
-}
-
 /// Bits that hold every value up to `largest`.
 pub(super) fn width_of(largest: u64) -> u32 {
     64 - largest.leading_zeros()
@@ -70,12 +65,6 @@ mod tests {
             put_varint(&mut out, value);
             assert_eq!(out.len(), varint_len(value), "{value}");
         }
-    }
-
-    #[test]
-    fn zigzag_interleaves_the_signs() {
-        assert_eq!([0, -1, 1, -2, 2].map(zigzag), [0, 1, 2, 3, 4]);
-        assert_eq!(zigzag(i64::MIN), u64::MAX);
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! Collects the records of a section, each content once: the first stays, later ones refer to it.
 
+use foldsym_format::bits::TAIL;
 use rustc_hash::FxHashMap;
-
-/// Zero bytes after the last record, so that 8 bytes can be read at any place in one.
-const TAIL: usize = 8;
 
 /// A section of records that are found by their offset. Offset 0 belongs to no record.
 pub(super) struct Store<'r> {

@@ -7,8 +7,9 @@
 use super::bits::put_varint;
 use super::outline::{Outline, extra_names};
 use super::plan::Plan;
-use super::{EncodeError, EncodeOptions, Section, SectionId};
+use super::{EncodeError, EncodeOptions, Section};
 use crate::model::{FuncId, NameId, Program};
+use foldsym_format::SectionId;
 use rayon::prelude::*;
 
 /// The section, if it is asked for.
@@ -43,14 +44,15 @@ pub(super) fn section(
             .collect(),
     };
     demangled.par_sort_unstable();
-    let mut keys: Vec<(&[u8], u32)> = uses.iter().map(|&(name, function)| (bytes_of(name), function)).collect();
+    let mut keys: Vec<(&[u8], u32)> =
+        uses.iter().map(|&(name, function)| (bytes_of(name), function)).collect();
     keys.extend(demangled.iter().map(|(name, function)| (&name[..], *function)));
     // Two sorted runs: a stable sort merges them.
     keys.sort();
     keys.dedup();
     // An empty name finds nothing.
     keys.retain(|(name, _)| !name.is_empty());
-    build(&keys).map(|bytes| Some(Section::new(SectionId::NameIndex, bytes))).map_err(EncodeError::NameIndex)
+    build(&keys).map(|bytes| Some(Section::new(SectionId::NAME_INDEX, bytes))).map_err(EncodeError::NameIndex)
 }
 
 /// Builds the map from sorted pairs of name and function.

@@ -1,68 +1,30 @@
 //! Puts sections behind a header and a directory, and writes the file (schema, section 2).
 
 use super::{Encoded, Section};
+use foldsym_format::header::{ALIGN, ENTRY_LEN, HEADER_LEN};
+use foldsym_format::{DirectoryEntry, Header};
+use rayon::prelude::*;
 use std::io::{self, Write};
 use std::path::Path;
 
-const MAGIC: [u8; 8] = *b"\x7ffsym\r\n\x1a";
-const VERSION: u32 = 1;
-const HEADER_LEN: usize = 64;
-const ENTRY_LEN: usize = 32;
-const CHECKSUM_AT: usize = 60;
-/// Feature bit: rows and edges hold columns.
-const COLUMNS: u64 = 1;
-
-/// The fields of the header that do not follow from the sections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) columns: bool,
-    pub(super) image_base: u64,
-    pub(super) machine: u16,
-    pub(super) address_size: u8,
-    pub(super) flags: u8,
-    pub(super) unit_log2: u8,
-    pub(super) max_depth: u32,
-    pub(super) max_group: u32,
-}
-
+/// The CRC-32 of `foldsym_format::checksum`, ten times as fast with the processor's instructions for it.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);
     crc.sum()
 }
 
-/// The header and directory of a file with these sections, which stand behind them in this order.
-fn front(header: &Header, sections: &[Section]) -> Vec<u8> {
-    let directory_len = sections.len() * ENTRY_LEN;
-    let mut directory = Vec::with_capacity(directory_len);
-    let mut at = (HEADER_LEN + directory_len) as u64;
-    let mut end = at;
-    for section in sections {
-        directory.extend_from_slice(&(section.id as u32).to_le_bytes());
-        directory.extend_from_slice(&crc32(&section.bytes).to_le_bytes());
-        directory.extend_from_slice(&at.to_le_bytes());
-        directory.extend_from_slice(&(section.bytes.len() as u64).to_le_bytes());
-        directory.extend_from_slice(&0u64.to_le_bytes());
-        end = at + section.bytes.len() as u64;
-        at = end.next_multiple_of(8);
+/// The directory of a file with these sections, which stand behind it in this order, and the file's length.
+fn directory(sections: &[Section]) -> (Vec<u8>, u64) {
+    let checksums: Vec<u32> = sections.par_iter().map(|section| crc32(&section.bytes)).collect();
+    let mut directory = Vec::with_capacity(sections.len() * ENTRY_LEN);
+    let mut end = (HEADER_LEN + sections.len() * ENTRY_LEN) as u64;
+    for (section, checksum) in sections.iter().zip(checksums) {
+        let (offset, len) = (end.next_multiple_of(ALIGN), section.bytes.len() as u64);
+        directory.extend_from_slice(&DirectoryEntry { id: section.id, checksum, offset, len }.write());
+        end = offset + len;
     }
-    let mut front = Vec::with_capacity(HEADER_LEN + directory_len);
-    front.extend_from_slice(&MAGIC);
-    front.extend_from_slice(&VERSION.to_le_bytes());
-    front.extend_from_slice(&(directory_len as u32).to_le_bytes());
-    front.extend_from_slice(&end.to_le_bytes());
-    front.extend_from_slice(&(u64::from(header.columns) * COLUMNS).to_le_bytes());
-    front.extend_from_slice(&header.image_base.to_le_bytes());
-    front.extend_from_slice(&header.machine.to_le_bytes());
-    front.extend_from_slice(&[header.address_size, header.flags, header.unit_log2, 0, 0, 0]);
-    front.extend_from_slice(&(sections.len() as u32).to_le_bytes());
-    front.extend_from_slice(&header.max_depth.to_le_bytes());
-    front.extend_from_slice(&header.max_group.to_le_bytes());
-    front.extend_from_slice(&[0; 4]);
-    front.extend_from_slice(&directory);
-    let checksum = crc32(&front);
-    front[CHECKSUM_AT..HEADER_LEN].copy_from_slice(&checksum.to_le_bytes());
-    front
+    (directory, end)
 }
 
 impl Encoded {
@@ -71,7 +33,7 @@ impl Encoded {
         let front = HEADER_LEN + self.sections.len() * ENTRY_LEN;
         self.sections
             .iter()
-            .fold(front as u64, |at, section| at.next_multiple_of(8) + section.bytes.len() as u64)
+            .fold(front as u64, |at, section| at.next_multiple_of(ALIGN) + section.bytes.len() as u64)
     }
 
     /// Writes the whole file to `out`.
@@ -79,13 +41,16 @@ impl Encoded {
     /// # Errors
     /// Those of `out`.
     pub fn write_to(&self, mut out: impl Write) -> io::Result<()> {
-        let front = front(&self.header, &self.sections);
-        out.write_all(&front)?;
-        let mut at = front.len();
+        let (directory, file_len) = directory(&self.sections);
+        let header = Header { file_len, section_count: self.sections.len() as u32, ..self.header };
+        out.write_all(&header.write(&directory))?;
+        out.write_all(&directory)?;
+        let mut at = (HEADER_LEN + directory.len()) as u64;
         for Section { bytes, .. } in &self.sections {
-            out.write_all(&[0; 8][..at.next_multiple_of(8) - at])?;
+            let start = at.next_multiple_of(ALIGN);
+            out.write_all(&[0; ALIGN as usize][..(start - at) as usize])?;
             out.write_all(bytes)?;
-            at = at.next_multiple_of(8) + bytes.len();
+            at = start + bytes.len() as u64;
         }
         Ok(())
     }

@@ -28,13 +28,16 @@ mod usage;
 pub use layout::write_file;
 
 use crate::model::Program;
-use layout::Header;
+use foldsym_format::{Header, SectionId, header};
 use outline::Outline;
-use plan::Plan;
+use plan::{Plan, stored};
 use rows::{RowCounts, RowSource};
 use scopes::{TreeCounts, Trees};
 use sections::Tables;
 use usage::Usage;
+
+/// The readable form of a mangled name; `None` for a name that is not mangled.
+pub type Demangle = fn(&[u8]) -> Option<String>;
 
 /// What goes into the file.
 #[derive(Clone, Debug, Default)]
@@ -43,8 +46,8 @@ pub struct EncodeOptions {
     pub columns: bool,
     /// Write the index for searching by name.
     pub name_index: bool,
-    /// Demangles a name for that index; `None` for names that are not mangled.
-    pub demangle: Option<fn(&[u8]) -> Option<String>>,
+    /// Adds demangled names to that index.
+    pub demangle: Option<Demangle>,
     /// JSON that tells how the file was made.
     pub record: Option<Vec<u8>>,
 }
@@ -86,27 +89,6 @@ pub enum EncodeError {
     NameIndex(#[source] fst::Error),
     #[error("the record cannot be compressed")]
     Record(#[source] std::io::Error),
-}
-
-/// The sections of a file (schema, section 3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u32)]
-pub enum SectionId {
-    BuildId = 1,
-    Pieces = 2,
-    Functions = 3,
-    Origins = 4,
-    Edges = 5,
-    Rows = 6,
-    Scopes = 7,
-    Names = 8,
-    Files = 9,
-    Groups = 10,
-    Members = 11,
-    Aliases = 12,
-    Sections = 13,
-    NameIndex = 14,
-    Record = 15,
 }
 
 /// A section of the file.
@@ -189,40 +171,44 @@ pub fn encode(
     let outline = Outline::of(program);
     let usage = Usage::of(program, &outline);
     let plan = Plan::of(program, &outline, &usage, options.columns);
-    let tables =
-        Tables { program, outline: &outline, plan: &plan, columns: options.columns, image_base };
-    let unit_log2 = usage.offsets.checked_ilog2().map_or(0, |_| usage.offsets.trailing_zeros().min(2));
+    let tables = Tables { program, outline: &outline, plan: &plan, columns: options.columns, image_base };
+    let unit_log2 = if usage.offsets == 0 { 0 } else { usage.offsets.trailing_zeros().min(MAX_UNIT_LOG2) };
 
     let ((names, index), (code, sources)) = rayon::join(
-        || rayon::join(|| encode_strings(program, &plan), || index::section(program, &outline, &plan, options)),
         || {
             rayon::join(
-                || encode_code(&tables, &usage, unit_log2),
-                || tables.sources(),
+                || encode_strings(program, &plan),
+                || index::section(program, &outline, &plan, options),
             )
         },
+        || rayon::join(|| encode_code(&tables, &usage, unit_log2), || tables.sources()),
     );
     let mut sections = code.sections;
     sections.extend(sources);
     sections.extend(names);
     sections.extend(index?);
-    sections.push(Section::new(SectionId::BuildId, image.build_id.clone()));
-    sections.push(Section::new(SectionId::Sections, sections::loaded_sections(image, image_base)));
+    sections.push(Section::new(SectionId::BUILD_ID, image.build_id.clone()));
+    sections.push(Section::new(SectionId::SECTIONS, sections::loaded_sections(image, image_base)));
     if let Some(record) = &options.record {
         let bytes = zstd::bulk::compress(record, 19).map_err(EncodeError::Record)?;
-        sections.push(Section::new(SectionId::Record, bytes));
+        sections.push(Section::new(SectionId::RECORD, bytes));
     }
     sections.sort_by_key(|section| section.id);
 
+    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     let header = Header {
-        columns: options.columns,
+        features: if options.columns { header::features::COLUMNS } else { 0 },
         image_base,
         machine: image.machine,
         address_size: image.address_size,
-        flags: u8::from(image.big_endian) | u8::from(image.relocatable) << 1 | u8::from(image.mach_o) << 2,
+        flags: flag(image.big_endian, header::flags::BIG_ENDIAN)
+            | flag(image.relocatable, header::flags::RELOCATABLE)
+            | flag(image.mach_o, header::flags::MACH_O),
         unit_log2: unit_log2 as u8,
         max_depth: code.max_depth,
         max_group: code.max_group,
+        // `layout` knows the sizes.
+        ..Header::default()
     };
     let stats = EncodeStats {
         pieces: program.pieces.len() as u64,
@@ -238,6 +224,8 @@ pub fn encode(
     Ok(Encoded { header, sections, stats })
 }
 
+/// Log2 of the largest unit of row offsets: no processor has a larger unit of instructions.
+const MAX_UNIT_LOG2: u32 = 2;
 /// Records of one kind in a file: owners of pieces are numbers of functions times two.
 const MAX_RECORDS: usize = 1 << 31;
 /// Addresses that the base of a table's block can express.
@@ -274,12 +262,14 @@ fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {
 /// NAMES and FILES.
 fn encode_strings(program: &Program<'_>, plan: &Plan) -> [Section; 2] {
     let names = || {
-        let names: Vec<&[u8]> = plan.names.order.iter().map(|&id| &*program.names[id as usize]).collect();
-        Section::new(SectionId::Names, names::encode(&names))
+        let names: Vec<&[u8]> =
+            plan.names.order.iter().map(|&id| stored(&program.names[id as usize])).collect();
+        Section::new(SectionId::NAMES, names::encode(&names))
     };
     let files = || {
-        let files: Vec<&[u8]> = plan.files.order.iter().map(|&id| &*program.files[id as usize]).collect();
-        Section::new(SectionId::Files, names::encode(&files))
+        let files: Vec<&[u8]> =
+            plan.files.order.iter().map(|&id| stored(&program.files[id as usize])).collect();
+        Section::new(SectionId::FILES, names::encode(&files))
     };
     let (names, files) = rayon::join(names, files);
     [names, files]
@@ -325,7 +315,7 @@ fn encode_code(tables: &Tables<'_>, usage: &Usage, unit_log2: u32) -> Code {
         },
         ..EncodeStats::default()
     };
-    sections.push(Section::new(SectionId::Rows, rows.finish()));
-    sections.push(Section::new(SectionId::Scopes, scopes.finish()));
+    sections.push(Section::new(SectionId::ROWS, rows.finish()));
+    sections.push(Section::new(SectionId::SCOPES, scopes.finish()));
     Code { sections, max_depth, max_group: groups.largest, stats }
 }

@@ -15,8 +15,6 @@ pub(super) struct Job {
     /// Index of the function in the file.
     pub(super) function: u32,
     pub(super) rows: Option<Rows>,
-    /// Bytes of the rows that are cut off before the piece.
-    pub(super) skip: u32,
     /// Bytes of the piece, padding included.
     pub(super) span: u64,
 }
@@ -61,7 +59,7 @@ impl Outline {
             piece_jobs.push(jobs.len() as u32);
             let span = u64::from(piece.body) + u64::from(piece.pad);
             let mut job = |id: FuncId, rows| {
-                jobs.push(Job { function: function_ranks[id.index()], rows, skip: piece.skip, span });
+                jobs.push(Job { function: function_ranks[id.index()], rows, span });
             };
             match piece.owner {
                 Owner::Function(id) => job(id, piece.rows),
@@ -111,10 +109,10 @@ pub(super) fn extra_names<'p>(
 
 /// The rows of a unit that hold inside a job's piece; the first may begin before it.
 pub(super) fn window<'r>(units: &'r [Unit<'_>], job: &Job) -> &'r [Row] {
-    let Some(Rows { unit, range }) = job.rows else { return &[] };
+    let Some(Rows { unit, range, skip }) = job.rows else { return &[] };
     let rows = &units[unit.index()].rows[range.start as usize..][..range.len as usize];
-    let end = u64::from(job.skip) + job.span;
-    let first = if job.skip == 0 { 0 } else { rows.partition_point(|row| row.offset <= job.skip).saturating_sub(1) };
+    let end = u64::from(skip) + job.span;
+    let first = if skip == 0 { 0 } else { rows.partition_point(|row| row.offset <= skip).saturating_sub(1) };
     // Nearly always all rows lie inside.
     let last = match rows.last() {
         Some(row) if u64::from(row.offset) >= end => rows.partition_point(|row| u64::from(row.offset) < end),

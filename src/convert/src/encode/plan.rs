@@ -8,6 +8,8 @@ use super::outline::{ABSENT, Outline, extra_names};
 use super::sort::{Buckets, sort_by_bytes};
 use super::usage::{Marks, Usage};
 use crate::model::{Edge, FileId, NameId, Program};
+use foldsym_format::names::MAX_NAME;
+use foldsym_format::records::file_code::{FIRST, ORIGIN, UNKNOWN};
 
 /// Byte strings in the order of the file.
 pub(super) struct Strings {
@@ -17,10 +19,16 @@ pub(super) struct Strings {
     pub(super) order: Vec<u32>,
 }
 
+/// As much of a string as a file holds.
+pub(super) fn stored(string: &[u8]) -> &[u8] {
+    &string[..string.len().min(MAX_NAME)]
+}
+
 impl Strings {
     fn of<'s>(count: usize, used: &Marks, string: impl Fn(u32) -> &'s [u8] + Sync) -> Strings {
+        let string = |id| stored(string(id));
         let mut order: Vec<u32> = used.iter().collect();
-        sort_by_bytes(&mut order, &string);
+        sort_by_bytes(&mut order, string);
         let mut ranks = vec![ABSENT; count];
         let mut distinct = 0;
         for i in 0..order.len() {
@@ -43,6 +51,12 @@ pub(super) struct RankedOrigin {
     /// 0: unknown; else 1 + file.
     pub(super) file: u32,
     pub(super) line: u32,
+}
+
+/// How a file is coded beside an origin, both given as in ORIGINS (0 unknown, else 1 + file).
+pub(super) fn file_code(file: u32, origin: u32) -> u32 {
+    const { assert!(ORIGIN == 0 && UNKNOWN == 1 && FIRST == 2) };
+    if file == origin { 0 } else { file + 1 }
 }
 
 /// A record of EDGES; the line is not yet relative to the caller's.
@@ -123,7 +137,7 @@ impl Plan {
     /// A file beside an origin: 0 the origin's, 1 unknown, else 2 + file.
     pub(super) fn relative_file(&self, file: Option<FileId>, origin: u32) -> u32 {
         let file = file.map_or(0, |id| self.file(id) + 1);
-        if file == self.origins[origin as usize].file { 0 } else { file + 1 }
+        file_code(file, self.origins[origin as usize].file)
     }
 
     fn rank_edges(&mut self, program: &Program<'_>, used: &Marks, columns: bool) {

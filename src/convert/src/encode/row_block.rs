@@ -1,12 +1,11 @@
 //! Writes one block of up to 64 rows, and the directory of a record with many blocks (schema, section 5).
 
-use super::bits::{BitWriter, put_varint, width_of, zigzag};
-
-/// Rows of every block of a record but the last.
-pub(super) const ROWS_PER_BLOCK: usize = 64;
+use super::bits::{BitWriter, put_varint, width_of};
+use foldsym_format::records::{line_code, rows as records};
+use foldsym_format::varint::zigzag;
 
 /// Widest line that the header of a block can express.
-const LINE_BITS: u32 = 31;
+const LINE_BITS: u32 = records::WIDTH_MASK as u32;
 
 /// A row as it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,16 +39,21 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
         .filter_map(|cell| cell.line)
         .fold((i64::MAX, i64::MIN), |(least, most), line| (least.min(line), most.max(line)));
     let (line_base, line_width) = match most.checked_sub(least) {
-        Some(span) if span >= 0 => (least, width_of(span as u64 + 1).min(LINE_BITS)),
+        Some(span) if span >= 0 => (least, width_of(span as u64 + line_code::FIRST).min(LINE_BITS)),
         _ => (0, 0),
     };
 
     let has_files = file_base != 0 || file_width != 0;
     let has_columns = columns && (column_base != 0 || column_width != 0);
-    let extension = u8::from(has_files) | u8::from(has_columns) << 1 | u8::from(back.is_some()) << 2;
-    let extended = u32::from(extension != 0);
-    let widths = offset_width | scope_width << 5 | line_width << 10 | extended << 15;
-    out.extend_from_slice(&(widths as u16).to_le_bytes());
+    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    let extension = flag(has_files, records::FILES)
+        | flag(has_columns, records::COLUMNS)
+        | flag(back.is_some(), records::SHARED);
+    let widths = offset_width << records::OFFSET_WIDTH_SHIFT
+        | scope_width << records::SCOPE_WIDTH_SHIFT
+        | line_width << records::LINE_WIDTH_SHIFT;
+    let word = widths as u16 | if extension != 0 { records::EXTENDED } else { 0 };
+    out.extend_from_slice(&word.to_le_bytes());
     if extension != 0 {
         out.push(extension);
     }
@@ -74,10 +78,10 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
     }
     cells.iter().for_each(|cell| bits.put(u64::from(cell.scope) - scope_base, scope_width));
     for cell in cells {
-        let stored = cell.line.map_or(0, |line| (line - line_base) as u64 + 1);
+        let stored = cell.line.map_or(line_code::NONE, |line| (line - line_base) as u64 + line_code::FIRST);
         let fits = stored >> line_width == 0;
         far_lines += u64::from(!fits);
-        bits.put(if fits { stored } else { 0 }, line_width);
+        bits.put(if fits { stored } else { line_code::NONE }, line_width);
     }
     if has_files {
         cells.iter().for_each(|cell| bits.put(u64::from(cell.file) - file_base, file_width));

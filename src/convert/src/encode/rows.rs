@@ -13,13 +13,16 @@
 use super::bits::{put_varint, varint_len};
 use super::dedup::Store;
 use super::outline::{Job, Outline, window};
-use super::plan::Plan;
-use super::row_block::{Cell, ROWS_PER_BLOCK, put_block, put_directory};
+use super::plan::{Plan, file_code};
+use super::row_block::{Cell, put_block, put_directory};
 use super::scopes::{Tree, Trees};
 use crate::model::{NONE16, Owner, Program, Rows};
+use foldsym_format::records::rows as records;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
+/// Rows of every block of a record but the last.
+const ROWS_PER_BLOCK: usize = records::BLOCK_ROWS as usize;
 /// Row records that one task makes.
 const JOBS_PER_TASK: usize = 256;
 
@@ -106,7 +109,10 @@ impl RowSource<'_> {
                 counts.rows += rows;
                 counts.blocks += rows.div_ceil(ROWS_PER_BLOCK as u64);
                 // The first member's record must have offsets of its own, else there would be chains.
-                if is_group && job != first && offsets[first] != 0 && !with_foreign_offsets.contains(&offsets[first])
+                if is_group
+                    && job != first
+                    && offsets[first] != 0
+                    && !with_foreign_offsets.contains(&offsets[first])
                 {
                     let pattern = pattern.get_or_insert_with(|| self.pattern(first, offsets[first]));
                     if let Some((bytes, blocks)) = self.with_offsets_of(job, pattern, store.next_offset())
@@ -127,12 +133,13 @@ impl RowSource<'_> {
     /// Turns a job's rows into what is stored of them. Returns how many were too far.
     fn cells(&self, job: &Job, cells: &mut Vec<Cell>) -> u64 {
         cells.clear();
-        let Some(Rows { unit, .. }) = job.rows else { return 0 };
+        let Some(Rows { unit, skip, .. }) = job.rows else { return 0 };
         let files = &self.program.maps[unit.index()].files;
         let tree = self.trees.of(job.function);
         let (mut far, mut scope, mut file) = (0, ScopeOrigin::of(0, tree, self.plan), (NONE16, 0));
         for row in window(&self.program.units, job) {
-            let offset = row.offset.saturating_sub(job.skip) >> self.unit_log2;
+            // The first row holds from the start of the piece on, wherever it began.
+            let offset = if cells.is_empty() { 0 } else { (row.offset - skip) >> self.unit_log2 };
             if offset >= 1 << 31 {
                 far += 1;
                 continue;
@@ -148,7 +155,7 @@ impl RowSource<'_> {
                 offset,
                 scope: scope.node,
                 line: (row.line != 0).then(|| i64::from(row.line) - scope.line),
-                file: if file.1 == scope.file { 0 } else { file.1 + 1 },
+                file: file_code(file.1, scope.file),
                 column: if self.columns { row.column } else { 0 },
             };
             if cells.last().is_none_or(|last| Cell { offset, ..*last } != cell) {
@@ -179,7 +186,7 @@ impl RowSource<'_> {
     fn with_offsets_of(&self, job: usize, pattern: &Pattern, at: u64) -> Option<(Vec<u8>, u64)> {
         let mut cells = Vec::new();
         self.cells(&self.outline.jobs[job], &mut cells);
-        let mut head_len = varint_len(cells.len() as u64 * 2);
+        let mut head_len = varint_len((cells.len() as u64) << records::HEAD_SHIFT);
         let (mut head, mut blocks, mut places) = (Vec::new(), Vec::new(), Vec::new());
         let mut candidate = Vec::new();
         for _attempt in 0..4 {
@@ -268,8 +275,12 @@ fn put_record(cells: &[Cell], columns: bool, task: &mut RowTask) {
 /// Appends what stands before the first block; `places` are those of the blocks, counted from the first.
 fn put_head(cells: &[Cell], places: &[u64], out: &mut Vec<u8>) {
     let many = cells.len() > ROWS_PER_BLOCK;
-    put_varint(out, (cells.len() as u64) << 1 | u64::from(many));
+    let head = ((cells.len() as u64) << records::HEAD_SHIFT) | if many { records::HEAD_MANY } else { 0 };
+    put_varint(out, head);
     if many {
-        put_directory(cells.chunks(ROWS_PER_BLOCK).map(|block| block[0].offset).zip(places.iter().copied()), out);
+        put_directory(
+            cells.chunks(ROWS_PER_BLOCK).map(|block| block[0].offset).zip(places.iter().copied()),
+            out,
+        );
     }
 }

@@ -18,12 +18,12 @@ use super::outline::{ABSENT, Outline};
 use super::plan::Plan;
 use super::usage::{FUNCTIONS_PER_TASK, Usage};
 use crate::model::{Program, Scope};
+use foldsym_format::header::MAX_DEPTH;
+use foldsym_format::records::scopes as records;
 use rayon::prelude::*;
 
 /// Nodes of a block, and the most that a record without a directory of blocks has.
-pub(super) const NODES_PER_BLOCK: usize = 64;
-/// Deepest node of a tree.
-pub(super) const MAX_DEPTH: u32 = 255;
+const NODES_PER_BLOCK: usize = records::BLOCK_NODES as usize;
 
 /// The trees of all functions, as the rows need them.
 pub(super) struct Trees {
@@ -250,7 +250,8 @@ impl TreeTask {
             scratch.arena.clear();
             scratch.arena.push(0);
             let edge_of = |node: u32| edge(&scopes[node as usize - 1]);
-            let edges = |origin: u32| plan.first_edges[origin as usize]..plan.first_edges[origin as usize + 1];
+            let edges =
+                |origin: u32| plan.first_edges[origin as usize]..plan.first_edges[origin as usize + 1];
             scratch.push_children(0..1, (0, 1), edges(root), edge_of);
             while let Some(Group { start, end, parent, depth, edge }) = scratch.stack.pop() {
                 let node = scratch.nodes.len() as u32 + 1;
@@ -312,9 +313,13 @@ fn put_places(places: &[u64], out: &mut Vec<u8>) {
 }
 
 fn put_block(nodes: &[(u32, u32)], out: &mut Vec<u8>) {
-    let widest = |column: fn(&(u32, u32)) -> u32| width_of(u64::from(nodes.iter().map(column).max().unwrap_or(0)));
+    let widest =
+        |column: fn(&(u32, u32)) -> u32| width_of(u64::from(nodes.iter().map(column).max().unwrap_or(0)));
     let (parent_width, edge_width) = (widest(|node| node.0), widest(|node| node.1));
-    out.extend_from_slice(&((parent_width | edge_width << 5) as u16).to_le_bytes());
+    out.extend_from_slice(
+        &((parent_width << records::PARENT_WIDTH_SHIFT | edge_width << records::EDGE_WIDTH_SHIFT) as u16)
+            .to_le_bytes(),
+    );
     let mut bits = BitWriter::new(out);
     for &(parent, edge) in nodes {
         bits.put(u64::from(parent), parent_width);

@@ -5,9 +5,10 @@ use super::bits::put_varint;
 use super::outline::{Outline, members};
 use super::plan::Plan;
 use super::tables::{FirstColumn, Table};
-use super::{ImageInfo, Section, SectionId};
+use super::{ImageInfo, Section};
 use crate::model::{FuncId, Member, NameId, Owner, Program};
-use rayon::prelude::*;
+use foldsym_format::SectionId;
+use foldsym_format::sections::functions::PARTIAL;
 
 /// What the tables refer to.
 pub(super) struct Tables<'e> {
@@ -69,41 +70,39 @@ impl Tables<'_> {
             Table { count, first_column, record }.encode()
         };
         let (origins, edges) = rayon::join(origins_table, edges_table);
-        vec![Section::new(SectionId::Origins, origins), Section::new(SectionId::Edges, edges)]
+        vec![Section::new(SectionId::ORIGINS, origins), Section::new(SectionId::EDGES, edges)]
     }
 
     /// PIECES, FUNCTIONS, GROUPS, MEMBERS and ALIASES.
     pub(super) fn code(&self, rows: &[u64], scopes: &[u64]) -> (Vec<Section>, GroupCounts) {
         let groups = self.groups();
         let (first_aliases, aliases) = self.aliases();
-        let tables: [(SectionId, &(dyn Fn() -> Option<Vec<u8>> + Sync)); 5] = [
-            (SectionId::Pieces, &|| Some(self.pieces(&groups, rows))),
-            (SectionId::Functions, &|| Some(self.functions(&first_aliases, scopes))),
-            (SectionId::Groups, &|| {
-                let record = |i: usize| [i64::from(groups.firsts[i])];
-                let count = groups.firsts.len();
-                (count > 0).then(|| Table { count, first_column: FirstColumn::Plain, record }.encode())
-            }),
-            (SectionId::Members, &|| {
-                let record = |i: usize| {
-                    let (member, job) = groups.members[i];
-                    let function = i64::from(self.outline.jobs[job].function);
-                    let name = self.piece_name(member.function, member.symbol);
-                    [function, rows[job] as i64, member.how as i64, name]
-                };
-                let count = groups.members.len();
-                (count > 0).then(|| Table { count, first_column: FirstColumn::Plain, record }.encode())
-            }),
-            (SectionId::Aliases, &|| {
-                let record = |i: usize| aliases[i];
-                let count = aliases.len();
-                (count > 0).then(|| Table { count, first_column: FirstColumn::Plain, record }.encode())
-            }),
-        ];
-        let sections = tables
-            .into_par_iter()
-            .filter_map(|(id, table)| table().map(|bytes| Section::new(id, bytes)))
-            .collect();
+        let (pieces, functions) =
+            rayon::join(|| self.pieces(&groups, rows), || self.functions(&first_aliases, scopes));
+        let mut sections =
+            vec![Section::new(SectionId::PIECES, pieces), Section::new(SectionId::FUNCTIONS, functions)];
+        if groups.counts.groups > 0 {
+            let record = |i: usize| [i64::from(groups.firsts[i])];
+            let table = Table { count: groups.firsts.len(), first_column: FirstColumn::Plain, record };
+            sections.push(Section::new(SectionId::GROUPS, table.encode()));
+            let record = |i: usize| {
+                let (member, job) = groups.members[i];
+                let function = i64::from(self.outline.jobs[job].function);
+                [
+                    function,
+                    rows[job] as i64,
+                    member.how as i64,
+                    self.piece_name(member.function, member.symbol),
+                ]
+            };
+            let table = Table { count: groups.members.len(), first_column: FirstColumn::Plain, record };
+            sections.push(Section::new(SectionId::MEMBERS, table.encode()));
+        }
+        if !aliases.is_empty() {
+            let record = |i: usize| aliases[i];
+            let table = Table { count: aliases.len(), first_column: FirstColumn::Plain, record };
+            sections.push(Section::new(SectionId::ALIASES, table.encode()));
+        }
         (sections, groups.counts)
     }
 
@@ -161,7 +160,7 @@ impl Tables<'_> {
                 scopes[i] as i64,
                 self.plan.optional_name(name),
                 i64::from(first_aliases[i]),
-                i64::from(function.partial),
+                if function.partial { PARTIAL as i64 } else { 0 },
             ]
         };
         Table { count: self.outline.functions.len(), first_column: FirstColumn::Plain, record }.encode()
@@ -178,7 +177,8 @@ impl Tables<'_> {
             names.dedup();
             let first = aliases.len() as u32 + 1;
             let last = names.len().checked_sub(1)?;
-            aliases.extend(names.iter().enumerate().map(|(i, &name)| [i64::from(name), i64::from(i == last)]));
+            aliases
+                .extend(names.iter().enumerate().map(|(i, &name)| [i64::from(name), i64::from(i == last)]));
             Some(first)
         };
         let firsts = self.outline.functions.iter().map(first).map(|first| first.unwrap_or(0)).collect();

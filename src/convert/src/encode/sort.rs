@@ -48,7 +48,12 @@ const PARALLEL: usize = 4096;
 const FORKS: u32 = 8;
 
 /// Sorts the runs that agree in all bytes up to `depth + 8`; `items` is sorted up to there.
-fn sort_deeper<'s>(items: &mut [Keyed], depth: usize, forks: u32, string: &(impl Fn(u32) -> &'s [u8] + Sync)) {
+fn sort_deeper<'s>(
+    items: &mut [Keyed],
+    depth: usize,
+    forks: u32,
+    string: &(impl Fn(u32) -> &'s [u8] + Sync),
+) {
     let mut runs = Vec::new();
     split(items, depth, &mut runs);
     if forks > 0 && runs.iter().map(|(run, _)| run.len()).sum::<usize>() > PARALLEL {

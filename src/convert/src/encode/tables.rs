@@ -7,15 +7,13 @@
 //! headers: every size is measured, and the smallest table is written.
 
 use super::bits::{BitWriter, width_of};
+use foldsym_format::bits::TAIL;
+use foldsym_format::table::{self, Column};
 use rayon::prelude::*;
 use std::ops::RangeInclusive;
 
 const BLOCK_LOG2: RangeInclusive<u32> = 4..=8;
-/// Bytes before the block headers.
-const HEAD: usize = 8;
-/// Zero bytes after the records.
-const TAIL: usize = 8;
-const MAX_SLOPE: i64 = 1023;
+const MAX_SLOPE: i64 = (1 << table::SLOPE_BITS) - 1;
 
 /// Where the first column of a table has slope 0 and the first record's value as its base, a search
 /// over the headers of blocks needs no record.
@@ -35,7 +33,7 @@ struct Band {
 
 impl Band {
     fn header(self) -> u64 {
-        u64::from(self.width) | (self.slope as u64) << 6 | (self.base as u64) << 16
+        Column { width: self.width, slope: self.slope as u32, base: self.base }.pack()
     }
 
     /// The band around `values` of a given slope.
@@ -106,17 +104,18 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
 
     /// Bytes of the whole table with these bands.
     fn len(&self, block_log2: u32, bands: &[[Band; K]]) -> usize {
-        let records = self.blocks(block_log2).zip(bands).map(|(block, bands)| record_bytes(bands, block.len()));
-        HEAD + bands.len() * (K + 1) * 8 + records.sum::<usize>() + TAIL
+        let records =
+            self.blocks(block_log2).zip(bands).map(|(block, bands)| record_bytes(bands, block.len()));
+        headers_end::<K>(bands.len()) + records.sum::<usize>() + TAIL
     }
 
     fn write(&self, block_log2: u32, bands: &[[Band; K]]) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.len(block_log2, bands));
         out.extend_from_slice(&(self.count as u32).to_le_bytes());
         out.extend_from_slice(&[K as u8, block_log2 as u8, 0, 0]);
-        let mut at = (HEAD + bands.len() * (K + 1) * 8) as u64;
+        let mut at = headers_end::<K>(bands.len()) as u64;
         for (block, bands) in self.blocks(block_log2).zip(bands) {
-            out.extend_from_slice(&(at | u64::from(record_bits(bands)) << 48).to_le_bytes());
+            out.extend_from_slice(&table::pack_block(at, record_bits(bands)).to_le_bytes());
             bands.iter().for_each(|band| out.extend_from_slice(&band.header().to_le_bytes()));
             at += record_bytes(bands, block.len()) as u64;
         }
@@ -132,6 +131,11 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
         out.resize(out.len() + TAIL, 0);
         out
     }
+}
+
+/// Where the records begin.
+fn headers_end<const K: usize>(blocks: usize) -> usize {
+    table::HEADERS + blocks * (K + 1) * table::WORD
 }
 
 fn record_bits(bands: &[Band]) -> u32 {

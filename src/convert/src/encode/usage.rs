@@ -86,13 +86,8 @@ impl Usage {
             .par_chunks(FUNCTIONS_PER_TASK)
             .enumerate()
             .map(|(task, functions)| {
-                let mut sums = Task {
-                    nodes: NeededNodes::default(),
-                    offsets: 0,
-                    rows: 0,
-                    scopes: 0,
-                    stray_scopes: 0,
-                };
+                let mut sums =
+                    Task { nodes: NeededNodes::default(), offsets: 0, rows: 0, scopes: 0, stray_scopes: 0 };
                 let first = task * FUNCTIONS_PER_TASK;
                 for function in first..first + functions.len() {
                     function_needs(program, outline, function, (&edges, &files), &mut sums);
@@ -158,15 +153,18 @@ fn function_needs(
 fn job_needs(program: &Program<'_>, job: &Job, nodes: &mut [bool], files: &Marks) -> (u32, u64, u64) {
     let rows = window(&program.units, job);
     let (mut offsets, mut stray, mut last_file) = (0, 0, NONE16);
+    let skip = job.rows.map_or(0, |rows| rows.skip);
     for row in rows {
-        offsets |= row.offset.saturating_sub(job.skip);
+        offsets |= row.offset.saturating_sub(skip);
         match nodes.get_mut(row.scope as usize) {
             Some(node) => *node = true,
             None => stray += 1,
         }
         if row.file != last_file {
             last_file = row.file;
-            if let Some(file) = job.rows.and_then(|r| program.maps[r.unit.index()].files.get(row.file as usize)) {
+            if let Some(file) =
+                job.rows.and_then(|r| program.maps[r.unit.index()].files.get(row.file as usize))
+            {
                 files.set(file.0);
             }
         }
