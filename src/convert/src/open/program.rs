@@ -7,6 +7,9 @@ use super::error::OpenError;
 use super::files::Files;
 use super::image::Image;
 use super::options::OpenOptions;
+use super::separate;
+
+const ELF_MAGIC: &[u8] = b"\x7fELF";
 
 /// Opens a program, with its separate debug file and dwz file where it names them.
 ///
@@ -17,7 +20,15 @@ use super::options::OpenOptions;
 /// separate file is missing is a diagnostic of the image.
 pub fn open_image<'f>(files: &'f Files, path: &Path, options: &OpenOptions) -> Result<Image<'f>, OpenError> {
     let data = files.map(path)?;
-    image_from_bytes(files, path, data, options)
+    if data.starts_with(ELF_MAGIC) {
+        let (mut image, mut links) = elf::read(files, path, data)?;
+        if options.separate {
+            separate::complete(files, &mut image, &mut links, options);
+        }
+        separate::add_mini_symbols(files, &mut image, &links);
+        return Ok(image);
+    }
+    Err(not_an_object(path, data))
 }
 
 /// Reads a program from bytes that the caller has; `path` is for messages. Opens no file.
@@ -30,8 +41,10 @@ pub fn image_from_bytes<'f>(
     bytes: &'f [u8],
     _options: &OpenOptions,
 ) -> Result<Image<'f>, OpenError> {
-    if bytes.starts_with(b"\x7fELF") {
-        return elf::read(files, path, bytes).map(|(image, _)| image);
+    if bytes.starts_with(ELF_MAGIC) {
+        let (mut image, links) = elf::read(files, path, bytes)?;
+        separate::add_mini_symbols(files, &mut image, &links);
+        return Ok(image);
     }
     Err(not_an_object(path, bytes))
 }
