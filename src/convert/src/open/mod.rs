@@ -9,6 +9,7 @@ mod elf;
 mod error;
 mod files;
 mod image;
+mod macho;
 mod options;
 mod program;
 mod separate;
