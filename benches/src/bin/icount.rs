@@ -105,8 +105,10 @@ fn default_programs(built: &Path) -> Result<Vec<PathBuf>> {
         .collect::<std::io::Result<_>>()?;
     files.sort();
     for prefix in DEFAULTS {
+        // Only ELF files: texts lie beside the programs.
         let matches = |path: &&PathBuf| {
-            path.is_file() && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))
+                && std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\x7fELF"))
         };
         let found: Vec<PathBuf> = files.iter().filter(matches).cloned().collect();
         if !found.is_empty() {

@@ -2,8 +2,8 @@
 //! programs byte by byte, our own binary with full debug info, and the C library's debug file.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use crate::corpus::build_id;
 use crate::diff::{Options, Program, Tally, Tools, compare};
 use crate::sh;
 
@@ -12,7 +12,7 @@ const MANY: usize = 20_000;
 
 pub(crate) fn run(_: &[String]) -> Result<(), String> {
     let options = Options::default();
-    let tools = Tools::build(&options.oracles)?;
+    let tools = Tools::build(&options)?;
     let mut bad = Vec::new();
     for path in test_programs()? {
         // A file that the oracles cannot be asked for has its answers in testbins/expected.
@@ -101,9 +101,7 @@ fn libc() -> Option<PathBuf> {
             .iter()
             .map(|lib| Path::new(lib).join(format!("{}-linux-gnu/libc.so.6", std::env::consts::ARCH)))
             .find(|library| library.exists())?;
-        let notes =
-            sh::output(Command::new(sh::llvm("llvm-readelf").ok()?).arg("--notes").arg(library)).ok()?;
-        let id = notes.lines().find_map(|line| line.trim().strip_prefix("Build ID: "))?;
+        let id = build_id(&library).ok()?;
         let (head, tail) = id.split_at_checked(2)?;
         Some(Path::new("/usr/lib/debug/.build-id").join(head).join(format!("{tail}.debug")))
     };

@@ -3,6 +3,8 @@
 mod debian;
 mod rocksdb;
 
+pub(crate) use debian::build_id;
+
 use crate::sh;
 
 const HELP: &str = "cargo xtask corpus [kernel|libc|rocksdb [VARIANT]...|all]

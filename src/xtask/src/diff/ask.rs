@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::Options;
 use super::answer::Answer;
 use super::causes::Oracle;
 use super::program::Program;
@@ -20,17 +21,21 @@ impl Tools {
     ///
     /// # Errors
     /// A build that fails.
-    pub(crate) fn build(oracles: &[Oracle]) -> Result<Tools, String> {
-        let mut build = sh::cargo();
-        build.args(["build", "--quiet", "--release", "--package", "foldsym"]);
-        sh::run(&mut build)?;
-        if oracles.contains(&Oracle::Addr2line) {
+    pub(crate) fn build(options: &Options) -> Result<Tools, String> {
+        let release = sh::target_dir().join("release");
+        let foldsym = match &options.foldsym {
+            Some(other) => other.clone(),
+            None => {
+                sh::run(sh::cargo().args(["build", "--quiet", "--release", "--package", "foldsym"]))?;
+                release.join("foldsym")
+            }
+        };
+        if options.oracles.contains(&Oracle::Addr2line) {
             let mut build = sh::cargo();
             build.args(["build", "--quiet", "--release", "--package", "foldsym-testbins"]);
             sh::run(build.args(["--bin", "oracle_addr2line"]))?;
         }
-        let release = sh::target_dir().join("release");
-        Ok(Tools { foldsym: release.join("foldsym"), addr2line: release.join("oracle_addr2line") })
+        Ok(Tools { foldsym, addr2line: release.join("oracle_addr2line") })
     }
 
     /// Converts a program to `out`.

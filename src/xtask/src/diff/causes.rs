@@ -45,6 +45,11 @@ pub(crate) const CAUSES: &[Cause] = &[
         explains: several_functions,
     },
     Cause {
+        name: "several functions at one address, mixed",
+        verdict: "ours: theirs has the name of one folded function with the lines or the inlined frames of another",
+        explains: mixed_functions,
+    },
+    Cause {
         name: "several symbols at one address",
         verdict: "both are right: the names stand at one address and theirs is one of our aliases",
         explains: several_symbols,
@@ -73,6 +78,11 @@ pub(crate) const CAUSES: &[Cause] = &[
         name: "a path spelled with empty steps",
         verdict: "both are right: the paths differ only in `.` steps and doubled slashes; ours is as llvm-symbolizer's",
         explains: path_steps,
+    },
+    Cause {
+        name: "the column of line 0",
+        verdict: "ours: the row has a column, as llvm-symbolizer shows too; the crate gives none where the line is 0",
+        explains: column_of_line_0,
     },
 ];
 
@@ -111,6 +121,35 @@ fn several_functions(case: &Case) -> bool {
         })
     };
     case.ours.candidates.len() > 1 && case.ours.candidates.iter().any(equal)
+}
+
+/// Their answer is put together from our candidates: the innermost file, line and column of one, the inlined frames and
+/// their calls of one, the outermost name of one.
+fn mixed_functions(case: &Case) -> bool {
+    let candidates = &case.ours.candidates;
+    let (Some(inner), Some(outer)) = (case.theirs.frames.first(), case.theirs.frames.last()) else {
+        return false;
+    };
+    let same_row = |frame: &Frame| {
+        let column = !case.fields.columns || frame.column == inner.column;
+        frame.file == inner.file && frame.line == inner.line && column
+    };
+    let row = candidates.iter().filter_map(|candidate| candidate.frames.first()).any(same_row);
+    let name = candidates.iter().any(|candidate| {
+        let own = candidate.frames.last().is_some_and(|frame| frame.name == outer.name);
+        own || candidate.aliases.contains(&outer.name)
+    });
+    let scopes = |candidate: &Candidate| {
+        let mut frames = candidate.frames.clone();
+        if let Some(first) = frames.first_mut() {
+            (first.file, first.line, first.column) = (inner.file.clone(), inner.line, inner.column);
+        }
+        if let Some(last) = frames.last_mut() {
+            last.name.clone_from(&outer.name);
+        }
+        differences(&frames, &case.theirs.frames, case.fields).is_empty()
+    };
+    candidates.len() > 1 && row && name && candidates.iter().any(scopes)
 }
 
 fn several_symbols(case: &Case) -> bool {
@@ -177,6 +216,12 @@ fn path_steps(case: &Case) -> bool {
         && case.pair().is_some_and(|(ours, theirs)| plain(&ours.file) == plain(&theirs.file))
 }
 
+fn column_of_line_0(case: &Case) -> bool {
+    case.oracle == Oracle::Addr2line
+        && case.difference.what == What::Column
+        && case.pair().is_some_and(|(ours, theirs)| ours.line == 0 && theirs.line == 0 && theirs.column == 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,7 +252,7 @@ mod tests {
     /// The causes that explain every difference between two answers, or `None` where one is left.
     fn explained(oracle: Oracle, address: u64, ours: &Answer, theirs: &Answer) -> Option<Vec<&'static str>> {
         let symbols = symbols();
-        let fields = Fields { columns: false, starts: false };
+        let fields = Fields { columns: true, starts: false };
         differences(&ours.frames, &theirs.frames, fields)
             .into_iter()
             .map(|difference| {
@@ -239,8 +284,14 @@ mod tests {
         ours.candidates = vec![Candidate { frames: ours.frames.clone(), aliases: vec![] }, h];
         let cause = "several functions at one address";
         assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &theirs), Some(vec![cause; 3]));
-        // The file of one and the line of the other is what other tools print: not explained.
-        assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &answer(&[frame("h", "a.c", 1)], 0x10)), None);
+        let mixed = "several functions at one address, mixed";
+        assert_eq!(
+            explained(Oracle::Llvm, 0x12, &ours, &answer(&[frame("h", "a.c", 1)], 0x10)),
+            Some(vec![mixed])
+        );
+        // A line of one and a file of another, or a name that no candidate has, is neither.
+        assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &answer(&[frame("h", "a.c", 9)], 0x10)), None);
+        assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &answer(&[frame("x", "a.c", 1)], 0x10)), None);
         assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &answer(&[frame("h", "h.c", 8)], 0x10)), None);
     }
 
@@ -312,5 +363,15 @@ mod tests {
         assert_eq!(explained(Oracle::Addr2line, 0x12, &with("/a/./b//c.c"), &with("/a/b/c.c")), cause);
         assert_eq!(explained(Oracle::Addr2line, 0x12, &with("/a/../c.c"), &with("/c.c")), None);
         assert_eq!(explained(Oracle::Addr2line, 0x12, &with("a.c"), &with("/a.c")), None);
+    }
+
+    #[test]
+    fn the_crate_has_no_column_at_line_0() {
+        let with = |line, column| answer(&[Frame { column, ..frame("f", "f.c", line) }], 0x10);
+        let cause = Some(vec!["the column of line 0"]);
+        assert_eq!(explained(Oracle::Addr2line, 0x12, &with(0, 5), &with(0, 0)), cause);
+        assert_eq!(explained(Oracle::Addr2line, 0x12, &with(0, 5), &with(0, 4)), None);
+        assert_eq!(explained(Oracle::Addr2line, 0x12, &with(1, 5), &with(1, 0)), None);
+        assert_eq!(explained(Oracle::Llvm, 0x12, &with(0, 5), &with(0, 0)), None);
     }
 }

@@ -27,6 +27,7 @@ const HELP: &str = "cargo xtask diff PROGRAM [OPTIONS] [-- CONVERT ARGS]
   --only ORACLE   `llvm` or `addr2line`
   --arch A        of a fat file
   --fsym F        compare this file instead of converting
+  --foldsym BIN   another build of foldsym than this checkout's
   --threads N     for the conversion
   --examples N    how many to show of what has no cause (1)";
 
@@ -44,6 +45,7 @@ pub(crate) struct Options {
     pub(crate) at: Vec<u64>,
     pub(crate) arch: Option<String>,
     pub(crate) fsym: Option<PathBuf>,
+    pub(crate) foldsym: Option<PathBuf>,
     pub(crate) convert: Vec<String>,
 }
 
@@ -59,6 +61,7 @@ impl Default for Options {
             at: Vec::new(),
             arch: None,
             fsym: None,
+            foldsym: None,
             convert: Vec::new(),
         }
     }
@@ -68,7 +71,7 @@ impl Default for Options {
 /// A usage error, a tool that is missing or fails, or a difference without a cause.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let (path, options) = parse(args)?;
-    let tools = Tools::build(&options.oracles)?;
+    let tools = Tools::build(&options)?;
     let program = Program::open(&path, options.arch.as_deref())?;
     let tally = compare(&tools, &program, &options)?;
     println!("{}: {}", path.display(), tally.line());
@@ -107,6 +110,7 @@ fn parse(args: &[String]) -> Result<(PathBuf, Options), String> {
             }
             "--arch" => options.arch = Some(value()?.clone()),
             "--fsym" => options.fsym = Some(value()?.into()),
+            "--foldsym" => options.foldsym = Some(value()?.into()),
             "--threads" => options.convert.extend(["--threads".to_owned(), value()?.clone()]),
             "--examples" => options.examples = number(value()?)? as usize,
             "--" => options.convert.extend(args.by_ref().cloned()),

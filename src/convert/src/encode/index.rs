@@ -1,0 +1,78 @@
+//! Writes the index from names to functions (schema, section 8).
+//!
+//! A key is a name that a function goes by: its own, a symbol of it or of one of its pieces, an alias; and
+//! each of these demangled, where that differs. Several functions may go by one name (overloads once their
+//! parameters are gone, local functions of different files), and then the value leads to a list.
+
+use super::bits::put_varint;
+use super::outline::{Outline, extra_names};
+use super::plan::Plan;
+use super::{EncodeError, EncodeOptions, Section};
+use crate::model::{FuncId, NameId, Program};
+use foldsym_format::SectionId;
+use rayon::prelude::*;
+
+/// The section, if it is asked for.
+pub(super) fn section(
+    program: &Program<'_>,
+    outline: &Outline,
+    plan: &Plan,
+    options: &EncodeOptions,
+) -> Result<Option<Section>, EncodeError> {
+    if !options.name_index {
+        return Ok(None);
+    }
+    let own = |&id: &FuncId| (id, program.origins[program.functions[id.index()].origin.index()].name);
+    let uses = outline.functions.iter().map(own).chain(extra_names(program, outline));
+    let mut uses: Vec<(u32, u32)> =
+        uses.map(|(id, name)| (plan.name(name), outline.function_ranks[id.index()])).collect();
+    uses.par_sort_unstable();
+    uses.dedup();
+    let bytes_of = |name: u32| -> &[u8] { &program.names[NameId(plan.names.order[name as usize]).index()] };
+
+    // Demangled names first: they are sorted once more, among themselves and with the others.
+    let mut demangled: Vec<(Vec<u8>, u32)> = match options.demangle {
+        None => Vec::new(),
+        Some(demangle) => uses
+            .par_chunk_by(|a, b| a.0 == b.0)
+            .filter_map(|uses| {
+                let name = bytes_of(uses[0].0);
+                let text = demangle(name)?.into_bytes();
+                (text != name).then(|| uses.iter().map(move |&(_, function)| (text.clone(), function)))
+            })
+            .flatten_iter()
+            .collect(),
+    };
+    demangled.par_sort_unstable();
+    let mut keys: Vec<(&[u8], u32)> =
+        uses.iter().map(|&(name, function)| (bytes_of(name), function)).collect();
+    keys.extend(demangled.iter().map(|(name, function)| (&name[..], *function)));
+    // Two sorted runs: a stable sort merges them.
+    keys.sort();
+    keys.dedup();
+    // An empty name finds nothing.
+    keys.retain(|(name, _)| !name.is_empty());
+    build(&keys).map(|bytes| Some(Section::new(SectionId::NAME_INDEX, bytes))).map_err(EncodeError::NameIndex)
+}
+
+/// Builds the map from sorted pairs of name and function.
+fn build(keys: &[(&[u8], u32)]) -> Result<Vec<u8>, fst::Error> {
+    let mut lists = Vec::new();
+    let mut map = fst::MapBuilder::memory();
+    for uses in keys.chunk_by(|a, b| a.0 == b.0) {
+        let value = if let [(_, function)] = uses {
+            u64::from(*function) << 1
+        } else {
+            let at = lists.len() as u64;
+            put_varint(&mut lists, uses.len() as u64);
+            uses.iter().for_each(|&(_, function)| put_varint(&mut lists, u64::from(function)));
+            at << 1 | 1
+        };
+        map.insert(uses[0].0, value)?;
+    }
+    let map = map.into_inner()?;
+    let mut out = (map.len() as u64).to_le_bytes().to_vec();
+    out.extend_from_slice(&map);
+    out.extend_from_slice(&lists);
+    Ok(out)
+}

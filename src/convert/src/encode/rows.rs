@@ -1,0 +1,286 @@
+//! Writes the rows of pieces and of members of groups: ROWS (schema, section 5).
+//!
+//! Each record is made on its own, by many threads, from the rows as they were read: cut to the piece,
+//! nodes replaced by those of the reduced tree, lines made relative to the declaration of the node's
+//! origin, equal neighbours merged. Then the records are put behind each other in the order of pieces,
+//! equal ones once.
+//!
+//! Members of a group run the same instructions, so their rows start at the same offsets, while the lines
+//! differ. A member's block may say "the offsets of the block that many bytes before" and leave its own
+//! out. How far that is is known only once all earlier records have their places, so the records of
+//! members that are not equal to an earlier one are made a second time then.
+
+use super::bits::{put_varint, varint_len};
+use super::dedup::Store;
+use super::outline::{Job, Outline, window};
+use super::plan::{Plan, file_code};
+use super::row_block::{Cell, put_block, put_directory};
+use super::scopes::{Tree, Trees};
+use crate::model::{NONE16, Owner, Program, Rows};
+use foldsym_format::records::rows as records;
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+/// Rows of every block of a record but the last.
+const ROWS_PER_BLOCK: usize = records::BLOCK_ROWS as usize;
+/// Row records that one task makes.
+const JOBS_PER_TASK: usize = 256;
+
+/// What the records are made of.
+pub(super) struct RowSource<'e> {
+    pub(super) program: &'e Program<'e>,
+    pub(super) outline: &'e Outline,
+    pub(super) plan: &'e Plan,
+    pub(super) trees: &'e Trees,
+    pub(super) columns: bool,
+    pub(super) unit_log2: u32,
+}
+
+/// What happened to the rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct RowCounts {
+    /// Of distinct records.
+    pub(super) rows: u64,
+    pub(super) blocks: u64,
+    /// Blocks that use the offsets of another.
+    pub(super) shared_blocks: u64,
+    /// Rows too far from the start of their piece to be stored.
+    pub(super) far_rows: u64,
+    /// Lines too far from the others of their block; the rows have none now.
+    pub(super) far_lines: u64,
+}
+
+/// The records of some jobs.
+#[derive(Default)]
+pub(super) struct RowTask {
+    bytes: Vec<u8>,
+    /// For each job the end of its record in `bytes`, and its rows.
+    records: Vec<(usize, u32)>,
+    far_rows: u64,
+    far_lines: u64,
+}
+
+impl RowSource<'_> {
+    /// Makes the record of every job.
+    pub(super) fn records(&self) -> Vec<RowTask> {
+        let make = |jobs: &[Job]| {
+            let mut task = RowTask::default();
+            let mut cells = Vec::new();
+            for job in jobs {
+                task.far_rows += self.cells(job, &mut cells);
+                put_record(&cells, self.columns, &mut task);
+                task.records.push((task.bytes.len(), cells.len() as u32));
+            }
+            task
+        };
+        self.outline.jobs.par_chunks(JOBS_PER_TASK).map(make).collect()
+    }
+
+    /// Puts the records behind each other. Returns the section and the offset of each job's record.
+    pub(super) fn section<'r>(&self, tasks: &'r [RowTask]) -> (Store<'r>, Vec<u64>, RowCounts) {
+        let mut counts = RowCounts::default();
+        let mut records = Vec::with_capacity(self.outline.jobs.len());
+        for task in tasks {
+            counts.far_rows += task.far_rows;
+            counts.far_lines += task.far_lines;
+            let mut start = 0;
+            for &(end, rows) in &task.records {
+                records.push((&task.bytes[start..end], u64::from(rows)));
+                start = end;
+            }
+        }
+        let mut store = Store::new(tasks.iter().map(|task| task.bytes.len()).sum());
+        let mut offsets = vec![0; records.len()];
+        let mut with_foreign_offsets = FxHashSet::default();
+        for (i, piece) in self.program.pieces.iter().enumerate() {
+            let jobs = self.outline.piece_jobs[i] as usize..self.outline.piece_jobs[i + 1] as usize;
+            let first = jobs.start;
+            let is_group = matches!(piece.owner, Owner::Group(_));
+            let mut pattern = None;
+            for job in jobs {
+                let (record, rows) = records[job];
+                if record.is_empty() {
+                    continue;
+                }
+                if let Some(offset) = store.find(record) {
+                    offsets[job] = offset;
+                    continue;
+                }
+                counts.rows += rows;
+                counts.blocks += rows.div_ceil(ROWS_PER_BLOCK as u64);
+                // The first member's record must have offsets of its own, else there would be chains.
+                if is_group
+                    && job != first
+                    && offsets[first] != 0
+                    && !with_foreign_offsets.contains(&offsets[first])
+                {
+                    let pattern = pattern.get_or_insert_with(|| self.pattern(first, offsets[first]));
+                    if let Some((bytes, blocks)) = self.with_offsets_of(job, pattern, store.next_offset())
+                        && bytes.len() < record.len()
+                    {
+                        offsets[job] = store.add_as(record, &bytes);
+                        with_foreign_offsets.insert(offsets[job]);
+                        counts.shared_blocks += blocks;
+                        continue;
+                    }
+                }
+                offsets[job] = store.add_as(record, record);
+            }
+        }
+        (store, offsets, counts)
+    }
+
+    /// Turns a job's rows into what is stored of them. Returns how many were too far.
+    fn cells(&self, job: &Job, cells: &mut Vec<Cell>) -> u64 {
+        cells.clear();
+        let Some(Rows { unit, skip, .. }) = job.rows else { return 0 };
+        let files = &self.program.maps[unit.index()].files;
+        let tree = self.trees.of(job.function);
+        let (mut far, mut scope, mut file) = (0, ScopeOrigin::of(0, tree, self.plan), (NONE16, 0));
+        for row in window(&self.program.units, job) {
+            // The first row holds from the start of the piece on, wherever it began.
+            let offset = if cells.is_empty() { 0 } else { (row.offset - skip) >> self.unit_log2 };
+            if offset >= 1 << 31 {
+                far += 1;
+                continue;
+            }
+            // Neighbours mostly agree in both.
+            if row.scope != scope.old {
+                scope = ScopeOrigin::of(row.scope, tree, self.plan);
+            }
+            if row.file != file.0 {
+                file = (row.file, files.get(row.file as usize).map_or(0, |&id| self.plan.file(id) + 1));
+            }
+            let cell = Cell {
+                offset,
+                scope: scope.node,
+                line: (row.line != 0).then(|| i64::from(row.line) - scope.line),
+                file: file_code(file.1, scope.file),
+                column: if self.columns { row.column } else { 0 },
+            };
+            if cells.last().is_none_or(|last| Cell { offset, ..*last } != cell) {
+                cells.push(cell);
+            }
+        }
+        far
+    }
+
+    /// The blocks of a job whose record is plain and stands at `offset`.
+    fn pattern(&self, job: usize, offset: u64) -> Pattern {
+        let mut cells = Vec::new();
+        self.cells(&self.outline.jobs[job], &mut cells);
+        let (mut blocks, mut places) = (Vec::new(), Vec::new());
+        for block in cells.chunks(ROWS_PER_BLOCK) {
+            places.push(blocks.len() as u64);
+            put_block(block, self.columns, None, &mut blocks);
+        }
+        let mut head = Vec::new();
+        put_head(&cells, &places, &mut head);
+        let places = places.iter().map(|place| offset + head.len() as u64 + place).collect();
+        Pattern { cells, places }
+    }
+
+    /// The record of a job as it is at the offset `at`, with the offsets of another record's blocks where that
+    /// is smaller, and the number of such blocks. `None` where no length of the record's
+    /// directory agrees with itself: the distances depend on it, and it depends on their lengths.
+    fn with_offsets_of(&self, job: usize, pattern: &Pattern, at: u64) -> Option<(Vec<u8>, u64)> {
+        let mut cells = Vec::new();
+        self.cells(&self.outline.jobs[job], &mut cells);
+        let mut head_len = varint_len((cells.len() as u64) << records::HEAD_SHIFT);
+        let (mut head, mut blocks, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        let mut candidate = Vec::new();
+        for _attempt in 0..4 {
+            head.clear();
+            blocks.clear();
+            places.clear();
+            let mut shared = 0;
+            for (i, block) in cells.chunks(ROWS_PER_BLOCK).enumerate() {
+                let place = blocks.len();
+                places.push(place as u64);
+                put_block(block, self.columns, None, &mut blocks);
+                if pattern.has_offsets_of(i, block) {
+                    let back = at + (head_len + place) as u64 - pattern.places[i];
+                    candidate.clear();
+                    put_block(block, self.columns, Some(back), &mut candidate);
+                    if candidate.len() < blocks.len() - place {
+                        blocks.truncate(place);
+                        blocks.extend_from_slice(&candidate);
+                        shared += 1;
+                    }
+                }
+            }
+            put_head(&cells, &places, &mut head);
+            if head.len() == head_len {
+                head.extend_from_slice(&blocks);
+                return (shared > 0).then_some((head, shared));
+            }
+            head_len = head.len();
+        }
+        None
+    }
+}
+
+/// What the rows of one scope are relative to.
+struct ScopeOrigin {
+    /// Number of the scope in the model.
+    old: u32,
+    node: u32,
+    line: i64,
+    /// 0: unknown; else 1 + file.
+    file: u32,
+}
+
+impl ScopeOrigin {
+    fn of(old: u32, tree: Tree<'_>, plan: &Plan) -> ScopeOrigin {
+        let node = tree.node(old);
+        let origin = plan.origins[tree.origin(node) as usize];
+        ScopeOrigin { old, node, line: i64::from(origin.line), file: origin.file }
+    }
+}
+
+/// Blocks whose offsets others may use.
+struct Pattern {
+    cells: Vec<Cell>,
+    /// Offset of each block in the section.
+    places: Vec<u64>,
+}
+
+impl Pattern {
+    /// Whether block `i` has the same offsets, counted from its first row, as `block`.
+    fn has_offsets_of(&self, i: usize, block: &[Cell]) -> bool {
+        let Some(own) = self.cells.chunks(ROWS_PER_BLOCK).nth(i) else { return false };
+        let relative = |cells: &[Cell], row: usize| cells[row].offset - cells[0].offset;
+        own.len() == block.len() && (1..own.len()).all(|row| relative(own, row) == relative(block, row))
+    }
+}
+
+/// Appends the plain record of the rows; nothing for none.
+fn put_record(cells: &[Cell], columns: bool, task: &mut RowTask) {
+    if cells.len() <= ROWS_PER_BLOCK {
+        if !cells.is_empty() {
+            put_head(cells, &[], &mut task.bytes);
+            task.far_lines += put_block(cells, columns, None, &mut task.bytes);
+        }
+        return;
+    }
+    let (mut blocks, mut places) = (Vec::new(), Vec::new());
+    for block in cells.chunks(ROWS_PER_BLOCK) {
+        places.push(blocks.len() as u64);
+        task.far_lines += put_block(block, columns, None, &mut blocks);
+    }
+    put_head(cells, &places, &mut task.bytes);
+    task.bytes.extend_from_slice(&blocks);
+}
+
+/// Appends what stands before the first block; `places` are those of the blocks, counted from the first.
+fn put_head(cells: &[Cell], places: &[u64], out: &mut Vec<u8>) {
+    let many = cells.len() > ROWS_PER_BLOCK;
+    let head = ((cells.len() as u64) << records::HEAD_SHIFT) | if many { records::HEAD_MANY } else { 0 };
+    put_varint(out, head);
+    if many {
+        put_directory(
+            cells.chunks(ROWS_PER_BLOCK).map(|block| block[0].offset).zip(places.iter().copied()),
+            out,
+        );
+    }
+}

@@ -1,0 +1,329 @@
+//! Writes the inline trees of functions: SCOPES (schema, section 6).
+//!
+//! A tree loses what no answer shows. Nodes that no row needs are dropped. Siblings with one edge (one
+//! callee, called from one place) are merged: a loop that was unrolled four times brings each call four
+//! times, and every answer from any of the four is the same. Merging goes from the root down, since
+//! the children of merged nodes are siblings then, and may merge in turn.
+//!
+//! So the new tree is a trie over the paths of edges. It is built without a map: a *group* is the set of
+//! old nodes that became one new node; its children are gathered, sorted by edge and cut into runs, which
+//! are the next groups. Every old node is gathered once, into one arena. The groups wait on a
+//! stack, last child first, which makes the order in which they are taken, and numbered, preorder.
+//! Children stay in the order of their first DIE, which is nearly that of the addresses, so
+//! that the rows of a block have scopes with near numbers.
+
+use super::bits::{BitWriter, put_varint, width_of};
+use super::dedup::Store;
+use super::outline::{ABSENT, Outline};
+use super::plan::Plan;
+use super::usage::{FUNCTIONS_PER_TASK, Usage};
+use crate::model::{Program, Scope};
+use foldsym_format::header::MAX_DEPTH;
+use foldsym_format::records::scopes as records;
+use rayon::prelude::*;
+
+/// Nodes of a block, and the most that a record without a directory of blocks has.
+const NODES_PER_BLOCK: usize = records::BLOCK_NODES as usize;
+
+/// The trees of all functions, as the rows need them.
+pub(super) struct Trees {
+    tasks: Vec<TreeTask>,
+}
+
+/// The trees of [`FUNCTIONS_PER_TASK`] functions, one after the other.
+#[derive(Default)]
+struct TreeTask {
+    /// New node by old node.
+    new: Vec<u32>,
+    /// Origin by new node.
+    origins: Vec<u32>,
+    /// For each function where it begins in `new` and in `origins`.
+    starts: Vec<(usize, usize)>,
+    bytes: Vec<u8>,
+    /// For each function the end of its record in `bytes`.
+    ends: Vec<usize>,
+    counts: TreeCounts,
+}
+
+/// What happened to the trees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct TreeCounts {
+    pub(super) nodes: u64,
+    pub(super) max_depth: u32,
+    /// Nodes deeper than [`MAX_DEPTH`]; their rows count as those of their ancestor there.
+    pub(super) too_deep: u64,
+    /// Nodes whose edge does not start at their parent's origin; they count as their parent.
+    pub(super) foreign: u64,
+}
+
+/// The tree of one function.
+#[derive(Clone, Copy)]
+pub(super) struct Tree<'t> {
+    new: &'t [u32],
+    origins: &'t [u32],
+}
+
+impl Tree<'_> {
+    /// The node in the file that stands for a node of the model.
+    pub(super) fn node(&self, old: u32) -> u32 {
+        self.new.get(old as usize).copied().unwrap_or(0)
+    }
+
+    /// The origin of a node of the file.
+    pub(super) fn origin(&self, node: u32) -> u32 {
+        self.origins[node as usize]
+    }
+}
+
+impl Trees {
+    /// The tree of a function of the file.
+    pub(super) fn of(&self, function: u32) -> Tree<'_> {
+        let task = &self.tasks[function as usize / FUNCTIONS_PER_TASK];
+        let i = function as usize % FUNCTIONS_PER_TASK;
+        let (new, origins) = task.starts[i];
+        let (new_end, origins_end) =
+            task.starts.get(i + 1).copied().unwrap_or((task.new.len(), task.origins.len()));
+        Tree { new: &task.new[new..new_end], origins: &task.origins[origins..origins_end] }
+    }
+
+    /// Reduces the trees of all functions.
+    pub(super) fn build(program: &Program<'_>, outline: &Outline, usage: &Usage, plan: &Plan) -> Trees {
+        let tasks = outline
+            .functions
+            .par_chunks(FUNCTIONS_PER_TASK)
+            .zip(&usage.nodes)
+            .map(|(functions, needed)| {
+                let mut task = TreeTask::default();
+                let mut scratch = Scratch::default();
+                for (i, id) in functions.iter().enumerate() {
+                    let function = &program.functions[id.index()];
+                    let root = plan.origin_ranks[function.origin.index()];
+                    let (scopes, edges) = match function.source {
+                        None => (&[][..], &[][..]),
+                        Some(source) => {
+                            let unit = &program.units[source.unit.index()];
+                            let range = unit.functions[source.function.index()].scopes.clone();
+                            let edges = &program.maps[source.unit.index()].edges;
+                            (&unit.scopes[range.start as usize..range.end as usize], &edges[..])
+                        }
+                    };
+                    let edge = |scope: &Scope| plan.edge_ranks[edges[scope.edge.index()].index()];
+                    task.add(root, scopes, edge, needed.of(i), plan, &mut scratch);
+                }
+                task
+            })
+            .collect();
+        Trees { tasks }
+    }
+
+    /// The section, and the offset of each function's record.
+    pub(super) fn section(&self) -> (Store<'_>, Vec<u64>) {
+        let mut store = Store::new(self.tasks.iter().map(|task| task.bytes.len()).sum());
+        let mut offsets = Vec::new();
+        for task in &self.tasks {
+            let mut start = 0;
+            for &end in &task.ends {
+                offsets.push(store.add(&task.bytes[start..end]));
+                start = end;
+            }
+        }
+        (store, offsets)
+    }
+
+    pub(super) fn counts(&self) -> TreeCounts {
+        self.tasks.iter().fold(TreeCounts::default(), |sum, TreeTask { counts, .. }| TreeCounts {
+            nodes: sum.nodes + counts.nodes,
+            max_depth: sum.max_depth.max(counts.max_depth),
+            too_deep: sum.too_deep + counts.too_deep,
+            foreign: sum.foreign + counts.foreign,
+        })
+    }
+}
+
+/// Old nodes that become one new node: a range of the arena.
+#[derive(Clone, Copy)]
+struct Group {
+    start: usize,
+    end: usize,
+    /// New node of the parent.
+    parent: u32,
+    depth: u32,
+    edge: u32,
+}
+
+/// Memory that each function of a task uses again.
+#[derive(Default)]
+struct Scratch {
+    /// Needed old nodes by old parent: those of node `p` are `children[child_ends[p - 1]..child_ends[p]]`.
+    children: Vec<u32>,
+    child_ends: Vec<u32>,
+    arena: Vec<u32>,
+    stack: Vec<Group>,
+    /// Children of the group at hand, with their edges.
+    gathered: Vec<(u32, u32)>,
+    /// Runs of `gathered` with one edge: the first old node, the range.
+    runs: Vec<(u32, usize, usize)>,
+    /// The new nodes: node - parent - 1, and the index of the edge among those of the parent's origin.
+    nodes: Vec<(u32, u32)>,
+}
+
+impl Scratch {
+    /// Lists the children of each old node.
+    fn list_children(&mut self, scopes: &[Scope], needed: &[bool]) {
+        let kept = || {
+            let all = scopes.iter().enumerate().map(|(i, scope)| (scope.parent as usize, i as u32 + 1));
+            all.filter(|&(parent, node)| needed[node as usize] && parent < node as usize)
+        };
+        self.child_ends.clear();
+        self.child_ends.resize(scopes.len() + 2, 0);
+        // Counting one place further makes each entry the start of its children, then their end.
+        kept().for_each(|(parent, _)| self.child_ends[parent + 1] += 1);
+        for i in 1..self.child_ends.len() {
+            self.child_ends[i] += self.child_ends[i - 1];
+        }
+        self.children.clear();
+        self.children.resize(self.child_ends[scopes.len() + 1] as usize, 0);
+        for (parent, node) in kept() {
+            let at = &mut self.child_ends[parent];
+            self.children[*at as usize] = node;
+            *at += 1;
+        }
+    }
+
+    /// Gathers the children of `olds`, which became node `parent`, and puts their groups on the stack.
+    /// `edges` are those of the node's origin; a child with another is left out.
+    fn push_children(
+        &mut self,
+        olds: std::ops::Range<usize>,
+        (parent, depth): (u32, u32),
+        edges: std::ops::Range<u32>,
+        edge: impl Fn(u32) -> u32,
+    ) {
+        self.gathered.clear();
+        for at in olds {
+            let old = self.arena[at] as usize;
+            let start = if old == 0 { 0 } else { self.child_ends[old - 1] as usize };
+            for &child in &self.children[start..self.child_ends[old] as usize] {
+                let edge = edge(child);
+                if edges.contains(&edge) {
+                    self.gathered.push((edge, child));
+                }
+            }
+        }
+        self.gathered.sort_unstable();
+        self.runs.clear();
+        let mut start = 0;
+        for run in self.gathered.chunk_by(|a, b| a.0 == b.0) {
+            self.runs.push((run[0].1, start, start + run.len()));
+            start += run.len();
+        }
+        self.runs.sort_unstable();
+        for &(_, run_start, run_end) in self.runs.iter().rev() {
+            let start = self.arena.len();
+            let run = &self.gathered[run_start..run_end];
+            self.arena.extend(run.iter().map(|&(_, child)| child));
+            self.stack.push(Group { start, end: self.arena.len(), parent, depth, edge: run[0].0 });
+        }
+    }
+}
+
+impl TreeTask {
+    /// Reduces the tree of the next function, whose origin is `root`.
+    fn add(
+        &mut self,
+        root: u32,
+        scopes: &[Scope],
+        edge: impl Fn(&Scope) -> u32,
+        needed: &[bool],
+        plan: &Plan,
+        scratch: &mut Scratch,
+    ) {
+        let (new_at, origins_at) = (self.new.len(), self.origins.len());
+        self.starts.push((new_at, origins_at));
+        self.new.resize(new_at + scopes.len() + 1, ABSENT);
+        self.new[new_at] = 0;
+        self.origins.push(root);
+        scratch.nodes.clear();
+        let mut deepest = 0;
+        if needed[1..].contains(&true) {
+            scratch.list_children(scopes, needed);
+            scratch.arena.clear();
+            scratch.arena.push(0);
+            let edge_of = |node: u32| edge(&scopes[node as usize - 1]);
+            let edges =
+                |origin: u32| plan.first_edges[origin as usize]..plan.first_edges[origin as usize + 1];
+            scratch.push_children(0..1, (0, 1), edges(root), edge_of);
+            while let Some(Group { start, end, parent, depth, edge }) = scratch.stack.pop() {
+                let node = scratch.nodes.len() as u32 + 1;
+                let caller = self.origins[origins_at + parent as usize];
+                scratch.nodes.push((node - parent - 1, edge - edges(caller).start));
+                for &old in &scratch.arena[start..end] {
+                    self.new[new_at + old as usize] = node;
+                }
+                let origin = plan.edges[edge as usize].callee;
+                self.origins.push(origin);
+                deepest = deepest.max(depth);
+                if depth < MAX_DEPTH {
+                    scratch.push_children(start..end, (node, depth + 1), edges(origin), edge_of);
+                }
+            }
+        }
+        let new = &mut self.new[new_at..];
+        let mut lost = 0;
+        for (i, scope) in scopes.iter().enumerate() {
+            if new[i + 1] == ABSENT {
+                new[i + 1] = if scope.parent as usize <= i { new[scope.parent as usize] } else { 0 };
+                lost += u64::from(needed[i + 1]);
+            }
+        }
+        let counts = &mut self.counts;
+        *if deepest == MAX_DEPTH { &mut counts.too_deep } else { &mut counts.foreign } += lost;
+        counts.max_depth = counts.max_depth.max(deepest);
+        counts.nodes += scratch.nodes.len() as u64;
+        put_tree(&scratch.nodes, &mut self.bytes);
+        self.ends.push(self.bytes.len());
+    }
+}
+
+/// Appends the record of a tree; nothing for a function without nodes.
+fn put_tree(nodes: &[(u32, u32)], out: &mut Vec<u8>) {
+    if nodes.is_empty() {
+        return;
+    }
+    put_varint(out, nodes.len() as u64);
+    if nodes.len() <= NODES_PER_BLOCK {
+        return put_block(nodes, out);
+    }
+    let mut blocks = Vec::new();
+    let mut places = Vec::new();
+    for block in nodes.chunks(NODES_PER_BLOCK) {
+        places.push(blocks.len() as u64);
+        put_block(block, &mut blocks);
+    }
+    put_places(&places[1..], out);
+    out.extend_from_slice(&blocks);
+}
+
+fn put_places(places: &[u64], out: &mut Vec<u8>) {
+    let width = width_of(places.last().copied().unwrap_or(0));
+    out.push(width as u8);
+    let mut bits = BitWriter::new(out);
+    places.iter().for_each(|&place| bits.put(place, width));
+    bits.finish();
+}
+
+fn put_block(nodes: &[(u32, u32)], out: &mut Vec<u8>) {
+    let widest =
+        |column: fn(&(u32, u32)) -> u32| width_of(u64::from(nodes.iter().map(column).max().unwrap_or(0)));
+    let (parent_width, edge_width) = (widest(|node| node.0), widest(|node| node.1));
+    out.extend_from_slice(
+        &((parent_width << records::PARENT_WIDTH_SHIFT | edge_width << records::EDGE_WIDTH_SHIFT) as u16)
+            .to_le_bytes(),
+    );
+    let mut bits = BitWriter::new(out);
+    for &(parent, edge) in nodes {
+        bits.put(u64::from(parent), parent_width);
+        bits.put(u64::from(edge), edge_width);
+    }
+    bits.finish();
+}

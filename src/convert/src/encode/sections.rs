@@ -1,0 +1,202 @@
+//! Writes the tables that link functions, origins, edges and rows together, and the list of the program's
+//! loaded sections (schema, sections 3 and 7).
+
+use super::bits::put_varint;
+use super::outline::{Outline, members};
+use super::plan::Plan;
+use super::tables::{FirstColumn, Table};
+use super::{ImageInfo, Section};
+use crate::model::{FuncId, Member, NameId, Owner, Program};
+use foldsym_format::SectionId;
+use foldsym_format::sections::functions::PARTIAL;
+
+/// What the tables refer to.
+pub(super) struct Tables<'e> {
+    pub(super) program: &'e Program<'e>,
+    pub(super) outline: &'e Outline,
+    pub(super) plan: &'e Plan,
+    pub(super) columns: bool,
+    pub(super) image_base: u64,
+}
+
+/// Members of groups, in the order of the file.
+struct Groups<'p> {
+    /// Index of each group's first member.
+    firsts: Vec<u32>,
+    /// Each with its index among the jobs.
+    members: Vec<(&'p Member, usize)>,
+    /// For each piece its group.
+    of_piece: Vec<Option<u32>>,
+    counts: GroupCounts,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct GroupCounts {
+    pub(super) groups: u64,
+    pub(super) members: u64,
+    /// Members of the largest group.
+    pub(super) largest: u32,
+}
+
+impl Tables<'_> {
+    /// ORIGINS and EDGES, which do not need the records of rows and scopes.
+    pub(super) fn sources(&self) -> Vec<Section> {
+        let Plan { origins, edges, first_edges, .. } = self.plan;
+        let origins_table = || {
+            let record = |i: usize| {
+                let origin = origins[i];
+                [origin.name, origin.file, origin.line, first_edges[i]].map(i64::from)
+            };
+            Table { count: origins.len(), first_column: FirstColumn::Plain, record }.encode()
+        };
+        let edges_table = || {
+            let mut declared = vec![0; edges.len()];
+            for (i, origin) in origins.iter().enumerate() {
+                declared[first_edges[i] as usize..first_edges[i + 1] as usize].fill(origin.line);
+            }
+            let record = |i: usize| {
+                let edge = edges[i];
+                let line = i64::from(edge.line) - i64::from(declared[i]);
+                [i64::from(edge.callee), line, i64::from(edge.file), i64::from(edge.column)]
+            };
+            let (count, first_column) = (edges.len(), FirstColumn::Plain);
+            if self.columns {
+                return Table { count, first_column, record }.encode();
+            }
+            let record = |i: usize| {
+                let [callee, line, file, _] = record(i);
+                [callee, line, file]
+            };
+            Table { count, first_column, record }.encode()
+        };
+        let (origins, edges) = rayon::join(origins_table, edges_table);
+        vec![Section::new(SectionId::ORIGINS, origins), Section::new(SectionId::EDGES, edges)]
+    }
+
+    /// PIECES, FUNCTIONS, GROUPS, MEMBERS and ALIASES.
+    pub(super) fn code(&self, rows: &[u64], scopes: &[u64]) -> (Vec<Section>, GroupCounts) {
+        let groups = self.groups();
+        let (first_aliases, aliases) = self.aliases();
+        let (pieces, functions) =
+            rayon::join(|| self.pieces(&groups, rows), || self.functions(&first_aliases, scopes));
+        let mut sections =
+            vec![Section::new(SectionId::PIECES, pieces), Section::new(SectionId::FUNCTIONS, functions)];
+        if groups.counts.groups > 0 {
+            let record = |i: usize| [i64::from(groups.firsts[i])];
+            let table = Table { count: groups.firsts.len(), first_column: FirstColumn::Plain, record };
+            sections.push(Section::new(SectionId::GROUPS, table.encode()));
+            let record = |i: usize| {
+                let (member, job) = groups.members[i];
+                let function = i64::from(self.outline.jobs[job].function);
+                [
+                    function,
+                    rows[job] as i64,
+                    member.how as i64,
+                    self.piece_name(member.function, member.symbol),
+                ]
+            };
+            let table = Table { count: groups.members.len(), first_column: FirstColumn::Plain, record };
+            sections.push(Section::new(SectionId::MEMBERS, table.encode()));
+        }
+        if !aliases.is_empty() {
+            let record = |i: usize| aliases[i];
+            let table = Table { count: aliases.len(), first_column: FirstColumn::Plain, record };
+            sections.push(Section::new(SectionId::ALIASES, table.encode()));
+        }
+        (sections, groups.counts)
+    }
+
+    fn groups(&self) -> Groups<'_> {
+        let (mut firsts, mut listed, mut largest) = (Vec::new(), Vec::new(), 0);
+        let mut of_piece = vec![None; self.program.pieces.len()];
+        for (i, piece) in self.program.pieces.iter().enumerate() {
+            if let Owner::Group(_) = piece.owner {
+                let members = members(self.program, piece.owner);
+                of_piece[i] = Some(firsts.len() as u32);
+                firsts.push(listed.len() as u32);
+                listed.extend(members.iter().zip(self.outline.piece_jobs[i] as usize..));
+                largest = largest.max(members.len() as u32);
+            }
+        }
+        let counts = GroupCounts { groups: firsts.len() as u64, members: listed.len() as u64, largest };
+        Groups { firsts, members: listed, of_piece, counts }
+    }
+
+    /// 0, or 1 + the symbol of a piece where that is not the name of its function.
+    fn piece_name(&self, function: FuncId, symbol: Option<NameId>) -> i64 {
+        let function = &self.program.functions[function.index()];
+        let own = function.symbol.unwrap_or(self.program.origins[function.origin.index()].name);
+        match symbol {
+            Some(symbol) if self.plan.name(symbol) == self.plan.name(own) => 0,
+            symbol => self.plan.optional_name(symbol),
+        }
+    }
+
+    fn pieces(&self, groups: &Groups<'_>, rows: &[u64]) -> Vec<u8> {
+        let record = |i: usize| {
+            let piece = &self.program.pieces[i];
+            let job = self.outline.piece_jobs[i] as usize;
+            let (owner, rows, name) = match (piece.owner, groups.of_piece[i]) {
+                (Owner::Function(id), _) => {
+                    (self.outline.jobs[job].function * 2, rows[job], self.piece_name(id, piece.symbol))
+                }
+                (Owner::Group(_), group) => (group.unwrap_or(0) * 2 + 1, 0, 0),
+            };
+            let start = piece.start.0.wrapping_sub(self.image_base) as i64;
+            let [body, pad, skip, owner] = [piece.body, piece.pad, piece.skip, owner].map(i64::from);
+            [start, body, pad, skip, owner, rows as i64, name]
+        };
+        Table { count: self.program.pieces.len(), first_column: FirstColumn::Searched, record }.encode()
+    }
+
+    fn functions(&self, first_aliases: &[u32], scopes: &[u64]) -> Vec<u8> {
+        let record = |i: usize| {
+            let function = &self.program.functions[self.outline.functions[i].index()];
+            let origin = &self.program.origins[function.origin.index()];
+            let own = self.plan.name(origin.name);
+            let name = function.symbol.filter(|&symbol| self.plan.name(symbol) != own);
+            [
+                i64::from(self.plan.origin_ranks[function.origin.index()]),
+                scopes[i] as i64,
+                self.plan.optional_name(name),
+                i64::from(first_aliases[i]),
+                if function.partial { PARTIAL as i64 } else { 0 },
+            ]
+        };
+        Table { count: self.outline.functions.len(), first_column: FirstColumn::Plain, record }.encode()
+    }
+
+    /// For each function 0 or 1 + the index of its first alias; and the records of ALIASES.
+    fn aliases(&self) -> (Vec<u32>, Vec<[i64; 2]>) {
+        let mut aliases = Vec::new();
+        let first = |id: &FuncId| {
+            // Ranks are in the order of bytes; sorting makes that of the model irrelevant.
+            let mut names: Vec<u32> =
+                self.program.functions[id.index()].aliases.iter().map(|&name| self.plan.name(name)).collect();
+            names.sort_unstable();
+            names.dedup();
+            let first = aliases.len() as u32 + 1;
+            let last = names.len().checked_sub(1)?;
+            aliases
+                .extend(names.iter().enumerate().map(|(i, &name)| [i64::from(name), i64::from(i == last)]));
+            Some(first)
+        };
+        let firsts = self.outline.functions.iter().map(first).map(|first| first.unwrap_or(0)).collect();
+        (firsts, aliases)
+    }
+}
+
+/// The list of the program's loaded sections.
+pub(super) fn loaded_sections(image: &ImageInfo, image_base: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_varint(&mut out, image.sections.len() as u64);
+    for section in &image.sections {
+        // A section below the base (x86-64 Linux has one at 0 for each processor's data) wraps.
+        put_varint(&mut out, section.start.wrapping_sub(image_base));
+        put_varint(&mut out, section.size);
+        out.push(u8::from(section.executable));
+        put_varint(&mut out, section.name.len() as u64);
+        out.extend_from_slice(&section.name);
+    }
+    out
+}

@@ -1,0 +1,141 @@
+//! Sorts: byte strings by bytes, and items into buckets.
+//!
+//! Names share long prefixes (`_ZN7rocksdb...`) and lie all over memory, so that comparing two of them
+//! costs two cache misses and a long scan, and a comparison sort does that twenty times for each. Here
+//! each round caches 8 bytes of every string beside its id and sorts by these; only strings that
+//! agree in them go to the next round, 8 bytes deeper. A string is read once from end to end.
+
+use rayon::prelude::*;
+
+/// A string in one round: the 8 bytes at the round's depth, big-endian, so that integers compare as
+/// the bytes do; padded with 0 past the end of the string.
+#[derive(Clone, Copy)]
+struct Keyed {
+    bytes: u64,
+    /// Bytes of the string from the round's depth on; 9 stands for all that are longer than the 8 cached.
+    /// Among equal keys the shorter string is a prefix of the longer one (the padding is its 0 bytes).
+    left: u8,
+    id: u32,
+}
+
+const LONGER: u8 = 9;
+
+fn keyed(string: &[u8], depth: usize, id: u32) -> Keyed {
+    let rest = &string[depth..];
+    match rest.first_chunk::<8>() {
+        Some(bytes) if rest.len() > 8 => Keyed { bytes: u64::from_be_bytes(*bytes), left: LONGER, id },
+        _ => {
+            let mut bytes = [0; 8];
+            bytes[..rest.len()].copy_from_slice(rest);
+            Keyed { bytes: u64::from_be_bytes(bytes), left: rest.len() as u8, id }
+        }
+    }
+}
+
+/// Sorts ids by the strings they stand for. Equal strings stay in the order of their ids.
+pub(super) fn sort_by_bytes<'s>(ids: &mut [u32], string: impl Fn(u32) -> &'s [u8] + Sync) {
+    let mut all: Vec<Keyed> = ids.iter().map(|&id| keyed(string(id), 0, id)).collect();
+    all.sort_unstable_by_key(|item| (item.bytes, item.left, item.id));
+    sort_deeper(&mut all, 0, FORKS, &string);
+    for (id, item) in ids.iter_mut().zip(&all) {
+        *id = item.id;
+    }
+}
+
+/// Strings left in a round from which on its runs are sorted beside each other.
+const PARALLEL: usize = 4096;
+/// How often runs are split between threads: a bound on the recursion, which else grows with the strings.
+const FORKS: u32 = 8;
+
+/// Sorts the runs that agree in all bytes up to `depth + 8`; `items` is sorted up to there.
+fn sort_deeper<'s>(
+    items: &mut [Keyed],
+    depth: usize,
+    forks: u32,
+    string: &(impl Fn(u32) -> &'s [u8] + Sync),
+) {
+    let mut runs = Vec::new();
+    split(items, depth, &mut runs);
+    if forks > 0 && runs.iter().map(|(run, _)| run.len()).sum::<usize>() > PARALLEL {
+        runs.into_par_iter().for_each(|(run, depth)| {
+            deepen(run, depth, string);
+            sort_deeper(run, depth, forks - 1, string);
+        });
+        return;
+    }
+    while let Some((run, depth)) = runs.pop() {
+        deepen(run, depth, string);
+        split(run, depth, &mut runs);
+    }
+}
+
+/// Finds the runs of more than one string that the bytes up to `depth + 8` do not order.
+fn split<'i>(items: &'i mut [Keyed], depth: usize, runs: &mut Vec<(&'i mut [Keyed], usize)>) {
+    for run in items.chunk_by_mut(|a, b| a.bytes == b.bytes && a.left == b.left) {
+        if run[0].left == LONGER && run.len() > 1 {
+            runs.push((run, depth + 8));
+        }
+    }
+}
+
+/// Caches and sorts by the bytes from `depth` on.
+fn deepen<'s>(run: &mut [Keyed], depth: usize, string: &impl Fn(u32) -> &'s [u8]) {
+    for item in run.iter_mut() {
+        *item = keyed(string(item.id), depth, item.id);
+    }
+    run.sort_unstable_by_key(|item| (item.bytes, item.left, item.id));
+}
+
+/// Items by bucket: those of bucket `b` are `items[starts[b]..starts[b + 1]]`, in their order before.
+pub(super) struct Buckets<T> {
+    pub(super) starts: Vec<u32>,
+    pub(super) items: Vec<T>,
+}
+
+impl<T: Copy + Default> Buckets<T> {
+    /// Puts each item into its bucket.
+    pub(super) fn of(count: usize, items: impl Iterator<Item = (u32, T)> + Clone) -> Self {
+        let mut starts = vec![0u32; count + 1];
+        for (bucket, _) in items.clone() {
+            starts[bucket as usize + 1] += 1;
+        }
+        for bucket in 0..count {
+            starts[bucket + 1] += starts[bucket];
+        }
+        let mut next = starts.clone();
+        let mut placed = vec![T::default(); starts[count] as usize];
+        for (bucket, item) in items {
+            let at = &mut next[bucket as usize];
+            placed[*at as usize] = item;
+            *at += 1;
+        }
+        Buckets { starts, items: placed }
+    }
+
+    pub(super) fn bucket(&self, bucket: usize) -> &[T] {
+        &self.items[self.starts[bucket] as usize..self.starts[bucket + 1] as usize]
+    }
+
+    pub(super) fn bucket_mut(&mut self, bucket: usize) -> &mut [T] {
+        &mut self.items[self.starts[bucket] as usize..self.starts[bucket + 1] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn sorts_as_slices_compare(strings in prop::collection::vec(
+            prop::collection::vec(prop_oneof![Just(0u8), Just(b'a'), Just(255)], 0..40), 0..200)
+        ) {
+            let mut ids: Vec<u32> = (0..strings.len() as u32).collect();
+            let mut expected = ids.clone();
+            expected.sort_by_key(|&id| (&strings[id as usize], id));
+            sort_by_bytes(&mut ids, |id| &strings[id as usize]);
+            prop_assert_eq!(ids, expected);
+        }
+    }
+}

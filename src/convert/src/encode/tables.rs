@@ -1,0 +1,147 @@
+//! Writes tables: blocks of records, each column packed relative to a line (schema, section 4).
+//!
+//! Most columns rise with the record, or nearly stand still. The values of a block lie near a line of
+//! some slope; what is stored is the height above the lowest parallel that touches them. The width of that
+//! band is a convex function of the slope, and least near the slope from the first value to the
+//! last, so only that one (rounded both ways) and 0 are tried. Small blocks fit better and cost more
+//! headers: every size is measured, and the smallest table is written.
+
+use super::bits::{BitWriter, width_of};
+use foldsym_format::bits::TAIL;
+use foldsym_format::table::{self, Column};
+use rayon::prelude::*;
+use std::ops::RangeInclusive;
+
+const BLOCK_LOG2: RangeInclusive<u32> = 4..=8;
+const MAX_SLOPE: i64 = (1 << table::SLOPE_BITS) - 1;
+
+/// Where the first column of a table has slope 0 and the first record's value as its base, a search
+/// over the headers of blocks needs no record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum FirstColumn {
+    Searched,
+    Plain,
+}
+
+/// How one column of a block is packed.
+#[derive(Clone, Copy, Default)]
+struct Band {
+    base: i64,
+    slope: i64,
+    width: u32,
+}
+
+impl Band {
+    fn header(self) -> u64 {
+        Column { width: self.width, slope: self.slope as u32, base: self.base }.pack()
+    }
+
+    /// The band around `values` of a given slope.
+    fn of(values: &[i64], slope: i64) -> Band {
+        let (mut least, mut most, mut line) = (i64::MAX, i64::MIN, 0);
+        for value in values {
+            let height = value - line;
+            (least, most) = (least.min(height), most.max(height));
+            line += slope;
+        }
+        Band { base: least, slope, width: width_of((most - least) as u64) }
+    }
+
+    fn best(values: &[i64]) -> Band {
+        let flat = Band::of(values, 0);
+        let (first, last) = (values[0], values[values.len() - 1]);
+        if flat.width == 0 || last <= first {
+            return flat;
+        }
+        let slope = ((last - first) / (values.len() as i64 - 1)).min(MAX_SLOPE - 1);
+        let [down, up] = [slope, slope + 1].map(|slope| Band::of(values, slope));
+        let steep = if up.width < down.width { up } else { down };
+        if steep.width < flat.width { steep } else { flat }
+    }
+}
+
+/// A table of `K` columns; `record` gives the record of an index below `count`.
+pub(super) struct Table<const K: usize, R> {
+    pub(super) count: usize,
+    pub(super) first_column: FirstColumn,
+    pub(super) record: R,
+}
+
+impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
+    /// The bytes of the section. All values are below 2^47 in size.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let (block_log2, bands) = BLOCK_LOG2
+            .into_par_iter()
+            .map(|block_log2| (block_log2, self.bands(block_log2)))
+            .min_by_key(|(block_log2, bands)| (self.len(*block_log2, bands), *block_log2))
+            .unwrap_or_default();
+        self.write(block_log2, &bands)
+    }
+
+    fn blocks(&self, block_log2: u32) -> impl Iterator<Item = std::ops::Range<usize>> {
+        let step = 1 << block_log2;
+        (0..self.count).step_by(step).map(move |start| start..(start + step).min(self.count))
+    }
+
+    fn bands(&self, block_log2: u32) -> Vec<[Band; K]> {
+        let mut columns: [Vec<i64>; K] = std::array::from_fn(|_| Vec::with_capacity(1 << block_log2));
+        let mut bands = Vec::with_capacity(self.count.div_ceil(1 << block_log2));
+        for block in self.blocks(block_log2) {
+            columns.iter_mut().for_each(Vec::clear);
+            for i in block {
+                for (column, value) in columns.iter_mut().zip((self.record)(i)) {
+                    debug_assert!(value.unsigned_abs() < 1 << 47);
+                    column.push(value);
+                }
+            }
+            bands.push(std::array::from_fn(|k| match self.first_column {
+                FirstColumn::Searched if k == 0 => Band::of(&columns[0], 0),
+                _ => Band::best(&columns[k]),
+            }));
+        }
+        bands
+    }
+
+    /// Bytes of the whole table with these bands.
+    fn len(&self, block_log2: u32, bands: &[[Band; K]]) -> usize {
+        let records =
+            self.blocks(block_log2).zip(bands).map(|(block, bands)| record_bytes(bands, block.len()));
+        headers_end::<K>(bands.len()) + records.sum::<usize>() + TAIL
+    }
+
+    fn write(&self, block_log2: u32, bands: &[[Band; K]]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.len(block_log2, bands));
+        out.extend_from_slice(&(self.count as u32).to_le_bytes());
+        out.extend_from_slice(&[K as u8, block_log2 as u8, 0, 0]);
+        let mut at = headers_end::<K>(bands.len()) as u64;
+        for (block, bands) in self.blocks(block_log2).zip(bands) {
+            out.extend_from_slice(&table::pack_block(at, record_bits(bands)).to_le_bytes());
+            bands.iter().for_each(|band| out.extend_from_slice(&band.header().to_le_bytes()));
+            at += record_bytes(bands, block.len()) as u64;
+        }
+        for (block, bands) in self.blocks(block_log2).zip(bands) {
+            let mut bits = BitWriter::new(&mut out);
+            for (i, at) in block.enumerate() {
+                for (band, value) in bands.iter().zip((self.record)(at)) {
+                    bits.put((value - band.base - band.slope * i as i64) as u64, band.width);
+                }
+            }
+            bits.finish();
+        }
+        out.resize(out.len() + TAIL, 0);
+        out
+    }
+}
+
+/// Where the records begin.
+fn headers_end<const K: usize>(blocks: usize) -> usize {
+    table::HEADERS + blocks * (K + 1) * table::WORD
+}
+
+fn record_bits(bands: &[Band]) -> u32 {
+    bands.iter().map(|band| band.width).sum()
+}
+
+fn record_bytes(bands: &[Band], records: usize) -> usize {
+    (record_bits(bands) as usize * records).div_ceil(8)
+}

@@ -1,0 +1,51 @@
+//! Encodes generated programs, reads the files back and compares every answer with the model's.
+
+mod made;
+mod model_answers;
+mod read_back;
+
+use super::*;
+use made::{Choices, image};
+use model_answers::{Answer, answers};
+use proptest::prelude::*;
+use read_back::ReadBack;
+
+fn encode_in_pool(program: &Program<'_>, options: &EncodeOptions, threads: usize) -> Encoded {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| encode(program, &image(), options)).unwrap()
+}
+
+fn check_answers(program: &Program<'_>, columns: bool) {
+    let options = EncodeOptions { columns, ..EncodeOptions::default() };
+    let bytes = encode(program, &image(), &options).unwrap().to_bytes();
+    let file = ReadBack::open(&bytes);
+    for (address, expected) in answers(program, columns) {
+        assert_eq!(file.answer(address), expected, "at {address:#x}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn files_answer_as_the_model_says(choices in prop::collection::vec(any::<u32>(), 0..3000), columns: bool) {
+        check_answers(&made::program(&mut Choices::new(&choices)), columns);
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_nothing(choices in prop::collection::vec(any::<u32>(), 0..3000)) {
+        let program = made::program(&mut Choices::new(&choices));
+        let options = EncodeOptions { columns: true, name_index: true, ..EncodeOptions::default() };
+        let one = encode_in_pool(&program, &options, 1).to_bytes();
+        let four = encode_in_pool(&program, &options, 4).to_bytes();
+        prop_assert!(one == four);
+    }
+}
+
+#[test]
+fn an_empty_program_gives_a_file_without_answers() {
+    let encoded = encode(&Program::default(), &image(), &EncodeOptions::default()).unwrap();
+    let bytes = encoded.to_bytes();
+    assert_eq!(bytes.len() as u64, encoded.file_len());
+    assert_eq!(ReadBack::open(&bytes).answer(0x1000), Answer::Nothing);
+}

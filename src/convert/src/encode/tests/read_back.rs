@@ -1,0 +1,296 @@
+//! Reads a file back the slow way, from `schema/README.md`, without sharing code with the writer.
+
+use super::model_answers::{Answer, Frame, nameless};
+use foldsym_format::names::Names;
+use foldsym_format::{DirectoryEntry, Header, SectionId, Table, bits, varint};
+
+pub(super) struct ReadBack<'d> {
+    data: &'d [u8],
+    header: Header,
+}
+
+/// The stored row that holds at an offset.
+struct StoredRow {
+    scope: u64,
+    /// `None`: no line known; else relative to the origin's.
+    line: Option<i64>,
+    file: u64,
+    column: u64,
+}
+
+impl<'d> ReadBack<'d> {
+    pub(super) fn open(data: &'d [u8]) -> Self {
+        let header = Header::parse(data).unwrap();
+        assert_eq!(header.file_len, data.len() as u64);
+        let file = ReadBack { data, header };
+        let mut end = 64 + 32 * u64::from(header.section_count);
+        for i in 0..header.section_count {
+            let entry = file.entry(i);
+            assert!(entry.offset % 8 == 0 && entry.offset - end < 8);
+            end = entry.offset + entry.len;
+            let bytes = &data[entry.offset as usize..end as usize];
+            assert_eq!(entry.checksum, foldsym_format::checksum::crc32(bytes));
+            let columns = entry.id.column_count(header.features);
+            if columns > 0 {
+                Table::open(bytes, columns).unwrap().verify().unwrap();
+            }
+        }
+        assert_eq!(end, data.len() as u64);
+        file
+    }
+
+    fn entry(&self, i: u32) -> DirectoryEntry {
+        DirectoryEntry::parse(&self.data[64..], i as usize).unwrap()
+    }
+
+    fn section(&self, id: SectionId) -> &'d [u8] {
+        let entry = (0..self.header.section_count).map(|i| self.entry(i)).find(|entry| entry.id == id);
+        entry.map_or(&[], |entry| &self.data[entry.offset as usize..][..entry.len as usize])
+    }
+
+    fn record<const K: usize>(&self, id: SectionId, index: i64) -> Option<[i64; K]> {
+        let table = Table::open(self.section(id), id.column_count(self.header.features)).ok()?;
+        table.record(u32::try_from(index).ok()?).ok()
+    }
+
+    fn string(&self, id: SectionId, index: i64) -> Vec<u8> {
+        let names = Names::open(self.section(id)).unwrap();
+        let mut out = vec![0; 256];
+        let len = names.write(index as u32, &mut out).unwrap();
+        out.truncate(len);
+        out
+    }
+
+    /// 0 none, else 1 + file.
+    fn file(&self, code: i64) -> Vec<u8> {
+        if code == 0 { Vec::new() } else { self.string(SectionId::FILES, code - 1) }
+    }
+
+    pub(super) fn answer(&self, address: u64) -> Answer {
+        let key = address as i64 - self.header.image_base as i64;
+        let pieces = Table::open(self.section(SectionId::PIECES), 7).unwrap();
+        let Some(piece) = pieces.search_first_column(key).unwrap() else { return Answer::Nothing };
+        let [start, body, pad, _skip, owner, rows, name] = pieces.record(piece).unwrap();
+        let offset = key - start;
+        if offset >= body + pad {
+            return Answer::Nothing;
+        }
+        if owner % 2 == 0 {
+            let mut frames = self.frames(owner / 2, rows, name, offset as u64);
+            if offset >= body {
+                return Answer::Padding(nameless(frames.pop().unwrap()));
+            }
+            return Answer::Function(frames, self.aliases(owner / 2));
+        }
+        let groups = Table::open(self.section(SectionId::GROUPS), 1).unwrap();
+        let members = Table::open(self.section(SectionId::MEMBERS), 4).unwrap();
+        let [first] = groups.record((owner / 2) as u32).unwrap();
+        let end = groups.value((owner / 2) as u32 + 1, 0).unwrap_or(i64::from(members.len()));
+        assert!(end - first <= i64::from(self.header.max_group));
+        let members = (first..end).map(|member| {
+            let [function, rows, how, name] = members.record(member as u32).unwrap();
+            (how as u8, self.frames(function, rows, name, offset as u64), self.aliases(function))
+        });
+        if offset < body {
+            return Answer::Group(members.collect());
+        }
+        Answer::GroupPadding(members.map(|mut m| nameless(m.1.pop().unwrap())).collect())
+    }
+
+    fn aliases(&self, function: i64) -> Vec<Vec<u8>> {
+        let [_, _, _, aliases, _] = self.record(SectionId::FUNCTIONS, function).unwrap();
+        let mut out = Vec::new();
+        let mut at = aliases - 1;
+        while at >= 0 {
+            let [name, last] = self.record(SectionId::ALIASES, at).unwrap();
+            out.push(self.string(SectionId::NAMES, name));
+            at = if last == 1 { -1 } else { at + 1 };
+        }
+        out
+    }
+
+    fn frames(&self, function: i64, rows: i64, name: i64, offset: u64) -> Vec<Frame> {
+        let [origin, scopes, own_name, _, _] = self.record(SectionId::FUNCTIONS, function).unwrap();
+        let frame = |origin: i64, (file, line, column): (i64, i64, i64)| {
+            let [name, declared, declared_line, _] = self.record(SectionId::ORIGINS, origin).unwrap();
+            Frame {
+                name: self.string(SectionId::NAMES, name),
+                file: self.file(file),
+                line: u32::try_from(line).unwrap(),
+                column: column as u16,
+                declared: (self.file(declared), declared_line as u32),
+            }
+        };
+        let mut out = Vec::new();
+        if rows == 0 {
+            out.push(frame(origin, (0, 0, 0)));
+        } else {
+            let row = self.row(rows as usize, offset >> self.header.unit_log2);
+            // From the root to the scope: for each node its origin and the edge to it.
+            let mut path = Vec::new();
+            let mut node = row.scope;
+            while node != 0 {
+                let (parent, edge) = self.scope(scopes as usize, node);
+                path.push(edge);
+                node = parent;
+            }
+            assert!(path.len() as u32 <= self.header.max_depth);
+            let (mut origins, mut calls) = (vec![origin], Vec::new());
+            for &edge in path.iter().rev() {
+                let caller = *origins.last().unwrap();
+                let [_, file, line, first] = self.record(SectionId::ORIGINS, caller).unwrap();
+                let index = first + edge as i64;
+                let [callee, call_line, code] = self.record(SectionId::EDGES, index).unwrap();
+                let column = if self.header.features == 1 {
+                    self.record::<4>(SectionId::EDGES, index).unwrap()[3]
+                } else {
+                    0
+                };
+                calls.push((relative(code, file), call_line + line, column));
+                origins.push(callee);
+            }
+            let [_, file, line, _] = self.record(SectionId::ORIGINS, *origins.last().unwrap()).unwrap();
+            let line = row.line.map_or(0, |relative| relative + line);
+            calls.push((relative(row.file as i64, file), line, row.column as i64));
+            out.extend(origins.iter().zip(calls).rev().map(|(&origin, at)| frame(origin, at)));
+        }
+        if name != 0 || own_name != 0 {
+            let name = if name != 0 { name } else { own_name };
+            out.last_mut().unwrap().name = self.string(SectionId::NAMES, name - 1);
+        }
+        out
+    }
+
+    fn scope(&self, at: usize, node: u64) -> (u64, u64) {
+        let data = self.section(SectionId::SCOPES);
+        let (count, mut at) = varint::read(data, at).unwrap();
+        assert!((1..=count).contains(&node));
+        let (block, i) = ((node - 1) / 64, (node - 1) % 64);
+        if count > 64 {
+            let width = u32::from(data[at]);
+            let places = count.div_ceil(64) - 1;
+            let first = at + 1 + (places * u64::from(width)).div_ceil(8) as usize;
+            let place = match block {
+                0 => 0,
+                _ => bits::read(&data[at + 1..], (block - 1) * u64::from(width), width).unwrap(),
+            };
+            at = first + place as usize;
+        }
+        let widths = u16::from_le_bytes([data[at], data[at + 1]]);
+        let (parent, edge) = (u32::from(widths & 31), u32::from(widths >> 5 & 31));
+        let bit = i * u64::from(parent + edge);
+        let distance = bits::read(&data[at + 2..], bit, parent).unwrap();
+        let edge = bits::read(&data[at + 2..], bit + u64::from(parent), edge).unwrap();
+        (node - 1 - distance, edge)
+    }
+
+    fn row(&self, at: usize, offset: u64) -> StoredRow {
+        let data = self.section(SectionId::ROWS);
+        let (head, mut at) = varint::read(data, at).unwrap();
+        let (count, many) = (head >> 1, head & 1 == 1);
+        assert_eq!(many, count > 64);
+        let (mut start, mut n) = (0, count);
+        if many {
+            let (start_width, place_width) = (u32::from(data[at]), u32::from(data[at + 1]));
+            let blocks = count.div_ceil(64);
+            let entry = u64::from(start_width + place_width);
+            let first = at + 2 + ((blocks - 1) * entry).div_ceil(8) as usize;
+            let directory = &data[at + 2..];
+            let start_of = |block: u64| match block {
+                0 => 0,
+                _ => bits::read(directory, (block - 1) * entry, start_width).unwrap(),
+            };
+            let block = (0..blocks).rev().find(|&block| start_of(block) <= offset).unwrap();
+            start = start_of(block);
+            let bit = block.saturating_sub(1) * entry + u64::from(start_width);
+            at = first
+                + if block == 0 { 0 } else { bits::read(directory, bit, place_width).unwrap() as usize };
+            n = 64.min(count - block * 64);
+        }
+        Block::parse(data, at, n).row(offset - start)
+    }
+}
+
+fn relative(code: i64, origin_file: i64) -> i64 {
+    if code == 0 { origin_file } else { code - 1 }
+}
+
+struct Block<'d> {
+    data: &'d [u8],
+    n: u64,
+    /// Width and first bit of offset, scope, line, file, column.
+    columns: [(u32, u64); 5],
+    scope_base: u64,
+    line_base: i64,
+    file_base: u64,
+    column_base: u64,
+}
+
+impl<'d> Block<'d> {
+    fn parse(data: &'d [u8], block: usize, n: u64) -> Self {
+        let word = u16::from_le_bytes([data[block], data[block + 1]]);
+        let mut at = block + 2;
+        let mut next = || {
+            at += 1;
+            data[at - 1]
+        };
+        let extension = if word >> 15 == 1 { next() } else { 0 };
+        let read = |at: &mut usize| {
+            let (value, end) = varint::read(data, *at).unwrap();
+            *at = end;
+            value
+        };
+        let scope_base = read(&mut at);
+        let line_base = varint::unzigzag(read(&mut at));
+        let optional = |set: bool, at: &mut usize| {
+            if !set {
+                return (0, 0);
+            }
+            *at += 1;
+            (u32::from(data[*at - 1]), read(at))
+        };
+        let (file_width, file_base) = optional(extension & 1 != 0, &mut at);
+        let (column_width, column_base) = optional(extension & 2 != 0, &mut at);
+        let mut source = None;
+        if extension & 4 != 0 {
+            source = Some(block - read(&mut at) as usize);
+        }
+        let widths = [0, 5, 10].map(|shift| u32::from(word >> shift & 31));
+        let widths = [widths[0], widths[1], widths[2], file_width, column_width];
+        let mut bit = at as u64 * 8;
+        let mut columns = [(0, 0); 5];
+        for (i, (column, width)) in columns.iter_mut().zip(widths).enumerate() {
+            *column = (width, bit);
+            let rows = if i > 0 {
+                n
+            } else if source.is_some() {
+                0
+            } else {
+                n - 1
+            };
+            bit += rows * u64::from(width);
+        }
+        if let Some(source) = source {
+            let other = Block::parse(data, source, n);
+            assert_eq!(other.columns[0].0, columns[0].0);
+            columns[0] = other.columns[0];
+        }
+        Block { data, n, columns, scope_base, line_base, file_base, column_base }
+    }
+
+    fn get(&self, column: usize, row: u64) -> u64 {
+        let (width, bit) = self.columns[column];
+        bits::read(self.data, bit + row * u64::from(width), width).unwrap()
+    }
+
+    fn row(&self, offset: u64) -> StoredRow {
+        let row = (1..self.n).rev().find(|row| self.get(0, row - 1) <= offset).unwrap_or(0);
+        let line = self.get(2, row);
+        StoredRow {
+            scope: self.scope_base + self.get(1, row),
+            line: (line != 0).then(|| self.line_base + line as i64 - 1),
+            file: self.file_base + self.get(3, row),
+            column: self.column_base + self.get(4, row),
+        }
+    }
+}

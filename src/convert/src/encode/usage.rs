@@ -1,0 +1,173 @@
+//! Marks what the kept rows need: nodes of inline trees, call edges, files.
+//!
+//! A node is needed if a row refers to it or to a node below it. The marks of edges and files are bits
+//! that many threads set in any order; setting is all that ever happens to them.
+
+use super::outline::{Job, Outline, window};
+use crate::model::{NONE16, Program, Source, UnitFunction};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Functions that one task handles: enough to outweigh starting it, few enough to balance.
+pub(super) const FUNCTIONS_PER_TASK: usize = 256;
+
+/// A set of ids that threads fill together.
+pub(super) struct Marks(Vec<AtomicU64>);
+
+impl Marks {
+    pub(super) fn new(len: usize) -> Marks {
+        Marks((0..len.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    pub(super) fn set(&self, id: u32) {
+        let (word, bit) = (&self.0[id as usize / 64], 1 << (id % 64));
+        // Most ids are set many times over; reading does not take the cache line from other threads.
+        if word.load(Relaxed) & bit == 0 {
+            word.fetch_or(bit, Relaxed);
+        }
+    }
+
+    /// The ids that are set, ascending.
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + Clone {
+        self.0.iter().enumerate().flat_map(|(i, word)| {
+            let mut word = word.load(Relaxed);
+            std::iter::from_fn(move || {
+                let bit = word.trailing_zeros();
+                word &= word.wrapping_sub(1);
+                (bit < 64).then_some(i as u32 * 64 + bit)
+            })
+        })
+    }
+}
+
+/// The nodes that are needed, for [`FUNCTIONS_PER_TASK`] functions.
+#[derive(Default)]
+pub(super) struct NeededNodes {
+    /// For each function its nodes from 0 on.
+    nodes: Vec<bool>,
+    starts: Vec<usize>,
+}
+
+impl NeededNodes {
+    /// Nodes of the `i`th function of the task, indexed by their numbers in the model.
+    pub(super) fn of(&self, i: usize) -> &[bool] {
+        &self.nodes[self.starts[i]..self.starts.get(i + 1).copied().unwrap_or(self.nodes.len())]
+    }
+}
+
+/// What the kept rows need.
+pub(super) struct Usage {
+    pub(super) edges: Marks,
+    pub(super) files: Marks,
+    /// One for each task.
+    pub(super) nodes: Vec<NeededNodes>,
+    /// All row offsets in their pieces, or'ed: its trailing zeros are what the offsets have in common.
+    pub(super) offsets: u32,
+    pub(super) rows: u64,
+    pub(super) scopes: u64,
+    /// Rows whose scope their function does not have; they count as the function's own.
+    pub(super) stray_scopes: u64,
+}
+
+struct Task {
+    nodes: NeededNodes,
+    offsets: u32,
+    rows: u64,
+    scopes: u64,
+    stray_scopes: u64,
+}
+
+impl Usage {
+    pub(super) fn of(program: &Program<'_>, outline: &Outline) -> Usage {
+        let edges = Marks::new(program.edges.len());
+        let files = Marks::new(program.files.len());
+        let tasks: Vec<Task> = outline
+            .functions
+            .par_chunks(FUNCTIONS_PER_TASK)
+            .enumerate()
+            .map(|(task, functions)| {
+                let mut sums =
+                    Task { nodes: NeededNodes::default(), offsets: 0, rows: 0, scopes: 0, stray_scopes: 0 };
+                let first = task * FUNCTIONS_PER_TASK;
+                for function in first..first + functions.len() {
+                    function_needs(program, outline, function, (&edges, &files), &mut sums);
+                }
+                sums
+            })
+            .collect();
+        let mut usage =
+            Usage { edges, files, nodes: Vec::new(), offsets: 0, rows: 0, scopes: 0, stray_scopes: 0 };
+        for task in tasks {
+            usage.nodes.push(task.nodes);
+            usage.offsets |= task.offsets;
+            usage.rows += task.rows;
+            usage.scopes += task.scopes;
+            usage.stray_scopes += task.stray_scopes;
+        }
+        usage
+    }
+}
+
+fn function_needs(
+    program: &Program<'_>,
+    outline: &Outline,
+    function: usize,
+    (edges, files): (&Marks, &Marks),
+    sums: &mut Task,
+) {
+    let source = program.functions[outline.functions[function].index()].source;
+    let scopes = source.map_or(&[][..], |source| {
+        let unit = &program.units[source.unit.index()];
+        let UnitFunction { scopes, .. } = &unit.functions[source.function.index()];
+        &unit.scopes[scopes.start as usize..scopes.end as usize]
+    });
+    let start = sums.nodes.nodes.len();
+    sums.nodes.starts.push(start);
+    sums.nodes.nodes.resize(start + scopes.len() + 1, false);
+    sums.scopes += scopes.len() as u64;
+    let nodes = &mut sums.nodes.nodes[start..];
+    nodes[0] = true;
+
+    for job in outline.jobs_of(function) {
+        let (offsets, rows, stray) = job_needs(program, job, nodes, files);
+        sums.offsets |= offsets;
+        sums.rows += rows;
+        sums.stray_scopes += stray;
+    }
+    // A parent precedes its children: one walk from the last node up carries every mark to the root.
+    let map = source.map(|Source { unit, .. }| &program.maps[unit.index()].edges);
+    for (node, scope) in scopes.iter().enumerate().rev() {
+        if nodes[node + 1] {
+            if let Some(parent) = nodes.get_mut(scope.parent as usize) {
+                *parent = true;
+            }
+            if let Some(map) = map {
+                edges.set(map[scope.edge.index()].0);
+            }
+        }
+    }
+}
+
+/// Marks the nodes that a job's rows refer to. Returns their offsets or'ed, how many rows there are, and
+/// how many of them have no such node.
+fn job_needs(program: &Program<'_>, job: &Job, nodes: &mut [bool], files: &Marks) -> (u32, u64, u64) {
+    let rows = window(&program.units, job);
+    let (mut offsets, mut stray, mut last_file) = (0, 0, NONE16);
+    let skip = job.rows.map_or(0, |rows| rows.skip);
+    for row in rows {
+        offsets |= row.offset.saturating_sub(skip);
+        match nodes.get_mut(row.scope as usize) {
+            Some(node) => *node = true,
+            None => stray += 1,
+        }
+        if row.file != last_file {
+            last_file = row.file;
+            if let Some(file) =
+                job.rows.and_then(|r| program.maps[r.unit.index()].files.get(row.file as usize))
+            {
+                files.set(file.0);
+            }
+        }
+    }
+    (offsets, rows.len() as u64, stray)
+}
