@@ -1,73 +1,19 @@
-//! Turns what the reader found at an address into the one neutral answer that text and JSON print.
+//! The one neutral answer that text and JSON print, and the words of the contract for its parts.
 
-use foldsym_lookup::{FileId, NameId};
-
-/// How sure an answer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Certainty {
-    /// One function alone is at the address.
-    Unique,
-    /// Several are, and the caller names this one.
-    Exact,
-    /// Several are, and the caller excludes some.
-    Narrowed,
-    /// Several are.
-    Ambiguous,
-}
-
-impl Certainty {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Certainty::Unique => "unique",
-            Certainty::Exact => "exact",
-            Certainty::Narrowed => "narrowed",
-            Certainty::Ambiguous => "ambiguous",
-        }
-    }
-}
-
-/// What made an answer `exact` or `narrowed`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "given by the reader once a stack is resolved by its callers")]
-pub(crate) enum Evidence {
-    DirectCall,
-    Relocation,
-    MergedCaller,
-    TailCall,
-    VirtualSlot,
-    Vtable,
-}
-
-impl Evidence {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Evidence::DirectCall => "direct_call",
-            Evidence::Relocation => "relocation",
-            Evidence::MergedCaller => "merged_caller",
-            Evidence::TailCall => "tail_call",
-            Evidence::VirtualSlot => "virtual_slot",
-            Evidence::Vtable => "vtable",
-        }
-    }
-}
-
-/// One frame of source: a function, and the place in it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Frame {
-    pub(crate) name: Option<NameId>,
-    pub(crate) file: Option<FileId>,
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-    /// Where the function is declared.
-    pub(crate) start_file: Option<FileId>,
-    pub(crate) start_line: u32,
-}
+use foldsym_lookup::{Certainty, Evidence, Frame, NameId};
 
 /// The frames of one function at an address, innermost first, and the function's other names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Symbol {
     pub(crate) frames: Vec<Frame>,
     pub(crate) aliases: Vec<NameId>,
+}
+
+impl Symbol {
+    /// The name of the function, which the outermost frame has.
+    pub(crate) fn name(&self) -> Option<NameId> {
+        self.frames.last().and_then(|frame| frame.name)
+    }
 }
 
 /// A function that may be the one that ran.
@@ -87,6 +33,7 @@ pub(crate) struct Answer {
     pub(crate) start: Option<u64>,
     /// No frames where nothing is known.
     pub(crate) symbol: Symbol,
+    /// `None` where nothing is known.
     pub(crate) certainty: Option<Certainty>,
     pub(crate) evidence: Option<Evidence>,
     /// At an address of a group: how many functions are still possible.
@@ -95,4 +42,38 @@ pub(crate) struct Answer {
     pub(crate) candidates: Vec<Candidate>,
     /// Inlined frames are unknown, since a `.dwo` was missing.
     pub(crate) partial: bool,
+}
+
+impl Answer {
+    /// Makes it the answer where nothing is known, and keeps its memory.
+    pub(crate) fn clear(&mut self) {
+        let mut symbol = std::mem::take(&mut self.symbol);
+        symbol.frames.clear();
+        symbol.aliases.clear();
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.clear();
+        *self = Self { symbol, candidates, ..Self::default() };
+    }
+}
+
+/// The word for a certainty.
+pub(crate) fn certainty_text(certainty: Certainty) -> &'static str {
+    match certainty {
+        Certainty::Unique => "unique",
+        Certainty::Exact => "exact",
+        Certainty::Narrowed => "narrowed",
+        Certainty::Ambiguous => "ambiguous",
+    }
+}
+
+/// The word for a piece of evidence.
+pub(crate) fn evidence_text(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::DirectCall => "direct_call",
+        Evidence::Relocation => "relocation",
+        Evidence::MergedCaller => "merged_caller",
+        Evidence::TailCall => "tail_call",
+        Evidence::VirtualSlot => "virtual_slot",
+        Evidence::Vtable => "vtable",
+    }
 }

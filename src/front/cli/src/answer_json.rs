@@ -1,6 +1,8 @@
 //! Prints an answer as `llvm-symbolizer --output-style=JSON` does, with what it does not know added.
 
-use crate::answer::{Answer, Symbol};
+use foldsym_lookup::{Frame, OriginId};
+
+use crate::answer::{Answer, Symbol, certainty_text, evidence_text};
 use crate::json::{address, number, string};
 use crate::names::Names;
 
@@ -16,16 +18,16 @@ pub(crate) fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, modu
     out.extend_from_slice(b",\"Symbol\":");
     symbol(out, &answer.symbol, answer.start, names);
     out.extend_from_slice(b",\"Certainty\":");
-    word(out, answer.certainty.map(|certainty| certainty.name()));
+    word(out, answer.certainty.map(certainty_text));
     out.extend_from_slice(b",\"Evidence\":");
-    word(out, answer.evidence.map(|evidence| evidence.name()));
+    word(out, answer.evidence.map(evidence_text));
     if let Some(count) = answer.candidate_count {
         out.extend_from_slice(b",\"CandidateCount\":");
         number(out, count);
         out.extend_from_slice(b",\"Candidates\":");
         list(out, &answer.candidates, |out, candidate| {
             out.extend_from_slice(b"{\"LinkageName\":");
-            string(out, names.linkage(candidate.symbol.frames.last().and_then(|frame| frame.name)));
+            string(out, names.linkage(candidate.symbol.name()));
             out.extend_from_slice(b",\"Aliases\":");
             list(out, &candidate.symbol.aliases, |out, alias| string(out, names.linkage(Some(*alias))));
             out.extend_from_slice(b",\"How\":");
@@ -41,22 +43,33 @@ pub(crate) fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, modu
     out.push(b'}');
 }
 
+/// The frame where nothing is known.
+const NOTHING: Frame = Frame {
+    name: None,
+    file: None,
+    line: 0,
+    column: 0,
+    start_file: None,
+    start_line: 0,
+    origin: OriginId(0),
+    is_outermost: true,
+};
+
 /// Puts the frames. Where there are none stands one of "" and 0, as consumers count on one.
 fn symbol(out: &mut Vec<u8>, symbol: &Symbol, start: Option<u64>, names: &mut Names) {
-    let nothing = [crate::answer::Frame::default()];
-    let frames = if symbol.frames.is_empty() { &nothing[..] } else { &symbol.frames };
+    let frames = if symbol.frames.is_empty() { &[NOTHING][..] } else { &symbol.frames };
     let outermost = frames.len() - 1;
     list(out, frames.iter().enumerate(), |out, (at, frame)| {
         out.extend_from_slice(b"{\"FunctionName\":");
         string(out, names.function(frame.name));
         out.extend_from_slice(b",\"FileName\":");
-        string(out, names.file(frame.file));
+        string(out, names.path(frame.file));
         out.extend_from_slice(b",\"Line\":");
         number(out, frame.line);
         out.extend_from_slice(b",\"Column\":");
         number(out, frame.column);
         out.extend_from_slice(b",\"StartFileName\":");
-        string(out, names.file(frame.start_file));
+        string(out, names.path(frame.start_file));
         out.extend_from_slice(b",\"StartLine\":");
         number(out, frame.start_line);
         out.extend_from_slice(b",\"StartAddress\":");

@@ -14,11 +14,11 @@ pub(crate) fn run(args: &Lookup) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::open::open(&mapped)?;
     let mut resolver = Resolver::new(file, args.answering.json);
-    let mut session = Session::new(&mapped, &file, &args.answering)?;
+    let mut session = Session::new(&mapped, &file, &args.answering);
     session.run(args.addresses.clone(), |session, line| {
         let address = session.space.parse(line.trim()).map_err(LineError::usage)?;
         let answer = resolver.lookup(address).map_err(|error| LineError::damaged(&mapped, error))?;
-        session.put(answer);
+        session.put(answer)?;
         if session.json {
             session.out.text.push(b'\n');
         }

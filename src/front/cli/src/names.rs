@@ -1,10 +1,10 @@
 //! Turns ids of names and files into text, once each: decoding and demangling cost more than a lookup.
 
-use foldsym_lookup::{FileId, NameId, SymbolFile};
+use foldsym_lookup::{Error, FileId, NameId, SectionId, SymbolFile, What};
 use rustc_hash::FxHashMap;
 
 use crate::demangle::demangle;
-use crate::open::{file_bytes, name_bytes};
+use crate::open::{name_bytes, path_bytes};
 
 /// When so many bytes are kept, all are dropped: a long stream of answers needs bounded memory.
 const MAX_KEPT: usize = 256 << 20;
@@ -24,13 +24,14 @@ pub(crate) struct Names<'f> {
     names: FxHashMap<u32, Name>,
     files: FxHashMap<u32, Box<[u8]>>,
     kept: usize,
+    damaged: Option<Error>,
     /// What stands for a name that is not known.
     none: Name,
 }
 
 impl<'f> Names<'f> {
     pub(crate) fn new(file: &SymbolFile<'f>, demangle: bool) -> Self {
-        Self { file: *file, demangle, names: FxHashMap::default(), files: FxHashMap::default(), kept: 0, none: Name::default() }
+        Self { file: *file, demangle, names: FxHashMap::default(), files: FxHashMap::default(), kept: 0, damaged: None, none: Name::default() }
     }
 
     /// The name as it is shown; empty where there is none.
@@ -45,23 +46,32 @@ impl<'f> Names<'f> {
     }
 
     /// The path; empty where there is none.
-    pub(crate) fn file(&mut self, id: Option<FileId>) -> &[u8] {
+    pub(crate) fn path(&mut self, id: Option<FileId>) -> &[u8] {
         let Some(id) = id else { return b"" };
         self.bound();
-        let (file, kept) = (&self.file, &mut self.kept);
+        let (file, kept, damaged) = (&self.file, &mut self.kept, &mut self.damaged);
         self.files.entry(id.0).or_insert_with(|| {
-            let path = file_bytes(file, id).into_boxed_slice();
+            let path = path_bytes(file, id).unwrap_or_else(|| note(damaged, SectionId::FILES, id.0)).into_boxed_slice();
             *kept += path.len() + 32;
             path
         })
     }
 
+    /// Whether a name was damaged since the last call; such a name reads as empty. Printers ask once an
+    /// answer, not once a name.
+    pub(crate) fn take_damage(&mut self) -> Option<Error> {
+        let damaged = self.damaged.take()?;
+        // So that the next answer with this name is told of the damage as well.
+        self.clear();
+        Some(damaged)
+    }
+
     fn name(&mut self, id: Option<NameId>) -> &Name {
         let Some(id) = id else { return &self.none };
         self.bound();
-        let (file, kept, wanted) = (&self.file, &mut self.kept, self.demangle);
+        let (file, kept, damaged, wanted) = (&self.file, &mut self.kept, &mut self.damaged, self.demangle);
         self.names.entry(id.0).or_insert_with(|| {
-            let linkage = name_bytes(file, id).into_boxed_slice();
+            let linkage = name_bytes(file, id).unwrap_or_else(|| note(damaged, SectionId::NAMES, id.0)).into_boxed_slice();
             let readable = if wanted { demangle(&linkage).map(String::into_boxed_str) } else { None };
             *kept += linkage.len() + readable.as_ref().map_or(0, |text| text.len()) + 64;
             Name { linkage, readable }
@@ -70,9 +80,18 @@ impl<'f> Names<'f> {
 
     fn bound(&mut self) {
         if self.kept > MAX_KEPT {
-            self.names.clear();
-            self.files.clear();
-            self.kept = 0;
+            self.clear();
         }
     }
+
+    fn clear(&mut self) {
+        self.names.clear();
+        self.files.clear();
+        self.kept = 0;
+    }
+}
+
+fn note(damaged: &mut Option<Error>, section: SectionId, id: u32) -> Vec<u8> {
+    *damaged = Some(Error { section, what: What::Name, offset: id.into() });
+    Vec::new()
 }

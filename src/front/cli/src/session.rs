@@ -29,12 +29,13 @@ impl LineError {
 
     /// The `.fsym` is damaged where the answer should be.
     pub(crate) fn damaged(file: &Mapped, error: foldsym_lookup::Error) -> Self {
-        Self { message: format!("{}: {error}", file.path().display()), code: exit::BAD_INPUT }
+        Self { message: crate::open::damage_text(file, error), code: exit::BAD_INPUT }
     }
 }
 
 /// What prints the answers of one command.
 pub(crate) struct Session<'f> {
+    mapped: &'f Mapped,
     /// How addresses are read.
     pub(crate) space: Space,
     pub(crate) names: Names<'f>,
@@ -47,26 +48,31 @@ pub(crate) struct Session<'f> {
 }
 
 impl<'f> Session<'f> {
-    pub(crate) fn new(mapped: &Mapped, file: &SymbolFile<'f>, args: &Answering) -> Result<Self, Failure> {
+    pub(crate) fn new(mapped: &'f Mapped, file: &SymbolFile<'f>, args: &Answering) -> Self {
         let out = Output::new();
         let on_terminal = out.is_terminal();
-        Ok(Self {
-            space: Space { base: args.base, sections: crate::open::sections(mapped, file)? },
+        Self {
+            mapped,
+            space: Space { base: args.base, sections: crate::open::sections(file) },
             names: Names::new(file, !args.no_demangle),
             out,
             json: args.json,
             style: Style { certainty: args.certainty || on_terminal, escape: on_terminal },
             module: mapped.path().as_os_str().as_encoded_bytes().to_vec(),
-        })
+        }
     }
 
     /// Puts one answer: its text, or its object without a line end.
-    pub(crate) fn put(&mut self, answer: &Answer) {
+    ///
+    /// # Errors
+    /// A name in it is damaged.
+    pub(crate) fn put(&mut self, answer: &Answer) -> Result<(), LineError> {
         if self.json {
             answer_json::object(&mut self.out.text, answer, &mut self.names, &self.module);
         } else {
             text::answer(&mut self.out.text, answer, &mut self.names, self.style);
         }
+        self.names.take_damage().map_or(Ok(()), |error| Err(LineError::damaged(self.mapped, error)))
     }
 
     /// Answers the arguments' lines, or without any those of standard input. Gives the exit code.
@@ -81,8 +87,9 @@ impl<'f> Session<'f> {
         let mut code = 0;
         if !given.is_empty() {
             for line in &given {
+                let start = self.out.text.len();
                 let result = answer(self, line);
-                code = code.max(self.end_line(result, None));
+                code = code.max(self.end_line(result, start, None));
                 self.out.give()?;
             }
             self.out.flush()?;
@@ -102,6 +109,7 @@ impl<'f> Session<'f> {
                 Err(error) => return Err(Failure { message: format!("standard input: {error}"), code: exit::BAD_INPUT }),
             };
             number += 1;
+            let start = self.out.text.len();
             let result = match line {
                 Line::Text(text) => match std::str::from_utf8(text) {
                     Ok(text) => answer(self, text),
@@ -109,7 +117,7 @@ impl<'f> Session<'f> {
                 },
                 Line::TooLong => Err(LineError::usage("longer than a line of addresses may be")),
             };
-            code = code.max(self.end_line(result, Some(number)));
+            code = code.max(self.end_line(result, start, Some(number)));
             self.out.give()?;
         }
         self.out.flush()?;
@@ -117,8 +125,10 @@ impl<'f> Session<'f> {
     }
 
     /// Puts what stands for a line without an answer, so that answers stay in step with lines.
-    fn end_line(&mut self, result: Result<(), LineError>, line: Option<u64>) -> u8 {
+    /// `start` is where in the buffer the line's answer begins, which may be there in part.
+    fn end_line(&mut self, result: Result<(), LineError>, start: usize, line: Option<u64>) -> u8 {
         let Err(error) = result else { return 0 };
+        self.out.text.truncate(start);
         if self.json {
             json::error_line(&mut self.out.text, &error.message);
         } else {

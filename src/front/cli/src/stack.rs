@@ -40,25 +40,21 @@ pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::open::open(&mapped)?;
     let mut resolver = Resolver::new(file, args.answering.json);
-    let mut session = Session::new(&mapped, &file, &args.answering)?;
+    let mut session = Session::new(&mapped, &file, &args.answering);
     let given = if args.addresses.is_empty() { Vec::new() } else { vec![args.addresses.join(" ")] };
     session.run(given, |session, line| {
         let stack = parse(line, &session.space).map_err(LineError::usage)?;
-        let start = session.out.text.len();
         if session.json {
             session.out.text.extend_from_slice(b"{\"Frames\":[");
         }
         let mut first = true;
-        let result = resolver.stack(&stack, |answer| {
+        let damaged = |error| LineError::damaged(&mapped, error);
+        resolver.stack(&stack, damaged, |answer| {
             if session.json && !std::mem::take(&mut first) {
                 session.out.text.push(b',');
             }
-            session.put(answer);
-        });
-        if let Err(error) = result {
-            session.out.text.truncate(start);
-            return Err(LineError::damaged(&mapped, error));
-        }
+            session.put(answer)
+        })?;
         session.out.text.extend_from_slice(if session.json { b"]}\n" } else { b"\n" });
         Ok(())
     })

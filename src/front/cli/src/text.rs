@@ -1,7 +1,9 @@
 //! Prints an answer as `llvm-symbolizer` prints it: a name line and a `file:line:column` line for each
 //! frame, a blank line after the last.
 
-use crate::answer::{Answer, Frame};
+use foldsym_lookup::{Certainty, Frame};
+
+use crate::answer::{Answer, certainty_text, evidence_text};
 use crate::json::number;
 use crate::names::Names;
 
@@ -44,7 +46,7 @@ fn name(out: &mut Vec<u8>, frame: &Frame, names: &mut Names, style: Style) {
 }
 
 fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names, style: Style) {
-    match names.file(frame.file) {
+    match names.path(frame.file) {
         b"" => out.extend_from_slice(b"??"),
         file => push(out, file, style),
     }
@@ -59,14 +61,14 @@ fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names, style: Style) {
 fn certainty(out: &mut Vec<u8>, answer: &Answer) {
     let (Some(certainty), Some(count)) = (answer.certainty, answer.candidate_count) else { return };
     out.extend_from_slice(b" [");
-    out.extend_from_slice(certainty.name().as_bytes());
-    if certainty != crate::answer::Certainty::Exact {
+    out.extend_from_slice(certainty_text(certainty).as_bytes());
+    if certainty != Certainty::Exact {
         out.extend_from_slice(b" 1/");
         number(out, count);
     }
     if let Some(evidence) = answer.evidence {
         out.extend_from_slice(b": ");
-        out.extend_from_slice(evidence.name().as_bytes());
+        out.extend_from_slice(evidence_text(evidence).as_bytes());
     }
     out.push(b']');
 }
