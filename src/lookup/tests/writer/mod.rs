@@ -374,7 +374,7 @@ impl Contents {
         let mut directory = vec![];
         let start = 64 + 32 * sections.len();
         for (id, data) in sections {
-            while (start + body.len()) % 8 != 0 {
+            while !(start + body.len()).is_multiple_of(8) {
                 body.push(0);
             }
             directory.extend(id.to_le_bytes());
