@@ -87,7 +87,7 @@ fn build_all(options: &Options, testbins: &Path, scratch: &Path) -> Result<Vec<S
             let lacks: Vec<&str> = missing
                 .iter()
                 .filter(|(var, _)| names(&variant.command, var))
-                .map(|(_, tool)| *tool)
+                .map(|(_, tool)| tool.as_str())
                 .collect();
             if !lacks.is_empty() {
                 println!("{}: not built, missing {}", variant.file, lacks.join(", "));
