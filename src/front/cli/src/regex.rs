@@ -14,7 +14,7 @@ use regex_automata::util::syntax;
 use regex_automata::{Anchored, MatchKind, nfa::thompson};
 
 /// What the compiled expression may take. A dense automaton can be exponentially larger than its text.
-const MAX_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// A regular expression as an automaton over bytes.
 #[derive(Debug)]

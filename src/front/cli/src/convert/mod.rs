@@ -89,19 +89,19 @@ fn print_summary(plan: &Plan, outcomes: &[Outcome], failed: usize) -> Result<(),
 fn write_report(path: &Path, plan: &Plan, outcomes: &[Outcome]) -> Result<(), Failure> {
     let entry = |outcome: &Outcome| match &outcome.result {
         Ok(report) => json!({
-            "Input": outcome.job.input.to_string_lossy(),
-            "Output": outcome.job.output.to_string_lossy(),
-            "Report": report.to_json(),
+            "input": outcome.job.input.to_string_lossy(),
+            "output": outcome.job.output.to_string_lossy(),
+            "report": report.to_json(),
         }),
         Err(failure) => json!({
-            "Input": outcome.job.input.to_string_lossy(),
-            "Error": {"Message": failure.message, "ExitCode": failure.code},
+            "input": outcome.job.input.to_string_lossy(),
+            "error": {"message": failure.message, "exit_code": failure.code},
         }),
     };
     let value = match outcomes {
         [Outcome { result: Ok(report), .. }] if !plan.several => report.to_json(),
         [outcome] if !plan.several => entry(outcome),
-        _ => json!({"Inputs": outcomes.iter().map(entry).collect::<Vec<Value>>()}),
+        _ => json!({"inputs": outcomes.iter().map(entry).collect::<Vec<Value>>()}),
     };
     let write = || -> std::io::Result<()> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

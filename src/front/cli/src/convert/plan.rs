@@ -47,6 +47,7 @@ impl Plan {
                 return Err(Failure::usage(format!("{}: a folder needs --out-dir", input.display())));
             }
             plan.jobs.push(Job { input: input.clone(), output: output.clone(), make_folder: false });
+            plan.refuse_overwriting()?;
             return Ok(plan);
         }
         let Some(out_dir) = &args.out_dir else {
@@ -61,6 +62,7 @@ impl Plan {
             }
         }
         plan.refuse_collisions()?;
+        plan.refuse_overwriting()?;
         Ok(plan)
     }
 
@@ -103,6 +105,19 @@ impl Plan {
                     job.input.display(),
                     job.output.display()
                 )));
+            }
+        }
+        Ok(())
+    }
+
+    /// No program is replaced by its own symbols.
+    fn refuse_overwriting(&self) -> Result<(), Failure> {
+        for Job { input, output, .. } in &self.jobs {
+            // An output that is not there yet is no input.
+            if let (Ok(input), Ok(output)) = (input.canonicalize(), output.canonicalize())
+                && input == output
+            {
+                return Err(Failure::usage(format!("{} is input and output", input.display())));
             }
         }
         Ok(())

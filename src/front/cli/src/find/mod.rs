@@ -47,13 +47,9 @@ impl Wanted {
 
 /// Prints a line for each function that has a matching name: readable, linkage, or an alias.
 pub(crate) fn run(args: &Find) -> Result<u8, Failure> {
-    let wanted = Wanted::new(&args.pattern)?;
     let mapped = Mapped::open(&args.file)?;
     let file = crate::open::open(&mapped)?;
-    let found = match index::NameIndex::of(&file) {
-        Some(index) => index.find(&wanted).map_err(|what| Failure::input(mapped.path(), what))?,
-        None => scan(&file, &wanted).map_err(|error| damaged(&mapped, error))?,
-    };
+    let found = functions(&file, &mapped, &args.pattern)?;
     if found.is_empty() {
         return Ok(exit::NOTHING);
     }
@@ -69,6 +65,15 @@ pub(crate) fn run(args: &Find) -> Result<u8, Failure> {
     }
     out.flush()?;
     Ok(0)
+}
+
+/// The functions that have a matching name, each once.
+pub(crate) fn functions(file: &SymbolFile<'_>, mapped: &Mapped, pattern: &Pattern) -> Result<Vec<FunctionId>, Failure> {
+    let wanted = Wanted::new(pattern)?;
+    match index::NameIndex::of(file) {
+        Some(index) => index.find(&wanted).map_err(|what| Failure::input(mapped.path(), what)),
+        None => scan(file, &wanted).map_err(|error| damaged(mapped, error)),
+    }
 }
 
 /// Tries every name of every function: what is left where the file has no index.
