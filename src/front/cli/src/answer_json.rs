@@ -95,7 +95,11 @@ fn word(out: &mut Vec<u8>, word: Option<&str>) {
 }
 
 /// Puts an array.
-pub(crate) fn list<T>(out: &mut Vec<u8>, items: impl IntoIterator<Item = T>, mut put: impl FnMut(&mut Vec<u8>, T)) {
+pub(crate) fn list<T>(
+    out: &mut Vec<u8>,
+    items: impl IntoIterator<Item = T>,
+    mut put: impl FnMut(&mut Vec<u8>, T),
+) {
     out.push(b'[');
     for (at, item) in items.into_iter().enumerate() {
         if at > 0 {

@@ -69,7 +69,10 @@ mod tests {
         assert_eq!(of("_Z11local_classi").as_deref(), Some("local_class(int)"));
         assert_eq!(of("__Z11local_classi").as_deref(), Some("local_class(int)"));
         assert_eq!(of("_ZN4core3fmt5write17h0123456789abcdefE").as_deref(), Some("core::fmt::write"));
-        assert_eq!(of("_ZN4core3fmt5write17h0123456789abcdefE.llvm.12345").as_deref(), Some("core::fmt::write"));
+        assert_eq!(
+            of("_ZN4core3fmt5write17h0123456789abcdefE.llvm.12345").as_deref(),
+            Some("core::fmt::write")
+        );
         assert_eq!(of("_RNvC6_123foo3bar").as_deref(), Some("123foo::bar"));
         assert_eq!(of("_ZN3foo3barEv").as_deref(), Some("foo::bar()"));
         for plain in ["main", "_start", "_", "", "i", "_Zzz", "_GLOBAL__sub_I_x", "__cxa_throw"] {

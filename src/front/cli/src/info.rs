@@ -159,7 +159,9 @@ fn print_text(out: &mut Vec<u8>, facts: &Facts) {
     for (key, value) in facts.head.iter().chain(&facts.counts) {
         line(out, "", key, value);
     }
-    out.extend_from_slice(format!("\n{:<12} {:>12} {:>12} {:>7}\n", "Section", "Offset", "Size", "Share").as_bytes());
+    out.extend_from_slice(
+        format!("\n{:<12} {:>12} {:>12} {:>7}\n", "Section", "Offset", "Size", "Share").as_bytes(),
+    );
     for section in &facts.sections {
         let share = section.len as f64 * 100.0 / (facts.size.max(1) as f64);
         let SectionInfo { name, offset, len, .. } = section;

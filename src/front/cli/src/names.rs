@@ -31,7 +31,15 @@ pub(crate) struct Names<'f> {
 
 impl<'f> Names<'f> {
     pub(crate) fn new(file: &SymbolFile<'f>, demangle: bool) -> Self {
-        Self { file: *file, demangle, names: FxHashMap::default(), files: FxHashMap::default(), kept: 0, damaged: None, none: Name::default() }
+        Self {
+            file: *file,
+            demangle,
+            names: FxHashMap::default(),
+            files: FxHashMap::default(),
+            kept: 0,
+            damaged: None,
+            none: Name::default(),
+        }
     }
 
     /// The name as it is shown; empty where there is none.
@@ -51,7 +59,9 @@ impl<'f> Names<'f> {
         self.bound();
         let (file, kept, damaged) = (&self.file, &mut self.kept, &mut self.damaged);
         self.files.entry(id.0).or_insert_with(|| {
-            let path = path_bytes(file, id).unwrap_or_else(|| note(damaged, SectionId::FILES, id.0)).into_boxed_slice();
+            let path = path_bytes(file, id)
+                .unwrap_or_else(|| note(damaged, SectionId::FILES, id.0))
+                .into_boxed_slice();
             *kept += path.len() + 32;
             path
         })
@@ -71,7 +81,9 @@ impl<'f> Names<'f> {
         self.bound();
         let (file, kept, damaged, wanted) = (&self.file, &mut self.kept, &mut self.damaged, self.demangle);
         self.names.entry(id.0).or_insert_with(|| {
-            let linkage = name_bytes(file, id).unwrap_or_else(|| note(damaged, SectionId::NAMES, id.0)).into_boxed_slice();
+            let linkage = name_bytes(file, id)
+                .unwrap_or_else(|| note(damaged, SectionId::NAMES, id.0))
+                .into_boxed_slice();
             let readable = if wanted { demangle(&linkage).map(String::into_boxed_str) } else { None };
             *kept += linkage.len() + readable.as_ref().map_or(0, |text| text.len()) + 64;
             Name { linkage, readable }

@@ -101,12 +101,22 @@ impl<'f> Session<'f> {
         let mut unwritten = None;
         loop {
             let out = &mut self.out;
-            let line = lines.next(|| out.flush().map_err(|error| { unwritten = Some(error.kind()); error }));
+            let line = lines.next(|| {
+                out.flush().map_err(|error| {
+                    unwritten = Some(error.kind());
+                    error
+                })
+            });
             let line = match line {
                 Ok(Some(line)) => line,
                 Ok(None) => break,
                 Err(error) if unwritten.is_some() => return Err(error.into()),
-                Err(error) => return Err(Failure { message: format!("standard input: {error}"), code: exit::BAD_INPUT }),
+                Err(error) => {
+                    return Err(Failure {
+                        message: format!("standard input: {error}"),
+                        code: exit::BAD_INPUT,
+                    });
+                }
             };
             number += 1;
             let start = self.out.text.len();

@@ -16,12 +16,19 @@ fn find_by_name_prefix_and_expression() {
         assert!(fields[1].starts_with("0x"), "{line:?}");
         // The readable name is a key as well.
         assert_eq!(find(&["partitioned(int)"]).out, line.out);
-        assert_eq!(find(&["--no-demangle", "partitioned(int)"]).out, line.out.replace("partitioned(int)", "_Z11partitionedi"));
+        assert_eq!(
+            find(&["--no-demangle", "partitioned(int)"]).out,
+            line.out.replace("partitioned(int)", "_Z11partitionedi")
+        );
         assert_eq!(find(&["--prefix", "_Z11part"]).out, line.out);
         assert_eq!(find(&["--regex", "^_Z11part.*i$"]).out, line.out);
         assert_eq!(find(&["--regex", "titioned"]).out, line.out);
         let bases = find(&["--prefix", "geo::Base::"]);
-        assert!(bases.out.lines().count() >= 3 && bases.out.lines().all(|line| line.starts_with("geo::Base::")), "{}", bases.out);
+        assert!(
+            bases.out.lines().count() >= 3 && bases.out.lines().all(|line| line.starts_with("geo::Base::")),
+            "{}",
+            bases.out
+        );
         for nothing in [&["partitioned"][..], &["--prefix", "zzz"], &["--regex", "^partitioned$"], &[""]] {
             let ran = find(nothing);
             assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (1, "", ""), "{nothing:?}");
@@ -56,7 +63,22 @@ fn info_tells_what_is_inside() {
     let keys = common::keys(&ran.out);
     assert_eq!(
         keys,
-        ["Version", "Architecture", "Machine", "AddressSize", "BigEndian", "Relocatable", "MachO", "BuildId", "ImageBase", "Columns", "Size", "Counts", "Sections", "Conversion"]
+        [
+            "Version",
+            "Architecture",
+            "Machine",
+            "AddressSize",
+            "BigEndian",
+            "Relocatable",
+            "MachO",
+            "BuildId",
+            "ImageBase",
+            "Columns",
+            "Size",
+            "Counts",
+            "Sections",
+            "Conversion"
+        ]
     );
     assert_eq!(info["Version"], 1);
     assert_eq!(info["Architecture"], "x86_64");
@@ -85,7 +107,15 @@ fn dump_prints_record_tree_and_rows() {
     let fsym = Fsym::of("inline.clang-dwarf5", &["--columns"]);
     let by_name = fsym.run("dump", &["--function", "chain"]);
     assert_eq!(by_name.code, 0);
-    for word in ["FUNCTIONS[", "ORIGINS[", "PIECES[", "SCOPES at byte 0x", "ROWS at byte 0x", "step6 called at /src/./inline.h:16:13", "0x2011c0-"] {
+    for word in [
+        "FUNCTIONS[",
+        "ORIGINS[",
+        "PIECES[",
+        "SCOPES at byte 0x",
+        "ROWS at byte 0x",
+        "step6 called at /src/./inline.h:16:13",
+        "0x2011c0-",
+    ] {
         assert!(by_name.out.contains(word), "{word} in {}", by_name.out);
     }
     let number = by_name.out.split(' ').nth(1).unwrap().to_owned();

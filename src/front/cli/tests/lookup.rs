@@ -46,7 +46,17 @@ fn json_has_every_key_in_its_order() {
     assert_eq!(ran.code, 0);
     assert_eq!(keys(&ran.out), ["Address", "ModuleName", "Symbol", "Certainty", "Evidence"]);
     let symbols = &ran.out[ran.out.find("[{").unwrap() + 1..];
-    let frame = ["FunctionName", "FileName", "Line", "Column", "StartFileName", "StartLine", "StartAddress", "Discriminator", "LinkageName"];
+    let frame = [
+        "FunctionName",
+        "FileName",
+        "Line",
+        "Column",
+        "StartFileName",
+        "StartLine",
+        "StartAddress",
+        "Discriminator",
+        "LinkageName",
+    ];
     assert_eq!(keys(symbols), frame);
     let answer = &ran.json()[0];
     assert_eq!(answer["Address"], "0x2011c8");
@@ -75,7 +85,9 @@ fn an_unknown_address_is_an_answer() {
     let ran = fsym.run("lookup", &["--json", "16"]);
     let name = fsym.str();
     let nothing = r#"{"FunctionName":"","FileName":"","Line":0,"Column":0,"StartFileName":"","StartLine":0,"StartAddress":"","Discriminator":0,"LinkageName":""}"#;
-    let line = format!("{{\"Address\":\"0x10\",\"ModuleName\":\"{name}\",\"Symbol\":[{nothing}],\"Certainty\":null,\"Evidence\":null}}\n");
+    let line = format!(
+        "{{\"Address\":\"0x10\",\"ModuleName\":\"{name}\",\"Symbol\":[{nothing}],\"Certainty\":null,\"Evidence\":null}}\n"
+    );
     assert_eq!((ran.code, ran.out), (0, line));
 }
 
@@ -114,7 +126,8 @@ fn several_symbols_on_one_function_are_aliases() {
     let outer = answer["Symbol"].as_array().unwrap().last().unwrap();
     assert_eq!(answer["Certainty"], "unique");
     assert!(answer.get("CandidateCount").is_none() && answer.get("Candidates").is_none());
-    let mut names: Vec<&str> = outer["Aliases"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    let mut names: Vec<&str> =
+        outer["Aliases"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
     names.push(outer["LinkageName"].as_str().unwrap());
     names.sort_unstable();
     assert_eq!(names, ["alias_read", "real_read", "weak_read"]);
@@ -155,7 +168,10 @@ fn sections_of_a_relocatable_file_are_named() {
     let again = &fsym.run("lookup", &["--json", answer["Address"].as_str().unwrap()]).json()[0];
     assert_eq!(answer, again);
     // A load bias does not enter.
-    assert_eq!(fsym.run("lookup", &["--base", "0x1000", ".text.checked:8"]).out, answers[1].to_owned() + "\n\n");
+    assert_eq!(
+        fsym.run("lookup", &["--base", "0x1000", ".text.checked:8"]).out,
+        answers[1].to_owned() + "\n\n"
+    );
     // Behind the section is another one, and not what was asked.
     assert_eq!(fsym.run("lookup", &[".text.checked:0x10000"]).out, "??\n??:0:0\n\n");
     let ran = fsym.run("lookup", &[".nothing:0"]);
@@ -172,14 +188,22 @@ fn names_are_demangled_unless_asked_not_to() {
     assert!(fsym.run("lookup", &["--no-demangle", &address]).out.starts_with("_Z11partitionedi\n"));
     let frame = |args: &[&str]| fsym.run("lookup", args).json()[0]["Symbol"][0].clone();
     let readable = frame(&["--json", &address]);
-    assert_eq!((&readable["FunctionName"], &readable["LinkageName"]), (&"partitioned(int)".into(), &"_Z11partitionedi".into()));
+    assert_eq!(
+        (&readable["FunctionName"], &readable["LinkageName"]),
+        (&"partitioned(int)".into(), &"_Z11partitionedi".into())
+    );
     assert_eq!(frame(&["--json", "--no-demangle", &address])["FunctionName"], "_Z11partitionedi");
 }
 
 #[test]
 fn answers_come_before_the_input_ends() {
     let fsym = Fsym::of("inline.clang-dwarf5", &[]);
-    let mut child = command().args(["lookup", fsym.str(), "--json"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = command()
+        .args(["lookup", fsym.str(), "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut input = child.stdin.take().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     for address in ["0x201540", "0x10", "zz"] {
@@ -199,8 +223,13 @@ fn answers_come_before_the_input_ends() {
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let fsym = Fsym::of("inline.clang-dwarf5", &[]);
-    let mut child =
-        command().args(["lookup", fsym.str()]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command()
+        .args(["lookup", fsym.str()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let mut input = child.stdin.take().unwrap();
     for _ in 0..100_000 {
@@ -221,7 +250,13 @@ fn files_that_are_none() {
     let mut flipped = bytes.clone();
     flipped[20] ^= 1;
     let longer = [bytes.as_slice(), b"x"].concat();
-    for (name, content) in [("empty", &b""[..]), ("text", b"hello"), ("short", &bytes[..bytes.len() / 2]), ("flipped", &flipped), ("longer", &longer)] {
+    for (name, content) in [
+        ("empty", &b""[..]),
+        ("text", b"hello"),
+        ("short", &bytes[..bytes.len() / 2]),
+        ("flipped", &flipped),
+        ("longer", &longer),
+    ] {
         let path = file(folder, name, content);
         for command in ["lookup", "stack", "find", "info", "dump", "verify"] {
             let mut args = vec![command, path.to_str().unwrap()];
@@ -230,7 +265,11 @@ fn files_that_are_none() {
             }
             let ran = foldsym(&args);
             assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{command} {name}: {ran:?}");
-            assert!(ran.err.starts_with("foldsym: ") && ran.err.lines().count() == 1 && ran.err.contains(name), "{}", ran.err);
+            assert!(
+                ran.err.starts_with("foldsym: ") && ran.err.lines().count() == 1 && ran.err.contains(name),
+                "{}",
+                ran.err
+            );
         }
     }
     let missing = foldsym(&["lookup", "/nonexistent/x.fsym", "1"]);

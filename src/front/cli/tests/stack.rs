@@ -11,9 +11,16 @@ fn the_first_address_is_exact_and_the_rest_return() {
     let ran = fsym.run("stack", &["--json", "0x201540", "0x201541", "0x201540", "=0x201540"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let frames = ran.json()[0]["Frames"].as_array().unwrap().clone();
-    let name = |at: usize| frames[at]["Symbol"].as_array().unwrap().last().unwrap()["LinkageName"].as_str().unwrap().to_owned();
+    let name = |at: usize| {
+        frames[at]["Symbol"].as_array().unwrap().last().unwrap()["LinkageName"].as_str().unwrap().to_owned()
+    };
     assert_eq!(frames.len(), 4);
-    assert!(frames.iter().zip([0x201540, 0x201541, 0x201540, 0x201540]).all(|(f, a)| f["Address"] == format!("{a:#x}").as_str()));
+    assert!(
+        frames
+            .iter()
+            .zip([0x201540, 0x201541, 0x201540, 0x201540])
+            .all(|(f, a)| f["Address"] == format!("{a:#x}").as_str())
+    );
     assert_eq!((name(0).as_str(), name(1).as_str(), name(3).as_str()), ("_start", "_start", "_start"));
     assert_ne!(name(2), "_start");
     // Each frame is what `lookup` says of the byte.
@@ -32,7 +39,11 @@ fn text_is_that_of_lookup_and_an_empty_line() {
 #[test]
 fn one_line_is_one_stack() {
     let fsym = Fsym::of("inline.clang-dwarf5", &[]);
-    let ran = fsym.run_with("stack", &["--json"], "0x201540 0x2011c9\nfoo\n0x201540 vptr=0x100 ? =0x2011c8\n\n0x201540 0x10 vptr=0x100\n? vptr=1\n");
+    let ran = fsym.run_with(
+        "stack",
+        &["--json"],
+        "0x201540 0x2011c9\nfoo\n0x201540 vptr=0x100 ? =0x2011c8\n\n0x201540 0x10 vptr=0x100\n? vptr=1\n",
+    );
     assert_eq!(ran.code, 2);
     let lines = ran.json();
     let frames = |at: usize| lines[at]["Frames"].as_array().map(Vec::len);
@@ -57,7 +68,7 @@ fn a_load_bias_is_in_every_address() {
     let linked = [format!("{start:#x}"), format!("{:#x}", start + 9)];
     let loaded = [format!("{:#x}", start + 0x1000), format!("{:#x}", start + 0x1009)];
     let plain = fsym.run("stack", &[&linked[0], &linked[1]]);
-    let biased = fsym.run("stack", &["--base", "0x1000", &loaded[0], &loaded[1], ]);
+    let biased = fsym.run("stack", &["--base", "0x1000", &loaded[0], &loaded[1]]);
     assert!(plain.out.contains("_start"));
     assert_eq!(plain.out, biased.out);
     // Return addresses at the edges of the address space.

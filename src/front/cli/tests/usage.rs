@@ -8,7 +8,11 @@ use common::{Fsym, foldsym};
 fn help_has_examples() {
     let ran = foldsym(&["--help"]);
     assert_eq!(ran.code, 0);
-    assert!(ran.out.contains("Examples:") && ran.out.contains("foldsym convert app -o app.fsym"), "{}", ran.out);
+    assert!(
+        ran.out.contains("Examples:") && ran.out.contains("foldsym convert app -o app.fsym"),
+        "{}",
+        ran.out
+    );
     for command in ["convert", "lookup", "stack", "find", "info", "dump", "verify", "completions"] {
         assert!(ran.out.contains(command), "{command}");
         let ran = foldsym(&[command, "--help"]);
@@ -18,12 +22,23 @@ fn help_has_examples() {
         }
     }
     let version = foldsym(&["--version"]);
-    assert_eq!((version.code, version.out.as_str()), (0, concat!("foldsym ", env!("CARGO_PKG_VERSION"), "\n")));
+    assert_eq!(
+        (version.code, version.out.as_str()),
+        (0, concat!("foldsym ", env!("CARGO_PKG_VERSION"), "\n"))
+    );
 }
 
 #[test]
 fn wrong_command_lines() {
-    for args in [&[][..], &["nothing"], &["lookup"], &["lookup", "--nothing"], &["convert", "a"], &["convert", "-o", "b"], &["completions", "nosuchshell"]] {
+    for args in [
+        &[][..],
+        &["nothing"],
+        &["lookup"],
+        &["lookup", "--nothing"],
+        &["convert", "a"],
+        &["convert", "-o", "b"],
+        &["completions", "nosuchshell"],
+    ] {
         let ran = foldsym(args);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}: {ran:?}");
         assert!(!ran.err.is_empty());

@@ -23,11 +23,8 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     }
     let plan = Plan::new(args)?;
     let bar = Bar::new(plan.jobs.len(), args.quiet);
-    let options = Options {
-        columns: args.columns,
-        name_index: !args.no_name_index,
-        ..options(&args.reading)
-    };
+    let options =
+        Options { columns: args.columns, name_index: !args.no_name_index, ..options(&args.reading) };
     let outcomes = run::all(&plan.jobs, &options, &bar);
     bar.clear();
 
@@ -105,7 +102,8 @@ fn write_report(path: &Path, plan: &Plan, outcomes: &[Outcome]) -> Result<(), Fa
     };
     let write = || -> std::io::Result<()> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new().prefix(".foldsym-").permissions_of_a_new_file().tempfile_in(folder)?;
+        let mut file =
+            tempfile::Builder::new().prefix(".foldsym-").permissions_of_a_new_file().tempfile_in(folder)?;
         serde_json::to_writer_pretty(&mut file, &value)?;
         std::io::Write::write_all(&mut file, b"\n")?;
         file.persist(path)?;

@@ -57,7 +57,9 @@ impl Plan {
             if is_folder(input) {
                 plan.walk(input, out_dir, 0);
             } else {
-                let name = input.file_name().ok_or_else(|| Failure::usage(format!("{}: not a file", input.display())))?;
+                let name = input
+                    .file_name()
+                    .ok_or_else(|| Failure::usage(format!("{}: not a file", input.display())))?;
                 plan.add(input.clone(), out_dir, name.to_owned());
             }
         }
@@ -83,7 +85,9 @@ impl Plan {
             let (path, name) = (entry.path(), entry.file_name());
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && is_bundle(&path) => self.add(path, into, name),
-                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => self.walk(&path, &into.join(name), depth + 1),
+                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
+                    self.walk(&path, &into.join(name), depth + 1)
+                }
                 Ok(kind) if kind.is_file() => match is_program(&path) {
                     Ok(true) => self.add(path, into, name),
                     Ok(false) => self.passed_over += 1,

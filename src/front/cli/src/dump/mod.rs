@@ -38,10 +38,16 @@ pub(crate) fn run(args: &Dump) -> Result<u8, Failure> {
 }
 
 /// A number is that of a function, if the file has so many; anything else is a name.
-fn by_name_or_number(file: &SymbolFile<'_>, mapped: &Mapped, wanted: &str) -> Result<Vec<FunctionId>, Failure> {
+fn by_name_or_number(
+    file: &SymbolFile<'_>,
+    mapped: &Mapped,
+    wanted: &str,
+) -> Result<Vec<FunctionId>, Failure> {
     if let Some(number) = number(wanted) {
         let id = u32::try_from(number).ok().filter(|id| *id < file.function_count());
-        let none = || Failure::usage(format!("--function {wanted}: the file has {} functions", file.function_count()));
+        let none = || {
+            Failure::usage(format!("--function {wanted}: the file has {} functions", file.function_count()))
+        };
         return Ok(vec![FunctionId(id.ok_or_else(none)?)]);
     }
     let pattern = Pattern { name: Some(wanted.to_owned()), prefix: None, regex: None };
@@ -49,15 +55,21 @@ fn by_name_or_number(file: &SymbolFile<'_>, mapped: &Mapped, wanted: &str) -> Re
 }
 
 /// The function at an address, or every function of the group there; none where nothing is known.
-fn at(file: &SymbolFile<'_>, address: &str) -> Result<Result<Vec<FunctionId>, foldsym_lookup::Error>, Failure> {
+fn at(
+    file: &SymbolFile<'_>,
+    address: &str,
+) -> Result<Result<Vec<FunctionId>, foldsym_lookup::Error>, Failure> {
     let space = Space { base: 0, sections: crate::open::sections(file) };
     let address = space.parse(address).map_err(|error| Failure::usage(format!("--address: {error}")))?;
     let Some(image) = address.image else { return Ok(Ok(Vec::new())) };
     Ok((|| {
-        let Lookup::Found(found) = file.lookup(image, &mut foldsym_lookup::Frames::new())? else { return Ok(Vec::new()) };
+        let Lookup::Found(found) = file.lookup(image, &mut foldsym_lookup::Frames::new())? else {
+            return Ok(Vec::new());
+        };
         let Some(group) = found.group else { return Ok(vec![found.function]) };
         let group = file.group(group)?;
-        let functions: Result<Vec<FunctionId>, _> = file.members(group).map(|member| Ok(member?.function)).collect();
+        let functions: Result<Vec<FunctionId>, _> =
+            file.members(group).map(|member| Ok(member?.function)).collect();
         functions
     })())
 }

@@ -13,7 +13,9 @@ pub(crate) fn of_record(file: &SymbolFile<'_>, section: SectionId, record: u32) 
     let block = usize::try_from(record.checked_shr(block_log2)?).ok()?;
     let head = word(data, block.checked_mul(stride)?.checked_add(HEADERS)?)?;
     let index = u64::from(record) & mask(block_log2);
-    let bit = (head & mask(OFFSET_BITS)).checked_mul(8)?.checked_add((head >> RECORD_BITS_SHIFT).checked_mul(index)?)?;
+    let bit = (head & mask(OFFSET_BITS))
+        .checked_mul(8)?
+        .checked_add((head >> RECORD_BITS_SHIFT).checked_mul(index)?)?;
     Some((of_section(file, section)?.checked_add(bit / 8)?, bit % 8))
 }
 

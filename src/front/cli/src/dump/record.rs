@@ -3,7 +3,8 @@
 use std::io;
 
 use foldsym_lookup::{
-    Edge, EdgeId, FileCode, FileId, Function, FunctionId, OriginId, Owner, Piece, PieceId, RowsOffset, SectionId, SymbolFile,
+    Edge, EdgeId, FileCode, FileId, Function, FunctionId, OriginId, Owner, Piece, PieceId, RowsOffset,
+    SectionId, SymbolFile,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -71,11 +72,14 @@ impl<'f> Printer<'f> {
         for id in (0..file.piece_count()).map(PieceId) {
             let piece = file.piece(id)?;
             match piece.owner {
-                Owner::Function(function) => add(function, Place { piece: id, member: None, rows: piece.rows }),
+                Owner::Function(function) => {
+                    add(function, Place { piece: id, member: None, rows: piece.rows })
+                }
                 Owner::Group(group) => {
                     for (index, member) in (0..).zip(file.members(file.group(group)?)) {
                         let member = member?;
-                        let place = Place { piece: id, member: Some((index, member.how.text())), rows: member.rows };
+                        let place =
+                            Place { piece: id, member: Some((index, member.how.text())), rows: member.rows };
                         add(member.function, place);
                     }
                 }
@@ -205,7 +209,10 @@ impl<'f> Printer<'f> {
         put(out, "\n");
         let Some(at) = place.rows else { return Ok(()) };
         let rows = self.file.rows(at)?;
-        put(out, &format!("  rows      {}, ROWS at byte {:#x}\n", rows.len(), self.rows_at.saturating_add(at.0)));
+        put(
+            out,
+            &format!("  rows      {}, ROWS at byte {:#x}\n", rows.len(), self.rows_at.saturating_add(at.0)),
+        );
         for row in rows.iter() {
             let row = row?;
             // Rows are stored once for equal code, so a shorter piece may share a longer one's.
@@ -214,7 +221,15 @@ impl<'f> Printer<'f> {
                 break;
             }
             let origin = self.file.origin(lookup(origins, row.scope)?)?;
-            put(out, &format!("    {:#x} +{:#x} scope {:<4} ", piece.start.0.saturating_add(row.offset), row.offset, row.scope));
+            put(
+                out,
+                &format!(
+                    "    {:#x} +{:#x} scope {:<4} ",
+                    piece.start.0.saturating_add(row.offset),
+                    row.offset,
+                    row.scope
+                ),
+            );
             self.path(out, file_of(row.file, origin.file));
             let line = row.line.map_or(0, |line| i64::from(origin.line).saturating_add(line));
             put(out, &format!(":{line}"));
@@ -238,7 +253,11 @@ fn file_of(code: FileCode, of_origin: Option<FileId>) -> Option<FileId> {
 
 /// The origin of a node.
 fn lookup(origins: &[OriginId], node: u32) -> Result<OriginId, foldsym_lookup::Error> {
-    let damage = foldsym_lookup::Error { section: SectionId::SCOPES, what: foldsym_lookup::What::Depth, offset: node.into() };
+    let damage = foldsym_lookup::Error {
+        section: SectionId::SCOPES,
+        what: foldsym_lookup::What::Depth,
+        offset: node.into(),
+    };
     origins.get(node as usize).copied().ok_or(damage)
 }
 

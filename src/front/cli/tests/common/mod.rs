@@ -10,33 +10,36 @@ use tempfile::TempDir;
 
 /// What a command did.
 #[derive(Debug)]
-pub struct Ran {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Ran {
     /// The lines of standard output as JSON.
-    pub fn json(&self) -> Vec<Value> {
-        self.out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
+    pub(crate) fn json(&self) -> Vec<Value> {
+        self.out
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}")))
+            .collect()
     }
 }
 
 /// The command, without arguments.
-pub fn command() -> Command {
+pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_foldsym"));
     command.stdin(Stdio::null());
     command
 }
 
 /// Runs the command with arguments.
-pub fn foldsym<S: AsRef<std::ffi::OsStr>>(args: &[S]) -> Ran {
+pub(crate) fn foldsym<S: AsRef<std::ffi::OsStr>>(args: &[S]) -> Ran {
     ran(command().args(args).output().unwrap())
 }
 
 /// Runs the command with arguments and standard input.
-pub fn foldsym_with<S: AsRef<std::ffi::OsStr>>(args: &[S], input: &str) -> Ran {
+pub(crate) fn foldsym_with<S: AsRef<std::ffi::OsStr>>(args: &[S], input: &str) -> Ran {
     let mut command = command();
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -57,19 +60,19 @@ fn ran(output: std::process::Output) -> Ran {
 }
 
 /// A committed test program.
-pub fn program(name: &str) -> PathBuf {
+pub(crate) fn program(name: &str) -> PathBuf {
     foldsym_testbins::root().join("built").join(name)
 }
 
 /// A converted test program in a folder of its own.
-pub struct Fsym {
-    pub folder: TempDir,
-    pub path: PathBuf,
+pub(crate) struct Fsym {
+    pub(crate) folder: TempDir,
+    pub(crate) path: PathBuf,
 }
 
 impl Fsym {
     /// Converts a test program.
-    pub fn of(name: &str, options: &[&str]) -> Fsym {
+    pub(crate) fn of(name: &str, options: &[&str]) -> Fsym {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(format!("{name}.fsym"));
         let input = program(name);
@@ -80,17 +83,17 @@ impl Fsym {
         Fsym { folder, path }
     }
 
-    pub fn str(&self) -> &str {
+    pub(crate) fn str(&self) -> &str {
         self.path.to_str().unwrap()
     }
 
     /// Runs `foldsym COMMAND FILE ARGS...`.
-    pub fn run(&self, command: &str, args: &[&str]) -> Ran {
+    pub(crate) fn run(&self, command: &str, args: &[&str]) -> Ran {
         foldsym(&self.line(command, args))
     }
 
     /// The same with standard input.
-    pub fn run_with(&self, command: &str, args: &[&str], input: &str) -> Ran {
+    pub(crate) fn run_with(&self, command: &str, args: &[&str], input: &str) -> Ran {
         foldsym_with(&self.line(command, args), input)
     }
 
@@ -101,7 +104,7 @@ impl Fsym {
 
 /// The keys of an object, in the order in which they are written. Walks one level of the text, as the
 /// parser sorts them.
-pub fn keys(object: &str) -> Vec<String> {
+pub(crate) fn keys(object: &str) -> Vec<String> {
     let (mut keys, mut depth, mut in_string, mut start) = (Vec::new(), 0, false, 0);
     let bytes = object.as_bytes();
     for (at, &byte) in bytes.iter().enumerate() {
@@ -122,7 +125,7 @@ pub fn keys(object: &str) -> Vec<String> {
 }
 
 /// A file with these bytes.
-pub fn file(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+pub(crate) fn file(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     let path = folder.join(name);
     std::fs::write(&path, bytes).unwrap();
     path
