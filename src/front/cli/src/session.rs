@@ -101,12 +101,7 @@ impl<'f> Session<'f> {
         let mut unwritten = None;
         loop {
             let out = &mut self.out;
-            let line = lines.next(|| {
-                out.flush().map_err(|error| {
-                    unwritten = Some(error.kind());
-                    error
-                })
-            });
+            let line = lines.next(|| out.flush().inspect_err(|error| unwritten = Some(error.kind())));
             let line = match line {
                 Ok(Some(line)) => line,
                 Ok(None) => break,

@@ -4,7 +4,6 @@
 mod common;
 
 // The reader's own test writer, which follows the text of the format and shares no code with ours.
-#[allow(dead_code, unreachable_pub, reason = "made for the reader's tests")]
 #[path = "../../../lookup/tests/writer/mod.rs"]
 mod writer;
 
@@ -14,7 +13,8 @@ use writer::{Contents, RawRow, rows_record};
 fn contents() -> Contents {
     let mut rows = vec![0];
     let mut row = |line| {
-        rows_record(&mut rows, &[RawRow { offset: 0, scope: 0, line: Some(line), file: 0, column: 0 }], false) as i64
+        rows_record(&mut rows, &[RawRow { offset: 0, scope: 0, line: Some(line), file: 0, column: 0 }], false)
+            as i64
     };
     let [alone, escape, b, a] = [1, 2, 3, 4].map(&mut row);
     let names = ["", "_Z1av", "_Z1bv", "_Z1cv", "alone", "esc\u{1b}[0m", "other_b"];
@@ -34,7 +34,11 @@ fn contents() -> Contents {
             [0, 0, 1 + 3, 0, 0], // c, a name alone
         ],
         //   start body pad skip owner rows name
-        pieces: vec![[0x1000, 16, 0, 0, 1, 0, 0], [0x1010, 16, 0, 0, 0, alone, 0], [0x1020, 16, 0, 0, 2, escape, 0]],
+        pieces: vec![
+            [0x1000, 16, 0, 0, 1, 0, 0],
+            [0x1010, 16, 0, 0, 0, alone, 0],
+            [0x1020, 16, 0, 0, 2, escape, 0],
+        ],
         groups: vec![[0]],
         //   function rows how name
         members: vec![[2, b, 0, 0], [3, a, 1, 0], [4, 0, 6, 0]],

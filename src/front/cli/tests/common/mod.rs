@@ -102,7 +102,7 @@ impl Fsym {
     }
 }
 
-/// The keys of an object, in the order in which they are written. Walks one level of the text, as the
+/// The keys of the object that a text begins with, in the order in which they are written. Walks one level of the text, as the
 /// parser sorts them.
 pub(crate) fn keys(object: &str) -> Vec<String> {
     let (mut keys, mut depth, mut in_string, mut start) = (Vec::new(), 0, false, 0);
@@ -117,6 +117,7 @@ pub(crate) fn keys(object: &str) -> Vec<String> {
             }
             b'"' if !in_string => (in_string, start) = (true, at + 1),
             b'{' | b'[' if !in_string => depth += 1,
+            b'}' | b']' if !in_string && depth == 1 => break,
             b'}' | b']' if !in_string => depth -= 1,
             _ => {}
         }
