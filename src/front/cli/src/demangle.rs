@@ -94,6 +94,25 @@ mod tests {
         assert_eq!(demangle(long.as_bytes()), None);
     }
 
+    #[test]
+    fn hostile_names_end_soon() {
+        // Prefixes that open something, repeated to the limit: each is a way to nest or to backtrack.
+        let opening = [
+            "N", "P", "1fI", "DT", "cl", "X", "T_", "St", "S_", "F", "A_", "M", "J", "L", "Z1f", "gs", "Dv",
+            "U", "K", "cv", "on", "sr", "1fIX", "1fIDT", "N1fI", "L_Z1f", "IJ", "fL0p_", "qu", "cvN", "srN",
+        ];
+        for pattern in opening {
+            for start in ["_Z", "_ZN", "_Z1f", "_Z1fI", "_ZN1f", "_R", "_RNv", "_RI", "_RINv"] {
+                // To the limit, and so short that no limit on nesting is met first.
+                for times in [(MAX_INPUT - start.len()) / pattern.len(), 90, 60, 40, 30, 20] {
+                    for end in ["", "i", "v", "E", "1fE"] {
+                        let _ = demangle(format!("{start}{}{end}", pattern.repeat(times)).as_bytes());
+                    }
+                }
+            }
+        }
+    }
+
     fn base36(n: u32) -> String {
         let digit = |d: u32| char::from_digit(d, 36).unwrap().to_ascii_uppercase();
         if n < 36 { digit(n).to_string() } else { format!("{}{}", digit(n / 36), digit(n % 36)) }

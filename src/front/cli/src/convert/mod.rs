@@ -9,7 +9,7 @@ use foldsym_convert::Options;
 use serde_json::{Value, json};
 
 use crate::args::{Convert, Reading};
-use crate::failure::{Failure, complain, exit};
+use crate::failure::{Failure, exit};
 use crate::progress::Bar;
 use plan::Plan;
 use run::Outcome;
@@ -41,6 +41,7 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
         print_summary(&plan, &outcomes, failed)?;
     }
     match outcomes.into_iter().find_map(|outcome| outcome.result.err()) {
+        None if plan.unreadable > 0 => Ok(exit::SOME_FAILED),
         None => Ok(0),
         // Each message is printed by now.
         Some(_) if plan.several => Ok(exit::SOME_FAILED),
@@ -74,6 +75,9 @@ fn print_summary(plan: &Plan, outcomes: &[Outcome], failed: usize) -> Result<(),
     }
     if plan.several {
         text += &format!("{} converted, {failed} failed", outcomes.len() - failed);
+        if plan.unreadable > 0 {
+            text += &format!(", {} could not be looked at", plan.unreadable);
+        }
         if plan.passed_over > 0 {
             text += &format!(", {} other files passed over", plan.passed_over);
         }
@@ -129,9 +133,4 @@ impl Permissions for tempfile::Builder<'_, '_> {
     fn permissions_of_a_new_file(&mut self) -> &mut Self {
         self
     }
-}
-
-/// Says of a folder what could not be looked at; the rest of it is converted.
-fn complain_of_folder(path: &Path, error: &std::io::Error) {
-    complain(&format!("{}: {error}", path.display()));
 }

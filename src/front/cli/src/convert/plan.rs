@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::args::Convert;
-use crate::failure::Failure;
+use crate::failure::{Failure, complain};
 
 /// Folders below an input are followed so deep; symbolic links in them are not followed at all.
 const MAX_DEPTH: usize = 64;
@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     pub(crate) several: bool,
     /// Files of folders that are no programs.
     pub(crate) passed_over: u64,
+    /// Files and folders below an input that could not be looked at.
+    pub(crate) unreadable: u64,
 }
 
 impl Plan {
@@ -38,7 +40,7 @@ impl Plan {
     pub(crate) fn new(args: &Convert) -> Result<Self, Failure> {
         let is_folder = |input: &PathBuf| input.is_dir() && !is_bundle(input);
         let several = args.inputs.len() > 1 || args.inputs.iter().any(is_folder);
-        let mut plan = Self { jobs: Vec::new(), several, passed_over: 0 };
+        let mut plan = Self { jobs: Vec::new(), several, passed_over: 0, unreadable: 0 };
         if let Some(output) = &args.output {
             let [input] = args.inputs.as_slice() else {
                 return Err(Failure::usage("-o takes a single input; use --out-dir for several"));
@@ -78,7 +80,7 @@ impl Plan {
         let entries = std::fs::read_dir(folder).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
         let mut entries = match entries {
             Ok(entries) => entries,
-            Err(error) => return super::complain_of_folder(folder, &error),
+            Err(error) => return self.note_unreadable(folder, &error),
         };
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
@@ -91,12 +93,17 @@ impl Plan {
                 Ok(kind) if kind.is_file() => match is_program(&path) {
                     Ok(true) => self.add(path, into, name),
                     Ok(false) => self.passed_over += 1,
-                    Err(error) => super::complain_of_folder(&path, &error),
+                    Err(error) => self.note_unreadable(&path, &error),
                 },
                 Ok(_) => self.passed_over += 1,
-                Err(error) => super::complain_of_folder(&path, &error),
+                Err(error) => self.note_unreadable(&path, &error),
             }
         }
+    }
+
+    fn note_unreadable(&mut self, path: &Path, error: &io::Error) {
+        self.unreadable += 1;
+        complain(&format!("{}: {error}", path.display()));
     }
 
     fn refuse_collisions(&self) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::place;
 use crate::failure::Failure;
 use crate::mapped::Mapped;
-use crate::names::Names;
+use crate::names::{Form, Names};
 use crate::output::Output;
 use crate::text::push_escaped;
 
@@ -87,7 +87,7 @@ impl<'f> Printer<'f> {
         }
         let offset = |section| place::of_section(&file, section).unwrap_or(0);
         let (rows_at, scopes_at) = (offset(SectionId::ROWS), offset(SectionId::SCOPES));
-        Ok(Self { file, names: Names::new(&file, true), places, rows_at, scopes_at })
+        Ok(Self { file, names: Names::new(&file, true, Form::Plain), places, rows_at, scopes_at })
     }
 
     /// Prints one function.

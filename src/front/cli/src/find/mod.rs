@@ -9,7 +9,7 @@ use crate::args::{Find, Pattern};
 use crate::failure::{Failure, exit};
 use crate::json::{hex, number};
 use crate::mapped::Mapped;
-use crate::names::Names;
+use crate::names::{Form, Names};
 use crate::open::damaged;
 use crate::output::Output;
 use crate::regex::Regex;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Find) -> Result<u8, Failure> {
         return Ok(exit::NOTHING);
     }
     let places = places(&file, &found).map_err(|error| damaged(&mapped, error))?;
-    let mut names = Names::new(&file, !args.no_demangle);
+    let mut names = Names::new(&file, !args.no_demangle, Form::Plain);
     let mut out = Output::new();
     for function in found {
         line(&mut out.text, &file, function, places.get(&function), &mut names)
@@ -84,8 +84,8 @@ pub(crate) fn functions(
 
 /// Tries every name of every function: what is left where the file has no index.
 fn scan(file: &SymbolFile<'_>, wanted: &Wanted) -> Result<Vec<FunctionId>, foldsym_lookup::Error> {
-    let mut linkage = Names::new(file, false);
-    let mut readable = Names::new(file, true);
+    let mut linkage = Names::new(file, false, Form::Plain);
+    let mut readable = Names::new(file, true, Form::Plain);
     let mut found = Vec::new();
     for id in (0..file.function_count()).map(FunctionId) {
         let name = file.function_name(id)?;
