@@ -49,3 +49,33 @@ fn an_empty_program_gives_a_file_without_answers() {
     assert_eq!(bytes.len() as u64, encoded.file_len());
     assert_eq!(ReadBack::open(&bytes).answer(0x1000), Answer::Nothing);
 }
+
+/// The generated programs reach what is special, else the tests above say little.
+#[test]
+fn generated_programs_reach_the_special_cases() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let mut runner = TestRunner::deterministic();
+    let strategy = prop::collection::vec(any::<u32>(), 0..3000);
+    let mut sum = EncodeStats::default();
+    let mut deep = 0;
+    let mut units = [0; 3];
+    for _ in 0..200 {
+        let choices = strategy.new_tree(&mut runner).unwrap().current();
+        let program = made::program(&mut Choices::new(&choices));
+        let encoded = encode(&program, &image(), &EncodeOptions::default()).unwrap();
+        let stats = encoded.stats;
+        sum.groups += stats.groups;
+        sum.row_blocks_shared += stats.row_blocks_shared;
+        sum.row_records_shared += stats.row_records_shared;
+        sum.scope_records_shared += stats.scope_records_shared;
+        sum.scopes += stats.scopes;
+        sum.scopes_read += stats.scopes_read;
+        deep += stats.left_out.scopes_too_deep;
+        units[usize::from(encoded.header.unit_log2)] += 1;
+        assert_eq!(LeftOut { scopes_too_deep: 0, ..stats.left_out }, LeftOut::default());
+    }
+    assert!(sum.groups > 0 && sum.row_blocks_shared > 0 && sum.row_records_shared > 0);
+    assert!(sum.scope_records_shared > 0 && sum.scopes < sum.scopes_read && deep > 0);
+    assert!(!units.contains(&0));
+}
