@@ -210,6 +210,15 @@ impl Scratch {
                 }
             }
         }
+        // Most nodes have no child, and most others one.
+        if let [(edge, child)] = self.gathered[..] {
+            let start = self.arena.len();
+            self.arena.push(child);
+            self.stack.push(Group { start, end: start + 1, parent, depth, edge });
+        }
+        if self.gathered.len() < 2 {
+            return;
+        }
         self.gathered.sort_unstable();
         self.runs.clear();
         let mut start = 0;
