@@ -15,6 +15,7 @@
 //# variant: clang-zlib: $CC -gdwarf-5 -Wl,--compress-debug-sections=zlib inline.c -o $OUT
 //# variant: clang-zstd: $CC -gdwarf-5 -Wl,--compress-debug-sections=zstd inline.c -o $OUT
 //# variant: clang-zdebug: $CC -gdwarf-4 inline.c -o $T/a && $OBJCOPY --compress-debug-sections=zlib-gnu $T/a $OUT
+//# same: clang-zdebug: clang-dwarf4
 //# variant: clang-pie: $CC -gdwarf-5 -fPIE -pie -Wl,--no-dynamic-linker inline.c -o $OUT
 //# variant: clang-gold: $CC -gdwarf-4 -fuse-ld=gold inline.c -o $OUT
 //# variant: clang-bfd: $CC -gdwarf-5 -fuse-ld=bfd inline.c -o $OUT

@@ -6,6 +6,7 @@
 //! //# about: one sentence
 //! //# let: NAME = text that $NAME stands for in later directives
 //! //# variant: NAME: a command for `sh -e`, run in cases/, that writes $OUT
+//! //# same: NAME: OTHER        the oracle cannot read NAME (see the comment there): its answers are OTHER's
 //! //#| continues the line above
 //! ```
 //! In assembly, whose comments begin with `#`, the marker is `##` (continued by `##|`).
@@ -21,6 +22,8 @@ pub struct Case {
     /// What the case shows, in one sentence.
     pub about: String,
     pub variants: Vec<Variant>,
+    /// Files whose answers are asked of another file, which has the same code.
+    pub same: Vec<(String, String)>,
 }
 
 /// One way to build a case, and so one file in `built/`.
@@ -48,7 +51,8 @@ pub fn expand(text: &str, vars: &[(String, String)]) -> String {
     while let Some(at) = rest.find('$') {
         let (before, after) = rest.split_at(at);
         out.push_str(before);
-        let end = after[1..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(after.len(), |n| n + 1);
+        let end =
+            after[1..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(after.len(), |n| n + 1);
         let name = &after[1..end];
         match vars.iter().find(|(n, _)| n == name) {
             Some((_, value)) => out.push_str(value),
@@ -84,7 +88,8 @@ pub fn parse(source: &Path, text: &str) -> Result<Option<Case>, String> {
     }
     let file_name = source.file_name().and_then(|n| n.to_str()).unwrap_or_default();
     let name = file_name.split('.').next().unwrap_or_default().to_owned();
-    let mut case = Case { name, source: source.to_owned(), about: String::new(), variants: Vec::new() };
+    let mut case =
+        Case { name, source: source.to_owned(), about: String::new(), variants: vec![], same: vec![] };
     let mut vars: Vec<(String, String)> = Vec::new();
     for (number, line) in lines {
         let bad = |what: &str| format!("{}:{number}: {what}: {line}", source.display());
@@ -104,6 +109,11 @@ pub fn parse(source: &Path, text: &str) -> Result<Option<Case>, String> {
                     return Err(bad("a second variant of this name"));
                 }
                 case.variants.push(Variant { file, command: expand(command.trim(), &vars) });
+            }
+            "same" => {
+                let (name, other) = value.split_once(':').ok_or_else(|| bad("no other variant"))?;
+                let file = |variant: &str| format!("{}.{}", case.name, variant.trim());
+                case.same.push((file(name), file(other)));
             }
             _ => return Err(bad("unknown directive")),
         }
@@ -143,7 +153,8 @@ mod tests {
 
     #[test]
     fn lets_expand_in_order_and_tools_stay() {
-        let text = "//# about: x\n//# let: A = $CC -g\n//# let: B = $A -O2\n//# variant: v: $B a.c\n//#| -o $OUT\n";
+        let text =
+            "//# about: x\n//# let: A = $CC -g\n//# let: B = $A -O2\n//# variant: v: $B a.c\n//#| -o $OUT\n";
         let case = parse(Path::new("cases/a.c"), text).unwrap().unwrap();
         assert_eq!(case.variants[0].file, "a.v");
         assert_eq!(case.variants[0].command, "$CC -g -O2 a.c -o $OUT");

@@ -46,20 +46,18 @@ pub const KINDS: &[(&str, bool, &str)] = &[
         "llvm-symbolizer takes the nearest symbol below the address, also a label in the middle of a function; \
          we name the function by the FUNC symbol at the start of its piece, else by its DIE",
     ),
+    ("alias", true, "several FUNC symbols stand at the start of the piece; each of them names the function"),
     (
-        "alias",
-        true,
-        "several FUNC symbols stand at the start of the piece; each of them names the function",
-    ),
-    (
-        "no-symbol",
+        "notype-piece",
         false,
-        "the piece has a DIE but no FUNC symbol at its start, and llvm-symbolizer names it by another symbol below",
+        "only a NOTYPE symbol starts the piece (clang's `.cold` and `.__part`): the DIE names the function",
     ),
+    ("no-symbol", false, "no symbol starts the piece, and llvm-symbolizer takes another one below it"),
+    ("inner-symbol", true, "no DIE covers the address, and a smaller FUNC symbol stands inside a larger one"),
     (
         "past-symbol",
         true,
-        "no DIE covers the address, and llvm-symbolizer's symbol is of size 0 or shares the address with others",
+        "no DIE covers the address, and the symbol has no size, or shares its address, or holds a label",
     ),
 ];
 
@@ -130,7 +128,8 @@ impl Expected {
         for stack in &self.stacks {
             let ids = stack.iter().map(|frame| {
                 let mut text = |s: &str| strings.id(s.to_owned()) as u64;
-                let (name, file, start_file) = (text(&frame.name), text(&frame.file), text(&frame.start_file));
+                let (name, file, start_file) =
+                    (text(&frame.name), text(&frame.file), text(&frame.start_file));
                 let (line, column, start_line) = (frame.line, frame.column, frame.start_line);
                 let numbers = [name, file, line.into(), column.into(), start_file, start_line.into()];
                 let mut row = [frame.start_address; 7];
@@ -146,19 +145,30 @@ impl Expected {
             let _ = writeln!(out, "\"arch\": {},", quoted(arch));
         }
         let _ = writeln!(out, "\"oracle\": {},", quoted(&self.oracle));
-        let _ = writeln!(out, "\"every_address\": {},\n\"relocatable\": {},", self.every_address, self.relocatable);
+        let _ = writeln!(
+            out,
+            "\"every_address\": {},\n\"relocatable\": {},",
+            self.every_address, self.relocatable
+        );
         let sections = self.sections.iter().map(|(i, n, a, s)| format!("[{i}, {}, {a}, {s}]", quoted(n)));
         rows(&mut out, "sections", sections, 1, ",");
         rows(&mut out, "strings", strings.items.iter().map(|s| quoted(s)), 1, ",");
         rows(&mut out, "frames", frames.items.iter().map(|f| format!("{f:?}").replace(' ', "")), 5, ",");
         rows(&mut out, "stacks", stacks.iter().map(|s| format!("{s:?}").replace(' ', "")), 10, ",");
-        rows(&mut out, "runs", self.runs.iter().map(|r| format!("[{},{},{}]", r.start, r.end, r.stack)), 5, ",");
+        rows(
+            &mut out,
+            "runs",
+            self.runs.iter().map(|r| format!("[{},{},{}]", r.start, r.end, r.stack)),
+            5,
+            ",",
+        );
         let used = KINDS.iter().filter(|(kind, ..)| self.accepted.iter().any(|a| a.kind == *kind));
         let notes = used.map(|(kind, keeps, reason)| {
             let of_kind = self.accepted.iter().filter(|a| a.kind == *kind);
             let at = of_kind.map(|a| format!("[{}, {}, {}]", a.start, a.end, Value::from(a.names.clone())));
             let at: Vec<String> = at.collect();
-            let head = format!("\"kind\": {}, \"or_llvm\": {keeps}, \"reason\": {}", quoted(kind), quoted(reason));
+            let head =
+                format!("\"kind\": {}, \"or_llvm\": {keeps}, \"reason\": {}", quoted(kind), quoted(reason));
             format!("{{{head},\n  \"at\": [\n  {}]}}", at.join(",\n  "))
         });
         rows(&mut out, "accepted", notes, 1, "");

@@ -99,7 +99,8 @@ impl Program {
         }
         let file = File::parse(&*bytes)?;
         // Mach-O objects have real addresses for their sections already.
-        let relocatable = file.kind() == ObjectKind::Relocatable && file.format() == object::BinaryFormat::Elf;
+        let relocatable =
+            file.kind() == ObjectKind::Relocatable && file.format() == object::BinaryFormat::Elf;
         let (mut code, mut bases, mut next) = (Vec::new(), HashMap::new(), 0x1000);
         for section in file.sections() {
             if !is_code(&section) || section.size() == 0 {
@@ -119,7 +120,8 @@ impl Program {
     }
 
     /// The file's bytes; in `ET_REL` with the synthetic addresses in its section headers, as a reader needs them that
-    /// cannot be told which section an address is in.
+    /// cannot be told which section an address is in; and without `.debug_aranges`, which llvm-symbolizer trusts but
+    /// does not relocate.
     pub fn placed_bytes(&self) -> Result<Vec<u8>, Error> {
         let mut bytes = self.bytes.clone();
         if !self.relocatable {
@@ -128,13 +130,18 @@ impl Program {
         let file = File::parse(&*self.bytes)?;
         let (is_64, little) = (file.is_64(), file.is_little_endian());
         let read = |at: usize, len: usize| number(&self.bytes[at..at + len], little);
-        let (table, entry, field) = match is_64 {
-            true => (read(0x28, 8), read(0x3a, 2), 0x10),
-            false => (read(0x20, 4), read(0x2e, 2), 0x0c),
+        // e_shoff, e_shentsize, and sh_addr in an entry; sh_size is two words behind sh_addr.
+        let (table, entry, field, word) = match is_64 {
+            true => (read(0x28, 8), read(0x3a, 2), 0x10, 8),
+            false => (read(0x20, 4), read(0x2e, 2), 0x0c, 4),
         };
         for (index, address) in &self.bases {
             let at = table as usize + index * entry as usize + field;
-            put(&mut bytes[at..at + if is_64 { 8 } else { 4 }], *address, little);
+            put(&mut bytes[at..at + word], *address, little);
+        }
+        if let Some(section) = file.section_by_name(".debug_aranges") {
+            let at = (table + section.index().0 as u64 * entry) as usize + 2 * word + field;
+            put(&mut bytes[at..at + word], 0, little);
         }
         Ok(bytes)
     }
@@ -151,7 +158,8 @@ impl Program {
             Ok(data)
         };
         let sections = gimli::DwarfSections::load(load)?;
-        let endian = if file.is_little_endian() { gimli::RunTimeEndian::Little } else { gimli::RunTimeEndian::Big };
+        let endian =
+            if file.is_little_endian() { gimli::RunTimeEndian::Little } else { gimli::RunTimeEndian::Big };
         Ok(Sections { sections, endian })
     }
 
@@ -234,7 +242,11 @@ fn read_symbols(file: &File<'_>, code: &[CodeSection], bases: &HashMap<usize, u6
             (_, SymbolKind::File | SymbolKind::Section) => continue,
             (object::BinaryFormat::MachO, _) | (_, SymbolKind::Text) => Kind::Function,
             _ => match symbol.flags() {
-                object::SymbolFlags::Elf { st_info, .. } if st_info.st_type() == object::elf::STT_GNU_IFUNC => Kind::Function,
+                object::SymbolFlags::Elf { st_info, .. }
+                    if st_info.st_type() == object::elf::STT_GNU_IFUNC =>
+                {
+                    Kind::Function
+                }
                 _ => Kind::Label,
             },
         };

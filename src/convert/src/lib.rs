@@ -9,6 +9,10 @@ pub mod encode;
 pub mod model;
 pub mod open;
 mod paint;
+mod pipeline;
 pub mod read;
 pub mod report;
 pub mod resolve;
+
+pub use pipeline::{ConvertError, NoProgress, Options, Progress, convert};
+pub use report::Report;

@@ -1,2 +1,71 @@
-//! placeholder
-fn main() {}
+//! The project's own words as one table of tasks. CI calls the same words as a person does; nothing here has a dependency,
+//! so that it builds at once.
+
+mod check;
+mod ci;
+mod compare;
+mod corpus;
+mod diff;
+mod json;
+mod sh;
+mod testbins;
+mod tidy;
+
+use std::process::ExitCode;
+
+struct Task {
+    name: &'static str,
+    help: &'static str,
+    run: fn(&[String]) -> Result<(), String>,
+}
+
+const TASKS: &[Task] = &[
+    Task {
+        name: "check",
+        help: "formatting, clippy and tidy: what must hold before a commit",
+        run: check::run,
+    },
+    Task { name: "tidy", help: "the project's own rules on its source and documents", run: tidy::run },
+    Task { name: "testbins", help: "build the test programs and refresh their answers", run: testbins::run },
+    Task {
+        name: "corpus",
+        help: "build or fetch the large reference programs into corpus/",
+        run: corpus::run,
+    },
+    Task {
+        name: "diff",
+        help: "compare a program's answers with llvm-symbolizer and addr2line",
+        run: diff::run,
+    },
+    Task {
+        name: "ci-diff",
+        help: "diff over all test programs, our own binary and the C library",
+        run: ci::run,
+    },
+    Task { name: "compare", help: "measure us beside the peers (benches/compare)", run: compare::run },
+    Task { name: "help", help: "this list; each task prints its own with --help", run: help },
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let name = args.first().map_or("help", |name| if name == "--help" { "help" } else { name });
+    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+        eprintln!("no task `{name}`; cargo xtask help lists them");
+        return ExitCode::from(2);
+    };
+    match (task.run)(args.get(1..).unwrap_or_default()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{name}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn help(_: &[String]) -> Result<(), String> {
+    println!("cargo xtask TASK [ARGS]\n");
+    for task in TASKS {
+        println!("  {:10} {}", task.name, task.help);
+    }
+    Ok(())
+}

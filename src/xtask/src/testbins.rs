@@ -84,8 +84,11 @@ fn build_all(options: &Options, testbins: &Path, scratch: &Path) -> Result<Vec<S
                 println!("{}: {}", variant.file, variant.command);
                 continue;
             }
-            let lacks: Vec<&str> =
-                missing.iter().filter(|(var, _)| names(&variant.command, var)).map(|(_, tool)| *tool).collect();
+            let lacks: Vec<&str> = missing
+                .iter()
+                .filter(|(var, _)| names(&variant.command, var))
+                .map(|(_, tool)| *tool)
+                .collect();
             if !lacks.is_empty() {
                 println!("{}: not built, missing {}", variant.file, lacks.join(", "));
                 continue;
@@ -110,7 +113,11 @@ fn build_all(options: &Options, testbins: &Path, scratch: &Path) -> Result<Vec<S
         return Err(format!("{} variants failed\n{}", failed.len(), failed.join("\n")));
     }
     if !differ.is_empty() {
-        return Err(format!("{same} equal to the committed files, {} differ:\n{}", differ.len(), differ.join("\n")));
+        return Err(format!(
+            "{same} equal to the committed files, {} differ:\n{}",
+            differ.len(),
+            differ.join("\n")
+        ));
     }
     if !options.list {
         println!("{} written, {same} equal to the committed files", built.len());

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use foldsym_testbins::cases;
 use foldsym_testbins::expected::{Accepted, Expected, Frame, Run, path_of};
 use foldsym_testbins::program::{Kind, Piece, Program, Symbol, architectures, pieces_and_rows};
 use foldsym_testbins::root;
@@ -16,7 +17,8 @@ const FLAGS: &[&str] = &["--output-style=JSON", "--no-demangle", "--inlines", "-
 
 /// Up to so many bytes of code every address is asked; past it, starts, ends, rows and a sample.
 const EVERY_ADDRESS: u64 = 128 << 10;
-const SAMPLE: u64 = 4096;
+const SAMPLE: u64 = 1024;
+const ROWS: usize = 2048;
 
 fn main() -> Result<(), Error> {
     let mut files: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
@@ -26,14 +28,26 @@ fn main() -> Result<(), Error> {
     }
     let llvm = std::env::var("FOLDSYM_LLVM").unwrap_or_else(|_| "/usr/lib/llvm-22/bin".to_owned());
     let symbolizer = Path::new(&llvm).join("llvm-symbolizer");
-    for file in &files {
+    let same: Vec<(String, String)> =
+        cases::read_all(&root().join("cases"))?.into_iter().flat_map(|case| case.same).collect();
+    // A recorded stack is not a program.
+    for file in files.iter().filter(|file| file.extension().is_none_or(|e| e != "stack")) {
         let architectures = architectures(file)?;
         let archs = match architectures.is_empty() {
             true => vec![None],
             false => architectures.iter().map(|a| Some(a.as_str())).collect(),
         };
         for arch in archs {
-            let expected = expect(&symbolizer, file, arch).map_err(|e| format!("{}: {e}", file.display()))?;
+            let name = file.file_name().and_then(|n| n.to_str()).ok_or("a file name")?;
+            let twin = same.iter().find(|(of, _)| of == name).map(|(_, twin)| file.with_file_name(twin));
+            let asked = twin.as_ref().unwrap_or(file);
+            let mut expected =
+                expect(&symbolizer, asked, arch).map_err(|e| format!("{}: {e}", asked.display()))?;
+            if let Some(twin) = &twin {
+                expected.oracle +=
+                    &format!(", of {}", twin.file_name().and_then(|n| n.to_str()).unwrap_or_default());
+            }
+            expected.program = name.to_owned();
             std::fs::write(path_of(&root(), &expected.program, arch), expected.to_json())?;
         }
     }
@@ -49,12 +63,11 @@ fn expect(symbolizer: &Path, file: &Path, arch: Option<&str>) -> Result<Expected
     copy.write_all(&program.placed_bytes()?)?;
     let stacks = ask(symbolizer, copy.path(), &addresses)?;
 
-    let name = file.file_name().and_then(|n| n.to_str()).ok_or("a file name")?;
     let version = Command::new(symbolizer).arg("--version").output()?.stdout;
     let version = String::from_utf8(version)?;
-    let version = version.lines().find_map(|l| l.trim().strip_prefix("LLVM version ")).unwrap_or("unknown");
+    let version =
+        version.split("LLVM version ").nth(1).and_then(|v| v.split_whitespace().next()).unwrap_or("?");
     let mut expected = Expected {
-        program: name.to_owned(),
         arch: arch.map(str::to_owned),
         oracle: format!("llvm-symbolizer {version} {}", FLAGS.join(" ")),
         every_address,
@@ -66,7 +79,9 @@ fn expect(symbolizer: &Path, file: &Path, arch: Option<&str>) -> Result<Expected
         let outermost = stack.last().map_or("", |frame| frame.name.as_str());
         if let Some((kind, names)) = accepted(&program, &pieces, address, outermost) {
             match expected.accepted.last_mut() {
-                Some(last) if last.end == address && last.kind == kind && last.names == names => last.end += 1,
+                Some(last) if last.end == address && last.kind == kind && last.names == names => {
+                    last.end += 1
+                }
                 _ => expected.accepted.push(Accepted {
                     kind: kind.to_owned(),
                     start: address,
@@ -96,8 +111,10 @@ fn addresses(program: &Program, pieces: &[Piece], rows: &[u64]) -> (Vec<u64>, bo
         false => {
             let edges = program.code.iter().flat_map(|s| [s.address, s.address + s.size - 1]);
             let edges = edges.chain(pieces.iter().flat_map(|p| [p.start, p.end - 1]));
-            let edges = edges.chain(program.symbols.iter().flat_map(|s| [s.address, s.address + s.size.max(1) - 1]));
-            edges.chain(rows.iter().copied()).chain(sample(program, total)).collect()
+            let edges =
+                edges.chain(program.symbols.iter().flat_map(|s| [s.address, s.address + s.size.max(1) - 1]));
+            let rows = rows.iter().copied().step_by(rows.len().div_ceil(ROWS).max(1));
+            edges.chain(rows).chain(sample(program, total)).collect()
         }
     };
     some.retain(|at| program.code.iter().any(|s| (s.address..s.address + s.size).contains(at)));
@@ -167,37 +184,48 @@ fn frame(json: &serde_json::Value) -> Frame {
 }
 
 /// Where our rule for the outermost name gives, or allows, another one than llvm-symbolizer's: the kind and the names.
-fn accepted(program: &Program, pieces: &[Piece], address: u64, llvm: &str) -> Option<(&'static str, Vec<String>)> {
-    let functions_at = |start: u64| -> Vec<String> {
-        let at = |s: &&Symbol| s.kind == Kind::Function && s.address == start;
-        program.symbols.iter().filter(at).map(|s| s.name.clone()).collect()
+fn accepted(
+    program: &Program,
+    pieces: &[Piece],
+    address: u64,
+    llvm: &str,
+) -> Option<(&'static str, Vec<String>)> {
+    let symbols = &program.symbols;
+    let names_at = |start: u64, kind: Kind| -> Vec<String> {
+        symbols.iter().filter(|s| s.kind == kind && s.address == start).map(|s| s.name.clone()).collect()
     };
-    let judge = |names: Vec<String>| match names.iter().any(|n| n == llvm) {
+    let judge = |names: Vec<String>, other: &'static str| match names.iter().any(|n| n == llvm) {
         true => (names.len() > 1).then_some(("alias", names)),
-        false => Some(("label", names)),
+        false => Some((other, names)),
     };
     let covering = pieces.iter().filter(|p| (p.start..p.end).contains(&address));
     if let Some(piece) = covering.max_by_key(|p| (p.start, std::cmp::Reverse(p.end))) {
-        let names = functions_at(piece.start);
+        let names = names_at(piece.start, Kind::Function);
         if !names.is_empty() {
-            return judge(names);
+            return judge(names, "label");
         }
         let name = piece.name.clone()?;
-        return (name != llvm).then(|| ("no-symbol", vec![name]));
+        let by_label = names_at(piece.start, Kind::Label).iter().any(|n| n == llvm);
+        return (name != llvm).then(|| (if by_label { "notype-piece" } else { "no-symbol" }, vec![name]));
     }
-    let functions = program.symbols.iter().filter(|s| s.kind == Kind::Function);
+    let functions = symbols.iter().filter(|s| s.kind == Kind::Function);
     let inside = functions.clone().filter(|s| (s.address..s.address + s.size).contains(&address));
-    if let Some(symbol) = inside.max_by_key(|s| s.address) {
-        return judge(functions_at(symbol.address));
+    let inside: Vec<&Symbol> = inside.collect();
+    if let Some(symbol) = inside.iter().max_by_key(|s| s.address) {
+        let names = names_at(symbol.address, Kind::Function);
+        let label = symbols.iter().any(|s| s.kind == Kind::Label && s.name == llvm);
+        return judge(names, if label { "label" } else { "inner-symbol" });
     }
     if llvm.is_empty() {
         return None;
     }
-    // Symbols without a size: the nearest one below, and what shares its address.
-    let nearest = program.symbols.iter().filter(|s| s.address <= address && s.size == 0).max_by_key(|s| s.address)?;
-    let same = program.symbols.iter().filter(|s| s.address == nearest.address && s.size == 0);
-    let before = functions.filter(|s| s.address <= address && s.size == 0).max_by_key(|s| s.address);
-    let mut names: Vec<String> = same.chain(before).map(|s| s.name.clone()).filter(|n| n != llvm).collect();
+    // Symbols without a size: the nearest one below, what shares its address, and a function that holds the label.
+    let nearest = symbols.iter().filter(|s| s.address <= address).max_by_key(|s| s.address)?;
+    let same = symbols.iter().filter(|s| s.address == nearest.address);
+    let holder = functions.filter(|s| s.address <= address).max_by_key(|s| s.address);
+    let holder =
+        holder.filter(|s| s.size == 0 && !pieces.iter().any(|p| (p.start..p.end).contains(&s.address)));
+    let mut names: Vec<String> = same.chain(holder).map(|s| s.name.clone()).filter(|n| n != llvm).collect();
     names.dedup();
     (!names.is_empty()).then_some(("past-symbol", names))
 }

@@ -46,6 +46,12 @@ pub struct OpenDiagnostic {
     pub first: String,
 }
 
+impl std::fmt::Display for OpenDiagnostic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} x {}: {}", self.kind, self.count, self.first)
+    }
+}
+
 /// A hostile file could give every relocation another type.
 const MAX_KINDS: usize = 256;
 

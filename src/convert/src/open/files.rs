@@ -75,6 +75,42 @@ impl Files {
         self.buffers.push_get(bytes)
     }
 
+    /// The most bytes that a section may hold that is made from `source_bytes` of the file.
+    pub(super) fn section_limit(&self, source_bytes: u64) -> u64 {
+        source_bytes.saturating_mul(RATIO).max(SECTION_FLOOR)
+    }
+
+    /// Counts bytes of a buffer against the limits.
+    ///
+    /// # Errors
+    /// The claim is above a limit; nothing is counted then.
+    pub(super) fn account(
+        &self,
+        path: &Path,
+        place: &str,
+        claimed: u64,
+        source_bytes: u64,
+    ) -> Result<(), OpenError> {
+        let refuse = |allowed| OpenError::TooLarge {
+            path: path.to_owned(),
+            place: place.to_owned(),
+            claimed,
+            allowed,
+        };
+        let allowed = self.section_limit(source_bytes);
+        if claimed > allowed {
+            return Err(refuse(allowed));
+        }
+        let allowed = self.mapped_bytes().saturating_mul(RATIO).max(TOTAL_FLOOR);
+        let before = self.buffer_bytes.fetch_add(claimed, Ordering::Relaxed);
+        let left = allowed.saturating_sub(before);
+        if claimed > left {
+            self.buffer_bytes.fetch_sub(claimed, Ordering::Relaxed);
+            return Err(refuse(left));
+        }
+        Ok(())
+    }
+
     /// Reserves an empty buffer for `claimed` bytes, made from `source_bytes` of the file.
     ///
     /// # Errors
@@ -86,24 +122,17 @@ impl Files {
         claimed: u64,
         source_bytes: u64,
     ) -> Result<Vec<u8>, OpenError> {
-        let refuse = |allowed| OpenError::TooLarge {
-            path: path.to_owned(),
-            place: place.to_owned(),
-            claimed,
-            allowed,
-        };
-        let allowed = source_bytes.saturating_mul(RATIO).max(SECTION_FLOOR);
-        if claimed > allowed {
-            return Err(refuse(allowed));
-        }
-        let allowed = self.mapped_bytes().saturating_mul(RATIO).max(TOTAL_FLOOR);
-        let before = self.buffer_bytes.fetch_add(claimed, Ordering::Relaxed);
-        let left = allowed.saturating_sub(before);
+        self.account(path, place, claimed, source_bytes)?;
         let mut buffer = Vec::new();
         let length = usize::try_from(claimed).unwrap_or(usize::MAX);
-        if claimed > left || buffer.try_reserve_exact(length).is_err() {
+        if buffer.try_reserve_exact(length).is_err() {
             self.buffer_bytes.fetch_sub(claimed, Ordering::Relaxed);
-            return Err(refuse(left));
+            return Err(OpenError::TooLarge {
+                path: path.to_owned(),
+                place: place.to_owned(),
+                claimed,
+                allowed: 0,
+            });
         }
         Ok(buffer)
     }

@@ -116,30 +116,38 @@ pub enum DebugSection {
     Vcall,
 }
 
+/// DWARF's names without prefix and suffix.
+const DEBUG_SECTION_NAMES: [(&[u8], DebugSection); DebugSection::Vcall as usize + 1] = [
+    (b"abbrev", DebugSection::Abbrev),
+    (b"addr", DebugSection::Addr),
+    (b"aranges", DebugSection::Aranges),
+    (b"cu_index", DebugSection::CuIndex),
+    (b"frame", DebugSection::Frame),
+    (b"info", DebugSection::Info),
+    (b"line", DebugSection::Line),
+    (b"line_str", DebugSection::LineStr),
+    (b"loc", DebugSection::Loc),
+    (b"loclists", DebugSection::LocLists),
+    (b"ranges", DebugSection::Ranges),
+    (b"rnglists", DebugSection::RngLists),
+    (b"str", DebugSection::Str),
+    (b"str_offsets", DebugSection::StrOffsets),
+    (b"tu_index", DebugSection::TuIndex),
+    (b"types", DebugSection::Types),
+    (b"dcall", DebugSection::Dcall),
+    (b"vcall", DebugSection::Vcall),
+];
+
 impl DebugSection {
     /// The section of a name without prefix and suffix, as `info` of `.debug_info.dwo`.
     pub(super) fn from_base_name(name: &[u8]) -> Option<Self> {
-        Some(match name {
-            b"abbrev" => Self::Abbrev,
-            b"addr" => Self::Addr,
-            b"aranges" => Self::Aranges,
-            b"cu_index" => Self::CuIndex,
-            b"frame" => Self::Frame,
-            b"info" => Self::Info,
-            b"line" => Self::Line,
-            b"line_str" => Self::LineStr,
-            b"loc" => Self::Loc,
-            b"loclists" => Self::LocLists,
-            b"ranges" => Self::Ranges,
-            b"rnglists" => Self::RngLists,
-            b"str" => Self::Str,
-            b"str_offsets" => Self::StrOffsets,
-            b"tu_index" => Self::TuIndex,
-            b"types" => Self::Types,
-            b"dcall" => Self::Dcall,
-            b"vcall" => Self::Vcall,
-            _ => return None,
-        })
+        DEBUG_SECTION_NAMES.iter().find(|(known, _)| *known == name).map(|(_, id)| *id)
+    }
+
+    /// As [`Self::from_base_name`], for names cut to a length.
+    pub(super) fn from_cut_name(name: &[u8], length: usize) -> Option<Self> {
+        let cut = |known: &'static [u8]| &known[..known.len().min(length)];
+        DEBUG_SECTION_NAMES.iter().find(|(known, _)| cut(known) == name).map(|(_, id)| *id)
     }
 }
 

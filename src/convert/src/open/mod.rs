@@ -9,8 +9,11 @@ mod elf;
 mod error;
 mod files;
 mod image;
+mod macho;
 mod options;
 mod program;
+mod separate;
+mod split;
 
 pub use diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
 pub use elf::kept::{KeptRelocation, KeptRelocations, KeptSection, RelocationSymbol};
@@ -22,3 +25,4 @@ pub use image::{
 };
 pub use options::OpenOptions;
 pub use program::{image_from_bytes, open_image};
+pub use split::{DwoCandidates, DwoFinder, SplitFile, find_dwp, open_dwo, open_dwp};

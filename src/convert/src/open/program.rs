@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use super::elf;
+use super::elf::{self, Links};
 use super::error::OpenError;
 use super::files::Files;
-use super::image::Image;
+use super::image::{Image, ImageKind};
+use super::macho::{self, fat};
 use super::options::OpenOptions;
+use super::separate;
 
 /// Opens a program, with its separate debug file and dwz file where it names them.
 ///
@@ -16,8 +18,21 @@ use super::options::OpenOptions;
 /// The path is not a regular file, is of no known format, is damaged, or claims more than [`Files`] allows. That a
 /// separate file is missing is a diagnostic of the image.
 pub fn open_image<'f>(files: &'f Files, path: &Path, options: &OpenOptions) -> Result<Image<'f>, OpenError> {
+    let path = &macho::bundle::resolve(path)?;
     let data = files.map(path)?;
-    image_from_bytes(files, path, data, options)
+    let mut opened = open_alone(files, path, data, options)?;
+    if options.separate {
+        match &mut opened {
+            Opened::Elf(image, links) => separate::complete(files, image, links, options),
+            Opened::MachO(image, has_debug_map) => {
+                let linked = matches!(image.kind, ImageKind::Executable | ImageKind::Dynamic);
+                if linked && !image.debug.has_units() {
+                    macho::bundle::complete(files, image, *has_debug_map, options);
+                }
+            }
+        }
+    }
+    Ok(opened.finish(files))
 }
 
 /// Reads a program from bytes that the caller has; `path` is for messages. Opens no file.
@@ -28,12 +43,54 @@ pub fn image_from_bytes<'f>(
     files: &'f Files,
     path: &Path,
     bytes: &'f [u8],
-    _options: &OpenOptions,
+    options: &OpenOptions,
 ) -> Result<Image<'f>, OpenError> {
-    if bytes.starts_with(b"\x7fELF") {
-        return elf::read(files, path, bytes).map(|(image, _)| image);
+    Ok(open_alone(files, path, bytes, options)?.finish(files))
+}
+
+/// An image, and what its file says about other files.
+enum Opened<'f> {
+    Elf(Image<'f>, Links<'f>),
+    /// The flag: the debug information is in the object files that its symbol table names.
+    MachO(Image<'f>, bool),
+}
+
+impl<'f> Opened<'f> {
+    fn finish(self, files: &'f Files) -> Image<'f> {
+        match self {
+            Self::Elf(mut image, links) => {
+                separate::add_mini_symbols(files, &mut image, &links);
+                image
+            }
+            Self::MachO(image, _) => image,
+        }
     }
-    Err(not_an_object(path, bytes))
+}
+
+fn open_alone<'f>(
+    files: &'f Files,
+    path: &Path,
+    data: &'f [u8],
+    options: &OpenOptions,
+) -> Result<Opened<'f>, OpenError> {
+    if data.starts_with(b"\x7fELF") {
+        return elf::read(files, path, data).map(|(image, links)| Opened::Elf(image, links));
+    }
+    let wanted = options.arch.as_deref();
+    let thin = if fat::is_fat(data) { fat::choose(path, fat::slices(path, data)?, wanted)? } else { data };
+    if !macho::is_macho(thin) {
+        return Err(not_an_object(path, thin));
+    }
+    if let (Some(wanted), Some(arch)) = (wanted, fat::arch_of(thin).filter(|_| !fat::is_fat(data)))
+        && !fat::same_arch(&arch, wanted)
+    {
+        return Err(OpenError::ChooseArch {
+            path: path.to_owned(),
+            wanted: Some(wanted.to_owned()),
+            available: vec![arch],
+        });
+    }
+    macho::read(files, path, thin).map(|(image, has_debug_map)| Opened::MachO(image, has_debug_map))
 }
 
 fn not_an_object(path: &Path, bytes: &[u8]) -> OpenError {

@@ -297,7 +297,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                     format!("range {start:#x}..{end:#x} ends after its section, at {:#x}", section.end)
                 });
             }
-            ranges.push((start, end.min(section.end).min(start + u64::from(u32::MAX >> 1))));
+            ranges.push((start, end.min(section.end).min(start.saturating_add(u64::from(u32::MAX >> 1)))));
         }
         if dead && ranges.is_empty() {
             self.diagnostics.add(Kind::DeadFunction, die.0, || "no address in a code section".to_owned());
@@ -566,7 +566,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
 
     fn bare(&mut self, sequence: usize, start: u64, end: u64) {
         let Some(section) = self.code.section(start) else { return };
-        let end = end.min(section.end).min(start + u64::from(u32::MAX >> 1));
+        let end = end.min(section.end).min(start.saturating_add(u64::from(u32::MAX >> 1)));
         let rows = self.rows(Some(sequence), &[], start, end);
         let sequence = &self.lines.sequences[sequence];
         let continues =

@@ -1,2 +1,58 @@
-//! placeholder
-fn main() {}
+//! The command `foldsym`: parses the command line and hands it to the module of the command.
+
+mod address;
+mod answer;
+mod answer_json;
+mod args;
+mod completions;
+mod convert;
+mod demangle;
+mod dump;
+mod failure;
+mod find;
+mod info;
+mod input;
+mod json;
+mod lookup;
+mod mapped;
+mod names;
+mod open;
+mod output;
+mod progress;
+mod regex;
+mod resolver;
+mod session;
+mod stack;
+mod text;
+mod verify;
+
+use std::process::ExitCode;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::Failure;
+
+fn main() -> ExitCode {
+    // Usage errors, `--help` and `--version` end here, with the exit codes of the contract (2, 0, 0).
+    let cli = Cli::parse();
+    let result = match &cli.command {
+        Command::Convert(args) => convert::run(args),
+        Command::Lookup(args) => lookup::run(args),
+        Command::Stack(args) => stack::run(args),
+        Command::Find(args) => find::run(args),
+        Command::Info(args) => info::run(args),
+        Command::Dump(args) => dump::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Completions { shell } => completions::run(*shell),
+        Command::Blocks(_) => Err(Failure::not_in_this_version("blocks")),
+        Command::Cfi(_) => Err(Failure::not_in_this_version("cfi")),
+        Command::Wave(_) => Err(Failure::not_in_this_version("wave")),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            failure.print();
+            ExitCode::from(failure.code)
+        }
+    }
+}

@@ -99,6 +99,17 @@ pub(super) fn read<'f>(
     Ok((image, links))
 }
 
+/// The build id of an ELF file; empty where it has none.
+///
+/// # Errors
+/// The header or a table is damaged.
+pub(super) fn build_id<'f>(path: &Path, data: &'f [u8]) -> Result<&'f [u8], OpenError> {
+    if !data.starts_with(&elf::ELFMAG) {
+        return Err(OpenError::NotAnObject { path: path.to_owned(), found: "not an ELF file".to_owned() });
+    }
+    Ok(Tables::parse(path, data)?.build_id())
+}
+
 /// A file of split DWARF: only its debug sections count.
 pub(super) struct Split<'f> {
     pub debug: DebugSections<'f>,
@@ -181,8 +192,8 @@ fn arch(tables: &Tables<'_>) -> Arch {
 /// Places all loaded sections.
 ///
 /// In a linked file they have addresses. In `ET_REL` they get consecutive, aligned ones from 0 in section order, so that
-/// no two functions share an address; `llvm-symbolizer` instead gives every section address 0 and tells them apart by
-/// `SECTION:OFFSET`, which a symbol file with one address space cannot.
+/// no two functions share an address. `llvm-symbolizer` leaves every section at 0 and answers an address that several
+/// sections have with a mixture of them; where there is one code section both answer alike.
 fn layout(path: &Path, tables: &Tables<'_>, diagnostics: &mut Diagnostics) -> Result<Layout, OpenError> {
     let highest = if tables.is_64 { u64::MAX } else { u64::from(u32::MAX) };
     let mut sections = Vec::new();

@@ -1,0 +1,120 @@
+//! Finds the Mach-O file inside a dSYM bundle, and the bundle of a program.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use super::{fat, is_macho, uuid};
+use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use crate::open::error::OpenError;
+use crate::open::files::{Files, is_regular};
+use crate::open::image::Image;
+use crate::open::options::OpenOptions;
+use crate::open::separate::{hex, join};
+
+/// How many folders above a program may be the bundle that its dSYM is named after (`X.app/Contents/MacOS/X`).
+const MAX_ENCLOSING: usize = 4;
+
+/// The file to open for a path: the path itself, or for a bundle the one file in it.
+///
+/// # Errors
+/// A bundle holds no file, or several of which none has its name.
+pub(in crate::open) fn resolve(path: &Path) -> Result<PathBuf, OpenError> {
+    if path.extension() != Some(OsStr::new("dSYM")) || !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let mut inside = contents(path);
+    if inside.len() == 1 {
+        return Ok(inside.remove(0));
+    }
+    // `X.dSYM` and `X.app.dSYM` are of a program `X`.
+    let stem = path.file_stem().map(Path::new);
+    let names = [stem.map(Path::as_os_str), stem.and_then(Path::file_stem)];
+    let named = inside.iter().find(|file| names.contains(&file.file_name()));
+    named.cloned().ok_or_else(|| {
+        let what =
+            format!("a dSYM bundle with {} files in Contents/Resources/DWARF, expected one", inside.len());
+        OpenError::Unsupported { path: path.to_owned(), what }
+    })
+}
+
+/// The regular files in a bundle, by name.
+fn contents(bundle: &Path) -> Vec<PathBuf> {
+    let folder = bundle.join("Contents/Resources/DWARF");
+    let Ok(entries) = folder.read_dir() else { return Vec::new() };
+    let hidden =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    let files = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = files.filter(|path| !hidden(path) && is_regular(path)).collect();
+    files.sort();
+    files
+}
+
+/// Joins a linked program without DWARF with the file of its UUID in a bundle beside it or in a `--debug-dir`.
+pub(in crate::open) fn complete<'f>(
+    files: &'f Files,
+    image: &mut Image<'f>,
+    has_debug_map: bool,
+    options: &OpenOptions,
+) {
+    let mut diagnostics = Diagnostics::default();
+    if let Some(debug) = find(files, image, options, &mut diagnostics) {
+        join(image, debug);
+    } else if has_debug_map {
+        diagnostics.note(OpenDiagnosticKind::DebugFileNotFound, || {
+            "no dSYM bundle of this UUID; the debug information is still in the object files (run dsymutil)".to_owned()
+        });
+    }
+    diagnostics.merge(std::mem::take(&mut image.diagnostics));
+    image.diagnostics = diagnostics.into_vec();
+}
+
+fn find<'f>(
+    files: &'f Files,
+    image: &Image<'f>,
+    options: &OpenOptions,
+    diagnostics: &mut Diagnostics,
+) -> Option<Image<'f>> {
+    if image.build_id.is_empty() {
+        return None;
+    }
+    for path in bundles(&image.path, options).iter().flat_map(|bundle| contents(bundle)) {
+        let data = match files.map(&path) {
+            Ok(data) => data,
+            Err(error) => {
+                diagnostics.note(OpenDiagnosticKind::DebugFileUnreadable, || error.to_string());
+                continue;
+            }
+        };
+        let slices = if fat::is_fat(data) { fat::slices(&path, data) } else { Ok(Vec::new()) };
+        let slices = slices.unwrap_or_default().into_iter().map(|slice| slice.data).chain([data]);
+        let mut macho = slices.filter(|slice| is_macho(slice)).peekable();
+        let first = macho.peek().map(|slice| uuid(slice)).unwrap_or_default();
+        match macho.find(|slice| uuid(slice) == image.build_id).map(|slice| super::read(files, &path, slice))
+        {
+            Some(Ok((debug, _))) => return Some(debug),
+            Some(Err(error)) => {
+                diagnostics.note(OpenDiagnosticKind::DebugFileUnreadable, || error.to_string())
+            }
+            None => diagnostics.note(OpenDiagnosticKind::DebugFileMismatch, || {
+                format!("{}: UUID {}, the program's is {}", path.display(), hex(first), hex(image.build_id))
+            }),
+        }
+    }
+    None
+}
+
+/// `X.dSYM` beside the program, beside each bundle around it, and in each given directory.
+fn bundles(program: &Path, options: &OpenOptions) -> Vec<PathBuf> {
+    let with_suffix = |path: &Path| {
+        let mut name = OsString::from(path);
+        name.push(".dSYM");
+        PathBuf::from(name)
+    };
+    let enclosing =
+        program.ancestors().skip(1).take(MAX_ENCLOSING).filter(|folder| folder.extension().is_some());
+    let mut bundles: Vec<PathBuf> = std::iter::once(program).chain(enclosing).map(with_suffix).collect();
+    let names: Vec<OsString> =
+        bundles.iter().filter_map(|bundle| bundle.file_name()).map(OsString::from).collect();
+    bundles.extend(options.debug_dirs.iter().flat_map(|dir| names.iter().map(move |name| dir.join(name))));
+    bundles
+}

@@ -1,0 +1,359 @@
+//! Presents one Mach-O file: its sections and symbols at image addresses, its DWARF sections.
+//!
+//! A linked program has no DWARF of its own; `dsymutil` puts it into a companion file with the same load commands, where
+//! code sections keep their addresses and lose their contents. An object file's sections already stand at consecutive
+//! addresses, so only relocations against symbols change its debug sections.
+
+pub(super) mod bundle;
+pub(super) mod fat;
+mod relocate;
+
+use std::path::Path;
+
+use object::elf;
+use object::endian::Endianness;
+use object::macho::{self, MachHeader32, MachHeader64};
+use object::read::macho::{LoadCommandVariant, MachHeader, Nlist, Section as _, Segment as _};
+use object::read::{ReadRef, StringTable};
+
+use super::decompress::{self, Method};
+use super::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use super::elf::kept::KeptRelocations;
+use super::error::OpenError;
+use super::files::Files;
+use super::image::{
+    AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Symbol,
+    SymbolKind,
+};
+use relocate::Relocations;
+
+/// True for the magic numbers of thin Mach-O files.
+pub(super) fn is_macho(data: &[u8]) -> bool {
+    let Some(magic) = data.first_chunk().map(|magic| u32::from_be_bytes(*magic)) else { return false };
+    matches!(magic, macho::MH_MAGIC | macho::MH_CIGAM | macho::MH_MAGIC_64 | macho::MH_CIGAM_64)
+}
+
+/// Reads a thin Mach-O file without looking at any other file. The flag is true where the program's symbol table names
+/// the object files that hold its debug information (`N_OSO`).
+///
+/// # Errors
+/// A load command or table is damaged, the file is a core dump, a compressed section is damaged or too large.
+pub(super) fn read<'f>(
+    files: &'f Files,
+    path: &Path,
+    data: &'f [u8],
+) -> Result<(Image<'f>, bool), OpenError> {
+    match data.first_chunk().map(|magic| u32::from_be_bytes(*magic)) {
+        Some(macho::MH_MAGIC_64 | macho::MH_CIGAM_64) => {
+            Reader::<MachHeader64<Endianness>>::parse(files, path, data, 8)?.image()
+        }
+        _ => Reader::<MachHeader32<Endianness>>::parse(files, path, data, 4)?.image(),
+    }
+}
+
+/// The `LC_UUID` of a thin file; empty where there is none or the file is damaged.
+pub(super) fn uuid(data: &[u8]) -> &[u8] {
+    fn find<Mach: MachHeader<Endian = Endianness>>(data: &[u8]) -> Option<&[u8]> {
+        let header = Mach::parse(data, 0).ok()?;
+        let commands = header.load_commands(header.endian().ok()?, data, 0).ok()?;
+        let mut found = commands.map_while(Result::ok).filter_map(|command| command.uuid().ok().flatten());
+        found.next().map(|command| &command.uuid[..])
+    }
+    find::<MachHeader64<Endianness>>(data)
+        .or_else(|| find::<MachHeader32<Endianness>>(data))
+        .unwrap_or_default()
+}
+
+struct Section<'f, S> {
+    header: &'f S,
+    /// As the file has it, cut where the file ends.
+    bytes: &'f [u8],
+    cut: bool,
+}
+
+struct Reader<'a, 'f, Mach: MachHeader<Endian = Endianness>> {
+    files: &'f Files,
+    path: &'a Path,
+    data: &'f [u8],
+    endian: Endianness,
+    header: &'f Mach,
+    address_size: u8,
+    /// By ordinal, less one.
+    sections: Vec<Section<'f, Mach::Section>>,
+    text_base: Option<u64>,
+    uuid: &'f [u8],
+    symbols: &'f [Mach::Nlist],
+    strings: StringTable<'f>,
+    diagnostics: Diagnostics,
+}
+
+impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
+    fn parse(files: &'f Files, path: &'a Path, data: &'f [u8], address_size: u8) -> Result<Self, OpenError> {
+        let malformed = |place: &'static str| {
+            move |error: object::read::Error| OpenError::malformed(path, place, error.to_string())
+        };
+        let header = Mach::parse(data, 0).map_err(malformed("Mach-O header, offset 0x0"))?;
+        let endian = header.endian().map_err(malformed("Mach-O header, offset 0x0"))?;
+        if header.filetype(endian) == macho::MH_CORE {
+            let what = "a core dump, expected an executable, a library or an object file".to_owned();
+            return Err(OpenError::Unsupported { path: path.to_owned(), what });
+        }
+        let mut reader = Self {
+            files,
+            path,
+            data,
+            endian,
+            header,
+            address_size,
+            sections: Vec::new(),
+            text_base: None,
+            uuid: &[],
+            symbols: &[],
+            strings: StringTable::default(),
+            diagnostics: Diagnostics::default(),
+        };
+        let commands =
+            header.load_commands(endian, data, 0).map_err(malformed("load commands, offset 0x20"))?;
+        for command in commands {
+            let command = command.map_err(malformed("load commands, offset 0x20"))?;
+            if let Some((segment, rest)) =
+                Mach::Segment::from_command(command).map_err(malformed("segment command"))?
+            {
+                reader.segment(segment, rest).map_err(malformed("segment command"))?;
+                continue;
+            }
+            match command.variant() {
+                Ok(LoadCommandVariant::Uuid(command)) => reader.uuid = &command.uuid,
+                Ok(LoadCommandVariant::Symtab(command)) => reader.symtab(command),
+                _ => {}
+            }
+        }
+        Ok(reader)
+    }
+
+    fn segment(&mut self, segment: &'f Mach::Segment, rest: &'f [u8]) -> object::read::Result<()> {
+        if segment.name() == b"__TEXT" && self.text_base.is_none() {
+            self.text_base = Some(segment.vmaddr(self.endian).into());
+        }
+        let headers = segment.sections(self.endian, rest)?;
+        for entry in segment.section_offsets(self.endian, headers) {
+            let (header, file_offset) = entry?;
+            let (offset, size) = header.file_range(self.endian, file_offset).unwrap_or((0, 0));
+            let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.data.len());
+            let end = usize::try_from(offset.saturating_add(size)).unwrap_or(usize::MAX).min(self.data.len());
+            let bytes = &self.data[start..end.max(start)];
+            self.sections.push(Section { header, bytes, cut: (bytes.len() as u64) < size });
+        }
+        Ok(())
+    }
+
+    fn symtab(&mut self, command: &macho::SymtabCommand<Endianness>) {
+        let (offset, count) = (command.symoff.get(self.endian), command.nsyms.get(self.endian));
+        match self.data.read_slice_at(offset.into(), count as usize) {
+            Ok(symbols) => self.symbols = symbols,
+            Err(()) => {
+                let first = || format!("symbol table, offset {offset:#x}, {count} symbols: outside the file");
+                self.diagnostics.note(OpenDiagnosticKind::TruncatedSection, first);
+            }
+        }
+        let start = u64::from(command.stroff.get(self.endian));
+        let end = (start + u64::from(command.strsize.get(self.endian))).min(self.data.len() as u64);
+        self.strings = StringTable::new(self.data, start, end);
+    }
+
+    fn image(mut self) -> Result<(Image<'f>, bool), OpenError> {
+        let kind = match self.header.filetype(self.endian) {
+            macho::MH_OBJECT => ImageKind::Relocatable,
+            macho::MH_DSYM => ImageKind::DebugOnly,
+            macho::MH_EXECUTE if self.header.flags(self.endian).0 & macho::MH_PIE.0 == 0 => {
+                ImageKind::Executable
+            }
+            _ => ImageKind::Dynamic,
+        };
+        let (sections, position) = self.code_sections();
+        let (symbols, has_debug_map) = self.symbols(&sections, &position);
+        let debug = self.debug_sections(kind == ImageKind::Relocatable)?;
+        let lowest = sections.first().map_or(0, |section| section.range.start);
+        let image = Image {
+            path: self.path.to_owned(),
+            debug_path: None,
+            format: Format::MachO,
+            kind,
+            arch: self.arch(),
+            image_base: if kind == ImageKind::Relocatable { 0 } else { self.text_base.unwrap_or(lowest) },
+            build_id: self.uuid,
+            sections,
+            symbols,
+            symbol_files: Vec::new(),
+            debug,
+            supplementary: None,
+            relocations: KeptRelocations::default(),
+            diagnostics: self.diagnostics.into_vec(),
+        };
+        Ok((image, has_debug_map))
+    }
+
+    fn arch(&self) -> Arch {
+        let (machine, name) = match self.header.cputype(self.endian) {
+            macho::CPU_TYPE_X86_64 => (elf::EM_X86_64, "x86_64"),
+            macho::CPU_TYPE_X86 => (elf::EM_386, "i386"),
+            macho::CPU_TYPE_ARM64 | macho::CPU_TYPE_ARM64_32 => (elf::EM_AARCH64, "aarch64"),
+            macho::CPU_TYPE_ARM => (elf::EM_ARM, "arm"),
+            macho::CPU_TYPE_POWERPC => (elf::EM_PPC, "ppc"),
+            macho::CPU_TYPE_POWERPC64 => (elf::EM_PPC64, "ppc64"),
+            _ => (elf::EM_NONE, "unknown"),
+        };
+        let big_endian = self.endian == Endianness::Big;
+        Arch { machine: machine.0, name, address_size: self.address_size, big_endian }
+    }
+
+    /// Loaded sections by address, and the position of each by ordinal less one.
+    fn code_sections(&mut self) -> (Vec<CodeSection>, Vec<u32>) {
+        const CODE: u32 = macho::S_ATTR_PURE_INSTRUCTIONS.0 | macho::S_ATTR_SOME_INSTRUCTIONS.0;
+        let mut sections = Vec::new();
+        for (index, section) in self.sections.iter().enumerate() {
+            let header = section.header;
+            let segment = header.segment_name();
+            if matches!(segment, b"__DWARF" | b"__LD") {
+                continue;
+            }
+            let start: u64 = header.addr(self.endian).into();
+            let end = start.checked_add(header.size(self.endian).into()).unwrap_or_else(|| {
+                let first = || format!("section {}", index + 1);
+                self.diagnostics.note(OpenDiagnosticKind::SectionWraps, first);
+                u64::MAX
+            });
+            sections.push(CodeSection {
+                name: format!(
+                    "{},{}",
+                    String::from_utf8_lossy(segment),
+                    String::from_utf8_lossy(header.name())
+                ),
+                index: index + 1,
+                range: AddressRange { start, end },
+                executable: header.flags(self.endian).0 & CODE != 0,
+            });
+        }
+        sections.sort_by_key(|section| (section.range.start, section.index));
+        let mut position = vec![u32::MAX; self.sections.len()];
+        for (at, section) in sections.iter().enumerate() {
+            position[section.index - 1] = at as u32;
+        }
+        (sections, position)
+    }
+
+    fn symbols(&mut self, sections: &[CodeSection], position: &[u32]) -> (Vec<Symbol<'f>>, bool) {
+        let mut symbols = Vec::new();
+        let mut has_debug_map = false;
+        for (index, raw) in self.symbols.iter().enumerate() {
+            has_debug_map |= raw.stab() == Some(macho::N_OSO);
+            if !raw.is_definition() {
+                continue;
+            }
+            let ordinal = usize::from(raw.n_sect()).wrapping_sub(1);
+            let (Some(&position), Ok(name)) = (position.get(ordinal), raw.name(self.endian, self.strings))
+            else {
+                self.diagnostics.note(OpenDiagnosticKind::BadSymbol, || format!("symbol {index}"));
+                continue;
+            };
+            let Some(section) = sections.get(position as usize) else { continue };
+            // Every C name has a `_` more than in the source.
+            let name = name.strip_prefix(b"_").unwrap_or(name);
+            let kind = match name {
+                // Labels that assemblers make at the start of each section.
+                [] => continue,
+                _ if name.starts_with(b"ltmp") => continue,
+                // The file's header: in the first section by number, before it by address.
+                _ if name.starts_with(b"_mh_") => continue,
+                _ if section.executable => SymbolKind::Function,
+                _ if name.starts_with(b"_ZTV") => SymbolKind::Data,
+                _ => continue,
+            };
+            let address: u64 = raw.n_value(self.endian).into();
+            if !(section.range.start..section.range.end).contains(&address) {
+                let first = || format!("{} at {address:#x}", name.escape_ascii());
+                self.diagnostics.note(OpenDiagnosticKind::SymbolOutsideSection, first);
+                continue;
+            }
+            let flags = raw.n_type();
+            let binding = if !flags.is_ext() || flags.0 & macho::N_PEXT.0 != 0 {
+                Binding::Local
+            } else if raw.n_desc(self.endian).0 & macho::N_WEAK_DEF.0 != 0 {
+                Binding::Weak
+            } else {
+                Binding::Global
+            };
+            symbols.push(Symbol {
+                name,
+                address,
+                size: 0,
+                kind,
+                binding,
+                section: position,
+                file: None,
+                dynamic: false,
+            });
+        }
+        (symbols, has_debug_map)
+    }
+
+    fn debug_sections(&mut self, relocatable: bool) -> Result<DebugSections<'f>, OpenError> {
+        let mut debug = DebugSections::default();
+        for (index, section) in self.sections.iter().enumerate() {
+            let name = section.header.name();
+            let Some((id, z_name)) = debug_section_of(name) else { continue };
+            let place = || format!("section {} {}", index + 1, name.escape_ascii());
+            if section.cut {
+                self.diagnostics.note(OpenDiagnosticKind::TruncatedSection, place);
+            }
+            let input = section.bytes;
+            let length = input.len() as u64;
+            let mut owned = None;
+            if z_name && let Some(rest) = input.strip_prefix(b"ZLIB") {
+                let malformed = |problem: String| OpenError::malformed(self.path, place(), problem);
+                let (size, input) = rest
+                    .split_first_chunk()
+                    .ok_or_else(|| malformed("shorter than the header of a __zdebug section".to_owned()))?;
+                let size = u64::from_be_bytes(*size);
+                let mut bytes = self.files.reserve(self.path, &place(), size, length)?;
+                decompress::append(Method::Zlib, input, size, &mut bytes).map_err(malformed)?;
+                owned = Some(bytes);
+            }
+            let header = section.header;
+            let rows = header.relocations(self.endian, self.data).unwrap_or_default();
+            if relocatable && !rows.is_empty() {
+                let mut bytes = match owned {
+                    Some(bytes) => bytes,
+                    None => {
+                        let mut bytes = self.files.reserve(self.path, &place(), length, length)?;
+                        bytes.extend_from_slice(input);
+                        bytes
+                    }
+                };
+                let value =
+                    |index: u32| self.symbols.get(index as usize).map(|raw| raw.n_value(self.endian).into());
+                Relocations {
+                    rows,
+                    endian: self.endian,
+                    cpu: self.header.cputype(self.endian),
+                    section: index + 1,
+                }
+                .apply(&mut bytes, value, &mut self.diagnostics);
+                owned = Some(bytes);
+            }
+            debug.set(id, owned.map_or(input, |bytes| self.files.keep(bytes)));
+        }
+        Ok(debug)
+    }
+}
+
+/// The debug section that a name of at most 16 bytes stands for (`__debug_str_offs`), and whether it is the old
+/// compressed name.
+fn debug_section_of(name: &[u8]) -> Option<(DebugSection, bool)> {
+    const NAME_SIZE: usize = 16;
+    let (base, prefix_size, z_name) = match name.strip_prefix(b"__debug_") {
+        Some(base) => (base, 8, false),
+        None => (name.strip_prefix(b"__zdebug_")?, 9, true),
+    };
+    DebugSection::from_cut_name(base, NAME_SIZE - prefix_size).map(|id| (id, z_name))
+}

@@ -1,0 +1,267 @@
+//! Completes a program from the files that it names: its separate debug file, its dwz file, its embedded symbols.
+//!
+//! Names come from the program and are data: a debug file is used only if it is a regular file and its build id, or
+//! without one its checksum, is the program's.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+use rustc_hash::FxHashSet;
+
+use super::decompress;
+use super::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use super::elf::{self, Links};
+use super::error::OpenError;
+use super::files::{Files, is_regular, path_from_bytes};
+use super::image::{DebugSections, Image, Symbol};
+use super::options::OpenOptions;
+
+/// Joins the program with its separate debug file, if it has no units of its own, and with its dwz file.
+pub(super) fn complete<'f>(
+    files: &'f Files,
+    image: &mut Image<'f>,
+    links: &mut Links<'f>,
+    options: &OpenOptions,
+) {
+    let mut diagnostics = Diagnostics::default();
+    if !image.debug.has_units()
+        && let Some((debug, debug_links)) = find_debug_file(files, image, links, options, &mut diagnostics)
+    {
+        links.altlink = debug_links.altlink;
+        links.symtab |= debug_links.symtab;
+        join(image, debug);
+    }
+    if let Some((name, id)) = links.altlink {
+        let from = image.debug_path.as_deref().unwrap_or(&image.path).to_owned();
+        image.supplementary = find_supplementary(files, &from, name, id, options, &mut diagnostics);
+    }
+    diagnostics.merge(std::mem::take(&mut image.diagnostics));
+    image.diagnostics = diagnostics.into_vec();
+}
+
+/// Adds the symbols of `.gnu_debugdata`, an ELF file in an xz stream, to a program without a `.symtab`.
+pub(super) fn add_mini_symbols<'f>(files: &'f Files, image: &mut Image<'f>, links: &Links<'f>) {
+    let Some(stream) = links.minidebug.filter(|_| !links.symtab) else { return };
+    let mut diagnostics = Diagnostics::default();
+    let place = "section .gnu_debugdata";
+    let unpacked = decompress::xz(stream, files.section_limit(stream.len() as u64))
+        .map_err(|problem| OpenError::malformed(&image.path, place, problem))
+        .and_then(|bytes| {
+            files.account(&image.path, place, bytes.len() as u64, stream.len() as u64)?;
+            elf::read(files, &image.path, files.keep(bytes))
+        });
+    match unpacked {
+        Ok((mini, _)) => join_symbols(image, mini),
+        Err(error) => diagnostics.note(OpenDiagnosticKind::BadMiniDebugInfo, || error.to_string()),
+    }
+    diagnostics.merge(std::mem::take(&mut image.diagnostics));
+    image.diagnostics = diagnostics.into_vec();
+}
+
+/// The first candidate that belongs to the program.
+fn find_debug_file<'f>(
+    files: &'f Files,
+    image: &Image<'f>,
+    links: &Links<'f>,
+    options: &OpenOptions,
+    diagnostics: &mut Diagnostics,
+) -> Option<(Image<'f>, Links<'f>)> {
+    let own = image.path.canonicalize().ok();
+    let by_id =
+        options.debug_roots().filter_map(|root| build_id_path(root, image.build_id)).map(|path| (path, None));
+    let mut candidates: Vec<(PathBuf, Option<u32>)> = by_id.collect();
+    if let Some((name, checksum)) = links.debuglink {
+        match path_from_bytes(name).filter(|name| is_file_name(name)) {
+            Some(name) => {
+                let paths = debuglink_paths(&image.path, own.as_deref(), &name, options);
+                candidates.extend(paths.into_iter().map(|path| (path, Some(checksum))));
+            }
+            None => diagnostics.note(OpenDiagnosticKind::PathRefused, || {
+                format!("debug link \"{}\" is not a file name", name.escape_ascii())
+            }),
+        }
+    }
+    for (path, checksum) in candidates {
+        if !is_regular(&path) || path.canonicalize().ok() == own {
+            continue;
+        }
+        match open_debug_file(files, image, &path, checksum) {
+            Ok(Ok(found)) => return Some(found),
+            Ok(Err(mismatch)) => diagnostics.note(OpenDiagnosticKind::DebugFileMismatch, || mismatch),
+            Err(error) => diagnostics.note(OpenDiagnosticKind::DebugFileUnreadable, || error.to_string()),
+        }
+    }
+    if let Some((name, _)) = links.debuglink {
+        diagnostics.note(OpenDiagnosticKind::DebugFileNotFound, || {
+            format!("{} (build id {})", name.escape_ascii(), hex(image.build_id))
+        });
+    }
+    None
+}
+
+/// Opens a candidate; the inner error says in words why it is not this program's.
+fn open_debug_file<'f>(
+    files: &'f Files,
+    image: &Image<'f>,
+    path: &Path,
+    checksum: Option<u32>,
+) -> Result<Result<(Image<'f>, Links<'f>), String>, OpenError> {
+    let data = files.map(path)?;
+    // Before anything is decompressed.
+    let theirs = elf::build_id(path, data)?;
+    let ours = image.build_id;
+    let name = path.display();
+    if !ours.is_empty() && !theirs.is_empty() {
+        if ours != theirs {
+            return Ok(Err(format!("{name}: build id {}, the program's is {}", hex(theirs), hex(ours))));
+        }
+    } else if let Some(expected) = checksum {
+        let found = crc32fast::hash(data);
+        if found != expected {
+            return Ok(Err(format!(
+                "{name}: CRC-32 {found:#010x}, the program's link says {expected:#010x}"
+            )));
+        }
+    } else {
+        return Ok(Err(format!("{name}: no build id, the program's is {}", hex(ours))));
+    }
+    let (debug, links) = elf::read(files, path, data)?;
+    if debug.arch != image.arch {
+        return Ok(Err(format!("{name}: for {}, the program is for {}", debug.arch.name, image.arch.name)));
+    }
+    Ok(Ok((debug, links)))
+}
+
+/// `ROOT/.build-id/ab/cdef.debug`.
+fn build_id_path(root: &Path, id: &[u8]) -> Option<PathBuf> {
+    let (first, rest) = id.split_first().filter(|(_, rest)| !rest.is_empty())?;
+    Some(root.join(".build-id").join(hex(&[*first])).join(format!("{}.debug", hex(rest))))
+}
+
+/// Where gdb looks for a debug link: beside the program, in `.debug`, below each root.
+fn debuglink_paths(
+    program: &Path,
+    canonical: Option<&Path>,
+    name: &Path,
+    options: &OpenOptions,
+) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    let as_given = program.parent().unwrap_or(Path::new(""));
+    let resolved = canonical.and_then(Path::parent);
+    for folder in [Some(as_given), resolved.filter(|&resolved| resolved != as_given)].into_iter().flatten() {
+        paths.push(folder.join(name));
+        paths.push(folder.join(".debug").join(name));
+    }
+    if let Some(resolved) = resolved {
+        paths.extend(options.debug_roots().map(|root| below(root, resolved).join(name)));
+    }
+    paths
+}
+
+/// An absolute path, placed below a root.
+fn below(root: &Path, path: &Path) -> PathBuf {
+    let normal = path.components().filter(|part| matches!(part, Component::Normal(_)));
+    normal.fold(root.to_owned(), |path, part| path.join(part))
+}
+
+fn is_file_name(name: &Path) -> bool {
+    let mut parts = name.components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
+}
+
+/// The dwz file that `from` names, if its build id is the one that was named.
+fn find_supplementary<'f>(
+    files: &'f Files,
+    from: &Path,
+    name: &[u8],
+    id: &[u8],
+    options: &OpenOptions,
+    diagnostics: &mut Diagnostics,
+) -> Option<DebugSections<'f>> {
+    let mut candidates = Vec::new();
+    if let Some(named) = path_from_bytes(name) {
+        let from = from.canonicalize().unwrap_or_else(|_| from.to_owned());
+        let folder = from.parent().unwrap_or(Path::new(""));
+        candidates.push(options.mapped(&folder.join(&named)));
+        let file_name = named.file_name().map(OsString::from).unwrap_or_default();
+        for root in options.debug_roots() {
+            candidates.extend(build_id_path(root, id));
+            candidates.push(root.join(".dwz").join(&file_name));
+            candidates.push(below(root, &named));
+        }
+    }
+    for path in candidates.iter().filter(|path| is_regular(path)) {
+        let opened = files.map(path).and_then(|data| Ok((elf::build_id(path, data)?, data)));
+        match opened {
+            Ok((theirs, data)) if theirs == id => match elf::read(files, path, data) {
+                Ok((image, _)) => {
+                    diagnostics.merge(image.diagnostics);
+                    return Some(image.debug);
+                }
+                Err(error) => diagnostics.note(OpenDiagnosticKind::DebugFileUnreadable, || error.to_string()),
+            },
+            Ok((theirs, _)) => diagnostics.note(OpenDiagnosticKind::DebugFileMismatch, || {
+                format!("{}: build id {}, the link says {}", path.display(), hex(theirs), hex(id))
+            }),
+            Err(error) => diagnostics.note(OpenDiagnosticKind::DebugFileUnreadable, || error.to_string()),
+        }
+    }
+    diagnostics.note(OpenDiagnosticKind::SupplementaryNotFound, || {
+        format!("{} (build id {})", name.escape_ascii(), hex(id))
+    });
+    None
+}
+
+/// Makes one image of a stripped program and its debug file.
+pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
+    image.debug_path = Some(std::mem::take(&mut debug.path));
+    image.debug = std::mem::take(&mut debug.debug);
+    if image.build_id.is_empty() {
+        image.build_id = debug.build_id;
+    }
+    image.relocations.append(std::mem::take(&mut debug.relocations));
+    let mut diagnostics = Diagnostics::default();
+    diagnostics.merge(std::mem::take(&mut image.diagnostics));
+    diagnostics.merge(std::mem::take(&mut debug.diagnostics));
+    image.diagnostics = diagnostics.into_vec();
+    join_symbols(image, debug);
+}
+
+/// Puts another file's symbols before the program's, without those that both have. Its sections are the program's, but
+/// may have other numbers.
+fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
+    let positions: Vec<Option<usize>> = other
+        .sections
+        .iter()
+        .map(|section| {
+            let from = image.sections.partition_point(|ours| ours.range.start < section.range.start);
+            let mut same = image.sections.iter().enumerate().skip(from);
+            let mut same = same.by_ref().take_while(|(_, ours)| ours.range.start == section.range.start);
+            same.find(|(_, ours)| ours.name == section.name).map(|(position, _)| position)
+        })
+        .collect();
+    let placed = |mut symbol: Symbol<'f>| {
+        let position = positions.get(symbol.section as usize).copied().flatten();
+        symbol.section = position.or_else(|| image.section_at(symbol.address))? as u32;
+        Some(symbol)
+    };
+    let mut symbols: Vec<Symbol<'f>> = other.symbols.into_iter().filter_map(placed).collect();
+    let known: FxHashSet<(u64, &[u8])> = symbols.iter().map(|symbol| (symbol.address, symbol.name)).collect();
+    let shift = other.symbol_files.len() as u32;
+    let ours = image.symbols.iter().filter(|symbol| !known.contains(&(symbol.address, symbol.name)));
+    symbols.extend(ours.map(|symbol| Symbol { file: symbol.file.map(|file| file + shift), ..*symbol }));
+    image.symbols = symbols;
+    let ours = std::mem::replace(&mut image.symbol_files, other.symbol_files);
+    image.symbol_files.extend(ours);
+}
+
+/// Lower-case hexadecimal digits; `none` for no bytes.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    if text.is_empty() { "none".to_owned() } else { text }
+}

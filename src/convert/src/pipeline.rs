@@ -1,0 +1,226 @@
+//! The whole conversion as one function: open, read, resolve, encode, write; with the time of each.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::encode::{self, EncodeOptions, Encoded, ImageInfo, LoadedSection};
+use crate::model::Program;
+use crate::open::{self, Files, Format, Image, ImageKind, OpenError, OpenOptions};
+use crate::read::{self, ReadOptions};
+use crate::report::{Counts, Report, Steps};
+use crate::resolve::{self, ResolveOptions};
+
+/// What to convert and how. The default keeps no columns and writes no name index.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Threads; 0 for one a core. The bytes of the file do not depend on it.
+    pub threads: usize,
+    /// The architecture to take of a fat Mach-O file.
+    pub arch: Option<String>,
+    /// The device target to take of a GPU bundle.
+    pub target: Option<String>,
+    /// The `.dwp` to use instead of the one beside the program.
+    pub dwp: Option<PathBuf>,
+    /// Directories of `.dwo` files; with one given, none outside is opened.
+    pub dwo_dirs: Vec<PathBuf>,
+    /// Roots of separate debug files, before `/usr/lib/debug`.
+    pub debug_dirs: Vec<PathBuf>,
+    /// Prefixes of paths in the debug information that are elsewhere on this machine.
+    pub map_prefix: Vec<(PathBuf, PathBuf)>,
+    /// Prefixes of stored paths to replace.
+    pub remap_path: Vec<(String, String)>,
+    /// Keep columns.
+    pub columns: bool,
+    /// Write the index for `find`.
+    pub name_index: bool,
+    /// Gives the index readable names.
+    pub demangle: Option<encode::Demangle>,
+}
+
+/// Is told how far a conversion is. Called from several threads.
+pub trait Progress: Sync {
+    /// A step begins that has `total` units of work (bytes of debug information; 0 where unknown).
+    fn step(&self, name: &'static str, total: u64);
+    /// Work was done.
+    fn advance(&self, units: u64);
+}
+
+/// Tells nobody.
+pub struct NoProgress;
+
+impl Progress for NoProgress {
+    fn step(&self, _: &'static str, _: u64) {}
+    fn advance(&self, _: u64) {}
+}
+
+/// Why a program was not converted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConvertError {
+    /// A file could not be opened or is damaged. The message names it.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The program cannot be stored.
+    #[error("{}: {source}", path.display())]
+    Encode { path: PathBuf, source: encode::EncodeError },
+    /// The output could not be written; nothing is left of it.
+    #[error("{}: cannot write: {source}", path.display())]
+    Write { path: PathBuf, source: std::io::Error },
+    /// The threads could not be started.
+    #[error("cannot start threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// An option that this version does not have.
+    #[error("{0} is not in this version")]
+    NotInThisVersion(&'static str),
+    /// The file to verify is not a readable `.fsym`.
+    #[error("{}: {problem}", path.display())]
+    Fsym { path: PathBuf, problem: String },
+}
+
+impl ConvertError {
+    /// The exit code of the command line: 2 where another command line would help, 3 for bad input.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            ConvertError::Open(error) if error.is_usage() => 2,
+            ConvertError::NotInThisVersion(_) => 2,
+            _ => 3,
+        }
+    }
+}
+
+/// Converts one program into one `.fsym` file, written beside its final name and renamed.
+///
+/// # Errors
+/// The program cannot be opened, or the file cannot be written. Damage inside the debug information is
+/// no error: what can be read is kept, and the report counts the rest.
+pub fn convert(
+    input: &Path,
+    output: &Path,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Report, ConvertError> {
+    in_pool(options.threads, || {
+        let files = Files::default();
+        let (image, program, mut report) = load(&files, input, options, progress)?;
+        progress.step("encode", 0);
+        let began = Instant::now();
+        let encoded = encoded(input, &image, &program, options, &report)?;
+        report.steps.encode = began.elapsed();
+        progress.step("write", 0);
+        let began = Instant::now();
+        encode::write_file(&encoded, output)
+            .map_err(|source| ConvertError::Write { path: output.to_owned(), source })?;
+        report.steps.write = began.elapsed();
+        report.finish(&encoded);
+        Ok(report)
+    })?
+}
+
+/// Opens, reads and resolves a program: everything before the file.
+pub(crate) fn load<'f>(
+    files: &'f Files,
+    input: &Path,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<(Image<'f>, Program<'f>, Report), ConvertError> {
+    if options.target.is_some() {
+        return Err(ConvertError::NotInThisVersion("--target"));
+    }
+    let mut report = Report::new(input);
+    progress.step("open", 0);
+    let began = Instant::now();
+    let image = open::open_image(files, input, &open_options(options))?;
+    report.open(&image);
+    report.steps.open = began.elapsed();
+
+    let info_len = image.debug.get(open::DebugSection::Info).len() as u64;
+    progress.step("read", info_len);
+    let began = Instant::now();
+    let read = read::read(&image, ReadOptions { columns: options.columns }, &|n| progress.advance(n));
+    report.counts = Counts::of(&read.units);
+    report.diagnostics.merge(read.diagnostics);
+    report.steps.read = began.elapsed();
+
+    progress.step("resolve", 0);
+    let began = Instant::now();
+    let remap_path = options
+        .remap_path
+        .iter()
+        .map(|(old, new)| (old.clone().into_bytes(), new.clone().into_bytes()))
+        .collect();
+    let resolved = resolve::resolve(&image, read.units, &ResolveOptions { remap_path });
+    report.diagnostics.merge(resolved.diagnostics);
+    report.steps.resolve = began.elapsed();
+    report.decided(&resolved.program);
+    Ok((image, resolved.program, report))
+}
+
+fn encoded(
+    input: &Path,
+    image: &Image<'_>,
+    program: &Program<'_>,
+    options: &Options,
+    report: &Report,
+) -> Result<Encoded, ConvertError> {
+    let options = EncodeOptions {
+        columns: options.columns,
+        name_index: options.name_index,
+        demangle: options.demangle,
+        // Without times and threads, so that the bytes depend on the program and the options alone.
+        record: Some(report.record().to_string().into_bytes()),
+    };
+    encode::encode(program, &image_info(image), &options)
+        .map_err(|source| ConvertError::Encode { path: input.to_owned(), source })
+}
+
+fn image_info(image: &Image<'_>) -> ImageInfo {
+    ImageInfo {
+        build_id: image.build_id.to_vec(),
+        machine: image.arch.machine,
+        address_size: image.arch.address_size,
+        big_endian: image.arch.big_endian,
+        relocatable: image.kind == ImageKind::Relocatable,
+        mach_o: image.format == Format::MachO,
+        image_base: image.image_base,
+        sections: image
+            .sections
+            .iter()
+            .map(|section| LoadedSection {
+                name: section.name.clone().into_bytes(),
+                start: section.range.start,
+                size: section.range.end.saturating_sub(section.range.start),
+                executable: section.executable,
+            })
+            .collect(),
+    }
+}
+
+fn open_options(options: &Options) -> OpenOptions {
+    OpenOptions {
+        arch: options.arch.clone(),
+        debug_dirs: options.debug_dirs.clone(),
+        dwo_dirs: options.dwo_dirs.clone(),
+        map_prefix: options.map_prefix.clone(),
+        dwp: options.dwp.clone(),
+        ..OpenOptions::default()
+    }
+}
+
+/// Runs `work` on a pool of its own, so that conversions side by side do not share one.
+pub(crate) fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T, ConvertError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    Ok(pool.install(work))
+}
+
+impl Steps {
+    /// The steps with the names that progress and report give them.
+    pub fn named(&self) -> [(&'static str, std::time::Duration); 5] {
+        [
+            ("open", self.open),
+            ("read", self.read),
+            ("resolve", self.resolve),
+            ("encode", self.encode),
+            ("write", self.write),
+        ]
+    }
+}

@@ -1,0 +1,236 @@
+//! What a conversion kept, recovered and dropped, how long its steps took and what they needed.
+
+mod diagnostics;
+
+pub use diagnostics::{Diagnostics, Kind, Seen};
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::encode::{EncodeStats, Encoded};
+use crate::model::{How, Program, Unit};
+use crate::open::Image;
+
+/// Wall time of each step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Steps {
+    pub open: Duration,
+    pub read: Duration,
+    pub resolve: Duration,
+    pub encode: Duration,
+    pub write: Duration,
+}
+
+/// What was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub units: u64,
+    pub functions: u64,
+    pub rows: u64,
+    pub inlines: u64,
+    /// Units whose `.dwo` is missing.
+    pub partial_units: u64,
+}
+
+impl Counts {
+    pub(crate) fn of(units: &[Unit<'_>]) -> Counts {
+        let mut counts = Counts { units: units.len() as u64, ..Counts::default() };
+        for unit in units {
+            counts.functions += unit.functions.len() as u64;
+            counts.rows += unit.rows.len() as u64;
+            counts.inlines += unit.scopes.len() as u64;
+            counts.partial_units += u64::from(unit.partial);
+        }
+        counts
+    }
+}
+
+/// What was decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    pub functions: u64,
+    /// Functions that only a symbol names.
+    pub symbol_only: u64,
+    pub aliases: u64,
+    /// Addresses with several functions, and how many functions stand there.
+    pub folded_addresses: u64,
+    pub folded_functions: u64,
+    /// Members of groups by what recovered them, in the order of [`How`].
+    pub by_evidence: [u64; 7],
+}
+
+/// The report of one conversion.
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub input: PathBuf,
+    pub arch: &'static str,
+    pub build_id: Vec<u8>,
+    pub counts: Counts,
+    pub decided: Decided,
+    pub diagnostics: Diagnostics,
+    /// What `open` had to say, a line each.
+    pub notes: Vec<String>,
+    pub steps: Steps,
+    pub stats: EncodeStats,
+    /// Name and bytes of each section of the file.
+    pub sections: Vec<(String, u64)>,
+    pub file_len: u64,
+    /// The largest resident set of the process so far, in KiB; 0 where the system does not tell.
+    pub peak_kib: u64,
+}
+
+impl Report {
+    pub(crate) fn new(input: &Path) -> Report {
+        Report {
+            input: input.to_owned(),
+            arch: "unknown",
+            build_id: Vec::new(),
+            counts: Counts::default(),
+            decided: Decided::default(),
+            diagnostics: Diagnostics::default(),
+            notes: Vec::new(),
+            steps: Steps::default(),
+            stats: EncodeStats::default(),
+            sections: Vec::new(),
+            file_len: 0,
+            peak_kib: 0,
+        }
+    }
+
+    pub(crate) fn open(&mut self, image: &Image<'_>) {
+        self.arch = image.arch.name;
+        self.build_id = image.build_id.to_vec();
+        self.notes = image.diagnostics.iter().map(ToString::to_string).collect();
+    }
+
+    pub(crate) fn decided(&mut self, program: &Program<'_>) {
+        let decided = &mut self.decided;
+        decided.functions = program.functions.len() as u64;
+        for function in &program.functions {
+            decided.symbol_only += u64::from(function.how == How::SymbolOnly);
+            decided.aliases += function.aliases.len() as u64;
+        }
+        decided.folded_addresses = program.groups.len() as u64;
+        for member in program.groups.iter().flat_map(|group| &group.members) {
+            decided.folded_functions += 1;
+            decided.by_evidence[member.how as usize] += 1;
+        }
+    }
+
+    pub(crate) fn finish(&mut self, encoded: &Encoded) {
+        self.stats = encoded.stats;
+        self.file_len = encoded.file_len();
+        self.sections = encoded
+            .sections
+            .iter()
+            .map(|section| (section.id.name().to_owned(), section.bytes.len() as u64))
+            .collect();
+        self.peak_kib = peak_kib();
+    }
+
+    /// What stays in the file itself: nothing that depends on time, threads or where it was made.
+    pub(crate) fn record(&self) -> Value {
+        let name = self.input.file_name().map(|name| name.to_string_lossy().into_owned());
+        json!({
+            "tool": concat!("foldsym ", env!("CARGO_PKG_VERSION")),
+            "input": name,
+            "counts": self.counts_json(),
+            "decided": self.decided_json(),
+            "diagnostics": self.diagnostics_json(),
+            "notes": self.notes,
+        })
+    }
+
+    /// All of it, for `--report`.
+    pub fn to_json(&self) -> Value {
+        let steps: serde_json::Map<String, Value> = self
+            .steps
+            .named()
+            .into_iter()
+            .map(|(name, time)| (name.to_owned(), json!(time.as_secs_f64())))
+            .collect();
+        let sections: serde_json::Map<String, Value> =
+            self.sections.iter().map(|(name, len)| (name.clone(), json!(len))).collect();
+        let stats = &self.stats;
+        json!({
+            "tool": concat!("foldsym ", env!("CARGO_PKG_VERSION")),
+            "input": self.input.to_string_lossy(),
+            "arch": self.arch,
+            "build_id": hex(&self.build_id),
+            "counts": self.counts_json(),
+            "decided": self.decided_json(),
+            "stored": {
+                "pieces": stats.pieces, "functions": stats.functions, "groups": stats.groups,
+                "members": stats.members, "origins": stats.origins, "edges": stats.edges,
+                "names": stats.names, "files": stats.files, "rows": stats.rows,
+                "row_blocks": stats.row_blocks, "row_records": stats.row_records,
+                "row_records_shared": stats.row_records_shared, "scopes": stats.scopes,
+                "scope_records": stats.scope_records, "scope_records_shared": stats.scope_records_shared,
+            },
+            "left_out": {
+                "scopes_too_deep": stats.left_out.scopes_too_deep,
+                "scopes_foreign": stats.left_out.scopes_foreign,
+                "rows_stray": stats.left_out.rows_stray,
+                "rows_far": stats.left_out.rows_far,
+                "lines_far": stats.left_out.lines_far,
+            },
+            "diagnostics": self.diagnostics_json(),
+            "notes": self.notes,
+            "seconds": steps,
+            "peak_kib": self.peak_kib,
+            "file_bytes": self.file_len,
+            "section_bytes": sections,
+        })
+    }
+
+    fn counts_json(&self) -> Value {
+        json!({
+            "units": self.counts.units, "functions": self.counts.functions, "rows": self.counts.rows,
+            "inlines": self.counts.inlines, "partial_units": self.counts.partial_units,
+        })
+    }
+
+    fn decided_json(&self) -> Value {
+        let decided = &self.decided;
+        let names = ["live_range", "stmt_sequence", "relocation", "symbol", "line_sequence", "call_site", "symbol_only"];
+        let evidence: serde_json::Map<String, Value> =
+            names.iter().zip(decided.by_evidence).map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
+        json!({
+            "functions": decided.functions, "symbol_only": decided.symbol_only, "aliases": decided.aliases,
+            "folded_addresses": decided.folded_addresses, "folded_functions": decided.folded_functions,
+            "folded_by_evidence": evidence,
+        })
+    }
+
+    fn diagnostics_json(&self) -> Value {
+        let entries = self.diagnostics.iter().map(|(kind, seen)| {
+            let entry = json!({"count": seen.count, "first": format!("{:#x}", seen.first), "example": seen.example});
+            (kind.name().to_owned(), entry)
+        });
+        Value::Object(entries.collect())
+    }
+
+    /// One line for people.
+    pub fn summary(&self) -> String {
+        let debug = if self.counts.units == 0 { "no debug information, symbols alone; " } else { "" };
+        let folded = if self.decided.folded_addresses > 0 {
+            format!(", {} folded at {} addresses", self.decided.folded_functions, self.decided.folded_addresses)
+        } else {
+            String::new()
+        };
+        format!("{debug}{} functions{folded}, {} bytes", self.decided.functions, self.file_len)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The high-water mark of the process, which for several conversions in one process is theirs together.
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}

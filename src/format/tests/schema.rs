@@ -1,0 +1,271 @@
+//! The constants of the code are those of `schema/format.toml`, and those of the spec's own tables.
+
+use std::collections::BTreeMap;
+
+use foldsym_format::bits::{MAX_WIDTH, TAIL};
+use foldsym_format::header::{self, entry_field, features, field, flags};
+use foldsym_format::records::{file_code, line_code, rows, scopes};
+use foldsym_format::sections::{aliases, edges, functions, groups, members, origins, pieces};
+use foldsym_format::{SectionId, table};
+
+const TOML: &str = include_str!("../../../schema/format.toml");
+const SPEC: &str = include_str!("../../../schema/README.md");
+
+/// The keys of the file, in order, as `table.key` with its value's text.
+fn keys() -> Vec<(String, String)> {
+    let mut table = String::new();
+    let mut out = vec![];
+    for line in TOML.lines() {
+        let line = line.split('#').next().unwrap().trim();
+        if let Some(name) = line.strip_prefix('[') {
+            table = format!("{}.", name.strip_suffix(']').unwrap());
+        } else if let Some((key, value)) = line.split_once('=') {
+            out.push((format!("{table}{}", key.trim()), value.trim().to_owned()));
+        }
+    }
+    out
+}
+
+fn list(value: &str) -> Vec<u64> {
+    let value = value.trim_matches(['[', ']']);
+    value
+        .split(',')
+        .map(|number| match number.trim().strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16).unwrap(),
+            None => number.trim().parse().unwrap(),
+        })
+        .collect()
+}
+
+fn names(value: &str) -> Vec<&str> {
+    value.trim_matches(['[', ']']).split(',').map(|name| name.trim().trim_matches('"')).collect()
+}
+
+/// What the code says, under the names of the file.
+fn code() -> BTreeMap<String, Vec<u64>> {
+    let mut out = BTreeMap::new();
+    let mut put = |table: &str, values: &[(&str, &[u64])]| {
+        for (key, value) in values {
+            assert!(out.insert(format!("{table}{key}"), value.to_vec()).is_none());
+        }
+    };
+    let bit = |value: u64| u64::from(value.trailing_zeros());
+    let bits = |mask: u16| u64::from(mask.count_ones());
+    put("", &[("version", &[header::VERSION.into()])]);
+    put(
+        "header.",
+        &[
+            ("magic", &header::MAGIC.map(u64::from)),
+            ("len", &[header::HEADER_LEN as u64]),
+            ("max_sections", &[header::MAX_SECTIONS.into()]),
+            ("max_depth", &[header::MAX_DEPTH.into()]),
+            ("max_unit_log2", &[header::MAX_UNIT_LOG2.into()]),
+            ("align", &[header::ALIGN]),
+        ],
+    );
+    put(
+        "header.fields.",
+        &[
+            ("magic", &[field::MAGIC as u64, 8]),
+            ("version", &[field::VERSION as u64, 4]),
+            ("directory_len", &[field::DIRECTORY_LEN as u64, 4]),
+            ("file_len", &[field::FILE_LEN as u64, 8]),
+            ("features", &[field::FEATURES as u64, 8]),
+            ("image_base", &[field::IMAGE_BASE as u64, 8]),
+            ("machine", &[field::MACHINE as u64, 2]),
+            ("address_size", &[field::ADDRESS_SIZE as u64, 1]),
+            ("flags", &[field::FLAGS as u64, 1]),
+            ("unit_log2", &[field::UNIT_LOG2 as u64, 1]),
+            ("reserved", &[field::RESERVED as u64, 3]),
+            ("section_count", &[field::SECTION_COUNT as u64, 4]),
+            ("max_depth", &[field::MAX_DEPTH as u64, 4]),
+            ("max_group", &[field::MAX_GROUP as u64, 4]),
+            ("checksum", &[field::CHECKSUM as u64, 4]),
+        ],
+    );
+    put("header.features.", &[("COLUMNS", &[bit(features::COLUMNS)])]);
+    put(
+        "header.flags.",
+        &[
+            ("BIG_ENDIAN", &[bit(flags::BIG_ENDIAN.into())]),
+            ("RELOCATABLE", &[bit(flags::RELOCATABLE.into())]),
+            ("MACH_O", &[bit(flags::MACH_O.into())]),
+        ],
+    );
+    put("directory.", &[("entry_len", &[header::ENTRY_LEN as u64])]);
+    put(
+        "directory.fields.",
+        &[
+            ("id", &[entry_field::ID as u64, 4]),
+            ("checksum", &[entry_field::CHECKSUM as u64, 4]),
+            ("offset", &[entry_field::OFFSET as u64, 8]),
+            ("len", &[entry_field::LEN as u64, 8]),
+            ("reserved", &[entry_field::RESERVED as u64, 8]),
+        ],
+    );
+    for id in SectionId::ALL {
+        put("sections.", &[(id.name(), &[id.0.into()])]);
+    }
+    put("function_flags.", &[("PARTIAL", &[bit(functions::PARTIAL)])]);
+    put(
+        "table.",
+        &[
+            ("count", &[table::COUNT as u64]),
+            ("columns", &[table::COLUMNS as u64]),
+            ("block_log2", &[table::BLOCK_LOG2 as u64]),
+            ("reserved", &[table::RESERVED as u64]),
+            ("headers", &[table::HEADERS as u64]),
+            ("limits.columns", &[table::MAX_COLUMNS.into()]),
+            ("limits.block_log2", &[table::MAX_BLOCK_LOG2.into()]),
+            ("limits.width", &[MAX_WIDTH.into()]),
+            ("limits.tail", &[TAIL as u64]),
+            ("block.offset", &[0, table::OFFSET_BITS.into()]),
+            (
+                "block.record_bits",
+                &[table::RECORD_BITS_SHIFT.into(), u64::from(64 - table::RECORD_BITS_SHIFT)],
+            ),
+            ("column.width", &[0, table::WIDTH_BITS.into()]),
+            ("column.slope", &[table::SLOPE_SHIFT.into(), table::SLOPE_BITS.into()]),
+            ("column.base", &[table::BASE_SHIFT.into(), u64::from(64 - table::BASE_SHIFT)]),
+        ],
+    );
+    put(
+        "rows.",
+        &[
+            ("block_rows", &[rows::BLOCK_ROWS.into()]),
+            ("max_directory_width", &[rows::MAX_DIRECTORY_WIDTH.into()]),
+            ("max_extended_width", &[rows::MAX_EXTENDED_WIDTH.into()]),
+            ("head.many", &[bit(rows::HEAD_MANY), 1]),
+            ("head.rows", &[rows::HEAD_SHIFT.into(), u64::from(64 - rows::HEAD_SHIFT)]),
+            ("block.offset_width", &[rows::OFFSET_WIDTH_SHIFT.into(), bits(rows::WIDTH_MASK)]),
+            ("block.scope_width", &[rows::SCOPE_WIDTH_SHIFT.into(), bits(rows::WIDTH_MASK)]),
+            ("block.line_width", &[rows::LINE_WIDTH_SHIFT.into(), bits(rows::WIDTH_MASK)]),
+            ("block.extended", &[bit(rows::EXTENDED.into()), 1]),
+            ("extended.files", &[bit(rows::FILES.into())]),
+            ("extended.columns", &[bit(rows::COLUMNS.into())]),
+            ("extended.shared", &[bit(rows::SHARED.into())]),
+        ],
+    );
+    put(
+        "scopes.",
+        &[
+            ("block_nodes", &[scopes::BLOCK_NODES.into()]),
+            ("max_directory_width", &[scopes::MAX_DIRECTORY_WIDTH.into()]),
+            ("block.parent_width", &[scopes::PARENT_WIDTH_SHIFT.into(), bits(scopes::WIDTH_MASK)]),
+            ("block.edge_width", &[scopes::EDGE_WIDTH_SHIFT.into(), bits(scopes::WIDTH_MASK)]),
+        ],
+    );
+    put(
+        "file_code.",
+        &[
+            ("origin", &[file_code::ORIGIN]),
+            ("unknown", &[file_code::UNKNOWN]),
+            ("first", &[file_code::FIRST]),
+        ],
+    );
+    put("line_code.", &[("none", &[line_code::NONE]), ("first", &[line_code::FIRST])]);
+    out
+}
+
+#[test]
+fn numbers() {
+    let mut code = code();
+    for (key, value) in keys() {
+        if !key.starts_with("columns") {
+            assert_eq!(code.remove(&key), Some(list(&value)), "{key}");
+        }
+    }
+    assert!(code.is_empty(), "not in format.toml: {code:?}");
+}
+
+#[test]
+fn columns() {
+    let ids: BTreeMap<&str, SectionId> = SectionId::ALL.iter().map(|id| (id.name(), *id)).collect();
+    let mut tables = 0;
+    for (key, value) in keys() {
+        let Some((table, section)) = key.split_once('.').filter(|(table, _)| table.starts_with("columns"))
+        else {
+            continue;
+        };
+        let (id, names) = (ids[section], names(&value));
+        if table == "columns" {
+            tables += 1;
+            assert_eq!(id.columns(), names);
+            assert_eq!(usize::from(id.column_count(0)), names.len());
+        } else {
+            assert_eq!(usize::from(id.column_count(features::COLUMNS)), names.len());
+            assert_eq!(id.columns(), &names[..id.columns().len()]);
+        }
+        for (index, name) in names.iter().enumerate() {
+            assert_eq!(column(section, name), index, "{section}.{name}");
+        }
+    }
+    assert_eq!(tables, SectionId::ALL.iter().filter(|id| !id.columns().is_empty()).count());
+}
+
+fn column(section: &str, name: &str) -> usize {
+    match (section, name) {
+        ("PIECES", "start") => pieces::START,
+        ("PIECES", "body") => pieces::BODY,
+        ("PIECES", "pad") => pieces::PAD,
+        ("PIECES", "skip") => pieces::SKIP,
+        ("PIECES", "owner") => pieces::OWNER,
+        ("PIECES", "rows") => pieces::ROWS,
+        ("PIECES", "name") => pieces::NAME,
+        ("FUNCTIONS", "origin") => functions::ORIGIN,
+        ("FUNCTIONS", "scopes") => functions::SCOPES,
+        ("FUNCTIONS", "name") => functions::NAME,
+        ("FUNCTIONS", "aliases") => functions::ALIASES,
+        ("FUNCTIONS", "flags") => functions::FLAGS,
+        ("ORIGINS", "name") => origins::NAME,
+        ("ORIGINS", "file") => origins::FILE,
+        ("ORIGINS", "line") => origins::LINE,
+        ("ORIGINS", "edges") => origins::EDGES,
+        ("EDGES", "callee") => edges::CALLEE,
+        ("EDGES", "line") => edges::LINE,
+        ("EDGES", "file") => edges::FILE,
+        ("EDGES", "column") => edges::COLUMN,
+        ("GROUPS", "first") => groups::FIRST,
+        ("MEMBERS", "function") => members::FUNCTION,
+        ("MEMBERS", "rows") => members::ROWS,
+        ("MEMBERS", "how") => members::HOW,
+        ("MEMBERS", "name") => members::NAME,
+        ("ALIASES", "name") => aliases::NAME,
+        ("ALIASES", "last") => aliases::LAST,
+        _ => panic!("no constant for {section}.{name}"),
+    }
+}
+
+/// The spec's own tables: sections in section 3, header fields in section 2.
+#[test]
+fn spec() {
+    let cells = |line: &'static str| -> Vec<&'static str> {
+        line.trim_matches('|').split('|').map(str::trim).collect()
+    };
+    let part = |from: &str, to: &str| {
+        let text = SPEC.split_once(from).unwrap().1;
+        text.split_once(to).unwrap().0.lines().filter(|line| line.starts_with('|'))
+    };
+    let mut ids = 0;
+    for line in part("\n## 3. Sections", "\n### ") {
+        let [id, name, kind, content] = cells(line)[..] else { panic!("{line}") };
+        let Ok(id) = id.parse::<u32>() else { continue };
+        ids += 1;
+        let section = SectionId(id);
+        assert_eq!(section.name(), name);
+        if kind == "table" && !section.columns().is_empty() {
+            let mut columns: Vec<&str> = content.split(',').map(str::trim).collect();
+            columns.retain(|column| (name, *column) != ("EDGES", "column"));
+            assert_eq!(columns, section.columns());
+        }
+    }
+    assert_eq!(ids, SectionId::ALL.len());
+    let fields: BTreeMap<String, Vec<u64>> = code();
+    for line in part("\n## 2. Header", "\nA directory entry") {
+        let [offset, _, name, _] = cells(line)[..] else { panic!("{line}") };
+        let Ok(offset) = offset.parse::<u64>() else { continue };
+        if offset < 64 {
+            assert_eq!(fields[&format!("header.fields.{name}")][0], offset);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Turns what was typed for an address into an address of the image.
+
+use foldsym_lookup::ImageAddr;
+
+/// An address as it was given, and where that is in the image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// What the answer repeats.
+    pub(crate) given: u64,
+    /// `None` where no image address belongs to it: below the load bias, or past the end of the section.
+    pub(crate) image: Option<ImageAddr>,
+}
+
+/// A loaded section of the program.
+#[derive(Clone, Debug)]
+pub(crate) struct Section {
+    pub(crate) name: String,
+    pub(crate) start: u64,
+    pub(crate) size: u64,
+}
+
+/// How addresses are read: the load bias, and the sections that `SECTION:OFFSET` may name.
+#[derive(Default)]
+pub(crate) struct Space {
+    pub(crate) base: u64,
+    pub(crate) sections: Vec<Section>,
+}
+
+impl Space {
+    /// Reads a number or `SECTION:OFFSET`.
+    ///
+    /// # Errors
+    /// What is wrong with the text, for the user.
+    pub(crate) fn parse(&self, text: &str) -> Result<Address, String> {
+        // A section's name may hold colons; an offset cannot.
+        let Some((name, offset)) = text.rsplit_once(':') else {
+            let given = number(text)
+                .ok_or_else(|| format!("{text:?} is not an address: expected 0x and hexadecimal digits, decimal digits, or SECTION:OFFSET"))?;
+            return Ok(Address { given, image: given.checked_sub(self.base).map(ImageAddr) });
+        };
+        let offset = number(offset)
+            .ok_or_else(|| format!("{offset:?} is not an offset: expected 0x and hexadecimal digits, or decimal digits"))?;
+        let mut named = self.sections.iter().filter(|section| section.name == name);
+        let section = named.next().ok_or_else(|| format!("no section {name:?} is loaded from this file"))?;
+        if named.next().is_some() {
+            return Err(format!("several sections are named {name:?}: give an address"));
+        }
+        // Section addresses are the file's own, so no load bias is in them.
+        let given = section.start.wrapping_add(offset);
+        Ok(Address { given, image: (offset < section.size).then_some(ImageAddr(given)) })
+    }
+}
+
+/// `0x` and hexadecimal digits, else decimal digits; nothing else, no sign.
+pub(crate) fn number(text: &str) -> Option<u64> {
+    let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => (digits, 16),
+        None => (text, 10),
+    };
+    // `from_str_radix` takes a plus sign.
+    if digits.starts_with('+') { None } else { u64::from_str_radix(digits, radix).ok() }
+}
+
+/// [`number`] as clap wants it.
+pub(crate) fn number_argument(text: &str) -> Result<u64, String> {
+    number(text).ok_or_else(|| "expected 0x and hexadecimal digits, or decimal digits".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        for (text, value) in [("0x10", Some(16)), ("0X1f", Some(31)), ("010", Some(10)), ("18446744073709551615", Some(u64::MAX))] {
+            assert_eq!(number(text), value, "{text}");
+        }
+        for text in ["", "0x", "x", "-1", "+1", "0x+1", "1 2", "18446744073709551616", "ff"] {
+            assert_eq!(number(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn sections_and_bias() {
+        let section = |name: &str, start, size| Section { name: name.into(), start, size };
+        let sections = vec![section(".text", 0x100, 0x40), section("a:b", 0x200, 8), section("two", 0, 1), section("two", 1, 1)];
+        let space = Space { base: 0x1000, sections };
+        assert_eq!(space.parse("0x1010"), Ok(Address { given: 0x1010, image: Some(ImageAddr(0x10)) }));
+        assert_eq!(space.parse("0xfff"), Ok(Address { given: 0xfff, image: None }));
+        assert_eq!(space.parse(".text:0x3f"), Ok(Address { given: 0x13f, image: Some(ImageAddr(0x13f)) }));
+        assert_eq!(space.parse(".text:64"), Ok(Address { given: 0x140, image: None }));
+        assert_eq!(space.parse("a:b:1"), Ok(Address { given: 0x201, image: Some(ImageAddr(0x201)) }));
+        for wrong in ["", ":", ".text:", ".data:0", "two:0", ".text:x", "-1"] {
+            assert!(space.parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The one neutral answer that text and JSON print, and the words of the contract for its parts.
+
+use foldsym_lookup::{Certainty, Evidence, Frame, NameId};
+
+/// The frames of one function at an address, innermost first, and the function's other names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Symbol {
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) aliases: Vec<NameId>,
+}
+
+impl Symbol {
+    /// The name of the function, which the outermost frame has.
+    pub(crate) fn name(&self) -> Option<NameId> {
+        self.frames.last().and_then(|frame| frame.name)
+    }
+}
+
+/// A function that may be the one that ran.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    /// The evidence that recovered it.
+    pub(crate) how: &'static str,
+    pub(crate) symbol: Symbol,
+}
+
+/// What is known of an address.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answer {
+    /// The address as it was given; `None` for a frame of another module.
+    pub(crate) address: Option<u64>,
+    /// Link-time address at which the function, or this part of it, starts.
+    pub(crate) start: Option<u64>,
+    /// No frames where nothing is known.
+    pub(crate) symbol: Symbol,
+    /// `None` where nothing is known.
+    pub(crate) certainty: Option<Certainty>,
+    pub(crate) evidence: Option<Evidence>,
+    /// At an address of a group: how many functions are still possible.
+    pub(crate) candidate_count: Option<u32>,
+    /// And which, the answer first; empty unless they were asked for.
+    pub(crate) candidates: Vec<Candidate>,
+    /// Inlined frames are unknown, since a `.dwo` was missing.
+    pub(crate) partial: bool,
+}
+
+impl Answer {
+    /// Makes it the answer where nothing is known, and keeps its memory.
+    pub(crate) fn clear(&mut self) {
+        let mut symbol = std::mem::take(&mut self.symbol);
+        symbol.frames.clear();
+        symbol.aliases.clear();
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.clear();
+        *self = Self { symbol, candidates, ..Self::default() };
+    }
+}
+
+/// The word for a certainty.
+pub(crate) fn certainty_text(certainty: Certainty) -> &'static str {
+    match certainty {
+        Certainty::Unique => "unique",
+        Certainty::Exact => "exact",
+        Certainty::Narrowed => "narrowed",
+        Certainty::Ambiguous => "ambiguous",
+    }
+}
+
+/// The word for a piece of evidence.
+pub(crate) fn evidence_text(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::DirectCall => "direct_call",
+        Evidence::Relocation => "relocation",
+        Evidence::MergedCaller => "merged_caller",
+        Evidence::TailCall => "tail_call",
+        Evidence::VirtualSlot => "virtual_slot",
+        Evidence::Vtable => "vtable",
+    }
+}

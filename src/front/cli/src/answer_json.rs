@@ -1,0 +1,107 @@
+//! Prints an answer as `llvm-symbolizer --output-style=JSON` does, with what it does not know added.
+
+use foldsym_lookup::{Frame, OriginId};
+
+use crate::answer::{Answer, Symbol, certainty_text, evidence_text};
+use crate::json::{address, number, string};
+use crate::names::Names;
+
+/// Puts the object of one answer, without a line end. `module` is the `.fsym` as it was given.
+pub(crate) fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, module: &[u8]) {
+    out.extend_from_slice(b"{\"Address\":");
+    match answer.address {
+        Some(given) => address(out, given),
+        None => out.extend_from_slice(b"\"?\""),
+    }
+    out.extend_from_slice(b",\"ModuleName\":");
+    string(out, module);
+    out.extend_from_slice(b",\"Symbol\":");
+    symbol(out, &answer.symbol, answer.start, names);
+    out.extend_from_slice(b",\"Certainty\":");
+    word(out, answer.certainty.map(certainty_text));
+    out.extend_from_slice(b",\"Evidence\":");
+    word(out, answer.evidence.map(evidence_text));
+    if let Some(count) = answer.candidate_count {
+        out.extend_from_slice(b",\"CandidateCount\":");
+        number(out, count);
+        out.extend_from_slice(b",\"Candidates\":");
+        list(out, &answer.candidates, |out, candidate| {
+            out.extend_from_slice(b"{\"LinkageName\":");
+            string(out, names.linkage(candidate.symbol.name()));
+            out.extend_from_slice(b",\"Aliases\":");
+            list(out, &candidate.symbol.aliases, |out, alias| string(out, names.linkage(Some(*alias))));
+            out.extend_from_slice(b",\"How\":");
+            string(out, candidate.how.as_bytes());
+            out.extend_from_slice(b",\"Symbol\":");
+            symbol(out, &candidate.symbol, answer.start, names);
+            out.push(b'}');
+        });
+    }
+    if answer.partial {
+        out.extend_from_slice(b",\"Partial\":true");
+    }
+    out.push(b'}');
+}
+
+/// The frame where nothing is known.
+const NOTHING: Frame = Frame {
+    name: None,
+    file: None,
+    line: 0,
+    column: 0,
+    start_file: None,
+    start_line: 0,
+    origin: OriginId(0),
+    is_outermost: true,
+};
+
+/// Puts the frames. Where there are none stands one of "" and 0, as consumers count on one.
+fn symbol(out: &mut Vec<u8>, symbol: &Symbol, start: Option<u64>, names: &mut Names) {
+    let frames = if symbol.frames.is_empty() { &[NOTHING][..] } else { &symbol.frames };
+    let outermost = frames.len() - 1;
+    list(out, frames.iter().enumerate(), |out, (at, frame)| {
+        out.extend_from_slice(b"{\"FunctionName\":");
+        string(out, names.function(frame.name));
+        out.extend_from_slice(b",\"FileName\":");
+        string(out, names.path(frame.file));
+        out.extend_from_slice(b",\"Line\":");
+        number(out, frame.line);
+        out.extend_from_slice(b",\"Column\":");
+        number(out, frame.column);
+        out.extend_from_slice(b",\"StartFileName\":");
+        string(out, names.path(frame.start_file));
+        out.extend_from_slice(b",\"StartLine\":");
+        number(out, frame.start_line);
+        out.extend_from_slice(b",\"StartAddress\":");
+        match start.filter(|_| at == outermost) {
+            Some(start) => address(out, start),
+            None => out.extend_from_slice(b"\"\""),
+        }
+        out.extend_from_slice(b",\"Discriminator\":0,\"LinkageName\":");
+        string(out, names.linkage(frame.name));
+        if at == outermost && !symbol.aliases.is_empty() {
+            out.extend_from_slice(b",\"Aliases\":");
+            list(out, &symbol.aliases, |out, alias| string(out, names.linkage(Some(*alias))));
+        }
+        out.push(b'}');
+    });
+}
+
+fn word(out: &mut Vec<u8>, word: Option<&str>) {
+    match word {
+        Some(word) => string(out, word.as_bytes()),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+/// Puts an array.
+pub(crate) fn list<T>(out: &mut Vec<u8>, items: impl IntoIterator<Item = T>, mut put: impl FnMut(&mut Vec<u8>, T)) {
+    out.push(b'[');
+    for (at, item) in items.into_iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        put(out, item);
+    }
+    out.push(b']');
+}

@@ -1,0 +1,271 @@
+//! The command line as types: every command, option and example of `--help`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::address::number_argument;
+
+#[derive(Parser)]
+#[command(name = "foldsym", version, about = "A small, mapped symbol file that knows every folded function", after_help = EXAMPLES)]
+#[command(arg_required_else_help = true, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  foldsym convert app -o app.fsym                      once, when the program is built
+  foldsym lookup app.fsym 0x201180                     which function, file and line
+  foldsym stack app.fsym 0x201180 0x201234 0x2012f0    a whole stack, innermost first
+  foldsym lookup app.fsym --json < addresses.txt       one JSON object for each line
+
+Exit codes: 0 done; 1 nothing found, or a difference; 2 usage, or a line that does not parse;
+3 a file that cannot be read; 4 some of several inputs failed.";
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Converts programs with debug information into .fsym files
+    Convert(Convert),
+    /// Prints function, file and line of each address, with inlined frames
+    Lookup(Lookup),
+    /// Prints the frames of whole stacks
+    Stack(Stack),
+    /// Prints the functions of a name, and where they are
+    Find(Find),
+    /// Prints what a .fsym file holds
+    Info(Info),
+    /// Prints the stored record of a function: its inline tree and its rows
+    Dump(Dump),
+    /// Checks a whole .fsym file, and compares it with the program
+    Verify(Verify),
+    /// Prints a completion script for a shell
+    Completions { shell: Shell },
+    /// Lists the basic blocks of a function
+    #[command(hide = true)]
+    Blocks(NotYet),
+    /// Evaluates one row of the call frame information
+    #[command(hide = true)]
+    Cfi(NotYet),
+    /// Says where each lane of a stopped GPU wave stands
+    #[command(hide = true)]
+    Wave(NotYet),
+}
+
+/// The arguments of a command that this version does not have, unread.
+#[derive(Args)]
+pub(crate) struct NotYet {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub(crate) rest: Vec<String>,
+}
+
+/// Options that say which part of a program is read and where the rest of it is.
+#[derive(Args, Default)]
+pub(crate) struct Reading {
+    /// Threads to use; 0 takes all cores
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) threads: usize,
+    /// Architecture to take from a fat file
+    #[arg(long, value_name = "A", conflicts_with = "target")]
+    pub(crate) arch: Option<String>,
+    /// Target to take from an offload bundle
+    #[arg(long, value_name = "T")]
+    pub(crate) target: Option<String>,
+    /// Split debug information package (default: beside the program)
+    #[arg(long, value_name = "F")]
+    pub(crate) dwp: Option<PathBuf>,
+    /// Folder of .dwo files; nothing outside of these is opened
+    #[arg(long, value_name = "D")]
+    pub(crate) dwo_dir: Vec<PathBuf>,
+    /// Folder of separate debug files, by build id (default: /usr/lib/debug)
+    #[arg(long, value_name = "D")]
+    pub(crate) debug_dir: Vec<PathBuf>,
+    /// Looks for files named OLD... under NEW... instead
+    #[arg(long, value_name = "OLD=NEW", value_parser = path_pair)]
+    pub(crate) map_prefix: Vec<(PathBuf, PathBuf)>,
+    /// Stores source paths that begin with OLD with NEW instead
+    #[arg(long, value_name = "OLD=NEW", value_parser = text_pair)]
+    pub(crate) remap_path: Vec<(String, String)>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  foldsym convert app -o app.fsym
+  foldsym convert app libfoo.so --out-dir symbols       writes symbols/app.fsym, symbols/libfoo.so.fsym
+  foldsym convert build/ --out-dir symbols --report r.json
+  foldsym convert app -o app.fsym --remap-path /build/=/src/")]
+pub(crate) struct Convert {
+    /// Programs, libraries, object files, dSYM bundles, or folders of them
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// File to write, of a single input
+    #[arg(short, value_name = "OUT.fsym", conflicts_with = "out_dir", required_unless_present = "out_dir")]
+    pub(crate) output: Option<PathBuf>,
+    /// Folder to write NAME.fsym into, for each input
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    /// Keeps column numbers
+    #[arg(long)]
+    pub(crate) columns: bool,
+    /// Stores short readable names for use in a crash handler
+    #[arg(long, hide = true)]
+    pub(crate) demangled: bool,
+    /// Keeps locations of object pointers
+    #[arg(long, hide = true)]
+    pub(crate) locations: bool,
+    /// Leaves out the index that `find` uses
+    #[arg(long)]
+    pub(crate) no_name_index: bool,
+    /// Writes what was kept, repaired and skipped
+    #[arg(long, value_name = "F.json")]
+    pub(crate) report: Option<PathBuf>,
+    /// No progress bar, no summary
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Options of the commands that print frames.
+#[derive(Args)]
+pub(crate) struct Answering {
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Linkage names as they are
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
+    /// Says after the name how sure a folded frame is (default on a terminal)
+    #[arg(long)]
+    pub(crate) certainty: bool,
+    /// Address at which the program was loaded, less its link-time address
+    #[arg(long, value_name = "A", value_parser = number_argument, default_value = "0", hide_default_value = true)]
+    pub(crate) base: u64,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  foldsym lookup app.fsym 0x201180 0x2011c4
+  foldsym lookup app.fsym --base 0x555555554000 0x555555556180
+  foldsym lookup foo.o.fsym .text.bar:0x10
+  foldsym lookup app.fsym --json < addresses.txt")]
+pub(crate) struct Lookup {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// Addresses (0x hexadecimal, else decimal) or SECTION:OFFSET; without any, one a line on standard input
+    #[arg(value_name = "ADDR")]
+    pub(crate) addresses: Vec<String>,
+    #[command(flatten)]
+    pub(crate) answering: Answering,
+    /// Adds the basic block of each address
+    #[arg(long, hide = true)]
+    pub(crate) blocks: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+The first address is where the program stands, the rest are return addresses. `=ADDR` is an exact
+address further out (below a signal frame), `?` a frame of another module. `vptr=ADDR` after the
+first address is what the vtable pointer of its object holds.
+
+Examples:
+  foldsym stack app.fsym 0x201180 0x201234 0x2012f0
+  foldsym stack app.fsym --json < stacks.txt            one stack a line")]
+pub(crate) struct Stack {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// One stack, innermost first; without any, one stack a line on standard input
+    #[arg(value_name = "ADDR")]
+    pub(crate) addresses: Vec<String>,
+    #[command(flatten)]
+    pub(crate) answering: Answering,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  foldsym find app.fsym main
+  foldsym find app.fsym 'geo::Left::Left()'             linkage or readable name
+  foldsym find app.fsym --prefix geo::
+  foldsym find app.fsym --regex '^_ZN3geo.*D[012]Ev$'   anywhere in the name, unless ^ and $ say so")]
+pub(crate) struct Find {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) pattern: Pattern,
+    /// Linkage names as they are
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Pattern {
+    /// A whole name
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Every name that begins so
+    #[arg(long, value_name = "P", allow_hyphen_values = true)]
+    pub(crate) prefix: Option<String>,
+    /// Every name that the regular expression finds
+    #[arg(long, value_name = "R", allow_hyphen_values = true)]
+    pub(crate) regex: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Info {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Without --function or --address, every function.
+
+Examples:
+  foldsym dump app.fsym --function main
+  foldsym dump app.fsym --function 17
+  foldsym dump app.fsym --address 0x201180")]
+pub(crate) struct Dump {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// A name, or the number of a function in the file
+    #[arg(long, value_name = "N", conflicts_with = "address")]
+    pub(crate) function: Option<String>,
+    /// An address, or SECTION:OFFSET
+    #[arg(long, value_name = "A")]
+    pub(crate) address: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  foldsym verify app.fsym
+  foldsym verify app.fsym --against app")]
+pub(crate) struct Verify {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// Compares the answers with the program's debug information
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) against: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+fn path_pair(text: &str) -> Result<(PathBuf, PathBuf), String> {
+    text_pair(text).map(|(old, new)| (old.into(), new.into()))
+}
+
+fn text_pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((old, new)) if !old.is_empty() => Ok((old.to_owned(), new.to_owned())),
+        _ => Err("expected OLD=NEW".to_owned()),
+    }
+}

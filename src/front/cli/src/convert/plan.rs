@@ -1,0 +1,173 @@
+//! Turns the inputs of the command line into conversions, each with the file that it writes.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::args::Convert;
+use crate::failure::Failure;
+
+/// Folders below an input are followed so deep; symbolic links in them are not followed at all.
+const MAX_DEPTH: usize = 64;
+
+/// One conversion.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) input: PathBuf,
+    pub(crate) output: PathBuf,
+    /// Below `--out-dir`, the folders of an input folder are made again.
+    pub(crate) make_folder: bool,
+}
+
+/// Everything that one command converts.
+pub(crate) struct Plan {
+    pub(crate) jobs: Vec<Job>,
+    /// The command named several inputs, or a folder: one that fails does not decide the exit code.
+    pub(crate) several: bool,
+    /// Files of folders that are no programs.
+    pub(crate) passed_over: u64,
+}
+
+impl Plan {
+    /// Plans the conversions, in the order of the arguments, and by name within a folder.
+    ///
+    /// # Errors
+    /// Usage: one output for several inputs, or two inputs with one output.
+    pub(crate) fn new(args: &Convert) -> Result<Self, Failure> {
+        let is_folder = |input: &PathBuf| input.is_dir() && !is_bundle(input);
+        let several = args.inputs.len() > 1 || args.inputs.iter().any(is_folder);
+        let mut plan = Self { jobs: Vec::new(), several, passed_over: 0 };
+        if let Some(output) = &args.output {
+            let [input] = args.inputs.as_slice() else {
+                return Err(Failure::usage("-o takes a single input; use --out-dir for several"));
+            };
+            if several {
+                return Err(Failure::usage(format!("{}: a folder needs --out-dir", input.display())));
+            }
+            plan.jobs.push(Job { input: input.clone(), output: output.clone(), make_folder: false });
+            return Ok(plan);
+        }
+        let Some(out_dir) = &args.out_dir else {
+            return Err(Failure::usage("expected -o OUT.fsym or --out-dir DIR"));
+        };
+        for input in &args.inputs {
+            if is_folder(input) {
+                plan.walk(input, out_dir, 0);
+            } else {
+                let name = input.file_name().ok_or_else(|| Failure::usage(format!("{}: not a file", input.display())))?;
+                plan.add(input.clone(), out_dir, name.to_owned());
+            }
+        }
+        plan.refuse_collisions()?;
+        Ok(plan)
+    }
+
+    fn add(&mut self, input: PathBuf, folder: &Path, mut name: OsString) {
+        name.push(".fsym");
+        self.jobs.push(Job { input, output: folder.join(name), make_folder: true });
+    }
+
+    /// Takes the programs of a folder. What cannot be looked at is said and left out.
+    fn walk(&mut self, folder: &Path, into: &Path, depth: usize) {
+        let entries = std::fs::read_dir(folder).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
+        let mut entries = match entries {
+            Ok(entries) => entries,
+            Err(error) => return super::complain_of_folder(folder, &error),
+        };
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            let (path, name) = (entry.path(), entry.file_name());
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && is_bundle(&path) => self.add(path, into, name),
+                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => self.walk(&path, &into.join(name), depth + 1),
+                Ok(kind) if kind.is_file() => match is_program(&path) {
+                    Ok(true) => self.add(path, into, name),
+                    Ok(false) => self.passed_over += 1,
+                    Err(error) => super::complain_of_folder(&path, &error),
+                },
+                Ok(_) => self.passed_over += 1,
+                Err(error) => super::complain_of_folder(&path, &error),
+            }
+        }
+    }
+
+    fn refuse_collisions(&self) -> Result<(), Failure> {
+        let mut writers: HashMap<&Path, &Path> = HashMap::new();
+        for job in &self.jobs {
+            if let Some(other) = writers.insert(&job.output, &job.input) {
+                return Err(Failure::usage(format!(
+                    "{} and {} would both become {}",
+                    other.display(),
+                    job.input.display(),
+                    job.output.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A folder that is one input: the debug information of a Mach-O program.
+fn is_bundle(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "dSYM")
+}
+
+/// True for what a folder is searched for: ELF programs, libraries and objects, and Mach-O files, by their
+/// first bytes. Parts of other programs (`.dwo`, `.dwp`) and core dumps are not converted for themselves.
+fn is_program(path: &Path) -> io::Result<bool> {
+    if path.extension().is_some_and(|extension| extension == "dwo" || extension == "dwp") {
+        return Ok(false);
+    }
+    let mut head = [0; 20];
+    let mut file = File::open(path)?;
+    let mut filled = 0;
+    while filled < head.len() {
+        match file.read(&mut head[filled..])? {
+            0 => return Ok(false),
+            read => filled += read,
+        }
+    }
+    Ok(looks_like_a_program(&head))
+}
+
+fn looks_like_a_program(head: &[u8; 20]) -> bool {
+    const ET_CORE: u8 = 4;
+    match head {
+        [0x7f, b'E', b'L', b'F', _, encoding, ..] => {
+            let kind = if *encoding == 2 { [head[17], head[16]] } else { [head[16], head[17]] };
+            kind != [ET_CORE, 0]
+        }
+        [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..] | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] => true,
+        // Fat files share their magic with Java classes, whose next number is a version from 45 up.
+        [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, count, ..] => *count < 45,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(start: &[u8], kind: [u8; 2]) -> [u8; 20] {
+        let mut head = [0; 20];
+        head[..start.len()].copy_from_slice(start);
+        if start[0] == 0x7f {
+            head[16..18].copy_from_slice(&kind);
+        }
+        head
+    }
+
+    #[test]
+    fn programs_by_their_first_bytes() {
+        assert!(looks_like_a_program(&head(b"\x7fELF\x02\x01", [3, 0])));
+        assert!(looks_like_a_program(&head(b"\x7fELF\x01\x02", [0, 1])));
+        assert!(!looks_like_a_program(&head(b"\x7fELF\x02\x01", [4, 0])));
+        assert!(!looks_like_a_program(&head(b"\x7fELF\x02\x02", [0, 4])));
+        assert!(looks_like_a_program(&head(b"\xcf\xfa\xed\xfe", [0, 0])));
+        assert!(looks_like_a_program(&head(b"\xca\xfe\xba\xbe\0\0\0\x02", [0, 0])));
+        assert!(!looks_like_a_program(&head(b"\xca\xfe\xba\xbe\0\0\0\x34", [0, 0])));
+        assert!(!looks_like_a_program(&head(b"#!/bin/sh\n", [0, 0])));
+    }
+}

@@ -1,0 +1,56 @@
+//! Runs the conversions of a plan: a few at a time, each with its share of the threads.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use foldsym_convert::{Options, Report};
+
+use super::plan::Job;
+use crate::failure::Failure;
+use crate::progress::Bar;
+
+/// What became of one input.
+pub(crate) struct Outcome {
+    pub(crate) job: Job,
+    pub(crate) result: Result<Report, Failure>,
+}
+
+/// Converts every job. The outcomes are in the order of the jobs, whichever ended first.
+pub(crate) fn all(jobs: &[Job], options: &Options, bar: &Bar) -> Vec<Outcome> {
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        given => given,
+    };
+    let workers = threads.min(jobs.len()).max(1);
+    // What does not divide evenly is left unused rather than shared unevenly.
+    let options = &Options { threads: (threads / workers).max(1), ..options.clone() };
+    let next = AtomicUsize::new(0);
+    let outcomes: Vec<Mutex<Option<Outcome>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        while let Some((job, place)) = { let at = next.fetch_add(1, Ordering::Relaxed); jobs.get(at).zip(outcomes.get(at)) } {
+            let result = one(job, options, bar);
+            bar.input_done();
+            if let Ok(mut place) = place.lock() {
+                *place = Some(Outcome { job: job.clone(), result });
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..workers {
+            scope.spawn(work);
+        }
+        work();
+    });
+    outcomes.into_iter().filter_map(|place| place.into_inner().ok().flatten()).collect()
+}
+
+fn one(job: &Job, options: &Options, bar: &Bar) -> Result<Report, Failure> {
+    if job.make_folder
+        && let Some(folder) = job.output.parent()
+    {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::input(folder, error))?;
+    }
+    foldsym_convert::convert(&job.input, &job.output, options, bar)
+        .map_err(|error| Failure { message: error.to_string(), code: error.exit_code() })
+}
+

@@ -1,0 +1,185 @@
+//! `foldsym find`: turns a name, a prefix or a regular expression into functions and where they are.
+
+mod index;
+
+use foldsym_lookup::{FunctionId, Owner, PieceId, SymbolFile};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::args::{Find, Pattern};
+use crate::failure::{Failure, exit};
+use crate::json::{hex, number};
+use crate::mapped::Mapped;
+use crate::names::Names;
+use crate::open::damaged;
+use crate::output::Output;
+use crate::regex::Regex;
+use crate::text::push_escaped;
+
+/// What names are looked for.
+pub(crate) enum Wanted {
+    Exact(Vec<u8>),
+    Prefix(Vec<u8>),
+    Regex(Box<Regex>),
+}
+
+impl Wanted {
+    /// # Errors
+    /// Usage: a regular expression that cannot be compiled.
+    fn new(pattern: &Pattern) -> Result<Self, Failure> {
+        if let Some(expression) = &pattern.regex {
+            let regex = Regex::new(expression).map_err(|error| Failure::usage(format!("--regex: {error}")))?;
+            return Ok(Self::Regex(Box::new(regex)));
+        }
+        Ok(match (&pattern.prefix, &pattern.name) {
+            (Some(prefix), _) => Self::Prefix(prefix.clone().into_bytes()),
+            (None, name) => Self::Exact(name.clone().unwrap_or_default().into_bytes()),
+        })
+    }
+
+    pub(crate) fn matches(&self, name: &[u8]) -> bool {
+        match self {
+            Self::Exact(exact) => name == exact.as_slice(),
+            Self::Prefix(prefix) => name.starts_with(prefix),
+            Self::Regex(regex) => regex.is_match(name),
+        }
+    }
+}
+
+/// Prints a line for each function that has a matching name: readable, linkage, or an alias.
+pub(crate) fn run(args: &Find) -> Result<u8, Failure> {
+    let wanted = Wanted::new(&args.pattern)?;
+    let mapped = Mapped::open(&args.file)?;
+    let file = crate::open::open(&mapped)?;
+    let found = match index::NameIndex::of(&file) {
+        Some(index) => index.find(&wanted).map_err(|what| Failure::input(mapped.path(), what))?,
+        None => scan(&file, &wanted).map_err(|error| damaged(&mapped, error))?,
+    };
+    if found.is_empty() {
+        return Ok(exit::NOTHING);
+    }
+    let places = places(&file, &found).map_err(|error| damaged(&mapped, error))?;
+    let mut names = Names::new(&file, !args.no_demangle);
+    let mut out = Output::new();
+    for function in found {
+        line(&mut out.text, &file, function, places.get(&function), &mut names).map_err(|error| damaged(&mapped, error))?;
+        if let Some(error) = names.take_damage() {
+            return Err(damaged(&mapped, error));
+        }
+        out.give()?;
+    }
+    out.flush()?;
+    Ok(0)
+}
+
+/// Tries every name of every function: what is left where the file has no index.
+fn scan(file: &SymbolFile<'_>, wanted: &Wanted) -> Result<Vec<FunctionId>, foldsym_lookup::Error> {
+    let mut linkage = Names::new(file, false);
+    let mut readable = Names::new(file, true);
+    let mut found = Vec::new();
+    for id in (0..file.function_count()).map(FunctionId) {
+        let name = file.function_name(id)?;
+        let mut matches = wanted.matches(linkage.function(name)) || wanted.matches(readable.function(name));
+        let function = file.function(id)?;
+        for alias in file.aliases(&function) {
+            let alias = Some(alias?);
+            matches = matches || wanted.matches(linkage.function(alias)) || wanted.matches(readable.function(alias));
+        }
+        if let Some(error) = linkage.take_damage().or_else(|| readable.take_damage()) {
+            return Err(error);
+        }
+        if matches {
+            found.push(id);
+        }
+    }
+    Ok(found)
+}
+
+/// Where a function's code is.
+#[derive(Default)]
+struct Places {
+    /// Half-open ranges, in order of address.
+    ranges: Vec<(u64, u64)>,
+    /// The most functions that one of the ranges has.
+    sharing: u32,
+}
+
+/// Collects the pieces of the functions. Pieces know their functions and not the other way round, so
+/// this goes over all of them, once.
+fn places(file: &SymbolFile<'_>, wanted: &[FunctionId]) -> Result<FxHashMap<FunctionId, Places>, foldsym_lookup::Error> {
+    let wanted: FxHashSet<FunctionId> = wanted.iter().copied().collect();
+    let mut places: FxHashMap<FunctionId, Places> = FxHashMap::default();
+    for id in (0..file.piece_count()).map(PieceId) {
+        let piece = file.piece(id)?;
+        let range = (piece.start.0, piece.start.0.saturating_add(piece.body));
+        let mut add = |function, sharing: u32| {
+            if wanted.contains(&function) && piece.body > 0 {
+                let place = places.entry(function).or_default();
+                place.sharing = place.sharing.max(sharing);
+                match place.ranges.last_mut() {
+                    // Another function was cut out before, or there is only a change of rows.
+                    Some(last) if last.1 == range.0 => last.1 = range.1,
+                    _ => place.ranges.push(range),
+                }
+            }
+        };
+        match piece.owner {
+            Owner::Function(function) => add(function, 1),
+            Owner::Group(group) => {
+                let group = file.group(group)?;
+                for member in file.members(group) {
+                    add(member?.function, group.len());
+                }
+            }
+        }
+    }
+    Ok(places)
+}
+
+/// `NAME <tab> START-END,START-END <tab> FILE:LINE`, and a last column where there is more to say.
+fn line(
+    out: &mut Vec<u8>,
+    file: &SymbolFile<'_>,
+    id: FunctionId,
+    places: Option<&Places>,
+    names: &mut Names,
+) -> Result<(), foldsym_lookup::Error> {
+    let function = file.function(id)?;
+    let origin = file.origin(function.origin)?;
+    shown(out, names.function(file.function_name(id)?));
+    out.push(b'\t');
+    let ranges = places.map_or(&[][..], |places| &places.ranges);
+    for (at, (start, end)) in ranges.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        hex(out, *start);
+        out.push(b'-');
+        hex(out, *end);
+    }
+    out.push(b'\t');
+    shown(out, names.path(origin.file));
+    out.push(b':');
+    number(out, origin.line);
+    let mut separator = b'\t';
+    if let Some(others) = places.and_then(|places| places.sharing.checked_sub(2)) {
+        out.push(separator);
+        out.extend_from_slice(b"folded with ");
+        number(out, others + 1);
+        separator = b' ';
+    }
+    for (at, alias) in file.aliases(&function).enumerate() {
+        let alias = alias?;
+        if at == 0 {
+            out.push(separator);
+        }
+        out.extend_from_slice(if at == 0 { b"also: " } else { b", " });
+        shown(out, names.linkage(Some(alias)));
+    }
+    out.push(b'\n');
+    Ok(())
+}
+
+/// Tabs and line ends must stay separators, so control characters are escaped on any output.
+fn shown(out: &mut Vec<u8>, text: &[u8]) {
+    if text.is_empty() { out.extend_from_slice(b"??") } else { push_escaped(out, text) }
+}

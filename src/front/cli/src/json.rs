@@ -1,0 +1,113 @@
+//! Writes JSON text into a buffer, keys in the order in which they are written.
+
+/// Puts a string, quoted. Names are bytes: what is not UTF-8 becomes U+FFFD, as JSON has no other way.
+pub(crate) fn string(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'"');
+    for chunk in text.utf8_chunks() {
+        escape(out, chunk.valid());
+        if !chunk.invalid().is_empty() {
+            out.extend_from_slice("\u{fffd}".as_bytes());
+        }
+    }
+    out.push(b'"');
+}
+
+fn escape(out: &mut Vec<u8>, text: &str) {
+    let bytes = text.as_bytes();
+    let mut copied = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        // DEL and the C1 controls are legal in JSON, but a terminal obeys some of them; C1 is caught by
+        // its first UTF-8 byte, 0xc2, followed by 0x80 to 0x9f.
+        let c1 = byte == 0xc2 && bytes.get(at + 1).is_some_and(|next| (0x80..0xa0).contains(next));
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' && byte != 0x7f && !c1 {
+            continue;
+        }
+        out.extend_from_slice(&bytes[copied..at]);
+        copied = at + 1;
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            0xc2 => {
+                unicode(out, bytes[at + 1]);
+                copied = at + 2;
+            }
+            _ => unicode(out, byte),
+        }
+    }
+    out.extend_from_slice(&bytes[copied..]);
+}
+
+fn unicode(out: &mut Vec<u8>, code: u8) {
+    out.extend_from_slice(format!("\\u{code:04x}").as_bytes());
+}
+
+/// Puts a decimal number.
+pub(crate) fn number(out: &mut Vec<u8>, value: impl Into<u64>) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    let mut value = value.into();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// Puts `0x` and lower-case hexadecimal digits, without quotes.
+pub(crate) fn hex(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(b"0x");
+    let digits = (64 - value.leading_zeros()).div_ceil(4).max(1);
+    for place in (0..digits).rev() {
+        out.push(b"0123456789abcdef"[(value >> (4 * place)) as usize & 15]);
+    }
+}
+
+/// Puts an address as a JSON string.
+pub(crate) fn address(out: &mut Vec<u8>, value: u64) {
+    out.push(b'"');
+    hex(out, value);
+    out.push(b'"');
+}
+
+/// Puts the line that answers a line which does not parse.
+pub(crate) fn error_line(out: &mut Vec<u8>, message: &str) {
+    out.extend_from_slice(b"{\"Error\":{\"Message\":");
+    string(out, message.as_bytes());
+    out.extend_from_slice(b"}}\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(put: impl Fn(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        put(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn strings_come_back() {
+        for text in ["", "plain", "a\"b\\c\nd\te\u{1}f\u{7f}g\u{9b}h\u{e9}\u{a0}", "\u{1f980}"] {
+            let json = written(|out| string(out, text.as_bytes()));
+            assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+            assert!(json.chars().all(|c| !c.is_control()), "{json}");
+        }
+        assert_eq!(written(|out| string(out, b"a\xffb")), "\"a\u{fffd}b\"");
+    }
+
+    #[test]
+    fn numbers() {
+        for value in [0u64, 7, 10, 12345, u64::MAX] {
+            assert_eq!(written(|out| number(out, value)), value.to_string());
+            assert_eq!(written(|out| hex(out, value)), format!("{value:#x}"));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! `foldsym lookup`: answers addresses, one by one.
+
+use crate::args::Lookup;
+use crate::failure::Failure;
+use crate::mapped::Mapped;
+use crate::resolver::Resolver;
+use crate::session::{LineError, Session};
+
+/// Answers each argument, or else each line of standard input.
+pub(crate) fn run(args: &Lookup) -> Result<u8, Failure> {
+    if args.blocks {
+        return Err(Failure::not_in_this_version("--blocks"));
+    }
+    let mapped = Mapped::open(&args.file)?;
+    let file = crate::open::open(&mapped)?;
+    let mut resolver = Resolver::new(file, args.answering.json);
+    let mut session = Session::new(&mapped, &file, &args.answering);
+    session.run(args.addresses.clone(), |session, line| {
+        let address = session.space.parse(line.trim()).map_err(LineError::usage)?;
+        let answer = resolver.lookup(address).map_err(|error| LineError::damaged(&mapped, error))?;
+        session.put(answer)?;
+        if session.json {
+            session.out.text.push(b'\n');
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,143 @@
+//! Runs over the lines of a command that answers: each line in, its answer out, at the moment it is due.
+
+use std::io;
+
+use foldsym_lookup::SymbolFile;
+
+use crate::address::Space;
+use crate::answer::Answer;
+use crate::args::Answering;
+use crate::failure::{Failure, complain, exit};
+use crate::input::{Line, Lines};
+use crate::mapped::Mapped;
+use crate::names::Names;
+use crate::output::Output;
+use crate::text::Style;
+use crate::{answer_json, json, text};
+
+/// Why one line has no answer. The lines after it still get theirs.
+pub(crate) struct LineError {
+    message: String,
+    code: u8,
+}
+
+impl LineError {
+    /// The line does not parse.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: exit::USAGE }
+    }
+
+    /// The `.fsym` is damaged where the answer should be.
+    pub(crate) fn damaged(file: &Mapped, error: foldsym_lookup::Error) -> Self {
+        Self { message: crate::open::damage_text(file, error), code: exit::BAD_INPUT }
+    }
+}
+
+/// What prints the answers of one command.
+pub(crate) struct Session<'f> {
+    mapped: &'f Mapped,
+    /// How addresses are read.
+    pub(crate) space: Space,
+    pub(crate) names: Names<'f>,
+    /// The buffer that answers are printed to.
+    pub(crate) out: Output,
+    pub(crate) json: bool,
+    style: Style,
+    /// What `ModuleName` repeats.
+    module: Vec<u8>,
+}
+
+impl<'f> Session<'f> {
+    pub(crate) fn new(mapped: &'f Mapped, file: &SymbolFile<'f>, args: &Answering) -> Self {
+        let out = Output::new();
+        let on_terminal = out.is_terminal();
+        Self {
+            mapped,
+            space: Space { base: args.base, sections: crate::open::sections(file) },
+            names: Names::new(file, !args.no_demangle),
+            out,
+            json: args.json,
+            style: Style { certainty: args.certainty || on_terminal, escape: on_terminal },
+            module: mapped.path().as_os_str().as_encoded_bytes().to_vec(),
+        }
+    }
+
+    /// Puts one answer: its text, or its object without a line end.
+    ///
+    /// # Errors
+    /// A name in it is damaged.
+    pub(crate) fn put(&mut self, answer: &Answer) -> Result<(), LineError> {
+        if self.json {
+            answer_json::object(&mut self.out.text, answer, &mut self.names, &self.module);
+        } else {
+            text::answer(&mut self.out.text, answer, &mut self.names, self.style);
+        }
+        self.names.take_damage().map_or(Ok(()), |error| Err(LineError::damaged(self.mapped, error)))
+    }
+
+    /// Answers the arguments' lines, or without any those of standard input. Gives the exit code.
+    ///
+    /// # Errors
+    /// Standard output cannot be written, standard input cannot be read.
+    pub(crate) fn run(
+        &mut self,
+        given: Vec<String>,
+        mut answer: impl FnMut(&mut Self, &str) -> Result<(), LineError>,
+    ) -> Result<u8, Failure> {
+        let mut code = 0;
+        if !given.is_empty() {
+            for line in &given {
+                let start = self.out.text.len();
+                let result = answer(self, line);
+                code = code.max(self.end_line(result, start, None));
+                self.out.give()?;
+            }
+            self.out.flush()?;
+            return Ok(code);
+        }
+        let mut lines = Lines::new(io::stdin().lock());
+        let mut number = 0;
+        // A failure to write comes back through the reader: what it says must not name the input.
+        let mut unwritten = None;
+        loop {
+            let out = &mut self.out;
+            let line = lines.next(|| out.flush().map_err(|error| { unwritten = Some(error.kind()); error }));
+            let line = match line {
+                Ok(Some(line)) => line,
+                Ok(None) => break,
+                Err(error) if unwritten.is_some() => return Err(error.into()),
+                Err(error) => return Err(Failure { message: format!("standard input: {error}"), code: exit::BAD_INPUT }),
+            };
+            number += 1;
+            let start = self.out.text.len();
+            let result = match line {
+                Line::Text(text) => match std::str::from_utf8(text) {
+                    Ok(text) => answer(self, text),
+                    Err(_) => Err(LineError::usage("not UTF-8 text")),
+                },
+                Line::TooLong => Err(LineError::usage("longer than a line of addresses may be")),
+            };
+            code = code.max(self.end_line(result, start, Some(number)));
+            self.out.give()?;
+        }
+        self.out.flush()?;
+        Ok(code)
+    }
+
+    /// Puts what stands for a line without an answer, so that answers stay in step with lines.
+    /// `start` is where in the buffer the line's answer begins, which may be there in part.
+    fn end_line(&mut self, result: Result<(), LineError>, start: usize, line: Option<u64>) -> u8 {
+        let Err(error) = result else { return 0 };
+        self.out.text.truncate(start);
+        if self.json {
+            json::error_line(&mut self.out.text, &error.message);
+        } else {
+            text::unknown(&mut self.out.text);
+            match line {
+                Some(line) => complain(&format!("line {line}: {}", error.message)),
+                None => complain(&error.message),
+            }
+        }
+        error.code
+    }
+}

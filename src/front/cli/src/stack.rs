@@ -1,0 +1,123 @@
+//! `foldsym stack`: answers whole stacks.
+//!
+//! A stack is a line: the address where the program stands, then return addresses, innermost first. A
+//! return address is that of the instruction after the call, which may already belong to another line or
+//! to another function (a call that never returns can be a function's last instruction), so the byte
+//! before it is looked up.
+
+use crate::address::{Address, Space};
+use crate::args::Stack;
+use crate::failure::Failure;
+use crate::mapped::Mapped;
+use crate::resolver::Resolver;
+use crate::session::{LineError, Session};
+
+/// Stacks with more frames are refused: no stack of a program is that deep, and answers are kept whole.
+const MAX_FRAMES: usize = 1 << 16;
+
+/// One entry of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// The instruction that is executed, or was when a signal came. The frame inside it was not called
+    /// by it.
+    Exact(Address),
+    /// Where a call returns to.
+    Return(Address),
+    /// A frame of another module: nothing is known of it, and it was called from nowhere that is known.
+    Foreign,
+}
+
+/// A parsed line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Parsed {
+    pub(crate) entries: Vec<Entry>,
+    /// What the vtable pointer of the innermost frame's object holds.
+    pub(crate) vptr: Option<Address>,
+}
+
+/// Answers the arguments as one stack, or else each line of standard input.
+pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
+    let mapped = Mapped::open(&args.file)?;
+    let file = crate::open::open(&mapped)?;
+    let mut resolver = Resolver::new(file, args.answering.json);
+    let mut session = Session::new(&mapped, &file, &args.answering);
+    let given = if args.addresses.is_empty() { Vec::new() } else { vec![args.addresses.join(" ")] };
+    session.run(given, |session, line| {
+        let stack = parse(line, &session.space).map_err(LineError::usage)?;
+        if session.json {
+            session.out.text.extend_from_slice(b"{\"Frames\":[");
+        }
+        let mut first = true;
+        let damaged = |error| LineError::damaged(&mapped, error);
+        resolver.stack(&stack, damaged, |answer| {
+            if session.json && !std::mem::take(&mut first) {
+                session.out.text.push(b',');
+            }
+            session.put(answer)
+        })?;
+        session.out.text.extend_from_slice(if session.json { b"]}\n" } else { b"\n" });
+        Ok(())
+    })
+}
+
+/// Reads a line.
+///
+/// # Errors
+/// What is wrong with it, for the user.
+fn parse(line: &str, space: &Space) -> Result<Parsed, String> {
+    let mut stack = Parsed { entries: Vec::new(), vptr: None };
+    for (at, word) in line.split_ascii_whitespace().enumerate() {
+        if at > MAX_FRAMES {
+            return Err(format!("more than {MAX_FRAMES} frames"));
+        }
+        if let Some(vptr) = word.strip_prefix("vptr=") {
+            if at != 1 || stack.entries == [Entry::Foreign] {
+                return Err("vptr= belongs after the first address".to_owned());
+            }
+            stack.vptr = Some(space.parse(vptr)?);
+        } else if word == "?" {
+            stack.entries.push(Entry::Foreign);
+        } else if let Some(address) = word.strip_prefix('=') {
+            stack.entries.push(Entry::Exact(space.parse(address)?));
+        } else if at == 0 {
+            stack.entries.push(Entry::Exact(space.parse(word)?));
+        } else {
+            stack.entries.push(Entry::Return(space.parse(word)?));
+        }
+    }
+    if stack.entries.is_empty() {
+        return Err("a stack needs an address".to_owned());
+    }
+    Ok(stack)
+}
+
+#[cfg(test)]
+mod tests {
+    use foldsym_lookup::ImageAddr;
+
+    use super::*;
+
+    fn at(given: u64) -> Address {
+        Address { given, image: Some(ImageAddr(given)) }
+    }
+
+    #[test]
+    fn every_kind_of_entry() {
+        let space = Space::default();
+        let parsed = parse(" 0x10 vptr=0x100 0x20\t=0x30 ? 64 ", &space).unwrap();
+        let entries =
+            vec![Entry::Exact(at(0x10)), Entry::Return(at(0x20)), Entry::Exact(at(0x30)), Entry::Foreign, Entry::Return(at(64))];
+        assert_eq!(parsed, Parsed { entries, vptr: Some(at(0x100)) });
+        assert_eq!(parse("=16", &space).unwrap().entries, [Entry::Exact(at(16))]);
+    }
+
+    #[test]
+    fn what_does_not_parse() {
+        let space = Space::default();
+        for line in ["", "  ", "x", "0x10 x", "vptr=0x10", "0x10 0x20 vptr=0x10", "? vptr=0x10", "0x10 vptr=", "=", "0x10 vptr=1 vptr=1"] {
+            assert!(parse(line, &space).is_err(), "{line:?}");
+        }
+        let long = "1 ".repeat(MAX_FRAMES + 2);
+        assert!(parse(&long, &space).unwrap_err().contains("frames"));
+    }
+}

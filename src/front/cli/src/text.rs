@@ -1,0 +1,110 @@
+//! Prints an answer as `llvm-symbolizer` prints it: a name line and a `file:line:column` line for each
+//! frame, a blank line after the last.
+
+use foldsym_lookup::{Certainty, Frame};
+
+use crate::answer::{Answer, certainty_text, evidence_text};
+use crate::json::number;
+use crate::names::Names;
+
+/// What the text shows.
+#[derive(Clone, Copy)]
+pub(crate) struct Style {
+    /// Says after the name of a folded function how sure the answer is.
+    pub(crate) certainty: bool,
+    /// Escapes control characters, since a terminal obeys them.
+    pub(crate) escape: bool,
+}
+
+/// Puts the frames of an answer.
+pub(crate) fn answer(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, style: Style) {
+    let Some((outermost, inlined)) = answer.symbol.frames.split_last() else { return unknown(out) };
+    for frame in inlined {
+        name(out, frame, names, style);
+        out.push(b'\n');
+        place(out, frame, names, style);
+    }
+    name(out, outermost, names, style);
+    if style.certainty {
+        certainty(out, answer);
+    }
+    out.push(b'\n');
+    place(out, outermost, names, style);
+    out.push(b'\n');
+}
+
+/// Puts what stands for an address, or a line, of which nothing is known.
+pub(crate) fn unknown(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"??\n??:0:0\n\n");
+}
+
+fn name(out: &mut Vec<u8>, frame: &Frame, names: &mut Names, style: Style) {
+    match names.function(frame.name) {
+        b"" => out.extend_from_slice(b"??"),
+        name => push(out, name, style),
+    }
+}
+
+fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names, style: Style) {
+    match names.path(frame.file) {
+        b"" => out.extend_from_slice(b"??"),
+        file => push(out, file, style),
+    }
+    out.push(b':');
+    number(out, frame.line);
+    out.push(b':');
+    number(out, frame.column);
+    out.push(b'\n');
+}
+
+/// ` [ambiguous 1/252]`, ` [exact: direct_call]`; nothing for a function that is not folded.
+fn certainty(out: &mut Vec<u8>, answer: &Answer) {
+    let (Some(certainty), Some(count)) = (answer.certainty, answer.candidate_count) else { return };
+    out.extend_from_slice(b" [");
+    out.extend_from_slice(certainty_text(certainty).as_bytes());
+    if certainty != Certainty::Exact {
+        out.extend_from_slice(b" 1/");
+        number(out, count);
+    }
+    if let Some(evidence) = answer.evidence {
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(evidence_text(evidence).as_bytes());
+    }
+    out.push(b']');
+}
+
+fn push(out: &mut Vec<u8>, text: &[u8], style: Style) {
+    if style.escape { push_escaped(out, text) } else { out.extend_from_slice(text) }
+}
+
+/// Puts text with its control characters, and bytes that are not UTF-8, as `\xNN` and the like.
+pub(crate) fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
+    for chunk in text.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if character.is_control() || is_bidi(character) {
+                out.extend(character.escape_default().to_string().into_bytes());
+            } else {
+                out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+        }
+        for byte in chunk.invalid() {
+            out.extend_from_slice(format!("\\x{byte:02x}").as_bytes());
+        }
+    }
+}
+
+/// Characters that turn the direction of the text around them: they can make one name look like another.
+fn is_bidi(character: char) -> bool {
+    matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn terminals_see_no_control_character() {
+        let mut out = Vec::new();
+        super::push_escaped(&mut out, "a\u{1b}[2Jb\n\u{9b}c\u{202e}\u{e9}".as_bytes());
+        super::push_escaped(&mut out, b"\xff");
+        assert_eq!(String::from_utf8(out).unwrap(), "a\\u{1b}[2Jb\\n\\u{9b}c\\u{202e}\u{e9}\\xff");
+    }
+}

@@ -1,0 +1,326 @@
+//! Records of the tables to named fields, for those who list a file rather than look up an address.
+
+use foldsym_format::sections::{edges, functions, groups, members};
+use foldsym_format::{SectionId, What};
+
+use crate::error::{Error, InSection, large, optional, small};
+use crate::file::SymbolFile;
+use crate::ids::{EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, RowsOffset};
+use crate::rows::FileCode;
+
+/// Whose code a piece is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// One function's.
+    Function(FunctionId),
+    /// Several functions', folded into one.
+    Group(GroupId),
+}
+
+/// A range of code, `start .. start + body + pad`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// First address.
+    pub start: ImageAddr,
+    /// Bytes that belong to the owner.
+    pub body: u64,
+    /// Bytes after the body that have a file and line and no function: alignment padding.
+    pub pad: u64,
+    /// Bytes from the true start of the function's range to this piece, where another was cut out.
+    pub skip: u64,
+    /// Whose it is.
+    pub owner: Owner,
+    /// Its rows; `None` where no line is known, or for a group, whose members have them.
+    pub rows: Option<RowsOffset>,
+    /// The symbol that starts this piece where it differs from the function's own name (`foo.cold`).
+    pub name: Option<NameId>,
+}
+
+impl Piece {
+    #[inline(always)]
+    pub(crate) fn read(file: &SymbolFile<'_>, id: PieceId) -> Result<Self, Error> {
+        const PIECES: SectionId = SectionId::PIECES;
+        let [start, body, pad, skip, owner, rows, name] = file.pieces.record(id.0).within(PIECES)?;
+        let image_base = file.header().image_base;
+        let owner = large(owner, PIECES, id.0)?;
+        let index = small((owner >> 1).cast_signed(), PIECES, id.0)?;
+        Ok(Self {
+            start: ImageAddr(image_base.wrapping_add(large(start, PIECES, id.0)?)),
+            body: large(body, PIECES, id.0)?,
+            pad: large(pad, PIECES, id.0)?,
+            skip: large(skip, PIECES, id.0)?,
+            owner: match owner & 1 {
+                0 => Owner::Function(FunctionId(index)),
+                _ => Owner::Group(GroupId(index)),
+            },
+            rows: rows_offset(rows, PIECES, id.0)?,
+            name: optional(name, PIECES, id.0)?.map(NameId),
+        })
+    }
+
+    /// Bytes that the piece covers, padding included.
+    #[inline(always)]
+    pub const fn len(&self) -> u64 {
+        self.body.saturating_add(self.pad)
+    }
+
+    /// True where it covers no byte.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where the function's range truly starts.
+    #[inline(always)]
+    pub const fn function_start(&self) -> ImageAddr {
+        ImageAddr(self.start.0.wrapping_sub(self.skip))
+    }
+}
+
+#[inline(always)]
+fn rows_offset(value: i64, section: SectionId, record: u32) -> Result<Option<RowsOffset>, Error> {
+    let value = large(value, section, record)?;
+    Ok(if value == 0 { None } else { Some(RowsOffset(value)) })
+}
+
+/// A function of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// What the source has.
+    pub origin: OriginId,
+    /// The symbol that starts it where that differs from the origin's name.
+    pub name: Option<NameId>,
+    /// True where the unit's `.dwo` was missing: inlined frames are unknown.
+    pub partial: bool,
+    /// Offset in SCOPES, 0: nothing is inlined.
+    pub(crate) scopes: u64,
+    /// Index of its first alias.
+    pub(crate) aliases: Option<u32>,
+}
+
+impl Function {
+    #[inline(always)]
+    pub(crate) fn read(file: &SymbolFile<'_>, id: FunctionId) -> Result<Self, Error> {
+        const FUNCTIONS: SectionId = SectionId::FUNCTIONS;
+        let [origin, scopes, name, aliases, flags] = file.functions.record(id.0).within(FUNCTIONS)?;
+        Ok(Self {
+            origin: OriginId(small(origin, FUNCTIONS, id.0)?),
+            name: optional(name, FUNCTIONS, id.0)?.map(NameId),
+            partial: flags.cast_unsigned() & functions::PARTIAL != 0,
+            scopes: large(scopes, FUNCTIONS, id.0)?,
+            aliases: optional(aliases, FUNCTIONS, id.0)?,
+        })
+    }
+
+    /// Offset of its inline tree in SCOPES, 0 where nothing is inlined: functions with equal trees share
+    /// one.
+    pub const fn scopes_offset(&self) -> u64 {
+        self.scopes
+    }
+}
+
+/// A subprogram as the source has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Its name; `None` where it is empty.
+    pub name: Option<NameId>,
+    /// Where it is declared.
+    pub file: Option<FileId>,
+    /// Line of the declaration, 0: unknown.
+    pub line: u32,
+    /// The calls in it that were inlined somewhere: `edges.0 .. edges.1`, as [`EdgeId`]s.
+    pub edges: (u32, u32),
+}
+
+impl Origin {
+    pub(crate) fn read(file: &SymbolFile<'_>, id: OriginId) -> Result<Self, Error> {
+        const ORIGINS: SectionId = SectionId::ORIGINS;
+        let [name, path, line, first] = file.origins.record(id.0).within(ORIGINS)?;
+        let end = match id.0.checked_add(1) {
+            Some(next) if next < file.origins.len() => {
+                let first = file.origins.value(next, foldsym_format::sections::origins::EDGES);
+                small(first.within(ORIGINS)?, ORIGINS, next)?
+            }
+            _ => file.edges.len(),
+        };
+        Ok(Self {
+            name: file.non_empty(NameId(small(name, ORIGINS, id.0)?)),
+            file: optional(path, ORIGINS, id.0)?.map(FileId),
+            line: small(line, ORIGINS, id.0)?,
+            edges: (small(first, ORIGINS, id.0)?, end),
+        })
+    }
+}
+
+/// An inlined call as the source has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// What is called.
+    pub callee: OriginId,
+    /// Line of the call minus the line of the caller's declaration.
+    pub line: i64,
+    /// File of the call.
+    pub file: FileCode,
+    /// Column of the call, 0: unknown or not kept.
+    pub column: u32,
+}
+
+impl Edge {
+    #[inline(always)]
+    pub(crate) fn read(file: &SymbolFile<'_>, id: EdgeId) -> Result<Self, Error> {
+        const EDGES: SectionId = SectionId::EDGES;
+        let [callee, line, path] = file.edges.record(id.0).within(EDGES)?;
+        let column = if file.edges.columns() == edges::COLUMNS {
+            0
+        } else {
+            small(file.edges.value(id.0, edges::COLUMN).within(EDGES)?, EDGES, id.0)?
+        };
+        Ok(Self {
+            callee: OriginId(small(callee, EDGES, id.0)?),
+            line,
+            file: FileCode::new(large(path, EDGES, id.0)?).ok_or(Error::new(
+                EDGES,
+                What::Value,
+                id.0.into(),
+            ))?,
+            column,
+        })
+    }
+}
+
+/// The functions that share one range of code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    first: u32,
+    len: u32,
+}
+
+impl Group {
+    pub(crate) fn read(file: &SymbolFile<'_>, id: GroupId) -> Result<Self, Error> {
+        const GROUPS: SectionId = SectionId::GROUPS;
+        let first_of = |group| small(file.groups.value(group, groups::FIRST).within(GROUPS)?, GROUPS, group);
+        let first = first_of(id.0)?;
+        let end = match id.0.checked_add(1) {
+            Some(next) if next < file.groups.len() => first_of(next)?,
+            _ => file.members.len(),
+        };
+        match end.checked_sub(first) {
+            Some(len) if len > 0 && len <= file.header().max_group => Ok(Self { first, len }),
+            _ => Err(Error::new(GROUPS, What::Length, id.0.into())),
+        }
+    }
+
+    /// How many functions share the code; at least 1.
+    #[allow(clippy::len_without_is_empty)] // never empty
+    pub const fn len(&self) -> u32 {
+        self.len
+    }
+}
+
+/// How the address of a function became known; what comes first is trusted first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum How {
+    /// Its DIE has a live address.
+    LiveRange,
+    /// Its `DW_AT_LLVM_stmt_sequence` starts at a live address.
+    StmtSequence,
+    /// A relocation kept by the linker holds the address.
+    Relocation,
+    /// The symbol table has its linkage name there.
+    Symbol,
+    /// An unclaimed line sequence of its unit fits it alone.
+    LineSequence,
+    /// Merged by the compiler; a call site names it.
+    CallSite,
+    /// A symbol without a DIE.
+    SymbolOnly,
+}
+
+impl How {
+    const ALL: [Self; 7] = [
+        Self::LiveRange,
+        Self::StmtSequence,
+        Self::Relocation,
+        Self::Symbol,
+        Self::LineSequence,
+        Self::CallSite,
+        Self::SymbolOnly,
+    ];
+
+    /// The word for it in `dump` and JSON.
+    ///
+    /// ```
+    /// assert_eq!(foldsym_lookup::How::StmtSequence.text(), "stmt_sequence");
+    /// ```
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::LiveRange => "live_range",
+            Self::StmtSequence => "stmt_sequence",
+            Self::Relocation => "relocation",
+            Self::Symbol => "symbol",
+            Self::LineSequence => "line_sequence",
+            Self::CallSite => "call_site",
+            Self::SymbolOnly => "symbol_only",
+        }
+    }
+}
+
+/// One of the functions of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Which function.
+    pub function: FunctionId,
+    /// How it was recovered.
+    pub how: How,
+    /// Its rows; `None` where no line is known.
+    pub rows: Option<RowsOffset>,
+    /// The symbol that starts the piece where it differs from the function's own name.
+    pub name: Option<NameId>,
+}
+
+impl Member {
+    pub(crate) fn read(file: &SymbolFile<'_>, group: Group, index: u32) -> Result<Self, Error> {
+        const MEMBERS: SectionId = SectionId::MEMBERS;
+        let record = group.first.saturating_add(index);
+        if index >= group.len {
+            return Err(Error::new(MEMBERS, What::NoRecord, record.into()));
+        }
+        let [function, rows, how, name] =
+            file.members.record::<{ members::COLUMNS as usize }>(record).within(MEMBERS)?;
+        let how = usize::try_from(how).ok().and_then(|how| How::ALL.get(how).copied());
+        Ok(Self {
+            function: FunctionId(small(function, MEMBERS, record)?),
+            how: how.ok_or(Error::new(MEMBERS, What::Value, record.into()))?,
+            rows: rows_offset(rows, MEMBERS, record)?,
+            name: optional(name, MEMBERS, record)?.map(NameId),
+        })
+    }
+}
+
+/// The other names of one function; see [`SymbolFile::aliases`].
+#[derive(Clone)]
+pub struct Aliases<'f, 'd> {
+    file: &'f SymbolFile<'d>,
+    next: Option<u32>,
+}
+
+impl<'f, 'd> Aliases<'f, 'd> {
+    pub(crate) const fn new(file: &'f SymbolFile<'d>, next: Option<u32>) -> Self {
+        Self { file, next }
+    }
+}
+
+impl Iterator for Aliases<'_, '_> {
+    type Item = Result<NameId, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let record = self.next.take()?;
+        let read = || {
+            let [name, last] = self.file.aliases.record(record).within(SectionId::ALIASES)?;
+            Ok((NameId(small(name, SectionId::ALIASES, record)?), last))
+        };
+        Some(read().map(|(name, last)| {
+            self.next = if last == 0 { record.checked_add(1) } else { None };
+            name
+        }))
+    }
+}

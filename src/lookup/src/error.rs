@@ -1,0 +1,76 @@
+//! Damage, told by section, kind and offset.
+
+use core::fmt;
+
+use foldsym_format::{FormatError, SectionId, What};
+
+/// Bytes that are not what the format allows: the file is damaged, or no `.fsym` of this version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The section; [`Error::FILE`] for header, directory and the bytes between sections.
+    pub section: SectionId,
+    /// What is wrong.
+    pub what: What,
+    /// Where: a byte offset from the start of the section (of the file for [`Error::FILE`]), or for
+    /// [`What::NoRecord`], [`What::Value`] and [`What::Order`] the number of the record.
+    pub offset: u64,
+}
+
+impl Error {
+    /// Stands for no section: header, directory and padding.
+    pub const FILE: SectionId = SectionId(0);
+
+    pub(crate) const fn new(section: SectionId, what: What, offset: u64) -> Self {
+        Self { section, what, offset }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.section != Self::FILE {
+            write!(f, "section {}: ", self.section.name())?;
+        }
+        write!(f, "{}", FormatError::new(self.what, self.offset))
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// Says in which section an error of the format's readers happened.
+pub(crate) trait InSection<T> {
+    fn within(self, section: SectionId) -> Result<T, Error>;
+}
+
+impl<T> InSection<T> for Result<T, FormatError> {
+    #[inline(always)]
+    fn within(self, section: SectionId) -> Result<T, Error> {
+        match self {
+            Ok(value) => Ok(value),
+            Err(FormatError { what, offset }) => Err(Error { section, what, offset }),
+        }
+    }
+}
+
+/// Narrows a value of a table to an id or a count.
+#[inline(always)]
+pub(crate) fn small(value: i64, section: SectionId, record: u32) -> Result<u32, Error> {
+    match u32::try_from(value) {
+        Ok(value) => Ok(value),
+        Err(_) => Err(Error::new(section, What::Value, record.into())),
+    }
+}
+
+/// Takes a value of a table that is never negative.
+#[inline(always)]
+pub(crate) fn large(value: i64, section: SectionId, record: u32) -> Result<u64, Error> {
+    match u64::try_from(value) {
+        Ok(value) => Ok(value),
+        Err(_) => Err(Error::new(section, What::Value, record.into())),
+    }
+}
+
+/// Reads `0: none; else 1 + id`.
+#[inline(always)]
+pub(crate) fn optional(value: i64, section: SectionId, record: u32) -> Result<Option<u32>, Error> {
+    if value == 0 { Ok(None) } else { small(value.wrapping_sub(1), section, record).map(Some) }
+}

@@ -1,0 +1,331 @@
+//! Bytes to an opened file: header, directory and the first bytes of each table.
+
+use foldsym_format::header::{ALIGN, HEADER_LEN};
+use foldsym_format::names::Names;
+use foldsym_format::{DirectoryEntry, Header, SectionId, Table, What};
+
+use crate::entities::{Aliases, Edge, Function, Group, Member, Origin, Piece};
+use crate::error::{Error, InSection};
+use crate::ids::{EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, RowsOffset};
+use crate::program::ProgramSections;
+use crate::rows::Rows;
+use crate::scopes::Scopes;
+
+/// An opened `.fsym`. It borrows the bytes, is `Copy`, and holds no state of its own: any number of
+/// threads may read one.
+#[derive(Clone, Copy)]
+pub struct SymbolFile<'d> {
+    bytes: &'d [u8],
+    header: Header,
+    pub(crate) pieces: Table<'d>,
+    pub(crate) functions: Table<'d>,
+    pub(crate) origins: Table<'d>,
+    pub(crate) edges: Table<'d>,
+    pub(crate) groups: Table<'d>,
+    pub(crate) members: Table<'d>,
+    pub(crate) aliases: Table<'d>,
+    pub(crate) rows: &'d [u8],
+    pub(crate) scopes: &'d [u8],
+    names: Names<'d>,
+    files: Names<'d>,
+    build_id: &'d [u8],
+    /// Name 0 has no bytes: it means that there is no name. Names are sorted, so no other can be empty.
+    pub(crate) first_name_is_empty: bool,
+}
+
+/// One section as the directory has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SectionInfo {
+    /// Its id.
+    pub id: SectionId,
+    /// Its name in the spec, "?" where this reader does not know the id.
+    pub name: &'static str,
+    /// Where it starts in the file.
+    pub offset: u64,
+    /// Its bytes.
+    pub len: u64,
+}
+
+/// How many sections `open` looks for: ids below this.
+const WANTED: usize = 13;
+
+impl<'d> SymbolFile<'d> {
+    /// Opens a file that lies whole in `bytes`: checks the header, the directory and their checksum, and
+    /// the first bytes of each section that a lookup needs. Takes constant time and allocates nothing;
+    /// the sections' content is checked by [`SymbolFile::verify`], or where it is read.
+    ///
+    /// # Errors
+    /// Bytes that are no `.fsym` of version 1, that end before or go on behind the file's own length, or
+    /// whose header, directory or section heads break the format.
+    pub fn open(bytes: &'d [u8]) -> Result<Self, Error> {
+        let header = Header::parse(bytes).within(Error::FILE)?;
+        let wrong = |what, offset| Error::new(Error::FILE, what, offset);
+        let file_len = bytes.len() as u64;
+        if header.file_len > file_len {
+            return Err(wrong(What::Truncated, file_len));
+        }
+        if header.file_len < file_len {
+            return Err(wrong(What::Length, header.file_len));
+        }
+        let mut found: [Option<&'d [u8]>; WANTED] = [None; WANTED];
+        let mut last_id = SectionId(0);
+        let mut end = directory_end(&header);
+        for index in 0..header.section_count {
+            let at = entry_offset(index);
+            let entry = entry(bytes, index).ok_or(wrong(What::Reserved, at))?;
+            if entry.id <= last_id {
+                return Err(wrong(What::Order, at));
+            }
+            last_id = entry.id;
+            let gap = entry.offset.checked_sub(end).ok_or(wrong(What::Order, at))?;
+            if gap >= ALIGN || entry.offset % ALIGN != 0 {
+                return Err(wrong(What::Length, at));
+            }
+            let section = slice(bytes, &entry).ok_or(wrong(What::Truncated, at))?;
+            end = entry.end().ok_or(wrong(What::Length, at))?;
+            if let Some(slot) = found.get_mut(entry.id.0 as usize) {
+                *slot = Some(section);
+            }
+        }
+        if end != file_len {
+            return Err(wrong(What::Length, end));
+        }
+        let optional = |id: SectionId| found.get(id.0 as usize).copied().flatten();
+        let section = |id| optional(id).ok_or(Error::new(id, What::Missing, 0));
+        let open = |id: SectionId, data| Table::open(data, id.column_count(header.features)).within(id);
+        let table = |id| open(id, section(id)?);
+        let table_if_any = |id| optional(id).map_or(Ok(Table::EMPTY), |data| open(id, data));
+        let name_table = |id| Names::open(section(id)?).map_err(|_| Error::new(id, What::Name, 0));
+        let names = name_table(SectionId::NAMES)?;
+        Ok(Self {
+            bytes,
+            pieces: table(SectionId::PIECES)?,
+            functions: table(SectionId::FUNCTIONS)?,
+            origins: table(SectionId::ORIGINS)?,
+            edges: table(SectionId::EDGES)?,
+            groups: table_if_any(SectionId::GROUPS)?,
+            members: table_if_any(SectionId::MEMBERS)?,
+            aliases: table_if_any(SectionId::ALIASES)?,
+            rows: section(SectionId::ROWS)?,
+            scopes: section(SectionId::SCOPES)?,
+            names,
+            files: name_table(SectionId::FILES)?,
+            build_id: optional(SectionId::BUILD_ID).unwrap_or(&[]),
+            first_name_is_empty: names.write(0, &mut []) == Some(0),
+            header,
+        })
+    }
+
+    /// The header's fields.
+    #[inline]
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The program's build id or UUID; empty where it has none.
+    pub const fn build_id(&self) -> &'d [u8] {
+        self.build_id
+    }
+
+    /// The link-time address that the file's addresses are relative to. Answers already include it.
+    pub const fn image_base(&self) -> ImageAddr {
+        ImageAddr(self.header.image_base)
+    }
+
+    /// The whole file.
+    pub const fn bytes(&self) -> &'d [u8] {
+        self.bytes
+    }
+
+    /// The directory, in the order of the file.
+    pub(crate) fn directory(&self) -> impl Iterator<Item = DirectoryEntry> + use<'d> {
+        let bytes = self.bytes;
+        (0..self.header.section_count).map_while(move |index| entry(bytes, index))
+    }
+
+    /// The sections, in the order of the file.
+    pub fn sections(&self) -> impl Iterator<Item = SectionInfo> + use<'d> {
+        self.directory().map(|DirectoryEntry { id, offset, len, .. }| SectionInfo {
+            id,
+            name: id.name(),
+            offset,
+            len,
+        })
+    }
+
+    /// The bytes of a section; `None` where the file has none with this id.
+    pub fn section_bytes(&self, id: SectionId) -> Option<&'d [u8]> {
+        slice(self.bytes, &self.directory().find(|entry| entry.id == id)?)
+    }
+
+    /// The program's loaded sections, in the order of the file; none where they were not kept. Ends at the
+    /// first damaged one.
+    pub fn program_sections(&self) -> ProgramSections<'d> {
+        let data = self.section_bytes(SectionId::SECTIONS).unwrap_or(&[]);
+        ProgramSections::new(data, self.header.image_base)
+    }
+
+    /// Function names, in the order of their bytes; [`NameId`] counts them.
+    pub const fn names(&self) -> &Names<'d> {
+        &self.names
+    }
+
+    /// Paths, in the order of their bytes; [`FileId`] counts them.
+    pub const fn files(&self) -> &Names<'d> {
+        &self.files
+    }
+
+    /// Writes a function name to `out`, as much as fits, and returns its whole length in bytes; `None` for
+    /// an id that does not exist or a damaged name.
+    pub fn write_name(&self, name: NameId, out: &mut [u8]) -> Option<usize> {
+        self.names.write(name.0, out)
+    }
+
+    /// Writes a path to `out`, as much as fits, and returns its whole length in bytes; `None` for an id that
+    /// does not exist or a damaged path.
+    pub fn write_path(&self, file: FileId, out: &mut [u8]) -> Option<usize> {
+        self.files.write(file.0, out)
+    }
+
+    /// How many pieces of code the file has, sorted by address and disjoint.
+    pub const fn piece_count(&self) -> u32 {
+        self.pieces.len()
+    }
+
+    /// How many functions the file has, those that only groups name included.
+    pub const fn function_count(&self) -> u32 {
+        self.functions.len()
+    }
+
+    /// How many subprograms of the source the file has.
+    pub const fn origin_count(&self) -> u32 {
+        self.origins.len()
+    }
+
+    /// How many inlined calls of the source the file has.
+    pub const fn edge_count(&self) -> u32 {
+        self.edges.len()
+    }
+
+    /// How many groups of folded functions the file has.
+    pub const fn group_count(&self) -> u32 {
+        self.groups.len()
+    }
+
+    /// Reads a piece.
+    ///
+    /// # Errors
+    /// An id that does not exist, or damage.
+    pub fn piece(&self, id: PieceId) -> Result<Piece, Error> {
+        Piece::read(self, id)
+    }
+
+    /// Reads a function.
+    ///
+    /// # Errors
+    /// An id that does not exist, or damage.
+    pub fn function(&self, id: FunctionId) -> Result<Function, Error> {
+        Function::read(self, id)
+    }
+
+    /// The name of a function: its symbol's, else its origin's; `None` where that is empty.
+    ///
+    /// # Errors
+    /// An id that does not exist, or damage.
+    pub fn function_name(&self, id: FunctionId) -> Result<Option<NameId>, Error> {
+        let function = self.function(id)?;
+        match function.name {
+            Some(name) => Ok(self.non_empty(name)),
+            None => Ok(self.origin(function.origin)?.name),
+        }
+    }
+
+    /// Reads a subprogram of the source.
+    ///
+    /// # Errors
+    /// An id that does not exist, or damage.
+    pub fn origin(&self, id: OriginId) -> Result<Origin, Error> {
+        Origin::read(self, id)
+    }
+
+    /// Reads an inlined call of the source.
+    ///
+    /// # Errors
+    /// An id that does not exist, or damage.
+    pub fn edge(&self, id: EdgeId) -> Result<Edge, Error> {
+        Edge::read(self, id)
+    }
+
+    /// Reads where a group's members are.
+    ///
+    /// # Errors
+    /// An id that does not exist, an empty group, or damage.
+    pub fn group(&self, id: GroupId) -> Result<Group, Error> {
+        Group::read(self, id)
+    }
+
+    /// Reads member `index` of a group, from 0. The live function with the lowest DIE offset comes first,
+    /// then linkage names by bytes.
+    ///
+    /// # Errors
+    /// An index past the last member, or damage.
+    pub fn member(&self, group: Group, index: u32) -> Result<Member, Error> {
+        Member::read(self, group, index)
+    }
+
+    /// The members of a group, in order. At most [`Header::max_group`] in a sound file.
+    pub fn members(&self, group: Group) -> impl Iterator<Item = Result<Member, Error>> + '_ {
+        (0..group.len()).map(move |index| self.member(group, index))
+    }
+
+    /// The other names of a function (aliases, constructor and destructor variants), by bytes. Ends at the
+    /// first damaged one.
+    pub fn aliases(&self, function: &Function) -> Aliases<'_, 'd> {
+        Aliases::new(self, function.aliases)
+    }
+
+    /// Opens a row record; the rows of a piece or of a member. Takes constant time.
+    ///
+    /// # Errors
+    /// An offset outside the section, or damage.
+    pub fn rows(&self, rows: RowsOffset) -> Result<Rows<'d>, Error> {
+        Rows::open(self.rows, rows.0, self.header.unit_log2)
+    }
+
+    /// Opens the inline tree of a function; `None` where nothing is inlined. Takes constant time.
+    ///
+    /// # Errors
+    /// An offset outside the section, or damage.
+    pub fn scopes(&self, function: &Function) -> Result<Option<Scopes<'d>>, Error> {
+        if function.scopes == 0 {
+            return Ok(None);
+        }
+        Scopes::open(self.scopes, function.scopes).map(Some)
+    }
+
+    /// `None` for the empty name.
+    #[inline(always)]
+    pub(crate) const fn non_empty(&self, name: NameId) -> Option<NameId> {
+        if name.0 == 0 && self.first_name_is_empty { None } else { Some(name) }
+    }
+}
+
+/// Where the directory ends and sections may begin.
+pub(crate) const fn directory_end(header: &Header) -> u64 {
+    (HEADER_LEN as u64).saturating_add(header.directory_len() as u64)
+}
+
+fn entry_offset(index: u32) -> u64 {
+    let len = foldsym_format::header::ENTRY_LEN as u64;
+    (HEADER_LEN as u64).wrapping_add(u64::from(index).wrapping_mul(len))
+}
+
+fn entry(bytes: &[u8], index: u32) -> Option<DirectoryEntry> {
+    DirectoryEntry::parse(bytes.get(HEADER_LEN..)?, index as usize)
+}
+
+pub(crate) fn slice<'d>(bytes: &'d [u8], entry: &DirectoryEntry) -> Option<&'d [u8]> {
+    let start = usize::try_from(entry.offset).ok()?;
+    let end = usize::try_from(entry.end()?).ok()?;
+    bytes.get(start..end)
+}

@@ -1,0 +1,130 @@
+//! A scope record to the nodes of a function's inline tree (spec, section 6).
+
+use foldsym_format::bits::{self, u8_at, u16_at};
+use foldsym_format::records::scopes as layout;
+use foldsym_format::{SectionId, What, varint};
+
+use crate::error::Error;
+
+/// A node of an inline tree: one inlined call as it was compiled into one function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// The node that it was inlined into; 0: the function itself. Less than this node's own number.
+    pub parent: u32,
+    /// Which of the edges of the parent's origin it is, from 0.
+    pub edge: u32,
+}
+
+/// The inline tree of a function; nodes are numbered from 1, parents before their children.
+#[derive(Clone, Copy)]
+pub struct Scopes<'d> {
+    data: &'d [u8],
+    count: u32,
+    place_width: u8,
+    directory: u64,
+    first_block: usize,
+}
+
+/// A block of nodes: where its first one begins, and the widths.
+#[derive(Clone, Copy)]
+pub(crate) struct Block {
+    bit: u64,
+    parent_width: u32,
+    edge_width: u32,
+}
+
+#[cold]
+fn wrong(what: What, offset: u64) -> Error {
+    Error::new(SectionId::SCOPES, what, offset)
+}
+
+impl<'d> Scopes<'d> {
+    #[inline(always)]
+    pub(crate) fn open(data: &'d [u8], offset: u64) -> Result<Self, Error> {
+        let early = || wrong(What::Truncated, offset);
+        let at = usize::try_from(offset).map_err(|_| early())?;
+        let (count, next) = varint::read(data, at).ok_or_else(early)?;
+        let count = match u32::try_from(count) {
+            Ok(count) if count > 0 => count,
+            _ => return Err(wrong(What::Length, offset)),
+        };
+        let mut scopes = Self { data, count, place_width: 0, directory: 0, first_block: next };
+        if count > layout::BLOCK_NODES {
+            scopes.place_width = u8_at(data, next).ok_or_else(early)?;
+            if scopes.place_width > layout::MAX_DIRECTORY_WIDTH {
+                return Err(wrong(What::Width, next as u64));
+            }
+            let directory = (next as u64).wrapping_add(1);
+            scopes.directory = directory.wrapping_shl(3);
+            let entries = u64::from(count.div_ceil(layout::BLOCK_NODES).wrapping_sub(1));
+            let len = entries.wrapping_mul(scopes.place_width.into()).div_ceil(8);
+            scopes.first_block = usize::try_from(directory.wrapping_add(len)).map_err(|_| early())?;
+        }
+        Ok(scopes)
+    }
+
+    /// How many nodes there are, besides node 0; at least 1.
+    #[allow(clippy::len_without_is_empty)] // never empty
+    #[inline]
+    pub const fn len(&self) -> u32 {
+        self.count
+    }
+
+    #[inline(always)]
+    pub(crate) fn block(&self, block: u32) -> Result<Block, Error> {
+        let mut place = self.first_block;
+        if let Some(entry) = block.checked_sub(1) {
+            let width = u32::from(self.place_width);
+            let bit = self.directory.wrapping_add(u64::from(width).wrapping_mul(entry.into()));
+            let stored = bits::read(self.data, bit, width).ok_or_else(|| wrong(What::Truncated, bit >> 3))?;
+            place = place.wrapping_add(stored as usize);
+        }
+        let word = u16_at(self.data, place).ok_or_else(|| wrong(What::Truncated, place as u64))?;
+        if word & !layout::USED_BITS != 0 {
+            return Err(wrong(What::Reserved, place as u64));
+        }
+        let width = |shift| u32::from(word.wrapping_shr(shift) & layout::WIDTH_MASK);
+        Ok(Block {
+            bit: (place as u64).wrapping_add(2).wrapping_shl(3),
+            parent_width: width(layout::PARENT_WIDTH_SHIFT),
+            edge_width: width(layout::EDGE_WIDTH_SHIFT),
+        })
+    }
+
+    /// Reads a node whose block is at hand; `node` is from 1 to [`Scopes::len`].
+    #[inline(always)]
+    pub(crate) fn in_block(&self, block: &Block, node: u32) -> Result<Scope, Error> {
+        let index = u64::from(node.wrapping_sub(1) & layout::BLOCK_NODES.wrapping_sub(1));
+        let bits_of_node = u64::from(block.parent_width.wrapping_add(block.edge_width));
+        let bit = block.bit.wrapping_add(bits_of_node.wrapping_mul(index));
+        let edge_bit = bit.wrapping_add(block.parent_width.into());
+        let up = bits::read(self.data, bit, block.parent_width);
+        let edge = bits::read(self.data, edge_bit, block.edge_width);
+        // Widths are at most 31 bits.
+        let (Some(up), Some(edge)) = (up, edge) else { return Err(wrong(What::Truncated, bit >> 3)) };
+        let (up, edge) = (up as u32, edge as u32);
+        match node.checked_sub(up.wrapping_add(1)) {
+            Some(parent) => Ok(Scope { parent, edge }),
+            None => Err(wrong(What::Depth, bit >> 3)),
+        }
+    }
+
+    /// Reads a node.
+    ///
+    /// # Errors
+    /// A number that is 0 or past the last node, or damage.
+    pub fn node(&self, node: u32) -> Result<Scope, Error> {
+        match node.checked_sub(1) {
+            Some(index) if index < self.count => {
+                self.in_block(&self.block(index.wrapping_div(layout::BLOCK_NODES))?, node)
+            }
+            _ => Err(wrong(What::NoRecord, node.into())),
+        }
+    }
+
+    /// All nodes, in order: first node 1. Goes on past damaged ones.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Scope, Error>> + use<'d> {
+        let scopes = *self;
+        (1..=self.count).map(move |node| scopes.node(node))
+    }
+}

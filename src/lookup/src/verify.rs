@@ -1,0 +1,354 @@
+//! A whole file to "sound" or its first fault: every checksum, every record, every order.
+//!
+//! Whatever [`SymbolFile::verify`] accepts, a lookup answers without an error at every address. It takes
+//! time for each row and scope of the file, and 4 KiB of stack.
+
+use core::cmp::Ordering;
+
+use foldsym_format::bits::TAIL;
+use foldsym_format::checksum::crc32;
+use foldsym_format::names::Names;
+use foldsym_format::sections::{functions, groups};
+use foldsym_format::{SectionId, What};
+
+use crate::answer::Frames;
+use crate::entities::{Owner, Piece};
+use crate::error::{Error, InSection};
+use crate::file::{SymbolFile, directory_end, slice};
+use crate::ids::{EdgeId, FileId, FunctionId, GroupId, NameId, OriginId, PieceId, RowsOffset};
+use crate::rows::FileCode;
+
+/// The deepest inline tree, and the function itself.
+const PATH: usize = foldsym_format::header::MAX_DEPTH as usize + 1;
+
+fn order(section: SectionId, record: u32) -> Error {
+    Error::new(section, What::Order, record.into())
+}
+
+fn value(section: SectionId, record: u32) -> Error {
+    Error::new(section, What::Value, record.into())
+}
+
+impl SymbolFile<'_> {
+    /// Checks the whole file: the checksum of each section and the zero bytes between them; that pieces
+    /// are sorted and disjoint, names, origins and edges sorted, every id in range, every record, row and
+    /// scope decodable, and no answer deeper than the header says. After a change of any single byte it
+    /// reports a fault.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn verify(&self) -> Result<(), Error> {
+        self.verify_bytes()?;
+        let tables = [
+            (SectionId::PIECES, &self.pieces),
+            (SectionId::FUNCTIONS, &self.functions),
+            (SectionId::ORIGINS, &self.origins),
+            (SectionId::EDGES, &self.edges),
+            (SectionId::GROUPS, &self.groups),
+            (SectionId::MEMBERS, &self.members),
+            (SectionId::ALIASES, &self.aliases),
+        ];
+        for (section, table) in tables {
+            table.verify().within(section)?;
+        }
+        verify_records(SectionId::ROWS, self.rows)?;
+        verify_records(SectionId::SCOPES, self.scopes)?;
+        verify_names(SectionId::NAMES, self.names())?;
+        verify_names(SectionId::FILES, self.files())?;
+        self.verify_origins()?;
+        self.verify_functions()?;
+        self.verify_groups()?;
+        self.verify_pieces()?;
+        self.verify_program()
+    }
+
+    /// Checksums, and the padding between sections.
+    fn verify_bytes(&self) -> Result<(), Error> {
+        let mut end = directory_end(self.header());
+        for entry in self.directory() {
+            let gap = usize::try_from(end)
+                .ok()
+                .zip(usize::try_from(entry.offset).ok())
+                .and_then(|(end, offset)| self.bytes().get(end..offset));
+            if gap.is_none_or(|gap| gap.iter().any(|&byte| byte != 0)) {
+                return Err(Error::new(Error::FILE, What::Reserved, end));
+            }
+            let section = slice(self.bytes(), &entry).unwrap_or(&[]);
+            if crc32(section) != entry.checksum {
+                return Err(Error::new(entry.id, What::Checksum, 0));
+            }
+            end = entry.offset.saturating_add(entry.len);
+        }
+        Ok(())
+    }
+
+    fn verify_name(&self, name: Option<NameId>, section: SectionId, record: u32) -> Result<(), Error> {
+        match name {
+            Some(name) if name.0 >= self.names().len() => Err(value(section, record)),
+            _ => Ok(()),
+        }
+    }
+
+    fn verify_file(&self, file: Option<FileId>, section: SectionId, record: u32) -> Result<(), Error> {
+        match file {
+            Some(file) if file.0 >= self.files().len() => Err(value(section, record)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Origins and their edges.
+    fn verify_origins(&self) -> Result<(), Error> {
+        const ORIGINS: SectionId = SectionId::ORIGINS;
+        const EDGES: SectionId = SectionId::EDGES;
+        let mut before = None;
+        let mut edges_end = 0;
+        for id in 0..self.origins.len() {
+            let key: [i64; 3] = self.origins.record(id).within(ORIGINS)?;
+            if before.is_some_and(|before| before > key) {
+                return Err(order(ORIGINS, id));
+            }
+            before = Some(key);
+            let origin = self.origin(OriginId(id))?;
+            self.verify_name(origin.name, ORIGINS, id)?;
+            self.verify_file(origin.file, ORIGINS, id)?;
+            let (first, end) = origin.edges;
+            if first != edges_end || end < first || end > self.edges.len() {
+                return Err(order(ORIGINS, id));
+            }
+            edges_end = end;
+            let mut before = None;
+            for edge_id in first..end {
+                let [callee, line, file] = self.edges.record(edge_id).within(EDGES)?;
+                let edge = self.edge(EdgeId(edge_id))?;
+                let key = (line, file, edge.column, callee);
+                if before.is_some_and(|before| before > key) {
+                    return Err(order(EDGES, edge_id));
+                }
+                before = Some(key);
+                let at = i64::from(origin.line).wrapping_add(line);
+                if edge.callee.0 >= self.origins.len() || u32::try_from(at).is_err() {
+                    return Err(value(EDGES, edge_id));
+                }
+                if let FileCode::File(file) = edge.file {
+                    self.verify_file(Some(file), EDGES, edge_id)?;
+                }
+            }
+        }
+        if edges_end != self.edges.len() {
+            return Err(Error::new(EDGES, What::Length, edges_end.into()));
+        }
+        Ok(())
+    }
+
+    /// Functions, their aliases and inline trees.
+    fn verify_functions(&self) -> Result<(), Error> {
+        const FUNCTIONS: SectionId = SectionId::FUNCTIONS;
+        for id in 0..self.functions.len() {
+            let function = self.function(FunctionId(id))?;
+            self.verify_name(function.name, FUNCTIONS, id)?;
+            let flags = self.functions.value(id, functions::FLAGS).within(FUNCTIONS)?;
+            if function.origin.0 >= self.origins.len() || flags.cast_unsigned() & !functions::PARTIAL != 0 {
+                return Err(value(FUNCTIONS, id));
+            }
+            self.verify_scopes(&function)?;
+        }
+        for (record, last) in (0..self.aliases.len()).rev().enumerate() {
+            let [name, flag] = self.aliases.record(last).within(SectionId::ALIASES)?;
+            let named = u32::try_from(name).is_ok_and(|name| name < self.names().len());
+            if !named || !matches!(flag, 0 | 1) || (record == 0 && flag == 0) {
+                return Err(value(SectionId::ALIASES, last));
+            }
+        }
+        for id in 0..self.functions.len() {
+            let function = self.function(FunctionId(id))?;
+            if function.aliases.is_some_and(|first| first >= self.aliases.len()) {
+                return Err(value(FUNCTIONS, id));
+            }
+        }
+        Ok(())
+    }
+
+    /// The inline tree of a function: nodes in preorder, each an edge of its parent's origin.
+    fn verify_scopes(&self, function: &crate::Function) -> Result<(), Error> {
+        let Some(scopes) = self.scopes(function)? else { return Ok(()) };
+        let wrong = |what| Error::new(SectionId::SCOPES, what, function.scopes_offset());
+        // The nodes from the root to the one before, with their origins: in preorder the next one's parent
+        // is among them.
+        let mut path = [(0u32, OriginId(0)); PATH];
+        if let Some(root) = path.first_mut() {
+            root.1 = function.origin;
+        }
+        let mut depth = 0usize;
+        for (node, scope) in (1u32..).zip(scopes.iter()) {
+            let scope = scope?;
+            while path.get(depth).is_some_and(|&(on_path, _)| on_path > scope.parent) {
+                depth = depth.saturating_sub(1);
+            }
+            let Some(&(on_path, origin)) = path.get(depth) else { return Err(wrong(What::Depth)) };
+            if on_path != scope.parent {
+                return Err(wrong(What::Order));
+            }
+            let (first, end) = self.origin(origin)?.edges;
+            let edge = first.saturating_add(scope.edge);
+            if edge >= end {
+                return Err(wrong(What::Value));
+            }
+            depth = depth.saturating_add(1);
+            if depth > self.header().max_depth as usize {
+                return Err(wrong(What::Depth));
+            }
+            if let Some(slot) = path.get_mut(depth) {
+                *slot = (node, self.edge(EdgeId(edge))?.callee);
+            }
+        }
+        Ok(())
+    }
+
+    /// Groups one after the other over all members, and the members.
+    fn verify_groups(&self) -> Result<(), Error> {
+        const GROUPS: SectionId = SectionId::GROUPS;
+        const MEMBERS: SectionId = SectionId::MEMBERS;
+        let mut end = 0u32;
+        let mut largest = 0;
+        for id in 0..self.groups.len() {
+            if self.groups.value(id, groups::FIRST).within(GROUPS)? != i64::from(end) {
+                return Err(order(GROUPS, id));
+            }
+            let group = self.group(GroupId(id))?;
+            largest = largest.max(group.len());
+            for (record, member) in (end..).zip(self.members(group)) {
+                let member = member?;
+                if member.function.0 >= self.functions.len() {
+                    return Err(value(MEMBERS, record));
+                }
+                self.verify_name(member.name, MEMBERS, record)?;
+            }
+            end = end.saturating_add(group.len());
+        }
+        if end != self.members.len() || largest > self.header().max_group {
+            return Err(Error::new(MEMBERS, What::Length, end.into()));
+        }
+        Ok(())
+    }
+
+    /// Pieces in order, and the rows of their owners.
+    fn verify_pieces(&self) -> Result<(), Error> {
+        const PIECES: SectionId = SectionId::PIECES;
+        let mut end = self.image_base().0;
+        for id in 0..self.pieces.len() {
+            let piece = self.piece(PieceId(id))?;
+            let piece_end = piece.start.0.checked_add(piece.len()).ok_or(value(PIECES, id))?;
+            if piece.start.0 < end {
+                return Err(order(PIECES, id));
+            }
+            end = piece_end;
+            // Where the block's base is not its first value, a search would miss this record.
+            let key = piece.start.0.wrapping_sub(self.image_base().0).cast_signed();
+            let found = self.pieces.search_first_column(key).within(PIECES)?;
+            // Empty pieces may share a start: then the last is found.
+            let found = found.map(|found| self.piece(PieceId(found))).transpose()?;
+            if found.map(|found| found.start) != Some(piece.start) {
+                return Err(order(PIECES, id));
+            }
+            self.verify_name(piece.name, PIECES, id)?;
+            match piece.owner {
+                Owner::Function(function) => {
+                    self.verify_rows(function, piece.rows, &piece)?;
+                }
+                Owner::Group(group) => {
+                    if piece.rows.is_some() {
+                        return Err(value(PIECES, id));
+                    }
+                    for member in self.members(self.group(group)?) {
+                        let member = member?;
+                        self.verify_rows(member.function, member.rows, &piece)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of a function's piece: they rise, and each gives frames whose ids are in range.
+    fn verify_rows(&self, id: FunctionId, rows: Option<RowsOffset>, piece: &Piece) -> Result<(), Error> {
+        const ROWS: SectionId = SectionId::ROWS;
+        let function = self.function(id)?;
+        let Some(at) = rows else { return Ok(()) };
+        let rows = self.rows(at)?;
+        let mut frames = Frames::new();
+        let mut before = None;
+        for row in rows.iter() {
+            let row = row?;
+            let rises = match before {
+                None => row.offset == 0,
+                Some(before) => row.offset > before,
+            };
+            if !rises {
+                return Err(Error::new(ROWS, What::Order, at.0));
+            }
+            before = Some(row.offset);
+            if row.offset >= piece.len() {
+                break;
+            }
+            self.row_frames(&function, &row, &mut frames)?;
+            // The frames further out are the edges of the scopes, which were checked once for all rows.
+            if let Some(frame) = self.frames(&frames).next() {
+                self.verify_file(frame?.file, ROWS, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The program's sections.
+    fn verify_program(&self) -> Result<(), Error> {
+        let Some(data) = self.section_bytes(SectionId::SECTIONS) else { return Ok(()) };
+        let mut sections = self.program_sections();
+        sections.by_ref().for_each(drop);
+        let (at, left) = sections.rest();
+        if left != 0 || at != data.len() {
+            return Err(Error::new(SectionId::SECTIONS, What::Length, at as u64));
+        }
+        Ok(())
+    }
+}
+
+/// ROWS and SCOPES: a zero byte that no record has, and the zero tail.
+fn verify_records(section: SectionId, data: &[u8]) -> Result<(), Error> {
+    let tail = data.len().saturating_sub(TAIL);
+    let first = data.first().copied();
+    if data.len() <= TAIL {
+        return Err(Error::new(section, What::Truncated, data.len() as u64));
+    }
+    if first != Some(0) || data.get(tail..).is_none_or(|tail| tail.iter().any(|&byte| byte != 0)) {
+        return Err(Error::new(section, What::Reserved, tail as u64));
+    }
+    Ok(())
+}
+
+/// Bytes of a name that `verify_names` compares with the one before at once.
+const WINDOW: usize = 1024;
+
+/// Every name can be decoded and is greater than the one before.
+///
+/// Names that share more than a window of bytes are not told apart: there is no room to hold them.
+fn verify_names(section: SectionId, names: &Names<'_>) -> Result<(), Error> {
+    let mut buffers = [[0u8; WINDOW]; 2];
+    let [before, this] = &mut buffers;
+    let mut before_len = 0usize;
+    for id in 0..names.len() {
+        let len = names.write(id, this).ok_or(Error::new(section, What::Name, id.into()))?;
+        if id > 0 {
+            let old = before.get(..before_len.min(WINDOW)).unwrap_or(&[]);
+            let new = this.get(..len.min(WINDOW)).unwrap_or(&[]);
+            let fits = before_len.max(len) <= WINDOW;
+            match old.cmp(new) {
+                Ordering::Less => {}
+                Ordering::Equal if !fits => {}
+                _ => return Err(order(section, id)),
+            }
+        }
+        core::mem::swap(before, this);
+        before_len = len;
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! Damaged files give errors or no answer: never a panic, a hang, or an answer that `verify` vouches for.
+
+mod writer;
+
+use foldsym_lookup::{Frames, FunctionId, ImageAddr, Lookup, PieceId, SymbolFile};
+
+/// Uses all of the file that opens; returns whether every lookup gave an answer or a reason.
+fn use_all(bytes: &[u8]) -> Option<(bool, bool)> {
+    let file = SymbolFile::open(bytes).ok()?;
+    let sound = file.verify().is_ok();
+    let mut frames = Frames::new();
+    let mut whole = true;
+    let base = file.image_base().0;
+    for address in (0xff0..0x1220).map(|at| base.wrapping_add(at)) {
+        match file.lookup(ImageAddr(address), &mut frames) {
+            Err(_) => whole = false,
+            Ok(Lookup::NotFound(_)) => {}
+            Ok(Lookup::Found(answer)) => {
+                whole &= file.frames(&frames).all(|frame| frame.is_ok());
+                for member in 0..answer.member_count().min(64) {
+                    whole &= file.member_frames(&answer, member, &mut frames).is_ok();
+                    whole &= file.frames(&frames).all(|frame| frame.is_ok());
+                }
+            }
+        }
+    }
+    // What `dump` and `info` read.
+    for id in 0..file.function_count().min(64) {
+        let Ok(function) = file.function(FunctionId(id)) else { continue };
+        let _ =
+            file.function_name(FunctionId(id)).map(|name| name.map(|id| file.write_name(id, &mut [0; 16])));
+        let _ = file.aliases(&function).take(64).count();
+        if let Ok(Some(scopes)) = file.scopes(&function) {
+            let _ = scopes.iter().take(1000).count();
+        }
+    }
+    for id in 0..file.piece_count().min(64) {
+        let Ok(piece) = file.piece(PieceId(id)) else { continue };
+        if let Some(Ok(rows)) = piece.rows.map(|rows| file.rows(rows)) {
+            let _ = rows.iter().take(1000).count();
+        }
+    }
+    let _ = file.program_sections().take(1000).count();
+    Some((sound, whole))
+}
+
+#[test]
+fn the_file_itself_is_sound() {
+    let bytes = writer::golden::contents().file();
+    assert!(bytes.len() < 8192);
+    assert_eq!(use_all(&bytes), Some((true, true)));
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    let bytes = writer::golden::contents().file();
+    for len in 0..bytes.len() {
+        assert!(SymbolFile::open(&bytes[..len]).is_err(), "{len} bytes");
+    }
+    let longer = [&bytes[..], &[0]].concat();
+    assert!(SymbolFile::open(&longer).is_err());
+}
+
+#[test]
+fn verify_finds_every_changed_byte() {
+    let bytes = writer::golden::contents().file();
+    let directory_end = 64 + 32 * bytes[48] as usize;
+    let mut changed = bytes.clone();
+    for at in 0..bytes.len() {
+        let old = bytes[at];
+        // All values in the header and the directory, the telling ones elsewhere.
+        let values: Vec<u8> =
+            if at < directory_end { (0..=255).collect() } else { vec![0, 0xff, old ^ 1, old ^ 0x80] };
+        for value in values.into_iter().filter(|value| *value != old) {
+            changed[at] = value;
+            if at < directory_end {
+                assert!(SymbolFile::open(&changed).is_err(), "byte {at} = {value:#x}");
+            } else {
+                let used = use_all(&changed);
+                assert!(matches!(used, None | Some((false, _))), "byte {at} = {value:#x}");
+            }
+        }
+        changed[at] = old;
+    }
+}
+
+/// With the checksums made right again, a change reaches what is behind them: then `verify` may accept the
+/// file, but only if every lookup gives an answer.
+#[test]
+fn what_verify_accepts_can_be_looked_up() {
+    let bytes = writer::golden::contents().file();
+    let mut accepted = 0u32;
+    for at in 0..bytes.len() {
+        for value in [0, 0xff, bytes[at] ^ 1, bytes[at] ^ 0x80, bytes[at].wrapping_add(1)] {
+            let mut changed = bytes.clone();
+            changed[at] = value;
+            if value == bytes[at] || !writer::reseal(&mut changed) {
+                continue;
+            }
+            if let Some((true, whole)) = use_all(&changed) {
+                accepted += 1;
+                assert!(whole, "byte {at} = {value:#x}");
+            }
+        }
+    }
+    // A line or a start that is another number is no damage.
+    assert!(accepted > 100, "{accepted}");
+}
+
+/// As above with several bytes changed at once, in a file of every optional part.
+#[test]
+fn random_changes() {
+    let mut contents = writer::golden::contents();
+    contents.columns = true;
+    let sections = contents.sections();
+    let mut random = writer::Random(1);
+    for _ in 0..20_000 {
+        let mut changed = sections.clone();
+        for _ in 0..1 + random.below(4) {
+            let section = random.below(changed.len() as u64) as usize;
+            let data = &mut changed[section].1;
+            if data.is_empty() {
+                continue;
+            }
+            let at = random.below(data.len() as u64) as usize;
+            match random.below(8) {
+                0 => data[at] = 0xff,
+                1 => data[at] = 0,
+                2 => data.truncate(at),
+                3 => data[at] = random.below(256) as u8,
+                _ => data[at] ^= 1 << random.below(8),
+            }
+        }
+        if let Some((true, whole)) = use_all(&contents.assemble(&changed)) {
+            assert!(whole);
+        }
+    }
+}

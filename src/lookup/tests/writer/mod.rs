@@ -1,0 +1,434 @@
+//! Writes small `.fsym` files for the reader's tests, from the text of `schema/README.md` alone.
+//!
+//! It shares no code with the project's writer or reader, so that both can be wrong only where the text
+//! is. It writes what the format allows, not what is small: names are one token each.
+
+#![allow(dead_code, unreachable_pub)] // each test binary uses its part
+
+pub mod golden;
+pub mod model;
+
+/// Numbers that look random: the same ones every time (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut value = self.0;
+        value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (value ^ value >> 31) % limit.max(1)
+    }
+}
+
+/// Bits, least significant first.
+#[derive(Default)]
+pub struct BitWriter {
+    pub bytes: Vec<u8>,
+    bit: u32,
+}
+
+impl BitWriter {
+    pub fn put(&mut self, value: u64, width: u32) {
+        assert!(width == 64 || value >> width == 0, "{value} in {width} bits");
+        for i in 0..width {
+            if self.bit == 0 {
+                self.bytes.push(0);
+            }
+            *self.bytes.last_mut().unwrap() |= ((value >> i & 1) as u8) << self.bit;
+            self.bit = (self.bit + 1) % 8;
+        }
+    }
+
+    pub fn align(&mut self) {
+        self.bit = 0;
+    }
+}
+
+pub fn width_of(value: u64) -> u32 {
+    64 - value.leading_zeros()
+}
+
+pub fn varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+pub fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+/// CRC-32 of zlib, a bit at a time.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = u32::MAX;
+    for &byte in bytes {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+        }
+    }
+    !crc
+}
+
+/// Section 4. `slopes`: use the slope where it helps; never for the first column of PIECES.
+pub fn table<const K: usize>(records: &[[i64; K]], block_log2: u8, sorted_first: bool) -> Vec<u8> {
+    let block_len = 1usize << block_log2;
+    let blocks = records.len().div_ceil(block_len);
+    let mut out = vec![];
+    out.extend((records.len() as u32).to_le_bytes());
+    out.extend([K as u8, block_log2, 0, 0]);
+    let mut offset = 8 + blocks * (K + 1) * 8;
+    let mut data = vec![];
+    for block in records.chunks(block_len) {
+        let mut columns = vec![];
+        for k in 0..K {
+            let column: Vec<i64> = block.iter().map(|record| record[k]).collect();
+            let last = *column.last().unwrap();
+            let rise = (last - column[0]) / (column.len() as i64 - 1).max(1);
+            let slope = if sorted_first && k == 0 { 0 } else { rise.clamp(0, 1023) };
+            let rest: Vec<i64> = column.iter().enumerate().map(|(i, v)| v - slope * i as i64).collect();
+            let base = *rest.iter().min().unwrap();
+            let width = rest.iter().map(|v| width_of((v - base) as u64)).max().unwrap();
+            columns.push((slope, base, width, rest));
+        }
+        let bits: u32 = columns.iter().map(|column| column.2).sum();
+        out.extend((offset as u64 | u64::from(bits) << 48).to_le_bytes());
+        for (slope, base, width, _) in &columns {
+            out.extend((u64::from(*width) | (*slope as u64) << 6 | (*base as u64) << 16).to_le_bytes());
+        }
+        let mut packed = BitWriter::default();
+        for i in 0..block.len() {
+            for (_, base, width, rest) in &columns {
+                packed.put((rest[i] - base) as u64, *width);
+            }
+        }
+        offset += packed.bytes.len();
+        data.extend(packed.bytes);
+    }
+    out.extend(data);
+    out.extend([0; 8]);
+    out
+}
+
+/// A row as section 5 stores it: the line relative to the declaration of its scope's origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawRow {
+    /// In units.
+    pub offset: u64,
+    pub scope: u64,
+    pub line: Option<i64>,
+    pub file: u64,
+    pub column: u64,
+}
+
+/// Appends a row record to the section and returns its offset. `share`: blocks that may share offsets do.
+pub fn rows_record(section: &mut Vec<u8>, rows: &[RawRow], share: bool) -> u64 {
+    let at = section.len();
+    varint(section, (rows.len() as u64) << 1 | u64::from(rows.len() > 64));
+    let mut blocks: Vec<u8> = vec![];
+    let mut places = vec![];
+    // Place, number of rows and offsets of each block that holds its own.
+    let mut held: Vec<(usize, Vec<u64>)> = vec![];
+    for block in rows.chunks(64) {
+        let place = blocks.len();
+        places.push((block[0].offset, place as u64));
+        let offsets: Vec<u64> = block[1..].iter().map(|row| row.offset - block[0].offset).collect();
+        let width = |values: &mut dyn Iterator<Item = u64>| values.map(width_of).max().unwrap_or(0);
+        let offset_width = width(&mut offsets.iter().copied());
+        let scope_base = block.iter().map(|row| row.scope).min().unwrap();
+        let line_base = block.iter().filter_map(|row| row.line).min().unwrap_or(0);
+        let lines: Vec<u64> =
+            block.iter().map(|row| row.line.map_or(0, |line| (line - line_base + 1) as u64)).collect();
+        let scope_width = width(&mut block.iter().map(|row| row.scope - scope_base));
+        let line_width = width(&mut lines.iter().copied());
+        let back = held.iter().find(|(_, old)| share && *old == offsets).map(|(old, _)| place - old);
+        let has = |value: fn(&RawRow) -> u64| block.iter().any(|row| value(row) != 0);
+        let (files, columns) = (has(|row| row.file), has(|row| row.column));
+        let extended = files || columns || back.is_some();
+        let word = offset_width | scope_width << 5 | line_width << 10 | u32::from(extended) << 15;
+        blocks.extend((word as u16).to_le_bytes());
+        if extended {
+            blocks.push(u8::from(files) | u8::from(columns) << 1 | u8::from(back.is_some()) << 2);
+        }
+        varint(&mut blocks, scope_base);
+        varint(&mut blocks, zigzag(line_base));
+        let mut more: Vec<(u32, Vec<u64>)> = vec![];
+        for (there, value) in
+            [(files, (|row: &RawRow| row.file) as fn(&RawRow) -> u64), (columns, |row: &RawRow| row.column)]
+        {
+            if there {
+                let base = block.iter().map(value).min().unwrap();
+                let stored: Vec<u64> = block.iter().map(|row| value(row) - base).collect();
+                let width = width(&mut stored.iter().copied());
+                blocks.push(width as u8);
+                varint(&mut blocks, base);
+                more.push((width, stored));
+            }
+        }
+        let mut packed = BitWriter::default();
+        match back {
+            Some(back) => varint(&mut blocks, back as u64),
+            None => {
+                offsets.iter().for_each(|&offset| packed.put(offset, offset_width));
+                held.push((place, offsets));
+            }
+        }
+        block.iter().for_each(|row| packed.put(row.scope - scope_base, scope_width));
+        lines.iter().for_each(|&line| packed.put(line, line_width));
+        for (width, stored) in more {
+            stored.iter().for_each(|&value| packed.put(value, width));
+        }
+        blocks.extend(packed.bytes);
+    }
+    if rows.len() > 64 {
+        let start_width = width_of(places.last().unwrap().0);
+        let place_width = width_of(places.last().unwrap().1);
+        section.extend([start_width as u8, place_width as u8]);
+        let mut packed = BitWriter::default();
+        for &(start, place) in &places[1..] {
+            packed.put(start, start_width);
+            packed.put(place, place_width);
+        }
+        section.extend(packed.bytes);
+    }
+    section.extend(blocks);
+    at as u64
+}
+
+/// Appends a scope record (section 6) of `(parent, edge)` for nodes 1, 2, ... and returns its offset.
+pub fn scopes_record(section: &mut Vec<u8>, nodes: &[(u32, u32)]) -> u64 {
+    let at = section.len();
+    varint(section, nodes.len() as u64);
+    let mut blocks: Vec<u8> = vec![];
+    let mut places = vec![];
+    for (b, block) in nodes.chunks(64).enumerate() {
+        places.push(blocks.len() as u64);
+        let ups: Vec<u64> = (1 + b as u64 * 64..)
+            .zip(block)
+            .map(|(node, (parent, _))| node - u64::from(*parent) - 1)
+            .collect();
+        let up_width = ups.iter().map(|&up| width_of(up)).max().unwrap();
+        let edge_width = block.iter().map(|node| width_of(node.1.into())).max().unwrap();
+        blocks.extend(((up_width | edge_width << 5) as u16).to_le_bytes());
+        let mut packed = BitWriter::default();
+        for (up, (_, edge)) in ups.iter().zip(block) {
+            packed.put(*up, up_width);
+            packed.put((*edge).into(), edge_width);
+        }
+        blocks.extend(packed.bytes);
+    }
+    if nodes.len() > 64 {
+        let width = width_of(*places.last().unwrap());
+        section.push(width as u8);
+        let mut packed = BitWriter::default();
+        places[1..].iter().for_each(|&place| packed.put(place, width));
+        section.extend(packed.bytes);
+    }
+    section.extend(blocks);
+    at as u64
+}
+
+/// A name table (`names.md`) of one name a block and one token a name; names must be sorted.
+pub fn names<N: AsRef<[u8]>>(names: &[N]) -> Vec<u8> {
+    let names: Vec<&[u8]> = names.iter().map(AsRef::as_ref).collect();
+    assert!(names.is_sorted() && names.iter().all(|name| name.len() <= 255));
+    let tokens: Vec<&[u8]> = names.iter().copied().filter(|name| !name.is_empty()).collect();
+    let code_bits = width_of(tokens.len() as u64).max(1);
+    let mut pool = Vec::<u8>::new();
+    let (start_bits, length_bits) = (32, 8);
+    let mut token_table = MsbWriter::default();
+    for token in &tokens {
+        token_table.put(0, 1);
+        token_table.put(pool.len() as u64, start_bits);
+        token_table.put(token.len() as u64 - 1, length_bits);
+        pool.extend(*token);
+    }
+    let mut blocks = vec![];
+    let mut index = MsbWriter::default();
+    let mut code = 0;
+    for name in &names {
+        index.put(blocks.len() as u64, 32);
+        let mut block = MsbWriter::default();
+        block.put(5, 16);
+        block.put(if name.is_empty() { 0 } else { code_bits.into() }, 5);
+        if !name.is_empty() {
+            block.put(code, code_bits);
+            code += 1;
+        }
+        blocks.extend(block.bytes);
+    }
+    let mut out = vec![];
+    for count in [names.len(), tokens.len(), 0, pool.len(), blocks.len()] {
+        out.extend((count as u32).to_le_bytes());
+    }
+    out.extend([0, 0, start_bits as u8, length_bits as u8, 32, code_bits as u8, 0, 0]);
+    for length in 1..=code_bits {
+        out.extend((if length == code_bits { tokens.len() as u32 } else { 0 }).to_le_bytes());
+    }
+    out.extend(token_table.bytes);
+    out.extend(index.bytes);
+    out.extend(pool);
+    out.extend(blocks);
+    out.extend([0; 16]);
+    out
+}
+
+/// Bits, most significant first, as the name table has them.
+#[derive(Default)]
+struct MsbWriter {
+    bytes: Vec<u8>,
+    bit: u32,
+}
+
+impl MsbWriter {
+    fn put(&mut self, value: u64, width: u32) {
+        assert!(value >> width == 0);
+        for i in (0..width).rev() {
+            if self.bit == 0 {
+                self.bytes.push(0);
+            }
+            *self.bytes.last_mut().unwrap() |= ((value >> i & 1) as u8) << (7 - self.bit);
+            self.bit = (self.bit + 1) % 8;
+        }
+    }
+}
+
+/// What a file holds, as its tables have it.
+#[derive(Clone, Default)]
+pub struct Contents {
+    pub image_base: u64,
+    pub unit_log2: u8,
+    /// Feature bit 0.
+    pub columns: bool,
+    pub max_depth: u32,
+    pub max_group: u32,
+    /// log2 of the records in a block, for all tables.
+    pub block_log2: u8,
+    pub build_id: Vec<u8>,
+    pub pieces: Vec<[i64; 7]>,
+    pub functions: Vec<[i64; 5]>,
+    pub origins: Vec<[i64; 4]>,
+    /// The fourth is written with `columns` only.
+    pub edges: Vec<[i64; 4]>,
+    /// With the leading 0; the tail is added.
+    pub rows: Vec<u8>,
+    pub scopes: Vec<u8>,
+    pub names: Vec<Vec<u8>>,
+    pub files: Vec<Vec<u8>>,
+    pub groups: Vec<[i64; 1]>,
+    pub members: Vec<[i64; 4]>,
+    pub aliases: Vec<[i64; 2]>,
+    /// Address minus image_base, size, flags, name.
+    pub sections: Vec<(u64, u64, u8, &'static str)>,
+}
+
+impl Contents {
+    pub fn sections(&self) -> Vec<(u32, Vec<u8>)> {
+        let log2 = self.block_log2;
+        let tailed = |data: &[u8]| [data, &[0; 8]].concat();
+        let edges: Vec<[i64; 3]> = self.edges.iter().map(|edge| [edge[0], edge[1], edge[2]]).collect();
+        let edges = if self.columns { table(&self.edges, log2, false) } else { table(&edges, log2, false) };
+        let mut program = vec![];
+        varint(&mut program, self.sections.len() as u64);
+        for (address, size, flags, name) in &self.sections {
+            varint(&mut program, *address);
+            varint(&mut program, *size);
+            program.push(*flags);
+            varint(&mut program, name.len() as u64);
+            program.extend(name.bytes());
+        }
+        let mut sections = vec![
+            (1, self.build_id.clone()),
+            (2, table(&self.pieces, log2, true)),
+            (3, table(&self.functions, log2, false)),
+            (4, table(&self.origins, log2, false)),
+            (5, edges),
+            (6, tailed(&self.rows)),
+            (7, tailed(&self.scopes)),
+            (8, names(&self.names)),
+            (9, names(&self.files)),
+        ];
+        if !self.groups.is_empty() {
+            sections.push((10, table(&self.groups, log2, false)));
+            sections.push((11, table(&self.members, log2, false)));
+        }
+        if !self.aliases.is_empty() {
+            sections.push((12, table(&self.aliases, log2, false)));
+        }
+        sections.push((13, program));
+        // A section that no version knows yet: readers skip it.
+        sections.push((900, b"later".to_vec()));
+        sections
+    }
+
+    pub fn file(&self) -> Vec<u8> {
+        self.assemble(&self.sections())
+    }
+
+    /// Section 2: header, directory, sections at multiples of 8.
+    pub fn assemble(&self, sections: &[(u32, Vec<u8>)]) -> Vec<u8> {
+        let mut body = vec![];
+        let mut directory = vec![];
+        let start = 64 + 32 * sections.len();
+        for (id, data) in sections {
+            while !(start + body.len()).is_multiple_of(8) {
+                body.push(0);
+            }
+            directory.extend(id.to_le_bytes());
+            directory.extend(crc32(data).to_le_bytes());
+            directory.extend(((start + body.len()) as u64).to_le_bytes());
+            directory.extend((data.len() as u64).to_le_bytes());
+            directory.extend([0; 8]);
+            body.extend(data);
+        }
+        let mut out = vec![];
+        out.extend(*b"\x7ffsym\r\n\x1a");
+        out.extend(1u32.to_le_bytes());
+        out.extend((directory.len() as u32).to_le_bytes());
+        out.extend(((start + body.len()) as u64).to_le_bytes());
+        out.extend(u64::from(self.columns).to_le_bytes());
+        out.extend(self.image_base.to_le_bytes());
+        out.extend(62u16.to_le_bytes());
+        out.extend([8, 0, self.unit_log2, 0, 0, 0]);
+        out.extend((sections.len() as u32).to_le_bytes());
+        out.extend(self.max_depth.to_le_bytes());
+        out.extend(self.max_group.to_le_bytes());
+        out.extend([0; 4]);
+        out.extend(directory);
+        let sum = crc32(&out);
+        out[60..64].copy_from_slice(&sum.to_le_bytes());
+        out.extend(body);
+        out
+    }
+}
+
+/// Makes the checksums of a file right again after its bytes were changed; `false` where its directory
+/// does not say where the sections are.
+pub fn reseal(file: &mut [u8]) -> bool {
+    let number = |file: &[u8], at: usize, len: usize| {
+        let mut bytes = [0; 8];
+        file.get(at..at + len).map(|part| {
+            bytes[..len].copy_from_slice(part);
+            u64::from_le_bytes(bytes)
+        })
+    };
+    let Some(count) = number(file, 48, 4) else { return false };
+    for entry in 0..count.min(64) as usize {
+        let at = 64 + 32 * entry;
+        let (Some(offset), Some(len)) = (number(file, at + 8, 8), number(file, at + 16, 8)) else {
+            return false;
+        };
+        let range = offset as usize..(offset as usize).saturating_add(len as usize);
+        let Some(section) = file.get(range) else { return false };
+        let sum = crc32(section);
+        file[at + 4..at + 8].copy_from_slice(&sum.to_le_bytes());
+    }
+    let Some(head) = file.get_mut(..64 + 32 * count.min(64) as usize) else { return false };
+    head[60..64].fill(0);
+    let sum = crc32(head);
+    head[60..64].copy_from_slice(&sum.to_le_bytes());
+    true
+}

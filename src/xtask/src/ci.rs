@@ -1,0 +1,110 @@
+//! `cargo xtask ci-diff`: the comparison with the oracles over everything a fresh machine can have in minutes: all test
+//! programs byte by byte, our own binary with full debug info, and the C library's debug file.
+
+use std::path::{Path, PathBuf};
+
+use crate::corpus::build_id;
+use crate::diff::{Options, Program, Tally, Tools, compare};
+use crate::sh;
+
+/// Random addresses in a large program: with both oracles a few minutes on two cores.
+const MANY: usize = 20_000;
+
+pub(crate) fn run(_: &[String]) -> Result<(), String> {
+    let options = Options::default();
+    let tools = Tools::build(&options)?;
+    let mut bad = Vec::new();
+    for path in test_programs()? {
+        // A file that the oracles cannot be asked for has its answers in testbins/expected.
+        let Some(program) = askable(&path) else { continue };
+        for columns in [false, true] {
+            let options = Options { exhaustive: true, columns, ..Options::default() };
+            record(&path, compare(&tools, &program, &options), &mut bad);
+        }
+    }
+    let mut large = vec![own_binary()?];
+    match libc() {
+        Some(debug) => large.push(debug),
+        None => println!(
+            "no debug file of the C library (package libc6-dbg, or cargo xtask corpus libc): left out"
+        ),
+    }
+    for path in large {
+        let program = Program::open(&path, None)?;
+        let options = Options { addresses: MANY, columns: true, ..Options::default() };
+        record(&path, compare(&tools, &program, &options), &mut bad);
+    }
+    if bad.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{} comparisons failed:\n  {}", bad.len(), bad.join("\n  ")))
+    }
+}
+
+/// Prints one comparison and keeps its name if it failed.
+fn record(path: &Path, result: Result<Tally, String>, bad: &mut Vec<String>) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match result {
+        Ok(tally) => {
+            println!("{name}: {}", tally.line());
+            if tally.unexplained() > 0 {
+                print!("{}", tally.report());
+                bad.push(name.into_owned());
+            }
+        }
+        Err(error) => {
+            println!("{name}: {error}");
+            bad.push(name.into_owned());
+        }
+    }
+}
+
+/// The files and bundles of `testbins/built`, by name.
+fn test_programs() -> Result<Vec<PathBuf>, String> {
+    let built = sh::root().join("testbins/built");
+    let entries = std::fs::read_dir(&built).map_err(|e| format!("{}: {e}", built.display()))?;
+    let mut paths: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| Program::is_one(path)).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+/// A program that has code of its own and whose addresses mean one thing.
+fn askable(path: &Path) -> Option<Program> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let why = match Program::open(path, None) {
+        Err(error) => error.lines().next().unwrap_or_default().to_owned(),
+        Ok(program) if program.code.is_empty() => "no code".to_owned(),
+        Ok(program) if program.relocatable && program.code.len() != 1 => {
+            "ET_REL with several code sections".to_owned()
+        }
+        Ok(program) => return Some(program),
+    };
+    println!("{name}: not asked, {why}");
+    None
+}
+
+/// Our own command, with all debug info, in a target folder of its own so that the other build stays.
+fn own_binary() -> Result<PathBuf, String> {
+    let target = sh::target_dir().join("full-debug");
+    let mut build = sh::cargo();
+    build.args(["build", "--quiet", "--release", "--package", "foldsym"]);
+    build.args(["--config", "profile.release.debug=2", "--config", "profile.release.strip=false"]);
+    sh::run(build.arg("--target-dir").arg(&target))?;
+    Ok(target.join("release/foldsym"))
+}
+
+/// The debug file of the C library: the installed one, else the corpus's.
+fn libc() -> Option<PathBuf> {
+    let installed = || {
+        let library = ["/usr/lib", "/lib"]
+            .iter()
+            .map(|lib| Path::new(lib).join(format!("{}-linux-gnu/libc.so.6", std::env::consts::ARCH)))
+            .find(|library| library.exists())?;
+        let id = build_id(&library).ok()?;
+        let (head, tail) = id.split_at_checked(2)?;
+        Some(Path::new("/usr/lib/debug/.build-id").join(head).join(format!("{tail}.debug")))
+    };
+    let corpus = sh::root().join("corpus/libc/libc.so.6.debug");
+    installed().into_iter().chain([corpus]).find(|file| file.exists())
+}

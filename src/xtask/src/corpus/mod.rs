@@ -1,0 +1,38 @@
+//! `cargo xtask corpus`: large real programs into the ignored folder `corpus/`, from package registries alone.
+
+mod debian;
+mod rocksdb;
+
+pub(crate) use debian::build_id;
+
+use crate::sh;
+
+const HELP: &str = "cargo xtask corpus [kernel|libc|rocksdb [VARIANT]...|all]
+  kernel   the debug image of the distribution's cloud kernel (590 MB; needs apt-get and dpkg-deb)
+  libc     the distribution's stripped C library and its debug file (needs apt-get and dpkg-deb)
+  rocksdb  RocksDB as a shared library, compiled once to optimised bitcode (a quarter of an hour on two cores);
+           each variant is made from the bitcode, in two minutes (needs clang, lld and llvm of version 22)
+  all      kernel, libc and RocksDB's variant `main`
+What exists is kept; delete a file below corpus/ to make it again.";
+
+/// Builds or fetches what is named; see `HELP`.
+///
+/// # Errors
+/// A usage error, a missing tool (named with its package), or a step that fails.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let corpus = sh::root().join("corpus");
+    match args.first().map(String::as_str) {
+        Some("kernel") => debian::kernel(&corpus),
+        Some("libc") => debian::libc(&corpus),
+        Some("rocksdb") => rocksdb::build(&corpus.join("rocksdb"), args.get(1..).unwrap_or_default()),
+        Some("all") => {
+            debian::kernel(&corpus)?;
+            debian::libc(&corpus)?;
+            rocksdb::build(&corpus.join("rocksdb"), &[])
+        }
+        _ => {
+            println!("{HELP}\n\nVariants of rocksdb:\n{}", rocksdb::list());
+            Ok(())
+        }
+    }
+}

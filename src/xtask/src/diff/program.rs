@@ -1,0 +1,310 @@
+//! A program to what the comparison needs of it: the addresses of its code, and its symbols with the rule by which
+//! llvm-symbolizer picks one. Read through LLVM's own tools, so that nothing of ours stands on both sides.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::sh;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `STT_FUNC` and `STT_GNU_IFUNC`; every symbol of Mach-O, which has no types.
+    Function,
+    /// `STT_NOTYPE`: a label of assembly code.
+    Label,
+    Object,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Symbol {
+    pub(crate) address: u64,
+    pub(crate) size: u64,
+    pub(crate) kind: Kind,
+    pub(crate) name: String,
+    /// The `STT_FILE` symbol that stands before a local symbol.
+    pub(crate) file: Option<String>,
+}
+
+impl Symbol {
+    pub(crate) fn covers(&self, address: u64) -> bool {
+        self.address <= address && (self.size == 0 || address - self.address < self.size)
+    }
+}
+
+/// The symbols of one program, in the order by which llvm-symbolizer searches: by address, then size, then table.
+#[derive(Debug, Default)]
+pub(crate) struct Symbols(Vec<Symbol>);
+
+impl Symbols {
+    pub(crate) fn new(mut symbols: Vec<Symbol>) -> Symbols {
+        symbols.sort_by_key(|symbol| (symbol.address, symbol.size));
+        Symbols(symbols)
+    }
+
+    /// The symbol that llvm-symbolizer takes: of those that start last at or before the address the largest, and if the
+    /// address is past its end, none.
+    pub(crate) fn llvm_choice(&self, address: u64) -> Option<&Symbol> {
+        let after = self.0.partition_point(|symbol| symbol.address <= address);
+        self.0[..after].last().filter(|symbol| symbol.covers(address))
+    }
+
+    /// All symbols that start at this address.
+    pub(crate) fn at(&self, address: u64) -> &[Symbol] {
+        let start = self.0.partition_point(|symbol| symbol.address < address);
+        let end = self.0.partition_point(|symbol| symbol.address <= address);
+        &self.0[start..end]
+    }
+
+    /// All symbols of this name.
+    pub(crate) fn named(&self, name: &str) -> impl Iterator<Item = &Symbol> {
+        self.0.iter().filter(move |symbol| symbol.name == name)
+    }
+}
+
+/// A section with code, as addresses `start .. start + size`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Code {
+    pub(crate) name: String,
+    pub(crate) start: u64,
+    pub(crate) size: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Program {
+    /// What the converter is given: a file or a dSYM bundle.
+    pub(crate) path: PathBuf,
+    /// The file with the code addresses and the DWARF: the one inside the bundle, else `path`.
+    pub(crate) file: PathBuf,
+    pub(crate) arch: Option<String>,
+    pub(crate) code: Vec<Code>,
+    pub(crate) symbols: Symbols,
+    /// `ET_REL`: its addresses are offsets in a section.
+    pub(crate) relocatable: bool,
+}
+
+/// What the first bytes of a file say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Container {
+    Elf { relocatable: bool, arm: bool },
+    MachO,
+    Other,
+}
+
+impl Program {
+    /// Whether a file is an ELF or Mach-O program, or a dSYM bundle.
+    pub(crate) fn is_one(path: &Path) -> bool {
+        container(&inner(path)).is_ok_and(|container| container != Container::Other)
+    }
+
+    /// # Errors
+    /// A file that is no program, or a tool of LLVM that is missing or fails.
+    pub(crate) fn open(path: &Path, arch: Option<&str>) -> Result<Program, String> {
+        let file = inner(path);
+        let container = container(&file)?;
+        let mut headers = Command::new(sh::llvm("llvm-objdump")?);
+        headers.arg("--section-headers").args(arch.map(|arch| format!("--arch={arch}"))).arg(&file);
+        let code = code_sections(&sh::output(&mut headers)?);
+        let symbols = match container {
+            Container::Elf { arm, .. } => {
+                let mut readelf = Command::new(sh::llvm("llvm-readelf")?);
+                elf_symbols(&sh::output(readelf.args(["--symbols", "--wide"]).arg(&file))?, arm)
+            }
+            Container::MachO => {
+                let mut nm = Command::new(sh::llvm("llvm-nm")?);
+                nm.args(["--no-sort", "--defined-only", "--format=posix"]);
+                nm.args(arch.map(|arch| format!("--arch={arch}")));
+                macho_symbols(&sh::output(nm.arg(&file))?)
+            }
+            Container::Other => return Err(format!("{}: neither ELF nor Mach-O", file.display())),
+        };
+        Ok(Program {
+            path: path.to_owned(),
+            file,
+            arch: arch.map(str::to_owned),
+            code,
+            symbols: Symbols::new(symbols),
+            relocatable: container == Container::Elf { relocatable: true, arm: false }
+                || container == Container::Elf { relocatable: true, arm: true },
+        })
+    }
+
+    pub(crate) fn code_size(&self) -> u64 {
+        self.code.iter().map(|code| code.size).sum()
+    }
+}
+
+/// The file with the DWARF inside a dSYM bundle; any other path as it is.
+fn inner(path: &Path) -> PathBuf {
+    let inside = std::fs::read_dir(path.join("Contents/Resources/DWARF"));
+    inside
+        .ok()
+        .and_then(|mut entries| entries.next()?.ok())
+        .map_or_else(|| path.to_owned(), |entry| entry.path())
+}
+
+fn container(path: &Path) -> Result<Container, String> {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(20).read_to_end(&mut head));
+    read.map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(match head.as_slice() {
+        [0x7f, b'E', b'L', b'F', _, order, ..] if head.len() == 20 => {
+            let half = |at: usize| {
+                let bytes = [head[at], head[at + 1]];
+                if *order == 2 { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }
+            };
+            // e_type ET_REL, e_machine EM_ARM
+            Container::Elf { relocatable: half(16) == 1, arm: half(18) == 40 }
+        }
+        [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..]
+        | [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..]
+        | [0xca, 0xfe, 0xba, 0xbe | 0xbf, ..] => Container::MachO,
+        _ => Container::Other,
+    })
+}
+
+/// The lines `Idx Name Size VMA [LMA] Type` whose type is TEXT.
+fn code_sections(text: &str) -> Vec<Code> {
+    let hex = |word: &str| u64::from_str_radix(word, 16).ok();
+    text.lines()
+        .filter_map(|line| {
+            let (words, types): (Vec<&str>, Vec<&str>) = line
+                .split_whitespace()
+                .partition(|word| !["TEXT", "TEXT,", "BSS", "DATA", "DEBUG"].contains(word));
+            let [_, name, size, start, ..] = words.as_slice() else { return None };
+            let code = Code { name: (*name).to_owned(), start: hex(start)?, size: hex(size)? };
+            (types.iter().any(|word| word.starts_with("TEXT")) && code.size > 0).then_some(code)
+        })
+        .collect()
+}
+
+/// The lines `Num: Value Size Type Bind Vis Ndx Name` of `.symtab`, or of `.dynsym` where there is no other.
+fn elf_symbols(text: &str, arm: bool) -> Vec<Symbol> {
+    let has_symtab = text.contains("Symbol table '.symtab'");
+    let mut symbols = Vec::new();
+    let (mut wanted, mut dynamic) = (false, false);
+    let mut file = None;
+    for line in text.lines() {
+        if line.starts_with("Symbol table ") {
+            dynamic = line.contains(".dynsym");
+            wanted = dynamic != has_symtab;
+            continue;
+        }
+        let mut rest = line;
+        let mut word = || {
+            rest = rest.trim_start();
+            let (word, tail) = rest.split_once(' ').unwrap_or((rest, ""));
+            rest = tail;
+            word
+        };
+        let [number, value, size, kind, bind, _visibility, index] = std::array::from_fn(|_| word());
+        if !wanted || !number.ends_with(':') {
+            continue;
+        }
+        let mut name = rest.trim_end();
+        if kind == "FILE" {
+            file = Some(name.to_owned());
+            continue;
+        }
+        if dynamic {
+            name = name.split('@').next().unwrap_or(name);
+        }
+        let kind = match kind {
+            "FUNC" | "IFUNC" | "GNU_IFUNC" => Kind::Function,
+            "NOTYPE" => Kind::Label,
+            "OBJECT" => Kind::Object,
+            _ => continue,
+        };
+        let parsed = (u64::from_str_radix(value, 16), size.parse::<u64>(), index.parse::<u32>());
+        let (Ok(address), Ok(size), Ok(_)) = parsed else { continue };
+        if name.is_empty() || is_mapping_symbol(name) {
+            continue;
+        }
+        // The lowest bit of an ARM function symbol says Thumb.
+        let address = if arm && kind == Kind::Function { address & !1 } else { address };
+        let file = if bind == "LOCAL" { file.clone() } else { None };
+        symbols.push(Symbol { address, size, kind, name: name.to_owned(), file });
+    }
+    symbols
+}
+
+/// `$x`, `$d.1` and so on mark code and data for disassemblers (ABI of the ARM architectures).
+fn is_mapping_symbol(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next() == Some('$')
+        && chars.next().is_some_and(|c| "adtx".contains(c))
+        && matches!(chars.next(), None | Some('.'))
+}
+
+/// The lines `name type value size` of a Mach-O file; names lose the underscore that the format puts before them.
+fn macho_symbols(text: &str) -> Vec<Symbol> {
+    text.lines()
+        .filter_map(|line| {
+            let mut words = line.rsplitn(4, ' ');
+            let (_size, value, kind, name) = (words.next()?, words.next()?, words.next()?, words.next()?);
+            let address = u64::from_str_radix(value, 16).ok()?;
+            let kind = if kind.eq_ignore_ascii_case("t") { Kind::Function } else { Kind::Object };
+            let name = name.strip_prefix('_').unwrap_or(name).to_owned();
+            Some(Symbol { address, size: 0, kind, name, file: None })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READELF: &str = "
+Symbol table '.dynsym' contains 1 entries:
+   Num:    Value          Size Type    Bind   Vis       Ndx Name
+     1: 0000000000001000    16 FUNC    GLOBAL DEFAULT     2 d@@V1
+
+Symbol table '.symtab' contains 6 entries:
+   Num:    Value          Size Type    Bind   Vis       Ndx Name
+     0: 0000000000000000     0 NOTYPE  LOCAL  DEFAULT   UND 
+     1: 0000000000000000     0 FILE    LOCAL  DEFAULT   ABS a.c
+     2: 0000000000001000    16 FUNC    LOCAL  DEFAULT     2 f
+     3: 0000000000001008     0 NOTYPE  GLOBAL DEFAULT     2 label in f
+     4: 0000000000001000     8 FUNC    GLOBAL DEFAULT     2 g
+     5: 0000000000001008     0 NOTYPE  LOCAL  DEFAULT     2 $x.1
+     6: 0000000000001020     8 OBJECT  GLOBAL DEFAULT     3 o
+";
+
+    #[test]
+    fn symbols_are_read_and_chosen_as_llvm_does() {
+        let symbols = Symbols::new(elf_symbols(READELF, false));
+        let choice = |address| symbols.llvm_choice(address).map(|symbol| symbol.name.as_str());
+        assert_eq!(choice(0xfff), None);
+        assert_eq!(choice(0x1000), Some("f"));
+        assert_eq!(choice(0x1008), Some("label in f"));
+        assert_eq!(choice(0x1021), Some("o"));
+        assert_eq!(choice(0x1028), None);
+        assert_eq!(symbols.at(0x1000).len(), 2);
+        assert_eq!(symbols.named("f").next().unwrap().file.as_deref(), Some("a.c"));
+        assert_eq!(symbols.named("g").next().unwrap().file, None);
+    }
+
+    #[test]
+    fn dynamic_symbols_stand_in_for_missing_ones() {
+        let dynamic = READELF.split("Symbol table '.symtab'").next().unwrap();
+        let symbols = elf_symbols(dynamic, false);
+        assert_eq!(symbols.iter().map(|symbol| symbol.name.as_str()).collect::<Vec<_>>(), ["d"]);
+    }
+
+    #[test]
+    fn code_sections_are_found() {
+        let text = "\na:\tfile format elf64-x86-64\nIdx Name Size VMA Type\n  0                 00000000 0000000000000000 \n  \
+                    1 .text         00000010 0000000000001000 TEXT\n  2 .plt 00000008 0000000000002000 TEXT, BSS\n  \
+                    3 .data 00000008 0000000000003000 DATA\n";
+        let found: Vec<_> =
+            code_sections(text).into_iter().map(|code| (code.name, code.start, code.size)).collect();
+        assert_eq!(found, [(".text".to_owned(), 0x1000, 16), (".plt".to_owned(), 0x2000, 8)]);
+    }
+
+    #[test]
+    fn thumb_functions_lose_their_mark() {
+        let text = "Symbol table '.symtab'\n 1: 00001001 4 FUNC GLOBAL DEFAULT 2 t\n";
+        assert_eq!(elf_symbols(text, true)[0].address, 0x1000);
+    }
+}

@@ -1,0 +1,171 @@
+//! Differences to a report: counted by cause, one example each; what has no cause is counted by what differs.
+
+use std::collections::BTreeMap;
+
+use super::answer::{Answer, Difference, Fields, What, differences, show};
+use super::causes::{CAUSES, Case, Oracle};
+use super::program::Symbols;
+
+/// What differs, and in which frame.
+type Parts = Vec<(What, &'static str)>;
+
+/// A group of addresses: how many, and the first few.
+#[derive(Debug, Default)]
+struct Group {
+    addresses: u64,
+    examples: Vec<String>,
+}
+
+/// The comparison of one program with its oracles.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    asked: BTreeMap<Oracle, u64>,
+    equal: BTreeMap<Oracle, u64>,
+    /// By the index of the cause.
+    explained: BTreeMap<(Oracle, usize), Group>,
+    unexplained: BTreeMap<(Oracle, Parts), Group>,
+    /// How many examples an unexplained group keeps.
+    examples: usize,
+}
+
+impl Tally {
+    /// An empty one that keeps so many examples of what has no cause.
+    pub(crate) fn keeping(examples: usize) -> Tally {
+        Tally { examples, ..Tally::default() }
+    }
+
+    /// Compares one answer of ours with one of an oracle's.
+    pub(crate) fn add(
+        &mut self,
+        oracle: Oracle,
+        address: u64,
+        ours: &Answer,
+        theirs: &Answer,
+        symbols: &Symbols,
+        columns: bool,
+    ) {
+        let fields = Fields { columns, starts: columns && oracle == Oracle::Llvm };
+        let found = differences(&ours.frames, &theirs.frames, fields);
+        *self.asked.entry(oracle).or_default() += 1;
+        if found.is_empty() {
+            *self.equal.entry(oracle).or_default() += 1;
+            return;
+        }
+        let example = || {
+            let theirs = show(&theirs.frames, fields);
+            let certainty = if ours.candidates.is_empty() { "" } else { &ours.certainty };
+            format!(
+                "{address:#x} {certainty}\n      ours   {}\n      theirs {theirs}",
+                show(&ours.frames, fields)
+            )
+        };
+        let mut causes = Vec::new();
+        let mut left = Parts::new();
+        for difference in found {
+            let case = Case { oracle, address, ours, theirs, symbols, fields, difference };
+            match CAUSES.iter().position(|cause| (cause.explains)(&case)) {
+                Some(cause) => causes.push(cause),
+                None => left.push((difference.what, place(difference, ours))),
+            }
+        }
+        // An address counts once for each cause, and as unexplained if any part of it is.
+        causes.dedup();
+        left.sort_unstable();
+        left.dedup();
+        if left.is_empty() {
+            for cause in causes {
+                count(self.explained.entry((oracle, cause)).or_default(), 1, example);
+            }
+        } else {
+            count(self.unexplained.entry((oracle, left)).or_default(), self.examples, example);
+        }
+    }
+
+    /// How many addresses have a difference without a cause.
+    pub(crate) fn unexplained(&self) -> u64 {
+        self.unexplained.values().map(|group| group.addresses).sum()
+    }
+
+    /// The counts in one line.
+    pub(crate) fn line(&self) -> String {
+        let one = |(oracle, asked): (&Oracle, &u64)| {
+            let equal = self.equal.get(oracle).copied().unwrap_or(0);
+            let bad: u64 = self
+                .unexplained
+                .iter()
+                .filter(|((o, _), _)| o == oracle)
+                .map(|(_, group)| group.addresses)
+                .sum();
+            format!(
+                "{}: {asked} asked, {equal} equal, {} explained, {bad} unexplained",
+                oracle.name(),
+                asked - equal - bad
+            )
+        };
+        self.asked.iter().map(one).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Each cause with its verdict, its count and an example, then what has none.
+    pub(crate) fn report(&self) -> String {
+        let mut text = String::new();
+        for ((oracle, cause), group) in &self.explained {
+            let cause = &CAUSES[*cause];
+            text += &format!(
+                "  {}: {} ({})\n    {}\n",
+                oracle.name(),
+                cause.name,
+                group.addresses,
+                cause.verdict
+            );
+            text += &list(group);
+        }
+        for ((oracle, parts), group) in &self.unexplained {
+            let parts: Vec<String> = parts.iter().map(|(what, place)| format!("{what:?} {place}")).collect();
+            text += &format!("  {}: UNEXPLAINED {} ({})\n", oracle.name(), parts.join(", "), group.addresses);
+            text += &list(group);
+        }
+        text
+    }
+}
+
+fn place(difference: Difference, ours: &Answer) -> &'static str {
+    match difference.what {
+        What::Depth => "of the stack",
+        _ if difference.frame + 1 == ours.frames.len() => "of the outermost frame",
+        _ => "of an inlined frame",
+    }
+}
+
+fn count(group: &mut Group, keep: usize, example: impl FnOnce() -> String) {
+    group.addresses += 1;
+    if group.examples.len() < keep {
+        group.examples.push(example());
+    }
+}
+
+fn list(group: &Group) -> String {
+    group.examples.iter().map(|example| format!("    {example}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::answer::Frame;
+    use super::*;
+
+    #[test]
+    fn unexplained_differences_are_counted_and_shown() {
+        let answer = |line| Answer {
+            frames: vec![Frame { name: "f".into(), line, ..Frame::default() }],
+            ..Answer::default()
+        };
+        let mut tally = Tally::keeping(1);
+        for line in [1, 2, 3] {
+            tally.add(Oracle::Llvm, line, &answer(1), &answer(line), &Symbols::default(), false);
+        }
+        assert_eq!(tally.unexplained(), 2);
+        assert_eq!(tally.line(), "llvm-symbolizer: 3 asked, 1 equal, 0 explained, 2 unexplained");
+        let report = tally.report();
+        assert!(report.contains("UNEXPLAINED Line of the outermost frame (2)"), "{report}");
+        assert_eq!(report.matches("theirs").count(), 1);
+    }
+}

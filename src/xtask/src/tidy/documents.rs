@@ -1,0 +1,145 @@
+//! Rule on documents: a path that is named exists.
+
+use std::collections::BTreeSet;
+
+use super::{Finding, Tracked};
+
+/// Endings of files that only the repository has, so that a name without a folder can be looked for in it.
+const OURS: &[&str] = &[".rs", ".md", ".toml", ".py"];
+
+/// Every relative path in backticks, and every relative link, in a Markdown file leads to a tracked file or folder: from
+/// the root or from the document's folder. Words with a slash that begin with no name of the repository (`and/or`) are no
+/// paths, unless they end like a file of ours.
+pub(super) fn paths(files: &[Tracked]) -> Vec<Finding> {
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for file in files {
+        known.insert(&file.path);
+        known.extend(file.path.match_indices('/').map(|(at, _)| &file.path[..at]));
+    }
+    let mut findings = Vec::new();
+    for file in files {
+        // A changelog tells of files that are gone; the broken inputs' stories name files of other projects.
+        let skipped = file.path.ends_with("CHANGELOG.md") || file.below("testbins/broken");
+        let Some(text) = file.text().filter(|_| file.path.ends_with(".md") && !skipped) else { continue };
+        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let mut fenced = false;
+        for (index, line) in text.lines().enumerate() {
+            if line.trim_start().starts_with("```") {
+                fenced = !fenced;
+            } else if !fenced {
+                for name in quoted(line).filter(|name| !exists(name, folder, &known)) {
+                    findings.push(Finding::new(&file.path, index + 1, format!("`{name}` does not exist")));
+                }
+                for name in links(line)
+                    .filter(|name| resolve(folder, name).is_none_or(|path| !known.contains(&*path)))
+                {
+                    findings.push(Finding::new(
+                        &file.path,
+                        index + 1,
+                        format!("the link to {name} leads nowhere"),
+                    ));
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// The words in backticks that could be paths.
+fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    line.split('`').skip(1).step_by(2).map(|word| word.split(':').next().unwrap_or(word)).filter(
+        move |word| {
+            word.chars().all(plain)
+                && !word.starts_with('/')
+                && (word.contains('/') || ours(word))
+                && !word.starts_with('-')
+        },
+    )
+}
+
+/// A name that ends like a file of ours and is more than the ending.
+fn ours(word: &str) -> bool {
+    OURS.iter().any(|end| word.len() > end.len() && word.ends_with(end))
+}
+
+/// The targets of links that stay in the repository.
+fn links(line: &str) -> impl Iterator<Item = &str> {
+    line.split("](").skip(1).filter_map(|rest| {
+        let target = rest.split(')').next()?.split('#').next()?;
+        (!target.is_empty() && !target.contains("://") && !target.starts_with("mailto:")).then_some(target)
+    })
+}
+
+fn exists(word: &str, folder: &str, known: &BTreeSet<&str>) -> bool {
+    let word = word.trim_end_matches('/');
+    let holds = |path: Option<String>| path.is_some_and(|path| path.is_empty() || known.contains(&*path));
+    if holds(resolve("", word)) || holds(resolve(folder, word)) || ignored(word) {
+        return true;
+    }
+    let Some((first, _)) = word.split_once('/') else {
+        // A bare file name: anywhere in the repository.
+        return !ours(word) || known.iter().any(|path| path.rsplit('/').next() == Some(word));
+    };
+    let is_path = ours(word)
+        || [".", ".."].contains(&first)
+        || holds(resolve("", first))
+        || holds(resolve(folder, first));
+    !is_path
+}
+
+/// Folders that exist only after a build (those that `.gitignore` names).
+fn ignored(word: &str) -> bool {
+    ["target", "corpus"].contains(&word.split('/').next().unwrap_or(word))
+}
+
+/// `word` as seen from `folder`, without `.` and `..`; `None` where it leaves the repository.
+fn resolve(folder: &str, word: &str) -> Option<String> {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in word.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::file;
+    use super::*;
+
+    fn wrong(document: &str, text: &str) -> Vec<String> {
+        let files = [
+            file(document, text),
+            file("src/convert/src/open/mod.rs", ""),
+            file("schema/format.toml", ""),
+            file(".ci/run", ""),
+        ];
+        paths(&files).into_iter().map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn paths_that_exist_hold() {
+        let text = "`src/convert/src/open`, `schema/format.toml`, `.ci/run`, `format.toml`, `mod.rs:12`, `schema/`, \
+                    `corpus/x.so`, `and/or`, `/proc/self`, `a b/c.rs`, `foo::bar`, `.rs`, [x](schema/format.toml#a), \
+                    [y](https://example.org/a.md)";
+        assert!(wrong("README.md", text).is_empty(), "{:?}", wrong("README.md", text));
+        assert!(wrong("src/README.md", "`convert/src/open/` and `../schema/format.toml`").is_empty());
+        assert!(wrong("README.md", "```\n`src/gone.rs`\n```\n").is_empty());
+        assert!(wrong("CHANGELOG.md", "`src/gone.rs`").is_empty());
+    }
+
+    #[test]
+    fn paths_that_do_not_exist_are_found() {
+        for bad in
+            ["`src/gone`", "`gone.rs`", "`nowhere/gone.rs`", "`./gone`", "`../../x/y.md`", "[x](gone.md)"]
+        {
+            assert_eq!(wrong("README.md", bad).len(), 1, "{bad}");
+        }
+    }
+}

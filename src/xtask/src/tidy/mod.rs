@@ -1,0 +1,109 @@
+//! `cargo xtask tidy`: the project's own rules, checked on its tracked files, so that documents and layering cannot go
+//! stale alone. Each rule takes files as values and returns what is wrong, so that its tests need no repository.
+
+mod documents;
+mod files;
+mod manifest;
+mod rust;
+mod text;
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::sh;
+
+/// A tracked file: its path from the root, with `/`, and its bytes.
+pub(crate) struct Tracked {
+    path: String,
+    bytes: Vec<u8>,
+}
+
+impl Tracked {
+    /// The content, where it is text: no zero byte, and UTF-8.
+    fn text(&self) -> Option<&str> {
+        if self.bytes.contains(&0) { None } else { std::str::from_utf8(&self.bytes).ok() }
+    }
+
+    /// The part of the path that says in which crate it is, or what follows it.
+    fn below(&self, folder: &str) -> bool {
+        self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    }
+}
+
+/// One broken rule: where, and what to do about it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Finding {
+    path: String,
+    line: usize,
+    message: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, message: impl Into<String>) -> Finding {
+        Finding { path: path.to_owned(), line, message: message.into() }
+    }
+}
+
+type Rule = fn(&[Tracked]) -> Vec<Finding>;
+
+const RULES: &[Rule] = &[
+    rust::headers,
+    rust::length,
+    rust::reading_layers,
+    rust::lookup_is_bare,
+    rust::no_unsafe,
+    rust::one_codec,
+    documents::paths,
+    files::machine_paths,
+    files::binary_sizes,
+    manifest::reasons,
+];
+
+/// Checks all rules.
+///
+/// # Errors
+/// Every finding, one a line.
+pub(crate) fn run(_: &[String]) -> Result<(), String> {
+    let files = tracked(&sh::root())?;
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&files)).collect();
+    findings.sort();
+    if findings.is_empty() {
+        println!("tidy: {} files hold all {} rules", files.len(), RULES.len());
+        return Ok(());
+    }
+    for finding in &findings {
+        eprintln!("{}:{}: {}", finding.path, finding.line, finding.message);
+    }
+    Err(format!("{} findings", findings.len()))
+}
+
+/// All files that are, or would be, committed.
+fn tracked(root: &Path) -> Result<Vec<Tracked>, String> {
+    let list = sh::output(
+        Command::new(sh::tool("git", "git")?)
+            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .current_dir(root),
+    )?;
+    let mut files = Vec::new();
+    for path in list.split('\0').filter(|path| !path.is_empty()) {
+        // A file that is deleted but not committed as such, or a link to a folder, has no content to check.
+        if let Ok(bytes) = std::fs::read(root.join(path)) {
+            files.push(Tracked { path: path.to_owned(), bytes });
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn file(path: &str, text: &str) -> Tracked {
+        Tracked { path: path.to_owned(), bytes: text.as_bytes().to_vec() }
+    }
+
+    /// The lines that a rule finds in one file.
+    pub(super) fn lines(rule: Rule, path: &str, text: &str) -> Vec<usize> {
+        rule(&[file(path, text)]).into_iter().map(|finding| finding.line).collect()
+    }
+}

@@ -1,0 +1,41 @@
+//! The two oracles against each other: where `addr2line` and `llvm-symbolizer` differ, the difference is listed here.
+
+use foldsym_testbins::compare::{Options, compare};
+use foldsym_testbins::expected::Expected;
+use foldsym_testbins::oracle::Oracle;
+use foldsym_testbins::program::Program;
+use foldsym_testbins::root;
+
+/// Programs at whose addresses `addr2line` answers something else, with the reason.
+const DIFFERENT: &[(&str, &str)] = &[
+    (
+        "inline.gcc-dwarf2",
+        "strict DWARF 2 has no call_file and call_line: addr2line drops such inlined frames",
+    ),
+    (
+        "units.gcc-dwz-dwarf4",
+        "addr2line finds no function in a unit whose subprograms refer to a partial unit",
+    ),
+];
+
+#[test]
+fn addr2line_agrees() {
+    let mut wrong = String::new();
+    let mut paths: Vec<_> =
+        std::fs::read_dir(root().join("expected")).unwrap().map(|e| e.unwrap().path()).collect();
+    paths.sort();
+    for path in paths {
+        let expected = Expected::load(&path).unwrap();
+        let program =
+            Program::open(&root().join("built").join(&expected.program), expected.arch.as_deref()).unwrap();
+        let sections = program.dwarf().unwrap();
+        let oracle = Oracle::new(&sections).unwrap();
+        let options = Options { columns: true, dwarf_only: true };
+        let outcome = compare(&expected, options, |address| oracle.frames(address).unwrap());
+        let listed = DIFFERENT.iter().any(|(name, _)| expected.program == *name);
+        if outcome.mismatches.is_empty() == listed {
+            wrong += &format!("{}: {}\n", expected.program, outcome.describe(3));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
