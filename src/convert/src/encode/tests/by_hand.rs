@@ -7,15 +7,9 @@ use crate::model::*;
 /// `main` (line 10 of `a.c`) with `f` (line 3) inlined at line 12; rows at 0 (line 11), 2 (`f`, line 4) and
 /// 5 (line 13).
 fn main_with_f() -> Program<'static> {
-    let mut program = Program::default();
-    program.names = vec![b"main".into(), b"f".into()];
-    program.files = vec![b"a.c".to_vec()];
     let origin = |name, line| Origin { name: NameId(name), file: Some(FileId(0)), line };
-    program.origins = vec![origin(0, 10), origin(1, 3)];
-    program.edges =
-        vec![Edge { caller: OriginId(0), callee: OriginId(1), file: Some(FileId(0)), line: 12, column: 0 }];
     let row = |offset, scope, line| Row { offset, scope, line, file: 0, column: 0 };
-    program.units = vec![Unit {
+    let unit = Unit {
         scopes: vec![Scope { parent: 0, edge: LocalEdge(0) }],
         rows: vec![row(0, 0, 11), row(2, 1, 4), row(5, 0, 13)],
         functions: vec![UnitFunction {
@@ -26,21 +20,16 @@ fn main_with_f() -> Program<'static> {
             scopes: 0..1,
         }],
         ..Unit::default()
-    }];
-    program.maps = vec![UnitMap {
-        files: vec![FileId(0)],
-        origins: vec![OriginId(0), OriginId(1)],
-        edges: vec![EdgeId(0)],
-    }];
-    program.functions = vec![Function {
+    };
+    let function = Function {
         origin: OriginId(0),
         symbol: None,
         aliases: Vec::new(),
         source: Some(Source { unit: UnitId(0), function: LocalFunc(0) }),
         how: How::LiveRange,
         partial: false,
-    }];
-    program.pieces = vec![Piece {
+    };
+    let piece = Piece {
         start: ImageAddr(0x1000),
         body: 8,
         pad: 0,
@@ -48,8 +37,23 @@ fn main_with_f() -> Program<'static> {
         rows: Some(Rows { unit: UnitId(0), range: RowRange { start: 0, len: 3 }, skip: 0 }),
         skip: 0,
         symbol: None,
-    }];
-    program
+    };
+    let file = Some(FileId(0));
+    Program {
+        names: vec![b"main".into(), b"f".into()],
+        files: vec![b"a.c".to_vec()],
+        origins: vec![origin(0, 10), origin(1, 3)],
+        edges: vec![Edge { caller: OriginId(0), callee: OriginId(1), file, line: 12, column: 0 }],
+        units: vec![unit],
+        maps: vec![UnitMap {
+            files: vec![FileId(0)],
+            origins: vec![OriginId(0), OriginId(1)],
+            edges: vec![EdgeId(0)],
+        }],
+        functions: vec![function],
+        pieces: vec![piece],
+        groups: Vec::new(),
+    }
 }
 
 fn section(encoded: &Encoded, id: SectionId) -> &[u8] {

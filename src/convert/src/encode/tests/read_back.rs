@@ -26,7 +26,7 @@ impl<'d> ReadBack<'d> {
         let mut end = 64 + 32 * u64::from(header.section_count);
         for i in 0..header.section_count {
             let entry = file.entry(i);
-            assert!(entry.offset % 8 == 0 && entry.offset - end < 8);
+            assert!(entry.offset.is_multiple_of(8) && entry.offset - end < 8);
             end = entry.offset + entry.len;
             let bytes = &data[entry.offset as usize..end as usize];
             assert_eq!(entry.checksum, foldsym_format::checksum::crc32(bytes));
