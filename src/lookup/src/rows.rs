@@ -4,6 +4,8 @@
 //! over the packed offsets of the block the row; then scope, line and file are three more loads. Nothing
 //! else of the record is touched, so a lookup does not get slower with the length of a function.
 
+use core::hint::select_unpredictable;
+
 use foldsym_format::bits::{self, u8_at, u16_at};
 use foldsym_format::records::{file_code, line_code, rows as layout};
 use foldsym_format::{SectionId, What, varint};
@@ -123,7 +125,7 @@ impl<'d> Rows<'d> {
     #[inline(always)]
     pub(crate) fn open(data: &'d [u8], offset: u64, unit_log2: u8) -> Result<Self, Error> {
         let at = usize::try_from(offset).map_err(|_| early(offset))?;
-        let (head, next) = varint::read(data, at).ok_or(early(offset))?;
+        let (head, next) = varint::read(data, at).ok_or_else(|| early(offset))?;
         let len = u32::try_from(head >> layout::HEAD_SHIFT).map_err(|_| wrong(What::Length, at))?;
         let many = head & layout::HEAD_MANY != 0;
         if len == 0 || many != (len > layout::BLOCK_ROWS) {
@@ -132,7 +134,8 @@ impl<'d> Rows<'d> {
         let mut rows =
             Self { data, len, start_width: 0, place_width: 0, unit_log2, directory: 0, first_block: next };
         if many {
-            let widths = data.get(next..).and_then(|rest| rest.first_chunk::<2>()).ok_or(early(offset))?;
+            let widths =
+                data.get(next..).and_then(|rest| rest.first_chunk::<2>()).ok_or_else(|| early(offset))?;
             [rows.start_width, rows.place_width] = *widths;
             if widths.iter().any(|&width| width > layout::MAX_DIRECTORY_WIDTH) {
                 return Err(wrong(What::Width, next));
@@ -163,54 +166,57 @@ impl<'d> Rows<'d> {
         u64::from(self.start_width).wrapping_add(self.place_width.into())
     }
 
-    /// The start of a block, in units.
+    /// Where an entry of the directory begins.
     #[inline(always)]
-    fn block_start(&self, block: u32) -> Result<u64, Error> {
-        let Some(entry) = block.checked_sub(1) else { return Ok(0) };
-        let bit = self.directory.wrapping_add(self.entry_bits().wrapping_mul(entry.into()));
-        bits::read(self.data, bit, self.start_width.into()).ok_or(early(bit >> 3))
+    fn entry_bit(&self, entry: u32) -> u64 {
+        self.directory.wrapping_add(self.entry_bits().wrapping_mul(entry.into()))
     }
 
-    /// Where a block begins in the section.
+    /// The start of a block, in units, and where it begins in the section.
     #[inline(always)]
-    fn block_place(&self, block: u32) -> Result<usize, Error> {
-        let Some(entry) = block.checked_sub(1) else { return Ok(self.first_block) };
-        let bit = self.directory.wrapping_add(self.entry_bits().wrapping_mul(entry.into()));
-        let bit = bit.wrapping_add(self.start_width.into());
-        let place = bits::read(self.data, bit, self.place_width.into()).ok_or(early(bit >> 3))?;
+    fn directory_entry(&self, block: u32) -> Result<(u64, usize), Error> {
+        let Some(entry) = block.checked_sub(1) else { return Ok((0, self.first_block)) };
+        let bit = self.entry_bit(entry);
+        let start_width = u32::from(self.start_width);
+        let start = bits::read(self.data, bit, start_width);
+        let place = bits::read(self.data, bit.wrapping_add(start_width.into()), self.place_width.into());
+        let (start, place) = start.zip(place).ok_or_else(|| early(bit >> 3))?;
         // At most 32 bits; on a 32-bit target the sum may wrap and then reads some other byte.
-        Ok(self.first_block.wrapping_add(place as usize))
+        Ok((start, self.first_block.wrapping_add(place as usize)))
     }
 
     #[inline(always)]
     fn block(&self, block: u32) -> Result<Block, Error> {
-        let place = self.block_place(block)?;
+        let (start, place) = self.directory_entry(block)?;
         let rows = self.len.wrapping_sub(block.wrapping_mul(layout::BLOCK_ROWS)).min(layout::BLOCK_ROWS);
-        Block::read(self.data, place, rows, self.block_start(block)?)
+        Block::read(self.data, place, rows, start)
     }
 
     /// Finds the row that holds at `offset` bytes from the start of the piece: the last one whose own
-    /// offset is at most that, and its number.
+    /// offset is at most that.
     ///
     /// Takes log2 of the number of blocks plus at most 6 steps.
     ///
     /// # Errors
     /// Damage only: the first row has offset 0.
     #[inline(always)]
-    pub fn find(&self, offset: u64) -> Result<(u32, Row), Error> {
+    pub fn find(&self, offset: u64) -> Result<Row, Error> {
         let target = offset.wrapping_shr(self.unit_log2.into());
         let mut block = 0u32;
         let mut blocks = self.block_count();
         while blocks > 1 {
             let half = blocks >> 1;
             let middle = block.wrapping_add(half);
-            block = if self.block_start(middle)? <= target { middle } else { block };
+            // The directory begins with block 1.
+            let entry = self.entry_bit(middle.wrapping_sub(1));
+            let start =
+                bits::read(self.data, entry, self.start_width.into()).ok_or_else(|| early(entry >> 3))?;
+            block = select_unpredictable(start <= target, middle, block);
             blocks = blocks.wrapping_sub(half);
         }
         let found = self.block(block)?;
         let index = found.find(self.data, target.wrapping_sub(found.start))?;
-        let row = found.row(self.data, index, self.unit_log2)?;
-        Ok((block.wrapping_mul(layout::BLOCK_ROWS).wrapping_add(index), row))
+        found.row(self.data, index, self.unit_log2)
     }
 
     /// All rows, in order. Ends after the first damaged one.
@@ -231,19 +237,19 @@ impl<'d> IntoIterator for Rows<'d> {
 impl Block {
     #[inline(always)]
     fn read(data: &[u8], place: usize, rows: u32, start: u64) -> Result<Self, Error> {
-        let word = u16_at(data, place).ok_or(early(place as u64))?;
+        let word = u16_at(data, place).ok_or_else(|| early(place as u64))?;
         let [offset_width, scope_width, line_width] = widths(word);
         let mut at = place.wrapping_add(2);
         let mut flags = 0;
         if word & layout::EXTENDED != 0 {
-            flags = u8_at(data, at).ok_or(early(at as u64))?;
+            flags = u8_at(data, at).ok_or_else(|| early(at as u64))?;
             if flags & !(layout::FILES | layout::COLUMNS | layout::SHARED) != 0 {
                 return Err(wrong(What::Reserved, at));
             }
             at = at.wrapping_add(1);
         }
         let number = |at: &mut usize| {
-            let (value, next) = varint::read(data, *at).ok_or(early(*at as u64))?;
+            let (value, next) = varint::read(data, *at).ok_or_else(|| early(*at as u64))?;
             *at = next;
             Ok::<u64, Error>(value)
         };
@@ -254,7 +260,7 @@ impl Block {
         let mut back = None;
         if flags != 0 {
             let column = |at: &mut usize| {
-                let width = u8_at(data, *at).ok_or(early(*at as u64))?;
+                let width = u8_at(data, *at).ok_or_else(|| early(*at as u64))?;
                 if width > layout::MAX_EXTENDED_WIDTH {
                     return Err(wrong(What::Width, *at));
                 }
@@ -306,7 +312,7 @@ impl Block {
             let half = left >> 1;
             let middle = row.wrapping_add(half);
             let offset = self.offsets.get(data, middle.wrapping_sub(1))?;
-            row = if offset <= target { middle } else { row };
+            row = select_unpredictable(offset <= target, middle, row);
             left = left.wrapping_sub(half);
         }
         Ok(row)
@@ -327,7 +333,7 @@ impl Block {
             offset: offset.wrapping_shl(unit_log2.into()),
             scope: u32::try_from(self.scopes.get(data, index)?).map_err(|_| bad(&self.scopes))?,
             line,
-            file: FileCode::new(self.files.get(data, index)?).ok_or(bad(&self.files))?,
+            file: FileCode::new(self.files.get(data, index)?).ok_or_else(|| bad(&self.files))?,
             column: u32::try_from(self.columns.get(data, index)?).map_err(|_| bad(&self.columns))?,
         })
     }
@@ -358,6 +364,12 @@ fn shared_offsets(data: &[u8], place: usize, back: u64, offset_width: u32) -> Re
         }
     }
     Ok((at as u64).wrapping_shl(3))
+}
+
+/// The row of the record at `rows` that holds at `offset`: [`Rows::open`] and [`Rows::find`] at once.
+#[inline(never)] // a function of its own keeps its values in registers
+pub(crate) fn find_row(data: &[u8], rows: u64, unit_log2: u8, offset: u64) -> Result<Row, Error> {
+    Rows::open(data, rows, unit_log2)?.find(offset)
 }
 
 /// The rows of a record in order; see [`Rows::iter`].
