@@ -45,6 +45,7 @@ mod batch;
 mod entities;
 mod error;
 mod file;
+mod high;
 mod ids;
 mod program;
 mod rows;

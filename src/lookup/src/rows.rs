@@ -1,8 +1,9 @@
 //! A row record to the row at an offset, or to all of its rows (spec, section 5).
 //!
-//! To find the row of an offset, a binary search over the directory of blocks finds the block and one
-//! over the packed offsets of the block the row; then scope, line and file are three more loads. Nothing
-//! else of the record is touched, so a lookup does not get slower with the length of a function.
+//! To find the row of an offset, a binary search over the directory of blocks finds the block. In it the
+//! high part of the offset leads to the few rows that share it, and their low parts to the one; then scope,
+//! line and file are three more loads. Nothing else of the record is touched, so a lookup does not get
+//! slower with the length of a function.
 
 use core::hint::select_unpredictable;
 
@@ -11,6 +12,7 @@ use foldsym_format::records::{file_code, line_code, rows as layout};
 use foldsym_format::{SectionId, What, varint};
 
 use crate::error::Error;
+use crate::high::{Broken, High};
 use crate::ids::FileId;
 
 /// Where the file of a row or call is told.
@@ -123,13 +125,18 @@ struct Block {
     rows: u32,
     /// Offset of row 0, in units.
     start: u64,
-    /// Offsets of rows 1.. minus `start`, the first at index 0.
-    offsets: Packed,
+    /// Low parts of the offsets of rows 1.. minus `start`, the first at index 0.
+    low: Packed,
+    /// Bit where their high parts begin.
+    high: u64,
     scopes: Packed,
     lines: Packed,
     line_base: i64,
-    files: Packed,
     columns: Packed,
+    /// For each row a bit: whether it has a file of its own.
+    differs: u64,
+    /// The files of those rows.
+    files: Packed,
 }
 
 #[cold]
@@ -144,7 +151,7 @@ fn wrong(what: What, at: usize) -> Error {
 
 #[inline(always)]
 fn widths(word: u16) -> [u32; 3] {
-    [layout::OFFSET_WIDTH_SHIFT, layout::SCOPE_WIDTH_SHIFT, layout::LINE_WIDTH_SHIFT]
+    [layout::LOW_WIDTH_SHIFT, layout::SCOPE_WIDTH_SHIFT, layout::LINE_WIDTH_SHIFT]
         .map(|shift| u32::from(word.wrapping_shr(shift) & layout::WIDTH_MASK))
 }
 
@@ -227,12 +234,14 @@ impl<'d> Rows<'d> {
     /// # Errors
     /// Damage only: the first row has offset 0.
     pub fn find(&self, offset: u64) -> Result<Row, Error> {
-        let (block, index) = self.search(offset)?;
-        block.row(self.data, index, self.unit_log2)
+        let (block, high, index) = self.locate(offset)?;
+        let start = block.offset(self.data, &high, index)?;
+        block.row(self.data, index, start.wrapping_shl(self.unit_log2.into()))
     }
 
+    /// The block and number of the row that holds at `offset`.
     #[inline(always)]
-    fn search(&self, offset: u64) -> Result<(Block, u32), Error> {
+    fn locate(&self, offset: u64) -> Result<(Block, High, u32), Error> {
         let target = offset.wrapping_shr(self.unit_log2.into());
         let mut block = 0u32;
         let mut blocks = self.block_count();
@@ -247,8 +256,23 @@ impl<'d> Rows<'d> {
             blocks = blocks.wrapping_sub(half);
         }
         let found = self.block(block)?;
-        let index = found.find(self.data, target.wrapping_sub(found.start))?;
-        Ok((found, index))
+        let high = found.high(self.data)?;
+        let index = found.find(self.data, &high, target.wrapping_sub(found.start))?;
+        Ok((found, high, index))
+    }
+
+    /// Checks what no row shows: the bits between the end of each block's offsets and the next byte.
+    pub(crate) fn verify_padding(&self) -> Result<(), Error> {
+        for block in 0..self.block_count() {
+            let block = self.block(block)?;
+            let len = block.high(self.data)?.len(block.rows.wrapping_sub(1)).unwrap_or(0);
+            let end = block.high.wrapping_add(len.into());
+            let padding = (end.wrapping_neg() & 7) as u32;
+            if len != 0 && bits::read(self.data, end, padding).is_none_or(|padding| padding != 0) {
+                return Err(Error::new(SectionId::ROWS, What::Reserved, end >> 3));
+            }
+        }
+        Ok(())
     }
 
     /// All rows, in order. Ends after the first damaged one.
@@ -269,8 +293,18 @@ impl<'d> IntoIterator for Rows<'d> {
 impl Block {
     #[inline(always)]
     fn read(data: &[u8], place: usize, rows: u32, start: u64) -> Result<Self, Error> {
+        let (mut block, back) = Self::parse(data, place, rows, start)?;
+        if let Some(back) = back {
+            (block.low.bit, block.high) = shared_offsets(data, place, back, &block)?;
+        }
+        Ok(block)
+    }
+
+    /// Reads the block, with how far before it the block with its offsets is, where it has none.
+    #[inline(always)]
+    fn parse(data: &[u8], place: usize, rows: u32, start: u64) -> Result<(Self, Option<u64>), Error> {
         let word = u16_at(data, place).ok_or_else(|| early(place as u64))?;
-        let [offset_width, scope_width, line_width] = widths(word);
+        let [low_width, scope_width, line_width] = widths(word);
         let mut at = place.wrapping_add(2);
         let mut flags = 0;
         if word & layout::EXTENDED != 0 {
@@ -315,104 +349,136 @@ impl Block {
             bit = bit.wrapping_add(u64::from(width).wrapping_mul(count.into()));
             first
         };
-        let offsets = match back {
-            None => take(offset_width, rows.wrapping_sub(1)),
-            Some(back) => shared_offsets(data, place, back, offset_width)?,
-        };
+        let low = take(low_width, if back.is_none() { rows.wrapping_sub(1) } else { 0 });
         let scopes = take(scope_width, rows);
         let lines = take(line_width, rows);
-        files.bit = take(files.width, rows);
-        if flags & layout::COLUMNS != 0 {
+        let mut differs = 0;
+        if flags & (layout::FILES | layout::COLUMNS) != 0 {
             columns.bit = take(columns.width, rows);
+            if flags & layout::FILES != 0 {
+                differs = bitmap(data, take(1, rows), rows)?;
+                files.bit = take(files.width, differs.count_ones());
+            }
         }
-        Ok(Self {
+        let block = Self {
             rows,
             start,
-            offsets: Packed { bit: offsets, width: offset_width, base: 0 },
+            low: Packed { bit: low, width: low_width, base: 0 },
+            high: take(0, 0),
             scopes: Packed { bit: scopes, width: scope_width, base: scope_base },
             lines: Packed { bit: lines, width: line_width, base: 0 },
             line_base,
-            files,
             columns,
+            differs,
+            files,
+        };
+        Ok((block, back))
+    }
+
+    /// The high parts of its offsets.
+    #[inline(always)]
+    fn high(&self, data: &[u8]) -> Result<High, Error> {
+        let ones = self.rows.wrapping_sub(1);
+        if ones == 0 {
+            return Ok(High::EMPTY);
+        }
+        High::read(data, self.high, ones).map_err(|broken| match broken {
+            Broken::Truncated => early(self.high >> 3),
+            Broken::Long => Error::new(SectionId::ROWS, What::Length, self.high >> 3),
         })
     }
 
     /// The number of the last row whose offset is at most `target`, relative to row 0.
     #[inline(always)]
-    fn find(&self, data: &[u8], target: u64) -> Result<u32, Error> {
-        let mut row = 0u32;
-        let mut left = self.rows;
-        while left > 1 {
-            let half = left >> 1;
-            let middle = row.wrapping_add(half);
-            let offset = self.offsets.get(data, middle.wrapping_sub(1))?;
-            row = select_unpredictable(offset <= target, middle, row);
+    fn find(&self, data: &[u8], high: &High, target: u64) -> Result<u32, Error> {
+        let rows = self.rows.wrapping_sub(1);
+        let (before, equal) = high.rows_of(target.wrapping_shr(self.low.width));
+        let mut row = before.min(rows);
+        let mut left = equal.min(rows.wrapping_sub(row));
+        let low = target & bits::mask(self.low.width);
+        while left > 0 {
+            let half = left.div_ceil(2);
+            let stored = self.low.get(data, row.wrapping_add(half).wrapping_sub(1))?;
+            row = select_unpredictable(stored <= low, row.wrapping_add(half), row);
             left = left.wrapping_sub(half);
         }
         Ok(row)
     }
 
-    /// The row's offset, in units.
+    /// Offset of a row, in units.
     #[inline(always)]
-    fn offset(&self, data: &[u8], index: u32) -> Result<u64, Error> {
-        match index.checked_sub(1) {
-            None => Ok(self.start),
-            Some(stored) => Ok(self.start.wrapping_add(self.offsets.get(data, stored)?)),
-        }
+    fn offset(&self, data: &[u8], high: &High, index: u32) -> Result<u64, Error> {
+        let Some(stored) = index.checked_sub(1) else { return Ok(self.start) };
+        let part = high.part_of(stored).ok_or_else(|| early(self.high >> 3))?;
+        let offset = part.wrapping_shl(self.low.width) | self.low.get(data, stored)?;
+        Ok(self.start.wrapping_add(offset))
     }
 
+    /// What the row says, but for where it begins.
     #[inline(always)]
     fn spot(&self, data: &[u8], index: u32) -> Result<Spot, Error> {
         let line = match self.lines.get(data, index)? {
             line_code::NONE => None,
             line => Some(self.line_base.wrapping_add(line.wrapping_sub(line_code::FIRST).cast_signed())),
         };
+        // 0: the origin's, where the bit of the row is not set.
+        let mut file = 0;
+        if self.differs.wrapping_shr(index) & 1 != 0 {
+            let before = self.differs & bits::mask(index);
+            file = self.files.small(data, before.count_ones())?;
+            // That is what the bit would say.
+            if u64::from(file) == file_code::ORIGIN {
+                return Err(wrong(What::Value, usize::try_from(self.files.bit >> 3).unwrap_or(0)));
+            }
+        }
         Ok(Spot {
             scope: self.scopes.small(data, index)?,
             line,
-            file: self.files.small(data, index)?,
+            file,
             column: if self.columns.bit == 0 { 0 } else { self.columns.small(data, index)? },
         })
     }
 
-    fn row(&self, data: &[u8], index: u32, unit_log2: u8) -> Result<Row, Error> {
-        let offset = self.offset(data, index)?.wrapping_shl(unit_log2.into());
+    /// Row `index`, which begins `offset` bytes from the start of the piece.
+    #[inline(always)]
+    fn row(&self, data: &[u8], index: u32, offset: u64) -> Result<Row, Error> {
         let Spot { scope, line, file, column } = self.spot(data, index)?;
         Ok(Row { offset, scope, line, file: FileCode::new(file), column })
     }
 }
 
-/// The bit where the offsets of the block that starts `back` bytes before `place` begin.
+/// A bit for each of up to 64 rows.
 #[cold]
-fn shared_offsets(data: &[u8], place: usize, back: u64, offset_width: u32) -> Result<u64, Error> {
-    let bad = wrong(What::Length, place);
-    let place = usize::try_from(back).ok().and_then(|back| place.checked_sub(back)).ok_or(bad)?;
-    let word = u16_at(data, place).ok_or(bad)?;
-    let [width, ..] = widths(word);
-    let mut at = place.wrapping_add(2);
-    let mut flags = 0;
-    if word & layout::EXTENDED != 0 {
-        flags = u8_at(data, at).ok_or(bad)?;
-        at = at.wrapping_add(1);
-    }
-    // Its own must stand in it: else a chain of blocks would have to be followed.
-    if width != offset_width || flags & layout::SHARED != 0 || back == 0 {
-        return Err(bad);
-    }
-    let skip = |at: usize| varint::read(data, at).map(|(_, next)| next).ok_or(bad);
-    at = skip(skip(at)?)?;
-    for flag in [layout::FILES, layout::COLUMNS] {
-        if flags & flag != 0 {
-            at = skip(at.wrapping_add(1))?;
-        }
-    }
-    Ok((at as u64).wrapping_shl(3))
+fn bitmap(data: &[u8], bit: u64, rows: u32) -> Result<u64, Error> {
+    let part = |bit: u64, width: u32| bits::read(data, bit, width).ok_or_else(|| early(bit >> 3));
+    let low = part(bit, rows.min(32))?;
+    // Only where there are more: the section may end behind the first.
+    let high = match rows.saturating_sub(32) {
+        0 => 0,
+        width => part(bit.wrapping_add(32), width)?,
+    };
+    Ok(low | high.wrapping_shl(32))
 }
 
-/// The row of the record at `rows` that holds at `offset`: [`Rows::open`] and [`Rows::find`] at once.
+/// The bits where low and high parts of the offsets begin in the block that starts `back` bytes before
+/// `place`, the place of `block`.
+#[cold]
+fn shared_offsets(data: &[u8], place: usize, back: u64, block: &Block) -> Result<(u64, u64), Error> {
+    let bad = wrong(What::Length, place);
+    let source = usize::try_from(back).ok().and_then(|back| place.checked_sub(back)).ok_or(bad)?;
+    let (source, further) = Block::parse(data, source, block.rows, 0)?;
+    // Its own must stand in it: else a chain of blocks would have to be followed.
+    if source.low.width != block.low.width || further.is_some() {
+        return Err(bad);
+    }
+    Ok((source.low.bit, source.high))
+}
+
+/// What holds at `offset` in the record at `rows`. Where the row begins is not looked for: that would take
+/// as long as to find it.
 #[inline(never)] // a function of its own keeps its values in registers
 pub(crate) fn find_spot(data: &[u8], rows: u64, unit_log2: u8, offset: u64) -> Result<Spot, Error> {
-    let (block, index) = Rows::open(data, rows, unit_log2)?.search(offset)?;
+    let (block, _, index) = Rows::open(data, rows, unit_log2)?.locate(offset)?;
     block.spot(data, index)
 }
 
@@ -421,7 +487,7 @@ pub(crate) fn find_spot(data: &[u8], rows: u64, unit_log2: u8, offset: u64) -> R
 pub struct RowIter<'d> {
     rows: Rows<'d>,
     next: u32,
-    block: Option<Block>,
+    block: Option<(Block, High)>,
 }
 
 impl Iterator for RowIter<'_> {
@@ -435,11 +501,15 @@ impl Iterator for RowIter<'_> {
         self.next = row.wrapping_add(1);
         let index = row & layout::BLOCK_ROWS.wrapping_sub(1);
         let mut read = || {
-            let block = match self.block {
+            let (block, high) = match self.block {
                 Some(block) if index != 0 => block,
-                _ => *self.block.insert(self.rows.block(row.wrapping_div(layout::BLOCK_ROWS))?),
+                _ => {
+                    let block = self.rows.block(row.wrapping_div(layout::BLOCK_ROWS))?;
+                    *self.block.insert((block, block.high(self.rows.data)?))
+                }
             };
-            block.row(self.rows.data, index, self.rows.unit_log2)
+            let offset = block.offset(self.rows.data, &high, index)?;
+            block.row(self.rows.data, index, offset.wrapping_shl(self.rows.unit_log2.into()))
         };
         let read = read();
         if read.is_err() {
