@@ -44,6 +44,7 @@ mod answer;
 mod entities;
 mod error;
 mod file;
+mod high;
 mod ids;
 mod program;
 mod rows;
