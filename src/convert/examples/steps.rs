@@ -5,10 +5,13 @@ fn main() {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().unwrap();
     let t = std::time::Instant::now();
     let files = open::Files::default();
-    let image = open::open_image(&files, &path, &Default::default()).unwrap();
+    let options = open::OpenOptions::default();
+    let mut image = open::open_image(&files, &path, &options).unwrap();
+    let package = open::open_package(&files, &options, &mut image).unwrap();
+    let split = read::SplitFiles { files: &files, options: &options, package };
     eprintln!("open {:?} symbols {}", t.elapsed(), image.symbols.len());
     let t = std::time::Instant::now();
-    let read = read::read(&image, Default::default(), &|_| ());
+    let read = read::read(&image, &split, Default::default(), &|_| ());
     eprintln!("read {:?}", t.elapsed());
     let u = &read.units;
     eprintln!("units {} functions {} rows {} scopes {} edges {} origins {} names {} bare {} pieces {}", u.len(), u.iter().map(|u| u.functions.len()).sum::<usize>(), u.iter().map(|u| u.rows.len()).sum::<usize>(), u.iter().map(|u| u.scopes.len()).sum::<usize>(), u.iter().map(|u| u.edges.len()).sum::<usize>(), u.iter().map(|u| u.origins.len()).sum::<usize>(), u.iter().map(|u| u.names.len()).sum::<usize>(), u.iter().map(|u| u.bare.len()).sum::<usize>(), u.iter().map(|u| u.pieces.len()).sum::<usize>());

@@ -3,6 +3,8 @@
 
 use std::sync::OnceLock;
 
+use gimli::Section as _;
+
 use super::{Bytes, Dwarf, Endianity, bad_unit};
 use crate::open::{DebugSection, DebugSections, Image};
 use crate::report::Diagnostics;
@@ -10,8 +12,6 @@ use crate::report::Diagnostics;
 /// One `.debug_info` with its units in the order of their offsets.
 pub(crate) struct Info<'f, E: Endianity> {
     pub(crate) dwarf: Dwarf<'f, E>,
-    /// The whole `.debug_line`, that offsets of line programs and sequences count from.
-    pub(crate) debug_line: Bytes<'f, E>,
     pub(crate) headers: Vec<gimli::UnitHeader<Bytes<'f, E>>>,
     /// Units that another one referred to, parsed once and kept.
     referred: Vec<OnceLock<Option<gimli::Unit<Bytes<'f, E>>>>>,
@@ -19,7 +19,10 @@ pub(crate) struct Info<'f, E: Endianity> {
 
 impl<'f, E: Endianity> Info<'f, E> {
     pub(crate) fn new(sections: &DebugSections<'f>, endian: E, diagnostics: &mut Diagnostics) -> Info<'f, E> {
-        let dwarf = load(sections, endian);
+        Info::of(load(sections, endian), diagnostics)
+    }
+
+    pub(crate) fn of(dwarf: Dwarf<'f, E>, diagnostics: &mut Diagnostics) -> Info<'f, E> {
         let mut headers = Vec::new();
         let mut units = dwarf.units();
         loop {
@@ -34,7 +37,12 @@ impl<'f, E: Endianity> Info<'f, E> {
             }
         }
         let referred = headers.iter().map(|_| OnceLock::new()).collect();
-        Info { dwarf, debug_line: Bytes::new(sections.get(DebugSection::Line), endian), headers, referred }
+        Info { dwarf, headers, referred }
+    }
+
+    /// The whole `.debug_line`, that offsets of line programs and sequences count from.
+    pub(crate) fn debug_line(&self) -> Bytes<'f, E> {
+        *self.dwarf.debug_line.reader()
     }
 
     /// Index of the unit that the section offset `offset` lies in.

@@ -128,7 +128,7 @@ pub(super) fn read_split<'f>(files: &'f Files, path: &Path, data: &'f [u8]) -> R
     let layout = layout(path, &tables, &mut diagnostics)?;
     let contents = Contents { files, path, tables: &tables };
     let debug_layout = DebugLayout::find(&contents, true, &mut diagnostics)?;
-    let debug = debug_layout.load(&contents, &layout, &mut diagnostics)?;
+    let debug = debug_layout.load_here(&contents, &layout, &mut diagnostics)?;
     Ok(Split { debug, arch: arch(&tables), diagnostics })
 }
 

@@ -119,27 +119,60 @@ impl<'f> DebugLayout<'f> {
         layout: &Layout,
         diagnostics: &mut Diagnostics,
     ) -> Result<DebugSections<'f>, OpenError> {
+        let bias = self.bias(layout);
+        let relocator = Relocator::new(contents.tables, &bias);
+        let made: Vec<_> = self.parts.into_par_iter().map(|part| make(contents, &relocator, part)).collect();
+        collect(made, diagnostics)
+    }
+
+    /// As [`Self::load`], on this thread alone: one that waited for others would take up the next unit meanwhile, and
+    /// hold several files at once.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub(super) fn load_here(
+        self,
+        contents: &Contents<'_, 'f>,
+        layout: &Layout,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<DebugSections<'f>, OpenError> {
+        let bias = self.bias(layout);
+        let relocator = Relocator::new(contents.tables, &bias);
+        collect(self.parts.into_iter().map(|part| make(contents, &relocator, part)), diagnostics)
+    }
+
+    fn bias(&self, layout: &Layout) -> Vec<u64> {
         let mut bias = layout.bias.clone();
         for piece in self.parts.iter().flat_map(|(_, pieces)| pieces) {
             bias[piece.section] = piece.offset;
         }
-        let relocator = Relocator::new(contents.tables, &bias);
-        let made: Vec<_> = self
-            .parts
-            .into_par_iter()
-            .map(|(id, pieces)| {
-                let mut diagnostics = Diagnostics::default();
-                let bytes = join(contents, &pieces, &relocator, &mut diagnostics);
-                (id, bytes, diagnostics)
-            })
-            .collect();
-        let mut debug = DebugSections::default();
-        for (id, bytes, noted) in made {
-            debug.set(id, bytes?);
-            diagnostics.merge(noted.into_vec());
-        }
-        Ok(debug)
+        bias
     }
+}
+
+/// A debug section's bytes and what was to be said about them.
+type Made<'f> = (DebugSection, Result<&'f [u8], OpenError>, Diagnostics);
+
+fn make<'f>(
+    contents: &Contents<'_, 'f>,
+    relocator: &Relocator<'_, 'f>,
+    (id, pieces): (DebugSection, Vec<Piece<'f>>),
+) -> Made<'f> {
+    let mut diagnostics = Diagnostics::default();
+    let bytes = join(contents, &pieces, relocator, &mut diagnostics);
+    (id, bytes, diagnostics)
+}
+
+fn collect<'f>(
+    made: impl IntoIterator<Item = Made<'f>>,
+    diagnostics: &mut Diagnostics,
+) -> Result<DebugSections<'f>, OpenError> {
+    let mut debug = DebugSections::default();
+    for (id, bytes, noted) in made {
+        debug.set(id, bytes?);
+        diagnostics.merge(noted.into_vec());
+    }
+    Ok(debug)
 }
 
 /// One debug section's bytes.
