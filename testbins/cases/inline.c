@@ -76,7 +76,7 @@ __attribute__((noinline)) int relined(int x)
 #line 5000 "generated/lexer.l"
     return sink / (source | 1);
 }
-#line 79 "inline.c"
+#line 80 "inline.c"
 
 __attribute__((noreturn, noinline)) void die(int code)
 {

@@ -176,10 +176,11 @@ impl Program {
             };
             let value = target.wrapping_add_signed(relocation.addend());
             let Some(place) = data.get_mut(offset as usize..) else { continue };
-            if let RelocationFlags::Elf { r_type } = relocation.flags() {
-                if file.architecture() == object::Architecture::Riscv64 && riscv(place, r_type.0, value) {
-                    continue;
-                }
+            if let RelocationFlags::Elf { r_type } = relocation.flags()
+                && file.architecture() == object::Architecture::Riscv64
+                && riscv(place, r_type.0, value)
+            {
+                continue;
             }
             let size = usize::from(relocation.size() / 8);
             if relocation.kind() == RelocationKind::Absolute && size <= place.len() {
@@ -193,12 +194,13 @@ impl Program {
 
 /// The relocations that linker relaxation leaves in the debug sections of RISC-V objects: differences in two halves.
 fn riscv(place: &mut [u8], r_type: u32, value: u64) -> bool {
-    // (size, sign): R_RISCV_ADD8.. are 33..=36, SUB8.. 37..=40, SET8/16/32 54..=56, SUB6 52, SET6 53.
+    // (size, sign): R_RISCV_ADD8.. are 33..=36, SUB8.. 37..=40, SET8/16/32 54..=56.
     let (size, old_sign, sign): (usize, u64, i64) = match r_type {
         33..=36 => (1 << (r_type - 33), 1, 1),
         37..=40 => (1 << (r_type - 37), 1, -1),
         54..=56 => (1 << (r_type - 54), 0, 1),
-        _ => return r_type == 51 || r_type == 35,
+        // R_RISCV_RELAX only marks a place.
+        _ => return r_type == 51,
     };
     if size <= place.len() {
         let old = number(&place[..size], true) * old_sign;
@@ -238,6 +240,11 @@ fn read_symbols(file: &File<'_>, code: &[CodeSection], bases: &HashMap<usize, u6
         if name.is_empty() || !code.iter().any(|section| section.index == index) {
             continue;
         }
+        // Mach-O puts an underscore before every name of a source; llvm-symbolizer takes it off again.
+        let name = match file.format() {
+            object::BinaryFormat::MachO => name.strip_prefix('_').unwrap_or(name),
+            _ => name,
+        };
         let kind = match (file.format(), symbol.kind()) {
             (_, SymbolKind::File | SymbolKind::Section) => continue,
             (object::BinaryFormat::MachO, _) | (_, SymbolKind::Text) => Kind::Function,

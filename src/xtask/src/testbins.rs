@@ -47,7 +47,7 @@ struct Options {
 ///
 /// # Errors
 /// A usage error, a case that does not parse, a build that fails, or (without `--update`) a file that differs.
-pub fn run(args: &[String]) -> Result<(), String> {
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut options = Options { update: false, list: false, expected: true, only: None };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -87,7 +87,7 @@ fn build_all(options: &Options, testbins: &Path, scratch: &Path) -> Result<Vec<S
             let lacks: Vec<&str> = missing
                 .iter()
                 .filter(|(var, _)| names(&variant.command, var))
-                .map(|(_, tool)| *tool)
+                .map(|(_, tool)| tool.as_str())
                 .collect();
             if !lacks.is_empty() {
                 println!("{}: not built, missing {}", variant.file, lacks.join(", "));
@@ -134,7 +134,7 @@ fn names(command: &str, var: &str) -> bool {
 fn build(
     sources: &Path,
     scratch: &Path,
-    tools: &[(String, String)],
+    tools: &[Tool],
     variant: &cases::Variant,
 ) -> Result<PathBuf, String> {
     let dir = scratch.join(&variant.file);
@@ -167,8 +167,11 @@ fn build(
     Ok(out)
 }
 
-/// The tools that are here as `(variable, program)`, and those that are not.
-fn find_tools() -> (Vec<(String, String)>, Vec<(&'static str, &'static str)>) {
+/// A variable that commands use, and the program that it stands for.
+type Tool = (String, String);
+
+/// The tools that are here, and those that are not.
+fn find_tools() -> (Vec<Tool>, Vec<Tool>) {
     let llvm = std::env::var("FOLDSYM_LLVM").unwrap_or_else(|_| "/usr/lib/llvm-22/bin".to_owned());
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = |tool: &str| std::env::split_paths(&path).map(|dir| dir.join(tool)).find(|p| p.is_file());
@@ -180,7 +183,7 @@ fn find_tools() -> (Vec<(String, String)>, Vec<(&'static str, &'static str)>) {
         };
         match program {
             Some(program) => found.push(((*var).to_owned(), program.display().to_string())),
-            None => missing.push((*var, tool.trim_start_matches("llvm:"))),
+            None => missing.push(((*var).to_owned(), tool.trim_start_matches("llvm:").to_owned())),
         }
     }
     (found, missing)

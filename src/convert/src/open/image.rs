@@ -178,7 +178,7 @@ impl<'f> DebugSections<'f> {
 /// One object file, opened: everything later steps need of it but the decoding.
 #[derive(Clone)]
 pub struct Image<'f> {
-    /// The path as given, for messages.
+    /// The path as given, for messages; for a dSYM bundle the file in it.
     pub path: std::path::PathBuf,
     /// The separate file that `debug` comes from, where it is not the program itself.
     pub debug_path: Option<std::path::PathBuf>,

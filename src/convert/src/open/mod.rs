@@ -14,6 +14,8 @@ mod options;
 mod program;
 mod separate;
 mod split;
+#[cfg(test)]
+mod tests;
 
 pub use diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
 pub use elf::kept::{KeptRelocation, KeptRelocations, KeptSection, RelocationSymbol};

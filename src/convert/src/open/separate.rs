@@ -13,7 +13,7 @@ use super::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use super::elf::{self, Links};
 use super::error::OpenError;
 use super::files::{Files, is_regular, path_from_bytes};
-use super::image::{DebugSections, Image, Symbol};
+use super::image::{DebugSections, Image, ImageKind, Symbol};
 use super::options::OpenOptions;
 
 /// Joins the program with its separate debug file, if it has no units of its own, and with its dwz file.
@@ -224,6 +224,12 @@ pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
     diagnostics.merge(std::mem::take(&mut image.diagnostics));
     diagnostics.merge(std::mem::take(&mut debug.diagnostics));
     image.diagnostics = diagnostics.into_vec();
+    let ranges = |image: &Image<'_>| image.sections.iter().map(|section| section.range).collect::<Vec<_>>();
+    if image.kind == ImageKind::Relocatable && ranges(image) != ranges(&debug) {
+        // The debug sections are relocated to the debug file's synthetic addresses.
+        image.sections.clone_from(&debug.sections);
+        image.symbols.clear();
+    }
     join_symbols(image, debug);
 }
 

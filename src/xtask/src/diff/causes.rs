@@ -25,6 +25,8 @@ pub(crate) struct Case<'a> {
     pub(crate) address: u64,
     pub(crate) ours: &'a Answer,
     pub(crate) theirs: &'a Answer,
+    /// What the other oracle says, where both were asked.
+    pub(crate) other: Option<&'a Answer>,
     pub(crate) symbols: &'a Symbols,
     pub(crate) fields: Fields,
     pub(crate) difference: Difference,
@@ -65,9 +67,39 @@ pub(crate) const CAUSES: &[Cause] = &[
         explains: label_inside,
     },
     Cause {
+        name: "a label at the start of a part",
+        verdict: "ours: only a NOTYPE symbol starts the part (clang's .cold and .__part), so its DIE names it",
+        explains: label_of_part,
+    },
+    Cause {
+        name: "a symbol that starts before the function",
+        verdict: "ours: the function has a DIE and no symbol; llvm-symbolizer takes one without a size from below it",
+        explains: symbol_below,
+    },
+    Cause {
+        name: "a symbol inside another",
+        verdict: "both are right: no DIE covers the address, and one FUNC symbol lies inside the other",
+        explains: symbol_inside,
+    },
+    Cause {
+        name: "padding between functions",
+        verdict: "ours: the last row of the function before runs on, but the bytes are nobody's code",
+        explains: padding,
+    },
+    Cause {
         name: "addr2line crate has no symbol table",
         verdict: "ours: the function has no DIE, and the crate reads no symbols",
         explains: no_symbol_table,
+    },
+    Cause {
+        name: "addr2line crate finds no function",
+        verdict: "ours, and llvm-symbolizer agrees: the crate drops functions whose DIEs refer to a partial unit (dwz)",
+        explains: function_lost,
+    },
+    Cause {
+        name: "inlined frames without a call line",
+        verdict: "ours, as llvm-symbolizer's: strict DWARF 2 has no call_file and call_line, and the crate drops such frames",
+        explains: no_call_lines,
     },
     Cause {
         name: "a file by STT_FILE alone",
@@ -81,10 +113,13 @@ pub(crate) const CAUSES: &[Cause] = &[
     },
     Cause {
         name: "the column of line 0",
-        verdict: "ours: the row has a column, as llvm-symbolizer shows too; the crate gives none where the line is 0",
+        verdict: "both are right: a column of no line means nothing, and one side does not show it",
         explains: column_of_line_0,
     },
 ];
+
+/// The largest gap that aligning functions leaves.
+const ALIGNMENT: u64 = 64;
 
 impl Case<'_> {
     /// Our frame and theirs of a difference inside a frame.
@@ -184,11 +219,87 @@ fn label_inside(case: &Case) -> bool {
         })
 }
 
+/// Whether our outermost frame comes from a DIE, which shows in its lines.
+fn has_die(answer: &Answer) -> bool {
+    answer.outermost().is_some_and(|frame| frame.line > 0 || frame.start_line > 0 || answer.frames.len() > 1)
+}
+
+/// Theirs is our name with the suffix of a part, by a label that starts it.
+fn label_of_part(case: &Case) -> bool {
+    case.oracle == Oracle::Llvm
+        && case.outermost_names().is_some_and(|(ours, theirs)| {
+            let chosen = case.symbols.llvm_choice(case.address);
+            let label = chosen.is_some_and(|symbol| symbol.kind == Kind::Label && symbol.name == theirs);
+            label && has_die(case.ours) && theirs.strip_prefix(ours).is_some_and(|rest| rest.starts_with('.'))
+        })
+}
+
+/// Theirs is a symbol without a size below our function, at whose start no symbol stands.
+fn symbol_below(case: &Case) -> bool {
+    let Some(start) = case.ours.start else { return false };
+    case.oracle == Oracle::Llvm
+        && case.outermost_names().is_some_and(|(_, theirs)| {
+            let chosen = case.symbols.llvm_choice(case.address).filter(|symbol| symbol.name == theirs);
+            let below = chosen.is_some_and(|symbol| symbol.address < start && symbol.size == 0);
+            below && has_die(case.ours) && case.symbols.at(start).is_empty()
+        })
+}
+
+/// Both names are FUNC symbols over the address, one around the other, and neither side knows a line.
+fn symbol_inside(case: &Case) -> bool {
+    let around = |name: &str| {
+        let function = |symbol: &&Symbol| symbol.kind == Kind::Function && symbol.size > 0;
+        case.symbols.named(name).filter(function).find(|symbol| symbol.covers(case.address))
+    };
+    let no_line = |answer: &Answer| answer.frames.len() == 1 && answer.frames[0].line == 0;
+    case.oracle == Oracle::Llvm
+        && no_line(case.ours)
+        && no_line(case.theirs)
+        && case.outermost_names().is_some_and(|(ours, theirs)| match (around(ours), around(theirs)) {
+            (Some(a), Some(b)) => {
+                let holds = |a: &Symbol, b: &Symbol| {
+                    a.address <= b.address && b.address - a.address + b.size <= a.size && a.size > b.size
+                };
+                holds(a, b) || holds(b, a)
+            }
+            _ => false,
+        })
+}
+
+/// We know nothing, they know a line but no function, between two symbols that are less than an alignment apart.
+fn padding(case: &Case) -> bool {
+    let [theirs] = case.theirs.frames.as_slice() else { return false };
+    case.ours.frames.is_empty()
+        && theirs.name.is_empty()
+        && case.symbols.gap(case.address).is_some_and(|gap| gap < ALIGNMENT)
+}
+
+/// They know a line without a function; the other oracle knows the function and agrees with us in all.
+fn function_lost(case: &Case) -> bool {
+    let ([theirs], Some(row)) = (case.theirs.frames.as_slice(), case.ours.frames.first()) else {
+        return false;
+    };
+    let same_row = theirs.name.is_empty() && theirs.file == row.file && theirs.line == row.line;
+    let agreed = |other: &Answer| differences(&case.ours.frames, &other.frames, case.fields).is_empty();
+    case.oracle == Oracle::Addr2line && same_row && case.other.is_some_and(agreed)
+}
+
+/// Their one frame is our outermost function with our innermost line, and none of our calls has a place.
+fn no_call_lines(case: &Case) -> bool {
+    let ([theirs], [row, calls @ ..]) = (case.theirs.frames.as_slice(), case.ours.frames.as_slice()) else {
+        return false;
+    };
+    let outermost = calls.last().is_some_and(|frame| frame.name == theirs.name);
+    let no_places = calls.iter().all(|frame| frame.file.is_empty() && frame.line == 0);
+    let same_row = theirs.file == row.file && theirs.line == row.line;
+    case.oracle == Oracle::Addr2line && outermost && no_places && same_row
+}
+
 /// They know no function; we know one frame, by a symbol that covers the address.
 fn no_symbol_table(case: &Case) -> bool {
     let [ours] = case.ours.frames.as_slice() else { return false };
     let from_symbol = case.symbols.named(&ours.name).any(|symbol| symbol.covers(case.address));
-    let nothing = case.theirs.frames.is_empty() && ours.file.is_empty() && ours.line == 0;
+    let nothing = case.theirs.frames.is_empty() && ours.line == 0 && ours.start_line == 0;
     // A line without a function: a unit with line information only.
     let no_name = case.outermost_names().is_some_and(|(_, theirs)| theirs.is_empty());
     case.oracle == Oracle::Addr2line && from_symbol && (nothing || no_name)
@@ -217,161 +328,12 @@ fn path_steps(case: &Case) -> bool {
 }
 
 fn column_of_line_0(case: &Case) -> bool {
-    case.oracle == Oracle::Addr2line
-        && case.difference.what == What::Column
-        && case.pair().is_some_and(|(ours, theirs)| ours.line == 0 && theirs.line == 0 && theirs.column == 0)
+    let no_line = |frame: &Frame| frame.line == 0;
+    case.difference.what == What::Column
+        && case.pair().is_some_and(|(ours, theirs)| {
+            no_line(ours) && no_line(theirs) && (ours.column == 0 || theirs.column == 0)
+        })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn frame(name: &str, file: &str, line: u64) -> Frame {
-        Frame { name: name.into(), file: file.into(), line, start_line: line, ..Frame::default() }
-    }
-
-    fn answer(frames: &[Frame], start: u64) -> Answer {
-        Answer { frames: frames.to_vec(), start: Some(start), ..Answer::default() }
-    }
-
-    fn symbol(address: u64, size: u64, kind: Kind, name: &str, file: Option<&str>) -> Symbol {
-        Symbol { address, size, kind, name: name.into(), file: file.map(str::to_owned) }
-    }
-
-    fn symbols() -> Symbols {
-        Symbols::new(vec![
-            symbol(0x10, 0x20, Kind::Function, "f", None),
-            symbol(0x18, 0, Kind::Label, "label", None),
-            symbol(0x40, 0x10, Kind::Function, "g.cold", None),
-            symbol(0x60, 0x10, Kind::Function, "read", None),
-            symbol(0x60, 0x10, Kind::Function, "__read", None),
-            symbol(0x80, 0x10, Kind::Function, "local", Some("a.c")),
-        ])
-    }
-
-    /// The causes that explain every difference between two answers, or `None` where one is left.
-    fn explained(oracle: Oracle, address: u64, ours: &Answer, theirs: &Answer) -> Option<Vec<&'static str>> {
-        let symbols = symbols();
-        let fields = Fields { columns: true, starts: false };
-        differences(&ours.frames, &theirs.frames, fields)
-            .into_iter()
-            .map(|difference| {
-                let case = Case { oracle, address, ours, theirs, symbols: &symbols, fields, difference };
-                CAUSES.iter().find(|cause| (cause.explains)(&case)).map(|cause| cause.name)
-            })
-            .collect()
-    }
-
-    #[test]
-    fn a_wrong_line_has_no_cause() {
-        for oracle in [Oracle::Llvm, Oracle::Addr2line] {
-            let (ours, theirs) =
-                (answer(&[frame("f", "a.c", 1)], 0x10), answer(&[frame("f", "a.c", 2)], 0x10));
-            assert_eq!(explained(oracle, 0x12, &ours, &theirs), None);
-            assert_eq!(explained(oracle, 0x12, &ours, &answer(&[frame("f", "b.c", 1)], 0x10)), None);
-            assert_eq!(explained(oracle, 0x12, &ours, &answer(&[frame("read", "a.c", 1)], 0x10)), None);
-            assert_eq!(explained(oracle, 0x12, &ours, &Answer::default()), None);
-            assert_eq!(explained(oracle, 0x12, &Answer::default(), &ours), None);
-            assert_eq!(explained(oracle, 0x12, &ours, &ours), Some(vec![]));
-        }
-    }
-
-    #[test]
-    fn candidates_explain_only_what_equals_one_of_them() {
-        let mut ours = answer(&[frame("f", "a.c", 1)], 0x10);
-        let theirs = answer(&[frame("h2", "h.c", 9)], 0x10);
-        let h = Candidate { frames: vec![frame("h", "h.c", 9)], aliases: vec!["h2".into()] };
-        ours.candidates = vec![Candidate { frames: ours.frames.clone(), aliases: vec![] }, h];
-        let cause = "several functions at one address";
-        assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &theirs), Some(vec![cause; 3]));
-        let mixed = "several functions at one address, mixed";
-        assert_eq!(
-            explained(Oracle::Llvm, 0x12, &ours, &answer(&[frame("h", "a.c", 1)], 0x10)),
-            Some(vec![mixed])
-        );
-        // A line of one and a file of another, or a name that no candidate has, is neither.
-        assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &answer(&[frame("h", "a.c", 9)], 0x10)), None);
-        assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &answer(&[frame("x", "a.c", 1)], 0x10)), None);
-        assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &answer(&[frame("h", "h.c", 8)], 0x10)), None);
-    }
-
-    #[test]
-    fn aliases_stand_at_the_address() {
-        let mut ours = answer(&[frame("read", "r.c", 1)], 0x60);
-        let theirs = answer(&[frame("__read", "r.c", 1)], 0x60);
-        assert_eq!(explained(Oracle::Llvm, 0x62, &ours, &theirs), None);
-        ours.aliases = vec!["__read".into()];
-        assert_eq!(
-            explained(Oracle::Llvm, 0x62, &ours, &theirs),
-            Some(vec!["several symbols at one address"])
-        );
-        assert_eq!(explained(Oracle::Llvm, 0x90, &ours, &theirs), None);
-    }
-
-    #[test]
-    fn the_symbol_of_a_piece_wins_over_the_die() {
-        let cause = Some(vec!["outermost name: the symbol table's vs the DIE's"]);
-        let cold = answer(&[frame("g.cold", "g.c", 1)], 0x40);
-        assert_eq!(explained(Oracle::Addr2line, 0x42, &cold, &answer(&[frame("g", "g.c", 1)], 0)), cause);
-        // llvm-symbolizer reads the same symbol, so it has no reason to differ.
-        assert_eq!(explained(Oracle::Llvm, 0x42, &cold, &answer(&[frame("g", "g.c", 1)], 0)), None);
-        // A name that another symbol has is another function.
-        assert_eq!(explained(Oracle::Addr2line, 0x42, &cold, &answer(&[frame("f", "g.c", 1)], 0)), None);
-        // Our name must be that of a symbol at the start of our piece.
-        let wrong = answer(&[frame("g.cold", "g.c", 1)], 0x41);
-        assert_eq!(explained(Oracle::Addr2line, 0x42, &wrong, &answer(&[frame("g", "g.c", 1)], 0)), None);
-    }
-
-    #[test]
-    fn labels_rename_only_for_llvm_and_behind_them() {
-        let cause = Some(vec!["a label inside a function"]);
-        let ours = answer(&[frame("f", "f.s", 1)], 0x10);
-        let theirs = answer(&[frame("label", "f.s", 1)], 0x18);
-        assert_eq!(explained(Oracle::Llvm, 0x1a, &ours, &theirs), cause);
-        assert_eq!(explained(Oracle::Addr2line, 0x1a, &ours, &theirs), None);
-        assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &theirs), None);
-        let unrelated = Answer { start: Some(0x18), ..ours };
-        assert_eq!(explained(Oracle::Llvm, 0x1a, &unrelated, &theirs), None);
-    }
-
-    #[test]
-    fn a_symbol_without_a_die_is_unknown_to_the_crate() {
-        let cause = Some(vec!["addr2line crate has no symbol table"]);
-        let ours = answer(&[frame("read", "", 0)], 0x60);
-        assert_eq!(explained(Oracle::Addr2line, 0x62, &ours, &Answer::default()), cause);
-        assert_eq!(explained(Oracle::Addr2line, 0x72, &ours, &Answer::default()), None);
-        assert_eq!(explained(Oracle::Llvm, 0x62, &ours, &Answer::default()), None);
-        let (line, nameless) = (answer(&[frame("read", "r.c", 1)], 0x60), answer(&[frame("", "r.c", 1)], 0));
-        assert_eq!(explained(Oracle::Addr2line, 0x62, &line, &nameless), cause);
-        assert_eq!(explained(Oracle::Addr2line, 0x62, &line, &Answer::default()), None);
-    }
-
-    #[test]
-    fn a_file_symbol_is_no_line_information() {
-        let ours = answer(&[frame("local", "", 0)], 0x80);
-        assert_eq!(
-            explained(Oracle::Llvm, 0x82, &ours, &answer(&[frame("local", "a.c", 0)], 0x80)),
-            Some(vec!["a file by STT_FILE alone"])
-        );
-        assert_eq!(explained(Oracle::Llvm, 0x82, &ours, &answer(&[frame("local", "b.c", 0)], 0x80)), None);
-    }
-
-    #[test]
-    fn spellings_of_a_path_are_one_path() {
-        let with = |path: &str| answer(&[frame("f", path, 1)], 0x10);
-        let cause = Some(vec!["a path spelled with empty steps"]);
-        assert_eq!(explained(Oracle::Addr2line, 0x12, &with("/a/./b//c.c"), &with("/a/b/c.c")), cause);
-        assert_eq!(explained(Oracle::Addr2line, 0x12, &with("/a/../c.c"), &with("/c.c")), None);
-        assert_eq!(explained(Oracle::Addr2line, 0x12, &with("a.c"), &with("/a.c")), None);
-    }
-
-    #[test]
-    fn the_crate_has_no_column_at_line_0() {
-        let with = |line, column| answer(&[Frame { column, ..frame("f", "f.c", line) }], 0x10);
-        let cause = Some(vec!["the column of line 0"]);
-        assert_eq!(explained(Oracle::Addr2line, 0x12, &with(0, 5), &with(0, 0)), cause);
-        assert_eq!(explained(Oracle::Addr2line, 0x12, &with(0, 5), &with(0, 4)), None);
-        assert_eq!(explained(Oracle::Addr2line, 0x12, &with(1, 5), &with(1, 0)), None);
-        assert_eq!(explained(Oracle::Llvm, 0x12, &with(0, 5), &with(0, 0)), None);
-    }
-}
+mod tests;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use ask::Tools;
 pub(crate) use causes::Oracle;
 pub(crate) use program::Program;
+use tally::Asked;
 pub(crate) use tally::Tally;
 
 use crate::sh;
@@ -136,6 +137,10 @@ pub(crate) fn compare(tools: &Tools, program: &Program, options: &Options) -> Re
         }
         oracles.retain(|oracle| *oracle == Oracle::Llvm);
     }
+    if program.legacy_compressed {
+        // LLVM 22 does not read `.zdebug_*`.
+        oracles.retain(|oracle| *oracle == Oracle::Addr2line);
+    }
     let addresses = if options.at.is_empty() { choose(program, options)? } else { options.at.clone() };
     let scratch = sh::scratch(&format!("diff-{}", std::process::id()))?;
     let result = asked(tools, program, options, &oracles, &addresses, &scratch);
@@ -164,21 +169,27 @@ fn asked(
         };
         tools.ours(program, &fsym, addresses, scratch)
     };
-    let mut tally = Tally::keeping(options.examples);
-    std::thread::scope(|scope| {
+    let (ours, theirs) = std::thread::scope(|scope| {
         let asked: Vec<_> = oracles
             .iter()
-            .map(|oracle| (*oracle, scope.spawn(|| tools.theirs(*oracle, program, addresses, scratch))))
+            .map(|oracle| scope.spawn(|| tools.theirs(*oracle, program, addresses, scratch)))
             .collect();
-        let ours = ours()?;
-        for (oracle, thread) in asked {
-            let theirs = thread.join().map_err(|_| format!("{}: the thread panicked", oracle.name()))??;
-            for ((address, ours), theirs) in addresses.iter().zip(&ours).zip(&theirs) {
-                tally.add(oracle, *address, ours, theirs, &program.symbols, options.columns);
-            }
+        let ours = ours();
+        let theirs = asked.into_iter().zip(oracles).map(|(thread, oracle)| {
+            thread.join().map_err(|_| format!("{}: the thread panicked", oracle.name()))?
+        });
+        Ok::<_, String>((ours?, theirs.collect::<Result<Vec<_>, String>>()?))
+    })?;
+    let mut tally = Tally::keeping(options.examples);
+    for (place, oracle) in oracles.iter().enumerate() {
+        for (index, address) in addresses.iter().enumerate() {
+            let (symbols, columns) = (&program.symbols, options.columns);
+            let asked = Asked { oracle: *oracle, address: *address, symbols, columns };
+            let other = (0..theirs.len()).find(|other| *other != place).map(|other| &theirs[other][index]);
+            tally.add(&asked, &ours[index], &theirs[place][index], other);
         }
-        Ok(tally)
-    })
+    }
+    Ok(tally)
 }
 
 /// The addresses to ask for, sorted, each once.
@@ -239,6 +250,7 @@ mod tests {
             code: vec![code(0x1000, 4), code(u64::MAX - 8, 8)],
             symbols: Symbols::default(),
             relocatable: false,
+            legacy_compressed: false,
         }
     }
 

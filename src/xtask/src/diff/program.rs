@@ -57,6 +57,17 @@ impl Symbols {
         &self.0[start..end]
     }
 
+    /// How long the gap is that holds the address, from the end of the last symbol with a size before it to the next
+    /// symbol; `None` inside a symbol, and before the first or behind the last one.
+    pub(crate) fn gap(&self, address: u64) -> Option<u64> {
+        let after = self.0.partition_point(|symbol| symbol.address <= address);
+        let end = |symbol: &Symbol| symbol.address.saturating_add(symbol.size);
+        // An outer symbol may start far below; functions do not nest deeper than this.
+        let before = self.0[after.saturating_sub(64)..after].iter().map(end).max()?;
+        let next = self.0.get(after)?.address;
+        (before <= address).then(|| next - before)
+    }
+
     /// All symbols of this name.
     pub(crate) fn named(&self, name: &str) -> impl Iterator<Item = &Symbol> {
         self.0.iter().filter(move |symbol| symbol.name == name)
@@ -82,6 +93,8 @@ pub(crate) struct Program {
     pub(crate) symbols: Symbols,
     /// `ET_REL`: its addresses are offsets in a section.
     pub(crate) relocatable: bool,
+    /// Has `.zdebug_*` sections, which LLVM 22 does not read.
+    pub(crate) legacy_compressed: bool,
 }
 
 /// What the first bytes of a file say.
@@ -89,6 +102,7 @@ pub(crate) struct Program {
 enum Container {
     Elf { relocatable: bool, arm: bool },
     MachO,
+    Fat,
     Other,
 }
 
@@ -98,6 +112,19 @@ impl Program {
         container(&inner(path)).is_ok_and(|container| container != Container::Other)
     }
 
+    /// The architectures of a fat file; one `None` for any other.
+    ///
+    /// # Errors
+    /// A tool of LLVM that is missing or fails.
+    pub(crate) fn architectures(path: &Path) -> Result<Vec<Option<String>>, String> {
+        let file = inner(path);
+        if container(&file)? != Container::Fat {
+            return Ok(vec![None]);
+        }
+        let list = sh::output(Command::new(sh::llvm("llvm-lipo")?).arg(&file).arg("-archs"))?;
+        Ok(list.split_whitespace().map(|arch| Some(arch.to_owned())).collect())
+    }
+
     /// # Errors
     /// A file that is no program, or a tool of LLVM that is missing or fails.
     pub(crate) fn open(path: &Path, arch: Option<&str>) -> Result<Program, String> {
@@ -105,13 +132,13 @@ impl Program {
         let container = container(&file)?;
         let mut headers = Command::new(sh::llvm("llvm-objdump")?);
         headers.arg("--section-headers").args(arch.map(|arch| format!("--arch={arch}"))).arg(&file);
-        let code = code_sections(&sh::output(&mut headers)?);
+        let headers = sh::output(&mut headers)?;
         let symbols = match container {
             Container::Elf { arm, .. } => {
                 let mut readelf = Command::new(sh::llvm("llvm-readelf")?);
                 elf_symbols(&sh::output(readelf.args(["--symbols", "--wide"]).arg(&file))?, arm)
             }
-            Container::MachO => {
+            Container::MachO | Container::Fat => {
                 let mut nm = Command::new(sh::llvm("llvm-nm")?);
                 nm.args(["--no-sort", "--defined-only", "--format=posix"]);
                 nm.args(arch.map(|arch| format!("--arch={arch}")));
@@ -123,10 +150,10 @@ impl Program {
             path: path.to_owned(),
             file,
             arch: arch.map(str::to_owned),
-            code,
+            code: code_sections(&headers),
             symbols: Symbols::new(symbols),
-            relocatable: container == Container::Elf { relocatable: true, arm: false }
-                || container == Container::Elf { relocatable: true, arm: true },
+            relocatable: matches!(container, Container::Elf { relocatable: true, .. }),
+            legacy_compressed: headers.contains(" .zdebug_"),
         })
     }
 
@@ -157,9 +184,8 @@ fn container(path: &Path) -> Result<Container, String> {
             // e_type ET_REL, e_machine EM_ARM
             Container::Elf { relocatable: half(16) == 1, arm: half(18) == 40 }
         }
-        [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..]
-        | [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..]
-        | [0xca, 0xfe, 0xba, 0xbe | 0xbf, ..] => Container::MachO,
+        [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] | [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..] => Container::MachO,
+        [0xca, 0xfe, 0xba, 0xbe | 0xbf, ..] => Container::Fat,
         _ => Container::Other,
     })
 }
@@ -280,6 +306,8 @@ Symbol table '.symtab' contains 6 entries:
         assert_eq!(choice(0x1008), Some("label in f"));
         assert_eq!(choice(0x1021), Some("o"));
         assert_eq!(choice(0x1028), None);
+        assert_eq!(symbols.gap(0x1014), Some(16));
+        assert_eq!((symbols.gap(0x100f), symbols.gap(0xfff), symbols.gap(0x1030)), (None, None, None));
         assert_eq!(symbols.at(0x1000).len(), 2);
         assert_eq!(symbols.named("f").next().unwrap().file.as_deref(), Some("a.c"));
         assert_eq!(symbols.named("g").next().unwrap().file, None);

@@ -16,6 +16,15 @@ struct Group {
     examples: Vec<String>,
 }
 
+/// Who was asked for what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) oracle: Oracle,
+    pub(crate) address: u64,
+    pub(crate) symbols: &'a Symbols,
+    pub(crate) columns: bool,
+}
+
 /// The comparison of one program with its oracles.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
@@ -34,16 +43,9 @@ impl Tally {
         Tally { examples, ..Tally::default() }
     }
 
-    /// Compares one answer of ours with one of an oracle's.
-    pub(crate) fn add(
-        &mut self,
-        oracle: Oracle,
-        address: u64,
-        ours: &Answer,
-        theirs: &Answer,
-        symbols: &Symbols,
-        columns: bool,
-    ) {
+    /// Compares one answer of ours with one of an oracle's; `other` is the other oracle's.
+    pub(crate) fn add(&mut self, asked: &Asked, ours: &Answer, theirs: &Answer, other: Option<&Answer>) {
+        let Asked { oracle, address, symbols, columns } = *asked;
         let fields = Fields { columns, starts: columns && oracle == Oracle::Llvm };
         let found = differences(&ours.frames, &theirs.frames, fields);
         *self.asked.entry(oracle).or_default() += 1;
@@ -62,7 +64,7 @@ impl Tally {
         let mut causes = Vec::new();
         let mut left = Parts::new();
         for difference in found {
-            let case = Case { oracle, address, ours, theirs, symbols, fields, difference };
+            let case = Case { oracle, address, ours, theirs, other, symbols, fields, difference };
             match CAUSES.iter().position(|cause| (cause.explains)(&case)) {
                 Some(cause) => causes.push(cause),
                 None => left.push((difference.what, place(difference, ours))),
@@ -160,7 +162,9 @@ mod tests {
         };
         let mut tally = Tally::keeping(1);
         for line in [1, 2, 3] {
-            tally.add(Oracle::Llvm, line, &answer(1), &answer(line), &Symbols::default(), false);
+            let symbols = Symbols::default();
+            let asked = Asked { oracle: Oracle::Llvm, address: line, symbols: &symbols, columns: false };
+            tally.add(&asked, &answer(1), &answer(line), None);
         }
         assert_eq!(tally.unexplained(), 2);
         assert_eq!(tally.line(), "llvm-symbolizer: 3 asked, 1 equal, 0 explained, 2 unexplained");

@@ -74,7 +74,7 @@ fn links(line: &str) -> impl Iterator<Item = &str> {
 fn exists(word: &str, folder: &str, known: &BTreeSet<&str>) -> bool {
     let word = word.trim_end_matches('/');
     let holds = |path: Option<String>| path.is_some_and(|path| path.is_empty() || known.contains(&*path));
-    if holds(resolve("", word)) || holds(resolve(folder, word)) || ignored(word) {
+    if holds(resolve("", word)) || holds(resolve(folder, word)) || ignored(word) || placeholder(word) {
         return true;
     }
     let Some((first, _)) = word.split_once('/') else {
@@ -86,6 +86,14 @@ fn exists(word: &str, folder: &str, known: &BTreeSet<&str>) -> bool {
         || holds(resolve("", first))
         || holds(resolve(folder, first));
     !is_path
+}
+
+/// A file name in capitals stands for many (`DATE-INPUT.md`), as in a usage text.
+fn placeholder(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let stem = name.split('.').next().unwrap_or(name);
+    let capitals = stem.chars().all(|c| c.is_ascii_uppercase() || matches!(c, '-' | '_'));
+    capitals && !stem.is_empty() && !["README", "CHANGELOG", "DESIGN"].contains(&stem)
 }
 
 /// Folders that exist only after a build (those that `.gitignore` names).
@@ -126,7 +134,7 @@ mod tests {
     #[test]
     fn paths_that_exist_hold() {
         let text = "`src/convert/src/open`, `schema/format.toml`, `.ci/run`, `format.toml`, `mod.rs:12`, `schema/`, \
-                    `corpus/x.so`, `and/or`, `/proc/self`, `a b/c.rs`, `foo::bar`, `.rs`, [x](schema/format.toml#a), \
+                    `corpus/x.so`, `and/or`, `/proc/self`, `a b/c.rs`, `foo::bar`, `.rs`, `DATE-INPUT.md`, [x](schema/format.toml#a), \
                     [y](https://example.org/a.md)";
         assert!(wrong("README.md", text).is_empty(), "{:?}", wrong("README.md", text));
         assert!(wrong("src/README.md", "`convert/src/open/` and `../schema/format.toml`").is_empty());
@@ -136,9 +144,15 @@ mod tests {
 
     #[test]
     fn paths_that_do_not_exist_are_found() {
-        for bad in
-            ["`src/gone`", "`gone.rs`", "`nowhere/gone.rs`", "`./gone`", "`../../x/y.md`", "[x](gone.md)"]
-        {
+        for bad in [
+            "`src/gone`",
+            "`gone.rs`",
+            "`gone/README.md`",
+            "`nowhere/gone.rs`",
+            "`./gone`",
+            "`../../x/y.md`",
+            "[x](gone.md)",
+        ] {
             assert_eq!(wrong("README.md", bad).len(), 1, "{bad}");
         }
     }

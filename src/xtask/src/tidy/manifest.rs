@@ -2,8 +2,8 @@
 
 use super::{Finding, Tracked};
 
-/// In the workspace's manifest every dependency from outside and every allowed lint has a `#` reason on its line; members
-/// take dependencies from there, so that the one reason is the only place.
+/// In the workspace's manifest every dependency from outside and every allowed lint has a `#` reason on its line;
+/// members take dependencies from there, or give the reason for one that is theirs alone.
 pub(super) fn reasons(files: &[Tracked]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files {
@@ -29,7 +29,8 @@ pub(super) fn reasons(files: &[Tracked]) -> Vec<Finding> {
                     .then_some("an allowed lint needs a `#` reason on its line")
             } else if table.ends_with("dependencies") {
                 let shared = line.contains("workspace = true") || line.contains("path =");
-                (!shared).then_some("dependencies stand in the workspace's Cargo.toml, with their reason")
+                (!reason && !shared)
+                    .then_some("a dependency of one crate alone needs a `#` reason on its line")
             } else {
                 None
             };
@@ -56,7 +57,14 @@ mod tests {
             lines(reasons, "src/a/Cargo.toml", "[dependencies]\na.workspace = true\nb = \"1\"\n"),
             [2, 3][1..]
         );
-        assert_eq!(lines(reasons, "src/a/Cargo.toml", "[dev-dependencies]\na = { workspace = true }\n"), []);
+        assert_eq!(
+            lines(
+                reasons,
+                "src/a/Cargo.toml",
+                "[dev-dependencies]\na = { workspace = true }\nb = \"1\" # why\n"
+            ),
+            []
+        );
         assert_eq!(lines(reasons, "benches/compare/Cargo.toml", "[dependencies]\nb = \"1\"\n"), []);
     }
 }

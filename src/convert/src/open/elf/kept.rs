@@ -126,11 +126,10 @@ impl<'f> KeptRelocations<'f> {
     /// Finds the relocation sections of a linked file that are not for its loader.
     pub(in crate::open) fn find(tables: &Tables<'f>) -> Self {
         let mut sections = Vec::new();
-        for section in &tables.sections {
+        for (section, rows, symbols) in tables.relocation_sections() {
             let for_loader = section.flags & elf::SHF_ALLOC.0 != 0;
             let target = tables.sections.get(section.info).filter(|_| section.info != 0 && !for_loader);
-            let (Some(target), Some(rows)) = (target, tables.relocation_rows(section)) else { continue };
-            let symbols = tables.sections.get(section.link).map(|symbols| tables.symbol_table_at(symbols));
+            let Some(target) = target else { continue };
             sections.push(KeptSection {
                 target_name: target.name,
                 target_index: target.index,

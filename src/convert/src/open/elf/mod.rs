@@ -68,7 +68,7 @@ pub(super) fn read<'f>(
         }
     }
     let symbol_table = tables.symbol_table(elf::SHT_SYMTAB.0);
-    let debug = debug_layout.load(&contents, &layout, &mut diagnostics)?;
+    let debug = debug_layout.load(&contents, &layout, true, &mut diagnostics)?;
 
     let descriptors = symbols::Descriptors::read(&contents, &layout, &mut diagnostics)?;
     let (symbols, symbol_files) = symbols::read(&tables, &layout, &descriptors, &mut diagnostics);
@@ -128,7 +128,8 @@ pub(super) fn read_split<'f>(files: &'f Files, path: &Path, data: &'f [u8]) -> R
     let layout = layout(path, &tables, &mut diagnostics)?;
     let contents = Contents { files, path, tables: &tables };
     let debug_layout = DebugLayout::find(&contents, true, &mut diagnostics)?;
-    let debug = debug_layout.load_here(&contents, &layout, &mut diagnostics)?;
+    // Not in parallel: a caller that reads many files in parallel would begin another while it waits for this one.
+    let debug = debug_layout.load(&contents, &layout, false, &mut diagnostics)?;
     Ok(Split { debug, arch: arch(&tables), diagnostics })
 }
 
@@ -136,9 +137,7 @@ fn kind(tables: &Tables<'_>, debug: &DebugSections<'_>) -> ImageKind {
     let code = |section: &&Section<'_>| section.is_loaded() && section.flags & elf::SHF_EXECINSTR.0 != 0;
     let mut code_sections = tables.sections.iter().filter(code).peekable();
     let no_code = code_sections.peek().is_none();
-    if tables.is_relocatable()
-        && !(no_code && debug.has_units() && tables.section(b".debug_info.dwo").is_none())
-    {
+    if tables.is_relocatable() {
         return ImageKind::Relocatable;
     }
     // `objcopy --only-keep-debug` leaves code sections without contents; a dwz file has none.

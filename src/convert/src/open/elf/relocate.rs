@@ -52,11 +52,9 @@ impl<'a, 'f> Relocator<'a, 'f> {
     /// Finds the relocation sections; none in a linked file.
     pub(super) fn new(tables: &Tables<'f>, bias: &'a [u64]) -> Self {
         let mut sections = Vec::new();
-        for section in tables.sections.iter().filter(|_| tables.is_relocatable()) {
-            let symbols =
-                tables.sections.get(section.link).filter(|symbols| symbols.kind == elf::SHT_SYMTAB.0);
-            if let (Some(rows), Some(symbols)) = (tables.relocation_rows(section), symbols) {
-                sections.push((section.info, rows, tables.symbol_table_at(symbols)));
+        if tables.is_relocatable() {
+            for (section, rows, symbols) in tables.relocation_sections() {
+                sections.extend(symbols.map(|symbols| (section.info, rows, symbols)));
             }
         }
         sections.sort_by_key(|(target, ..)| *target);

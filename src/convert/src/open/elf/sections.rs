@@ -109,7 +109,7 @@ impl<'f> DebugLayout<'f> {
         self.parts.iter().any(|(id, _)| matches!(id, DebugSection::Info | DebugSection::Types))
     }
 
-    /// Makes the bytes of every debug section, in parallel. Sections that need no work are borrowed from the mapping.
+    /// Makes the bytes of every debug section, in parallel if wanted and worth it. Sections that need no work are borrowed from the mapping.
     ///
     /// # Errors
     /// A compressed section is damaged, lies about its size, or is too large.
@@ -117,62 +117,40 @@ impl<'f> DebugLayout<'f> {
         self,
         contents: &Contents<'_, 'f>,
         layout: &Layout,
+        parallel: bool,
         diagnostics: &mut Diagnostics,
     ) -> Result<DebugSections<'f>, OpenError> {
-        let bias = self.bias(layout);
-        let relocator = Relocator::new(contents.tables, &bias);
-        let made: Vec<_> = self.parts.into_par_iter().map(|part| make(contents, &relocator, part)).collect();
-        collect(made, diagnostics)
-    }
-
-    /// As [`Self::load`], on this thread alone: one that waited for others would take up the next unit meanwhile, and
-    /// hold several files at once.
-    ///
-    /// # Errors
-    /// As [`Self::load`].
-    pub(super) fn load_here(
-        self,
-        contents: &Contents<'_, 'f>,
-        layout: &Layout,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<DebugSections<'f>, OpenError> {
-        let bias = self.bias(layout);
-        let relocator = Relocator::new(contents.tables, &bias);
-        collect(self.parts.into_iter().map(|part| make(contents, &relocator, part)), diagnostics)
-    }
-
-    fn bias(&self, layout: &Layout) -> Vec<u64> {
         let mut bias = layout.bias.clone();
         for piece in self.parts.iter().flat_map(|(_, pieces)| pieces) {
             bias[piece.section] = piece.offset;
         }
-        bias
+        let relocator = Relocator::new(contents.tables, &bias);
+        let make = |(id, pieces): &(DebugSection, Vec<Piece<'f>>)| {
+            let mut diagnostics = Diagnostics::default();
+            let bytes = join(contents, pieces, &relocator, &mut diagnostics);
+            (*id, bytes, diagnostics)
+        };
+        let work = self.parts.iter().filter(|(_, pieces)| borrowed(pieces, &relocator).is_none()).count();
+        let made: Vec<_> = if parallel && work > 1 {
+            self.parts.par_iter().map(make).collect()
+        } else {
+            self.parts.iter().map(make).collect()
+        };
+        let mut debug = DebugSections::default();
+        for (id, bytes, noted) in made {
+            debug.set(id, bytes?);
+            diagnostics.merge(noted.into_vec());
+        }
+        Ok(debug)
     }
 }
 
-/// A debug section's bytes and what was to be said about them.
-type Made<'f> = (DebugSection, Result<&'f [u8], OpenError>, Diagnostics);
-
-fn make<'f>(
-    contents: &Contents<'_, 'f>,
-    relocator: &Relocator<'_, 'f>,
-    (id, pieces): (DebugSection, Vec<Piece<'f>>),
-) -> Made<'f> {
-    let mut diagnostics = Diagnostics::default();
-    let bytes = join(contents, &pieces, relocator, &mut diagnostics);
-    (id, bytes, diagnostics)
-}
-
-fn collect<'f>(
-    made: impl IntoIterator<Item = Made<'f>>,
-    diagnostics: &mut Diagnostics,
-) -> Result<DebugSections<'f>, OpenError> {
-    let mut debug = DebugSections::default();
-    for (id, bytes, noted) in made {
-        debug.set(id, bytes?);
-        diagnostics.merge(noted.into_vec());
+/// The bytes of a debug section as the file has them, if nothing has to be done to them.
+fn borrowed<'f>(pieces: &[Piece<'f>], relocator: &Relocator<'_, 'f>) -> Option<&'f [u8]> {
+    match pieces {
+        [piece] if piece.method.is_none() && !relocator.applies_to(piece.section) => Some(piece.input),
+        _ => None,
     }
-    Ok(debug)
 }
 
 /// One debug section's bytes.
@@ -182,11 +160,8 @@ fn join<'f>(
     relocator: &Relocator<'_, 'f>,
     diagnostics: &mut Diagnostics,
 ) -> Result<&'f [u8], OpenError> {
-    if let [piece] = pieces
-        && piece.method.is_none()
-        && !relocator.applies_to(piece.section)
-    {
-        return Ok(piece.input);
+    if let Some(bytes) = borrowed(pieces, relocator) {
+        return Ok(bytes);
     }
     let Some(first) = pieces.first() else { return Ok(&[]) };
     let claimed = pieces.iter().fold(0u64, |sum, piece| sum.saturating_add(piece.size));

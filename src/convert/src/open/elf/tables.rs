@@ -188,8 +188,27 @@ impl<'f> Tables<'f> {
         SymbolTable { rows: table, strings, extended, endian: self.endian }
     }
 
+    /// Each relocation section with its symbol table. Most files have one symbol table for all of them; to look for its
+    /// extended indices again for each would be quadratic in the number of sections.
+    pub(in crate::open) fn relocation_sections(
+        &self,
+    ) -> impl Iterator<Item = (&Section<'f>, RelocationRows<'f>, Option<SymbolTable<'f>>)> {
+        let mut known: Option<(usize, SymbolTable<'f>)> = None;
+        self.sections.iter().filter_map(move |section| {
+            let rows = self.relocation_rows(section)?;
+            if known.as_ref().is_none_or(|(link, _)| *link != section.link) {
+                let is_table = |table: &&Section<'_>| {
+                    matches!(elf::SectionType(table.kind), elf::SHT_SYMTAB | elf::SHT_DYNSYM)
+                };
+                let table = self.sections.get(section.link).filter(is_table);
+                known = table.map(|table| (section.link, self.symbol_table_at(table)));
+            }
+            Some((section, rows, known.map(|(_, table)| table)))
+        })
+    }
+
     /// The relocations in a section of type `SHT_RELA`, `SHT_REL` or `SHT_CREL`.
-    pub(in crate::open) fn relocation_rows(&self, section: &Section<'f>) -> Option<RelocationRows<'f>> {
+    fn relocation_rows(&self, section: &Section<'f>) -> Option<RelocationRows<'f>> {
         let bytes = self.bytes(section);
         Some(match (elf::SectionType(section.kind), self.is_64) {
             (elf::SHT_RELA, true) => RelocationRows::Rela64(rows(bytes)),

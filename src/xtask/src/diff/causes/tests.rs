@@ -1,0 +1,223 @@
+//! Each cause explains what it is named for, and nothing beside it.
+
+use super::*;
+
+fn frame(name: &str, file: &str, line: u64) -> Frame {
+    Frame { name: name.into(), file: file.into(), line, start_line: line, ..Frame::default() }
+}
+
+fn answer(frames: &[Frame], start: u64) -> Answer {
+    Answer { frames: frames.to_vec(), start: Some(start), ..Answer::default() }
+}
+
+fn symbol(address: u64, size: u64, kind: Kind, name: &str, file: Option<&str>) -> Symbol {
+    Symbol { address, size, kind, name: name.into(), file: file.map(str::to_owned) }
+}
+
+fn symbols() -> Symbols {
+    Symbols::new(vec![
+        symbol(0x10, 0x20, Kind::Function, "f", None),
+        symbol(0x18, 0, Kind::Label, "label", None),
+        symbol(0x40, 0x10, Kind::Function, "g.cold", None),
+        symbol(0x60, 0x10, Kind::Function, "read", None),
+        symbol(0x60, 0x10, Kind::Function, "__read", None),
+        symbol(0x80, 0x10, Kind::Function, "local", Some("a.c")),
+        symbol(0xa0, 0, Kind::Label, "p.cold", None),
+        symbol(0xc0, 0x10, Kind::Function, "outer", None),
+        symbol(0xc4, 0x4, Kind::Function, "inner", None),
+        symbol(0x200, 0x10, Kind::Function, "far", None),
+    ])
+}
+
+/// The causes that explain every difference between two answers, or `None` where one is left.
+fn explained(oracle: Oracle, address: u64, ours: &Answer, theirs: &Answer) -> Option<Vec<&'static str>> {
+    let symbols = symbols();
+    let fields = Fields { columns: true, starts: false };
+    differences(&ours.frames, &theirs.frames, fields)
+        .into_iter()
+        .map(|difference| {
+            let case =
+                Case { oracle, address, ours, theirs, other: None, symbols: &symbols, fields, difference };
+            CAUSES.iter().find(|cause| (cause.explains)(&case)).map(|cause| cause.name)
+        })
+        .collect()
+}
+
+#[test]
+fn a_wrong_line_has_no_cause() {
+    for oracle in [Oracle::Llvm, Oracle::Addr2line] {
+        let (ours, theirs) = (answer(&[frame("f", "a.c", 1)], 0x10), answer(&[frame("f", "a.c", 2)], 0x10));
+        assert_eq!(explained(oracle, 0x12, &ours, &theirs), None);
+        assert_eq!(explained(oracle, 0x12, &ours, &answer(&[frame("f", "b.c", 1)], 0x10)), None);
+        assert_eq!(explained(oracle, 0x12, &ours, &answer(&[frame("read", "a.c", 1)], 0x10)), None);
+        assert_eq!(explained(oracle, 0x12, &ours, &Answer::default()), None);
+        assert_eq!(explained(oracle, 0x12, &Answer::default(), &ours), None);
+        assert_eq!(explained(oracle, 0x12, &ours, &ours), Some(vec![]));
+    }
+}
+
+#[test]
+fn candidates_explain_only_what_equals_one_of_them() {
+    let mut ours = answer(&[frame("f", "a.c", 1)], 0x10);
+    let theirs = answer(&[frame("h2", "h.c", 9)], 0x10);
+    let h = Candidate { frames: vec![frame("h", "h.c", 9)], aliases: vec!["h2".into()] };
+    ours.candidates = vec![Candidate { frames: ours.frames.clone(), aliases: vec![] }, h];
+    let cause = "several functions at one address";
+    assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &theirs), Some(vec![cause; 3]));
+    let mixed = "several functions at one address, mixed";
+    assert_eq!(
+        explained(Oracle::Llvm, 0x12, &ours, &answer(&[frame("h", "a.c", 1)], 0x10)),
+        Some(vec![mixed])
+    );
+    // A line of one and a file of another, or a name that no candidate has, is neither.
+    assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &answer(&[frame("h", "a.c", 9)], 0x10)), None);
+    assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &answer(&[frame("x", "a.c", 1)], 0x10)), None);
+    assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &answer(&[frame("h", "h.c", 8)], 0x10)), None);
+}
+
+#[test]
+fn aliases_stand_at_the_address() {
+    let mut ours = answer(&[frame("read", "r.c", 1)], 0x60);
+    let theirs = answer(&[frame("__read", "r.c", 1)], 0x60);
+    assert_eq!(explained(Oracle::Llvm, 0x62, &ours, &theirs), None);
+    ours.aliases = vec!["__read".into()];
+    assert_eq!(explained(Oracle::Llvm, 0x62, &ours, &theirs), Some(vec!["several symbols at one address"]));
+    assert_eq!(explained(Oracle::Llvm, 0x90, &ours, &theirs), None);
+}
+
+#[test]
+fn the_symbol_of_a_piece_wins_over_the_die() {
+    let cause = Some(vec!["outermost name: the symbol table's vs the DIE's"]);
+    let cold = answer(&[frame("g.cold", "g.c", 1)], 0x40);
+    assert_eq!(explained(Oracle::Addr2line, 0x42, &cold, &answer(&[frame("g", "g.c", 1)], 0)), cause);
+    // llvm-symbolizer reads the same symbol, so it has no reason to differ.
+    assert_eq!(explained(Oracle::Llvm, 0x42, &cold, &answer(&[frame("g", "g.c", 1)], 0)), None);
+    // A name that another symbol has is another function.
+    assert_eq!(explained(Oracle::Addr2line, 0x42, &cold, &answer(&[frame("f", "g.c", 1)], 0)), None);
+    // Our name must be that of a symbol at the start of our piece.
+    let wrong = answer(&[frame("g.cold", "g.c", 1)], 0x41);
+    assert_eq!(explained(Oracle::Addr2line, 0x42, &wrong, &answer(&[frame("g", "g.c", 1)], 0)), None);
+}
+
+#[test]
+fn labels_rename_only_for_llvm_and_behind_them() {
+    let cause = Some(vec!["a label inside a function"]);
+    let ours = answer(&[frame("f", "f.s", 1)], 0x10);
+    let theirs = answer(&[frame("label", "f.s", 1)], 0x18);
+    assert_eq!(explained(Oracle::Llvm, 0x1a, &ours, &theirs), cause);
+    assert_eq!(explained(Oracle::Addr2line, 0x1a, &ours, &theirs), None);
+    assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &theirs), None);
+    let unrelated = Answer { start: Some(0x18), ..ours };
+    assert_eq!(explained(Oracle::Llvm, 0x1a, &unrelated, &theirs), None);
+}
+
+#[test]
+fn a_symbol_without_a_die_is_unknown_to_the_crate() {
+    let cause = Some(vec!["addr2line crate has no symbol table"]);
+    let ours = answer(&[frame("read", "", 0)], 0x60);
+    assert_eq!(explained(Oracle::Addr2line, 0x62, &ours, &Answer::default()), cause);
+    assert_eq!(explained(Oracle::Addr2line, 0x72, &ours, &Answer::default()), None);
+    assert_eq!(explained(Oracle::Llvm, 0x62, &ours, &Answer::default()), None);
+    let (line, nameless) = (answer(&[frame("read", "r.c", 1)], 0x60), answer(&[frame("", "r.c", 1)], 0));
+    assert_eq!(explained(Oracle::Addr2line, 0x62, &line, &nameless), cause);
+    assert_eq!(explained(Oracle::Addr2line, 0x62, &line, &Answer::default()), None);
+}
+
+#[test]
+fn a_file_symbol_is_no_line_information() {
+    let ours = answer(&[frame("local", "", 0)], 0x80);
+    assert_eq!(
+        explained(Oracle::Llvm, 0x82, &ours, &answer(&[frame("local", "a.c", 0)], 0x80)),
+        Some(vec!["a file by STT_FILE alone"])
+    );
+    assert_eq!(explained(Oracle::Llvm, 0x82, &ours, &answer(&[frame("local", "b.c", 0)], 0x80)), None);
+}
+
+#[test]
+fn spellings_of_a_path_are_one_path() {
+    let with = |path: &str| answer(&[frame("f", path, 1)], 0x10);
+    let cause = Some(vec!["a path spelled with empty steps"]);
+    assert_eq!(explained(Oracle::Addr2line, 0x12, &with("/a/./b//c.c"), &with("/a/b/c.c")), cause);
+    assert_eq!(explained(Oracle::Addr2line, 0x12, &with("/a/../c.c"), &with("/c.c")), None);
+    assert_eq!(explained(Oracle::Addr2line, 0x12, &with("a.c"), &with("/a.c")), None);
+}
+
+#[test]
+fn a_column_of_line_0_means_nothing() {
+    let with = |line, column| answer(&[Frame { column, ..frame("f", "f.c", line) }], 0x10);
+    let cause = Some(vec!["the column of line 0"]);
+    assert_eq!(explained(Oracle::Addr2line, 0x12, &with(0, 5), &with(0, 0)), cause);
+    assert_eq!(explained(Oracle::Addr2line, 0x12, &with(0, 5), &with(0, 4)), None);
+    assert_eq!(explained(Oracle::Addr2line, 0x12, &with(1, 5), &with(1, 0)), None);
+    assert_eq!(explained(Oracle::Llvm, 0x12, &with(0, 5), &with(0, 4)), None);
+}
+
+#[test]
+fn a_label_does_not_name_a_part() {
+    let cause = Some(vec!["a label at the start of a part"]);
+    let ours = answer(&[frame("p", "p.c", 1)], 0xa0);
+    let theirs = |name| answer(&[frame(name, "p.c", 1)], 0xa0);
+    assert_eq!(explained(Oracle::Llvm, 0xa2, &ours, &theirs("p.cold")), cause);
+    // There is no such symbol; and the FUNC symbol of a part does name it.
+    assert_eq!(explained(Oracle::Llvm, 0xa2, &ours, &theirs("p.warm")), None);
+    let unmarked = answer(&[frame("g", "g.c", 1)], 0x40);
+    assert_eq!(explained(Oracle::Llvm, 0x42, &unmarked, &answer(&[frame("g.cold", "g.c", 1)], 0x40)), None);
+}
+
+#[test]
+fn a_symbol_below_does_not_name_a_function() {
+    let theirs = answer(&[frame("p.cold", "s.c", 1)], 0xa0);
+    let cause = Some(vec!["a symbol that starts before the function"]);
+    assert_eq!(explained(Oracle::Llvm, 0xa8, &answer(&[frame("s", "s.c", 1)], 0xa6), &theirs), cause);
+    assert_eq!(explained(Oracle::Llvm, 0xa8, &answer(&[frame("s", "s.c", 1)], 0xa0), &theirs), None);
+    let no_die = answer(&[frame("s", "", 0)], 0xa6);
+    assert_eq!(explained(Oracle::Llvm, 0xa8, &no_die, &answer(&[frame("p.cold", "", 0)], 0xa0)), None);
+}
+
+#[test]
+fn either_of_two_nested_symbols_names_bare_code() {
+    let with = |name, line| answer(&[frame(name, "", line)], 0xc0);
+    let cause = Some(vec!["a symbol inside another"]);
+    assert_eq!(explained(Oracle::Llvm, 0xc6, &with("outer", 0), &with("inner", 0)), cause);
+    assert_eq!(explained(Oracle::Llvm, 0xc6, &with("outer", 1), &with("inner", 1)), None);
+    assert_eq!(explained(Oracle::Llvm, 0xca, &with("outer", 0), &with("inner", 0)), None);
+}
+
+#[test]
+fn padding_is_short_and_nobodys() {
+    let theirs = answer(&[frame("", "f.c", 1)], 0);
+    let cause = Some(vec!["padding between functions"]);
+    assert_eq!(explained(Oracle::Llvm, 0x34, &Answer::default(), &theirs), cause);
+    assert_eq!(explained(Oracle::Addr2line, 0x34, &Answer::default(), &theirs), cause);
+    assert_eq!(explained(Oracle::Llvm, 0x44, &Answer::default(), &theirs), None);
+    assert_eq!(explained(Oracle::Llvm, 0x34, &Answer::default(), &answer(&[frame("f", "f.c", 1)], 0)), None);
+    // A gap too long to be one is code without a symbol.
+    assert_eq!(explained(Oracle::Llvm, 0x100, &Answer::default(), &theirs), None);
+}
+
+#[test]
+fn a_lost_function_needs_the_other_oracle() {
+    let ours = answer(&[frame("f", "f.h", 2), frame("g", "g.c", 1)], 0x10);
+    let theirs = answer(&[frame("", "f.h", 2)], 0);
+    let symbols = symbols();
+    let fields = Fields { columns: false, starts: false };
+    let difference = Difference { what: What::Depth, frame: 0 };
+    let with = |other| {
+        let (ours, theirs, symbols) = (&ours, &theirs, &symbols);
+        Case { oracle: Oracle::Addr2line, address: 0x12, ours, theirs, other, symbols, fields, difference }
+    };
+    assert!(function_lost(&with(Some(&ours))));
+    assert!(!function_lost(&with(Some(&theirs))));
+    assert!(!function_lost(&with(None)));
+}
+
+#[test]
+fn frames_without_calls_are_dropped_by_the_crate() {
+    let call = |name| Frame { name: String::from(name), ..Frame::default() };
+    let ours = answer(&[frame("f", "f.h", 2), call("g"), call("h")], 0x10);
+    let cause = Some(vec!["inlined frames without a call line"]);
+    assert_eq!(explained(Oracle::Addr2line, 0x12, &ours, &answer(&[frame("h", "f.h", 2)], 0)), cause);
+    assert_eq!(explained(Oracle::Addr2line, 0x12, &ours, &answer(&[frame("g", "f.h", 2)], 0)), None);
+    assert_eq!(explained(Oracle::Addr2line, 0x12, &ours, &answer(&[frame("h", "f.h", 3)], 0)), None);
+    assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &answer(&[frame("h", "f.h", 2)], 0)), None);
+}
