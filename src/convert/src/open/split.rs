@@ -135,7 +135,13 @@ impl<'a> DwoFinder<'a> {
             let comp_dir = path_from_bytes(comp_dir).unwrap_or_default();
             self.collect(&comp_dir, &name, &mut paths);
         }
-        DwoCandidates { finder: self, paths: paths.into_iter(), seen: Vec::new(), refused: None, irregular: None }
+        DwoCandidates {
+            finder: self,
+            paths: paths.into_iter(),
+            seen: Vec::new(),
+            refused: None,
+            irregular: None,
+        }
     }
 
     fn collect(&self, comp_dir: &Path, name: &Path, paths: &mut Vec<PathBuf>) {

@@ -83,8 +83,7 @@ impl Lines {
             end = s.end.max(end);
             end
         }));
-        self.by_offset =
-            self.sequences.iter().enumerate().map(|(i, s)| (s.first_opcode, i as u32)).collect();
+        self.by_offset = self.sequences.iter().enumerate().map(|(i, s)| (s.first_opcode, i as u32)).collect();
         self.by_offset.sort_unstable();
     }
 }
@@ -149,8 +148,9 @@ pub(crate) fn run<'f, E: Endianity>(
     let (lines, error) = run_to_damage(header, section, code);
     let offset = header.offset().0 as u64;
     if let Some(error) = error {
-        diagnostics
-            .add(Kind::BadLineProgram, offset, || format!("line program at .debug_line+{offset:#x}: {error}"));
+        diagnostics.add(Kind::BadLineProgram, offset, || {
+            format!("line program at .debug_line+{offset:#x}: {error}")
+        });
     }
     if lines.unordered > 0 {
         diagnostics.add(Kind::UnorderedSequence, offset, || {

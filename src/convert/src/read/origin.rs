@@ -161,13 +161,13 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     fn with_unit<T>(
         &self,
         place: Place,
-        f: impl FnOnce(&gimli::Unit<Bytes<'f, E>>, &super::Dwarf<'f, E>) -> Option<T>,
+        f: impl FnOnce(&gimli::Unit<Bytes<'f, E>>, &Info<'f, E>) -> Option<T>,
     ) -> Option<T> {
         if self.is_here(place) {
-            return f(self.here, &self.space.main.dwarf);
+            return f(self.here, &self.space.main);
         }
         let info = self.info(place.supplementary)?;
-        f(info.unit(place.unit as usize)?, &info.dwarf)
+        f(info.unit(place.unit as usize)?, info)
     }
 
     /// The local id of the file that `index` means in the unit of `place`.
@@ -179,7 +179,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         let path = if self.is_here(place) {
             self.here_files.path(index)
         } else {
-            self.with_unit(place, |unit, dwarf| FileTable::of(dwarf, unit).path(index))
+            self.with_unit(place, |unit, info| FileTable::of(&info.dwarf, unit).path(index))
         };
         self.keep_file(key, path, place, diagnostics)
     }
@@ -252,12 +252,8 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         }
     }
 
-    fn string(
-        &self,
-        place: Place,
-        value: gimli::AttributeValue<Bytes<'f, E>>,
-    ) -> Option<Bytes<'f, E>> {
-        self.with_unit(place, |unit, dwarf| dwarf.attr_string(unit, value).ok())
+    fn string(&self, place: Place, value: gimli::AttributeValue<Bytes<'f, E>>) -> Option<Bytes<'f, E>> {
+        self.with_unit(place, |unit, info| info.string(unit, value))
     }
 
     /// The origin that the chain from `place` leads to. Each place is followed once.

@@ -8,7 +8,6 @@
 
 use gimli::Reader as _;
 
-use super::space::load;
 use super::{Bytes, Endianity};
 use crate::open::{DebugSection, DebugSections};
 
@@ -22,11 +21,11 @@ const MAX_COLUMNS: u32 = 64;
 pub(super) struct Package<'f, E: Endianity> {
     sections: DebugSections<'f>,
     index: Index<'f, E>,
-    endian: E,
 }
 
 /// `.debug_cu_index`.
 struct Index<'f, E: Endianity> {
+    version: u16,
     /// The section of each column; `None` for a kind that is not known.
     columns: Vec<Option<DebugSection>>,
     units: u32,
@@ -43,17 +42,18 @@ impl<'f, E: Endianity> Package<'f, E> {
     pub(super) fn new(sections: &DebugSections<'f>, endian: E) -> Result<Self, String> {
         let section = Bytes::new(sections.get(DebugSection::CuIndex), endian);
         let index = Index::parse(section)?;
-        Ok(Package { sections: sections.clone(), index, endian })
+        Ok(Package { sections: sections.clone(), index })
     }
 
     /// The sections of the unit of this id, cut to what the unit has in each; more than one answer where
-    /// the index leaves it open, none where it does not know the id.
+    /// the index leaves it open, none where it does not know the id. `version` is the unit's.
     ///
     /// # Errors
     /// The index leads outside a section, or cannot tell where the unit is.
-    pub(super) fn find(&self, id: u64) -> Result<Vec<DebugSections<'f>>, String> {
-        if self.index.units == 0 {
-            return self.without_index(id);
+    pub(super) fn find(&self, id: u64, version: u16) -> Result<Vec<DebugSections<'f>>, String> {
+        if version >= 5 && self.index.version < 5 {
+            // GNU dwp 2.40 does so: its index has no ids, and what it does not know it drops, such as ranges.
+            return Err("a package of version 2 cannot hold a unit of DWARF 5".to_owned());
         }
         let Some(row) = self.index.row(id) else { return Ok(Vec::new()) };
         let row = self.index.contributions(row)?;
@@ -94,25 +94,6 @@ impl<'f, E: Endianity> Package<'f, E> {
             at += REACH;
         }
     }
-
-    /// GNU dwp 2.40 writes no index for DWARF 5. In a package of one unit all sections are its own.
-    fn without_index(&self, id: u64) -> Result<Vec<DebugSections<'f>>, String> {
-        let dwarf = load(&self.sections, self.endian);
-        let mut units = dwarf.units();
-        let mut ids = Vec::new();
-        while let Ok(Some(header)) = units.next() {
-            if let gimli::UnitType::SplitCompilation(found) = header.type_() {
-                ids.push(found.0);
-            }
-        }
-        match ids[..] {
-            [only] if only == id => Ok(vec![self.sections.clone()]),
-            _ if ids.contains(&id) => {
-                Err(format!("the index is empty, and cannot tell apart the {} units of the package", ids.len()))
-            }
-            _ => Ok(Vec::new()),
-        }
-    }
 }
 
 fn slice(section: DebugSection, whole: &[u8], offset: u64, size: u64) -> Result<&[u8], String> {
@@ -126,7 +107,10 @@ fn slice(section: DebugSection, whole: &[u8], offset: u64, size: u64) -> Result<
     }
     whole.get(from..to).ok_or_else(|| {
         let name = section.base_name();
-        format!("its index leads to {offset:#x}..{end:#x} of .debug_{name}.dwo, that has {:#x} bytes", whole.len())
+        format!(
+            "its index leads to {offset:#x}..{end:#x} of .debug_{name}.dwo, that has {:#x} bytes",
+            whole.len()
+        )
     })
 }
 
@@ -154,10 +138,10 @@ impl<'f, E: Endianity> Index<'f, E> {
     fn parse(mut input: Bytes<'f, E>) -> Result<Self, String> {
         let short = |error: gimli::Error| format!("its index is cut short: {error}");
         let start = input;
-        let numbers = match input.read_u32().map_err(short)? {
-            2 => COLUMNS_2,
+        let (version, numbers) = match input.read_u32().map_err(short)? {
+            2 => (2, COLUMNS_2),
             _ => match { start }.read_u16().map_err(short)? {
-                5 => COLUMNS_5,
+                5 => (5, COLUMNS_5),
                 version => return Err(format!("its index has version {version}, expected 2 or 5")),
             },
         };
@@ -184,7 +168,7 @@ impl<'f, E: Endianity> Index<'f, E> {
             let kind = kinds.read_u32().map_err(short)?;
             sections.push(numbers.iter().find(|(_, number)| *number == kind).map(|(section, _)| *section));
         }
-        Ok(Index { columns: sections, units, slots, ids, rows, offsets, sizes })
+        Ok(Index { version, columns: sections, units, slots, ids, rows, offsets, sizes })
     }
 
     /// The row of an id, from 1 (DWARF 5 7.3.5.3).
@@ -216,11 +200,7 @@ impl<'f, E: Endianity> Index<'f, E> {
         let first = u64::from(row - 1) * self.columns.len() as u64;
         let cells = self.columns.iter().zip(first..);
         let known = cells.filter_map(|(section, cell)| {
-            Some((
-                (*section)?,
-                u32_at(self.offsets, cell)?.into(),
-                u32_at(self.sizes, cell)?.into(),
-            ))
+            Some(((*section)?, u32_at(self.offsets, cell)?.into(), u32_at(self.sizes, cell)?.into()))
         });
         Ok(known.collect())
     }

@@ -77,7 +77,8 @@ mod tests {
     fn a_name_is_kept_once() {
         let files = Files::new();
         let pool = NamePool::new(&files);
-        let names = |list: &[&'static str]| list.iter().map(|n| Cow::Borrowed(n.as_bytes())).collect::<Vec<_>>();
+        let names =
+            |list: &[&'static str]| list.iter().map(|n| Cow::Borrowed(n.as_bytes())).collect::<Vec<_>>();
         let first = pool.keep(names(&["main", "", "_Z1fv"]));
         let second = pool.keep(names(&["_Z1fv", "_Z1gv", "main"]));
         assert_eq!(first, names(&["main", "", "_Z1fv"]));

@@ -13,7 +13,9 @@ use super::space::{Info, Space, load, offset_of};
 use super::task::{Source, Task};
 use super::{Bytes, Dwarf, Endianity, unit};
 use crate::model::Unit;
-use crate::open::{Arch, DebugSections, DwoFinder, Files, Image, OpenError, OpenOptions, SplitFile, open_dwo};
+use crate::open::{
+    Arch, DebugSections, DwoFinder, Files, Image, OpenError, OpenOptions, SplitFile, open_dwo,
+};
 use crate::report::{Diagnostics, Kind};
 
 /// Ids of foreign units that a message names.
@@ -195,7 +197,7 @@ fn in_package<'f, E: Endianity>(
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Unit<'f>>, String> {
     let mut problem = None;
-    for sections in package.find(skeleton.id)? {
+    for sections in package.find(skeleton.id, skeleton.unit.header.version())? {
         match from_sections(task, skeleton, &sections, diagnostics) {
             Ok(unit) => return Ok(Some(unit)),
             Err(found) => problem = Some(found),
@@ -248,7 +250,10 @@ fn find_unit<'d, E: Endianity>(
             gimli::UnitType::Skeleton(known) => {
                 let offset = offset_of(header);
                 damage.get_or_insert_with(|| {
-                    format!("a skeleton at .debug_info.dwo+{offset:#x}, id {:#018x}, is not followed", known.0)
+                    format!(
+                        "a skeleton at .debug_info.dwo+{offset:#x}, id {:#018x}, is not followed",
+                        known.0
+                    )
                 });
                 continue;
             }
@@ -268,7 +273,9 @@ fn find_unit<'d, E: Endianity>(
                 None => {}
             },
             Err(error) => {
-                damage.get_or_insert_with(|| format!("unit at .debug_info.dwo+{:#x}: {error}", offset_of(header)));
+                damage.get_or_insert_with(|| {
+                    format!("unit at .debug_info.dwo+{:#x}: {error}", offset_of(header))
+                });
             }
         }
     }
