@@ -52,7 +52,7 @@ fn check(names: &[&[u8]]) {
         let cut = name.len().min(19);
         assert_eq!(table.write(id, &mut small[..cut]), Some(name.len()));
         assert_eq!(small[..cut], name[..cut]);
-        assert!(small[cut..].iter().all(|&b| b == 0xee), "wrote past the buffer");
+        assert!(small[cut..] == [0xee; 24][cut..], "wrote past the buffer");
         assert_eq!(table.find(name), Ok(id));
     }
     assert_eq!(table.write(names.len() as u32, &mut out), None);
@@ -168,6 +168,14 @@ fn the_longest_names() {
     let mut out = vec![0; MAX_NAME + 10];
     assert_eq!(table.write(0, &mut out), Some(MAX_NAME));
     assert!(out[..MAX_NAME] == *longest);
+}
+
+#[test]
+fn long_repeats_of_words_that_never_repeat() {
+    let tail: String =
+        (0..4000u32).map(|i| format!("{}_{}", i.wrapping_mul(2_654_435_761) % 9973, "x")).collect();
+    let names: Vec<String> = "abcdefg".chars().map(|c| format!("{c}_{}", &tail[..20_000])).collect();
+    check(&names.iter().map(|n| n.as_bytes()).collect::<Vec<_>>());
 }
 
 #[test]

@@ -1,16 +1,22 @@
 //! Turns sorted names into the compressed name table that `foldsym_format::names` reads.
 //!
 //! # The idea
-//! Three steps, each named by its module. `lex` front-codes the names and cuts what is left into
-//! words. `train` finds a grammar for the words. This module then makes the table small: symbols that do not
-//! pay for themselves are spelled out, short symbols become leaves (ranges of one byte pool, the
-//! inner ones inside the outer ones), the rest become rules; the suffixes are written in a prefix
-//! code by frequency, and tokens are numbered in the order of their codes, so that no table has to
-//! map one to the other.
+//! Three steps. `lex` front-codes the names and cuts what is left into words. `train` finds a grammar
+//! for them. This module makes the table small and quick to read: symbols that do not pay for their
+//! place are spelled out, short or often visited ones become leaves (ranges of one byte pool, the
+//! inner ones inside the outer ones), the rest become rules; the suffixes are written in a prefix code
+//! by frequency, and tokens are numbered in the order of their codes, so that no table has to map one
+//! to the other and the frequent ones lie together.
 //!
-//! # What it costs
-//! All steps are linear in the names except for sorting tokens by size and count. Nothing depends on
-//! hash seeds, threads or addresses: the same names give the same bytes.
+//! # Data
+//! A *symbol* is what `train` numbers: a byte, a word or a pair. A *token* is a symbol that the file has,
+//! numbered as in the file. Lists of symbols by falling size have every symbol before its parts, so
+//! that one walk over such a list settles what a symbol's users decide about it.
+//!
+//! # Why it ends, and why it is the same each time
+//! Every step is one pass over the symbols or the suffixes, or a sort. If the format has no room for the
+//! tokens (more than 2^20 codes), the bar for a symbol doubles until it has; bytes alone always fit. Nothing depends
+//! on hash seeds, threads or addresses: the same names give the same bytes.
 //!
 //! The layout is `schema/names.md`.
 
@@ -18,14 +24,19 @@ mod code;
 mod lex;
 mod train;
 
-use foldsym_format::names::{HEADER_LEN, MAX_BLOCK, MAX_CODE, MAX_NAME, TAIL_LEN};
+use foldsym_format::bits::TAIL;
+use foldsym_format::names::{HEADER_LEN, MAX_BLOCK, MAX_CODE, MAX_NAME};
 use lex::END;
 use train::{Bodies, Grammar, MIN_USES};
 
 /// Names in a block: larger saves heads, smaller saves steps.
 const BLOCK: usize = 16;
-/// Tokens of at most this many bytes are leaves: the reader copies 16 bytes at a time.
-const MAX_LEAF: u32 = 16;
+/// A symbol of at most this many bytes is always a leaf: its rule would be no smaller.
+const SHORT_LEAF: u32 = 8;
+/// The longest leaf, the longest rule and the largest start that an entry of the token table can say.
+const MAX_LEAF: u32 = 128;
+const MAX_BODY: u32 = 129;
+const MAX_START: usize = (1 << 24) - 1;
 
 /// Encodes `names`, which must be sorted by bytes and distinct, as a name table.
 ///
@@ -39,7 +50,9 @@ pub fn encode(names: &[&[u8]]) -> Vec<u8> {
     let names: Vec<&[u8]> = names.iter().map(|name| &name[..name.len().min(MAX_NAME)]).collect();
     let lexed = lex::lex(&names, BLOCK);
     let grammar = train::train(&lexed);
-    let tokens = Tokens::choose(&grammar, &lexed.words);
+    let tokens = (0..)
+        .find_map(|doublings| Tokens::choose(&grammar, MIN_USES << doublings))
+        .expect("with bytes alone it fits");
     write(&lexed.keeps, &tokens)
 }
 
@@ -63,22 +76,24 @@ struct Entry {
     length: u32,
 }
 
-/// The longest rule body; longer ones would widen every entry of the token table.
-const MAX_BODY: usize = MAX_LEAF as usize + 1;
-
 impl Tokens {
-    fn choose(grammar: &Grammar, _words: &[&[u8]]) -> Tokens {
+    /// Picks the symbols with at least `min_uses` uses; `None` if the format has no room for them all.
+    fn choose(grammar: &Grammar, min_uses: u32) -> Option<Tokens> {
         let symbols = grammar.bodies.len();
-        // Parents before children: what a symbol stands for is longer than any part of it.
+        // Parents before parts: a symbol is longer than its parts, or is a word spelled by one pair,
+        // whose number is higher.
         let by_size = falling_sizes(&grammar.sizes);
-        let kept = keep_useful(grammar, &by_size);
-        let (bodies, suffixes, kept) = spell_out(grammar, &by_size, kept);
+        let kept = keep_useful(grammar, &by_size, min_uses);
+        let (bodies, suffixes) = spell_out(grammar, &kept);
 
         let mut counts = vec![0u32; symbols];
         for &symbol in suffixes.iter().filter(|&&s| s != END) {
             counts[symbol as usize] += 1;
         }
-        let (pool, pool_starts, used) = lay_pool(grammar, &bodies, &by_size, &kept, &counts);
+        let Leaves { pool, starts, used } = lay_pool(grammar, &bodies, &by_size, &counts);
+        if counts.iter().filter(|&&count| count > 0).count() > 1 << MAX_CODE || pool.len() > MAX_START {
+            return None;
+        }
         let lengths = code::code_lengths(&counts);
 
         // Tokens in the order of their codes, then those without one, by size.
@@ -99,9 +114,9 @@ impl Tokens {
             suffixes,
         };
         for &symbol in &order {
-            let size = grammar.sizes[symbol as usize];
-            if size <= MAX_LEAF {
-                out.entries.push(Entry { rule: false, start: pool_starts[symbol as usize], length: size });
+            let start = starts[symbol as usize];
+            if start != END {
+                out.entries.push(Entry { rule: false, start, length: grammar.sizes[symbol as usize] });
             } else {
                 let body = bodies.get(symbol);
                 let start = out.bodies.len() as u32;
@@ -112,11 +127,11 @@ impl Tokens {
         for symbol in out.suffixes.iter_mut().filter(|s| **s != END) {
             *symbol = token_of[*symbol as usize];
         }
-        out
+        (out.bodies.len() <= MAX_START && out.entries.len() <= MAX_START).then_some(out)
     }
 }
 
-/// Symbols by falling size, then rising number: counting sort.
+/// Symbols by falling size, then rising number.
 fn falling_sizes(sizes: &[u32]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..sizes.len() as u32).collect();
     order.sort_by_key(|&s| std::cmp::Reverse(sizes[s as usize]));
@@ -124,7 +139,7 @@ fn falling_sizes(sizes: &[u32]) -> Vec<u32> {
 }
 
 /// Which symbols are used often enough, once those that are not are spelled out in their users.
-fn keep_useful(grammar: &Grammar, by_size: &[u32]) -> Vec<bool> {
+fn keep_useful(grammar: &Grammar, by_size: &[u32], min_uses: u32) -> Vec<bool> {
     let mut uses = vec![0u32; grammar.bodies.len()];
     for &symbol in grammar.suffixes.iter().filter(|&&s| s != END) {
         uses[symbol as usize] += 1;
@@ -133,17 +148,31 @@ fn keep_useful(grammar: &Grammar, by_size: &[u32]) -> Vec<bool> {
     for &symbol in by_size {
         let body = grammar.bodies.get(symbol);
         let count = uses[symbol as usize];
-        kept[symbol as usize] = body.is_empty() || (count >= MIN_USES && body.len() > 1);
+        kept[symbol as usize] = body.is_empty() || (count >= min_uses && body.len() > 1);
         let times = if kept[symbol as usize] { 1.min(count) } else { count };
         for &part in body {
             uses[part as usize] += times;
         }
     }
+    // Nor may a body grow longer than an entry can say: parts first.
+    let mut lengths = vec![1u32; kept.len()];
+    for &symbol in by_size.iter().rev() {
+        let body = grammar.bodies.get(symbol);
+        let spelled = |kept: &[bool]| -> u32 {
+            body.iter().map(|&part| if kept[part as usize] { 1 } else { lengths[part as usize] }).sum()
+        };
+        let mut length = spelled(&kept);
+        if length > MAX_BODY {
+            body.iter().for_each(|&part| kept[part as usize] |= grammar.bodies.get(part).len() > 1);
+            length = spelled(&kept);
+        }
+        lengths[symbol as usize] = length;
+    }
     kept
 }
 
 /// Spells out the symbols that are not kept, in suffixes and bodies.
-fn spell_out(grammar: &Grammar, by_size: &[u32], kept: Vec<bool>) -> (Bodies, Vec<u32>, Vec<bool>) {
+fn spell_out(grammar: &Grammar, kept: &[bool]) -> (Bodies, Vec<u32>) {
     let mut stack = Vec::new();
     let mut spell = |symbol: u32, out: &mut Vec<u32>| {
         stack.push(symbol);
@@ -155,7 +184,6 @@ fn spell_out(grammar: &Grammar, by_size: &[u32], kept: Vec<bool>) -> (Bodies, Ve
             }
         }
     };
-    let _ = by_size;
     let mut suffixes = Vec::with_capacity(grammar.suffixes.len());
     for &symbol in &grammar.suffixes {
         spell(symbol, &mut suffixes);
@@ -171,56 +199,76 @@ fn spell_out(grammar: &Grammar, by_size: &[u32], kept: Vec<bool>) -> (Bodies, Ve
         }
         bodies.push(&body);
     }
-    (bodies, suffixes, kept)
+    (bodies, suffixes)
 }
 
-/// Lays the leaves into one pool, largest first, so that the parts of a leaf lie inside it.
-/// Gives the pool, where each leaf starts, and which symbols the file needs at all.
-fn lay_pool(
-    grammar: &Grammar,
-    bodies: &Bodies,
-    by_size: &[u32],
-    kept: &[bool],
-    counts: &[u32],
-) -> (Vec<u8>, Vec<u32>, Vec<bool>) {
-    let mut pool = Vec::new();
-    let mut starts = vec![END; kept.len()];
-    // A leaf's parts need no token of their own unless a suffix or a rule names them.
+/// Which symbols become leaves, and what they cost.
+struct Leaves {
+    pool: Vec<u8>,
+    /// For each symbol its place in the pool, [`END`] for none.
+    starts: Vec<u32>,
+    /// Which symbols the file needs at all.
+    used: Vec<bool>,
+}
+
+/// Chooses the leaves and lays them into one pool, so that the parts of a leaf lie inside it.
+///
+/// A symbol is a leaf if it is short, or if it is visited often enough for its bytes: a rule saves
+/// space and costs a step for each of its symbols.
+fn lay_pool(grammar: &Grammar, bodies: &Bodies, by_size: &[u32], counts: &[u32]) -> Leaves {
     let mut used: Vec<bool> = counts.iter().map(|&count| count > 0).collect();
+    // How often each symbol is come upon when every suffix is read once.
+    let mut visits = counts.to_vec();
+    let mut inside = vec![false; counts.len()];
+    let mut outermost = Vec::new();
     let mut stack = Vec::new();
     for &symbol in by_size {
-        if !used[symbol as usize] {
+        let (i, body) = (symbol as usize, bodies.get(symbol));
+        if !used[i] || inside[i] {
             continue;
         }
-        if grammar.sizes[symbol as usize] > MAX_LEAF {
-            for &part in bodies.get(symbol) {
+        let size = grammar.sizes[i];
+        let steps = body.len() as u64 * u64::from(visits[i]);
+        if size > SHORT_LEAF && (size > MAX_LEAF || steps < u64::from(size)) {
+            for &part in body {
                 used[part as usize] = true;
+                visits[part as usize] += visits[i];
             }
             continue;
         }
-        if starts[symbol as usize] != END {
-            continue;
-        }
-        let mut at = pool.len() as u32;
+        outermost.push(symbol);
         stack.push(symbol);
         while let Some(symbol) = stack.pop() {
-            // Parts already placed keep their place; their bytes are still needed here.
-            if starts[symbol as usize] == END {
-                starts[symbol as usize] = at;
-            }
-            let body = bodies.get(symbol);
-            if body.is_empty() {
-                pool.push(symbol as u8);
-                at += 1;
-            } else {
-                stack.extend(body.iter().rev());
+            for &part in bodies.get(symbol) {
+                if !inside[part as usize] {
+                    inside[part as usize] = true;
+                    stack.push(part);
+                }
             }
         }
     }
-    (pool, starts, used)
+
+    // The most visited first, so that they share cache lines.
+    outermost.sort_by_key(|&s| std::cmp::Reverse(visits[s as usize]));
+    let mut leaves = Leaves { pool: Vec::new(), starts: vec![END; counts.len()], used };
+    for symbol in outermost {
+        stack.push(symbol);
+        while let Some(symbol) = stack.pop() {
+            let start = &mut leaves.starts[symbol as usize];
+            if *start == END {
+                *start = leaves.pool.len() as u32;
+            }
+            let body = bodies.get(symbol);
+            if body.is_empty() {
+                leaves.pool.push(symbol as u8);
+            }
+            stack.extend(body.iter().rev());
+        }
+    }
+    leaves
 }
 
-/// Writes bits, most significant first.
+/// Writes fields from the least significant bit of each byte on, and codes from the most significant.
 #[derive(Default)]
 struct BitWriter {
     bytes: Vec<u8>,
@@ -229,8 +277,27 @@ struct BitWriter {
 }
 
 impl BitWriter {
-    /// Appends the low `width` bits of `value`; `width` <= 56.
-    fn put(&mut self, value: u64, width: u32) {
+    /// Appends a field of `width` <= 56 bits, as `foldsym_format::bits::read` reads it.
+    fn field(&mut self, value: u64, width: u32) {
+        debug_assert!(width <= 56 && value >> width == 0);
+        self.pending |= value << self.count;
+        self.count += width;
+        while self.count >= 8 {
+            self.bytes.push(self.pending as u8);
+            self.pending >>= 8;
+            self.count -= 8;
+        }
+    }
+
+    /// Fills the last byte of fields with zeros.
+    fn end_fields(&mut self) {
+        if self.count > 0 {
+            self.field(0, 8 - self.count);
+        }
+    }
+
+    /// Appends a code of `width` <= 56 bits. Fields and codes do not share a byte.
+    fn code(&mut self, value: u64, width: u32) {
         debug_assert!(width <= 56 && value >> width == 0);
         self.pending = self.pending << width | value;
         self.count += width;
@@ -238,12 +305,13 @@ impl BitWriter {
             self.count -= 8;
             self.bytes.push((self.pending >> self.count) as u8);
         }
+        self.pending &= (1 << self.count) - 1;
     }
 
-    /// Fills the last byte with zeros.
-    fn align(&mut self) {
+    /// Fills the last byte of codes with zeros.
+    fn end_codes(&mut self) {
         if self.count > 0 {
-            self.put(0, 8 - self.count);
+            self.code(0, 8 - self.count);
         }
     }
 }
@@ -261,9 +329,6 @@ fn narrow(size: usize) -> u32 {
 fn write(keeps: &[u32], tokens: &Tokens) -> Vec<u8> {
     let (blocks, offsets) = write_blocks(keeps, tokens);
     let symbol_bits = width((tokens.entries.len() as u64).saturating_sub(1));
-    let start_bits = width(tokens.entries.iter().map(|e| e.start).max().unwrap_or(0).into());
-    let stored_length = |entry: &Entry| u64::from(entry.length) - if entry.rule { 2 } else { 1 };
-    let length_bits = width(tokens.entries.iter().map(stored_length).max().unwrap_or(0));
     let index_bits = width(offsets.last().copied().unwrap_or(0).into());
     let code_bits = tokens.code_lengths.iter().copied().max().unwrap_or(0);
 
@@ -273,32 +338,30 @@ fn write(keeps: &[u32], tokens: &Tokens) -> Vec<u8> {
         out.extend_from_slice(&narrow(count).to_le_bytes());
     }
     out.push(BLOCK.ilog2() as u8);
-    out.extend([symbol_bits, start_bits, length_bits, index_bits].map(|w| w as u8));
-    out.extend([code_bits, 0, 0]);
+    out.extend([symbol_bits as u8, index_bits as u8, code_bits]);
     debug_assert_eq!(out.len(), HEADER_LEN);
     for length in 1..=code_bits {
         let count = tokens.code_lengths.iter().filter(|&&l| l == length).count();
         out.extend_from_slice(&narrow(count).to_le_bytes());
     }
-    let mut bits = BitWriter { bytes: out, ..BitWriter::default() };
     for entry in &tokens.entries {
-        bits.put(entry.rule.into(), 1);
-        bits.put(entry.start.into(), start_bits);
-        bits.put(stored_length(entry), length_bits);
+        let length = entry.length - if entry.rule { 2 } else { 1 };
+        debug_assert!(length < 128 && entry.start < 1 << 24);
+        out.extend_from_slice(&(u32::from(entry.rule) | length << 1 | entry.start << 8).to_le_bytes());
     }
-    bits.align();
+    let mut bits = BitWriter { bytes: out, ..BitWriter::default() };
     for &token in &tokens.bodies {
-        bits.put(token.into(), symbol_bits);
+        bits.field(token.into(), symbol_bits);
     }
-    bits.align();
+    bits.end_fields();
     for &offset in &offsets {
-        bits.put(offset.into(), index_bits);
+        bits.field(offset.into(), index_bits);
     }
-    bits.align();
+    bits.end_fields();
     let mut out = bits.bytes;
     out.extend_from_slice(&tokens.pool);
     out.extend_from_slice(&blocks);
-    out.resize(out.len() + TAIL_LEN, 0);
+    out.resize(out.len() + TAIL, 0);
     narrow(out.len());
     out
 }
@@ -318,24 +381,61 @@ fn write_blocks(keeps: &[u32], tokens: &Tokens) -> (Vec<u8>, Vec<u32>) {
             *size = suffixes[..end].iter().map(|&t| u64::from(tokens.code_lengths[t as usize])).sum();
             suffixes = &suffixes[end + 1..];
         }
-        // The head keeps nothing: its place holds what all others keep at least.
-        let least = keeps[1..].iter().copied().min().unwrap_or(0);
-        let spread = keeps[1..].iter().map(|keep| keep - least).max().unwrap_or(0);
-        let keep_bits = width(least.max(spread).into());
-        let size_bits = width(sizes.into_iter().max().unwrap_or(0));
-        bits.put(u64::from(keep_bits), 8);
-        bits.put(u64::from(size_bits), 8);
-        for (i, (&keep, &size)) in keeps.iter().zip(&sizes).enumerate() {
-            bits.put(if i == 0 { least } else { keep - least }.into(), keep_bits);
-            bits.put(size, size_bits);
-        }
+        let rows = Rows::plan(keeps, &sizes[..keeps.len()]);
+        rows.write(keeps, &sizes, &mut bits);
+        bits.end_fields();
         let used = start.len() - suffixes.len();
         for &token in start[..used].iter().filter(|&&t| t != END) {
-            bits.put(codes[token as usize].into(), tokens.code_lengths[token as usize].into());
+            bits.code(codes[token as usize].into(), tokens.code_lengths[token as usize].into());
         }
-        bits.align();
+        bits.end_codes();
     }
     (bits.bytes, offsets)
+}
+
+/// The widths of the rows that lead a block.
+struct Rows {
+    /// What every name but the first keeps at least.
+    least: u32,
+    keep_bits: u32,
+    size_bits: u32,
+    /// How much wider the fields of the first row are.
+    more_least: u32,
+    more_size: u32,
+}
+
+impl Rows {
+    /// The most that the first row's fields can be wider: 3 bits each.
+    const MOST_MORE: u32 = 7;
+
+    fn plan(keeps: &[u32], sizes: &[u64]) -> Rows {
+        let least = keeps[1..].iter().copied().min().unwrap_or(0);
+        let spread = keeps[1..].iter().map(|keep| keep - least).max().unwrap_or(0);
+        let longest = sizes[1..].iter().copied().max().unwrap_or(0);
+        let (least_bits, first_bits) = (width(least.into()), width(sizes[0]));
+        let keep_bits = width(spread.into()).max(least_bits.saturating_sub(Self::MOST_MORE));
+        let size_bits = width(longest).max(first_bits.saturating_sub(Self::MOST_MORE));
+        Rows {
+            least,
+            keep_bits,
+            size_bits,
+            more_least: least_bits.saturating_sub(keep_bits),
+            more_size: first_bits.saturating_sub(size_bits),
+        }
+    }
+
+    fn write(&self, keeps: &[u32], sizes: &[u64], bits: &mut BitWriter) {
+        bits.field(self.keep_bits.into(), 5);
+        bits.field(self.more_least.into(), 3);
+        bits.field(self.size_bits.into(), 5);
+        bits.field(self.more_size.into(), 3);
+        bits.field(self.least.into(), self.keep_bits + self.more_least);
+        bits.field(sizes[0], self.size_bits + self.more_size);
+        for (&keep, &size) in keeps.iter().zip(sizes).skip(1) {
+            bits.field((keep - self.least).into(), self.keep_bits);
+            bits.field(size, self.size_bits);
+        }
+    }
 }
 
 /// The canonical code for rising lengths; tokens of length 0 come last and have none.

@@ -33,7 +33,8 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
     let offset_width = width_of(u64::from(cells[cells.len() - 1].offset - start));
     let (scope_base, scope_width) = range(cells, |cell| u64::from(cell.scope));
     let (file_base, file_width) = range(cells, |cell| u64::from(cell.file));
-    let (column_base, column_width) = range(cells, |cell| u64::from(cell.column));
+    let (column_base, column_width) =
+        if columns { range(cells, |cell| u64::from(cell.column)) } else { (0, 0) };
     let (least, most) = cells
         .iter()
         .filter_map(|cell| cell.line)
@@ -44,7 +45,7 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
     };
 
     let has_files = file_base != 0 || file_width != 0;
-    let has_columns = columns && (column_base != 0 || column_width != 0);
+    let has_columns = column_base != 0 || column_width != 0;
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     let extension = flag(has_files, records::FILES)
         | flag(has_columns, records::COLUMNS)

@@ -140,6 +140,9 @@ impl Trees {
     }
 }
 
+/// Children that are compared with each other rather than sorted.
+const FEW: usize = 8;
+
 /// Old nodes that become one new node: a range of the arena.
 #[derive(Clone, Copy)]
 struct Group {
@@ -200,6 +203,7 @@ impl Scratch {
         edge: impl Fn(u32) -> u32,
     ) {
         self.gathered.clear();
+        let single = olds.len() == 1;
         for at in olds {
             let old = self.arena[at] as usize;
             let start = if old == 0 { 0 } else { self.child_ends[old - 1] as usize };
@@ -209,6 +213,17 @@ impl Scratch {
                     self.gathered.push((edge, child));
                 }
             }
+        }
+        // Most nodes have few children, all from different calls, in the order of their DIEs already.
+        let gathered = &self.gathered[..];
+        let repeats = |i: usize| gathered[..i].iter().any(|child| child.0 == gathered[i].0);
+        if single && gathered.len() <= FEW && !(1..gathered.len()).any(repeats) {
+            for &(edge, child) in gathered.iter().rev() {
+                let start = self.arena.len();
+                self.arena.push(child);
+                self.stack.push(Group { start, end: start + 1, parent, depth, edge });
+            }
+            return;
         }
         self.gathered.sort_unstable();
         self.runs.clear();

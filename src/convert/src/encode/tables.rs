@@ -12,7 +12,8 @@ use foldsym_format::table::{self, Column};
 use rayon::prelude::*;
 use std::ops::RangeInclusive;
 
-const BLOCK_LOG2: RangeInclusive<u32> = 4..=8;
+/// Smaller blocks were never the smallest table of a program of a thousand functions or more.
+const BLOCK_LOG2: RangeInclusive<u32> = 5..=8;
 const MAX_SLOPE: i64 = (1 << table::SLOPE_BITS) - 1;
 
 /// Where the first column of a table has slope 0 and the first record's value as its base, a search

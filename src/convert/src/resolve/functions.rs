@@ -128,13 +128,12 @@ fn share<'f>(
             });
             continue;
         }
-        let explained = members.iter().any(|member| {
-            let other = merged.program.origins[functions[member.function.index()].origin.index()].name;
-            relation(merged.name_bytes(other), merged.name_bytes(name)) == Relation::Variant
-        });
-        if explained {
-            let first = members[0].function;
-            functions[first.index()].aliases.push(name);
+        let explained = members
+            .iter()
+            .map(|member| member.function)
+            .find(|&other| one_function(merged, &functions[other.index()], &functions[piece.function.index()]));
+        if let Some(function) = explained {
+            functions[function.index()].aliases.push(name);
             continue;
         }
         members.push(Member { function: piece.function, how: piece.how, rows: Some(piece.rows), symbol: None });
@@ -146,6 +145,18 @@ fn share<'f>(
     }
     order(merged, &mut members, functions);
     Candidate { start, end, members }
+}
+
+/// True for two subprograms with one range that are one function: variants of a constructor, or labels that
+/// an assembler described each by a DIE of its own, with a name and nothing that tells where it is declared.
+fn one_function(merged: &Merged<'_>, a: &Function, b: &Function) -> bool {
+    let origin = |function: &Function| merged.program.origins[function.origin.index()];
+    let (x, y) = (origin(a), origin(b));
+    let (x_name, y_name) = (merged.name_bytes(x.name), merged.name_bytes(y.name));
+    let unit = |function: &Function| function.source.map(|source| source.unit);
+    let undeclared = |origin: Origin| origin.file.is_none() && origin.line == 0;
+    let labels = undeclared(x) && undeclared(y) && !is_mangled(x_name) && !is_mangled(y_name);
+    relation(x_name, y_name) == Relation::Variant || (labels && unit(a) == unit(b))
 }
 
 /// Gives the symbols at the start of a function to the members that they name.

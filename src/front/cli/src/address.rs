@@ -38,8 +38,9 @@ impl Space {
                 .ok_or_else(|| format!("{text:?} is not an address: expected 0x and hexadecimal digits, decimal digits, or SECTION:OFFSET"))?;
             return Ok(Address { given, image: given.checked_sub(self.base).map(ImageAddr) });
         };
-        let offset = number(offset)
-            .ok_or_else(|| format!("{offset:?} is not an offset: expected 0x and hexadecimal digits, or decimal digits"))?;
+        let offset = number(offset).ok_or_else(|| {
+            format!("{offset:?} is not an offset: expected 0x and hexadecimal digits, or decimal digits")
+        })?;
         let mut named = self.sections.iter().filter(|section| section.name == name);
         let section = named.next().ok_or_else(|| format!("no section {name:?} is loaded from this file"))?;
         if named.next().is_some() {
@@ -72,7 +73,12 @@ mod tests {
 
     #[test]
     fn numbers() {
-        for (text, value) in [("0x10", Some(16)), ("0X1f", Some(31)), ("010", Some(10)), ("18446744073709551615", Some(u64::MAX))] {
+        for (text, value) in [
+            ("0x10", Some(16)),
+            ("0X1f", Some(31)),
+            ("010", Some(10)),
+            ("18446744073709551615", Some(u64::MAX)),
+        ] {
             assert_eq!(number(text), value, "{text}");
         }
         for text in ["", "0x", "x", "-1", "+1", "0x+1", "1 2", "18446744073709551616", "ff"] {
@@ -83,7 +89,12 @@ mod tests {
     #[test]
     fn sections_and_bias() {
         let section = |name: &str, start, size| Section { name: name.into(), start, size };
-        let sections = vec![section(".text", 0x100, 0x40), section("a:b", 0x200, 8), section("two", 0, 1), section("two", 1, 1)];
+        let sections = vec![
+            section(".text", 0x100, 0x40),
+            section("a:b", 0x200, 8),
+            section("two", 0, 1),
+            section("two", 1, 1),
+        ];
         let space = Space { base: 0x1000, sections };
         assert_eq!(space.parse("0x1010"), Ok(Address { given: 0x1010, image: Some(ImageAddr(0x10)) }));
         assert_eq!(space.parse("0xfff"), Ok(Address { given: 0xfff, image: None }));

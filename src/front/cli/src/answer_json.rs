@@ -6,7 +6,8 @@ use crate::answer::{Answer, Symbol, certainty_text, evidence_text};
 use crate::json::{address, number, string};
 use crate::names::Names;
 
-/// Puts the object of one answer, without a line end. `module` is the `.fsym` as it was given.
+/// Puts the object of one answer, without a line end. `names` are kept in the form of JSON; `module` is
+/// the `.fsym` as it was given.
 pub(crate) fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, module: &[u8]) {
     out.extend_from_slice(b"{\"Address\":");
     match answer.address {
@@ -27,9 +28,11 @@ pub(crate) fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, modu
         out.extend_from_slice(b",\"Candidates\":");
         list(out, &answer.candidates, |out, candidate| {
             out.extend_from_slice(b"{\"LinkageName\":");
-            string(out, names.linkage(candidate.symbol.name()));
+            out.extend_from_slice(names.linkage(candidate.symbol.name()));
             out.extend_from_slice(b",\"Aliases\":");
-            list(out, &candidate.symbol.aliases, |out, alias| string(out, names.linkage(Some(*alias))));
+            list(out, &candidate.symbol.aliases, |out, alias| {
+                out.extend_from_slice(names.linkage(Some(*alias)))
+            });
             out.extend_from_slice(b",\"How\":");
             string(out, candidate.how.as_bytes());
             out.extend_from_slice(b",\"Symbol\":");
@@ -61,15 +64,15 @@ fn symbol(out: &mut Vec<u8>, symbol: &Symbol, start: Option<u64>, names: &mut Na
     let outermost = frames.len() - 1;
     list(out, frames.iter().enumerate(), |out, (at, frame)| {
         out.extend_from_slice(b"{\"FunctionName\":");
-        string(out, names.function(frame.name));
+        out.extend_from_slice(names.function(frame.name));
         out.extend_from_slice(b",\"FileName\":");
-        string(out, names.path(frame.file));
+        out.extend_from_slice(names.path(frame.file));
         out.extend_from_slice(b",\"Line\":");
         number(out, frame.line);
         out.extend_from_slice(b",\"Column\":");
         number(out, frame.column);
         out.extend_from_slice(b",\"StartFileName\":");
-        string(out, names.path(frame.start_file));
+        out.extend_from_slice(names.path(frame.start_file));
         out.extend_from_slice(b",\"StartLine\":");
         number(out, frame.start_line);
         out.extend_from_slice(b",\"StartAddress\":");
@@ -78,10 +81,10 @@ fn symbol(out: &mut Vec<u8>, symbol: &Symbol, start: Option<u64>, names: &mut Na
             None => out.extend_from_slice(b"\"\""),
         }
         out.extend_from_slice(b",\"Discriminator\":0,\"LinkageName\":");
-        string(out, names.linkage(frame.name));
+        out.extend_from_slice(names.linkage(frame.name));
         if at == outermost && !symbol.aliases.is_empty() {
             out.extend_from_slice(b",\"Aliases\":");
-            list(out, &symbol.aliases, |out, alias| string(out, names.linkage(Some(*alias))));
+            list(out, &symbol.aliases, |out, alias| out.extend_from_slice(names.linkage(Some(*alias))));
         }
         out.push(b'}');
     });
@@ -95,7 +98,11 @@ fn word(out: &mut Vec<u8>, word: Option<&str>) {
 }
 
 /// Puts an array.
-pub(crate) fn list<T>(out: &mut Vec<u8>, items: impl IntoIterator<Item = T>, mut put: impl FnMut(&mut Vec<u8>, T)) {
+pub(crate) fn list<T>(
+    out: &mut Vec<u8>,
+    items: impl IntoIterator<Item = T>,
+    mut put: impl FnMut(&mut Vec<u8>, T),
+) {
     out.push(b'[');
     for (at, item) in items.into_iter().enumerate() {
         if at > 0 {

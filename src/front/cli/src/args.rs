@@ -62,7 +62,7 @@ pub(crate) struct NotYet {
 }
 
 /// Options that say which part of a program is read and where the rest of it is.
-#[derive(Args, Default)]
+#[derive(Args)]
 pub(crate) struct Reading {
     /// Threads to use; 0 takes all cores
     #[arg(long, value_name = "N", default_value_t = 0)]

@@ -69,7 +69,10 @@ mod tests {
         assert_eq!(of("_Z11local_classi").as_deref(), Some("local_class(int)"));
         assert_eq!(of("__Z11local_classi").as_deref(), Some("local_class(int)"));
         assert_eq!(of("_ZN4core3fmt5write17h0123456789abcdefE").as_deref(), Some("core::fmt::write"));
-        assert_eq!(of("_ZN4core3fmt5write17h0123456789abcdefE.llvm.12345").as_deref(), Some("core::fmt::write"));
+        assert_eq!(
+            of("_ZN4core3fmt5write17h0123456789abcdefE.llvm.12345").as_deref(),
+            Some("core::fmt::write")
+        );
         assert_eq!(of("_RNvC6_123foo3bar").as_deref(), Some("123foo::bar"));
         assert_eq!(of("_ZN3foo3barEv").as_deref(), Some("foo::bar()"));
         for plain in ["main", "_start", "_", "", "i", "_Zzz", "_GLOBAL__sub_I_x", "__cxa_throw"] {
@@ -80,15 +83,34 @@ mod tests {
 
     #[test]
     fn long_names_stay_mangled() {
-        // Each substitution doubles the text: 2^60 bytes of spelling in a hundred of name.
+        // Each argument is twice the one before (`A<X, X>`): 2^60 bytes of spelling in 500 of name.
         let mut bomb = String::from("_Z1f1AI1BS0_E");
-        for n in 0..60 {
-            let last = if n == 0 { "S1_".to_owned() } else { format!("S{}_", base36(n + 1)) };
-            write!(bomb, "1AI{last}{last}E").unwrap();
+        for n in 1..60 {
+            let last = format!("S{}_", base36(n));
+            write!(bomb, "S_I{last}{last}E").unwrap();
         }
         assert_eq!(demangle(bomb.as_bytes()), None);
         let long = format!("_Z{}{}v", MAX_INPUT, "a".repeat(MAX_INPUT));
         assert_eq!(demangle(long.as_bytes()), None);
+    }
+
+    #[test]
+    fn hostile_names_end_soon() {
+        // Prefixes that open something, repeated to the limit: each is a way to nest or to backtrack.
+        let opening = [
+            "N", "P", "1fI", "DT", "cl", "X", "T_", "St", "S_", "F", "A_", "M", "J", "L", "Z1f", "gs", "Dv",
+            "U", "K", "cv", "on", "sr", "1fIX", "1fIDT", "N1fI", "L_Z1f", "IJ", "fL0p_", "qu", "cvN", "srN",
+        ];
+        for pattern in opening {
+            for start in ["_Z", "_ZN", "_Z1f", "_Z1fI", "_ZN1f", "_R", "_RNv", "_RI", "_RINv"] {
+                // To the limit, and so short that no limit on nesting is met first.
+                for times in [(MAX_INPUT - start.len()) / pattern.len(), 90, 60, 40, 30, 20] {
+                    for end in ["", "i", "v", "E", "1fE"] {
+                        let _ = demangle(format!("{start}{}{end}", pattern.repeat(times)).as_bytes());
+                    }
+                }
+            }
+        }
     }
 
     fn base36(n: u32) -> String {

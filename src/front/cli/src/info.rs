@@ -3,11 +3,13 @@
 use std::io::Read;
 
 use foldsym_format::header::VERSION;
-use foldsym_lookup::{GroupId, Header, SectionId, SymbolFile, features, flags};
-use serde_json::{Map, Value, json};
+use foldsym_lookup::{GroupId, Header, SectionId, SectionInfo, SymbolFile, features, flags};
+use serde_json::{Map, Value};
 
+use crate::answer_json::list;
 use crate::args::Info;
-use crate::failure::{Failure, exit};
+use crate::failure::Failure;
+use crate::json::string;
 use crate::mapped::Mapped;
 use crate::open::damaged;
 use crate::output::Output;
@@ -16,6 +18,16 @@ use crate::text::push_escaped;
 /// A conversion record is a page of text; more is not read.
 const MAX_RECORD: u64 = 16 << 20;
 
+/// What a file says of itself, in the order in which it is printed.
+struct Facts {
+    head: Vec<(&'static str, Value)>,
+    counts: Vec<(&'static str, Value)>,
+    sections: Vec<SectionInfo>,
+    size: u64,
+    /// Null where it was not kept.
+    conversion: Value,
+}
+
 /// Prints the facts of a file.
 pub(crate) fn run(args: &Info) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
@@ -23,58 +35,56 @@ pub(crate) fn run(args: &Info) -> Result<u8, Failure> {
     let facts = facts(&file, &mapped)?;
     let mut out = Output::new();
     if args.json {
-        let text = serde_json::to_vec(&facts).map_err(|error| Failure { message: error.to_string(), code: exit::BAD_INPUT })?;
-        out.text.extend_from_slice(&text);
-        out.text.push(b'\n');
+        print_json(&mut out.text, &facts);
     } else {
         push_escaped(&mut out.text, args.file.as_os_str().as_encoded_bytes());
         out.text.push(b'\n');
-        print(&mut out.text, &facts);
+        print_text(&mut out.text, &facts);
     }
     out.flush()?;
     Ok(0)
 }
 
-fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Value, Failure> {
+fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
     let header = file.header();
     let mut folded = 0u64;
     for group in 0..file.group_count() {
         let group = file.group(GroupId(group)).map_err(|error| damaged(mapped, error))?;
         folded += u64::from(group.len());
     }
-    let sections: Vec<Value> = file
-        .sections()
-        .map(|section| json!({"Id": section.id.0, "Name": section.name, "Offset": section.offset, "Size": section.len}))
-        .collect();
     let build_id: String = file.build_id().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(json!({
-        "Version": VERSION,
-        "Architecture": architecture(header),
-        "Machine": header.machine,
-        "AddressSize": header.address_size,
-        "BigEndian": header.flags & flags::BIG_ENDIAN != 0,
-        "Relocatable": header.flags & flags::RELOCATABLE != 0,
-        "MachO": header.flags & flags::MACH_O != 0,
-        "BuildId": if build_id.is_empty() { Value::Null } else { Value::String(build_id) },
-        "ImageBase": format!("{:#x}", header.image_base),
-        "Columns": header.features & features::COLUMNS != 0,
-        "Counts": {
-            "Pieces": file.piece_count(),
-            "Functions": file.function_count(),
-            "Origins": file.origin_count(),
-            "Edges": file.edge_count(),
-            "Groups": file.group_count(),
-            "FoldedFunctions": folded,
-            "LargestGroup": header.max_group,
-            "DeepestInline": header.max_depth,
-            "Names": file.names().len(),
-            "Files": file.files().len(),
-            "ProgramSections": file.program_sections().count(),
-        },
-        "Size": header.file_len,
-        "Sections": sections,
-        "Conversion": record(file, mapped)?,
-    }))
+    let flag = |bit| Value::Bool(header.flags & bit != 0);
+    Ok(Facts {
+        head: vec![
+            ("Version", VERSION.into()),
+            ("Architecture", architecture(header).into()),
+            ("Machine", header.machine.into()),
+            ("AddressSize", header.address_size.into()),
+            ("BigEndian", flag(flags::BIG_ENDIAN)),
+            ("Relocatable", flag(flags::RELOCATABLE)),
+            ("MachO", flag(flags::MACH_O)),
+            ("BuildId", if build_id.is_empty() { Value::Null } else { build_id.into() }),
+            ("ImageBase", format!("{:#x}", header.image_base).into()),
+            ("Columns", Value::Bool(header.features & features::COLUMNS != 0)),
+            ("Size", header.file_len.into()),
+        ],
+        counts: vec![
+            ("Pieces", file.piece_count().into()),
+            ("Functions", file.function_count().into()),
+            ("Origins", file.origin_count().into()),
+            ("Edges", file.edge_count().into()),
+            ("Groups", file.group_count().into()),
+            ("FoldedFunctions", folded.into()),
+            ("LargestGroup", header.max_group.into()),
+            ("DeepestInline", header.max_depth.into()),
+            ("Names", file.names().len().into()),
+            ("Files", file.files().len().into()),
+            ("ProgramSections", file.program_sections().count().into()),
+        ],
+        sections: file.sections().collect(),
+        size: header.file_len,
+        conversion: record(file, mapped)?,
+    })
 }
 
 /// How the file was made; null where that was not kept.
@@ -113,40 +123,76 @@ fn architecture(header: &Header) -> String {
     name.to_owned()
 }
 
-/// Text: a line a fact, the sections as a table, the conversion record below.
-fn print(out: &mut Vec<u8>, facts: &Value) {
-    let empty = Map::new();
-    let facts = facts.as_object().unwrap_or(&empty);
-    let size = facts.get("Size").and_then(Value::as_u64).unwrap_or(0);
-    for (key, value) in facts {
-        match (key.as_str(), value) {
-            ("Counts", Value::Object(counts)) => counts.iter().for_each(|(key, value)| line(out, "", key, value)),
-            ("Sections", _) | ("Conversion", Value::Null) => {}
-            ("Conversion", Value::Object(_)) => {}
-            (_, value) => line(out, "", key, value),
+/// One object, its keys in the order of the text. Below `Conversion` they are those of the report.
+fn print_json(out: &mut Vec<u8>, facts: &Facts) {
+    let member = |out: &mut Vec<u8>, (key, value): &(&str, Value)| {
+        string(out, key.as_bytes());
+        out.push(b':');
+        out.extend_from_slice(value.to_string().as_bytes());
+    };
+    out.push(b'{');
+    for fact in &facts.head {
+        member(out, fact);
+        out.push(b',');
+    }
+    out.extend_from_slice(b"\"Counts\":{");
+    for (at, count) in facts.counts.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
         }
+        member(out, count);
     }
-    out.extend_from_slice(format!("\n{:<12} {:>12} {:>12} {:>7}\n", "Section", "Offset", "Size", "Share").as_bytes());
-    for section in facts.get("Sections").and_then(Value::as_array).into_iter().flatten() {
-        let number = |key: &str| section.get(key).and_then(Value::as_u64).unwrap_or(0);
-        let share = number("Size") as f64 * 100.0 / (size.max(1) as f64);
-        let name = section.get("Name").and_then(Value::as_str).unwrap_or("?");
-        out.extend_from_slice(format!("{name:<12} {:>12} {:>12} {share:>6.1}%\n", number("Offset"), number("Size")).as_bytes());
+    out.extend_from_slice(b"},\"Sections\":");
+    list(out, &facts.sections, |out, section| {
+        let SectionInfo { id, name, offset, len } = section;
+        out.extend_from_slice(
+            format!("{{\"Id\":{},\"Name\":\"{name}\",\"Offset\":{offset},\"Size\":{len}}}", id.0).as_bytes(),
+        );
+    });
+    out.push(b',');
+    member(out, &("Conversion", facts.conversion.clone()));
+    out.extend_from_slice(b"}\n");
+}
+
+/// A line a fact, the sections as a table, the conversion record below.
+fn print_text(out: &mut Vec<u8>, facts: &Facts) {
+    for (key, value) in facts.head.iter().chain(&facts.counts) {
+        line(out, "", key, value);
     }
-    if let Some(Value::Object(record)) = facts.get("Conversion") {
+    out.extend_from_slice(
+        format!("\n{:<12} {:>12} {:>12} {:>7}\n", "Section", "Offset", "Size", "Share").as_bytes(),
+    );
+    for section in &facts.sections {
+        let share = section.len as f64 * 100.0 / (facts.size.max(1) as f64);
+        let SectionInfo { name, offset, len, .. } = section;
+        out.extend_from_slice(format!("{name:<12} {offset:>12} {len:>12} {share:>6.1}%\n").as_bytes());
+    }
+    if let Value::Object(record) = &facts.conversion {
         out.extend_from_slice(b"\nConversion\n");
-        record.iter().for_each(|(key, value)| line(out, "  ", key, value));
+        nested(out, "  ", record);
+    }
+}
+
+/// Objects are opened up one level; what is deeper stays JSON, on its line.
+fn nested(out: &mut Vec<u8>, indent: &str, object: &Map<String, Value>) {
+    for (key, value) in object {
+        match value {
+            Value::Object(inner) if indent.len() < 4 && !inner.is_empty() => {
+                line(out, indent, key, &Value::String(String::new()));
+                nested(out, "    ", inner);
+            }
+            value => line(out, indent, key, value),
+        }
     }
 }
 
 fn line(out: &mut Vec<u8>, indent: &str, key: &str, value: &Value) {
-    out.extend_from_slice(indent.as_bytes());
-    push_escaped(out, format!("{key:<16}").as_bytes());
-    out.push(b' ');
+    let mut text = format!("{indent}{key:<16} ").into_bytes();
     match value {
-        Value::String(text) => push_escaped(out, text.as_bytes()),
-        Value::Null => out.push(b'-'),
-        value => push_escaped(out, value.to_string().as_bytes()),
+        Value::String(value) => text.extend_from_slice(value.as_bytes()),
+        Value::Null => text.push(b'-'),
+        value => text.extend_from_slice(value.to_string().as_bytes()),
     }
+    push_escaped(out, text.trim_ascii_end());
     out.push(b'\n');
 }

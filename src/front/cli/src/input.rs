@@ -34,7 +34,10 @@ impl<R: Read> Lines<R> {
     ///
     /// # Errors
     /// What reading or `before_read` gives.
-    pub(crate) fn next(&mut self, mut before_read: impl FnMut() -> io::Result<()>) -> io::Result<Option<Line<'_>>> {
+    pub(crate) fn next(
+        &mut self,
+        mut before_read: impl FnMut() -> io::Result<()>,
+    ) -> io::Result<Option<Line<'_>>> {
         let mut searched = 0;
         let mut too_long = false;
         loop {
@@ -101,7 +104,13 @@ mod tests {
         let mut lines = Lines::new(Pieces(vec![b"a\nb\nc", b"d\n", b"\nlast"]));
         let mut seen = Vec::new();
         let waits = std::cell::Cell::new(0);
-        while let Some(line) = lines.next(|| { waits.set(waits.get() + 1); Ok(()) }).unwrap() {
+        while let Some(line) = lines
+            .next(|| {
+                waits.set(waits.get() + 1);
+                Ok(())
+            })
+            .unwrap()
+        {
             let Line::Text(text) = line else { panic!("too long") };
             seen.push((waits.get(), String::from_utf8(text.to_vec()).unwrap()));
         }

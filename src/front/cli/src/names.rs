@@ -4,23 +4,46 @@ use foldsym_lookup::{Error, FileId, NameId, SectionId, SymbolFile, What};
 use rustc_hash::FxHashMap;
 
 use crate::demangle::demangle;
+use crate::json;
 use crate::open::{name_bytes, path_bytes};
 
 /// When so many bytes are kept, all are dropped: a long stream of answers needs bounded memory.
 const MAX_KEPT: usize = 256 << 20;
 
+/// How names are kept: as the printer puts them, so that quoting too is done once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As they are.
+    Plain,
+    /// As JSON strings, with their quotes.
+    Json,
+}
+
+impl Form {
+    fn keep(self, text: Vec<u8>) -> Box<[u8]> {
+        match self {
+            Form::Plain => text.into_boxed_slice(),
+            Form::Json => {
+                let mut quoted = Vec::with_capacity(text.len() + 2);
+                json::string(&mut quoted, &text);
+                quoted.into_boxed_slice()
+            }
+        }
+    }
+}
+
 /// The text of a name.
-#[derive(Default)]
 struct Name {
     linkage: Box<[u8]>,
     /// The readable spelling, where that is wanted and differs.
-    readable: Option<Box<str>>,
+    readable: Option<Box<[u8]>>,
 }
 
 /// Names and files of one `.fsym`, as they are printed.
 pub(crate) struct Names<'f> {
     file: SymbolFile<'f>,
     demangle: bool,
+    form: Form,
     names: FxHashMap<u32, Name>,
     files: FxHashMap<u32, Box<[u8]>>,
     kept: usize,
@@ -30,28 +53,38 @@ pub(crate) struct Names<'f> {
 }
 
 impl<'f> Names<'f> {
-    pub(crate) fn new(file: &SymbolFile<'f>, demangle: bool) -> Self {
-        Self { file: *file, demangle, names: FxHashMap::default(), files: FxHashMap::default(), kept: 0, damaged: None, none: Name::default() }
+    pub(crate) fn new(file: &SymbolFile<'f>, demangle: bool, form: Form) -> Self {
+        Self {
+            file: *file,
+            demangle,
+            form,
+            names: FxHashMap::default(),
+            files: FxHashMap::default(),
+            kept: 0,
+            damaged: None,
+            none: Name { linkage: form.keep(Vec::new()), readable: None },
+        }
     }
 
-    /// The name as it is shown; empty where there is none.
+    /// The name as it is shown; an empty one where there is none.
     pub(crate) fn function(&mut self, id: Option<NameId>) -> &[u8] {
         let name = self.name(id);
-        name.readable.as_deref().map_or(&name.linkage, str::as_bytes)
+        name.readable.as_deref().unwrap_or(&name.linkage)
     }
 
-    /// The name as the symbol table or the compiler spells it; empty where there is none.
+    /// The name as the symbol table or the compiler spells it; an empty one where there is none.
     pub(crate) fn linkage(&mut self, id: Option<NameId>) -> &[u8] {
         &self.name(id).linkage
     }
 
-    /// The path; empty where there is none.
+    /// The path; an empty one where there is none.
     pub(crate) fn path(&mut self, id: Option<FileId>) -> &[u8] {
-        let Some(id) = id else { return b"" };
+        let Some(id) = id else { return &self.none.linkage };
         self.bound();
-        let (file, kept, damaged) = (&self.file, &mut self.kept, &mut self.damaged);
+        let (file, kept, damaged, form) = (&self.file, &mut self.kept, &mut self.damaged, self.form);
         self.files.entry(id.0).or_insert_with(|| {
-            let path = path_bytes(file, id).unwrap_or_else(|| note(damaged, SectionId::FILES, id.0)).into_boxed_slice();
+            let path = path_bytes(file, id).unwrap_or_else(|| note(damaged, SectionId::FILES, id.0));
+            let path = form.keep(path);
             *kept += path.len() + 32;
             path
         })
@@ -69,10 +102,13 @@ impl<'f> Names<'f> {
     fn name(&mut self, id: Option<NameId>) -> &Name {
         let Some(id) = id else { return &self.none };
         self.bound();
-        let (file, kept, damaged, wanted) = (&self.file, &mut self.kept, &mut self.damaged, self.demangle);
+        let (file, kept, damaged) = (&self.file, &mut self.kept, &mut self.damaged);
+        let (wanted, form) = (self.demangle, self.form);
         self.names.entry(id.0).or_insert_with(|| {
-            let linkage = name_bytes(file, id).unwrap_or_else(|| note(damaged, SectionId::NAMES, id.0)).into_boxed_slice();
-            let readable = if wanted { demangle(&linkage).map(String::into_boxed_str) } else { None };
+            let linkage = name_bytes(file, id).unwrap_or_else(|| note(damaged, SectionId::NAMES, id.0));
+            let readable = if wanted { demangle(&linkage) } else { None };
+            let readable = readable.map(|text| form.keep(text.into_bytes()));
+            let linkage = form.keep(linkage);
             *kept += linkage.len() + readable.as_ref().map_or(0, |text| text.len()) + 64;
             Name { linkage, readable }
         })

@@ -24,7 +24,8 @@ impl Bar {
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         };
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg:12} [{bar:30}] {pos}/{len} {elapsed}") {
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg:12} [{bar:30}] {pos}/{len} {elapsed}")
+        {
             bar.set_style(style.progress_chars("=> "));
         }
         if several {

@@ -14,7 +14,7 @@ use regex_automata::util::syntax;
 use regex_automata::{Anchored, MatchKind, nfa::thompson};
 
 /// What the compiled expression may take. A dense automaton can be exponentially larger than its text.
-const MAX_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// A regular expression as an automaton over bytes.
 #[derive(Debug)]
@@ -53,9 +53,8 @@ impl Regex {
             .thompson(thompson::Config::new().utf8(false).nfa_size_limit(Some(MAX_BYTES)))
             .build(pattern)
             .map_err(|error| explain(&error))?;
-        let start = dfa
-            .start_state(&Start::new().anchored(Anchored::No))
-            .map_err(|error| error.to_string())?;
+        let start =
+            dfa.start_state(&Start::new().anchored(Anchored::No)).map_err(|error| error.to_string())?;
         Ok(Self { dfa, start })
     }
 
@@ -158,7 +157,8 @@ mod tests {
         for pattern in ["b", "^a", "b$", "^ab?$", "", "x", "a.*b"] {
             let regex = Regex::new(pattern).unwrap();
             let walked = fst::IntoStreamer::into_stream(map.search(&regex)).into_str_keys().unwrap();
-            let expected: Vec<&str> = names.iter().copied().filter(|name| regex.is_match(name.as_bytes())).collect();
+            let expected: Vec<&str> =
+                names.iter().copied().filter(|name| regex.is_match(name.as_bytes())).collect();
             assert_eq!(walked, expected, "{pattern}");
         }
     }

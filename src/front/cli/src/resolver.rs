@@ -1,8 +1,6 @@
 //! Turns addresses into neutral answers: the one place that knows what the reader gives.
 
-use foldsym_lookup::{
-    Answer as Found, Error, Frames, FunctionId, ImageAddr, Lookup, ReturnAddr, SymbolFile,
-};
+use foldsym_lookup::{Answer as Found, Error, Frames, FunctionId, ImageAddr, Lookup, ReturnAddr, SymbolFile};
 
 use crate::address::Address;
 use crate::answer::{Answer, Candidate, Symbol};

@@ -10,7 +10,7 @@ use crate::args::Answering;
 use crate::failure::{Failure, complain, exit};
 use crate::input::{Line, Lines};
 use crate::mapped::Mapped;
-use crate::names::Names;
+use crate::names::{Form, Names};
 use crate::output::Output;
 use crate::text::Style;
 use crate::{answer_json, json, text};
@@ -54,7 +54,7 @@ impl<'f> Session<'f> {
         Self {
             mapped,
             space: Space { base: args.base, sections: crate::open::sections(file) },
-            names: Names::new(file, !args.no_demangle),
+            names: Names::new(file, !args.no_demangle, if args.json { Form::Json } else { Form::Plain }),
             out,
             json: args.json,
             style: Style { certainty: args.certainty || on_terminal, escape: on_terminal },
@@ -98,15 +98,20 @@ impl<'f> Session<'f> {
         let mut lines = Lines::new(io::stdin().lock());
         let mut number = 0;
         // A failure to write comes back through the reader: what it says must not name the input.
-        let mut unwritten = None;
+        let mut unwritten = false;
         loop {
             let out = &mut self.out;
-            let line = lines.next(|| out.flush().map_err(|error| { unwritten = Some(error.kind()); error }));
+            let line = lines.next(|| out.flush().inspect_err(|_| unwritten = true));
             let line = match line {
                 Ok(Some(line)) => line,
                 Ok(None) => break,
-                Err(error) if unwritten.is_some() => return Err(error.into()),
-                Err(error) => return Err(Failure { message: format!("standard input: {error}"), code: exit::BAD_INPUT }),
+                Err(error) if unwritten => return Err(error.into()),
+                Err(error) => {
+                    return Err(Failure {
+                        message: format!("standard input: {error}"),
+                        code: exit::BAD_INPUT,
+                    });
+                }
             };
             number += 1;
             let start = self.out.text.len();

@@ -105,8 +105,13 @@ mod tests {
     fn every_kind_of_entry() {
         let space = Space::default();
         let parsed = parse(" 0x10 vptr=0x100 0x20\t=0x30 ? 64 ", &space).unwrap();
-        let entries =
-            vec![Entry::Exact(at(0x10)), Entry::Return(at(0x20)), Entry::Exact(at(0x30)), Entry::Foreign, Entry::Return(at(64))];
+        let entries = vec![
+            Entry::Exact(at(0x10)),
+            Entry::Return(at(0x20)),
+            Entry::Exact(at(0x30)),
+            Entry::Foreign,
+            Entry::Return(at(64)),
+        ];
         assert_eq!(parsed, Parsed { entries, vptr: Some(at(0x100)) });
         assert_eq!(parse("=16", &space).unwrap().entries, [Entry::Exact(at(16))]);
     }
@@ -114,7 +119,18 @@ mod tests {
     #[test]
     fn what_does_not_parse() {
         let space = Space::default();
-        for line in ["", "  ", "x", "0x10 x", "vptr=0x10", "0x10 0x20 vptr=0x10", "? vptr=0x10", "0x10 vptr=", "=", "0x10 vptr=1 vptr=1"] {
+        for line in [
+            "",
+            "  ",
+            "x",
+            "0x10 x",
+            "vptr=0x10",
+            "0x10 0x20 vptr=0x10",
+            "? vptr=0x10",
+            "0x10 vptr=",
+            "=",
+            "0x10 vptr=1 vptr=1",
+        ] {
             assert!(parse(line, &space).is_err(), "{line:?}");
         }
         let long = "1 ".repeat(MAX_FRAMES + 2);

@@ -234,49 +234,50 @@ pub fn scopes_record(section: &mut Vec<u8>, nodes: &[(u32, u32)]) -> u64 {
 /// A name table (`names.md`) of one name a block and one token a name; names must be sorted.
 pub fn names<N: AsRef<[u8]>>(names: &[N]) -> Vec<u8> {
     let names: Vec<&[u8]> = names.iter().map(AsRef::as_ref).collect();
-    assert!(names.is_sorted() && names.iter().all(|name| name.len() <= 255));
+    assert!(names.is_sorted() && names.iter().all(|name| name.len() <= 128));
     let tokens: Vec<&[u8]> = names.iter().copied().filter(|name| !name.is_empty()).collect();
     let code_bits = width_of(tokens.len() as u64).max(1);
     let mut pool = Vec::<u8>::new();
-    let (start_bits, length_bits) = (32, 8);
-    let mut token_table = MsbWriter::default();
+    let mut token_table = vec![];
     for token in &tokens {
-        token_table.put(0, 1);
-        token_table.put(pool.len() as u64, start_bits);
-        token_table.put(token.len() as u64 - 1, length_bits);
+        let leaf = (pool.len() as u32) << 8 | (token.len() as u32 - 1) << 1;
+        token_table.extend(leaf.to_le_bytes());
         pool.extend(*token);
     }
     let mut blocks = vec![];
-    let mut index = MsbWriter::default();
+    let mut index = BitWriter::default();
     let mut code = 0;
     for name in &names {
         index.put(blocks.len() as u64, 32);
-        let mut block = MsbWriter::default();
-        block.put(5, 16);
-        block.put(if name.is_empty() { 0 } else { code_bits.into() }, 5);
+        let mut row = BitWriter::default();
+        row.put(0, 5 + 3); // keep_bits, more_keep
+        row.put(5, 5 + 3); // size_bits, more_size
+        row.put(if name.is_empty() { 0 } else { code_bits.into() }, 5);
+        blocks.extend(row.bytes);
         if !name.is_empty() {
-            block.put(code, code_bits);
+            let mut suffix = MsbWriter::default();
+            suffix.put(code, code_bits);
+            blocks.extend(suffix.bytes);
             code += 1;
         }
-        blocks.extend(block.bytes);
     }
     let mut out = vec![];
     for count in [names.len(), tokens.len(), 0, pool.len(), blocks.len()] {
         out.extend((count as u32).to_le_bytes());
     }
-    out.extend([0, 0, start_bits as u8, length_bits as u8, 32, code_bits as u8, 0, 0]);
+    out.extend([0, 0, 32, code_bits as u8]);
     for length in 1..=code_bits {
         out.extend((if length == code_bits { tokens.len() as u32 } else { 0 }).to_le_bytes());
     }
-    out.extend(token_table.bytes);
+    out.extend(token_table);
     out.extend(index.bytes);
     out.extend(pool);
     out.extend(blocks);
-    out.extend([0; 16]);
+    out.extend([0; 8]);
     out
 }
 
-/// Bits, most significant first, as the name table has them.
+/// Bits, most significant first, as the codes of the name table have them.
 #[derive(Default)]
 struct MsbWriter {
     bytes: Vec<u8>,

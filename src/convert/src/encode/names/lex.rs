@@ -2,7 +2,7 @@
 //!
 //! A word is what mangling schemes and programmers repeat: a length with its identifier
 //! (`7rocksdb`), a run of letters with the underscores before it, a number, any other byte. Cutting
-//! at words only decides where tokens can begin, so it costs size and never correctness. A suffix begins
+//! at words decides where tokens can begin: it may cost size, never correctness. A suffix begins
 //! at a word as well: the same word would otherwise appear in as many pieces as it has first bytes
 //! shared with neighbours.
 

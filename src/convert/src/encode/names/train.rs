@@ -20,7 +20,7 @@ use super::lex::{END, Lexed};
 use foldsym_format::names::MAX_DEPTH;
 
 /// Bars of the rounds: a pair must occur this often to become a symbol.
-const BARS: [u32; 10] = [1000, 300, 200, 100, 30, 15, 8, 5, 3, 3];
+const BARS: [u32; 8] = [300, 60, 15, 6, 4, 3, 3, 3];
 /// A symbol must save its own place in the tables: fewer uses than this and it is spelled out.
 pub(super) const MIN_USES: u32 = 3;
 
@@ -94,10 +94,10 @@ pub(super) fn train(lexed: &Lexed<'_>) -> Grammar {
         }
     }
 
-    let mut pairs = Vec::new();
-    let mut table = PairTable::default();
+    let mut made = Vec::new();
+    let mut pairs = Pairs::default();
     for bar in BARS {
-        round(&mut sequence, bar, &mut table, &mut pairs, &mut sizes, &mut depths);
+        round(&mut sequence, bar, &mut pairs, &mut made, &mut sizes, &mut depths);
     }
 
     let suffixes_end = {
@@ -115,97 +115,141 @@ pub(super) fn train(lexed: &Lexed<'_>) -> Grammar {
     for spelling in sequence[suffixes_end..].split(|&s| s == END).take(word_symbols - 256) {
         bodies.push(spelling);
     }
-    for &(left, right) in &pairs {
+    for &(left, right) in &made {
         bodies.push(&[left, right]);
     }
     sequence.truncate(suffixes_end);
     Grammar { bodies, sizes, suffixes: sequence }
 }
 
-/// Counts of pairs, by open addressing. Slot 0 stands for "no pair" and counts nothing.
-#[derive(Default)]
-struct PairTable {
-    keys: Vec<u64>,
-    counts: Vec<u32>,
-    symbols: Vec<u32>,
+/// A pair of neighbours, in one round.
+#[derive(Clone, Copy)]
+struct Pair {
+    key: u64,
+    count: u32,
+    /// The symbol it became, 0 for none.
+    symbol: u32,
 }
 
-impl PairTable {
-    fn reset(&mut self, positions: usize) {
-        let size = (positions * 2).next_power_of_two().max(64);
-        for column in [&mut self.counts, &mut self.symbols] {
-            column.clear();
-            column.resize(size, 0);
-        }
-        self.keys.clear();
-        self.keys.resize(size, u64::MAX);
+/// The distinct pairs of a round, in order of first sight. Pair 0 stands for "no pair".
+///
+/// Frequent pairs are seen early and so lie together; the hash table holds no more than their numbers.
+#[derive(Default)]
+struct Pairs {
+    list: Vec<Pair>,
+    /// Numbers of pairs by hash, 0 for none.
+    slots: Vec<u32>,
+    /// For each position of the sequence, the pair that ends there.
+    ends: Vec<u32>,
+}
+
+impl Pairs {
+    fn clear(&mut self) {
+        self.list.clear();
+        self.list.push(Pair { key: u64::MAX, count: 0, symbol: 0 });
+        let size = self.slots.len().max(1024);
+        self.slots.clear();
+        self.slots.resize(size, 0);
     }
 
-    /// The slot of a pair, counted once more.
+    /// The number of a pair, counted once more.
     fn count(&mut self, left: u32, right: u32) -> u32 {
         let key = u64::from(left) << 32 | u64::from(right);
-        let mask = self.keys.len() - 1;
-        let mut at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
+        let mask = self.slots.len() - 1;
+        let mut at = place(key, mask);
         loop {
-            if at != 0 {
-                if self.keys[at] == key {
-                    break;
-                }
-                if self.keys[at] == u64::MAX {
-                    self.keys[at] = key;
-                    break;
-                }
+            let number = self.slots[at];
+            if number == 0 {
+                break;
+            }
+            let pair = &mut self.list[number as usize];
+            if pair.key == key {
+                pair.count += 1;
+                return number;
             }
             at = (at + 1) & mask;
         }
-        self.counts[at] += 1;
-        at as u32
+        let number = self.list.len() as u32;
+        self.slots[at] = number;
+        self.list.push(Pair { key, count: 1, symbol: 0 });
+        if self.list.len() * 2 > self.slots.len() {
+            self.grow();
+        }
+        number
     }
+
+    fn grow(&mut self) {
+        let size = self.slots.len() * 4;
+        self.slots.clear();
+        self.slots.resize(size, 0);
+        for (number, pair) in (0..).zip(&self.list).skip(1) {
+            let mut at = place(pair.key, size - 1);
+            while self.slots[at] != 0 {
+                at = (at + 1) & (size - 1);
+            }
+            self.slots[at] = number;
+        }
+    }
+}
+
+fn place(key: u64, mask: usize) -> usize {
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask
 }
 
 /// Replaces the pairs that occur at least `bar` times.
 fn round(
     sequence: &mut Vec<u32>,
     bar: u32,
-    table: &mut PairTable,
-    pairs: &mut Vec<(u32, u32)>,
+    pairs: &mut Pairs,
+    made: &mut Vec<(u32, u32)>,
     sizes: &mut Vec<u32>,
     depths: &mut Vec<u8>,
 ) {
-    table.reset(sequence.len());
-    let slots: Vec<u32> = sequence
-        .windows(2)
-        .map(|w| if w[0] == END || w[1] == END { 0 } else { table.count(w[0], w[1]) })
-        .chain([0, 0])
-        .collect();
-    let strength = |table: &PairTable, at: usize| {
-        let count = table.counts[slots[at] as usize];
+    pairs.clear();
+    let mut ends = std::mem::take(&mut pairs.ends);
+    ends.clear();
+    let mut left = END;
+    for &right in sequence.iter() {
+        ends.push(if left == END || right == END { 0 } else { pairs.count(left, right) });
+        left = right;
+    }
+    ends.extend([0, 0]);
+    // How often the pair that begins at a position occurs; 0 where that is too seldom.
+    let strength = |pairs: &Pairs, at: usize| {
+        let count = pairs.list[ends[at + 1] as usize].count;
         if count >= bar { count } else { 0 }
     };
     let (mut from, mut to) = (0, 0);
+    let mut here = strength(pairs, 0);
     while from < sequence.len() {
-        let here = strength(table, from);
-        if here > 0 && here >= strength(table, from + 1) {
-            let (left, right) = (sequence[from], sequence[from + 1]);
-            let slot = slots[from] as usize;
-            if table.symbols[slot] == 0 {
-                let depth = depths[left as usize].max(depths[right as usize]) + 1;
-                if depth == WORD_DEPTH || usize::from(depth) >= MAX_DEPTH {
-                    table.counts[slot] = 0;
-                    continue;
-                }
-                table.symbols[slot] = sizes.len() as u32;
-                pairs.push((left, right));
-                sizes.push(sizes[left as usize] + sizes[right as usize]);
-                depths.push(depth);
-            }
-            sequence[to] = table.symbols[slot];
-            from += 2;
-        } else {
+        let next = strength(pairs, from + 1);
+        let pair = &mut pairs.list[ends[from + 1] as usize];
+        if here == 0 || here < next || (pair.symbol == 0 && !make(pair, made, sizes, depths)) {
             sequence[to] = sequence[from];
             from += 1;
+            here = next;
+        } else {
+            sequence[to] = pair.symbol;
+            from += 2;
+            here = if from < sequence.len() { strength(pairs, from) } else { 0 };
         }
         to += 1;
     }
     sequence.truncate(to);
+    pairs.ends = ends;
+}
+
+/// Makes a pair a symbol, unless that would nest too deep.
+fn make(pair: &mut Pair, made: &mut Vec<(u32, u32)>, sizes: &mut Vec<u32>, depths: &mut Vec<u8>) -> bool {
+    let (left, right) = ((pair.key >> 32) as u32, pair.key as u32);
+    let depth = depths[left as usize].max(depths[right as usize]) + 1;
+    if depth == WORD_DEPTH || usize::from(depth) >= MAX_DEPTH {
+        pair.count = 0;
+        return false;
+    }
+    pair.symbol = sizes.len() as u32;
+    made.push((left, right));
+    sizes.push(sizes[left as usize] + sizes[right as usize]);
+    depths.push(depth);
+    true
 }

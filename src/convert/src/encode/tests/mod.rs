@@ -1,10 +1,15 @@
-//! Encodes generated programs, reads the files back and compares every answer with the model's.
+//! Encodes programs, reads the files back and compares every answer with the model's: as a slow reader
+//! gives it that was written from the spec alone, and as `foldsym-lookup` does.
 
+mod by_hand;
+mod looked_up;
 mod made;
 mod model_answers;
 mod read_back;
 
 use super::*;
+use foldsym_lookup::SymbolFile;
+use looked_up::look_up;
 use made::{Choices, image};
 use model_answers::{Answer, answers};
 use proptest::prelude::*;
@@ -19,8 +24,11 @@ fn check_answers(program: &Program<'_>, columns: bool) {
     let options = EncodeOptions { columns, ..EncodeOptions::default() };
     let bytes = encode(program, &image(), &options).unwrap().to_bytes();
     let file = ReadBack::open(&bytes);
+    let symbols = SymbolFile::open(&bytes).unwrap();
+    symbols.verify().unwrap();
     for (address, expected) in answers(program, columns) {
         assert_eq!(file.answer(address), expected, "at {address:#x}");
+        assert_eq!(look_up(&symbols, address), expected, "at {address:#x}");
     }
 }
 
@@ -48,4 +56,34 @@ fn an_empty_program_gives_a_file_without_answers() {
     let bytes = encoded.to_bytes();
     assert_eq!(bytes.len() as u64, encoded.file_len());
     assert_eq!(ReadBack::open(&bytes).answer(0x1000), Answer::Nothing);
+}
+
+/// The generated programs reach what is special, else the tests above say little.
+#[test]
+fn generated_programs_reach_the_special_cases() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let mut runner = TestRunner::deterministic();
+    let strategy = prop::collection::vec(any::<u32>(), 0..3000);
+    let mut sum = EncodeStats::default();
+    let mut deep = 0;
+    let mut units = [0; 3];
+    for _ in 0..200 {
+        let choices = strategy.new_tree(&mut runner).unwrap().current();
+        let program = made::program(&mut Choices::new(&choices));
+        let encoded = encode(&program, &image(), &EncodeOptions::default()).unwrap();
+        let stats = encoded.stats;
+        sum.groups += stats.groups;
+        sum.row_blocks_shared += stats.row_blocks_shared;
+        sum.row_records_shared += stats.row_records_shared;
+        sum.scope_records_shared += stats.scope_records_shared;
+        sum.scopes += stats.scopes;
+        sum.scopes_read += stats.scopes_read;
+        deep += stats.left_out.scopes_too_deep;
+        units[usize::from(encoded.header.unit_log2)] += 1;
+        assert_eq!(LeftOut { scopes_too_deep: 0, ..stats.left_out }, LeftOut::default());
+    }
+    assert!(sum.groups > 0 && sum.row_blocks_shared > 0 && sum.row_records_shared > 0);
+    assert!(sum.scope_records_shared > 0 && sum.scopes < sum.scopes_read && deep > 0);
+    assert!(!units.contains(&0));
 }

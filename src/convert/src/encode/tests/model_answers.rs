@@ -40,7 +40,7 @@ pub(super) fn answers(program: &Program<'_>, columns: bool) -> Vec<(u64, Answer)
                         frames(program, function, piece.symbol, piece.rows, offset as u32, columns);
                     match offset < body {
                         true => Answer::Function(frames, aliases(program, function)),
-                        false => Answer::Padding(nameless(frames.pop().unwrap())),
+                        false => Answer::Padding(nameless(frames.swap_remove(0))),
                     }
                 }
                 Owner::Group(group) => {
@@ -58,7 +58,7 @@ pub(super) fn answers(program: &Program<'_>, columns: bool) -> Vec<(u64, Answer)
                     match offset < body {
                         true => Answer::Group(members.collect()),
                         false => {
-                            Answer::GroupPadding(members.map(|mut m| nameless(m.1.pop().unwrap())).collect())
+                            Answer::GroupPadding(members.map(|mut m| nameless(m.1.swap_remove(0))).collect())
                         }
                     }
                 }
@@ -77,8 +77,9 @@ pub(super) fn answers(program: &Program<'_>, columns: bool) -> Vec<(u64, Answer)
     out
 }
 
+/// What padding shows of the innermost frame: the place that the line table gives it, and no function.
 pub(super) fn nameless(frame: Frame) -> Frame {
-    Frame { name: Vec::new(), ..frame }
+    Frame { name: Vec::new(), declared: (Vec::new(), 0), ..frame }
 }
 
 fn aliases(program: &Program<'_>, function: FuncId) -> Vec<Vec<u8>> {

@@ -26,7 +26,7 @@ impl<'d> ReadBack<'d> {
         let mut end = 64 + 32 * u64::from(header.section_count);
         for i in 0..header.section_count {
             let entry = file.entry(i);
-            assert!(entry.offset % 8 == 0 && entry.offset - end < 8);
+            assert!(entry.offset.is_multiple_of(8) && entry.offset - end < 8);
             end = entry.offset + entry.len;
             let bytes = &data[entry.offset as usize..end as usize];
             assert_eq!(entry.checksum, foldsym_format::checksum::crc32(bytes));
@@ -78,7 +78,7 @@ impl<'d> ReadBack<'d> {
         if owner % 2 == 0 {
             let mut frames = self.frames(owner / 2, rows, name, offset as u64);
             if offset >= body {
-                return Answer::Padding(nameless(frames.pop().unwrap()));
+                return Answer::Padding(nameless(frames.swap_remove(0)));
             }
             return Answer::Function(frames, self.aliases(owner / 2));
         }
@@ -94,7 +94,7 @@ impl<'d> ReadBack<'d> {
         if offset < body {
             return Answer::Group(members.collect());
         }
-        Answer::GroupPadding(members.map(|mut m| nameless(m.1.pop().unwrap())).collect())
+        Answer::GroupPadding(members.map(|mut m| nameless(m.1.swap_remove(0))).collect())
     }
 
     fn aliases(&self, function: i64) -> Vec<Vec<u8>> {

@@ -9,7 +9,7 @@ use foldsym_convert::Options;
 use serde_json::{Value, json};
 
 use crate::args::{Convert, Reading};
-use crate::failure::{Failure, complain, exit};
+use crate::failure::{Failure, exit};
 use crate::progress::Bar;
 use plan::Plan;
 use run::Outcome;
@@ -23,11 +23,8 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     }
     let plan = Plan::new(args)?;
     let bar = Bar::new(plan.jobs.len(), args.quiet);
-    let options = Options {
-        columns: args.columns,
-        name_index: !args.no_name_index,
-        ..options(&args.reading)
-    };
+    let options =
+        Options { columns: args.columns, name_index: !args.no_name_index, ..options(&args.reading) };
     let outcomes = run::all(&plan.jobs, &options, &bar);
     bar.clear();
 
@@ -44,6 +41,7 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
         print_summary(&plan, &outcomes, failed)?;
     }
     match outcomes.into_iter().find_map(|outcome| outcome.result.err()) {
+        None if plan.unreadable > 0 => Ok(exit::SOME_FAILED),
         None => Ok(0),
         // Each message is printed by now.
         Some(_) if plan.several => Ok(exit::SOME_FAILED),
@@ -77,6 +75,9 @@ fn print_summary(plan: &Plan, outcomes: &[Outcome], failed: usize) -> Result<(),
     }
     if plan.several {
         text += &format!("{} converted, {failed} failed", outcomes.len() - failed);
+        if plan.unreadable > 0 {
+            text += &format!(", {} could not be looked at", plan.unreadable);
+        }
         if plan.passed_over > 0 {
             text += &format!(", {} other files passed over", plan.passed_over);
         }
@@ -89,23 +90,24 @@ fn print_summary(plan: &Plan, outcomes: &[Outcome], failed: usize) -> Result<(),
 fn write_report(path: &Path, plan: &Plan, outcomes: &[Outcome]) -> Result<(), Failure> {
     let entry = |outcome: &Outcome| match &outcome.result {
         Ok(report) => json!({
-            "Input": outcome.job.input.to_string_lossy(),
-            "Output": outcome.job.output.to_string_lossy(),
-            "Report": report.to_json(),
+            "input": outcome.job.input.to_string_lossy(),
+            "output": outcome.job.output.to_string_lossy(),
+            "report": report.to_json(),
         }),
         Err(failure) => json!({
-            "Input": outcome.job.input.to_string_lossy(),
-            "Error": {"Message": failure.message, "ExitCode": failure.code},
+            "input": outcome.job.input.to_string_lossy(),
+            "error": {"message": failure.message, "exit_code": failure.code},
         }),
     };
     let value = match outcomes {
         [Outcome { result: Ok(report), .. }] if !plan.several => report.to_json(),
         [outcome] if !plan.several => entry(outcome),
-        _ => json!({"Inputs": outcomes.iter().map(entry).collect::<Vec<Value>>()}),
+        _ => json!({"inputs": outcomes.iter().map(entry).collect::<Vec<Value>>()}),
     };
     let write = || -> std::io::Result<()> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new().prefix(".foldsym-").permissions_of_a_new_file().tempfile_in(folder)?;
+        let mut file =
+            tempfile::Builder::new().prefix(".foldsym-").permissions_of_a_new_file().tempfile_in(folder)?;
         serde_json::to_writer_pretty(&mut file, &value)?;
         std::io::Write::write_all(&mut file, b"\n")?;
         file.persist(path)?;
@@ -131,9 +133,4 @@ impl Permissions for tempfile::Builder<'_, '_> {
     fn permissions_of_a_new_file(&mut self) -> &mut Self {
         self
     }
-}
-
-/// Says of a folder what could not be looked at; the rest of it is converted.
-fn complain_of_folder(path: &Path, error: &std::io::Error) {
-    complain(&format!("{}: {error}", path.display()));
 }

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::args::Convert;
-use crate::failure::Failure;
+use crate::failure::{Failure, complain};
 
 /// Folders below an input are followed so deep; symbolic links in them are not followed at all.
 const MAX_DEPTH: usize = 64;
@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     pub(crate) several: bool,
     /// Files of folders that are no programs.
     pub(crate) passed_over: u64,
+    /// Files and folders below an input that could not be looked at.
+    pub(crate) unreadable: u64,
 }
 
 impl Plan {
@@ -38,7 +40,7 @@ impl Plan {
     pub(crate) fn new(args: &Convert) -> Result<Self, Failure> {
         let is_folder = |input: &PathBuf| input.is_dir() && !is_bundle(input);
         let several = args.inputs.len() > 1 || args.inputs.iter().any(is_folder);
-        let mut plan = Self { jobs: Vec::new(), several, passed_over: 0 };
+        let mut plan = Self { jobs: Vec::new(), several, passed_over: 0, unreadable: 0 };
         if let Some(output) = &args.output {
             let [input] = args.inputs.as_slice() else {
                 return Err(Failure::usage("-o takes a single input; use --out-dir for several"));
@@ -47,6 +49,7 @@ impl Plan {
                 return Err(Failure::usage(format!("{}: a folder needs --out-dir", input.display())));
             }
             plan.jobs.push(Job { input: input.clone(), output: output.clone(), make_folder: false });
+            plan.refuse_overwriting()?;
             return Ok(plan);
         }
         let Some(out_dir) = &args.out_dir else {
@@ -56,11 +59,14 @@ impl Plan {
             if is_folder(input) {
                 plan.walk(input, out_dir, 0);
             } else {
-                let name = input.file_name().ok_or_else(|| Failure::usage(format!("{}: not a file", input.display())))?;
+                let name = input
+                    .file_name()
+                    .ok_or_else(|| Failure::usage(format!("{}: not a file", input.display())))?;
                 plan.add(input.clone(), out_dir, name.to_owned());
             }
         }
         plan.refuse_collisions()?;
+        plan.refuse_overwriting()?;
         Ok(plan)
     }
 
@@ -74,23 +80,30 @@ impl Plan {
         let entries = std::fs::read_dir(folder).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
         let mut entries = match entries {
             Ok(entries) => entries,
-            Err(error) => return super::complain_of_folder(folder, &error),
+            Err(error) => return self.note_unreadable(folder, &error),
         };
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
             let (path, name) = (entry.path(), entry.file_name());
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && is_bundle(&path) => self.add(path, into, name),
-                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => self.walk(&path, &into.join(name), depth + 1),
+                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
+                    self.walk(&path, &into.join(name), depth + 1)
+                }
                 Ok(kind) if kind.is_file() => match is_program(&path) {
                     Ok(true) => self.add(path, into, name),
                     Ok(false) => self.passed_over += 1,
-                    Err(error) => super::complain_of_folder(&path, &error),
+                    Err(error) => self.note_unreadable(&path, &error),
                 },
                 Ok(_) => self.passed_over += 1,
-                Err(error) => super::complain_of_folder(&path, &error),
+                Err(error) => self.note_unreadable(&path, &error),
             }
         }
+    }
+
+    fn note_unreadable(&mut self, path: &Path, error: &io::Error) {
+        self.unreadable += 1;
+        complain(&format!("{}: {error}", path.display()));
     }
 
     fn refuse_collisions(&self) -> Result<(), Failure> {
@@ -103,6 +116,19 @@ impl Plan {
                     job.input.display(),
                     job.output.display()
                 )));
+            }
+        }
+        Ok(())
+    }
+
+    /// No program is replaced by its own symbols.
+    fn refuse_overwriting(&self) -> Result<(), Failure> {
+        for Job { input, output, .. } in &self.jobs {
+            // An output that is not there yet is no input.
+            if let (Ok(input), Ok(output)) = (input.canonicalize(), output.canonicalize())
+                && input == output
+            {
+                return Err(Failure::usage(format!("{} is input and output", input.display())));
             }
         }
         Ok(())

@@ -27,7 +27,10 @@ pub(crate) fn all(jobs: &[Job], options: &Options, bar: &Bar) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let outcomes: Vec<Mutex<Option<Outcome>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
-        while let Some((job, place)) = { let at = next.fetch_add(1, Ordering::Relaxed); jobs.get(at).zip(outcomes.get(at)) } {
+        while let Some((job, place)) = {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            jobs.get(at).zip(outcomes.get(at))
+        } {
             let result = one(job, options, bar);
             bar.input_done();
             if let Ok(mut place) = place.lock() {
@@ -53,4 +56,3 @@ fn one(job: &Job, options: &Options, bar: &Bar) -> Result<Report, Failure> {
     foldsym_convert::convert(&job.input, &job.output, options, bar)
         .map_err(|error| Failure { message: error.to_string(), code: error.exit_code() })
 }
-

@@ -57,7 +57,8 @@ impl<'f> NameIndex<'f> {
             let value = value >> 1;
             let list = if many { self.list(value).ok_or(DAMAGED)? } else { vec![value] };
             for function in list {
-                let function = u32::try_from(function).ok().filter(|id| *id < self.functions).ok_or(DAMAGED)?;
+                let function =
+                    u32::try_from(function).ok().filter(|id| *id < self.functions).ok_or(DAMAGED)?;
                 if seen.insert(function) {
                     found.push(FunctionId(function));
                 }
@@ -182,7 +183,8 @@ mod tests {
     #[test]
     fn exact_prefix_and_regex() {
         let map = map();
-        let find = |wanted| index(&map).find(&wanted).map(|found| found.iter().map(|id| id.0).collect::<Vec<u32>>());
+        let find =
+            |wanted| index(&map).find(&wanted).map(|found| found.iter().map(|id| id.0).collect::<Vec<u32>>());
         assert_eq!(find(Wanted::Exact(b"ab".to_vec())), Ok(vec![3]));
         assert_eq!(find(Wanted::Exact(b"b".to_vec())), Ok(vec![1, 4]));
         assert_eq!(find(Wanted::Exact(b"a".to_vec())), Ok(vec![]));

@@ -9,7 +9,7 @@ use crate::args::{Find, Pattern};
 use crate::failure::{Failure, exit};
 use crate::json::{hex, number};
 use crate::mapped::Mapped;
-use crate::names::Names;
+use crate::names::{Form, Names};
 use crate::open::damaged;
 use crate::output::Output;
 use crate::regex::Regex;
@@ -27,7 +27,8 @@ impl Wanted {
     /// Usage: a regular expression that cannot be compiled.
     fn new(pattern: &Pattern) -> Result<Self, Failure> {
         if let Some(expression) = &pattern.regex {
-            let regex = Regex::new(expression).map_err(|error| Failure::usage(format!("--regex: {error}")))?;
+            let regex =
+                Regex::new(expression).map_err(|error| Failure::usage(format!("--regex: {error}")))?;
             return Ok(Self::Regex(Box::new(regex)));
         }
         Ok(match (&pattern.prefix, &pattern.name) {
@@ -47,21 +48,18 @@ impl Wanted {
 
 /// Prints a line for each function that has a matching name: readable, linkage, or an alias.
 pub(crate) fn run(args: &Find) -> Result<u8, Failure> {
-    let wanted = Wanted::new(&args.pattern)?;
     let mapped = Mapped::open(&args.file)?;
     let file = crate::open::open(&mapped)?;
-    let found = match index::NameIndex::of(&file) {
-        Some(index) => index.find(&wanted).map_err(|what| Failure::input(mapped.path(), what))?,
-        None => scan(&file, &wanted).map_err(|error| damaged(&mapped, error))?,
-    };
+    let found = functions(&file, &mapped, &args.pattern)?;
     if found.is_empty() {
         return Ok(exit::NOTHING);
     }
     let places = places(&file, &found).map_err(|error| damaged(&mapped, error))?;
-    let mut names = Names::new(&file, !args.no_demangle);
+    let mut names = Names::new(&file, !args.no_demangle, Form::Plain);
     let mut out = Output::new();
     for function in found {
-        line(&mut out.text, &file, function, places.get(&function), &mut names).map_err(|error| damaged(&mapped, error))?;
+        line(&mut out.text, &file, function, places.get(&function), &mut names)
+            .map_err(|error| damaged(&mapped, error))?;
         if let Some(error) = names.take_damage() {
             return Err(damaged(&mapped, error));
         }
@@ -71,10 +69,23 @@ pub(crate) fn run(args: &Find) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// The functions that have a matching name, each once.
+pub(crate) fn functions(
+    file: &SymbolFile<'_>,
+    mapped: &Mapped,
+    pattern: &Pattern,
+) -> Result<Vec<FunctionId>, Failure> {
+    let wanted = Wanted::new(pattern)?;
+    match index::NameIndex::of(file) {
+        Some(index) => index.find(&wanted).map_err(|what| Failure::input(mapped.path(), what)),
+        None => scan(file, &wanted).map_err(|error| damaged(mapped, error)),
+    }
+}
+
 /// Tries every name of every function: what is left where the file has no index.
 fn scan(file: &SymbolFile<'_>, wanted: &Wanted) -> Result<Vec<FunctionId>, foldsym_lookup::Error> {
-    let mut linkage = Names::new(file, false);
-    let mut readable = Names::new(file, true);
+    let mut linkage = Names::new(file, false, Form::Plain);
+    let mut readable = Names::new(file, true, Form::Plain);
     let mut found = Vec::new();
     for id in (0..file.function_count()).map(FunctionId) {
         let name = file.function_name(id)?;
@@ -82,7 +93,9 @@ fn scan(file: &SymbolFile<'_>, wanted: &Wanted) -> Result<Vec<FunctionId>, folds
         let function = file.function(id)?;
         for alias in file.aliases(&function) {
             let alias = Some(alias?);
-            matches = matches || wanted.matches(linkage.function(alias)) || wanted.matches(readable.function(alias));
+            matches = matches
+                || wanted.matches(linkage.function(alias))
+                || wanted.matches(readable.function(alias));
         }
         if let Some(error) = linkage.take_damage().or_else(|| readable.take_damage()) {
             return Err(error);
@@ -105,7 +118,10 @@ struct Places {
 
 /// Collects the pieces of the functions. Pieces know their functions and not the other way round, so
 /// this goes over all of them, once.
-fn places(file: &SymbolFile<'_>, wanted: &[FunctionId]) -> Result<FxHashMap<FunctionId, Places>, foldsym_lookup::Error> {
+fn places(
+    file: &SymbolFile<'_>,
+    wanted: &[FunctionId],
+) -> Result<FxHashMap<FunctionId, Places>, foldsym_lookup::Error> {
     let wanted: FxHashSet<FunctionId> = wanted.iter().copied().collect();
     let mut places: FxHashMap<FunctionId, Places> = FxHashMap::default();
     for id in (0..file.piece_count()).map(PieceId) {

@@ -1,0 +1,167 @@
+//! Small programs whose bytes, or whose limits, are worked out by hand.
+
+use super::made::image;
+use super::*;
+use crate::model::*;
+
+/// `main` (line 10 of `a.c`) with `f` (line 3) inlined at line 12; rows at 0 (line 11), 2 (`f`, line 4) and
+/// 5 (line 13).
+fn main_with_f() -> Program<'static> {
+    let origin = |name, line| Origin { name: NameId(name), file: Some(FileId(0)), line };
+    let row = |offset, scope, line| Row { offset, scope, line, file: 0, column: 0 };
+    let unit = Unit {
+        scopes: vec![Scope { parent: 0, edge: LocalEdge(0) }],
+        rows: vec![row(0, 0, 11), row(2, 1, 4), row(5, 0, 13)],
+        functions: vec![UnitFunction {
+            die: DieOffset(0),
+            origin: LocalOrigin(0),
+            how: How::LiveRange,
+            pieces: 0..0,
+            scopes: 0..1,
+        }],
+        ..Unit::default()
+    };
+    let function = Function {
+        origin: OriginId(0),
+        symbol: None,
+        aliases: Vec::new(),
+        source: Some(Source { unit: UnitId(0), function: LocalFunc(0) }),
+        how: How::LiveRange,
+        partial: false,
+    };
+    let piece = Piece {
+        start: ImageAddr(0x1000),
+        body: 8,
+        pad: 0,
+        owner: Owner::Function(FuncId(0)),
+        rows: Some(Rows { unit: UnitId(0), range: RowRange { start: 0, len: 3 }, skip: 0 }),
+        skip: 0,
+        symbol: None,
+    };
+    let file = Some(FileId(0));
+    Program {
+        names: vec![b"main".into(), b"f".into()],
+        files: vec![b"a.c".to_vec()],
+        origins: vec![origin(0, 10), origin(1, 3)],
+        edges: vec![Edge { caller: OriginId(0), callee: OriginId(1), file, line: 12, column: 0 }],
+        units: vec![unit],
+        maps: vec![UnitMap {
+            files: vec![FileId(0)],
+            origins: vec![OriginId(0), OriginId(1)],
+            edges: vec![EdgeId(0)],
+        }],
+        functions: vec![function],
+        pieces: vec![piece],
+        groups: Vec::new(),
+    }
+}
+
+fn section(encoded: &Encoded, id: SectionId) -> &[u8] {
+    &encoded.sections.iter().find(|section| section.id == id).unwrap().bytes
+}
+
+fn encoded(program: &Program<'_>) -> Encoded {
+    encode(program, &image(), &EncodeOptions::default()).unwrap()
+}
+
+#[test]
+fn the_bytes_of_a_small_program() {
+    let encoded = encoded(&main_with_f());
+    // The columns one after the other: the offsets 2 and 5, the scopes 0, 1, 0, and the lines, which are 1, 1
+    // and 3 relative to their origins, and counted from 1 with 0 left free are 1, 1, 3.
+    let packed: u16 = 0b010 | 0b101 << 3 | 0b010 << 6 | 0b01 << 9 | 0b01 << 11 | 0b11 << 13;
+    let (count, widths, scope_base, line_base) = (3 << 1, 3u16 | 1 << 5 | 2 << 10, 0, 1 << 1);
+    let mut rows = vec![0, count];
+    rows.extend(widths.to_le_bytes());
+    rows.extend([scope_base, line_base]);
+    rows.extend(packed.to_le_bytes());
+    rows.extend([0; 8]);
+    assert_eq!(section(&encoded, SectionId::ROWS), rows);
+    // One node, whose parent is the function and whose edge is the first: both need no bit.
+    assert_eq!(section(&encoded, SectionId::SCOPES), [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+}
+
+#[test]
+fn lines_too_far_apart_are_counted() {
+    let mut program = main_with_f();
+    program.units[0].rows[2].line = u32::MAX;
+    let encoded = encoded(&program);
+    assert_eq!(encoded.stats.left_out, LeftOut { lines_far: 1, ..LeftOut::default() });
+    assert_eq!(encoded.stats.rows, 3);
+}
+
+#[test]
+fn rows_too_far_are_counted() {
+    let mut program = main_with_f();
+    program.pieces[0].body = u32::MAX;
+    program.units[0].rows[2].offset = 1 << 31 | 1;
+    assert_eq!(encoded(&program).stats.left_out, LeftOut { rows_far: 1, ..LeftOut::default() });
+}
+
+#[test]
+fn broken_trees_are_counted() {
+    let mut program = main_with_f();
+    program.units[0].rows[0].scope = 7;
+    program.edges[0].caller = OriginId(1);
+    let left_out = LeftOut { rows_stray: 1, scopes_foreign: 1, ..LeftOut::default() };
+    assert_eq!(encoded(&program).stats.left_out, left_out);
+}
+
+#[test]
+fn code_below_the_image_base_moves_the_base() {
+    let image = ImageInfo { image_base: 0x2000, ..image() };
+    let bytes = encode(&main_with_f(), &image, &EncodeOptions::default()).unwrap().to_bytes();
+    assert_eq!(Header::parse(&bytes).unwrap().image_base, 0x1000);
+}
+
+#[test]
+fn addresses_too_far_apart_are_an_error() {
+    let mut program = main_with_f();
+    program.pieces.push(Piece { start: ImageAddr(1 << 50), ..program.pieces[0] });
+    let error = encode(&program, &image(), &EncodeOptions::default()).unwrap_err();
+    assert!(matches!(error, EncodeError::AddressSpan { lowest: 0x1000, .. }), "{error}");
+}
+
+#[test]
+fn the_index_finds_every_name_and_its_demangled_form() {
+    let mut program = main_with_f();
+    // Two more functions: one whose symbol is demangled to the name of the first, one of that name.
+    let mut named = |name: &'static [u8], symbol: Option<&'static [u8]>| {
+        let mut id = |name: &'static [u8]| {
+            program.names.push(name.into());
+            NameId(program.names.len() as u32 - 1)
+        };
+        let (name, symbol) = (id(name), symbol.map(&mut id));
+        program.origins.push(Origin { name, file: None, line: 0 });
+        let origin = OriginId(program.origins.len() as u32 - 1);
+        program.functions.push(Function { origin, symbol, source: None, ..program.functions[0].clone() });
+        let owner = Owner::Function(FuncId(program.functions.len() as u32 - 1));
+        let start = ImageAddr(0x1000 + 0x10 * program.pieces.len() as u64);
+        program.pieces.push(Piece { start, owner, rows: None, ..program.pieces[0] });
+    };
+    named(b"g", Some(b"_Z4mainv"));
+    named(b"", None);
+    let demangle = |name: &[u8]| (name == b"_Z4mainv").then(|| "main".to_owned());
+    let options = EncodeOptions { name_index: true, demangle: Some(demangle), ..EncodeOptions::default() };
+    let encoded = encode(&program, &image(), &options).unwrap();
+    let bytes = section(&encoded, SectionId::NAME_INDEX);
+    let map_end = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let map = fst::Map::new(&bytes[8..map_end]).unwrap();
+    // `main` is function 0 and the demangled name of 1; `f` has no code of its own.
+    let keys = map.stream().into_str_vec().unwrap();
+    let expected = [("_Z4mainv", 1 << 1), ("g", 1 << 1), ("main", 1)];
+    assert_eq!(keys, expected.map(|(key, value)| (key.to_owned(), value)));
+    assert_eq!(bytes[map_end..], [2, 0, 1]);
+}
+
+#[test]
+fn a_file_replaces_another_and_leaves_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("main.fsym");
+    let encoded = encoded(&main_with_f());
+    std::fs::write(&path, "before").unwrap();
+    write_file(&encoded, &path).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), encoded.to_bytes());
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    assert!(write_file(&encoded, &folder.path().join("no/such/folder")).is_err());
+}

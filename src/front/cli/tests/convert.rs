@@ -1,0 +1,177 @@
+//! `foldsym convert`: one input or many, what fails, and what is written.
+
+mod common;
+
+use std::path::Path;
+
+use common::{foldsym, program};
+use serde_json::Value;
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn one_input_one_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("a.fsym");
+    let input = program("inline.clang-dwarf5");
+    let ran = foldsym(&["convert", text(&input), "-o", text(&out)]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert!(ran.out.contains("a.fsym: ") && ran.out.lines().count() == 1, "{}", ran.out);
+    let quiet = foldsym(&["convert", text(&input), "-o", text(&out), "--quiet"]);
+    assert_eq!((quiet.code, quiet.out.as_str(), quiet.err.as_str()), (0, "", ""));
+    assert_eq!(files(folder.path()), ["a.fsym"]);
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_threads_or_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = program("objects.clang-o2");
+    let mut made = Vec::new();
+    for (threads, cwd) in [("1", "/"), ("4", "."), ("0", folder.path().to_str().unwrap())] {
+        let out = folder.path().join(format!("{threads}.fsym"));
+        let ran = common::command()
+            .current_dir(cwd)
+            .args(["convert", text(&input), "-o", text(&out), "--threads", threads])
+            .output()
+            .unwrap();
+        assert!(ran.status.success());
+        made.push(std::fs::read(out).unwrap());
+    }
+    assert!(made[0] == made[1] && made[1] == made[2]);
+}
+
+#[test]
+fn a_report_tells_what_was_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, report) = (folder.path().join("a.fsym"), folder.path().join("r.json"));
+    let input = program("inline.clang-dwarf5");
+    let ran = foldsym(&["convert", text(&input), "-o", text(&out), "--report", text(&report)]);
+    assert_eq!(ran.code, 0);
+    let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+    assert!(report["counts"]["functions"].as_u64().unwrap() > 0, "{report}");
+    assert_eq!(report["file_bytes"].as_u64(), Some(std::fs::metadata(&out).unwrap().len()));
+    assert_eq!(files(folder.path()), ["a.fsym", "r.json"]);
+}
+
+#[test]
+fn several_inputs_one_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let bad = common::file(folder.path(), "bad", b"\x7fELF is not enough");
+    let (dir, report) = (folder.path().join("new/symbols"), folder.path().join("r.json"));
+    let inputs =
+        [program("inline.clang-dwarf5"), bad, program("symbols.clang"), folder.path().join("missing")];
+    let mut args: Vec<&str> = vec!["convert"];
+    args.extend(inputs.iter().map(|path| text(path)));
+    args.extend(["--out-dir", text(&dir), "--report", text(&report)]);
+    let ran = foldsym(&args);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert_eq!(files(&dir), ["inline.clang-dwarf5.fsym", "symbols.clang.fsym"]);
+    assert!(ran.out.ends_with("2 converted, 2 failed\n"), "{}", ran.out);
+    assert_eq!(ran.err.lines().count(), 2, "{}", ran.err);
+    assert!(ran.err.contains("bad: ") && ran.err.contains("missing: "), "{}", ran.err);
+    let written: Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
+    let entries = written["inputs"].as_array().unwrap();
+    assert_eq!(entries.len(), 4);
+    assert!(entries[0]["report"].is_object() && entries[1]["error"]["message"].is_string());
+    assert_eq!(entries[1]["error"]["exit_code"], 3);
+    // Several that all succeed.
+    let ran = foldsym(&["convert", args[1], args[3], "--out-dir", text(&dir), "--quiet"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""));
+}
+
+#[test]
+fn a_folder_gives_its_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = folder.path().join("tree");
+    std::fs::create_dir_all(tree.join("sub")).unwrap();
+    std::fs::copy(program("inline.clang-dwarf5"), tree.join("sub/app")).unwrap();
+    std::fs::copy(program("symbols.clang"), tree.join("app")).unwrap();
+    std::fs::copy(program("symbols.clang"), tree.join("part.dwo")).unwrap();
+    common::file(&tree, "notes.txt", b"nothing");
+    let dir = folder.path().join("out");
+    let ran = foldsym(&["convert", text(&tree), "--out-dir", text(&dir)]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(
+        (files(&dir), files(&dir.join("sub"))),
+        (vec!["app.fsym".to_owned(), "sub".to_owned()], vec!["app.fsym".to_owned()])
+    );
+    assert!(ran.out.ends_with("2 converted, 0 failed, 2 other files passed over\n"), "{}", ran.out);
+}
+
+#[test]
+fn outputs_that_cannot_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, two) = (program("inline.clang-dwarf5"), program("symbols.clang"));
+    let out = folder.path().join("a.fsym");
+    let copy = folder.path().join("inline.clang-dwarf5");
+    std::fs::copy(&one, &copy).unwrap();
+    for args in [
+        &["convert", text(&one), text(&two), "-o", text(&out)][..],
+        &["convert", text(folder.path()), "-o", text(&out)],
+        &["convert", text(&one), "-o", text(&out), "--out-dir", text(folder.path())],
+        &["convert", text(&one), text(&copy), "--out-dir", text(folder.path())],
+        &["convert", text(&copy), "-o", text(&copy)],
+        &["convert", text(&one), "-o", text(&out), "--map-prefix", "nothing"],
+        &["convert", text(&one), "-o", text(&out), "--remap-path", "=x"],
+    ] {
+        let ran = foldsym(args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}: {ran:?}");
+    }
+    assert_eq!(files(folder.path()), ["inline.clang-dwarf5"]);
+    assert_eq!(std::fs::read(&one).unwrap(), std::fs::read(&copy).unwrap());
+    // A folder that cannot be made, and one that is not there.
+    let below = copy.join("below");
+    assert_eq!(foldsym(&["convert", text(&one), "--out-dir", text(&below)]).code, 3);
+    assert_eq!(foldsym(&["convert", text(&one), "-o", text(&folder.path().join("no/a.fsym"))]).code, 3);
+}
+
+#[test]
+fn one_bad_input_is_bad_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("a.fsym");
+    for (name, bytes) in [("empty", &b""[..]), ("text", b"hello, world"), ("elf", b"\x7fELF\x02\x01\x01")] {
+        let input = common::file(folder.path(), name, bytes);
+        let ran = foldsym(&["convert", text(&input), "-o", text(&out)]);
+        assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{ran:?}");
+        assert!(
+            ran.err.starts_with("foldsym: ") && ran.err.contains(name) && ran.err.lines().count() == 1,
+            "{}",
+            ran.err
+        );
+    }
+    assert_eq!(foldsym(&["convert", text(&folder.path().join("missing")), "-o", text(&out)]).code, 3);
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_program_without_debug_information_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("a.fsym");
+    let input = program("inline.clang-symbols-only");
+    let ran = foldsym(&["convert", text(&input), "-o", text(&out)]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.out.contains("no debug information"), "{}", ran.out);
+    let found = foldsym(&["lookup", text(&out), "0x2011c0"]);
+    assert_eq!(found.out, "chain\n??:0:0\n\n");
+}
+
+#[test]
+fn stored_paths_can_be_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("a.fsym");
+    let input = program("inline.clang-dwarf5");
+    let ran = foldsym(&["convert", text(&input), "-o", text(&out), "--remap-path", "/src/=/elsewhere/"]);
+    assert_eq!(ran.code, 0);
+    assert!(foldsym(&["lookup", text(&out), "0x201540"]).out.contains("/elsewhere/inline.c:"));
+}

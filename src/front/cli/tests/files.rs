@@ -1,0 +1,167 @@
+//! `find`, `info`, `dump` and `verify` on a converted program.
+
+mod common;
+
+use common::Fsym;
+
+#[test]
+fn find_by_name_prefix_and_expression() {
+    for options in [&[][..], &["--no-name-index"]] {
+        let fsym = Fsym::of("objects.clang-o2", options);
+        let find = |args: &[&str]| fsym.run("find", args);
+        let line = find(&["_Z11partitionedi"]);
+        assert_eq!(line.code, 0, "{line:?}");
+        let fields: Vec<&str> = line.out.trim_end().split('\t').collect();
+        assert_eq!((fields.len(), fields[0]), (3, "partitioned(int)"));
+        assert!(fields[1].starts_with("0x") && fields[2].starts_with("/src/objects.cpp:"), "{line:?}");
+        // The readable name is a key as well.
+        assert_eq!(find(&["partitioned(int)"]).out, line.out);
+        assert_eq!(
+            find(&["--no-demangle", "partitioned(int)"]).out,
+            line.out.replace("partitioned(int)", "_Z11partitionedi")
+        );
+        assert_eq!(find(&["--prefix", "_Z11part"]).out, line.out);
+        assert_eq!(find(&["--regex", "^_Z11part.*i$"]).out, line.out);
+        assert_eq!(find(&["--regex", "titioned"]).out, line.out);
+        let bases = find(&["--prefix", "geo::Base::"]);
+        assert!(
+            bases.out.lines().count() >= 3 && bases.out.lines().all(|line| line.starts_with("geo::Base::")),
+            "{}",
+            bases.out
+        );
+        for nothing in [&["partitioned"][..], &["--prefix", "zzz"], &["--regex", "^partitioned$"], &[""]] {
+            let ran = find(nothing);
+            assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (1, "", ""), "{nothing:?}");
+        }
+        let wrong = find(&["--regex", "("]);
+        assert_eq!(wrong.code, 2);
+        assert!(wrong.err.contains("unclosed group"), "{}", wrong.err);
+    }
+}
+
+#[test]
+fn find_takes_one_kind_of_pattern() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    for args in [&[][..], &["main", "--prefix", "m"], &["--regex", "m", "--prefix", "m"]] {
+        assert_eq!(fsym.run("find", args).code, 2, "{args:?}");
+    }
+}
+
+#[test]
+fn a_function_in_several_parts_has_several_ranges() {
+    let fsym = Fsym::of("objects.gcc-cold-dwarf5", &[]);
+    let ran = fsym.run("find", &["partitioned(int)"]);
+    assert_eq!(ran.out.split('\t').nth(1).unwrap().split(',').count(), 2, "{ran:?}");
+}
+
+#[test]
+fn info_tells_what_is_inside() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &["--columns"]);
+    let ran = fsym.run("info", &["--json"]);
+    assert_eq!(ran.code, 0);
+    let info = &ran.json()[0];
+    let keys = common::keys(&ran.out);
+    assert_eq!(
+        keys,
+        [
+            "Version",
+            "Architecture",
+            "Machine",
+            "AddressSize",
+            "BigEndian",
+            "Relocatable",
+            "MachO",
+            "BuildId",
+            "ImageBase",
+            "Columns",
+            "Size",
+            "Counts",
+            "Sections",
+            "Conversion"
+        ]
+    );
+    assert_eq!(info["Version"], 1);
+    assert_eq!(info["Architecture"], "x86_64");
+    assert_eq!(info["Columns"], true);
+    assert!(info["BuildId"].as_str().unwrap().len() >= 16);
+    assert!(info["Counts"]["Functions"].as_u64().unwrap() >= 7);
+    assert_eq!(info["Conversion"]["input"], "inline.clang-dwarf5");
+    let size = std::fs::metadata(&fsym.path).unwrap().len();
+    assert_eq!(info["Size"].as_u64(), Some(size));
+    let sections = info["Sections"].as_array().unwrap();
+    assert!(sections.iter().map(|s| s["Size"].as_u64().unwrap()).sum::<u64>() <= size);
+    assert!(sections.iter().any(|s| s["Name"] == "NAME_INDEX"));
+    let text = fsym.run("info", &[]).out;
+    for word in ["x86_64", "PIECES", "ROWS", "Conversion", "Functions"] {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+    let object = Fsym::of("inline.clang-sections.o", &["--no-name-index"]).run("info", &["--json"]).json();
+    assert_eq!((&object[0]["Relocatable"], &object[0]["Columns"]), (&true.into(), &false.into()));
+    assert!(object[0]["Sections"].as_array().unwrap().iter().all(|s| s["Name"] != "NAME_INDEX"));
+    let big = Fsym::of("inline.s390x-be", &[]).run("info", &["--json"]).json();
+    assert_eq!((&big[0]["BigEndian"], &big[0]["Architecture"]), (&true.into(), &"s390x".into()));
+}
+
+#[test]
+fn dump_prints_record_tree_and_rows() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &["--columns"]);
+    let by_name = fsym.run("dump", &["--function", "chain"]);
+    assert_eq!(by_name.code, 0);
+    for word in [
+        "FUNCTIONS[",
+        "ORIGINS[",
+        "PIECES[",
+        "SCOPES at byte 0x",
+        "ROWS at byte 0x",
+        "step6 called at /src/./inline.h:16:13",
+        "0x2011c0-",
+    ] {
+        assert!(by_name.out.contains(word), "{word} in {}", by_name.out);
+    }
+    let number = by_name.out.split(' ').nth(1).unwrap().to_owned();
+    assert_eq!(fsym.run("dump", &["--function", &number]).out, by_name.out);
+    assert_eq!(fsym.run("dump", &["--address", "0x2011c8"]).out, by_name.out);
+    let all = fsym.run("dump", &[]).out;
+    assert!(all.contains(&by_name.out));
+    assert!(all.lines().filter(|line| line.starts_with("function ")).count() >= 7);
+    assert_eq!(fsym.run("dump", &["--address", "0x10"]).code, 1);
+    assert_eq!(fsym.run("dump", &["--function", "nothing"]).code, 1);
+    assert_eq!(fsym.run("dump", &["--function", "99999"]).code, 2);
+    assert_eq!(fsym.run("dump", &["--address", "zz"]).code, 2);
+}
+
+#[test]
+fn dumped_rows_are_what_lookup_answers() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &["--columns"]);
+    let dump = fsym.run("dump", &["--function", "chain"]).out;
+    let rows: Vec<(&str, &str)> = dump
+        .lines()
+        .filter(|line| line.contains(" scope "))
+        .map(|line| (line.split_whitespace().next().unwrap(), line.split_whitespace().last().unwrap()))
+        .collect();
+    assert!(rows.len() > 20);
+    let input: String = rows.iter().map(|(address, _)| format!("{address}\n")).collect();
+    let answers = fsym.run_with("lookup", &[], &input).out;
+    for (answer, (address, place)) in answers.split("\n\n").zip(&rows) {
+        let innermost = answer.lines().nth(1).unwrap();
+        let innermost = innermost.strip_suffix(":0").unwrap_or(innermost);
+        assert_eq!(innermost, *place, "{address}");
+    }
+}
+
+#[test]
+fn verify_finds_a_changed_byte() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    let ran = fsym.run("verify", &[]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.out.contains(": sound, "), "{}", ran.out);
+    let bytes = std::fs::read(&fsym.path).unwrap();
+    for at in (0..bytes.len()).step_by(bytes.len() / 50) {
+        let mut bad = bytes.clone();
+        bad[at] ^= 0x10;
+        let path = common::file(fsym.folder.path(), "bad.fsym", &bad);
+        let ran = common::foldsym(&["verify", path.to_str().unwrap()]);
+        assert_eq!((ran.code, ran.out.as_str()), (3, ""), "byte {at}: {ran:?}");
+        assert!(ran.err.contains("bad.fsym: damaged: "), "{}", ran.err);
+    }
+}

@@ -1,0 +1,279 @@
+//! `foldsym lookup`: text and JSON of every kind of address, and what happens to a line that is none.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use common::{Fsym, command, file, foldsym, keys};
+use foldsym_testbins::expected::{Expected, Frame, path_of};
+
+fn expected(program: &str) -> Expected {
+    let path = path_of(&foldsym_testbins::root(), program, None);
+    Expected::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn llvm_text(frames: &[Frame]) -> String {
+    let known = |text: &str| if text.is_empty() { "??".to_owned() } else { text.to_owned() };
+    let frame = |f: &Frame| format!("{}\n{}:{}:{}\n", known(&f.name), known(&f.file), f.line, f.column);
+    frames.iter().map(frame).collect::<String>() + "\n"
+}
+
+#[test]
+fn text_is_llvm_symbolizers_at_every_address() {
+    let program = "inline.clang-dwarf5";
+    let expected = expected(program);
+    let fsym = Fsym::of(program, &["--columns"]);
+    let (mut input, mut text) = (String::new(), String::new());
+    for run in &expected.runs {
+        for address in run.start..run.end {
+            if expected.accepted_at(address).is_none() {
+                input += &format!("{address:#x}\n");
+                text += &llvm_text(&expected.stacks[run.stack]);
+            }
+        }
+    }
+    assert!(input.lines().count() > 500);
+    let ran = fsym.run_with("lookup", &["--no-demangle"], &input);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out == text, "differs from llvm-symbolizer");
+}
+
+#[test]
+fn json_has_every_key_in_its_order() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &["--columns"]);
+    let ran = fsym.run("lookup", &["--json", "0x2011c8"]);
+    assert_eq!(ran.code, 0);
+    assert_eq!(keys(&ran.out), ["Address", "ModuleName", "Symbol", "Certainty", "Evidence"]);
+    let symbols = &ran.out[ran.out.find("[{").unwrap() + 1..];
+    let frame = [
+        "FunctionName",
+        "FileName",
+        "Line",
+        "Column",
+        "StartFileName",
+        "StartLine",
+        "StartAddress",
+        "Discriminator",
+        "LinkageName",
+    ];
+    assert_eq!(keys(symbols), frame);
+    let answer = &ran.json()[0];
+    assert_eq!(answer["Address"], "0x2011c8");
+    assert_eq!(answer["ModuleName"], fsym.str());
+    assert_eq!(answer["Certainty"], "unique");
+    assert!(answer["Evidence"].is_null());
+    let frames = answer["Symbol"].as_array().unwrap();
+    assert_eq!(frames.len(), 2);
+    assert_eq!(frames[0]["FunctionName"], "step1");
+    assert_eq!(frames[0]["FileName"], "/src/./inline.h");
+    assert_eq!((frames[0]["Line"].as_u64(), frames[0]["Column"].as_u64()), (Some(32), Some(70)));
+    assert_eq!(frames[0]["StartAddress"], "");
+    assert_eq!(frames[1]["LinkageName"], "chain");
+    assert_eq!(frames[1]["StartFileName"], "/src/inline.c");
+    assert_eq!(frames[1]["StartAddress"], "0x2011c0");
+    assert_eq!(frames[1]["Discriminator"], 0);
+}
+
+#[test]
+fn an_unknown_address_is_an_answer() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    for address in ["0", "0x10", "0xffffffffffffffff", "0x2011bf"] {
+        let ran = fsym.run("lookup", &[address]);
+        assert_eq!((ran.code, ran.out.as_str()), (0, "??\n??:0:0\n\n"), "{address}");
+    }
+    let ran = fsym.run("lookup", &["--json", "16"]);
+    let name = fsym.str();
+    let nothing = r#"{"FunctionName":"","FileName":"","Line":0,"Column":0,"StartFileName":"","StartLine":0,"StartAddress":"","Discriminator":0,"LinkageName":""}"#;
+    let line = format!(
+        "{{\"Address\":\"0x10\",\"ModuleName\":\"{name}\",\"Symbol\":[{nothing}],\"Certainty\":null,\"Evidence\":null}}\n"
+    );
+    assert_eq!((ran.code, ran.out), (0, line));
+}
+
+#[test]
+fn a_line_that_does_not_parse_has_its_place() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    let input = "0x201540\nfoo\n\n  0x201540 \r\n0x\n-1\n0x10 0x20\n";
+    let ran = fsym.run_with("lookup", &["--json"], input);
+    assert_eq!(ran.code, 2);
+    let lines = ran.json();
+    assert_eq!(lines.len(), 7);
+    for (at, line) in lines.iter().enumerate() {
+        let is_address = at == 0 || at == 3;
+        assert_eq!(line["Symbol"].is_array(), is_address, "{line}");
+        assert_eq!(line["Error"]["Message"].is_string(), !is_address, "{line}");
+    }
+    assert!(lines[1]["Error"]["Message"].as_str().unwrap().contains("\"foo\" is not an address"));
+
+    let ran = fsym.run_with("lookup", &[], input);
+    assert_eq!(ran.code, 2);
+    assert_eq!(ran.out.matches("\n\n").count(), 7);
+    assert_eq!(ran.out.matches("??\n??:0:0\n\n").count(), 5);
+    assert!(ran.err.contains("foldsym: line 2: \"foo\" is not an address"), "{}", ran.err);
+
+    let ran = fsym.run("lookup", &["foo", "0x201540"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.out.starts_with("??\n??:0:0\n\n_start\n"), "{}", ran.out);
+}
+
+#[test]
+fn several_symbols_on_one_function_are_aliases() {
+    let fsym = Fsym::of("symbols.clang", &[]);
+    let found = fsym.run("find", &["real_read"]);
+    let address = found.out.split('\t').nth(1).unwrap().split('-').next().unwrap().to_owned();
+    let answer = &fsym.run("lookup", &["--json", &address]).json()[0];
+    let outer = answer["Symbol"].as_array().unwrap().last().unwrap();
+    assert_eq!(answer["Certainty"], "unique");
+    assert!(answer.get("CandidateCount").is_none() && answer.get("Candidates").is_none());
+    let mut names: Vec<&str> =
+        outer["Aliases"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    names.push(outer["LinkageName"].as_str().unwrap());
+    names.sort_unstable();
+    assert_eq!(names, ["alias_read", "real_read", "weak_read"]);
+}
+
+#[test]
+fn a_load_bias_is_subtracted() {
+    let fsym = Fsym::of("inline.clang-pie", &["--columns"]);
+    let address = fsym.run("find", &["chain"]).out.split(['\t', '-']).nth(1).unwrap().to_owned();
+    let linked = u64::from_str_radix(&address[2..], 16).unwrap();
+    let base = 0x5555_5555_4000u64;
+    let loaded = format!("{:#x}", linked + base);
+    let given = fsym.run("lookup", &[&address]);
+    for bias in [format!("{base:#x}"), base.to_string()] {
+        assert_eq!(fsym.run("lookup", &["--base", &bias, &loaded]).out, given.out);
+    }
+    assert!(given.out.contains("chain\n"), "{}", given.out);
+    let answer = &fsym.run("lookup", &["--json", "--base", &format!("{base:#x}"), &loaded]).json()[0];
+    assert_eq!(answer["Address"], loaded.as_str());
+    // As llvm-symbolizer has it: where the function starts in the file.
+    assert_eq!(answer["Symbol"].as_array().unwrap().last().unwrap()["StartAddress"], address.as_str());
+    // Below the load bias is nothing.
+    assert_eq!(fsym.run("lookup", &["--base", &format!("{base:#x}"), &address]).out, "??\n??:0:0\n\n");
+    assert_eq!(fsym.run("lookup", &["--base", "x", "0"]).code, 2);
+}
+
+#[test]
+fn sections_of_a_relocatable_file_are_named() {
+    let fsym = Fsym::of("inline.clang-sections.o", &["--columns"]);
+    let ran = fsym.run("lookup", &[".text.chain:0", ".text.checked:0x8", ".text.checked:8"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("chain\n"), "{}", ran.out);
+    let answers: Vec<&str> = ran.out.split("\n\n").collect();
+    assert_eq!(answers[1], answers[2]);
+    assert!(answers[1].starts_with("checked\n"), "{}", answers[1]);
+    // The answer has the synthetic address, which is accepted as well.
+    let answer = &fsym.run("lookup", &["--json", ".text.checked:8"]).json()[0];
+    let again = &fsym.run("lookup", &["--json", answer["Address"].as_str().unwrap()]).json()[0];
+    assert_eq!(answer, again);
+    // A load bias does not enter.
+    assert_eq!(
+        fsym.run("lookup", &["--base", "0x1000", ".text.checked:8"]).out,
+        answers[1].to_owned() + "\n\n"
+    );
+    // Behind the section is another one, and not what was asked.
+    assert_eq!(fsym.run("lookup", &[".text.checked:0x10000"]).out, "??\n??:0:0\n\n");
+    let ran = fsym.run("lookup", &[".nothing:0"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("no section \".nothing\""), "{}", ran.err);
+}
+
+#[test]
+fn names_are_demangled_unless_asked_not_to() {
+    let fsym = Fsym::of("objects.clang-o2", &[]);
+    let found = fsym.run("find", &["_Z11partitionedi"]);
+    let address = found.out.split(['\t', '-']).nth(1).unwrap().to_owned();
+    assert!(fsym.run("lookup", &[&address]).out.starts_with("partitioned(int)\n/src/objects.cpp:"));
+    assert!(fsym.run("lookup", &["--no-demangle", &address]).out.starts_with("_Z11partitionedi\n"));
+    let frame = |args: &[&str]| fsym.run("lookup", args).json()[0]["Symbol"][0].clone();
+    let readable = frame(&["--json", &address]);
+    assert_eq!(
+        (&readable["FunctionName"], &readable["LinkageName"]),
+        (&"partitioned(int)".into(), &"_Z11partitionedi".into())
+    );
+    assert_eq!(frame(&["--json", "--no-demangle", &address])["FunctionName"], "_Z11partitionedi");
+}
+
+#[test]
+fn answers_come_before_the_input_ends() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    let mut child = command()
+        .args(["lookup", fsym.str(), "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    for address in ["0x201540", "0x10", "zz"] {
+        // The end of the next line is not there yet: the answer must not wait for it.
+        write!(input, "{address}\n0x1").unwrap();
+        input.flush().unwrap();
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        assert!(line.starts_with("{\"Address\"") || line.starts_with("{\"Error\""), "{line}");
+        writeln!(input).unwrap();
+        output.read_line(&mut line).unwrap();
+    }
+    drop(input);
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    let mut child = command()
+        .args(["lookup", fsym.str()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().unwrap();
+    for _ in 0..100_000 {
+        if input.write_all(b"0x201540\n").is_err() {
+            break;
+        }
+    }
+    drop(input);
+    let out = child.wait_with_output().unwrap();
+    assert_eq!((out.status.code(), out.stderr.as_slice()), (Some(0), &b""[..]));
+}
+
+#[test]
+fn files_that_are_none() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    let bytes = std::fs::read(&fsym.path).unwrap();
+    let folder = fsym.folder.path();
+    let mut flipped = bytes.clone();
+    flipped[20] ^= 1;
+    let longer = [bytes.as_slice(), b"x"].concat();
+    for (name, content) in [
+        ("empty", &b""[..]),
+        ("text", b"hello"),
+        ("short", &bytes[..bytes.len() / 2]),
+        ("flipped", &flipped),
+        ("longer", &longer),
+    ] {
+        let path = file(folder, name, content);
+        for command in ["lookup", "stack", "find", "info", "dump", "verify"] {
+            let mut args = vec![command, path.to_str().unwrap()];
+            if matches!(command, "lookup" | "stack" | "find") {
+                args.push("0x10");
+            }
+            let ran = foldsym(&args);
+            assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{command} {name}: {ran:?}");
+            assert!(
+                ran.err.starts_with("foldsym: ") && ran.err.lines().count() == 1 && ran.err.contains(name),
+                "{}",
+                ran.err
+            );
+        }
+    }
+    let missing = foldsym(&["lookup", "/nonexistent/x.fsym", "1"]);
+    assert_eq!(missing.code, 3);
+    assert!(missing.err.contains("/nonexistent/x.fsym"));
+    assert_eq!(foldsym(&["lookup", folder.to_str().unwrap(), "1"]).code, 3);
+}

@@ -1,0 +1,77 @@
+//! `foldsym stack`: whole stacks, a line each.
+
+mod common;
+
+use common::Fsym;
+
+#[test]
+fn the_first_address_is_exact_and_the_rest_return() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &["--columns"]);
+    // 0x201540 is the first byte of `_start`: as a return address it belongs to what is before.
+    let ran = fsym.run("stack", &["--json", "0x201540", "0x201541", "0x201540", "=0x201540"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let frames = ran.json()[0]["Frames"].as_array().unwrap().clone();
+    let name = |at: usize| {
+        frames[at]["Symbol"].as_array().unwrap().last().unwrap()["LinkageName"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(frames.len(), 4);
+    assert!(
+        frames
+            .iter()
+            .zip([0x201540, 0x201541, 0x201540, 0x201540])
+            .all(|(f, a)| f["Address"] == format!("{a:#x}").as_str())
+    );
+    assert_eq!((name(0).as_str(), name(1).as_str(), name(3).as_str()), ("_start", "_start", "_start"));
+    assert_ne!(name(2), "_start");
+    // Each frame is what `lookup` says of the byte.
+    let before = fsym.run("lookup", &["--json", "0x20153f"]).json()[0].clone();
+    assert_eq!(frames[2]["Symbol"], before["Symbol"]);
+}
+
+#[test]
+fn text_is_that_of_lookup_and_an_empty_line() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    let one = fsym.run("lookup", &["0x201540", "0x2011c8", "0x10"]).out;
+    let ran = fsym.run("stack", &["0x201540", "0x2011c9", "?"]);
+    assert_eq!((ran.code, ran.out), (0, one + "\n"));
+}
+
+#[test]
+fn one_line_is_one_stack() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    let ran = fsym.run_with(
+        "stack",
+        &["--json"],
+        "0x201540 0x2011c9\nfoo\n0x201540 vptr=0x100 ? =0x2011c8\n\n0x201540 0x10 vptr=0x100\n? vptr=1\n",
+    );
+    assert_eq!(ran.code, 2);
+    let lines = ran.json();
+    let frames = |at: usize| lines[at]["Frames"].as_array().map(Vec::len);
+    assert_eq!((0..6).map(frames).collect::<Vec<_>>(), [Some(2), None, Some(3), None, None, None]);
+    for at in [1, 3, 4, 5] {
+        assert!(lines[at]["Error"]["Message"].is_string());
+    }
+    // A frame of another module has no address here.
+    assert_eq!(lines[2]["Frames"][1]["Address"], "?");
+    assert!(lines[2]["Frames"][1]["Certainty"].is_null());
+    assert_eq!(common::keys(ran.out.lines().next().unwrap()), ["Frames"]);
+    let text = fsym.run_with("stack", &[], "0x201540\nfoo\n");
+    assert_eq!(text.code, 2);
+    assert!(text.out.ends_with("??\n??:0:0\n\n") && text.err.contains("line 2: "), "{text:?}");
+}
+
+#[test]
+fn a_load_bias_is_in_every_address() {
+    let fsym = Fsym::of("inline.clang-pie", &[]);
+    let start = fsym.run("find", &["_start"]).out.split(['\t', '-']).nth(1).unwrap().to_owned();
+    let start = u64::from_str_radix(&start[2..], 16).unwrap();
+    let linked = [format!("{start:#x}"), format!("{:#x}", start + 9)];
+    let loaded = [format!("{:#x}", start + 0x1000), format!("{:#x}", start + 0x1009)];
+    let plain = fsym.run("stack", &[&linked[0], &linked[1]]);
+    let biased = fsym.run("stack", &["--base", "0x1000", &loaded[0], &loaded[1]]);
+    assert!(plain.out.contains("_start"));
+    assert_eq!(plain.out, biased.out);
+    // Return addresses at the edges of the address space.
+    let edges = fsym.run("stack", &["0", "0", "0xffffffffffffffff"]);
+    assert_eq!(edges.code, 0);
+}

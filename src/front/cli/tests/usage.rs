@@ -1,0 +1,77 @@
+//! The command line itself: help, versions, completions, and what this version does not have.
+
+mod common;
+
+use common::{Fsym, foldsym};
+
+#[test]
+fn help_has_examples() {
+    let ran = foldsym(&["--help"]);
+    assert_eq!(ran.code, 0);
+    assert!(
+        ran.out.contains("Examples:") && ran.out.contains("foldsym convert app -o app.fsym"),
+        "{}",
+        ran.out
+    );
+    for command in ["convert", "lookup", "stack", "find", "info", "dump", "verify", "completions"] {
+        assert!(ran.out.contains(command), "{command}");
+        let ran = foldsym(&[command, "--help"]);
+        assert_eq!(ran.code, 0);
+        if !matches!(command, "completions" | "info") {
+            assert!(ran.out.contains("Examples:"), "{command}: {}", ran.out);
+        }
+    }
+    let version = foldsym(&["--version"]);
+    assert_eq!(
+        (version.code, version.out.as_str()),
+        (0, concat!("foldsym ", env!("CARGO_PKG_VERSION"), "\n"))
+    );
+}
+
+#[test]
+fn wrong_command_lines() {
+    for args in [
+        &[][..],
+        &["nothing"],
+        &["lookup"],
+        &["lookup", "--nothing"],
+        &["convert", "a"],
+        &["convert", "-o", "b"],
+        &["completions", "nosuchshell"],
+    ] {
+        let ran = foldsym(args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}: {ran:?}");
+        assert!(!ran.err.is_empty());
+    }
+}
+
+#[test]
+fn every_shell_has_completions() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let ran = foldsym(&["completions", shell]);
+        assert_eq!(ran.code, 0);
+        assert!(ran.out.contains("foldsym") && ran.out.contains("no-demangle"), "{shell}");
+    }
+}
+
+#[test]
+fn what_this_version_does_not_have() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    let app = common::program("inline.clang-dwarf5");
+    let app = app.to_str().unwrap();
+    let out = fsym.folder.path().join("never.fsym");
+    let out = out.to_str().unwrap();
+    for args in [
+        &["lookup", fsym.str(), "--blocks", "0x10"][..],
+        &["blocks", fsym.str(), "main"],
+        &["cfi", app, "0x10"],
+        &["wave", fsym.str(), "--pc", "0x10", "--exec", "0xff"],
+        &["convert", app, "-o", out, "--demangled"],
+        &["convert", app, "-o", out, "--locations"],
+    ] {
+        let ran = foldsym(args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}: {ran:?}");
+        assert!(ran.err.contains("not in this version"), "{}", ran.err);
+    }
+    assert!(!std::path::Path::new(out).exists());
+}
