@@ -10,8 +10,8 @@ pub mod rows {
     pub const HEAD_SHIFT: u32 = 1;
     /// The widest start or place in the directory.
     pub const MAX_DIRECTORY_WIDTH: u8 = 32;
-    /// Lowest bit of the offset width in a block's first word.
-    pub const OFFSET_WIDTH_SHIFT: u32 = 0;
+    /// Lowest bit of the width of the offsets' low parts in a block's first word.
+    pub const LOW_WIDTH_SHIFT: u32 = 0;
     /// Lowest bit of the scope width.
     pub const SCOPE_WIDTH_SHIFT: u32 = 5;
     /// Lowest bit of the line width.
@@ -20,7 +20,7 @@ pub mod rows {
     pub const WIDTH_MASK: u16 = 0x1f;
     /// Bit of the first word: a byte of the flags below follows.
     pub const EXTENDED: u16 = 1 << 15;
-    /// Flag: the block has a file column.
+    /// Flag: some rows of the block have files of their own.
     pub const FILES: u8 = 1 << 0;
     /// Flag: the block has a column column.
     pub const COLUMNS: u8 = 1 << 1;
@@ -28,6 +28,8 @@ pub mod rows {
     pub const SHARED: u8 = 1 << 2;
     /// The widest file or column.
     pub const MAX_EXTENDED_WIDTH: u8 = 32;
+    /// The most bits that the offsets' high parts take.
+    pub const MAX_HIGH_BITS: u32 = 192;
 }
 
 /// Scope records.

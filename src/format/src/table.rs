@@ -5,6 +5,8 @@
 //! record; there is nothing to decode before it. In the table of pieces the slope of the first column is
 //! 0 and its base is the first record's value, so a search reads headers only until it knows its block.
 
+use core::hint::select_unpredictable;
+
 use crate::bits::{self, MAX_WIDTH, TAIL, u8_at, u16_at, u32_at};
 use crate::error::{FormatError, What};
 
@@ -90,13 +92,32 @@ pub struct Table<'d> {
     /// The block headers.
     words: &'d [[u8; WORD]],
     count: u32,
+    blocks: u32,
     columns: u8,
     block_log2: u8,
 }
 
+/// The bit where record `index` of a block begins, by the block's word 0.
+#[inline(always)]
+const fn first_bit(word: u64, index: u32) -> u64 {
+    let start = (word & bits::mask(OFFSET_BITS)).wrapping_shl(3);
+    start.wrapping_add((word >> RECORD_BITS_SHIFT).wrapping_mul(index as u64))
+}
+
+/// The byte that holds a bit. Sections are slices: past the end of all slices, any byte will do.
+#[inline(always)]
+fn byte_of(bit: u64) -> usize {
+    usize::try_from(bit >> 3).unwrap_or(usize::MAX)
+}
+
+#[cold]
+fn truncated(bit: u64) -> FormatError {
+    FormatError::new(What::Truncated, bit >> 3)
+}
+
 impl<'d> Table<'d> {
     /// A table without records.
-    pub const EMPTY: Self = Self { data: &[], words: &[], count: 0, columns: 0, block_log2: 0 };
+    pub const EMPTY: Self = Self { data: &[], words: &[], count: 0, blocks: 0, columns: 0, block_log2: 0 };
 
     /// Opens a table of exactly this many columns: checks its first 8 bytes and that all block headers lie
     /// in the section. Takes constant time; the headers themselves are not read.
@@ -125,7 +146,7 @@ impl<'d> Table<'d> {
         if data.len() < least {
             return Err(early);
         }
-        Ok(Self { data, words, count, columns, block_log2 })
+        Ok(Self { data, words, count, blocks, columns, block_log2 })
     }
 
     /// Records of the table.
@@ -155,31 +176,31 @@ impl<'d> Table<'d> {
         usize::from(self.columns).wrapping_add(1)
     }
 
+    #[cold]
+    fn early(&self) -> FormatError {
+        FormatError::new(What::Truncated, self.data.len() as u64)
+    }
+
     #[inline(always)]
     fn word(&self, index: usize) -> Result<u64, FormatError> {
         match self.words.get(index) {
             Some(word) => Ok(u64::from_le_bytes(*word)),
-            None => Err(FormatError::new(What::Truncated, self.data.len() as u64)),
+            None => Err(self.early()),
         }
     }
 
-    /// The header of a record's block, the bit where the record begins and its index in the block.
+    /// The words of a record's block from its word 0 on, and the record's index in the block.
     #[inline(always)]
-    fn place(&self, record: u32) -> Result<(&'d [[u8; WORD]], u64, u32), FormatError> {
+    fn place(&self, record: u32) -> Result<(&'d [[u8; WORD]], u32), FormatError> {
         if record >= self.count {
             return Err(FormatError::new(What::NoRecord, record.into()));
         }
         let block = record.wrapping_shr(self.block_log2.into()) as usize;
-        let first = block.wrapping_mul(self.stride());
-        let header = self.words.get(first..).and_then(|rest| rest.get(..self.stride()));
-        let Some((&word, columns)) = header.and_then(|header| header.split_first()) else {
-            return Err(FormatError::new(What::Truncated, self.data.len() as u64));
-        };
-        let word = u64::from_le_bytes(word);
         let index = record & (1u32.wrapping_shl(self.block_log2.into()).wrapping_sub(1));
-        let start = (word & bits::mask(OFFSET_BITS)).wrapping_shl(3);
-        let bit = start.wrapping_add((word >> RECORD_BITS_SHIFT).wrapping_mul(index.into()));
-        Ok((columns, bit, index))
+        match self.words.get(block.wrapping_mul(self.stride())..) {
+            Some(words) => Ok((words, index)),
+            None => Err(self.early()),
+        }
     }
 
     /// Reads the first K columns of a record.
@@ -188,17 +209,42 @@ impl<'d> Table<'d> {
     /// An index past the end, or a block whose records lie outside the section.
     #[inline(always)]
     pub fn record<const K: usize>(&self, record: u32) -> Result<[i64; K], FormatError> {
-        let (columns, mut bit, index) = self.place(record)?;
+        let (words, index) = self.place(record)?;
+        let Some((word, columns)) = words.split_first() else { return Err(self.early()) };
+        let Some(columns) = columns.first_chunk::<K>() else { return Err(self.early()) };
+        let word = u64::from_le_bytes(*word);
+        let mut bit = first_bit(word, index);
         let mut out = [0; K];
-        for (value, &word) in out.iter_mut().zip(columns) {
-            let column = Column::unpack(u64::from_le_bytes(word));
-            let Some(stored) = bits::read(self.data, bit, column.width) else {
-                return Err(FormatError::new(What::Truncated, bit >> 3));
-            };
-            *value = column.value(index, stored);
+        let (mut loaded, mut left) = self.load(bit)?;
+        if word >> RECORD_BITS_SHIFT <= MAX_WIDTH.into() {
+            // Most records: one load has the whole of it.
+            for (value, word) in out.iter_mut().zip(columns) {
+                let column = Column::unpack(u64::from_le_bytes(*word));
+                *value = column.value(index, loaded & bits::mask(column.width));
+                loaded = loaded.wrapping_shr(column.width);
+            }
+            return Ok(out);
+        }
+        for (value, word) in out.iter_mut().zip(columns) {
+            let column = Column::unpack(u64::from_le_bytes(*word));
+            if column.width > left {
+                (loaded, left) = self.load(bit)?;
+            }
+            *value = column.value(index, loaded & bits::mask(column.width));
+            loaded = loaded.wrapping_shr(column.width);
+            left = left.wrapping_sub(column.width);
             bit = bit.wrapping_add(column.width.into());
         }
         Ok(out)
+    }
+
+    /// The bits from `bit` on, and how many.
+    #[inline(always)]
+    fn load(&self, bit: u64) -> Result<(u64, u32), FormatError> {
+        match bits::word(self.data, byte_of(bit)) {
+            Some(word) => Ok((word >> (bit & 7), 64u32.wrapping_sub((bit & 7) as u32))),
+            None => Err(truncated(bit)),
+        }
     }
 
     /// Reads one column of a record.
@@ -207,17 +253,25 @@ impl<'d> Table<'d> {
     /// As [`Table::record`]; [`What::Columns`] for a column that the table does not have.
     #[inline(always)]
     pub fn value(&self, record: u32, column: usize) -> Result<i64, FormatError> {
-        let (columns, mut bit, index) = self.place(record)?;
-        let Some((&word, before)) = columns.get(..=column).and_then(|upto| upto.split_last()) else {
+        let (words, index) = self.place(record)?;
+        let header = words.split_first().zip(words.get(column.wrapping_add(1)));
+        let (Some(((word, columns), found)), true) = (header, column < usize::from(self.columns)) else {
             return Err(FormatError::new(What::Columns, column as u64));
         };
-        for &word in before {
-            bit = bit.wrapping_add(u64::from_le_bytes(word) & bits::mask(WIDTH_BITS));
+        let found = Column::unpack(u64::from_le_bytes(*found));
+        let word = u64::from_le_bytes(*word);
+        let mut bit = first_bit(word, index);
+        if column.wrapping_add(1) == usize::from(self.columns) {
+            // The last column ends where the record does.
+            bit = bit.wrapping_add(word >> RECORD_BITS_SHIFT).wrapping_sub(found.width.into());
+        } else {
+            for word in columns.iter().take(column) {
+                bit = bit.wrapping_add(u64::from_le_bytes(*word) & bits::mask(WIDTH_BITS));
+            }
         }
-        let column = Column::unpack(u64::from_le_bytes(word));
-        match bits::read(self.data, bit, column.width) {
-            Some(stored) => Ok(column.value(index, stored)),
-            None => Err(FormatError::new(What::Truncated, bit >> 3)),
+        match bits::read(self.data, bit, found.width) {
+            Some(stored) => Ok(found.value(index, stored)),
+            None => Err(truncated(bit)),
         }
     }
 
@@ -231,20 +285,20 @@ impl<'d> Table<'d> {
     #[inline]
     pub fn search_first_column(&self, key: i64) -> Result<Option<u32>, FormatError> {
         let stride = self.stride();
-        let mut block = 0usize;
-        let mut blocks = self.words.len().checked_div(stride).unwrap_or(0);
+        let mut block = 0u32;
+        let mut blocks = self.blocks;
         while blocks > 1 {
             let half = blocks >> 1;
             let middle = block.wrapping_add(half);
-            let base = self.word(middle.wrapping_mul(stride).wrapping_add(1))?.cast_signed() >> BASE_SHIFT;
-            block = if base <= key { middle } else { block };
+            let word = self.word((middle as usize).wrapping_mul(stride).wrapping_add(1))?;
+            block = select_unpredictable(word.cast_signed() >> BASE_SHIFT <= key, middle, block);
             blocks = blocks.wrapping_sub(half);
         }
-        let first = (block as u32).wrapping_shl(self.block_log2.into());
+        let first = block.wrapping_shl(self.block_log2.into());
         if first >= self.count {
             return Ok(None);
         }
-        let at = block.wrapping_mul(stride);
+        let at = (block as usize).wrapping_mul(stride);
         let word = self.word(at)?;
         let column = Column::unpack(self.word(at.wrapping_add(1))?);
         if column.slope != 0 {
@@ -254,7 +308,7 @@ impl<'d> Table<'d> {
             return Ok(None);
         }
         let key = key.wrapping_sub(column.base).cast_unsigned();
-        let start = (word & bits::mask(OFFSET_BITS)).wrapping_shl(3);
+        let start = first_bit(word, 0);
         let record_bits = word >> RECORD_BITS_SHIFT;
         // The last of `left` records from `low` whose stored bits are at most the key; record 0 stores 0.
         let mut low = 0u32;
@@ -263,13 +317,71 @@ impl<'d> Table<'d> {
             let half = left >> 1;
             let middle = low.wrapping_add(half);
             let bit = start.wrapping_add(record_bits.wrapping_mul(middle.into()));
-            let Some(stored) = bits::read(self.data, bit, column.width) else {
-                return Err(FormatError::new(What::Truncated, bit >> 3));
-            };
-            low = if stored <= key { middle } else { low };
+            let Some(stored) = bits::read(self.data, bit, column.width) else { return Err(truncated(bit)) };
+            low = select_unpredictable(stored <= key, middle, low);
             left = left.wrapping_sub(half);
         }
         Ok(Some(first.wrapping_add(low)))
+    }
+
+    /// Does [`Table::search_first_column`] for several keys at once, step by step beside each other, so that
+    /// the loads of one step wait for memory together.
+    ///
+    /// # Errors
+    /// As [`Table::search_first_column`], for the first key that meets one.
+    pub fn search_first_column_of<const N: usize>(
+        &self,
+        keys: &[i64; N],
+    ) -> Result<[Option<u32>; N], FormatError> {
+        let stride = self.stride();
+        let mut found = [None; N];
+        let mut block_of = [0u32; N];
+        let mut blocks = self.blocks;
+        while blocks > 1 {
+            let half = blocks >> 1;
+            for (block, key) in block_of.iter_mut().zip(keys) {
+                let middle = block.wrapping_add(half);
+                let word = self.word((middle as usize).wrapping_mul(stride).wrapping_add(1))?;
+                *block = select_unpredictable(word.cast_signed() >> BASE_SHIFT <= *key, middle, *block);
+            }
+            blocks = blocks.wrapping_sub(half);
+        }
+        if self.is_empty() {
+            return Ok(found);
+        }
+        // What a lane searches in its block: the first bit, the bits of a record and of the column, the key
+        // above the base, the records left, the last one known to be at most the key.
+        let mut lanes = [(0u64, 0u64, 0u32, 0u64, 0u32, 0u32); N];
+        for ((lane, block), key) in lanes.iter_mut().zip(&block_of).zip(keys) {
+            let at = (*block as usize).wrapping_mul(stride);
+            let word = self.word(at)?;
+            let column = Column::unpack(self.word(at.wrapping_add(1))?);
+            let first = block.wrapping_shl(self.block_log2.into());
+            if column.slope != 0 {
+                return Err(FormatError::new(What::Order, first.into()));
+            }
+            let left = self.count.wrapping_sub(first).min(1u32.wrapping_shl(self.block_log2.into()));
+            // A key below the first record finds nothing; any key will do in its place.
+            let key = key.wrapping_sub(column.base).max(0).cast_unsigned();
+            *lane = (first_bit(word, 0), word >> RECORD_BITS_SHIFT, column.width, key, left, 0);
+        }
+        for _ in 0..self.block_log2 {
+            for (start, record_bits, width, key, left, low) in &mut lanes {
+                let half = *left >> 1;
+                let middle = low.wrapping_add(half);
+                let bit = start.wrapping_add(record_bits.wrapping_mul(middle.into()));
+                let Some(stored) = bits::read(self.data, bit, *width) else { return Err(truncated(bit)) };
+                *low = select_unpredictable(stored <= *key, middle, *low);
+                *left = left.wrapping_sub(half);
+            }
+        }
+        for (((found, (.., low)), block), key) in found.iter_mut().zip(&lanes).zip(&block_of).zip(keys) {
+            let base = self.word((*block as usize).wrapping_mul(stride).wrapping_add(1))?;
+            if base.cast_signed() >> BASE_SHIFT <= *key {
+                *found = Some(block.wrapping_shl(self.block_log2.into()).wrapping_add(*low));
+            }
+        }
+        Ok(found)
     }
 
     /// Reads every block header and checks what [`Table::open`] does not: widths, their sum, records

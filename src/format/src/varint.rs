@@ -1,5 +1,7 @@
 //! Unsigned LEB128 (DWARF 5 7.6) and zigzag, both ways.
 
+use crate::bits;
+
 /// The most bytes that one varint takes.
 pub const MAX_LEN: usize = 10;
 
@@ -11,16 +13,30 @@ pub const MAX_LEN: usize = 10;
 /// assert_eq!(read(&[0xe5, 0x8e, 0x26], 0), Some((624485, 3)));
 /// assert_eq!(read(&[0x80], 0), None);
 /// ```
-#[inline]
+#[inline(always)]
 pub fn read(data: &[u8], at: usize) -> Option<(u64, usize)> {
-    let bytes = data.get(at..)?;
-    let first = *bytes.first()?;
-    if first < 0x80 {
-        return Some((u64::from(first), at.wrapping_add(1)));
+    // Numbers of up to 8 bytes, where 8 bytes can be read, without a branch on the length: cut the word
+    // behind the first byte without the continuation bit, then close the gaps of the continuation bits.
+    if let Some(word) = bits::word(data, at) {
+        let ends = !word & 0x8080_8080_8080_8080;
+        if ends != 0 {
+            let through = ends ^ ends.wrapping_sub(1);
+            let word = word & through & 0x7f7f_7f7f_7f7f_7f7f;
+            let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
+            let word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2);
+            let word = (word & 0x0000_0000_0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4);
+            let len = (ends.trailing_zeros() as usize).wrapping_add(1) >> 3;
+            return Some((word, at.wrapping_add(len)));
+        }
     }
+    read_slow(data, at)
+}
+
+#[cold]
+fn read_slow(data: &[u8], at: usize) -> Option<(u64, usize)> {
     let mut value = 0u64;
     let mut shift = 0u32;
-    for (used, &byte) in bytes.iter().take(MAX_LEN).enumerate() {
+    for (used, &byte) in data.get(at..)?.iter().take(MAX_LEN).enumerate() {
         let part = u64::from(byte & 0x7f);
         if shift == 63 && part > 1 {
             return None;

@@ -3,18 +3,17 @@
 //! A lookup has four steps. The piece of the address is found by a search over block headers. The row of
 //! the offset in the piece gives a node of the inline tree. The walk from that node to the root leaves,
 //! for each step, which of its parent's edges the node is. Only then, from the root down, can those be
-//! told apart: the function's origin has edges, one of them names the next origin. That walk leaves one
-//! edge id for each inlined call in [`Frames`]; names, files and lines are read from origins and edges
-//! when the frames are asked for.
+//! told apart: the function's origin has edges, one of them names the next origin. That second walk reads
+//! each origin and each edge once, and leaves the innermost frames ready in [`Frames`].
 
-use foldsym_format::sections::{edges, origins};
+use foldsym_format::sections::edges;
 use foldsym_format::{SectionId, What};
 
-use crate::entities::{Edge, Function, Group, How, Member, Owner, Piece};
+use crate::entities::{Function, Group, How, Member, Owner, Piece};
 use crate::error::{Error, InSection, small};
 use crate::file::SymbolFile;
-use crate::ids::{EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, RowsOffset};
-use crate::rows::{FileCode, Row, Rows};
+use crate::ids::{FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, RowsOffset};
+use crate::rows::{Row, Spot, find_spot};
 use crate::scopes::Scopes;
 
 /// What was found at an address.
@@ -90,9 +89,9 @@ pub struct Answer {
     pub group: Option<GroupId>,
     /// The group's members, at folded code.
     members: Option<Group>,
-    /// Rows and symbol of a piece that is not folded.
-    rows: Option<RowsOffset>,
-    name: Option<NameId>,
+    /// Rows and symbol of [`Answer::function`] here.
+    pub(crate) rows: Option<RowsOffset>,
+    pub(crate) name: Option<NameId>,
 }
 
 impl Answer {
@@ -107,26 +106,41 @@ impl Answer {
 
 /// The deepest inline tree that a file may have.
 const MAX_DEPTH: usize = foldsym_format::header::MAX_DEPTH as usize;
+/// Frames, from the innermost on, that a lookup leaves ready; those further out are read when asked for.
+const READY: usize = 8;
 
-/// Scratch of a lookup, the caller's: which frames were found. About 1.1 KiB, reusable without clearing.
+/// Scratch of a lookup, the caller's: which frames were found. About 1.3 KiB, reusable without clearing.
 ///
 /// It holds ids of one file; reading them with [`SymbolFile::frames`] of another gives an error or
 /// nonsense, nothing worse.
 #[derive(Clone)]
 pub struct Frames {
     /// Frames: 0 before the first lookup.
-    len: u32,
+    pub(crate) len: u32,
     padding: bool,
     /// The name of the outermost frame; `None`: its origin's.
     name: Option<NameId>,
     /// The origin of the outermost frame.
     origin: OriginId,
-    /// Place of the innermost frame.
-    line: Option<i64>,
-    file: FileCode,
-    column: u32,
+    ready: [Ready; READY],
     /// The inlined calls, innermost first.
     edges: [u32; MAX_DEPTH],
+}
+
+/// A frame, with 0 for no id and else 1 + id.
+#[derive(Clone, Copy)]
+struct Ready {
+    origin: u32,
+    name: u32,
+    file: u32,
+    line: u32,
+    column: u32,
+    start_file: u32,
+    start_line: u32,
+}
+
+impl Ready {
+    const NONE: Self = Self { origin: 0, name: 0, file: 0, line: 0, column: 0, start_file: 0, start_line: 0 };
 }
 
 impl Frames {
@@ -137,9 +151,7 @@ impl Frames {
             padding: false,
             name: None,
             origin: OriginId(0),
-            line: None,
-            file: FileCode::Unknown,
-            column: 0,
+            ready: [Ready::NONE; READY],
             edges: [0; MAX_DEPTH],
         }
     }
@@ -196,7 +208,21 @@ impl<'d> SymbolFile<'d> {
     /// Damage at a place that the lookup reads; `frames` is then empty.
     pub fn lookup(&self, address: ImageAddr, frames: &mut Frames) -> Result<Lookup, Error> {
         frames.len = 0;
-        let Some(found) = self.find_piece(address)? else {
+        let found = match self.key(address) {
+            Some(key) => self.pieces.search_first_column(key).within(SectionId::PIECES)?,
+            None => None,
+        };
+        let mut lookup = self.at_piece(address, found)?;
+        if let Lookup::Found(answer) = &mut lookup {
+            answer.partial = self.resolve(answer, answer.function, answer.rows, answer.name, frames)?;
+        }
+        Ok(lookup)
+    }
+
+    /// What the search for a piece gives: the answer, but for its frames and whether it is partial.
+    #[inline(always)]
+    pub(crate) fn at_piece(&self, address: ImageAddr, found: Option<u32>) -> Result<Lookup, Error> {
+        let Some(found) = found.map(PieceId) else {
             return Ok(Lookup::NotFound(Reason::OutsideCode));
         };
         let piece = Piece::read(self, found)?;
@@ -233,18 +259,13 @@ impl<'d> SymbolFile<'d> {
                 answer.name = first.name;
             }
         }
-        answer.partial = self.resolve(&answer, answer.function, answer.rows, answer.name, frames)?;
         Ok(Lookup::Found(answer))
     }
 
-    /// The last piece that starts at or below the address.
+    /// The address as PIECES has it; `None` where that cannot be.
     #[inline(always)]
-    fn find_piece(&self, address: ImageAddr) -> Result<Option<PieceId>, Error> {
-        let relative = address.0.checked_sub(self.header().image_base);
-        let Some(key) = relative.and_then(|relative| i64::try_from(relative).ok()) else {
-            return Ok(None);
-        };
-        Ok(self.pieces.search_first_column(key).within(SectionId::PIECES)?.map(PieceId))
+    pub(crate) fn key(&self, address: ImageAddr) -> Option<i64> {
+        i64::try_from(address.0.checked_sub(self.header().image_base)?).ok()
     }
 
     /// Reads member `index` of the answer's functions, from 0 to [`Answer::member_count`], and leaves its
@@ -272,7 +293,6 @@ impl<'d> SymbolFile<'d> {
     }
 
     /// Leaves the frames of `function` at the answer's offset; says whether the function is partial.
-    #[inline(always)]
     fn resolve(
         &self,
         answer: &Answer,
@@ -281,17 +301,37 @@ impl<'d> SymbolFile<'d> {
         name: Option<NameId>,
         frames: &mut Frames,
     ) -> Result<bool, Error> {
-        let row = match rows {
-            None => Row::NONE,
-            Some(rows) => Rows::open(self.rows, rows.0, self.header().unit_log2)?.find(answer.offset)?.1,
-        };
+        let spot = self.spot(rows, answer.offset)?;
         let function = Function::read(self, function)?;
-        self.row_frames(&function, &row, frames)?;
+        self.found_frames(answer, &function, &spot, name, frames)?;
+        Ok(function.partial)
+    }
+
+    /// The row that holds at `offset`.
+    #[inline(always)]
+    pub(crate) fn spot(&self, rows: Option<RowsOffset>, offset: u64) -> Result<Spot, Error> {
+        match rows {
+            None => Ok(Spot::NONE),
+            Some(rows) => find_spot(self.rows, rows.0, self.header().unit_log2, offset),
+        }
+    }
+
+    /// Leaves the frames of a row, as the answer has them.
+    #[inline(always)]
+    pub(crate) fn found_frames(
+        &self,
+        answer: &Answer,
+        function: &Function,
+        spot: &Spot,
+        name: Option<NameId>,
+        frames: &mut Frames,
+    ) -> Result<(), Error> {
+        self.spot_frames(function, spot, frames)?;
         frames.padding = answer.padding;
         if name.is_some() {
             frames.name = name;
         }
-        Ok(function.partial)
+        Ok(())
     }
 
     /// Leaves the frames of a row of a function in `frames`: what a lookup of an address in that row gives,
@@ -300,35 +340,45 @@ impl<'d> SymbolFile<'d> {
     /// # Errors
     /// A row whose scope the function does not have, a tree deeper than the header allows, or damage;
     /// `frames` is then empty.
-    #[inline(always)]
     pub fn row_frames(&self, function: &Function, row: &Row, frames: &mut Frames) -> Result<(), Error> {
+        let spot = Spot { scope: row.scope, line: row.line, file: row.file.code(), column: row.column };
+        self.spot_frames(function, &spot, frames)
+    }
+
+    fn spot_frames(&self, function: &Function, spot: &Spot, frames: &mut Frames) -> Result<(), Error> {
         frames.len = 0;
-        let mut depth = 0usize;
-        if row.scope != 0 {
-            depth = self.walk_up(function, row.scope, frames)?;
-        }
-        let mut origin = function.origin.0;
-        for slot in frames.edges.get_mut(..depth).unwrap_or(&mut []).iter_mut().rev() {
-            let first = self.origins.value(origin, origins::EDGES).within(SectionId::ORIGINS)?;
-            let edge = small(first.wrapping_add((*slot).into()), SectionId::ORIGINS, origin)?;
-            let callee = self.edges.value(edge, edges::CALLEE).within(SectionId::EDGES)?;
+        let depth = match spot.scope {
+            0 => 0,
+            scope => self.walk_up(function, scope, &mut frames.edges)?,
+        };
+        // From the root down: an origin says where its edges begin, an edge which origin is next.
+        let mut id = function.origin.0;
+        let mut origin = self.origin_parts(id)?;
+        for level in (0..depth).rev() {
+            let Some(slot) = frames.edges.get_mut(level) else { break };
+            let edge = small(origin.edges.wrapping_add((*slot).into()), SectionId::ORIGINS, id)?;
             *slot = edge;
-            origin = small(callee, SectionId::EDGES, edge)?;
+            let call = self.edge_parts(edge)?;
+            if let Some(ready) = frames.ready.get_mut(level.wrapping_add(1)) {
+                *ready = origin.frame(id, &call.place, SectionId::EDGES, edge)?;
+            }
+            id = call.callee;
+            origin = self.origin_parts(id)?;
+        }
+        let place = Place { line: spot.line, file: spot.file, column: spot.column };
+        if let Some(ready) = frames.ready.first_mut() {
+            *ready = origin.frame(id, &place, SectionId::ROWS, 0)?;
         }
         frames.padding = false;
         frames.name = function.name;
         frames.origin = function.origin;
-        frames.line = row.line;
-        frames.file = row.file;
-        frames.column = row.column;
         frames.len = (depth as u32).wrapping_add(1);
         Ok(())
     }
 
     /// Leaves, for each node from `scope` up to node 0, which edge of its parent's origin it is; returns
     /// how many.
-    #[inline(always)]
-    fn walk_up(&self, function: &Function, scope: u32, frames: &mut Frames) -> Result<usize, Error> {
+    fn walk_up(&self, function: &Function, scope: u32, edges: &mut [u32; MAX_DEPTH]) -> Result<usize, Error> {
         let wrong = || Error::new(SectionId::SCOPES, What::Depth, function.scopes);
         if function.scopes == 0 {
             return Err(wrong());
@@ -337,43 +387,104 @@ impl<'d> SymbolFile<'d> {
         if scope > scopes.len() {
             return Err(wrong());
         }
-        let mut depth = 0usize;
         let mut node = scope;
-        let mut at = node.wrapping_sub(1) >> 6;
+        let mut at = Scopes::block_of(node);
         let mut block = scopes.block(at)?;
-        for slot in frames.edges.iter_mut().take(self.header().max_depth as usize) {
-            let needed = node.wrapping_sub(1) >> 6;
+        for (depth, slot) in edges.iter_mut().take(self.header().max_depth as usize).enumerate() {
+            let needed = Scopes::block_of(node);
             if needed != at {
                 at = needed;
                 block = scopes.block(at)?;
             }
             let scope = scopes.in_block(&block, node)?;
             *slot = scope.edge;
-            depth = depth.wrapping_add(1);
             node = scope.parent;
             if node == 0 {
-                return Ok(depth);
+                return Ok(depth.wrapping_add(1));
             }
         }
         Err(wrong())
     }
 
+    #[inline(always)]
+    fn origin_parts(&self, id: u32) -> Result<OriginParts, Error> {
+        let [name, file, line, edges] = self.origins.record(id).within(SectionId::ORIGINS)?;
+        Ok(OriginParts { name, file, line, edges })
+    }
+
+    #[inline(always)]
+    fn edge_parts(&self, id: u32) -> Result<EdgeParts, Error> {
+        const EDGES: SectionId = SectionId::EDGES;
+        let [callee, line, file] = self.edges.record(id).within(EDGES)?;
+        let column = match self.edges.columns() {
+            edges::COLUMNS => 0,
+            _ => small(self.edges.value(id, edges::COLUMN).within(EDGES)?, EDGES, id)?,
+        };
+        let place = Place { line: Some(line), file: small(file, EDGES, id)?, column };
+        Ok(EdgeParts { callee: small(callee, EDGES, id)?, place })
+    }
+
     /// The frames that the last lookup left, innermost first: the inlined calls at the address, then the
     /// function that holds the code. Ends after the first error.
-    ///
-    /// Each frame reads two records; those that are not asked for cost nothing.
-    pub fn frames<'f>(&'f self, frames: &'f Frames) -> FrameIter<'f, 'd> {
-        let place = Place { line: frames.line, file: frames.file, column: frames.column };
-        FrameIter { file: self, frames, next: 0, place }
+    pub const fn frames<'f>(&'f self, frames: &'f Frames) -> FrameIter<'f, 'd> {
+        FrameIter { file: self, frames, next: 0 }
+    }
+
+    /// Reads a frame that is not ready, from the edge that leads to it and the one that leads on.
+    #[cold]
+    fn far_frame(&self, frames: &Frames, index: u32) -> Result<Ready, Error> {
+        let edge = |index: Option<u32>| {
+            let index = index.and_then(|index| usize::try_from(index).ok());
+            let id = index.and_then(|index| frames.edges.get(index)).copied();
+            let id = id.ok_or(Error::new(SectionId::EDGES, What::NoRecord, 0))?;
+            Ok((id, self.edge_parts(id)?))
+        };
+        let (id, call) = edge(index.checked_sub(1))?;
+        let origin =
+            if index.wrapping_add(1) == frames.len { frames.origin.0 } else { edge(Some(index))?.1.callee };
+        self.origin_parts(origin)?.frame(origin, &call.place, SectionId::EDGES, id)
     }
 }
 
+/// The columns of an origin.
+struct OriginParts {
+    name: i64,
+    file: i64,
+    line: i64,
+    edges: i64,
+}
+
+struct EdgeParts {
+    callee: u32,
+    place: Place,
+}
+
 /// File, line and column, relative to an origin.
-#[derive(Clone, Copy)]
 struct Place {
     line: Option<i64>,
-    file: FileCode,
+    /// A file code.
+    file: u32,
     column: u32,
+}
+
+impl OriginParts {
+    /// The frame of this origin at a place in it; `section` and `record` have the place.
+    #[inline(always)]
+    fn frame(&self, id: u32, place: &Place, section: SectionId, record: u32) -> Result<Ready, Error> {
+        const ORIGINS: SectionId = SectionId::ORIGINS;
+        let start_file = small(self.file, ORIGINS, id)?;
+        let line = place.line.map_or(0, |line| self.line.wrapping_add(line));
+        Ok(Ready {
+            origin: id,
+            name: small(self.name, ORIGINS, id)?.wrapping_add(1),
+            // 0: the origin's; 1: unknown; else 2 + file. Ready frames have 0: unknown; else 1 + file.
+            file: if place.file == 0 { start_file } else { place.file.wrapping_sub(1) },
+            line: small(line, section, record)?,
+            column: place.column,
+            start_file,
+            start_line: small(self.line, ORIGINS, id)?,
+        })
+    }
 }
 
 /// Frames of an answer, innermost first; see [`SymbolFile::frames`].
@@ -382,64 +493,6 @@ pub struct FrameIter<'f, 'd> {
     file: &'f SymbolFile<'d>,
     frames: &'f Frames,
     next: u32,
-    /// Where the next frame stands.
-    place: Place,
-}
-
-impl FrameIter<'_, '_> {
-    #[inline(always)]
-    fn read(&mut self, index: u32) -> Result<Frame, Error> {
-        const ORIGINS: SectionId = SectionId::ORIGINS;
-        let inlined = self.frames.len.wrapping_sub(1);
-        let is_outermost = index == inlined;
-        let mut call = None;
-        let mut origin = self.frames.origin;
-        if !is_outermost && let Some(&edge) = self.frames.edges.get(index as usize) {
-            let edge = Edge::read(self.file, EdgeId(edge))?;
-            origin = edge.callee;
-            call = Some(Place { line: Some(edge.line), file: edge.file, column: edge.column });
-        }
-        let [name, path, start_line] = self.file.origins.record(origin.0).within(ORIGINS)?;
-        let start_file = match path {
-            0 => None,
-            _ => Some(FileId(small(path.wrapping_sub(1), ORIGINS, origin.0)?)),
-        };
-        let place = self.place;
-        let line = match place.line {
-            None => 0,
-            Some(line) => small(start_line.wrapping_add(line), ORIGINS, origin.0)?,
-        };
-        let name = match self.frames.name {
-            Some(name) if is_outermost => name,
-            _ => NameId(small(name, ORIGINS, origin.0)?),
-        };
-        let file = match place.file {
-            FileCode::Origin => start_file,
-            FileCode::Unknown => None,
-            FileCode::File(file) => Some(file),
-        };
-        if let Some(call) = call {
-            self.place = call;
-        }
-        let mut frame = Frame {
-            name: self.file.non_empty(name),
-            file,
-            line,
-            column: place.column,
-            start_file,
-            start_line: small(start_line, ORIGINS, origin.0)?,
-            origin,
-            is_outermost,
-        };
-        if self.frames.padding {
-            frame.name = None;
-            frame.start_file = None;
-            frame.start_line = 0;
-            frame.is_outermost = true;
-            self.next = self.frames.len;
-        }
-        Ok(frame)
-    }
 }
 
 impl Iterator for FrameIter<'_, '_> {
@@ -452,11 +505,39 @@ impl Iterator for FrameIter<'_, '_> {
             return None;
         }
         self.next = index.wrapping_add(1);
-        let frame = self.read(index);
-        if frame.is_err() {
+        let ready = match self.frames.ready.get(index as usize) {
+            Some(ready) => *ready,
+            None => match self.file.far_frame(self.frames, index) {
+                Ok(ready) => ready,
+                Err(error) => {
+                    self.next = self.frames.len;
+                    return Some(Err(error));
+                }
+            },
+        };
+        let mut frame = Frame {
+            name: ready.name.checked_sub(1).and_then(|name| self.file.non_empty(NameId(name))),
+            file: ready.file.checked_sub(1).map(FileId),
+            line: ready.line,
+            column: ready.column,
+            start_file: ready.start_file.checked_sub(1).map(FileId),
+            start_line: ready.start_line,
+            origin: OriginId(ready.origin),
+            is_outermost: self.next == self.frames.len,
+        };
+        if frame.is_outermost
+            && let Some(name) = self.frames.name
+        {
+            frame.name = self.file.non_empty(name);
+        }
+        if self.frames.padding {
+            frame.name = None;
+            frame.start_file = None;
+            frame.start_line = 0;
+            frame.is_outermost = true;
             self.next = self.frames.len;
         }
-        Some(frame)
+        Some(Ok(frame))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

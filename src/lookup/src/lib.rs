@@ -41,9 +41,11 @@
 )]
 
 mod answer;
+mod batch;
 mod entities;
 mod error;
 mod file;
+mod high;
 mod ids;
 mod program;
 mod rows;

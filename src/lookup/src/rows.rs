@@ -1,14 +1,18 @@
 //! A row record to the row at an offset, or to all of its rows (spec, section 5).
 //!
-//! To find the row of an offset, a binary search over the directory of blocks finds the block and one
-//! over the packed offsets of the block the row; then scope, line and file are three more loads. Nothing
-//! else of the record is touched, so a lookup does not get slower with the length of a function.
+//! To find the row of an offset, a binary search over the directory of blocks finds the block. In it the
+//! high part of the offset leads to the few rows that share it, and their low parts to the one; then scope,
+//! line and file are three more loads. Nothing else of the record is touched, so a lookup does not get
+//! slower with the length of a function.
+
+use core::hint::select_unpredictable;
 
 use foldsym_format::bits::{self, u8_at, u16_at};
 use foldsym_format::records::{file_code, line_code, rows as layout};
 use foldsym_format::{SectionId, What, varint};
 
 use crate::error::Error;
+use crate::high::{Broken, High};
 use crate::ids::FileId;
 
 /// Where the file of a row or call is told.
@@ -23,12 +27,20 @@ pub enum FileCode {
 }
 
 impl FileCode {
-    #[inline(always)]
-    pub(crate) fn new(code: u64) -> Option<Self> {
-        match code {
-            file_code::ORIGIN => Some(Self::Origin),
-            file_code::UNKNOWN => Some(Self::Unknown),
-            _ => Some(Self::File(FileId(u32::try_from(code.wrapping_sub(file_code::FIRST)).ok()?))),
+    pub(crate) const fn new(code: u32) -> Self {
+        match code as u64 {
+            file_code::ORIGIN => Self::Origin,
+            file_code::UNKNOWN => Self::Unknown,
+            _ => Self::File(FileId(code.wrapping_sub(file_code::FIRST as u32))),
+        }
+    }
+
+    /// The code of a file, which is a u32 in any file with fewer than 2^32 - 2 paths.
+    pub(crate) const fn code(self) -> u32 {
+        match self {
+            Self::Origin => file_code::ORIGIN as u32,
+            Self::Unknown => file_code::UNKNOWN as u32,
+            Self::File(file) => file.0.wrapping_add(file_code::FIRST as u32),
         }
     }
 }
@@ -48,10 +60,18 @@ pub struct Row {
     pub column: u32,
 }
 
-impl Row {
+/// A row without its offset; the file as it is stored.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot {
+    pub(crate) scope: u32,
+    pub(crate) line: Option<i64>,
+    pub(crate) file: u32,
+    pub(crate) column: u32,
+}
+
+impl Spot {
     /// What is known where there are no rows: the function.
-    pub(crate) const NONE: Self =
-        Self { offset: 0, scope: 0, line: None, file: FileCode::Unknown, column: 0 };
+    pub(crate) const NONE: Self = Self { scope: 0, line: None, file: file_code::UNKNOWN as u32, column: 0 };
 }
 
 /// The rows of a piece or member.
@@ -88,19 +108,35 @@ impl Packed {
     }
 }
 
+impl Packed {
+    /// A value that is a u32 in every file.
+    #[inline(always)]
+    fn small(&self, data: &[u8], index: u32) -> Result<u32, Error> {
+        match u32::try_from(self.get(data, index)?) {
+            Ok(value) => Ok(value),
+            Err(_) => Err(Error::new(SectionId::ROWS, What::Width, self.bit >> 3)),
+        }
+    }
+}
+
 /// A block with the places of its columns.
 #[derive(Clone, Copy)]
 struct Block {
     rows: u32,
     /// Offset of row 0, in units.
     start: u64,
-    /// Offsets of rows 1.. minus `start`, the first at index 0.
-    offsets: Packed,
+    /// Low parts of the offsets of rows 1.. minus `start`, the first at index 0.
+    low: Packed,
+    /// Bit where their high parts begin.
+    high: u64,
     scopes: Packed,
     lines: Packed,
     line_base: i64,
-    files: Packed,
     columns: Packed,
+    /// For each row a bit: whether it has a file of its own.
+    differs: u64,
+    /// The files of those rows.
+    files: Packed,
 }
 
 #[cold]
@@ -115,7 +151,7 @@ fn wrong(what: What, at: usize) -> Error {
 
 #[inline(always)]
 fn widths(word: u16) -> [u32; 3] {
-    [layout::OFFSET_WIDTH_SHIFT, layout::SCOPE_WIDTH_SHIFT, layout::LINE_WIDTH_SHIFT]
+    [layout::LOW_WIDTH_SHIFT, layout::SCOPE_WIDTH_SHIFT, layout::LINE_WIDTH_SHIFT]
         .map(|shift| u32::from(word.wrapping_shr(shift) & layout::WIDTH_MASK))
 }
 
@@ -123,7 +159,7 @@ impl<'d> Rows<'d> {
     #[inline(always)]
     pub(crate) fn open(data: &'d [u8], offset: u64, unit_log2: u8) -> Result<Self, Error> {
         let at = usize::try_from(offset).map_err(|_| early(offset))?;
-        let (head, next) = varint::read(data, at).ok_or(early(offset))?;
+        let (head, next) = varint::read(data, at).ok_or_else(|| early(offset))?;
         let len = u32::try_from(head >> layout::HEAD_SHIFT).map_err(|_| wrong(What::Length, at))?;
         let many = head & layout::HEAD_MANY != 0;
         if len == 0 || many != (len > layout::BLOCK_ROWS) {
@@ -132,7 +168,8 @@ impl<'d> Rows<'d> {
         let mut rows =
             Self { data, len, start_width: 0, place_width: 0, unit_log2, directory: 0, first_block: next };
         if many {
-            let widths = data.get(next..).and_then(|rest| rest.first_chunk::<2>()).ok_or(early(offset))?;
+            let widths =
+                data.get(next..).and_then(|rest| rest.first_chunk::<2>()).ok_or_else(|| early(offset))?;
             [rows.start_width, rows.place_width] = *widths;
             if widths.iter().any(|&width| width > layout::MAX_DIRECTORY_WIDTH) {
                 return Err(wrong(What::Width, next));
@@ -163,54 +200,79 @@ impl<'d> Rows<'d> {
         u64::from(self.start_width).wrapping_add(self.place_width.into())
     }
 
-    /// The start of a block, in units.
+    /// Where an entry of the directory begins.
     #[inline(always)]
-    fn block_start(&self, block: u32) -> Result<u64, Error> {
-        let Some(entry) = block.checked_sub(1) else { return Ok(0) };
-        let bit = self.directory.wrapping_add(self.entry_bits().wrapping_mul(entry.into()));
-        bits::read(self.data, bit, self.start_width.into()).ok_or(early(bit >> 3))
+    fn entry_bit(&self, entry: u32) -> u64 {
+        self.directory.wrapping_add(self.entry_bits().wrapping_mul(entry.into()))
     }
 
-    /// Where a block begins in the section.
+    /// The start of a block, in units, and where it begins in the section.
     #[inline(always)]
-    fn block_place(&self, block: u32) -> Result<usize, Error> {
-        let Some(entry) = block.checked_sub(1) else { return Ok(self.first_block) };
-        let bit = self.directory.wrapping_add(self.entry_bits().wrapping_mul(entry.into()));
-        let bit = bit.wrapping_add(self.start_width.into());
-        let place = bits::read(self.data, bit, self.place_width.into()).ok_or(early(bit >> 3))?;
+    fn directory_entry(&self, block: u32) -> Result<(u64, usize), Error> {
+        let Some(entry) = block.checked_sub(1) else { return Ok((0, self.first_block)) };
+        let bit = self.entry_bit(entry);
+        let start_width = u32::from(self.start_width);
+        let start = bits::read(self.data, bit, start_width);
+        let place = bits::read(self.data, bit.wrapping_add(start_width.into()), self.place_width.into());
+        let (start, place) = start.zip(place).ok_or_else(|| early(bit >> 3))?;
         // At most 32 bits; on a 32-bit target the sum may wrap and then reads some other byte.
-        Ok(self.first_block.wrapping_add(place as usize))
+        Ok((start, self.first_block.wrapping_add(place as usize)))
     }
 
     #[inline(always)]
     fn block(&self, block: u32) -> Result<Block, Error> {
-        let place = self.block_place(block)?;
+        let (start, place) = self.directory_entry(block)?;
         let rows = self.len.wrapping_sub(block.wrapping_mul(layout::BLOCK_ROWS)).min(layout::BLOCK_ROWS);
-        Block::read(self.data, place, rows, self.block_start(block)?)
+        Block::read(self.data, place, rows, start)
     }
 
     /// Finds the row that holds at `offset` bytes from the start of the piece: the last one whose own
-    /// offset is at most that, and its number.
+    /// offset is at most that.
     ///
     /// Takes log2 of the number of blocks plus at most 6 steps.
     ///
     /// # Errors
     /// Damage only: the first row has offset 0.
+    pub fn find(&self, offset: u64) -> Result<Row, Error> {
+        let (block, high, index) = self.locate(offset)?;
+        let start = block.offset(self.data, &high, index)?;
+        block.row(self.data, index, start.wrapping_shl(self.unit_log2.into()))
+    }
+
+    /// The block and number of the row that holds at `offset`.
     #[inline(always)]
-    pub fn find(&self, offset: u64) -> Result<(u32, Row), Error> {
+    fn locate(&self, offset: u64) -> Result<(Block, High, u32), Error> {
         let target = offset.wrapping_shr(self.unit_log2.into());
         let mut block = 0u32;
         let mut blocks = self.block_count();
         while blocks > 1 {
             let half = blocks >> 1;
             let middle = block.wrapping_add(half);
-            block = if self.block_start(middle)? <= target { middle } else { block };
+            // The directory begins with block 1.
+            let entry = self.entry_bit(middle.wrapping_sub(1));
+            let start =
+                bits::read(self.data, entry, self.start_width.into()).ok_or_else(|| early(entry >> 3))?;
+            block = select_unpredictable(start <= target, middle, block);
             blocks = blocks.wrapping_sub(half);
         }
         let found = self.block(block)?;
-        let index = found.find(self.data, target.wrapping_sub(found.start))?;
-        let row = found.row(self.data, index, self.unit_log2)?;
-        Ok((block.wrapping_mul(layout::BLOCK_ROWS).wrapping_add(index), row))
+        let high = found.high(self.data)?;
+        let index = found.find(self.data, &high, target.wrapping_sub(found.start))?;
+        Ok((found, high, index))
+    }
+
+    /// Checks what no row shows: the bits between the end of each block's offsets and the next byte.
+    pub(crate) fn verify_padding(&self) -> Result<(), Error> {
+        for block in 0..self.block_count() {
+            let block = self.block(block)?;
+            let len = block.high(self.data)?.len(block.rows.wrapping_sub(1)).unwrap_or(0);
+            let end = block.high.wrapping_add(len.into());
+            let padding = (end.wrapping_neg() & 7) as u32;
+            if len != 0 && bits::read(self.data, end, padding).is_none_or(|padding| padding != 0) {
+                return Err(Error::new(SectionId::ROWS, What::Reserved, end >> 3));
+            }
+        }
+        Ok(())
     }
 
     /// All rows, in order. Ends after the first damaged one.
@@ -231,19 +293,29 @@ impl<'d> IntoIterator for Rows<'d> {
 impl Block {
     #[inline(always)]
     fn read(data: &[u8], place: usize, rows: u32, start: u64) -> Result<Self, Error> {
-        let word = u16_at(data, place).ok_or(early(place as u64))?;
-        let [offset_width, scope_width, line_width] = widths(word);
+        let (mut block, back) = Self::parse(data, place, rows, start)?;
+        if let Some(back) = back {
+            (block.low.bit, block.high) = shared_offsets(data, place, back, &block)?;
+        }
+        Ok(block)
+    }
+
+    /// Reads the block, with how far before it the block with its offsets is, where it has none.
+    #[inline(always)]
+    fn parse(data: &[u8], place: usize, rows: u32, start: u64) -> Result<(Self, Option<u64>), Error> {
+        let word = u16_at(data, place).ok_or_else(|| early(place as u64))?;
+        let [low_width, scope_width, line_width] = widths(word);
         let mut at = place.wrapping_add(2);
         let mut flags = 0;
         if word & layout::EXTENDED != 0 {
-            flags = u8_at(data, at).ok_or(early(at as u64))?;
+            flags = u8_at(data, at).ok_or_else(|| early(at as u64))?;
             if flags & !(layout::FILES | layout::COLUMNS | layout::SHARED) != 0 {
                 return Err(wrong(What::Reserved, at));
             }
             at = at.wrapping_add(1);
         }
         let number = |at: &mut usize| {
-            let (value, next) = varint::read(data, *at).ok_or(early(*at as u64))?;
+            let (value, next) = varint::read(data, *at).ok_or_else(|| early(*at as u64))?;
             *at = next;
             Ok::<u64, Error>(value)
         };
@@ -254,7 +326,7 @@ impl Block {
         let mut back = None;
         if flags != 0 {
             let column = |at: &mut usize| {
-                let width = u8_at(data, *at).ok_or(early(*at as u64))?;
+                let width = u8_at(data, *at).ok_or_else(|| early(*at as u64))?;
                 if width > layout::MAX_EXTENDED_WIDTH {
                     return Err(wrong(What::Width, *at));
                 }
@@ -277,87 +349,137 @@ impl Block {
             bit = bit.wrapping_add(u64::from(width).wrapping_mul(count.into()));
             first
         };
-        let offsets = match back {
-            None => take(offset_width, rows.wrapping_sub(1)),
-            Some(back) => shared_offsets(data, place, back, offset_width)?,
-        };
+        let low = take(low_width, if back.is_none() { rows.wrapping_sub(1) } else { 0 });
         let scopes = take(scope_width, rows);
         let lines = take(line_width, rows);
-        files.bit = take(files.width, rows);
-        columns.bit = take(columns.width, rows);
-        Ok(Self {
+        let mut differs = 0;
+        if flags & (layout::FILES | layout::COLUMNS) != 0 {
+            columns.bit = take(columns.width, rows);
+            if flags & layout::FILES != 0 {
+                differs = bitmap(data, take(1, rows), rows)?;
+                files.bit = take(files.width, differs.count_ones());
+            }
+        }
+        let block = Self {
             rows,
             start,
-            offsets: Packed { bit: offsets, width: offset_width, base: 0 },
+            low: Packed { bit: low, width: low_width, base: 0 },
+            high: take(0, 0),
             scopes: Packed { bit: scopes, width: scope_width, base: scope_base },
             lines: Packed { bit: lines, width: line_width, base: 0 },
             line_base,
-            files,
             columns,
+            differs,
+            files,
+        };
+        Ok((block, back))
+    }
+
+    /// The high parts of its offsets.
+    #[inline(always)]
+    fn high(&self, data: &[u8]) -> Result<High, Error> {
+        let ones = self.rows.wrapping_sub(1);
+        if ones == 0 {
+            return Ok(High::EMPTY);
+        }
+        High::read(data, self.high, ones).map_err(|broken| match broken {
+            Broken::Truncated => early(self.high >> 3),
+            Broken::Long => Error::new(SectionId::ROWS, What::Length, self.high >> 3),
         })
     }
 
     /// The number of the last row whose offset is at most `target`, relative to row 0.
     #[inline(always)]
-    fn find(&self, data: &[u8], target: u64) -> Result<u32, Error> {
-        let mut row = 0u32;
-        let mut left = self.rows;
-        while left > 1 {
-            let half = left >> 1;
-            let middle = row.wrapping_add(half);
-            let offset = self.offsets.get(data, middle.wrapping_sub(1))?;
-            row = if offset <= target { middle } else { row };
+    fn find(&self, data: &[u8], high: &High, target: u64) -> Result<u32, Error> {
+        let rows = self.rows.wrapping_sub(1);
+        let (before, equal) = high.rows_of(target.wrapping_shr(self.low.width));
+        let mut row = before.min(rows);
+        let mut left = equal.min(rows.wrapping_sub(row));
+        let low = target & bits::mask(self.low.width);
+        while left > 0 {
+            let half = left.div_ceil(2);
+            let stored = self.low.get(data, row.wrapping_add(half).wrapping_sub(1))?;
+            row = select_unpredictable(stored <= low, row.wrapping_add(half), row);
             left = left.wrapping_sub(half);
         }
         Ok(row)
     }
 
+    /// Offset of a row, in units.
     #[inline(always)]
-    fn row(&self, data: &[u8], index: u32, unit_log2: u8) -> Result<Row, Error> {
-        let offset = match index.checked_sub(1) {
-            None => self.start,
-            Some(stored) => self.start.wrapping_add(self.offsets.get(data, stored)?),
-        };
-        let bad = |column: &Packed| wrong(What::Value, usize::try_from(column.bit >> 3).unwrap_or(0));
+    fn offset(&self, data: &[u8], high: &High, index: u32) -> Result<u64, Error> {
+        let Some(stored) = index.checked_sub(1) else { return Ok(self.start) };
+        let part = high.part_of(stored).ok_or_else(|| early(self.high >> 3))?;
+        let offset = part.wrapping_shl(self.low.width) | self.low.get(data, stored)?;
+        Ok(self.start.wrapping_add(offset))
+    }
+
+    /// What the row says, but for where it begins.
+    #[inline(always)]
+    fn spot(&self, data: &[u8], index: u32) -> Result<Spot, Error> {
         let line = match self.lines.get(data, index)? {
             line_code::NONE => None,
             line => Some(self.line_base.wrapping_add(line.wrapping_sub(line_code::FIRST).cast_signed())),
         };
-        Ok(Row {
-            offset: offset.wrapping_shl(unit_log2.into()),
-            scope: u32::try_from(self.scopes.get(data, index)?).map_err(|_| bad(&self.scopes))?,
+        // 0: the origin's, where the bit of the row is not set.
+        let mut file = 0;
+        if self.differs.wrapping_shr(index) & 1 != 0 {
+            let before = self.differs & bits::mask(index);
+            file = self.files.small(data, before.count_ones())?;
+            // That is what the bit would say.
+            if u64::from(file) == file_code::ORIGIN {
+                return Err(wrong(What::Value, usize::try_from(self.files.bit >> 3).unwrap_or(0)));
+            }
+        }
+        Ok(Spot {
+            scope: self.scopes.small(data, index)?,
             line,
-            file: FileCode::new(self.files.get(data, index)?).ok_or(bad(&self.files))?,
-            column: u32::try_from(self.columns.get(data, index)?).map_err(|_| bad(&self.columns))?,
+            file,
+            column: if self.columns.bit == 0 { 0 } else { self.columns.small(data, index)? },
         })
+    }
+
+    /// Row `index`, which begins `offset` bytes from the start of the piece.
+    #[inline(always)]
+    fn row(&self, data: &[u8], index: u32, offset: u64) -> Result<Row, Error> {
+        let Spot { scope, line, file, column } = self.spot(data, index)?;
+        Ok(Row { offset, scope, line, file: FileCode::new(file), column })
     }
 }
 
-/// The bit where the offsets of the block that starts `back` bytes before `place` begin.
+/// A bit for each of up to 64 rows.
 #[cold]
-fn shared_offsets(data: &[u8], place: usize, back: u64, offset_width: u32) -> Result<u64, Error> {
+fn bitmap(data: &[u8], bit: u64, rows: u32) -> Result<u64, Error> {
+    let part = |bit: u64, width: u32| bits::read(data, bit, width).ok_or_else(|| early(bit >> 3));
+    let low = part(bit, rows.min(32))?;
+    // Only where there are more: the section may end behind the first.
+    let high = match rows.saturating_sub(32) {
+        0 => 0,
+        width => part(bit.wrapping_add(32), width)?,
+    };
+    Ok(low | high.wrapping_shl(32))
+}
+
+/// The bits where low and high parts of the offsets begin in the block that starts `back` bytes before
+/// `place`, the place of `block`.
+#[cold]
+fn shared_offsets(data: &[u8], place: usize, back: u64, block: &Block) -> Result<(u64, u64), Error> {
     let bad = wrong(What::Length, place);
-    let place = usize::try_from(back).ok().and_then(|back| place.checked_sub(back)).ok_or(bad)?;
-    let word = u16_at(data, place).ok_or(bad)?;
-    let [width, ..] = widths(word);
-    let mut at = place.wrapping_add(2);
-    let mut flags = 0;
-    if word & layout::EXTENDED != 0 {
-        flags = u8_at(data, at).ok_or(bad)?;
-        at = at.wrapping_add(1);
-    }
+    let source = usize::try_from(back).ok().and_then(|back| place.checked_sub(back)).ok_or(bad)?;
+    let (source, further) = Block::parse(data, source, block.rows, 0)?;
     // Its own must stand in it: else a chain of blocks would have to be followed.
-    if width != offset_width || flags & layout::SHARED != 0 || back == 0 {
+    if source.low.width != block.low.width || further.is_some() {
         return Err(bad);
     }
-    let skip = |at: usize| varint::read(data, at).map(|(_, next)| next).ok_or(bad);
-    at = skip(skip(at)?)?;
-    for flag in [layout::FILES, layout::COLUMNS] {
-        if flags & flag != 0 {
-            at = skip(at.wrapping_add(1))?;
-        }
-    }
-    Ok((at as u64).wrapping_shl(3))
+    Ok((source.low.bit, source.high))
+}
+
+/// What holds at `offset` in the record at `rows`. Where the row begins is not looked for: that would take
+/// as long as to find it.
+#[inline(never)] // a function of its own keeps its values in registers
+pub(crate) fn find_spot(data: &[u8], rows: u64, unit_log2: u8, offset: u64) -> Result<Spot, Error> {
+    let (block, _, index) = Rows::open(data, rows, unit_log2)?.locate(offset)?;
+    block.spot(data, index)
 }
 
 /// The rows of a record in order; see [`Rows::iter`].
@@ -365,7 +487,7 @@ fn shared_offsets(data: &[u8], place: usize, back: u64, offset_width: u32) -> Re
 pub struct RowIter<'d> {
     rows: Rows<'d>,
     next: u32,
-    block: Option<Block>,
+    block: Option<(Block, High)>,
 }
 
 impl Iterator for RowIter<'_> {
@@ -379,11 +501,15 @@ impl Iterator for RowIter<'_> {
         self.next = row.wrapping_add(1);
         let index = row & layout::BLOCK_ROWS.wrapping_sub(1);
         let mut read = || {
-            let block = match self.block {
+            let (block, high) = match self.block {
                 Some(block) if index != 0 => block,
-                _ => *self.block.insert(self.rows.block(row.wrapping_div(layout::BLOCK_ROWS))?),
+                _ => {
+                    let block = self.rows.block(row.wrapping_div(layout::BLOCK_ROWS))?;
+                    *self.block.insert((block, block.high(self.rows.data)?))
+                }
             };
-            block.row(self.rows.data, index, self.rows.unit_log2)
+            let offset = block.offset(self.rows.data, &high, index)?;
+            block.row(self.rows.data, index, offset.wrapping_shl(self.rows.unit_log2.into()))
         };
         let read = read();
         if read.is_err() {

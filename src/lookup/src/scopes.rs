@@ -70,6 +70,12 @@ impl<'d> Scopes<'d> {
         self.count
     }
 
+    /// The block of a node, which is not 0.
+    #[inline(always)]
+    pub(crate) const fn block_of(node: u32) -> u32 {
+        node.wrapping_sub(1).wrapping_div(layout::BLOCK_NODES)
+    }
+
     #[inline(always)]
     pub(crate) fn block(&self, block: u32) -> Result<Block, Error> {
         let mut place = self.first_block;
@@ -97,11 +103,17 @@ impl<'d> Scopes<'d> {
         let index = u64::from(node.wrapping_sub(1) & layout::BLOCK_NODES.wrapping_sub(1));
         let bits_of_node = u64::from(block.parent_width.wrapping_add(block.edge_width));
         let bit = block.bit.wrapping_add(bits_of_node.wrapping_mul(index));
-        let edge_bit = bit.wrapping_add(block.parent_width.into());
-        let up = bits::read(self.data, bit, block.parent_width);
-        let edge = bits::read(self.data, edge_bit, block.edge_width);
-        // Widths are at most 31 bits.
-        let (Some(up), Some(edge)) = (up, edge) else { return Err(wrong(What::Truncated, bit >> 3)) };
+        // Widths are at most 31 bits; both are in the one word unless they are wide.
+        let (up, edge) = if bits_of_node <= u64::from(bits::MAX_WIDTH) {
+            let both = bits::read(self.data, bit, bits_of_node as u32)
+                .ok_or_else(|| wrong(What::Truncated, bit >> 3))?;
+            (both & bits::mask(block.parent_width), both.wrapping_shr(block.parent_width))
+        } else {
+            let edge_bit = bit.wrapping_add(block.parent_width.into());
+            let up = bits::read(self.data, bit, block.parent_width);
+            let edge = bits::read(self.data, edge_bit, block.edge_width);
+            up.zip(edge).ok_or_else(|| wrong(What::Truncated, bit >> 3))?
+        };
         let (up, edge) = (up as u32, edge as u32);
         match node.checked_sub(up.wrapping_add(1)) {
             Some(parent) => Ok(Scope { parent, edge }),
@@ -115,9 +127,7 @@ impl<'d> Scopes<'d> {
     /// A number that is 0 or past the last node, or damage.
     pub fn node(&self, node: u32) -> Result<Scope, Error> {
         match node.checked_sub(1) {
-            Some(index) if index < self.count => {
-                self.in_block(&self.block(index.wrapping_div(layout::BLOCK_NODES))?, node)
-            }
+            Some(index) if index < self.count => self.in_block(&self.block(Self::block_of(node))?, node),
             _ => Err(wrong(What::NoRecord, node.into())),
         }
     }

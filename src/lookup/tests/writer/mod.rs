@@ -124,6 +124,17 @@ pub struct RawRow {
     pub column: u64,
 }
 
+/// The part `high` of a block with these offsets, a bit each.
+fn high_bits(offsets: &[u64], low_width: u32) -> Vec<u64> {
+    let places: Vec<u64> = (0..).zip(offsets).map(|(row, offset)| (offset >> low_width) + row).collect();
+    let end = places.last().map_or(0, |last| last + 1);
+    // No writer takes a width for which they are longer.
+    if end > 192 {
+        return vec![0; end.min(1 << 20) as usize];
+    }
+    (0..end).map(|bit| u64::from(places.contains(&bit))).collect()
+}
+
 /// Appends a row record to the section and returns its offset. `share`: blocks that may share offsets do.
 pub fn rows_record(section: &mut Vec<u8>, rows: &[RawRow], share: bool) -> u64 {
     let at = section.len();
@@ -137,7 +148,9 @@ pub fn rows_record(section: &mut Vec<u8>, rows: &[RawRow], share: bool) -> u64 {
         places.push((block[0].offset, place as u64));
         let offsets: Vec<u64> = block[1..].iter().map(|row| row.offset - block[0].offset).collect();
         let width = |values: &mut dyn Iterator<Item = u64>| values.map(width_of).max().unwrap_or(0);
-        let offset_width = width(&mut offsets.iter().copied());
+        let low_width = (0..32)
+            .min_by_key(|&width| offsets.len() * width as usize + high_bits(&offsets, width).len())
+            .unwrap();
         let scope_base = block.iter().map(|row| row.scope).min().unwrap();
         let line_base = block.iter().filter_map(|row| row.line).min().unwrap_or(0);
         let lines: Vec<u64> =
@@ -147,39 +160,43 @@ pub fn rows_record(section: &mut Vec<u8>, rows: &[RawRow], share: bool) -> u64 {
         let back = held.iter().find(|(_, old)| share && *old == offsets).map(|(old, _)| place - old);
         let has = |value: fn(&RawRow) -> u64| block.iter().any(|row| value(row) != 0);
         let (files, columns) = (has(|row| row.file), has(|row| row.column));
+        let own_files: Vec<u64> = block.iter().map(|row| row.file).filter(|&file| file != 0).collect();
         let extended = files || columns || back.is_some();
-        let word = offset_width | scope_width << 5 | line_width << 10 | u32::from(extended) << 15;
+        let word = low_width | scope_width << 5 | line_width << 10 | u32::from(extended) << 15;
         blocks.extend((word as u16).to_le_bytes());
         if extended {
             blocks.push(u8::from(files) | u8::from(columns) << 1 | u8::from(back.is_some()) << 2);
         }
         varint(&mut blocks, scope_base);
         varint(&mut blocks, zigzag(line_base));
-        let mut more: Vec<(u32, Vec<u64>)> = vec![];
-        for (there, value) in
-            [(files, (|row: &RawRow| row.file) as fn(&RawRow) -> u64), (columns, |row: &RawRow| row.column)]
-        {
-            if there {
-                let base = block.iter().map(value).min().unwrap();
-                let stored: Vec<u64> = block.iter().map(|row| value(row) - base).collect();
-                let width = width(&mut stored.iter().copied());
-                blocks.push(width as u8);
-                varint(&mut blocks, base);
-                more.push((width, stored));
-            }
-        }
+        // Base, width and what is stored of each.
+        let mut above_least = |values: Vec<u64>| {
+            let base = values.iter().copied().min().unwrap_or(0);
+            let stored: Vec<u64> = values.iter().map(|value| value - base).collect();
+            let width = width(&mut stored.iter().copied());
+            blocks.push(width as u8);
+            varint(&mut blocks, base);
+            (width, stored)
+        };
+        let own_files = files.then(|| above_least(own_files));
+        let columns = columns.then(|| above_least(block.iter().map(|row| row.column).collect()));
         let mut packed = BitWriter::default();
         match back {
             Some(back) => varint(&mut blocks, back as u64),
-            None => {
-                offsets.iter().for_each(|&offset| packed.put(offset, offset_width));
-                held.push((place, offsets));
-            }
+            None => offsets.iter().for_each(|&offset| packed.put(offset % (1 << low_width), low_width)),
         }
         block.iter().for_each(|row| packed.put(row.scope - scope_base, scope_width));
         lines.iter().for_each(|&line| packed.put(line, line_width));
-        for (width, stored) in more {
+        if let Some((width, stored)) = columns {
             stored.iter().for_each(|&value| packed.put(value, width));
+        }
+        if let Some((width, stored)) = own_files {
+            block.iter().for_each(|row| packed.put(u64::from(row.file != 0), 1));
+            stored.iter().for_each(|&value| packed.put(value, width));
+        }
+        if back.is_none() {
+            high_bits(&offsets, low_width).iter().for_each(|&bit| packed.put(bit, 1));
+            held.push((place, offsets));
         }
         blocks.extend(packed.bytes);
     }
@@ -231,7 +248,7 @@ pub fn scopes_record(section: &mut Vec<u8>, nodes: &[(u32, u32)]) -> u64 {
     at as u64
 }
 
-/// A name table (`names.md`) of one name a block and one token a name; names must be sorted.
+/// A name table (`names.md`) of one name a block and one leaf a name; names must be sorted.
 pub fn names<N: AsRef<[u8]>>(names: &[N]) -> Vec<u8> {
     let names: Vec<&[u8]> = names.iter().map(AsRef::as_ref).collect();
     assert!(names.is_sorted() && names.iter().all(|name| name.len() <= 128));
@@ -261,6 +278,7 @@ pub fn names<N: AsRef<[u8]>>(names: &[N]) -> Vec<u8> {
             code += 1;
         }
     }
+    assert!(pool.len() < 1 << 24);
     let mut out = vec![];
     for count in [names.len(), tokens.len(), 0, pool.len(), blocks.len()] {
         out.extend((count as u32).to_le_bytes());

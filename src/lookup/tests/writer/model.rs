@@ -110,8 +110,12 @@ impl Program {
                         file: file_code(random),
                         column: column(random),
                     };
-                    // Even steps now and then, so that blocks have equal offsets.
-                    offset += if shape.max_rows > 1000 { 4 } else { 1 + random.below(20) };
+                    // Even steps now and then, so that blocks have equal offsets; and some that are far.
+                    offset += match random.below(16) {
+                        _ if shape.max_rows > 1000 => 4,
+                        0 => 1 + random.below(5000),
+                        _ => 1 + random.below(20),
+                    };
                     row
                 })
                 .collect();

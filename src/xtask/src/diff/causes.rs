@@ -107,11 +107,6 @@ pub(crate) const CAUSES: &[Cause] = &[
         explains: no_symbol_table,
     },
     Cause {
-        name: "a DIE without a name",
-        verdict: "ours: the DIE has no name at the end of its chain, and the FUNC symbol that starts the piece has one",
-        explains: nameless_die,
-    },
-    Cause {
         name: "addr2line crate finds no function",
         verdict: "ours, and llvm-symbolizer agrees: the crate drops functions whose DIEs refer to a partial unit (dwz)",
         explains: function_lost,
@@ -281,8 +276,10 @@ fn symbol_of_another_section(case: &Case) -> bool {
     case.oracle == Oracle::Llvm
         && case.ours.frames.is_empty()
         && theirs.line == 0
-        && chosen
-            .is_some_and(|symbol| symbol.size == 0 && !case.symbols.one_section(symbol.address, case.address))
+        && chosen.is_some_and(|symbol| {
+            let other = !case.symbols.one_section(symbol.address, case.address);
+            symbol.size == 0 && (other || case.symbols.ends_section(symbol.address))
+        })
 }
 
 /// They know nothing; we know a line and no function, where no symbol with a size covers the address.
@@ -292,13 +289,6 @@ fn outside_unit(case: &Case) -> bool {
         && ours.name.is_empty()
         && !ours.file.is_empty()
         && case.symbols.llvm_choice(case.address).is_none()
-}
-
-/// Their outermost name is empty; ours is the FUNC symbol that starts the piece.
-fn nameless_die(case: &Case) -> bool {
-    case.outermost_names().is_some_and(|(ours, theirs)| {
-        theirs.is_empty() && has_die(case.ours) && case.our_symbol(ours).is_some()
-    })
 }
 
 /// Both names are FUNC symbols over the address, one around the other, and neither side knows a line.

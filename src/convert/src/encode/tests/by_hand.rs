@@ -67,10 +67,11 @@ fn encoded(program: &Program<'_>) -> Encoded {
 #[test]
 fn the_bytes_of_a_small_program() {
     let encoded = encoded(&main_with_f());
-    // The columns one after the other: the offsets 2 and 5, the scopes 0, 1, 0, and the lines, which are 1, 1
-    // and 3 relative to their origins, and counted from 1 with 0 left free are 1, 1, 3.
-    let packed: u16 = 0b010 | 0b101 << 3 | 0b010 << 6 | 0b01 << 9 | 0b01 << 11 | 0b11 << 13;
-    let (count, widths, scope_base, line_base) = (3 << 1, 3u16 | 1 << 5 | 2 << 10, 0, 1 << 1);
+    // The offsets are 2 and 5. One low bit of each and two steps above take less than none and five steps, or two
+    // each and one: the low bits are 0 and 1, the high parts 1 and 2. Between those stand the scopes 0, 1, 0, and the lines, which are 1, 1 and 3 relative to their origins, and
+    // counted from 1 with 0 left free are 1, 1, 3.
+    let packed: u16 = 0b10 | 0b010 << 2 | 0b01 << 5 | 0b01 << 7 | 0b11 << 9 | 0b1010 << 11;
+    let (count, widths, scope_base, line_base) = (3 << 1, 1u16 | 1 << 5 | 2 << 10, 0, 1 << 1);
     let mut rows = vec![0, count];
     rows.extend(widths.to_le_bytes());
     rows.extend([scope_base, line_base]);

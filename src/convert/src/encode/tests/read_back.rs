@@ -218,12 +218,18 @@ fn relative(code: i64, origin_file: i64) -> i64 {
 struct Block<'d> {
     data: &'d [u8],
     n: u64,
-    /// Width and first bit of offset, scope, line, file, column.
-    columns: [(u32, u64); 5],
+    low_width: u32,
+    /// Offsets of all rows, counted from that of the first.
+    offsets: Vec<u64>,
+    /// Width and first bit of scope, line, column, file.
+    columns: [(u32, u64); 4],
     scope_base: u64,
     line_base: i64,
-    file_base: u64,
     column_base: u64,
+    file_base: u64,
+    /// First bit of `differs`; `None` where no row has a file of its own.
+    differs: Option<u64>,
+    shared: bool,
 }
 
 impl<'d> Block<'d> {
@@ -255,27 +261,60 @@ impl<'d> Block<'d> {
         if extension & 4 != 0 {
             source = Some(block - read(&mut at) as usize);
         }
-        let widths = [0, 5, 10].map(|shift| u32::from(word >> shift & 31));
-        let widths = [widths[0], widths[1], widths[2], file_width, column_width];
-        let mut bit = at as u64 * 8;
-        let mut columns = [(0, 0); 5];
-        for (i, (column, width)) in columns.iter_mut().zip(widths).enumerate() {
-            *column = (width, bit);
-            let rows = if i > 0 {
-                n
-            } else if source.is_some() {
-                0
-            } else {
-                n - 1
-            };
-            bit += rows * u64::from(width);
-        }
+        let [low_width, scope_width, line_width] = [0, 5, 10].map(|shift| u32::from(word >> shift & 31));
+        let low = at as u64 * 8;
+        let own_offsets = if source.is_some() { 0 } else { n - 1 };
+        let mut bit = low + own_offsets * u64::from(low_width);
+        let mut column = |width: u32| {
+            bit += n * u64::from(width);
+            (width, bit - n * u64::from(width))
+        };
+        let columns = [column(scope_width), column(line_width), column(column_width)];
+        let differs = (extension & 1 != 0).then(|| column(1).1);
+        let files = (file_width, bit);
+        let mut block = Block {
+            data,
+            n,
+            low_width,
+            offsets: vec![0],
+            columns: [columns[0], columns[1], columns[2], files],
+            scope_base,
+            line_base,
+            column_base,
+            file_base,
+            differs,
+            shared: source.is_some(),
+        };
         if let Some(source) = source {
             let other = Block::parse(data, source, n);
-            assert_eq!(other.columns[0].0, columns[0].0);
-            columns[0] = other.columns[0];
+            assert!(other.low_width == low_width && !other.shared);
+            block.offsets = other.offsets;
+            return block;
         }
-        Block { data, n, columns, scope_base, line_base, file_base, column_base }
+        // One bit at a time: a 0 is a step of the high part, a 1 a row.
+        let (mut at, mut high) = (bit + block.differing(n) * u64::from(file_width), 0);
+        let first = at;
+        while (block.offsets.len() as u64) < n {
+            if data[at as usize / 8] >> (at % 8) & 1 == 0 {
+                high += 1;
+            } else {
+                let row = block.offsets.len() as u64 - 1;
+                let low = bits::read(data, low + row * u64::from(low_width), low_width).unwrap();
+                block.offsets.push(high << low_width | low);
+            }
+            at += 1;
+        }
+        assert!(at - first <= 192);
+        block
+    }
+
+    fn differs(&self, row: u64) -> bool {
+        self.differs.is_some_and(|bit| bits::read(self.data, bit + row, 1).unwrap() == 1)
+    }
+
+    /// How many of the first rows have files of their own.
+    fn differing(&self, rows: u64) -> u64 {
+        (0..rows).filter(|&row| self.differs(row)).count() as u64
     }
 
     fn get(&self, column: usize, row: u64) -> u64 {
@@ -284,13 +323,21 @@ impl<'d> Block<'d> {
     }
 
     fn row(&self, offset: u64) -> StoredRow {
-        let row = (1..self.n).rev().find(|row| self.get(0, row - 1) <= offset).unwrap_or(0);
-        let line = self.get(2, row);
+        assert!(self.offsets.is_sorted_by(|a, b| a < b));
+        let row = (0..self.n).rev().find(|&row| self.offsets[row as usize] <= offset).unwrap_or(0);
+        let line = self.get(1, row);
+        let file = if self.differs(row) {
+            let stored = self.file_base + self.get(3, self.differing(row));
+            assert_ne!(stored, 0);
+            stored
+        } else {
+            0
+        };
         StoredRow {
-            scope: self.scope_base + self.get(1, row),
+            scope: self.scope_base + self.get(0, row),
             line: (line != 0).then(|| self.line_base + line as i64 - 1),
-            file: self.file_base + self.get(3, row),
-            column: self.column_base + self.get(4, row),
+            file,
+            column: self.column_base + self.get(2, row),
         }
     }
 }

@@ -90,16 +90,6 @@ fn lines_outside_the_ranges_of_a_unit() {
 }
 
 #[test]
-fn a_symbol_names_a_nameless_die() {
-    let ours = answer(&[frame("f", "a.c", 1)], 0x10);
-    let cause = Some(vec!["a DIE without a name"]);
-    assert_eq!(explained(Oracle::Addr2line, 0x12, &ours, &answer(&[frame("", "a.c", 1)], 0x10)), cause);
-    assert_eq!(explained(Oracle::Addr2line, 0x12, &ours, &answer(&[frame("", "a.c", 2)], 0x10)), None);
-    let other = answer(&[frame("h", "a.c", 1)], 0x10);
-    assert_eq!(explained(Oracle::Addr2line, 0x12, &other, &answer(&[frame("", "a.c", 1)], 0x10)), None);
-}
-
-#[test]
 fn a_wrong_line_has_no_cause() {
     for oracle in [Oracle::Llvm, Oracle::Addr2line] {
         let (ours, theirs) = (answer(&[frame("f", "a.c", 1)], 0x10), answer(&[frame("f", "a.c", 2)], 0x10));
