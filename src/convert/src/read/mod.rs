@@ -16,6 +16,7 @@ mod task;
 mod unit;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use crate::model::Unit;
 use crate::open::{AddressRange, Image};
@@ -23,7 +24,7 @@ use crate::report::{Diagnostics, Kind};
 use space::Space;
 pub use split::SplitFiles;
 use split::Supply;
-use task::Task;
+use task::{Done, Task};
 
 /// The bytes of a debug section, with their byte order.
 pub(crate) type Bytes<'f, E> = gimli::EndianSlice<'f, E>;
@@ -74,7 +75,7 @@ fn read_with<'f, E: Endianity>(
     let code = Code::new(image);
     let supply = Supply::new(split, image, endian, &mut diagnostics);
     let task = Task { space: &space, code: &code, options, supply: &supply };
-    let read: Vec<(Unit<'f>, Diagnostics)> = (0..space.main.headers.len())
+    let read: Vec<Done<'f>> = (0..space.main.headers.len())
         .into_par_iter()
         .filter_map(|index| {
             let header = &space.main.headers[index];
@@ -84,9 +85,17 @@ fn read_with<'f, E: Endianity>(
         })
         .collect();
     let mut units = Vec::with_capacity(read.len());
-    for (unit, counted) in read {
-        units.push(unit);
+    let mut skeletons: FxHashMap<u64, u64> = FxHashMap::default();
+    for Done { unit, dwo_id, diagnostics: counted } in read {
         diagnostics.merge(counted);
+        if let Some(id) = dwo_id
+            && let Some(first) = skeletons.insert(id, unit.offset)
+        {
+            diagnostics.add(Kind::DuplicateDwoId, unit.offset, || {
+                format!("units at .debug_info+{first:#x} and +{:#x} have dwo id {id:#018x}", unit.offset)
+            });
+        }
+        units.push(unit);
     }
     Read { units, diagnostics }
 }

@@ -198,8 +198,13 @@ fn in_package<'f, E: Endianity>(
 ) -> Result<Option<Unit<'f>>, String> {
     let mut problem = None;
     for sections in package.find(skeleton.id, skeleton.unit.header.version())? {
-        match from_sections(task, skeleton, &sections, diagnostics) {
-            Ok(unit) => return Ok(Some(unit)),
+        // What is said of a place that turns out to be another unit's does not count.
+        let mut counted = Diagnostics::default();
+        match from_sections(task, skeleton, &sections, &mut counted) {
+            Ok(unit) => {
+                diagnostics.merge(counted);
+                return Ok(Some(unit));
+            }
             Err(found) => problem = Some(found),
         }
     }

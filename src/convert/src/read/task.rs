@@ -15,6 +15,14 @@ pub(super) struct Task<'a, 'f, E: Endianity> {
     pub(super) supply: &'a Supply<'a, 'f, E>,
 }
 
+/// One unit, read.
+pub(super) struct Done<'f> {
+    pub(super) unit: Unit<'f>,
+    /// Of a skeleton.
+    pub(super) dwo_id: Option<u64>,
+    pub(super) diagnostics: Diagnostics,
+}
+
 /// One unit to walk, and the tables that it refers to.
 pub(super) struct Source<'a, 'f, E: Endianity> {
     pub(super) space: &'a Space<'f, E>,
@@ -31,10 +39,7 @@ pub(super) struct Source<'a, 'f, E: Endianity> {
 
 /// Reads the unit at `index`; `None` for a unit that never holds code (a type unit). A skeleton is read
 /// from its `.dwo`, where there is one, else from what it holds itself.
-pub(super) fn read<'f, E: Endianity>(
-    task: &Task<'_, 'f, E>,
-    index: usize,
-) -> Option<(Unit<'f>, Diagnostics)> {
+pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Option<Done<'f>> {
     let main = &task.space.main;
     let header = main.headers[index];
     if matches!(header.type_(), gimli::UnitType::Type { .. } | gimli::UnitType::SplitType { .. }) {
@@ -46,14 +51,15 @@ pub(super) fn read<'f, E: Endianity>(
         Ok(unit) => unit,
         Err(error) => {
             bad_unit(&mut diagnostics, offset, error);
-            return Some((Unit { offset, ..Unit::default() }, diagnostics));
+            return Some(Done { unit: Unit { offset, ..Unit::default() }, dwo_id: None, diagnostics });
         }
     };
     let skeleton = split::skeleton(&main.dwarf, &unit);
+    let dwo_id = skeleton.as_ref().map(|skeleton| skeleton.id);
     if let Some(skeleton) = &skeleton
         && let Some(read) = split::read(task, skeleton, &mut diagnostics)
     {
-        return Some((Unit { offset, ..read }, diagnostics));
+        return Some(Done { unit: Unit { offset, ..read }, dwo_id, diagnostics });
     }
     let files = FileTable::of(&main.dwarf, &unit);
     let source =
@@ -61,5 +67,5 @@ pub(super) fn read<'f, E: Endianity>(
     let mut read = unit::walk(&source, task.code, task.options, &mut diagnostics);
     // The children of a skeleton (`-fsplit-dwarf-inlining`) say all that was inlined.
     read.partial = skeleton.is_some() && read.functions.is_empty();
-    Some((read, diagnostics))
+    Some(Done { unit: read, dwo_id, diagnostics })
 }

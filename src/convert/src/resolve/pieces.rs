@@ -181,12 +181,20 @@ impl Cutter {
             };
             let stop = stop.min(end);
             let rows = covering.map(|b| rows_from(b.unit, b.rows, (at - b.start) as u32));
-            if covering.is_some_and(|b| b.partial) {
+            if self.partial_at(at) {
                 self.mark_partial(&members);
             }
             self.piece(at, stop, (at - origin) as u32, &members, rows);
             at = stop;
         }
+    }
+
+    /// True where a unit without its `.dwo` has lines. Of functions that were folded into one, each unit has
+    /// its lines there, and which remained is not known.
+    fn partial_at(&self, address: u64) -> bool {
+        let after = self.bare.partition_point(|b| b.start <= address);
+        let reaching = self.bare[..after].iter().zip(&self.covers).rev();
+        reaching.take_while(|(_, covers)| **covers > address).any(|(b, _)| b.partial && b.end > address)
     }
 
     /// Says of functions that what was inlined into them is not known.
