@@ -205,6 +205,15 @@ pub struct Unit<'f> {
     pub partial: bool,
 }
 
+impl Unit<'_> {
+    /// The same unit with the same names in memory that lives otherwise.
+    pub(crate) fn with_names<'n>(self, names: Vec<Cow<'n, [u8]>>) -> Unit<'n> {
+        let Unit { offset, names: _, files, origins, edges, scopes, rows, pieces, functions, bare, partial } =
+            self;
+        Unit { offset, names, files, origins, edges, scopes, rows, pieces, functions, bare, partial }
+    }
+}
+
 /// Ids of a unit's names, files, origins and edges in the whole program; indexed by the local id.
 #[derive(Default)]
 pub struct UnitMap {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::encode::{self, EncodeOptions, Encoded, ImageInfo, LoadedSection};
 use crate::model::Program;
 use crate::open::{self, Files, Format, Image, ImageKind, OpenError, OpenOptions};
-use crate::read::{self, ReadOptions};
+use crate::read::{self, ReadOptions, SplitFiles};
 use crate::report::{Counts, Report, Steps};
 use crate::resolve::{self, ResolveOptions};
 
@@ -129,14 +129,17 @@ pub(crate) fn load<'f>(
     let mut report = Report::new(input);
     progress.step("open", 0);
     let began = Instant::now();
-    let image = open::open_image(files, input, &open_options(options))?;
+    let open_options = open_options(options);
+    let mut image = open::open_image(files, input, &open_options)?;
+    let package = open::open_package(files, &open_options, &mut image)?;
     report.open(&image);
     report.steps.open = began.elapsed();
 
     let info_len = image.debug.get(open::DebugSection::Info).len() as u64;
     progress.step("read", info_len);
     let began = Instant::now();
-    let read = read::read(&image, ReadOptions { columns: options.columns }, &|n| progress.advance(n));
+    let split = SplitFiles { files, options: &open_options, package };
+    let read = read::read(&image, &split, ReadOptions { columns: options.columns }, &|n| progress.advance(n));
     report.counts = Counts::of(&read.units);
     report.diagnostics.merge(read.diagnostics);
     report.steps.read = began.elapsed();

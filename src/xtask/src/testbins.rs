@@ -25,6 +25,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("DSYMUTIL", "llvm:dsymutil"),
     ("LIPO", "llvm:llvm-lipo"),
     ("LLVM_OBJCOPY", "llvm:llvm-objcopy"),
+    ("LLVM_DWP", "llvm:llvm-dwp"),
     ("GCC", "gcc"),
     ("GXX", "g++"),
     ("GCC_AARCH64", "aarch64-linux-gnu-gcc"),
@@ -32,6 +33,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("BFD", "ld.bfd"),
     ("GOLD", "ld.gold"),
     ("DWZ", "dwz"),
+    ("DWP", "dwp"),
     ("RUSTC", "rustc"),
     ("GO", "go"),
 ];

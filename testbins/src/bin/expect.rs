@@ -30,8 +30,8 @@ fn main() -> Result<(), Error> {
     let symbolizer = Path::new(&llvm).join("llvm-symbolizer");
     let same: Vec<(String, String)> =
         cases::read_all(&root().join("cases"))?.into_iter().flat_map(|case| case.same).collect();
-    // A recorded stack is not a program.
-    for file in files.iter().filter(|file| file.extension().is_none_or(|e| e != "stack")) {
+    // A recorded stack and a folder of programs are not a program.
+    for file in files.iter().filter(|file| file.extension().is_none_or(|e| e != "stack" && e != "set")) {
         let architectures = architectures(file)?;
         let archs = match architectures.is_empty() {
             true => vec![None],

@@ -28,6 +28,8 @@ pub enum OpenDiagnosticKind {
     DebugFileMismatch,
     /// A separate debug file, or the link to one, could not be read.
     DebugFileUnreadable,
+    /// The package of split DWARF beside the program could not be read.
+    PackageUnreadable,
     /// The supplementary file (dwz) was not found, or is of another build; its names are missing.
     SupplementaryNotFound,
     /// `.gnu_debugdata` could not be read; its symbols are missing.

@@ -144,6 +144,12 @@ impl DebugSection {
         DEBUG_SECTION_NAMES.iter().find(|(known, _)| *known == name).map(|(_, id)| *id)
     }
 
+    /// DWARF's name without prefix and suffix, as `info` of `.debug_info.dwo`.
+    pub(crate) fn base_name(self) -> &'static str {
+        let found = DEBUG_SECTION_NAMES.iter().find(|(_, id)| *id == self);
+        found.and_then(|(name, _)| std::str::from_utf8(name).ok()).unwrap_or("?")
+    }
+
     /// As [`Self::from_base_name`], for names cut to a length.
     pub(super) fn from_cut_name(name: &[u8], length: usize) -> Option<Self> {
         let cut = |known: &'static [u8]| &known[..known.len().min(length)];

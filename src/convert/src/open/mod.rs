@@ -27,4 +27,4 @@ pub use image::{
 };
 pub use options::OpenOptions;
 pub use program::{image_from_bytes, open_image};
-pub use split::{DwoCandidates, DwoFinder, SplitFile, find_dwp, open_dwo, open_dwp};
+pub use split::{DwoCandidates, DwoFinder, SplitFile, find_dwp, open_dwo, open_dwp, open_package};

@@ -7,7 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
-use super::diagnostics::OpenDiagnostic;
+use super::diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
 use super::elf;
 use super::error::OpenError;
 use super::files::{Files, is_regular, path_from_bytes};
@@ -52,6 +52,27 @@ pub fn open_dwp<'f>(files: &'f Files, path: &Path) -> Result<SplitFile<'f>, Open
         return Err(OpenError::Unsupported { path: path.to_owned(), what });
     }
     Ok(file)
+}
+
+/// Opens the package of a program, where there is one. One beside the program that is damaged is noted in the image.
+///
+/// # Errors
+/// The package that was given cannot be opened.
+pub fn open_package<'f>(
+    files: &'f Files,
+    options: &OpenOptions,
+    image: &mut Image<'f>,
+) -> Result<Option<SplitFile<'f>>, OpenError> {
+    let Some(path) = find_dwp(options, image) else { return Ok(None) };
+    match open_dwp(files, &path) {
+        Ok(package) => Ok(Some(package)),
+        Err(error) if options.dwp.is_none() => {
+            let kind = OpenDiagnosticKind::PackageUnreadable;
+            image.diagnostics.push(OpenDiagnostic { kind, count: 1, first: error.to_string() });
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn open_split<'f>(files: &'f Files, path: &Path) -> Result<SplitFile<'f>, OpenError> {
@@ -114,7 +135,13 @@ impl<'a> DwoFinder<'a> {
             let comp_dir = path_from_bytes(comp_dir).unwrap_or_default();
             self.collect(&comp_dir, &name, &mut paths);
         }
-        DwoCandidates { finder: self, paths: paths.into_iter(), seen: Vec::new(), refused: None }
+        DwoCandidates {
+            finder: self,
+            paths: paths.into_iter(),
+            seen: Vec::new(),
+            refused: None,
+            irregular: None,
+        }
     }
 
     fn collect(&self, comp_dir: &Path, name: &Path, paths: &mut Vec<PathBuf>) {
@@ -140,7 +167,7 @@ impl<'a> DwoFinder<'a> {
     fn check(&self, path: &Path) -> Checked {
         let Ok(real) = path.canonicalize() else { return Checked::Absent };
         if !is_regular(&real) {
-            return Checked::Absent;
+            return Checked::Irregular(real);
         }
         if !self.options.dwo_dirs.is_empty() && !self.allowed.iter().any(|dir| real.starts_with(dir)) {
             return Checked::Refused(real);
@@ -151,6 +178,7 @@ impl<'a> DwoFinder<'a> {
 
 enum Checked {
     Absent,
+    Irregular(PathBuf),
     Refused(PathBuf),
     Allowed(PathBuf),
 }
@@ -176,12 +204,18 @@ pub struct DwoCandidates<'a> {
     paths: std::vec::IntoIter<PathBuf>,
     seen: Vec<PathBuf>,
     refused: Option<PathBuf>,
+    irregular: Option<PathBuf>,
 }
 
 impl DwoCandidates<'_> {
     /// The first file so far that exists, but is outside the given directories and was left alone.
     pub fn refused(&self) -> Option<&Path> {
         self.refused.as_deref()
+    }
+
+    /// The first so far that exists, but is a directory, FIFO, socket or device and was left alone.
+    pub fn irregular(&self) -> Option<&Path> {
+        self.irregular.as_deref()
     }
 }
 
@@ -192,6 +226,9 @@ impl Iterator for DwoCandidates<'_> {
         for path in self.paths.by_ref() {
             match self.finder.check(&path) {
                 Checked::Absent => {}
+                Checked::Irregular(real) => {
+                    self.irregular.get_or_insert(real);
+                }
                 Checked::Refused(real) => {
                     self.refused.get_or_insert(real);
                 }

@@ -5,9 +5,36 @@
 
 use super::{Bytes, Dwarf, Endianity};
 
+/// The file table of a line program header, with the unit whose strings and directory it uses.
+pub(crate) struct FileTable<'a, 'f, E: Endianity> {
+    dwarf: &'a Dwarf<'f, E>,
+    unit: &'a gimli::Unit<Bytes<'f, E>>,
+    /// `None` for a unit without a line program.
+    pub(crate) header: Option<&'a gimli::LineProgramHeader<Bytes<'f, E>>>,
+}
+
+impl<E: Endianity> Clone for FileTable<'_, '_, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E: Endianity> Copy for FileTable<'_, '_, E> {}
+
+impl<'a, 'f, E: Endianity> FileTable<'a, 'f, E> {
+    pub(crate) fn of(dwarf: &'a Dwarf<'f, E>, unit: &'a gimli::Unit<Bytes<'f, E>>) -> Self {
+        FileTable { dwarf, unit, header: unit.line_program.as_ref().map(|program| program.header()) }
+    }
+
+    /// The full path of a file; `None` where the table has no such file.
+    pub(crate) fn path(&self, index: u64) -> Option<Vec<u8>> {
+        path(self.dwarf, self.unit, self.header?, index)
+    }
+}
+
 /// The full path of file `index` as the program and `DW_AT_decl_file` write it (from 1 before DWARF 5,
 /// where 0 means none); `None` where the table has no such file.
-pub(crate) fn path<'f, E: Endianity>(
+fn path<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &gimli::Unit<Bytes<'f, E>>,
     header: &gimli::LineProgramHeader<Bytes<'f, E>>,

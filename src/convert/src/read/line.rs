@@ -8,6 +8,7 @@
 use gimli::Reader as _;
 
 use super::{Bytes, Code, Endianity};
+use crate::report::{Diagnostics, Kind};
 
 /// Rows that one line program may have; more are not kept. A row takes at least one byte of program, so
 /// that this bounds memory, not time.
@@ -137,9 +138,36 @@ struct Building {
     ordered: bool,
 }
 
+/// Runs the line program and counts what is wrong with it.
+pub(crate) fn run<'f, E: Endianity>(
+    header: &gimli::LineProgramHeader<Bytes<'f, E>>,
+    section: Bytes<'f, E>,
+    code: &Code,
+    diagnostics: &mut Diagnostics,
+) -> Lines {
+    let (lines, error) = run_to_damage(header, section, code);
+    let offset = header.offset().0 as u64;
+    if let Some(error) = error {
+        diagnostics.add(Kind::BadLineProgram, offset, || {
+            format!("line program at .debug_line+{offset:#x}: {error}")
+        });
+    }
+    if lines.unordered > 0 {
+        diagnostics.add(Kind::UnorderedSequence, offset, || {
+            format!("line program at .debug_line+{offset:#x} has rows out of order")
+        });
+    }
+    if lines.capped {
+        diagnostics.add(Kind::CapReached, offset, || {
+            format!("line program at .debug_line+{offset:#x} has too many rows")
+        });
+    }
+    lines
+}
+
 /// Runs the line program. Damage ends it: the sequences before it are kept, and the error is returned
 /// beside them.
-pub(crate) fn run<'f, E: Endianity>(
+fn run_to_damage<'f, E: Endianity>(
     header: &gimli::LineProgramHeader<Bytes<'f, E>>,
     section: Bytes<'f, E>,
     code: &Code,

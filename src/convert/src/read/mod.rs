@@ -7,16 +7,24 @@
 mod file;
 mod line;
 mod origin;
+mod package;
+mod pool;
 mod rows;
 mod space;
+mod split;
+mod task;
 mod unit;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use crate::model::Unit;
 use crate::open::{AddressRange, Image};
 use crate::report::{Diagnostics, Kind};
 use space::Space;
+pub use split::SplitFiles;
+use split::Supply;
+use task::{Done, Task};
 
 /// The bytes of a debug section, with their byte order.
 pub(crate) type Bytes<'f, E> = gimli::EndianSlice<'f, E>;
@@ -40,17 +48,24 @@ pub struct Read<'f> {
     pub diagnostics: Diagnostics,
 }
 
-/// Reads every unit of the image's debug information. An image without any gives no unit.
-pub fn read<'f>(image: &Image<'f>, options: ReadOptions, advance: &(dyn Fn(u64) + Sync)) -> Read<'f> {
+/// Reads every unit of the image's debug information, split units from where `split` says. An image
+/// without any gives no unit.
+pub fn read<'f>(
+    image: &Image<'f>,
+    split: &SplitFiles<'_, 'f>,
+    options: ReadOptions,
+    advance: &(dyn Fn(u64) + Sync),
+) -> Read<'f> {
     if image.arch.big_endian {
-        read_with(image, gimli::BigEndian, options, advance)
+        read_with(image, split, gimli::BigEndian, options, advance)
     } else {
-        read_with(image, gimli::LittleEndian, options, advance)
+        read_with(image, split, gimli::LittleEndian, options, advance)
     }
 }
 
 fn read_with<'f, E: Endianity>(
     image: &Image<'f>,
+    split: &SplitFiles<'_, 'f>,
     endian: E,
     options: ReadOptions,
     advance: &(dyn Fn(u64) + Sync),
@@ -58,19 +73,29 @@ fn read_with<'f, E: Endianity>(
     let mut diagnostics = Diagnostics::default();
     let space = Space::new(image, endian, &mut diagnostics);
     let code = Code::new(image);
-    let read: Vec<(Unit<'f>, Diagnostics)> = (0..space.main.headers.len())
+    let supply = Supply::new(split, image, endian, &mut diagnostics);
+    let task = Task { space: &space, code: &code, options, supply: &supply };
+    let read: Vec<Done<'f>> = (0..space.main.headers.len())
         .into_par_iter()
         .filter_map(|index| {
             let header = &space.main.headers[index];
-            let unit = unit::read(&space, &code, index, options);
+            let unit = task::read(&task, index);
             advance(header.length_including_self() as u64);
             unit
         })
         .collect();
     let mut units = Vec::with_capacity(read.len());
-    for (unit, counted) in read {
-        units.push(unit);
+    let mut skeletons: FxHashMap<u64, u64> = FxHashMap::default();
+    for Done { unit, dwo_id, diagnostics: counted } in read {
         diagnostics.merge(counted);
+        if let Some(id) = dwo_id
+            && let Some(first) = skeletons.insert(id, unit.offset)
+        {
+            diagnostics.add(Kind::DuplicateDwoId, unit.offset, || {
+                format!("units at .debug_info+{first:#x} and +{:#x} have dwo id {id:#018x}", unit.offset)
+            });
+        }
+        units.push(unit);
     }
     Read { units, diagnostics }
 }

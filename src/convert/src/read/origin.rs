@@ -7,13 +7,17 @@
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
+use super::file::FileTable;
 use super::space::{Info, Space};
-use super::{Bytes, Endianity, file};
+use super::{Bytes, Endianity};
 use crate::model::{LocalOrigin, NONE16, UnitOrigin};
 use crate::report::{Diagnostics, Kind};
 
 /// Links of a chain that are followed; a longer one, or a cycle, ends there.
 const MAX_CHAIN: usize = 64;
+
+/// Stands for a unit in the keys of [`Tables::file_indexes`]: the table of the rows.
+const ROW_FILES: u32 = u32::MAX;
 
 /// Where a DIE is: which `.debug_info`, which unit, at which offset in the unit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -101,12 +105,14 @@ impl<'f> Tables<'f> {
 /// Looks identities up for the unit being read.
 pub(crate) struct Origins<'a, 'f, E: Endianity> {
     pub(crate) space: &'a Space<'f, E>,
-    /// The unit being read, where it is not one of `space` (a `.dwo`), beside its own sections.
+    /// The unit being read: the one at this index of `space.main`.
     pub(crate) here: &'a gimli::Unit<Bytes<'f, E>>,
-    pub(crate) here_dwarf: &'a super::Dwarf<'f, E>,
     pub(crate) here_index: usize,
-    /// The line program header that file indexes of this unit refer to.
-    pub(crate) here_lines: Option<&'a gimli::LineProgramHeader<Bytes<'f, E>>>,
+    /// What `DW_AT_decl_file` and `DW_AT_call_file` of this unit refer to.
+    pub(crate) here_files: FileTable<'a, 'f, E>,
+    /// What the rows of its line program refer to, where that is another table (a `.dwo` with a
+    /// `.debug_line.dwo`).
+    pub(crate) row_files: Option<FileTable<'a, 'f, E>>,
     pub(crate) tables: Tables<'f>,
 }
 
@@ -155,13 +161,13 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     fn with_unit<T>(
         &self,
         place: Place,
-        f: impl FnOnce(&gimli::Unit<Bytes<'f, E>>, &super::Dwarf<'f, E>) -> Option<T>,
+        f: impl FnOnce(&gimli::Unit<Bytes<'f, E>>, &Info<'f, E>) -> Option<T>,
     ) -> Option<T> {
         if self.is_here(place) {
-            return f(self.here, self.here_dwarf);
+            return f(self.here, &self.space.main);
         }
         let info = self.info(place.supplementary)?;
-        f(info.unit(place.unit as usize)?, &info.dwarf)
+        f(info.unit(place.unit as usize)?, info)
     }
 
     /// The local id of the file that `index` means in the unit of `place`.
@@ -171,13 +177,32 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
             return id;
         }
         let path = if self.is_here(place) {
-            self.here_lines.and_then(|header| file::path(self.here_dwarf, self.here, header, index))
+            self.here_files.path(index)
         } else {
-            self.with_unit(place, |unit, dwarf| {
-                let header = unit.line_program.as_ref()?.header();
-                file::path(dwarf, unit, header, index)
-            })
+            self.with_unit(place, |unit, info| FileTable::of(&info.dwarf, unit).path(index))
         };
+        self.keep_file(key, path, place, diagnostics)
+    }
+
+    /// The local id of the file that `index` means in a row of the unit being read.
+    pub(crate) fn row_file(&mut self, index: u64, diagnostics: &mut Diagnostics) -> u16 {
+        let place = self.place(gimli::UnitOffset(0));
+        let Some(table) = self.row_files else { return self.file(place, index, diagnostics) };
+        let key = (false, ROW_FILES, index);
+        if let Some(&id) = self.tables.file_indexes.get(&key) {
+            return id;
+        }
+        self.keep_file(key, table.path(index), place, diagnostics)
+    }
+
+    fn keep_file(
+        &mut self,
+        key: (bool, u32, u64),
+        path: Option<Vec<u8>>,
+        place: Place,
+        diagnostics: &mut Diagnostics,
+    ) -> u16 {
+        let index = key.2;
         let id = match path {
             Some(path) => self.tables.file(path),
             None => {
@@ -228,7 +253,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     }
 
     fn string(&self, place: Place, value: gimli::AttributeValue<Bytes<'f, E>>) -> Option<Bytes<'f, E>> {
-        self.with_unit(place, |unit, dwarf| dwarf.attr_string(unit, value).ok())
+        self.with_unit(place, |unit, info| info.string(unit, value))
     }
 
     /// The origin that the chain from `place` leads to. Each place is followed once.

@@ -3,15 +3,20 @@
 
 use std::sync::OnceLock;
 
+use gimli::Section as _;
+
 use super::{Bytes, Dwarf, Endianity, bad_unit};
 use crate::open::{DebugSection, DebugSections, Image};
 use crate::report::Diagnostics;
 
+/// Bytes before the offsets of a `.debug_str_offsets` in 64 bits: length, version, padding.
+const WIDE_HEADER: usize = 16;
+
 /// One `.debug_info` with its units in the order of their offsets.
 pub(crate) struct Info<'f, E: Endianity> {
     pub(crate) dwarf: Dwarf<'f, E>,
-    /// The whole `.debug_line`, that offsets of line programs and sequences count from.
-    pub(crate) debug_line: Bytes<'f, E>,
+    /// llvm-dwp may store string offsets in 64 bits for units that are DWARF 32.
+    wide_strings: bool,
     pub(crate) headers: Vec<gimli::UnitHeader<Bytes<'f, E>>>,
     /// Units that another one referred to, parsed once and kept.
     referred: Vec<OnceLock<Option<gimli::Unit<Bytes<'f, E>>>>>,
@@ -19,7 +24,10 @@ pub(crate) struct Info<'f, E: Endianity> {
 
 impl<'f, E: Endianity> Info<'f, E> {
     pub(crate) fn new(sections: &DebugSections<'f>, endian: E, diagnostics: &mut Diagnostics) -> Info<'f, E> {
-        let dwarf = load(sections, endian);
+        Info::of(load(sections, endian), diagnostics)
+    }
+
+    pub(crate) fn of(dwarf: Dwarf<'f, E>, diagnostics: &mut Diagnostics) -> Info<'f, E> {
         let mut headers = Vec::new();
         let mut units = dwarf.units();
         loop {
@@ -34,7 +42,33 @@ impl<'f, E: Endianity> Info<'f, E> {
             }
         }
         let referred = headers.iter().map(|_| OnceLock::new()).collect();
-        Info { dwarf, debug_line: Bytes::new(sections.get(DebugSection::Line), endian), headers, referred }
+        let wide_strings = dwarf.file_type == gimli::DwarfFileType::Dwo
+            && dwarf.debug_str_offsets.reader().slice().starts_with(&[0xff; 4]);
+        Info { dwarf, wide_strings, headers, referred }
+    }
+
+    /// The whole `.debug_line`, that offsets of line programs and sequences count from.
+    pub(crate) fn debug_line(&self) -> Bytes<'f, E> {
+        *self.dwarf.debug_line.reader()
+    }
+
+    /// The string that an attribute of this unit means.
+    pub(crate) fn string(
+        &self,
+        unit: &gimli::Unit<Bytes<'f, E>>,
+        value: gimli::AttributeValue<Bytes<'f, E>>,
+    ) -> Option<Bytes<'f, E>> {
+        match value {
+            gimli::AttributeValue::DebugStrOffsetsIndex(index)
+                if self.wide_strings && unit.header.format() == gimli::Format::Dwarf32 =>
+            {
+                let format = gimli::Format::Dwarf64;
+                let base = gimli::DebugStrOffsetsBase(WIDE_HEADER);
+                let offset = self.dwarf.debug_str_offsets.get_str_offset(format, base, index).ok()?;
+                self.dwarf.string(offset).ok()
+            }
+            _ => self.dwarf.attr_string(unit, value).ok(),
+        }
     }
 
     /// Index of the unit that the section offset `offset` lies in.

@@ -7,10 +7,11 @@ use gimli::AttributeValue;
 use rustc_hash::FxHashMap;
 
 use super::line::{self, LineRow, Lines};
-use super::origin::{Identity, Origins, Place, Tables, file_index};
+use super::origin::{Identity, Origins, Tables, file_index};
 use super::rows::{NO_FILE, line_runs};
-use super::space::{Space, offset_of};
-use super::{Bytes, Code, Dwarf, Endianity, ReadOptions, bad_unit};
+use super::space::offset_of;
+use super::task::Source;
+use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
 use crate::model::{
     BareLines, DieOffset, How, ImageAddr, LocalEdge, LocalOrigin, NONE16, Row, RowRange, Scope, Unit,
     UnitEdge, UnitFunction, UnitPiece,
@@ -21,27 +22,14 @@ use crate::report::{Diagnostics, Kind};
 /// The deepest inlining that is kept; the format's `max_depth` is at most this.
 const MAX_DEPTH: u16 = 255;
 
-/// Reads the unit at `index`; `None` for a unit that never holds code (a type unit).
-pub(super) fn read<'f, E: Endianity>(
-    space: &Space<'f, E>,
+/// Walks one unit.
+pub(super) fn walk<'f, E: Endianity>(
+    source: &Source<'_, 'f, E>,
     code: &Code,
-    index: usize,
     options: ReadOptions,
-) -> Option<(Unit<'f>, Diagnostics)> {
-    let header = space.main.headers[index];
-    if matches!(header.type_(), gimli::UnitType::Type { .. } | gimli::UnitType::SplitType { .. }) {
-        return None;
-    }
-    let mut diagnostics = Diagnostics::default();
-    let dwarf = &space.main.dwarf;
-    let unit = match dwarf.unit(header) {
-        Ok(unit) => unit,
-        Err(error) => {
-            bad_unit(&mut diagnostics, offset_of(&header), error);
-            return Some((Unit { offset: offset_of(&header), ..Unit::default() }, diagnostics));
-        }
-    };
-    let mut reader = UnitReader::new(space, dwarf, &unit, index, code, options, diagnostics);
+    diagnostics: &mut Diagnostics,
+) -> Unit<'f> {
+    let mut reader = UnitReader::new(source, code, options, std::mem::take(diagnostics));
     if let Err(error) = reader.walk() {
         let offset = reader.unit_offset;
         reader
@@ -49,7 +37,9 @@ pub(super) fn read<'f, E: Endianity>(
             .add(Kind::BadEntries, offset, || format!("unit at .debug_info+{offset:#x}: {error}"));
     }
     reader.bare_lines();
-    Some(reader.finish())
+    let (unit, counted) = reader.finish();
+    *diagnostics = counted;
+    unit
 }
 
 /// An entry that encloses the one being read.
@@ -104,6 +94,8 @@ struct UnitReader<'a, 'f, E: Endianity> {
     options: ReadOptions,
     origins: Origins<'a, 'f, E>,
     lines: Lines,
+    /// What `DW_AT_LLVM_stmt_sequence` counts from, unless it counts from the section's start.
+    sequence_base: u64,
     /// True where all of the line program's code belongs to this unit (not so for a partial unit).
     owns_lines: bool,
     out: Unit<'f>,
@@ -118,40 +110,26 @@ struct UnitReader<'a, 'f, E: Endianity> {
 
 impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     fn new(
-        space: &'a Space<'f, E>,
-        dwarf: &'a Dwarf<'f, E>,
-        unit: &'a gimli::Unit<Bytes<'f, E>>,
-        index: usize,
+        source: &Source<'a, 'f, E>,
         code: &'a Code,
         options: ReadOptions,
         mut diagnostics: Diagnostics,
     ) -> Self {
+        let &Source { space, unit, index, files, rows, debug_line } = source;
+        let dwarf = &space.main.dwarf;
         let unit_offset = offset_of(&unit.header);
-        let header = unit.line_program.as_ref().map(|program| program.header());
         let owns_lines = !matches!(unit.header.type_(), gimli::UnitType::Partial);
-        let lines = match header {
-            Some(header) => {
-                let (lines, error) = line::run(header, space.main.debug_line, code);
-                let offset = header.offset().0 as u64;
-                if let Some(error) = error {
-                    diagnostics.add(Kind::BadLineProgram, offset, || {
-                        format!("line program at .debug_line+{offset:#x}: {error}")
-                    });
-                }
-                if lines.unordered > 0 {
-                    diagnostics.add(Kind::UnorderedSequence, offset, || {
-                        format!("line program at .debug_line+{offset:#x} has rows out of order")
-                    });
-                }
-                if lines.capped {
-                    diagnostics.add(Kind::CapReached, offset, || {
-                        format!("line program at .debug_line+{offset:#x} has too many rows")
-                    });
-                }
-                lines
-            }
+        let lines = match rows.header {
+            Some(header) => line::run(header, debug_line, code, &mut diagnostics),
             None => Lines::default(),
         };
+        let row_files = match (files.header, rows.header) {
+            (Some(files), Some(program)) if !std::ptr::eq(files, program) => Some(rows),
+            _ => None,
+        };
+        // In a `.dwo` an offset into the line table counts from the skeleton's program.
+        let split = dwarf.file_type == gimli::DwarfFileType::Dwo;
+        let sequence_base = rows.header.filter(|_| split).map_or(0, |header| header.offset().0 as u64);
         UnitReader {
             dwarf,
             unit,
@@ -161,12 +139,13 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             origins: Origins {
                 space,
                 here: unit,
-                here_dwarf: dwarf,
                 here_index: index,
-                here_lines: header,
+                here_files: files,
+                row_files,
                 tables: Tables::new(),
             },
             lines,
+            sequence_base,
             owns_lines,
             out: Unit { offset: unit_offset, ..Unit::default() },
             diagnostics,
@@ -257,7 +236,10 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             }
         }
         let die = DieOffset(self.unit_offset + offset.0 as u64);
-        let own_sequence = stmt_sequence.and_then(|value| self.lines.at_offset(value));
+        let own_sequence = stmt_sequence.and_then(|value| {
+            let based = self.lines.at_offset(value.wrapping_add(self.sequence_base));
+            based.or_else(|| self.lines.at_offset(value))
+        });
         let mut ranges = Vec::new();
         self.live_ranges(die, &addresses, &mut ranges);
         let how = if ranges.is_empty() {
@@ -490,8 +472,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             return NONE16;
         }
         if self.last_file.0 != index {
-            let place: Place = self.origins.place(gimli::UnitOffset(0));
-            self.last_file = (index, self.origins.file(place, u64::from(index), &mut self.diagnostics));
+            self.last_file = (index, self.origins.row_file(u64::from(index), &mut self.diagnostics));
         }
         self.last_file.1
     }

@@ -39,8 +39,12 @@ pub enum Kind {
     TooDeep,
     /// A unit that needs a `.dwo` that was not found: functions from symbols, no inlines.
     MissingDwo,
-    /// A `.dwo` that belongs to another build.
+    /// A unit whose `.dwo` belongs to another build: as if it were missing.
     DwoMismatch,
+    /// A `.dwp` that cannot be used, or not for a unit.
+    BadPackage,
+    /// Two units with one dwo id: which file belongs to which goes by its name alone.
+    DuplicateDwoId,
     /// Two DIEs with one linkage name and range: the first is kept.
     DuplicateFunction,
     /// A range that overlaps another function's and is cut.
@@ -73,6 +77,8 @@ impl Kind {
             Kind::TooDeep => "too_deep",
             Kind::MissingDwo => "missing_dwo",
             Kind::DwoMismatch => "dwo_mismatch",
+            Kind::BadPackage => "bad_package",
+            Kind::DuplicateDwoId => "duplicate_dwo_id",
             Kind::DuplicateFunction => "duplicate_function",
             Kind::OverlapCut => "overlap_cut",
             Kind::SymbolWithoutSize => "symbol_without_size",

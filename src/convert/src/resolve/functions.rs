@@ -54,7 +54,8 @@ pub(super) fn candidates<'f>(
 ) -> Candidates {
     let mut candidates = Candidates::default();
     let mut pieces = die_pieces(merged, &mut candidates.functions);
-    pieces.sort_by_key(|p| (p.start, p.end, p.how, p.die));
+    // Each `.dwo` counts its DIEs from 0: among units the order of the file decides.
+    pieces.sort_by_key(|p| (p.start, p.end, p.how, p.rows.unit, p.die));
     let mut rest = pieces.as_slice();
     while let Some(first) = rest.first() {
         let same = rest.iter().take_while(|p| (p.start, p.end) == (first.start, first.end)).count();

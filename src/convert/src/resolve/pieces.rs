@@ -21,6 +21,8 @@ struct Bare {
     unit: u32,
     rows: crate::model::RowRange,
     continues: bool,
+    /// The unit's `.dwo` is missing.
+    partial: bool,
 }
 
 /// What a node of the painting stands for: an index into the list of its kind.
@@ -90,7 +92,7 @@ pub(super) fn cut<'f>(
         functions: Vec::new(),
         renumbered: FxHashMap::default(),
         candidates,
-        nameless: None,
+        nameless: [None; 2],
     };
     cutter.cover();
     for (index, segment) in segments.iter().enumerate() {
@@ -110,6 +112,7 @@ fn bare_lines(merged: &Merged<'_>) -> Vec<Bare> {
             unit: unit_index as u32,
             rows: b.rows,
             continues: b.continues,
+            partial: unit.partial,
         }));
     }
     bare
@@ -126,7 +129,8 @@ struct Cutter {
     groups: Vec<Group>,
     functions: Vec<Function>,
     renumbered: FxHashMap<FuncId, FuncId>,
-    nameless: Option<FuncId>,
+    /// Stand for code without a name: of whole units, and of those whose `.dwo` is missing.
+    nameless: [Option<FuncId>; 2],
 }
 
 impl Cutter {
@@ -183,8 +187,29 @@ impl Cutter {
             };
             let stop = stop.min(end);
             let rows = covering.map(|b| rows_from(b.unit, b.rows, (at - b.start) as u32));
+            if self.partial_at(at) {
+                self.mark_partial(&members);
+            }
             self.piece(at, stop, (at - origin) as u32, &members, rows);
             at = stop;
+        }
+    }
+
+    /// True where a unit without its `.dwo` has lines. Of functions that were folded into one, each unit has
+    /// its lines there, and which remained is not known.
+    fn partial_at(&self, address: u64) -> bool {
+        let after = self.bare.partition_point(|b| b.start <= address);
+        let reaching = self.bare[..after].iter().zip(&self.covers).rev();
+        reaching.take_while(|(_, covers)| **covers > address).any(|(b, _)| b.partial && b.end > address)
+    }
+
+    /// Says of functions that what was inlined into them is not known.
+    fn mark_partial(&mut self, members: &[Member]) {
+        for member in members {
+            self.candidates.functions[member.function.index()].partial = true;
+            if let Some(numbered) = self.renumbered.get(&member.function) {
+                self.functions[numbered.index()].partial = true;
+            }
         }
     }
 
@@ -217,7 +242,7 @@ impl Cutter {
                 return;
             }
         }
-        let function = match self.nameless {
+        let function = match self.nameless[usize::from(bare.partial)] {
             Some(function) => function,
             None => {
                 let name = merged.name(b"");
@@ -228,10 +253,10 @@ impl Cutter {
                     aliases: Vec::new(),
                     source: None,
                     how: How::SymbolOnly,
-                    partial: false,
+                    partial: bare.partial,
                 });
                 let function = FuncId(self.candidates.functions.len() as u32 - 1);
-                self.nameless = Some(function);
+                self.nameless[usize::from(bare.partial)] = Some(function);
                 function
             }
         };

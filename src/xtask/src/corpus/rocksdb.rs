@@ -129,6 +129,14 @@ const VARIANTS: &[Variant] = &[
         link: &[ICF],
     },
     Variant {
+        name: "plain4",
+        help: "split4 without .dwo files",
+        objects: "plain4",
+        codegen: &[],
+        linker: LLD,
+        link: &[ICF],
+    },
+    Variant {
         name: "dwp5",
         help: "split5 with a .dwp beside it",
         objects: "split5",
@@ -224,11 +232,13 @@ fn codegen(variant: &Variant, bitcode: &Path, object: &Path) -> Result<(), Strin
     let dwo = object.with_extension("dwo");
     let split = variant.name.starts_with("split");
     let part = if split { object.to_owned() } else { object.with_extension("o.part") };
-    let mut command = if variant.name == "split4" {
+    let mut command = if variant.name.ends_with('4') {
         let mut llc = Command::new(sh::llvm("llc")?);
         llc.args(CODEGEN_LLC);
-        llc.arg(format!("-split-dwarf-file={}", dwo.display()));
-        llc.arg(format!("-split-dwarf-output={}", dwo.display()));
+        if split {
+            llc.arg(format!("-split-dwarf-file={}", dwo.display()));
+            llc.arg(format!("-split-dwarf-output={}", dwo.display()));
+        }
         llc
     } else {
         let mut clang = Command::new(sh::llvm("clang")?);

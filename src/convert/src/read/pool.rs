@@ -1,0 +1,89 @@
+//! Keeps the names of `.dwo` files after the files are unmapped: each once in the program.
+//!
+//! Units that inline the same headers have the same names. Kept a unit, they would outweigh all else that
+//! is read of it; kept once, they take the memory that the linker's merged `.debug_str` takes in a program
+//! that is not split.
+
+use std::borrow::Cow;
+use std::hash::Hasher;
+use std::sync::{Mutex, PoisonError};
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use crate::open::Files;
+
+/// Parts with a lock each, so that threads seldom wait for each other.
+const SHARDS: usize = 64;
+
+/// The names of all units so far.
+pub(super) struct NamePool<'f> {
+    files: &'f Files,
+    /// By hash of the name. Of two names with one hash the second is kept once a unit.
+    shards: [Mutex<FxHashMap<u64, &'f [u8]>>; SHARDS],
+}
+
+impl<'f> NamePool<'f> {
+    pub(super) fn new(files: &'f Files) -> NamePool<'f> {
+        NamePool { files, shards: std::array::from_fn(|_| Mutex::default()) }
+    }
+
+    /// The same names in the same order, from memory that stays.
+    pub(super) fn keep(&self, names: Vec<Cow<'_, [u8]>>) -> Vec<Cow<'f, [u8]>> {
+        let found: Vec<(u64, Option<&'f [u8]>)> = names
+            .iter()
+            .map(|name| {
+                let hash = hash(name);
+                (hash, self.with(hash, |shard| shard.get(&hash).copied().filter(|kept| *kept == &name[..])))
+            })
+            .collect();
+        let new = names.iter().zip(&found).filter(|(_, (_, kept))| kept.is_none());
+        let mut buffer = Vec::with_capacity(new.clone().map(|(name, _)| name.len()).sum());
+        new.for_each(|(name, _)| buffer.extend_from_slice(name));
+        let mut rest = self.files.keep(buffer);
+        let mut kept = Vec::with_capacity(names.len());
+        for (name, (hash, old)) in names.iter().zip(found) {
+            let bytes = old.unwrap_or_else(|| {
+                let (own, later) = rest.split_at(name.len());
+                rest = later;
+                // Another thread may have kept the same name meanwhile: both copies stay, which is rare.
+                self.with(hash, |shard| {
+                    shard.entry(hash).or_insert(own);
+                });
+                own
+            });
+            kept.push(Cow::Borrowed(bytes));
+        }
+        kept
+    }
+
+    fn with<T>(&self, hash: u64, work: impl FnOnce(&mut FxHashMap<u64, &'f [u8]>) -> T) -> T {
+        // The low bits choose the place inside a shard.
+        let shard = &self.shards[(hash >> 32) as usize % SHARDS];
+        work(&mut shard.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn hash(name: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(name);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_kept_once() {
+        let files = Files::new();
+        let pool = NamePool::new(&files);
+        let names =
+            |list: &[&'static str]| list.iter().map(|n| Cow::Borrowed(n.as_bytes())).collect::<Vec<_>>();
+        let first = pool.keep(names(&["main", "", "_Z1fv"]));
+        let second = pool.keep(names(&["_Z1fv", "_Z1gv", "main"]));
+        assert_eq!(first, names(&["main", "", "_Z1fv"]));
+        assert_eq!(second, names(&["_Z1fv", "_Z1gv", "main"]));
+        assert_eq!(first[0].as_ptr(), second[2].as_ptr());
+        assert_eq!(first[2].as_ptr(), second[0].as_ptr());
+    }
+}

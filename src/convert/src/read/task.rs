@@ -1,0 +1,71 @@
+//! Reads one unit of the program, from wherever its entries are: the program itself or a `.dwo`.
+
+use super::file::FileTable;
+use super::space::{Space, offset_of};
+use super::split::{self, Supply};
+use super::{Bytes, Code, Endianity, ReadOptions, bad_unit, unit};
+use crate::model::Unit;
+use crate::report::Diagnostics;
+
+/// What the reading of every unit needs.
+pub(super) struct Task<'a, 'f, E: Endianity> {
+    pub(super) space: &'a Space<'f, E>,
+    pub(super) code: &'a Code,
+    pub(super) options: ReadOptions,
+    pub(super) supply: &'a Supply<'a, 'f, E>,
+}
+
+/// One unit, read.
+pub(super) struct Done<'f> {
+    pub(super) unit: Unit<'f>,
+    /// Of a skeleton.
+    pub(super) dwo_id: Option<u64>,
+    pub(super) diagnostics: Diagnostics,
+}
+
+/// One unit to walk, and the tables that it refers to.
+pub(super) struct Source<'a, 'f, E: Endianity> {
+    pub(super) space: &'a Space<'f, E>,
+    /// The unit at `index` of `space.main`.
+    pub(super) unit: &'a gimli::Unit<Bytes<'f, E>>,
+    pub(super) index: usize,
+    /// What `DW_AT_decl_file` and `DW_AT_call_file` index.
+    pub(super) files: FileTable<'a, 'f, E>,
+    /// The line program of the unit's code, and the section that holds it. A split unit has its
+    /// skeleton's.
+    pub(super) rows: FileTable<'a, 'f, E>,
+    pub(super) debug_line: Bytes<'f, E>,
+}
+
+/// Reads the unit at `index`; `None` for a unit that never holds code (a type unit). A skeleton is read
+/// from its `.dwo`, where there is one, else from what it holds itself.
+pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Option<Done<'f>> {
+    let main = &task.space.main;
+    let header = main.headers[index];
+    if matches!(header.type_(), gimli::UnitType::Type { .. } | gimli::UnitType::SplitType { .. }) {
+        return None;
+    }
+    let offset = offset_of(&header);
+    let mut diagnostics = Diagnostics::default();
+    let unit = match main.dwarf.unit(header) {
+        Ok(unit) => unit,
+        Err(error) => {
+            bad_unit(&mut diagnostics, offset, error);
+            return Some(Done { unit: Unit { offset, ..Unit::default() }, dwo_id: None, diagnostics });
+        }
+    };
+    let skeleton = split::skeleton(&main.dwarf, &unit);
+    let dwo_id = skeleton.as_ref().map(|skeleton| skeleton.id);
+    if let Some(skeleton) = &skeleton
+        && let Some(read) = split::read(task, skeleton, &mut diagnostics)
+    {
+        return Some(Done { unit: Unit { offset, ..read }, dwo_id, diagnostics });
+    }
+    let files = FileTable::of(&main.dwarf, &unit);
+    let source =
+        Source { space: task.space, unit: &unit, index, files, rows: files, debug_line: main.debug_line() };
+    let mut read = unit::walk(&source, task.code, task.options, &mut diagnostics);
+    // The children of a skeleton (`-fsplit-dwarf-inlining`) say all that was inlined.
+    read.partial = skeleton.is_some() && read.functions.is_empty();
+    Some(Done { unit: read, dwo_id, diagnostics })
+}
