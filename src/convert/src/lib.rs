@@ -13,6 +13,8 @@ mod pipeline;
 pub mod read;
 pub mod report;
 pub mod resolve;
+mod verify;
 
 pub use pipeline::{ConvertError, NoProgress, Options, Progress, convert};
 pub use report::Report;
+pub use verify::{Mismatches, verify_against};

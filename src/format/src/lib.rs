@@ -23,7 +23,6 @@ pub mod bits;
 pub mod checksum;
 pub mod error;
 pub mod header;
-#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::needless_range_loop, missing_docs)]
 pub mod names;
 pub mod records;
 pub mod sections;

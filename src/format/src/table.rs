@@ -324,6 +324,66 @@ impl<'d> Table<'d> {
         Ok(Some(first.wrapping_add(low)))
     }
 
+    /// Does [`Table::search_first_column`] for several keys at once, step by step beside each other, so that
+    /// the loads of one step wait for memory together.
+    ///
+    /// # Errors
+    /// As [`Table::search_first_column`], for the first key that meets one.
+    pub fn search_first_column_of<const N: usize>(
+        &self,
+        keys: &[i64; N],
+    ) -> Result<[Option<u32>; N], FormatError> {
+        let stride = self.stride();
+        let mut found = [None; N];
+        let mut block_of = [0u32; N];
+        let mut blocks = self.blocks;
+        while blocks > 1 {
+            let half = blocks >> 1;
+            for (block, key) in block_of.iter_mut().zip(keys) {
+                let middle = block.wrapping_add(half);
+                let word = self.word((middle as usize).wrapping_mul(stride).wrapping_add(1))?;
+                *block = select_unpredictable(word.cast_signed() >> BASE_SHIFT <= *key, middle, *block);
+            }
+            blocks = blocks.wrapping_sub(half);
+        }
+        if self.is_empty() {
+            return Ok(found);
+        }
+        // What a lane searches in its block: the first bit, the bits of a record and of the column, the key
+        // above the base, the records left, the last one known to be at most the key.
+        let mut lanes = [(0u64, 0u64, 0u32, 0u64, 0u32, 0u32); N];
+        for ((lane, block), key) in lanes.iter_mut().zip(&block_of).zip(keys) {
+            let at = (*block as usize).wrapping_mul(stride);
+            let word = self.word(at)?;
+            let column = Column::unpack(self.word(at.wrapping_add(1))?);
+            let first = block.wrapping_shl(self.block_log2.into());
+            if column.slope != 0 {
+                return Err(FormatError::new(What::Order, first.into()));
+            }
+            let left = self.count.wrapping_sub(first).min(1u32.wrapping_shl(self.block_log2.into()));
+            // A key below the first record finds nothing; any key will do in its place.
+            let key = key.wrapping_sub(column.base).max(0).cast_unsigned();
+            *lane = (first_bit(word, 0), word >> RECORD_BITS_SHIFT, column.width, key, left, 0);
+        }
+        for _ in 0..self.block_log2 {
+            for (start, record_bits, width, key, left, low) in &mut lanes {
+                let half = *left >> 1;
+                let middle = low.wrapping_add(half);
+                let bit = start.wrapping_add(record_bits.wrapping_mul(middle.into()));
+                let Some(stored) = bits::read(self.data, bit, *width) else { return Err(truncated(bit)) };
+                *low = select_unpredictable(stored <= *key, middle, *low);
+                *left = left.wrapping_sub(half);
+            }
+        }
+        for (((found, (.., low)), block), key) in found.iter_mut().zip(&lanes).zip(&block_of).zip(keys) {
+            let base = self.word((*block as usize).wrapping_mul(stride).wrapping_add(1))?;
+            if base.cast_signed() >> BASE_SHIFT <= *key {
+                *found = Some(block.wrapping_shl(self.block_log2.into()).wrapping_add(*low));
+            }
+        }
+        Ok(found)
+    }
+
     /// Reads every block header and checks what [`Table::open`] does not: widths, their sum, records
     /// that lie behind the headers and before the tail, and the zero tail. Reads as many words as there are headers.
     ///

@@ -6,13 +6,14 @@
 //! told apart: the function's origin has edges, one of them names the next origin. That second walk reads
 //! each origin and each edge once, and leaves the innermost frames ready in [`Frames`].
 
+use foldsym_format::sections::edges;
 use foldsym_format::{SectionId, What};
 
-use crate::entities::{Edge, Function, Group, How, Member, Owner, Piece};
+use crate::entities::{Function, Group, How, Member, Owner, Piece};
 use crate::error::{Error, InSection, small};
 use crate::file::SymbolFile;
-use crate::ids::{EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, RowsOffset};
-use crate::rows::{FileCode, Row, find_row};
+use crate::ids::{FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, RowsOffset};
+use crate::rows::{Row, Spot, find_spot};
 use crate::scopes::Scopes;
 
 /// What was found at an address.
@@ -88,9 +89,9 @@ pub struct Answer {
     pub group: Option<GroupId>,
     /// The group's members, at folded code.
     members: Option<Group>,
-    /// Rows and symbol of a piece that is not folded.
-    rows: Option<RowsOffset>,
-    name: Option<NameId>,
+    /// Rows and symbol of [`Answer::function`] here.
+    pub(crate) rows: Option<RowsOffset>,
+    pub(crate) name: Option<NameId>,
 }
 
 impl Answer {
@@ -115,7 +116,7 @@ const READY: usize = 8;
 #[derive(Clone)]
 pub struct Frames {
     /// Frames: 0 before the first lookup.
-    len: u32,
+    pub(crate) len: u32,
     padding: bool,
     /// The name of the outermost frame; `None`: its origin's.
     name: Option<NameId>,
@@ -207,7 +208,21 @@ impl<'d> SymbolFile<'d> {
     /// Damage at a place that the lookup reads; `frames` is then empty.
     pub fn lookup(&self, address: ImageAddr, frames: &mut Frames) -> Result<Lookup, Error> {
         frames.len = 0;
-        let Some(found) = self.find_piece(address)? else {
+        let found = match self.key(address) {
+            Some(key) => self.pieces.search_first_column(key).within(SectionId::PIECES)?,
+            None => None,
+        };
+        let mut lookup = self.at_piece(address, found)?;
+        if let Lookup::Found(answer) = &mut lookup {
+            answer.partial = self.resolve(answer, answer.function, answer.rows, answer.name, frames)?;
+        }
+        Ok(lookup)
+    }
+
+    /// What the search for a piece gives: the answer, but for its frames and whether it is partial.
+    #[inline(always)]
+    pub(crate) fn at_piece(&self, address: ImageAddr, found: Option<u32>) -> Result<Lookup, Error> {
+        let Some(found) = found.map(PieceId) else {
             return Ok(Lookup::NotFound(Reason::OutsideCode));
         };
         let piece = Piece::read(self, found)?;
@@ -244,18 +259,13 @@ impl<'d> SymbolFile<'d> {
                 answer.name = first.name;
             }
         }
-        answer.partial = self.resolve(&answer, answer.function, answer.rows, answer.name, frames)?;
         Ok(Lookup::Found(answer))
     }
 
-    /// The last piece that starts at or below the address.
+    /// The address as PIECES has it; `None` where that cannot be.
     #[inline(always)]
-    fn find_piece(&self, address: ImageAddr) -> Result<Option<PieceId>, Error> {
-        let relative = address.0.checked_sub(self.header().image_base);
-        let Some(key) = relative.and_then(|relative| i64::try_from(relative).ok()) else {
-            return Ok(None);
-        };
-        Ok(self.pieces.search_first_column(key).within(SectionId::PIECES)?.map(PieceId))
+    pub(crate) fn key(&self, address: ImageAddr) -> Option<i64> {
+        i64::try_from(address.0.checked_sub(self.header().image_base)?).ok()
     }
 
     /// Reads member `index` of the answer's functions, from 0 to [`Answer::member_count`], and leaves its
@@ -283,7 +293,6 @@ impl<'d> SymbolFile<'d> {
     }
 
     /// Leaves the frames of `function` at the answer's offset; says whether the function is partial.
-    #[inline(always)]
     fn resolve(
         &self,
         answer: &Answer,
@@ -292,17 +301,37 @@ impl<'d> SymbolFile<'d> {
         name: Option<NameId>,
         frames: &mut Frames,
     ) -> Result<bool, Error> {
-        let row = match rows {
-            None => Row::NONE,
-            Some(rows) => find_row(self.rows, rows.0, self.header().unit_log2, answer.offset)?,
-        };
+        let spot = self.spot(rows, answer.offset)?;
         let function = Function::read(self, function)?;
-        self.row_frames(&function, &row, frames)?;
+        self.found_frames(answer, &function, &spot, name, frames)?;
+        Ok(function.partial)
+    }
+
+    /// The row that holds at `offset`.
+    #[inline(always)]
+    pub(crate) fn spot(&self, rows: Option<RowsOffset>, offset: u64) -> Result<Spot, Error> {
+        match rows {
+            None => Ok(Spot::NONE),
+            Some(rows) => find_spot(self.rows, rows.0, self.header().unit_log2, offset),
+        }
+    }
+
+    /// Leaves the frames of a row, as the answer has them.
+    #[inline(always)]
+    pub(crate) fn found_frames(
+        &self,
+        answer: &Answer,
+        function: &Function,
+        spot: &Spot,
+        name: Option<NameId>,
+        frames: &mut Frames,
+    ) -> Result<(), Error> {
+        self.spot_frames(function, spot, frames)?;
         frames.padding = answer.padding;
         if name.is_some() {
             frames.name = name;
         }
-        Ok(function.partial)
+        Ok(())
     }
 
     /// Leaves the frames of a row of a function in `frames`: what a lookup of an address in that row gives,
@@ -312,8 +341,16 @@ impl<'d> SymbolFile<'d> {
     /// A row whose scope the function does not have, a tree deeper than the header allows, or damage;
     /// `frames` is then empty.
     pub fn row_frames(&self, function: &Function, row: &Row, frames: &mut Frames) -> Result<(), Error> {
+        let spot = Spot { scope: row.scope, line: row.line, file: row.file.code(), column: row.column };
+        self.spot_frames(function, &spot, frames)
+    }
+
+    fn spot_frames(&self, function: &Function, spot: &Spot, frames: &mut Frames) -> Result<(), Error> {
         frames.len = 0;
-        let depth = if row.scope == 0 { 0 } else { self.walk_up(function, row.scope, &mut frames.edges)? };
+        let depth = match spot.scope {
+            0 => 0,
+            scope => self.walk_up(function, scope, &mut frames.edges)?,
+        };
         // From the root down: an origin says where its edges begin, an edge which origin is next.
         let mut id = function.origin.0;
         let mut origin = self.origin_parts(id)?;
@@ -328,7 +365,7 @@ impl<'d> SymbolFile<'d> {
             id = call.callee;
             origin = self.origin_parts(id)?;
         }
-        let place = Place { line: row.line, file: row.file, column: row.column };
+        let place = Place { line: spot.line, file: spot.file, column: spot.column };
         if let Some(ready) = frames.ready.first_mut() {
             *ready = origin.frame(id, &place, SectionId::ROWS, 0)?;
         }
@@ -377,9 +414,14 @@ impl<'d> SymbolFile<'d> {
 
     #[inline(always)]
     fn edge_parts(&self, id: u32) -> Result<EdgeParts, Error> {
-        let edge = Edge::read(self, EdgeId(id))?;
-        let place = Place { line: Some(edge.line), file: edge.file, column: edge.column };
-        Ok(EdgeParts { callee: edge.callee.0, place })
+        const EDGES: SectionId = SectionId::EDGES;
+        let [callee, line, file] = self.edges.record(id).within(EDGES)?;
+        let column = match self.edges.columns() {
+            edges::COLUMNS => 0,
+            _ => small(self.edges.value(id, edges::COLUMN).within(EDGES)?, EDGES, id)?,
+        };
+        let place = Place { line: Some(line), file: small(file, EDGES, id)?, column };
+        Ok(EdgeParts { callee: small(callee, EDGES, id)?, place })
     }
 
     /// The frames that the last lookup left, innermost first: the inlined calls at the address, then the
@@ -420,7 +462,8 @@ struct EdgeParts {
 /// File, line and column, relative to an origin.
 struct Place {
     line: Option<i64>,
-    file: FileCode,
+    /// A file code.
+    file: u32,
     column: u32,
 }
 
@@ -434,11 +477,8 @@ impl OriginParts {
         Ok(Ready {
             origin: id,
             name: small(self.name, ORIGINS, id)?.wrapping_add(1),
-            file: match place.file {
-                FileCode::Origin => start_file,
-                FileCode::Unknown => 0,
-                FileCode::File(file) => file.0.wrapping_add(1),
-            },
+            // 0: the origin's; 1: unknown; else 2 + file. Ready frames have 0: unknown; else 1 + file.
+            file: if place.file == 0 { start_file } else { place.file.wrapping_sub(1) },
             line: small(line, section, record)?,
             column: place.column,
             start_file,

@@ -177,11 +177,7 @@ impl Edge {
         Ok(Self {
             callee: OriginId(small(callee, EDGES, id.0)?),
             line,
-            file: FileCode::new(large(path, EDGES, id.0)?).ok_or(Error::new(
-                EDGES,
-                What::Value,
-                id.0.into(),
-            ))?,
+            file: FileCode::new(small(path, EDGES, id.0)?),
             column,
         })
     }

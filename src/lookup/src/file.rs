@@ -95,7 +95,7 @@ impl<'d> SymbolFile<'d> {
         let open = |id: SectionId, data| Table::open(data, id.column_count(header.features)).within(id);
         let table = |id| open(id, section(id)?);
         let table_if_any = |id| optional(id).map_or(Ok(Table::EMPTY), |data| open(id, data));
-        let name_table = |id| Names::open(section(id)?).map_err(|_| Error::new(id, What::Name, 0));
+        let name_table = |id| Names::open(section(id)?).within(id);
         let names = name_table(SectionId::NAMES)?;
         Ok(Self {
             bytes,

@@ -41,6 +41,7 @@
 )]
 
 mod answer;
+mod batch;
 mod entities;
 mod error;
 mod file;

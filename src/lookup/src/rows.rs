@@ -27,12 +27,20 @@ pub enum FileCode {
 }
 
 impl FileCode {
-    #[inline(always)]
-    pub(crate) fn new(code: u64) -> Option<Self> {
-        match code {
-            file_code::ORIGIN => Some(Self::Origin),
-            file_code::UNKNOWN => Some(Self::Unknown),
-            _ => Some(Self::File(FileId(u32::try_from(code.wrapping_sub(file_code::FIRST)).ok()?))),
+    pub(crate) const fn new(code: u32) -> Self {
+        match code as u64 {
+            file_code::ORIGIN => Self::Origin,
+            file_code::UNKNOWN => Self::Unknown,
+            _ => Self::File(FileId(code.wrapping_sub(file_code::FIRST as u32))),
+        }
+    }
+
+    /// The code of a file, which is a u32 in any file with fewer than 2^32 - 2 paths.
+    pub(crate) const fn code(self) -> u32 {
+        match self {
+            Self::Origin => file_code::ORIGIN as u32,
+            Self::Unknown => file_code::UNKNOWN as u32,
+            Self::File(file) => file.0.wrapping_add(file_code::FIRST as u32),
         }
     }
 }
@@ -52,10 +60,18 @@ pub struct Row {
     pub column: u32,
 }
 
-impl Row {
+/// A row without its offset; the file as it is stored.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot {
+    pub(crate) scope: u32,
+    pub(crate) line: Option<i64>,
+    pub(crate) file: u32,
+    pub(crate) column: u32,
+}
+
+impl Spot {
     /// What is known where there are no rows: the function.
-    pub(crate) const NONE: Self =
-        Self { offset: 0, scope: 0, line: None, file: FileCode::Unknown, column: 0 };
+    pub(crate) const NONE: Self = Self { scope: 0, line: None, file: file_code::UNKNOWN as u32, column: 0 };
 }
 
 /// The rows of a piece or member.
@@ -70,6 +86,9 @@ pub struct Rows<'d> {
     directory: u64,
     first_block: usize,
 }
+
+/// Rows whose low parts are read at once.
+const AT_ONCE: u32 = 4;
 
 /// A packed column of a block.
 #[derive(Clone, Copy)]
@@ -88,6 +107,17 @@ impl Packed {
         match bits::read(data, bit, self.width) {
             Some(stored) => Ok(self.base.wrapping_add(stored)),
             None => Err(early(bit >> 3)),
+        }
+    }
+}
+
+impl Packed {
+    /// A value that is a u32 in every file.
+    #[inline(always)]
+    fn small(&self, data: &[u8], index: u32) -> Result<u32, Error> {
+        match u32::try_from(self.get(data, index)?) {
+            Ok(value) => Ok(value),
+            Err(_) => Err(Error::new(SectionId::ROWS, What::Width, self.bit >> 3)),
         }
     }
 }
@@ -369,6 +399,18 @@ impl Block {
         let mut row = before.min(rows);
         let mut left = equal.min(rows.wrapping_sub(row));
         let low = target & bits::mask(self.low.width);
+        // Mostly few rows share a high part. Then all are read at once, without a branch on how many.
+        let width = self.low.width;
+        if left <= AT_ONCE && width <= bits::MAX_WIDTH.wrapping_div(AT_ONCE) {
+            let bit = self.low.bit.wrapping_add(u64::from(width).wrapping_mul(row.into()));
+            let mut stored = bits::read(data, bit, bits::MAX_WIDTH).ok_or_else(|| early(bit >> 3))?;
+            for nth in 0..AT_ONCE {
+                let counts = (nth < left) & (stored & bits::mask(width) <= low);
+                row = row.wrapping_add(counts.into());
+                stored = stored.wrapping_shr(width);
+            }
+            return Ok(row);
+        }
         while left > 0 {
             let half = left.div_ceil(2);
             let stored = self.low.get(data, row.wrapping_add(half).wrapping_sub(1))?;
@@ -387,35 +429,41 @@ impl Block {
         Ok(self.start.wrapping_add(offset))
     }
 
-    /// Row `index`, which begins `offset` bytes from the start of the piece.
+    /// What the row says, but for where it begins.
     #[inline(always)]
-    fn row(&self, data: &[u8], index: u32, offset: u64) -> Result<Row, Error> {
-        let bad = |column: &Packed| wrong(What::Value, usize::try_from(column.bit >> 3).unwrap_or(0));
+    fn spot(&self, data: &[u8], index: u32) -> Result<Spot, Error> {
         let line = match self.lines.get(data, index)? {
             line_code::NONE => None,
             line => Some(self.line_base.wrapping_add(line.wrapping_sub(line_code::FIRST).cast_signed())),
         };
-        let mut file = FileCode::Origin;
+        // 0: the origin's, where the bit of the row is not set.
+        let mut file = 0;
         if self.differs.wrapping_shr(index) & 1 != 0 {
             let before = self.differs & bits::mask(index);
-            file = match FileCode::new(self.files.get(data, before.count_ones())?) {
-                // That is what the bit would say.
-                None | Some(FileCode::Origin) => return Err(bad(&self.files)),
-                Some(file) => file,
-            };
+            file = self.files.small(data, before.count_ones())?;
+            // That is what the bit would say.
+            if u64::from(file) == file_code::ORIGIN {
+                return Err(wrong(What::Value, usize::try_from(self.files.bit >> 3).unwrap_or(0)));
+            }
         }
-        Ok(Row {
-            offset,
-            scope: u32::try_from(self.scopes.get(data, index)?).map_err(|_| bad(&self.scopes))?,
+        Ok(Spot {
+            scope: self.scopes.small(data, index)?,
             line,
             file,
-            column: u32::try_from(self.columns.get(data, index)?).map_err(|_| bad(&self.columns))?,
+            column: if self.columns.bit == 0 { 0 } else { self.columns.small(data, index)? },
         })
+    }
+
+    /// Row `index`, which begins `offset` bytes from the start of the piece.
+    #[inline(always)]
+    fn row(&self, data: &[u8], index: u32, offset: u64) -> Result<Row, Error> {
+        let Spot { scope, line, file, column } = self.spot(data, index)?;
+        Ok(Row { offset, scope, line, file: FileCode::new(file), column })
     }
 }
 
 /// A bit for each of up to 64 rows.
-#[cold]
+#[inline(never)] // most blocks have none
 fn bitmap(data: &[u8], bit: u64, rows: u32) -> Result<u64, Error> {
     let part = |bit: u64, width: u32| bits::read(data, bit, width).ok_or_else(|| early(bit >> 3));
     let low = part(bit, rows.min(32))?;
@@ -441,12 +489,12 @@ fn shared_offsets(data: &[u8], place: usize, back: u64, block: &Block) -> Result
     Ok((source.low.bit, source.high))
 }
 
-/// The row of the record at `rows` that holds at `offset`, as if it began there: a lookup does not need to
-/// know where it does, which would take as long as to find it.
+/// What holds at `offset` in the record at `rows`. Where the row begins is not looked for: that would take
+/// as long as to find it.
 #[inline(never)] // a function of its own keeps its values in registers
-pub(crate) fn find_row(data: &[u8], rows: u64, unit_log2: u8, offset: u64) -> Result<Row, Error> {
+pub(crate) fn find_spot(data: &[u8], rows: u64, unit_log2: u8, offset: u64) -> Result<Spot, Error> {
     let (block, _, index) = Rows::open(data, rows, unit_log2)?.locate(offset)?;
-    block.row(data, index, offset)
+    block.spot(data, index)
 }
 
 /// The rows of a record in order; see [`Rows::iter`].

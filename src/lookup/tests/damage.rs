@@ -24,6 +24,13 @@ fn use_all(bytes: &[u8]) -> Option<(bool, bool)> {
             }
         }
     }
+    let addresses: Vec<ImageAddr> =
+        (0xff0..0x1220).step_by(7).map(|at| ImageAddr(base.wrapping_add(at))).collect();
+    let mut single = Frames::new();
+    file.lookup_batch(&addresses, &mut frames, |index, lookup, frames| {
+        assert_eq!(lookup, file.lookup(addresses[index], &mut single));
+        assert_eq!(frames.len(), single.len());
+    });
     // What `dump` and `info` read.
     for id in 0..file.function_count().min(64) {
         let Ok(function) = file.function(FunctionId(id)) else { continue };

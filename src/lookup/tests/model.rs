@@ -43,6 +43,40 @@ fn check(seed: u64, shape: model::Shape) {
 }
 
 #[test]
+fn a_batch_answers_as_single_lookups_do() {
+    let shape = model::Shape {
+        functions: 300,
+        max_rows: 100,
+        max_nodes: 30,
+        origins: 100,
+        unit_log2: 0,
+        block_log2: 3,
+        columns: true,
+    };
+    let program = model::Program::random(&mut Random(5), &shape);
+    let bytes = program.contents().file();
+    let file = SymbolFile::open(&bytes).unwrap();
+    let end = program.functions.last().map(|last| last.start + last.len).unwrap();
+    let mut random = Random(6);
+    // Also below all pieces, between them, above them, and where no address of the program can be.
+    let addresses: Vec<ImageAddr> = (0..1000)
+        .map(|_| ImageAddr(program.image_base + 0x800 + random.below(end)))
+        .chain([ImageAddr(0), ImageAddr(u64::MAX), ImageAddr(program.image_base + 0x1000)])
+        .collect();
+    for count in [0, 1, 15, 16, 17, addresses.len()] {
+        let mut single = Frames::new();
+        let mut next = 0;
+        file.lookup_batch(&addresses[..count], &mut Frames::new(), |index, lookup, frames| {
+            assert_eq!(index, next);
+            next += 1;
+            assert_eq!(lookup, file.lookup(addresses[index], &mut single));
+            assert!(file.frames(frames).eq(file.frames(&single)));
+        });
+        assert_eq!(next, count);
+    }
+}
+
+#[test]
 fn small_functions() {
     for seed in 0..40 {
         let shape = model::Shape {

@@ -82,8 +82,7 @@ impl Lines {
             end = s.end.max(end);
             end
         }));
-        self.by_offset =
-            self.sequences.iter().enumerate().map(|(i, s)| (s.first_opcode, i as u32)).collect();
+        self.by_offset = self.sequences.iter().enumerate().map(|(i, s)| (s.first_opcode, i as u32)).collect();
         self.by_offset.sort_unstable();
     }
 }

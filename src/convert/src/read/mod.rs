@@ -83,8 +83,13 @@ pub(crate) struct Code {
 
 impl Code {
     fn new(image: &Image<'_>) -> Code {
-        let mut ranges: Vec<AddressRange> =
-            image.sections.iter().filter(|s| s.executable).map(|s| s.range).filter(|r| r.start < r.end).collect();
+        let mut ranges: Vec<AddressRange> = image
+            .sections
+            .iter()
+            .filter(|s| s.executable)
+            .map(|s| s.range)
+            .filter(|r| r.start < r.end)
+            .collect();
         ranges.sort();
         let mut merged: Vec<AddressRange> = Vec::with_capacity(ranges.len());
         for range in ranges {

@@ -227,11 +227,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         }
     }
 
-    fn string(
-        &self,
-        place: Place,
-        value: gimli::AttributeValue<Bytes<'f, E>>,
-    ) -> Option<Bytes<'f, E>> {
+    fn string(&self, place: Place, value: gimli::AttributeValue<Bytes<'f, E>>) -> Option<Bytes<'f, E>> {
         self.with_unit(place, |unit, dwarf| dwarf.attr_string(unit, value).ok())
     }
 

@@ -12,8 +12,8 @@ use super::rows::{NO_FILE, line_runs};
 use super::space::{Space, offset_of};
 use super::{Bytes, Code, Dwarf, Endianity, ReadOptions, bad_unit};
 use crate::model::{
-    BareLines, DieOffset, How, ImageAddr, LocalEdge, LocalOrigin, NONE16, Row, RowRange, Scope, Unit, UnitEdge,
-    UnitFunction, UnitPiece,
+    BareLines, DieOffset, How, ImageAddr, LocalEdge, LocalOrigin, NONE16, Row, RowRange, Scope, Unit,
+    UnitEdge, UnitFunction, UnitPiece,
 };
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
@@ -44,7 +44,9 @@ pub(super) fn read<'f, E: Endianity>(
     let mut reader = UnitReader::new(space, dwarf, &unit, index, code, options, diagnostics);
     if let Err(error) = reader.walk() {
         let offset = reader.unit_offset;
-        reader.diagnostics.add(Kind::BadEntries, offset, || format!("unit at .debug_info+{offset:#x}: {error}"));
+        reader
+            .diagnostics
+            .add(Kind::BadEntries, offset, || format!("unit at .debug_info+{offset:#x}: {error}"));
     }
     reader.bare_lines();
     Some(reader.finish())
@@ -312,11 +314,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
 
     /// The range of a function with a tombstone address whose own sequence is live: the linker folded
     /// it, and its size is what `DW_AT_high_pc` still says.
-    fn folded_range(
-        &self,
-        addresses: &Addresses<'f, E>,
-        own_sequence: Option<usize>,
-    ) -> Option<(u64, u64)> {
+    fn folded_range(&self, addresses: &Addresses<'f, E>, own_sequence: Option<usize>) -> Option<(u64, u64)> {
         let sequence = &self.lines.sequences[own_sequence?];
         let section = self.code.section(sequence.start)?;
         let len = match addresses.high_pc {
@@ -516,7 +514,9 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 file: self.file(file),
                 column: if self.options.columns { column } else { 0 },
             };
-            let repeated = self.out.rows[first..].last().is_some_and(|last| Row { offset: 0, ..*last } == Row { offset: 0, ..row });
+            let repeated = self.out.rows[first..]
+                .last()
+                .is_some_and(|last| Row { offset: 0, ..*last } == Row { offset: 0, ..row });
             if !repeated {
                 self.out.rows.push(row);
             }
@@ -571,12 +571,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let sequence = &self.lines.sequences[sequence];
         let continues =
             self.lines.rows[sequence.rows.clone()].binary_search_by_key(&start, |row| row.address).is_err();
-        self.out.bare.push(BareLines {
-            start: ImageAddr(start),
-            len: (end - start) as u32,
-            rows,
-            continues,
-        });
+        self.out.bare.push(BareLines { start: ImageAddr(start), len: (end - start) as u32, rows, continues });
     }
 
     fn finish(mut self) -> (Unit<'f>, Diagnostics) {

@@ -101,10 +101,11 @@ pub struct Diagnostics {
 impl Diagnostics {
     /// Counts one case. `example` is called for the first case alone.
     pub fn add(&mut self, kind: Kind, offset: u64, example: impl FnOnce() -> String) {
-        self.seen
-            .entry(kind)
-            .and_modify(|seen| seen.count += 1)
-            .or_insert_with(|| Seen { count: 1, first: offset, example: example() });
+        self.seen.entry(kind).and_modify(|seen| seen.count += 1).or_insert_with(|| Seen {
+            count: 1,
+            first: offset,
+            example: example(),
+        });
     }
 
     /// Adds what a later unit or step counted.

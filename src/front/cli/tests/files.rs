@@ -165,3 +165,14 @@ fn verify_finds_a_changed_byte() {
         assert!(ran.err.contains("bad.fsym: damaged: "), "{}", ran.err);
     }
 }
+
+#[test]
+fn verify_against_a_program_finds_that_it_is_another() {
+    let fsym = Fsym::of("demo.elf", &[]);
+    let same = fsym.run("verify", &["--against", common::program("demo.elf").to_str().unwrap()]);
+    assert_eq!(same.code, 0, "{same:?}");
+    assert!(same.out.ends_with(" addresses asked, 0 differ\n"), "{same:?}");
+    let other = fsym.run("verify", &["--against", common::program("demo.gcc").to_str().unwrap()]);
+    assert_eq!(other.code, 1, "{other:?}");
+    assert!(other.out.starts_with("the build ids differ\n"), "{other:?}");
+}

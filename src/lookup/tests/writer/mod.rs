@@ -252,26 +252,30 @@ pub fn scopes_record(section: &mut Vec<u8>, nodes: &[(u32, u32)]) -> u64 {
 pub fn names<N: AsRef<[u8]>>(names: &[N]) -> Vec<u8> {
     let names: Vec<&[u8]> = names.iter().map(AsRef::as_ref).collect();
     assert!(names.is_sorted() && names.iter().all(|name| name.len() <= 128));
-    let (mut tokens, mut pool, mut blocks) = (vec![], Vec::<u8>::new(), vec![]);
+    let tokens: Vec<&[u8]> = names.iter().copied().filter(|name| !name.is_empty()).collect();
+    let code_bits = width_of(tokens.len() as u64).max(1);
+    let mut pool = Vec::<u8>::new();
+    let mut token_table = vec![];
+    for token in &tokens {
+        let leaf = (pool.len() as u32) << 8 | (token.len() as u32 - 1) << 1;
+        token_table.extend(leaf.to_le_bytes());
+        pool.extend(*token);
+    }
+    let mut blocks = vec![];
     let mut index = BitWriter::default();
-    let leaves = names.iter().filter(|name| !name.is_empty()).count() as u64;
-    // Codes of equal length: each is the number of its token.
-    let code_bits = width_of(leaves).max(1);
+    let mut code = 0;
     for name in &names {
         index.put(blocks.len() as u64, 32);
-        let mut front = BitWriter::default();
-        let size = if name.is_empty() { 0 } else { code_bits };
-        for (value, width) in [(0, 5), (0, 3), (width_of(size.into()), 5), (0, 3)] {
-            front.put(value.into(), width);
-        }
-        front.put(size.into(), width_of(size.into()));
-        blocks.extend(front.bytes);
+        let mut row = BitWriter::default();
+        row.put(0, 5 + 3); // keep_bits, more_keep
+        row.put(5, 5 + 3); // size_bits, more_size
+        row.put(if name.is_empty() { 0 } else { code_bits.into() }, 5);
+        blocks.extend(row.bytes);
         if !name.is_empty() {
             let mut suffix = MsbWriter::default();
-            suffix.put(tokens.len() as u64, code_bits);
+            suffix.put(code, code_bits);
             blocks.extend(suffix.bytes);
-            tokens.push((name.len() as u32 - 1) << 1 | (pool.len() as u32) << 8);
-            pool.extend(*name);
+            code += 1;
         }
     }
     assert!(pool.len() < 1 << 24);
@@ -279,12 +283,11 @@ pub fn names<N: AsRef<[u8]>>(names: &[N]) -> Vec<u8> {
     for count in [names.len(), tokens.len(), 0, pool.len(), blocks.len()] {
         out.extend((count as u32).to_le_bytes());
     }
-    // Names in a block, bits of a symbol, of a place in the index, of a code.
     out.extend([0, 0, 32, code_bits as u8]);
     for length in 1..=code_bits {
         out.extend((if length == code_bits { tokens.len() as u32 } else { 0 }).to_le_bytes());
     }
-    tokens.iter().for_each(|token| out.extend(token.to_le_bytes()));
+    out.extend(token_table);
     out.extend(index.bytes);
     out.extend(pool);
     out.extend(blocks);
@@ -292,7 +295,7 @@ pub fn names<N: AsRef<[u8]>>(names: &[N]) -> Vec<u8> {
     out
 }
 
-/// Bits, most significant first, as the codes of the name table are.
+/// Bits, most significant first, as the codes of the name table have them.
 #[derive(Default)]
 struct MsbWriter {
     bytes: Vec<u8>,

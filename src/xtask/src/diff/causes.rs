@@ -77,6 +77,21 @@ pub(crate) const CAUSES: &[Cause] = &[
         explains: symbol_below,
     },
     Cause {
+        name: "a symbol's version",
+        verdict: "both are right: theirs is the symbol with its version (`@GLIBC_2.2.5`), which is no part of a function's name",
+        explains: symbol_version,
+    },
+    Cause {
+        name: "a symbol without a size in another section",
+        verdict: "ours: the symbol ends with its section, and nothing is known of the code behind it",
+        explains: symbol_of_another_section,
+    },
+    Cause {
+        name: "lines outside the unit's ranges",
+        verdict: "ours: the line table covers the bytes, and DW_AT_ranges of its unit leaves them out, so theirs finds no unit",
+        explains: outside_unit,
+    },
+    Cause {
         name: "a symbol inside another",
         verdict: "both are right: no DIE covers the address, and one FUNC symbol lies inside the other",
         explains: symbol_inside,
@@ -243,6 +258,37 @@ fn symbol_below(case: &Case) -> bool {
             let below = chosen.is_some_and(|symbol| symbol.address < start && symbol.size == 0);
             below && has_die(case.ours) && case.symbols.at(start).is_empty()
         })
+}
+
+/// Theirs is a symbol with a version; without it, it is our name or one of our aliases.
+fn symbol_version(case: &Case) -> bool {
+    case.outermost_names().is_some_and(|(ours, theirs)| {
+        let listed = |name: &str| name == ours || case.ours.aliases.iter().any(|alias| alias == name);
+        let symbol = case.symbols.named(theirs).any(|symbol| symbol.covers(case.address));
+        symbol && theirs.split_once('@').is_some_and(|(name, _)| listed(name))
+    })
+}
+
+/// We know nothing; theirs is a symbol without a size that starts outside the section of the address.
+fn symbol_of_another_section(case: &Case) -> bool {
+    let [theirs] = case.theirs.frames.as_slice() else { return false };
+    let chosen = case.symbols.llvm_choice(case.address).filter(|symbol| symbol.name == theirs.name);
+    case.oracle == Oracle::Llvm
+        && case.ours.frames.is_empty()
+        && theirs.line == 0
+        && chosen.is_some_and(|symbol| {
+            let other = !case.symbols.one_section(symbol.address, case.address);
+            symbol.size == 0 && (other || case.symbols.ends_section(symbol.address))
+        })
+}
+
+/// They know nothing; we know a line and no function, where no symbol with a size covers the address.
+fn outside_unit(case: &Case) -> bool {
+    let [ours] = case.ours.frames.as_slice() else { return false };
+    case.theirs.frames.is_empty()
+        && ours.name.is_empty()
+        && !ours.file.is_empty()
+        && case.symbols.llvm_choice(case.address).is_none()
 }
 
 /// Both names are FUNC symbols over the address, one around the other, and neither side knows a line.

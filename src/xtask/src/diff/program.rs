@@ -35,42 +35,64 @@ impl Symbol {
 
 /// The symbols of one program, in the order by which llvm-symbolizer searches: by address, then size, then table.
 #[derive(Debug, Default)]
-pub(crate) struct Symbols(Vec<Symbol>);
+pub(crate) struct Symbols {
+    sorted: Vec<Symbol>,
+    /// Where sections with code begin and end, as symbols without a size see it.
+    code: Vec<Code>,
+}
 
 impl Symbols {
     pub(crate) fn new(mut symbols: Vec<Symbol>) -> Symbols {
         symbols.sort_by_key(|symbol| (symbol.address, symbol.size));
-        Symbols(symbols)
+        Symbols { sorted: symbols, code: Vec::new() }
+    }
+
+    /// The same symbols in a program with these sections.
+    pub(crate) fn within(self, code: &[Code]) -> Symbols {
+        Symbols { code: code.to_vec(), ..self }
+    }
+
+    /// Whether a section with code ends here: a label then belongs to what is before it (`_einittext`).
+    pub(crate) fn ends_section(&self, address: u64) -> bool {
+        self.code.iter().any(|code| code.start.checked_add(code.size) == Some(address))
+    }
+
+    /// Whether both addresses are in one section with code.
+    pub(crate) fn one_section(&self, a: u64, b: u64) -> bool {
+        let holds = |code: &Code, address: u64| code.start <= address && address - code.start < code.size;
+        self.code.iter().any(|code| holds(code, a) && holds(code, b))
     }
 
     /// The symbol that llvm-symbolizer takes: of those that start last at or before the address the largest, and if the
     /// address is past its end, none.
     pub(crate) fn llvm_choice(&self, address: u64) -> Option<&Symbol> {
-        let after = self.0.partition_point(|symbol| symbol.address <= address);
-        self.0[..after].last().filter(|symbol| symbol.covers(address))
+        let after = self.sorted.partition_point(|symbol| symbol.address <= address);
+        self.sorted[..after].last().filter(|symbol| symbol.covers(address))
     }
 
     /// All symbols that start at this address.
     pub(crate) fn at(&self, address: u64) -> &[Symbol] {
-        let start = self.0.partition_point(|symbol| symbol.address < address);
-        let end = self.0.partition_point(|symbol| symbol.address <= address);
-        &self.0[start..end]
+        let start = self.sorted.partition_point(|symbol| symbol.address < address);
+        let end = self.sorted.partition_point(|symbol| symbol.address <= address);
+        &self.sorted[start..end]
     }
 
     /// How long the gap is that holds the address, from the end of the last symbol with a size before it to the next
     /// symbol; `None` inside a symbol, and before the first or behind the last one.
     pub(crate) fn gap(&self, address: u64) -> Option<u64> {
-        let after = self.0.partition_point(|symbol| symbol.address <= address);
+        let after = self.sorted.partition_point(|symbol| symbol.address <= address);
         let end = |symbol: &Symbol| symbol.address.saturating_add(symbol.size);
         // An outer symbol may start far below; functions do not nest deeper than this.
-        let before = self.0[after.saturating_sub(64)..after].iter().map(end).max()?;
-        let next = self.0.get(after)?.address;
+        let before = self.sorted[after.saturating_sub(64)..after].iter().map(end).max()?;
+        let next = self.sorted.get(after)?.address;
         (before <= address).then(|| next - before)
     }
 
-    /// All symbols of this name.
+    /// All symbols of this name, with or without a version behind it.
     pub(crate) fn named(&self, name: &str) -> impl Iterator<Item = &Symbol> {
-        self.0.iter().filter(move |symbol| symbol.name == name)
+        let plain =
+            move |symbol: &Symbol| symbol.name.split_once('@').is_some_and(|(plain, _)| plain == name);
+        self.sorted.iter().filter(move |symbol| symbol.name == name || plain(symbol))
     }
 }
 
@@ -146,12 +168,13 @@ impl Program {
             }
             Container::Other => return Err(format!("{}: neither ELF nor Mach-O", file.display())),
         };
+        let code = code_sections(&headers);
         Ok(Program {
             path: path.to_owned(),
             file,
             arch: arch.map(str::to_owned),
-            code: code_sections(&headers),
-            symbols: Symbols::new(symbols),
+            symbols: Symbols::new(symbols).within(&code),
+            code,
             relocatable: matches!(container, Container::Elf { relocatable: true, .. }),
             legacy_compressed: headers.contains(" .zdebug_"),
         })

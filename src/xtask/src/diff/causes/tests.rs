@@ -1,6 +1,7 @@
 //! Each cause explains what it is named for, and nothing beside it.
 
 use super::*;
+use crate::diff::program::Code;
 
 fn frame(name: &str, file: &str, line: u64) -> Frame {
     Frame { name: name.into(), file: file.into(), line, start_line: line, ..Frame::default() }
@@ -26,6 +27,13 @@ fn symbols() -> Symbols {
         symbol(0xc0, 0x10, Kind::Function, "outer", None),
         symbol(0xc4, 0x4, Kind::Function, "inner", None),
         symbol(0x200, 0x10, Kind::Function, "far", None),
+        symbol(0x300, 0x10, Kind::Function, "versioned@V_1", None),
+        symbol(0x400, 0, Kind::Label, "end_of_text", None),
+    ])
+    .within(&[
+        Code { name: ".text".into(), start: 0x10, size: 0x3f0 },
+        Code { name: ".more".into(), start: 0x400, size: 0x100 },
+        Code { name: ".far".into(), start: 0x600, size: 0x100 },
     ])
 }
 
@@ -41,6 +49,44 @@ fn explained(oracle: Oracle, address: u64, ours: &Answer, theirs: &Answer) -> Op
             CAUSES.iter().find(|cause| (cause.explains)(&case)).map(|cause| cause.name)
         })
         .collect()
+}
+
+#[test]
+fn a_version_is_no_part_of_a_name() {
+    let ours = answer(&[frame("versioned", "a.c", 1)], 0x300);
+    let cause = Some(vec!["a symbol's version"]);
+    assert_eq!(
+        explained(Oracle::Llvm, 0x302, &ours, &answer(&[frame("versioned@V_1", "a.c", 1)], 0x300)),
+        cause
+    );
+    assert_eq!(
+        explained(Oracle::Llvm, 0x302, &ours, &answer(&[frame("version@V_1", "a.c", 1)], 0x300)),
+        None
+    );
+    // A symbol of another address.
+    assert_eq!(
+        explained(Oracle::Llvm, 0x312, &ours, &answer(&[frame("versioned@V_1", "a.c", 1)], 0x300)),
+        None
+    );
+}
+
+#[test]
+fn a_symbol_without_a_size_ends_with_its_section() {
+    let theirs = |line| answer(&[Frame { line, ..frame("end_of_text", "", 0) }], 0x400);
+    let cause = Some(vec!["a symbol without a size in another section"]);
+    assert_eq!(explained(Oracle::Llvm, 0x410, &Answer::default(), &theirs(0)), cause);
+    assert_eq!(explained(Oracle::Llvm, 0x610, &Answer::default(), &theirs(0)), cause);
+    assert_eq!(explained(Oracle::Llvm, 0x610, &Answer::default(), &theirs(7)), None);
+    assert_eq!(explained(Oracle::Addr2line, 0x610, &Answer::default(), &theirs(0)), None);
+}
+
+#[test]
+fn lines_outside_the_ranges_of_a_unit() {
+    let ours = |name: &str| answer(&[frame(name, "a.c", 3)], 0x1f0);
+    let cause = Some(vec!["lines outside the unit's ranges"]);
+    assert_eq!(explained(Oracle::Llvm, 0x1f4, &ours(""), &Answer::default()), cause);
+    assert_eq!(explained(Oracle::Llvm, 0x204, &ours(""), &Answer::default()), None);
+    assert_eq!(explained(Oracle::Llvm, 0x1f4, &ours("f"), &Answer::default()), None);
 }
 
 #[test]
