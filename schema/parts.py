@@ -6,6 +6,7 @@ records (6). Each is read whole from the bytes of its section, and raises `Damag
 
 import collections
 import struct
+import textwrap
 
 TAIL = 8
 RULES_DEEP = 16
@@ -398,8 +399,12 @@ class RowRecord:
             yield block.begin, block.packed, [f"block of {block.count}{extended}", f"widths: {said(block.widths)}",
                                               said(block.bases)]
             if block.end > block.packed:
-                yield block.packed, block.end, [" ".join(Row._fields)] + [
-                    " ".join("-" if value is None else str(value) for value in row) for row in block.rows]
+                lines = []
+                for name, column in zip(Row._fields, zip(*block.rows)):
+                    if any(column):
+                        values = " ".join("-" if value is None else str(value) for value in column)
+                        lines += textwrap.wrap(f"{name}: {values}", 64, subsequent_indent="  ")
+                yield block.packed, block.end, lines or ["all 0"]
 
 
 # --- scopes (section 6) -------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ Needs Python 3.9 and its standard library. `parts.py` reads what a section consi
 import argparse
 import bisect
 import json
+import os
 import struct
 import sys
 import zlib
@@ -84,7 +85,7 @@ class File:
         need(end == len(data), f"the last section ends at {end} of {len(data)}")
         for number in REQUIRED:
             need(SECTION_IDS[number] in self.sections, f"section {SECTION_IDS[number]} is missing")
-        self.tables, self.row_records, self.scope_records = {}, {}, {}
+        self.tables, self.row_records, self.scope_records, self.trees = {}, {}, {}, {}
 
     def table(self, name):
         """A table or list of names; one that the file does not have is empty."""
@@ -116,8 +117,8 @@ class File:
 
     def scopes(self, function):
         """(parent, edge as an index of EDGES, origin) of each node of a function; node 0 has no parent, no edge."""
-        nodes = [(None, None, function.origin)]
-        if function.scopes:
+        nodes = self.trees.setdefault((function.origin, function.scopes), [(None, None, function.origin)])
+        if function.scopes and len(nodes) == 1:
             for parent, edge in self.record("SCOPES", ScopeRecord, self.scope_records, function.scopes).nodes:
                 begin, end = self.edges_of(nodes[parent][2])
                 need(edge < end - begin, f"edge {edge} of the {end - begin} of origin {nodes[parent][2]}")
@@ -235,7 +236,7 @@ class File:
             at = bisect.bisect_right([row.offset for row in rows], offset)
             frames = self.frames(function, rows[at - 1] if at else None, name)
             if offset >= piece.body:
-                frames = [[None] + frames[-1][1:]]
+                frames = [[None] + frames[0][1:]]
             answers.append((how, frames))
         return piece, answers
 
@@ -477,10 +478,14 @@ def spans_of(file, name):
         yield 0, len(data), ["a zstd frame"] if name == "RECORD" else [""]
 
 
-def annotate(file):
+def annotate(file, title):
     """Lines of Markdown: a listing for the header and for each section."""
     Check(file).breaches()  # reads all records
     data, at = file.data, 0
+    yield f"# {title}"
+
+    def shown(value):
+        return value.hex(" ") if isinstance(value, bytes) else value if value < 1 << 16 else hex(value)
 
     def listing(title, base, spans):
         nonlocal at
@@ -496,7 +501,7 @@ def annotate(file):
         yield "```"
 
     fields = zip(HEADER_FIELDS, HEADER_OFFSETS, HEADER_OFFSETS[1:])
-    yield from listing("Header", 0, ((a, b, [f"{n} {file.header[n]}"]) for n, a, b in fields))
+    yield from listing("Header", 0, ((a, b, [f"{n} {shown(file.header[n])}"]) for n, a, b in fields))
     entries = ((HEADER.size + 32 * i, HEADER.size + 32 * i + 32,
                 [f"{number} {name}: checksum {crc:#010x}", f"offset {offset:#x}, len {size:#x}"])
                for i, (number, name, crc, offset, size) in enumerate(file.directory))
@@ -539,7 +544,7 @@ def main():
             print()
         elif arguments.annotate:
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
-            print("\n".join(annotate(file)))
+            print("\n".join(annotate(file, os.path.basename(arguments.file))))
         else:
             addresses = arguments.lookup or (word for line in sys.stdin for word in line.split())
             for address in addresses:
