@@ -30,7 +30,7 @@ pub(super) fn relation(function: &[u8], symbol: &[u8]) -> Relation {
 
 /// True for two Itanium names that are equal but for the digit of one `C1`..`C5` or `D0`..`D5`.
 fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() || !a.starts_with(b"_Z") {
+    if a.len() != b.len() || !a.starts_with(b"_Z") || !b.starts_with(b"_Z") {
         return false;
     }
     let mut differing = a.iter().zip(b).enumerate().filter(|(_, (x, y))| x != y).map(|(i, _)| i);
@@ -59,6 +59,7 @@ mod tests {
             ("_ZN1SD2Ev", "_ZN1SD1Ev", Relation::Variant),
             ("_ZN1SC4Ev", "_ZN1SC1Ev", Relation::Variant),
             ("_Z2f1v", "_Z2f2v", Relation::Other),
+            ("_Z2f1v", "1Z2f1v", Relation::Other),
             ("read", "__read", Relation::Other),
         ] {
             assert_eq!(relation(function.as_bytes(), symbol.as_bytes()), expected, "{function} {symbol}");
