@@ -106,7 +106,9 @@ fn check<'e>(
             Some(accepted) if !keeps_llvm_name(&accepted.kind) => Err("name"),
             _ if nothing_found => Ok(None),
             // The line table covers bytes that DW_AT_ranges of the unit leaves out: padding and thunks without a DIE.
-            _ if !options.dwarf_only && found.len() == 1 && found[0].name.is_empty() => Ok(Some("outside-unit")),
+            _ if !options.dwarf_only && found.len() == 1 && found[0].name.is_empty() => {
+                Ok(Some("outside-unit"))
+            }
             _ => Err("depth"),
         };
     }

@@ -40,8 +40,7 @@ struct Words {
 pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<Mismatches, ConvertError> {
     in_pool(options.threads, || {
         let files = Files::default();
-        let damaged =
-            |problem: String| ConvertError::Fsym { path: fsym.to_owned(), problem };
+        let damaged = |problem: String| ConvertError::Fsym { path: fsym.to_owned(), problem };
         let bytes = files.map(fsym)?;
         let file = SymbolFile::open(bytes).map_err(|error| damaged(error.to_string()))?;
         file.verify().map_err(|error| damaged(error.to_string()))?;
@@ -76,9 +75,7 @@ impl Against<'_, '_> {
             }
         };
         let function = &self.program.functions[function.index()];
-        let name = symbol
-            .or(function.symbol)
-            .unwrap_or(self.program.origins[function.origin.index()].name);
+        let name = symbol.or(function.symbol).unwrap_or(self.program.origins[function.origin.index()].name);
         let len = u64::from(piece.body) + u64::from(piece.pad);
         for (start, end) in spans(self.program, rows, len) {
             for offset in [start, end - 1] {
@@ -191,8 +188,11 @@ fn spans(program: &Program<'_>, rows: Option<Rows>, len: u64) -> Vec<(u64, u64)>
 }
 
 fn show(frames: &[Words]) -> String {
-    let one = |words: &Words| {
-        format!("{} {}:{}", words.name.escape_ascii(), words.file.escape_ascii(), words.line)
-    };
-    if frames.is_empty() { "nothing".to_owned() } else { frames.iter().map(one).collect::<Vec<_>>().join(" <- ") }
+    let one =
+        |words: &Words| format!("{} {}:{}", words.name.escape_ascii(), words.file.escape_ascii(), words.line);
+    if frames.is_empty() {
+        "nothing".to_owned()
+    } else {
+        frames.iter().map(one).collect::<Vec<_>>().join(" <- ")
+    }
 }

@@ -81,58 +81,67 @@ impl High {
     /// follows the last row too.
     #[inline(always)]
     pub(crate) fn rows_of(&self, part: u64) -> (u32, u32) {
-        // They begin behind the zero that ends the part before.
-        let begin = match select(&self.words.map(|word| !word), part.saturating_sub(1)) {
-            Some(zero) => select_unpredictable(part == 0, 0, zero.wrapping_add(1)),
-            None if part == 0 => 0,
+        let zeros = self.words.map(|word| !word);
+        // They begin behind the zero that ends the part before, and end at the next.
+        let found = match select(&zeros, part.saturating_sub(1)) {
+            Some(found) => found,
+            None if part == 0 => Found { place: 0, behind: 0 },
             None => return (u32::MAX, 0),
         };
-        let index = (begin >> 6) as usize;
-        let at = |index: usize| self.words.get(index).copied().unwrap_or(0);
-        let shift = begin & 63;
-        let next = at(index.wrapping_add(1)).wrapping_shl(1).wrapping_shl(63u32.wrapping_sub(shift));
-        let bits = at(index).wrapping_shr(shift) | next;
-        (begin.wrapping_sub(part as u32), bits.trailing_ones())
+        let [first, ..] = zeros;
+        let before = found.place.wrapping_add(1).wrapping_sub(part as u32);
+        let before = select_unpredictable(part == 0, 0, before);
+        (before, select_unpredictable(part == 0, first, found.behind).trailing_zeros())
     }
 
     /// The high part of a row, counted from 0 among those that have one.
     #[inline(always)]
     pub(crate) fn part_of(&self, row: u32) -> Option<u64> {
-        Some(select(&self.words, row.into())?.wrapping_sub(row).into())
+        Some(select(&self.words, row.into())?.place.wrapping_sub(row).into())
     }
 
     /// The bits up to that of the last of `rows` rows.
     pub(crate) fn len(&self, rows: u32) -> Option<u32> {
-        rows.checked_sub(1).map_or(Some(0), |last| Some(select(&self.words, last.into())?.wrapping_add(1)))
+        let Some(last) = rows.checked_sub(1) else { return Some(0) };
+        Some(select(&self.words, last.into())?.place.wrapping_add(1))
     }
 }
 
-/// The place of the set bit that `rank` others are before; `None` where there are not so many.
+/// A set bit.
+struct Found {
+    place: u32,
+    /// The bits above it, at least all of the next 64 or up to the end.
+    behind: u64,
+}
+
+/// The set bit that `rank` others are before; `None` where there are not so many.
 #[inline(always)]
-fn select(words: &[u64; WORDS], rank: u64) -> Option<u32> {
-    let [first, second, third] = words.map(|word| (word, byte_sums(word)));
-    let to_second = count(first.1);
-    let to_third = to_second.wrapping_add(count(second.1));
-    if rank >= to_third.wrapping_add(count(third.1)) {
+fn select(words: &[u64; WORDS], rank: u64) -> Option<Found> {
+    let &[_, second, third] = words;
+    let sums = words.map(byte_sums);
+    let [to_second, to_third, all] = sums.map(count);
+    let to_third = to_third.wrapping_add(to_second);
+    if rank >= all.wrapping_add(to_third) {
         return None;
     }
     // Which word it is follows no pattern, so it is not worth a branch.
     let (past_first, past_second) = (rank >= to_second, rank >= to_third);
     let pick =
-        |a: u64, b: u64, c: u64| select_unpredictable(past_second, c, select_unpredictable(past_first, b, a));
-    let word = pick(first.0, second.0, third.0);
-    let sums = pick(first.1, second.1, third.1);
-    let rank = rank.wrapping_sub(pick(0, to_second, to_third));
-    let start = pick(0, 64, 128);
+        |[a, b, c]: [u64; 3]| select_unpredictable(past_second, c, select_unpredictable(past_first, b, a));
+    let (word, next) = (pick(*words), pick([second, third, 0]));
+    let start = pick([0, 64, 128]) as u32;
+    let sums = pick(sums);
+    let rank = rank.wrapping_sub(pick([0, to_second, to_third]));
 
-    let byte = bytes_up_to(sums, rank);
-    let shift = (byte as u32).wrapping_mul(8);
-    let rank = rank.wrapping_sub(sums.wrapping_shl(8).wrapping_shr(shift) & 0xff);
+    let byte = first_above(sums, rank);
+    let rank = rank.wrapping_sub(sums.wrapping_shl(8).wrapping_shr(byte) & 0xff);
     // Bit i of that byte to byte i, there as 0 or 1.
-    let spread = (word.wrapping_shr(shift) & 0xff).wrapping_mul(ONES) & 0x8040_2010_0804_0201;
+    let spread = (word.wrapping_shr(byte) & 0xff).wrapping_mul(ONES) & 0x8040_2010_0804_0201;
     let spread = (spread.wrapping_add(!TOPS) & TOPS) >> 7;
-    let bit = bytes_up_to(spread.wrapping_mul(ONES), rank);
-    Some((start as u32).wrapping_add(shift).wrapping_add(bit as u32))
+    let bit = byte.wrapping_add(first_above(spread.wrapping_mul(ONES), rank) >> 3);
+    // In two shifts, since the bit may be the word's last or first.
+    let behind = word.wrapping_shr(bit) >> 1 | next.wrapping_shl(63u32.wrapping_sub(bit));
+    Some(Found { place: start.wrapping_add(bit), behind })
 }
 
 /// For each byte the set bits in it and in those below it.
@@ -150,11 +159,12 @@ const fn count(sums: u64) -> u64 {
     sums >> 56
 }
 
-/// How many of the rising bytes of `sums` are at most `rank`. All are less than 128, so no byte borrows.
+/// Where the first of the rising bytes of `sums` begins that is more than `rank`; there is one. All are less
+/// than 128, so no byte borrows.
 #[inline(always)]
-const fn bytes_up_to(sums: u64, rank: u64) -> u64 {
-    let kept = ((rank.wrapping_mul(ONES) | TOPS).wrapping_sub(sums) & TOPS) >> 7;
-    count(kept.wrapping_mul(ONES))
+const fn first_above(sums: u64, rank: u64) -> u32 {
+    let not_above = (rank.wrapping_mul(ONES) | TOPS).wrapping_sub(sums);
+    (!not_above & TOPS).trailing_zeros() & 56
 }
 
 #[cfg(test)]

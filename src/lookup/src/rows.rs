@@ -87,6 +87,9 @@ pub struct Rows<'d> {
     first_block: usize,
 }
 
+/// Rows whose low parts are read at once.
+const AT_ONCE: u32 = 4;
+
 /// A packed column of a block.
 #[derive(Clone, Copy)]
 struct Packed {
@@ -396,6 +399,18 @@ impl Block {
         let mut row = before.min(rows);
         let mut left = equal.min(rows.wrapping_sub(row));
         let low = target & bits::mask(self.low.width);
+        // Mostly few rows share a high part. Then all are read at once, without a branch on how many.
+        let width = self.low.width;
+        if left <= AT_ONCE && width <= bits::MAX_WIDTH.wrapping_div(AT_ONCE) {
+            let bit = self.low.bit.wrapping_add(u64::from(width).wrapping_mul(row.into()));
+            let mut stored = bits::read(data, bit, bits::MAX_WIDTH).ok_or_else(|| early(bit >> 3))?;
+            for nth in 0..AT_ONCE {
+                let counts = (nth < left) & (stored & bits::mask(width) <= low);
+                row = row.wrapping_add(counts.into());
+                stored = stored.wrapping_shr(width);
+            }
+            return Ok(row);
+        }
         while left > 0 {
             let half = left.div_ceil(2);
             let stored = self.low.get(data, row.wrapping_add(half).wrapping_sub(1))?;
@@ -448,7 +463,7 @@ impl Block {
 }
 
 /// A bit for each of up to 64 rows.
-#[cold]
+#[inline(never)] // most blocks have none
 fn bitmap(data: &[u8], bit: u64, rows: u32) -> Result<u64, Error> {
     let part = |bit: u64, width: u32| bits::read(data, bit, width).ok_or_else(|| early(bit >> 3));
     let low = part(bit, rows.min(32))?;

@@ -44,7 +44,8 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
     let start = cells[0].offset;
     let low_width = low_width(cells[cells.len() - 1].offset - start, cells.len() - 1);
     let (scope_base, scope_width) = range(cells.iter().map(|cell| u64::from(cell.scope)));
-    let own_files = || cells.iter().map(|cell| u64::from(cell.file)).filter(|&file| file != file_code::ORIGIN);
+    let own_files =
+        || cells.iter().map(|cell| u64::from(cell.file)).filter(|&file| file != file_code::ORIGIN);
     let has_files = own_files().next().is_some();
     let (file_base, file_width) = if has_files { range(own_files()) } else { (0, 0) };
     let (column_base, column_width) =

@@ -194,7 +194,15 @@ impl Report {
 
     fn decided_json(&self) -> Value {
         let decided = &self.decided;
-        let names = ["live_range", "stmt_sequence", "relocation", "symbol", "line_sequence", "call_site", "symbol_only"];
+        let names = [
+            "live_range",
+            "stmt_sequence",
+            "relocation",
+            "symbol",
+            "line_sequence",
+            "call_site",
+            "symbol_only",
+        ];
         let evidence: serde_json::Map<String, Value> =
             names.iter().zip(decided.by_evidence).map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
         json!({
@@ -206,7 +214,8 @@ impl Report {
 
     fn diagnostics_json(&self) -> Value {
         let entries = self.diagnostics.iter().map(|(kind, seen)| {
-            let entry = json!({"count": seen.count, "first": format!("{:#x}", seen.first), "example": seen.example});
+            let entry =
+                json!({"count": seen.count, "first": format!("{:#x}", seen.first), "example": seen.example});
             (kind.name().to_owned(), entry)
         });
         Value::Object(entries.collect())
@@ -216,7 +225,10 @@ impl Report {
     pub fn summary(&self) -> String {
         let debug = if self.counts.units == 0 { "no debug information, symbols alone; " } else { "" };
         let folded = if self.decided.folded_addresses > 0 {
-            format!(", {} folded at {} addresses", self.decided.folded_functions, self.decided.folded_addresses)
+            format!(
+                ", {} folded at {} addresses",
+                self.decided.folded_functions, self.decided.folded_addresses
+            )
         } else {
             String::new()
         };

@@ -128,15 +128,19 @@ fn share<'f>(
             });
             continue;
         }
-        let explained = members
-            .iter()
-            .map(|member| member.function)
-            .find(|&other| one_function(merged, &functions[other.index()], &functions[piece.function.index()]));
+        let explained = members.iter().map(|member| member.function).find(|&other| {
+            one_function(merged, &functions[other.index()], &functions[piece.function.index()])
+        });
         if let Some(function) = explained {
             functions[function.index()].aliases.push(name);
             continue;
         }
-        members.push(Member { function: piece.function, how: piece.how, rows: Some(piece.rows), symbol: None });
+        members.push(Member {
+            function: piece.function,
+            how: piece.how,
+            rows: Some(piece.rows),
+            symbol: None,
+        });
     }
     if shared[0].entry {
         name_entry(merged, symbols.at(start), end, &mut members, functions);
@@ -219,7 +223,10 @@ fn name_entry<'f>(
     let first = members[0].function;
     for symbol in unexplained {
         let name = merged.name(symbol.name);
-        if is_mangled(symbol.name) && (!symbol.sized || symbol.end == end) && known(merged, functions, members, name).is_none() {
+        if is_mangled(symbol.name)
+            && (!symbol.sized || symbol.end == end)
+            && known(merged, functions, members, name).is_none()
+        {
             let origin = merged.origin(Origin { name, file: None, line: 0 });
             let function = symbol_function(functions, origin);
             members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
@@ -254,7 +261,8 @@ fn name_part<'f>(
     let function_symbols: Vec<CodeSymbol<'f>> = at_start.iter().filter(|s| s.function).copied().collect();
     for member in members.iter_mut() {
         let name = merged.program.origins[functions[member.function.index()].origin.index()].name;
-        let fits = function_symbols.iter().find(|s| relation(merged.name_bytes(name), s.name) == Relation::Clone);
+        let fits =
+            function_symbols.iter().find(|s| relation(merged.name_bytes(name), s.name) == Relation::Clone);
         let symbol = fits.or_else(|| principal(&function_symbols)).map(|symbol| symbol.name);
         member.symbol = symbol.map(|symbol| merged.name(symbol)).filter(|&symbol| symbol != name);
     }
@@ -291,7 +299,11 @@ fn symbol_function(functions: &mut Vec<Function>, origin: crate::model::OriginId
 }
 
 /// Makes candidates of the symbols at one address, for code that no subprogram covers.
-fn symbol_candidates<'f>(merged: &mut Merged<'f>, at_address: &[CodeSymbol<'f>], candidates: &mut Candidates) {
+fn symbol_candidates<'f>(
+    merged: &mut Merged<'f>,
+    at_address: &[CodeSymbol<'f>],
+    candidates: &mut Candidates,
+) {
     let Some(first) = principal(at_address) else { return };
     if first.end <= first.start {
         return;
@@ -304,12 +316,11 @@ fn symbol_candidates<'f>(merged: &mut Merged<'f>, at_address: &[CodeSymbol<'f>],
     members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
     for symbol in at_address {
         let name = merged.name(symbol.name);
-        let mut own = members
-            .iter()
-            .map(|member| merged.program.origins[candidates.functions[member.function.index()].origin.index()].name);
-        let explained = own.any(|own| {
-            own == name || relation(merged.name_bytes(own), symbol.name) == Relation::Variant
+        let mut own = members.iter().map(|member| {
+            merged.program.origins[candidates.functions[member.function.index()].origin.index()].name
         });
+        let explained =
+            own.any(|own| own == name || relation(merged.name_bytes(own), symbol.name) == Relation::Variant);
         if symbol.name == first.name {
             continue;
         }

@@ -146,7 +146,13 @@ impl Cutter {
             .collect();
     }
 
-    fn segment(&mut self, merged: &mut Merged<'_>, segment: Segment, end: u64, diagnostics: &mut Diagnostics) {
+    fn segment(
+        &mut self,
+        merged: &mut Merged<'_>,
+        segment: Segment,
+        end: u64,
+        diagnostics: &mut Diagnostics,
+    ) {
         let Segment { start, node } = segment;
         match self.nodes.get(node) {
             Node::Nothing => {}

@@ -50,7 +50,9 @@ impl<'f> Symbols<'f> {
             .collect();
         sorted.sort_by_key(|symbol| (symbol.start, symbol.order));
         let section_end = |address: u64| {
-            let inside = |s: &&crate::open::CodeSection| s.executable && s.range.start <= address && address < s.range.end;
+            let inside = |s: &&crate::open::CodeSection| {
+                s.executable && s.range.start <= address && address < s.range.end
+            };
             image.sections.iter().find(inside).map_or(address, |s| s.range.end)
         };
         let mut next = u64::MAX;

@@ -90,7 +90,8 @@ impl Symbols {
 
     /// All symbols of this name, with or without a version behind it.
     pub(crate) fn named(&self, name: &str) -> impl Iterator<Item = &Symbol> {
-        let plain = move |symbol: &Symbol| symbol.name.split_once('@').is_some_and(|(plain, _)| plain == name);
+        let plain =
+            move |symbol: &Symbol| symbol.name.split_once('@').is_some_and(|(plain, _)| plain == name);
         self.sorted.iter().filter(move |symbol| symbol.name == name || plain(symbol))
     }
 }

@@ -1,0 +1,374 @@
+//! Holds the specification, its tables for machines, the independent reader and the golden file together.
+//!
+//! `schema/reader.py` knows the file from the text of `schema/` alone; here it reads what we write and answers what
+//! we answer. Without `python3` those tests say so and pass, except where `CI` is `true`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use foldsym_convert::{NoProgress, Options, convert};
+use foldsym_lookup::{FileCode, Frames, ImageAddr, Lookup, Owner, PieceId, SymbolFile, features, flags};
+use foldsym_testbins::root;
+use serde_json::{Value, json};
+
+/// What is converted: a file of `built/`, and the architecture to take of a fat one.
+const PROGRAMS: &[(&str, Option<&str>)] = &[
+    ("core.dwarf5", None),               // Rust; folded functions
+    ("core.lines", None),                // lines without functions: files unknown
+    ("demo.elf", None),                  // padding with lines
+    ("golang.amd64.debug", None),        // Go; row records of several blocks
+    ("inline.aarch64", None),            // units of 4 bytes
+    ("inline.arm-thumb", None),          // units of 2 bytes
+    ("inline.clang-symbols-only", None), // no debug information
+    ("inline.clang.o", None),            // relocatable
+    ("inline.gcc-dwarf2", None),         // calls without a line
+    ("inline.i386", None),
+    ("inline.mips-be", None),
+    ("inline.s390x-be.o", None), // relocatable and big-endian
+    ("lines.gas.o", None),
+    ("macho.arm64", None),
+    ("macho.fat", Some("x86_64")),
+    ("macho.x86_64.dSYM", None), // pieces cut out of functions
+    ("nested.gcc-o2", None),
+    ("objects.clang-bb-sections", None),
+    ("objects.clang-sections.o", None),
+    ("objects.gcc-lto", None), // cold parts
+    ("objects.gcc-o2", None),
+    ("symbols.clang", None), // aliases
+    ("units.clang-lto", None),
+];
+
+/// What the programs must show between them, or the comparison leaves a part of the format out.
+const FEATURES: &[&str] = &[
+    "columns",
+    "relocatable",
+    "big-endian",
+    "Mach-O",
+    "unit above 1",
+    "group",
+    "alias",
+    "symbol of a piece",
+    "function name apart from its origin",
+    "skip",
+    "padding",
+    "inlined 4 deep",
+    "many rows",
+    "file of a row",
+    "no line",
+    "line 0",
+    "name index",
+];
+
+fn schema() -> PathBuf {
+    root().parent().unwrap().join("schema")
+}
+
+fn converted(program: &str, arch: Option<&str>, columns: bool, folder: &Path) -> PathBuf {
+    let output = folder.join(format!("{program}.{columns}.fsym"));
+    let arch = arch.map(str::to_owned);
+    let options = Options { threads: 2, arch, columns, name_index: true, ..Options::default() };
+    let built = root().join("built").join(program);
+    // Away from `built`, so that no separate debug file is found beside the program.
+    let input = if built.is_file() { folder.join(program) } else { built.clone() };
+    if built.is_file() {
+        fs::copy(&built, &input).unwrap();
+    }
+    convert(&input, &output, &options, &NoProgress).unwrap_or_else(|error| panic!("{program}: {error}"));
+    output
+}
+
+/// Runs `python3` with these arguments; `None`, having said so, where there is none.
+fn python(arguments: &[&str], stdin: Stdio) -> Option<Output> {
+    match Command::new("python3").args(arguments).stdin(stdin).output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "python3: {error}");
+            println!("skipped: needs python3");
+            None
+        }
+    }
+}
+
+fn reader(file: &Path, arguments: &[&str], stdin: Stdio) -> Option<Output> {
+    let script = schema().join("reader.py");
+    python(&[&[script.to_str().unwrap(), file.to_str().unwrap()], arguments].concat(), stdin)
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The frames that a lookup left, as the reader prints them.
+fn stack(file: &SymbolFile<'_>, frames: &Frames) -> Vec<Value> {
+    let mut buffer = vec![0; 1 << 16];
+    let text = |bytes: &[u8]| std::str::from_utf8(bytes).unwrap().to_owned();
+    let mut out = Vec::new();
+    for frame in file.frames(frames) {
+        let frame = frame.unwrap();
+        let name = frame.name.map(|id| {
+            let len = file.write_name(id, &mut buffer).unwrap();
+            text(&buffer[..len])
+        });
+        let path = frame.file.map(|id| {
+            let len = file.write_path(id, &mut buffer).unwrap();
+            text(&buffer[..len])
+        });
+        out.push(json!([name, path, frame.line, frame.column]));
+    }
+    out
+}
+
+fn answer(file: &SymbolFile<'_>, frames: &mut Frames, address: u64) -> Value {
+    let mut out = json!({ "address": format!("{address:#x}"), "frames": [] });
+    let Lookup::Found(answer) = file.lookup(ImageAddr(address), frames).unwrap() else { return out };
+    out["frames"] = stack(file, frames).into();
+    if answer.group.is_some() {
+        let members = (0..answer.member_count()).map(|index| {
+            let member = file.member_frames(&answer, index, frames).unwrap();
+            json!({ "how": member.how.text(), "frames": stack(file, frames) })
+        });
+        out["members"] = members.collect();
+    }
+    out
+}
+
+/// Every row start of every piece, for groups of every member, and the edges of the piece. Adds what it sees to `seen`.
+fn addresses(file: &SymbolFile<'_>, seen: &mut BTreeSet<&'static str>) -> BTreeSet<u64> {
+    let mut out = BTreeSet::new();
+    let mut note = |what: &'static str, holds: bool| {
+        if holds {
+            seen.insert(what);
+        }
+    };
+    let header = file.header();
+    note("columns", header.features & features::COLUMNS != 0);
+    note("relocatable", header.flags & flags::RELOCATABLE != 0);
+    note("big-endian", header.flags & flags::BIG_ENDIAN != 0);
+    note("Mach-O", header.flags & flags::MACH_O != 0);
+    note("unit above 1", header.unit_log2 > 0);
+    note("inlined 4 deep", header.max_depth >= 4);
+    note("name index", file.sections().any(|section| section.name == "NAME_INDEX"));
+    for id in 0..file.piece_count() {
+        let piece = file.piece(PieceId(id)).unwrap();
+        let (start, body) = (piece.start.0, piece.body);
+        let end = start + body + piece.pad;
+        out.extend([start.wrapping_sub(1), start, start + body, end - 1, end]);
+        note("skip", piece.skip > 0);
+        note("padding", piece.pad > 0);
+        let owners = match piece.owner {
+            Owner::Function(function) => vec![(function, piece.rows, piece.name)],
+            Owner::Group(group) => {
+                note("group", true);
+                let members = file.members(file.group(group).unwrap());
+                members.map(|m| m.unwrap()).map(|m| (m.function, m.rows, m.name)).collect()
+            }
+        };
+        for (id, rows, name) in owners {
+            let function = file.function(id).unwrap();
+            note("symbol of a piece", name.is_some());
+            note("function name apart from its origin", function.name.is_some());
+            note("alias", file.aliases(&function).next().is_some());
+            let Some(rows) = rows else {
+                note("no line", true);
+                continue;
+            };
+            let rows: Vec<_> = file.rows(rows).unwrap().iter().map(|row| row.unwrap()).collect();
+            note("many rows", rows.len() > 64);
+            for row in rows {
+                note("line 0", row.line.is_none());
+                note("file of a row", row.file != FileCode::Origin);
+                out.insert(start + row.offset);
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn the_independent_reader_accepts_what_we_write_and_answers_as_we_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut seen, mut wrong, mut asked) = (BTreeSet::new(), String::new(), 0);
+    for (program, arch) in PROGRAMS {
+        for columns in [false, true] {
+            let path = converted(program, *arch, columns, folder.path());
+            let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
+            assert!(check.status.success(), "{program}: {}", stderr(&check));
+            let bytes = fs::read(&path).unwrap();
+            let file = SymbolFile::open(&bytes).unwrap();
+            let mut frames = Frames::new();
+            let addresses = addresses(&file, &mut seen);
+            asked += addresses.len();
+            let words: String = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
+            let list = folder.path().join("addresses");
+            fs::write(&list, words).unwrap();
+            let stdin = File::open(&list).unwrap().into();
+            let Some(answers) = reader(&path, &["--lookup"], stdin) else { return };
+            assert!(answers.status.success(), "{program}: {}", stderr(&answers));
+            let answers = String::from_utf8(answers.stdout).unwrap();
+            assert_eq!(answers.lines().count(), addresses.len(), "{program}");
+            for (line, address) in answers.lines().zip(addresses) {
+                let (theirs, ours) =
+                    (serde_json::from_str::<Value>(line).unwrap(), answer(&file, &mut frames, address));
+                if theirs != ours {
+                    wrong +=
+                        &format!("{program}, columns {columns}:\n  reader.py {theirs}\n  lookup    {ours}\n");
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(asked > 10_000, "{asked}");
+    let unseen: Vec<_> = FEATURES.iter().filter(|feature| !seen.contains(*feature)).collect();
+    assert!(unseen.is_empty(), "no program shows: {unseen:?}");
+}
+
+#[test]
+fn the_independent_reader_refuses_each_changed_section() {
+    let bytes = fs::read(golden("demo.fsym")).unwrap();
+    let file = SymbolFile::open(&bytes).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("changed.fsym");
+    let places = file.sections().filter(|s| s.len > 0).map(|s| (s.name, (s.offset + s.len / 2) as usize));
+    for (name, at) in places.chain([("header", 16), ("directory", 65)]) {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        fs::write(&path, changed).unwrap();
+        let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
+        assert_eq!(check.status.code(), Some(1), "{name}: {}", stderr(&check));
+    }
+}
+
+// The specification and its tables.
+
+/// The keys of one table of `format.toml` and the texts of their values.
+fn toml(table: &str) -> BTreeMap<String, String> {
+    let text = fs::read_to_string(schema().join("format.toml")).unwrap();
+    let lines = text.lines().map(|line| line.split('#').next().unwrap().trim());
+    let lines = lines.skip_while(|line| *line != format!("[{table}]")).skip(1);
+    let lines = lines.take_while(|line| !line.starts_with('[')).filter_map(|line| line.split_once('='));
+    lines.map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())).collect()
+}
+
+fn columns_of(value: &str) -> Vec<String> {
+    let names = value.trim_matches(['[', ']']).split(',');
+    names.map(|name| name.trim().trim_matches('"').to_owned()).collect()
+}
+
+/// The columns of each table with all features on.
+fn toml_columns() -> BTreeMap<String, Vec<String>> {
+    let mut all = toml("columns");
+    all.extend(toml("columns_with_COLUMNS"));
+    all.into_iter().map(|(table, columns)| (table, columns_of(&columns))).collect()
+}
+
+/// The cells of a row of a Markdown table.
+fn cells(line: &str) -> Option<Vec<&str>> {
+    let line = line.strip_prefix('|')?.strip_suffix('|')?;
+    Some(line.split('|').map(str::trim).collect())
+}
+
+/// The text of README.md from one heading to the next.
+fn chapter<'t>(spec: &'t str, heading: &str) -> &'t str {
+    let begin = spec.find(heading).unwrap_or_else(|| panic!("no {heading}"));
+    let text = &spec[begin + heading.len()..];
+    &text[..text.find("\n## ").unwrap_or(text.len())]
+}
+
+#[test]
+fn the_sections_and_columns_of_the_text_are_those_of_the_tables_for_machines() {
+    let spec = fs::read_to_string(schema().join("README.md")).unwrap();
+    let chapter = chapter(&spec, "\n## 3. Sections\n");
+    let (mut ids, mut in_list, mut in_tables) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut table = None;
+    for line in chapter.lines() {
+        if let Some(rest) = line.strip_prefix("**") {
+            table = rest.split_once("**").map(|(name, _)| name.to_owned());
+            continue;
+        }
+        let Some(cells) = cells(line).filter(|cells| !cells[0].is_empty() && !cells[0].starts_with('-'))
+        else {
+            continue;
+        };
+        match (&table, &cells[..]) {
+            (None, [id, name, kind, content]) if id.parse::<u32>().is_ok() => {
+                ids.insert((*name).to_owned(), (*id).to_owned());
+                if *kind == "table" && !content.starts_with("reserved") {
+                    in_list.insert((*name).to_owned(), columns_of(content));
+                }
+            }
+            (Some(table), [column, _]) if *column != "column" || in_tables.contains_key(table) => {
+                in_tables.entry(table.clone()).or_insert_with(Vec::new).push((*column).to_owned());
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(ids, toml("sections"));
+    let columns = toml_columns();
+    assert_eq!(in_list, columns);
+    // GROUPS and ALIASES have a sentence instead of a table.
+    for (name, of_table) in &in_tables {
+        assert_eq!(Some(of_table), columns.get(name), "{name}");
+    }
+    let without: Vec<_> = columns.keys().filter(|name| !in_tables.contains_key(*name)).collect();
+    assert_eq!(without, ["ALIASES", "GROUPS"]);
+    for name in without {
+        let sentence = &chapter[chapter.find(&format!("**{name}**")).unwrap()..];
+        let sentence = sentence.split("\n\n").next().unwrap();
+        let said = |column: &String| sentence.contains(column.as_str());
+        assert!(columns[name].iter().all(said), "{name}: {sentence}");
+    }
+}
+
+#[test]
+fn the_independent_reader_has_the_ids_and_columns_of_the_tables_for_machines() {
+    let code = "import json, sys; sys.path.insert(0, sys.argv[1]); import reader; \
+                print(json.dumps([reader.SECTION_IDS, reader.COLUMNS, reader.HEADER_FIELDS, reader.HEADER_OFFSETS]))";
+    let Some(output) = python(&["-c", code, schema().to_str().unwrap()], Stdio::null()) else { return };
+    assert!(output.status.success(), "{}", stderr(&output));
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ids = value[0].as_object().unwrap().iter();
+    let ids: BTreeMap<_, _> = ids.map(|(id, name)| (name.as_str().unwrap().to_owned(), id.clone())).collect();
+    assert_eq!(ids, toml("sections"));
+    let columns = value[1].as_object().unwrap().iter();
+    let columns: BTreeMap<_, _> = columns
+        .map(|(table, columns)| (table.clone(), columns.as_str().unwrap().replace(' ', ", ")))
+        .collect();
+    let plain = toml("columns").into_iter();
+    let plain: BTreeMap<_, _> = plain.map(|(table, list)| (table, columns_of(&list).join(", "))).collect();
+    assert_eq!(columns, plain);
+    let fields = toml("header.fields");
+    for (index, name) in value[2].as_array().unwrap().iter().enumerate() {
+        let (begin, end) = (value[3][index].as_u64().unwrap(), value[3][index + 1].as_u64().unwrap());
+        assert_eq!(fields[name.as_str().unwrap()], format!("[{begin}, {}]", end - begin), "{name}");
+    }
+    assert_eq!(fields.len(), value[2].as_array().unwrap().len());
+}
+
+// The golden file.
+
+fn golden(name: &str) -> PathBuf {
+    schema().join("golden").join(name)
+}
+
+#[test]
+fn the_golden_file_is_what_we_write_and_its_listing_is_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = converted("demo.elf", None, true, folder.path());
+    let bytes = fs::read(&path).unwrap();
+    let update = std::env::var("UPDATE_GOLDEN").as_deref() == Ok("1");
+    if update {
+        fs::write(golden("demo.fsym"), &bytes).unwrap();
+    }
+    let help = "see schema/golden/README.md on how to update it";
+    assert!(bytes == fs::read(golden("demo.fsym")).unwrap(), "demo.fsym is not what we write; {help}");
+    let Some(listing) = reader(&golden("demo.fsym"), &["--annotate"], Stdio::null()) else { return };
+    assert!(listing.status.success(), "{}", stderr(&listing));
+    let listing = String::from_utf8(listing.stdout).unwrap();
+    if update {
+        fs::write(golden("demo.md"), &listing).unwrap();
+    }
+    let committed = fs::read_to_string(golden("demo.md")).unwrap().replace("\r\n", "\n");
+    assert!(listing == committed, "demo.md is not the listing of demo.fsym; {help}");
+}
