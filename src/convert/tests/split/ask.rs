@@ -126,7 +126,7 @@ fn text(write: impl Fn(&mut [u8]) -> Option<usize>) -> String {
     let mut out = vec![0; 4096];
     let len = write(&mut out).unwrap();
     out.truncate(len);
-    String::from_utf8(out).unwrap()
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Fails at the first address where two programs answer differently.
