@@ -9,6 +9,7 @@ mod line;
 mod origin;
 mod package;
 mod pool;
+mod ranges;
 mod rows;
 mod space;
 mod split;

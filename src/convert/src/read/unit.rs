@@ -11,7 +11,7 @@ use super::origin::{Identity, Origins, Tables, file_index};
 use super::rows::{NO_FILE, line_runs};
 use super::space::offset_of;
 use super::task::Source;
-use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
+use super::{Bytes, Code, Dwarf, Endianity, ReadOptions, ranges};
 use crate::model::{
     BareLines, DieOffset, How, ImageAddr, LocalEdge, LocalOrigin, NONE16, Row, RowRange, Scope, Unit,
     UnitEdge, UnitFunction, UnitPiece,
@@ -327,14 +327,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             return;
         }
         let Some(value) = addresses.ranges else { return };
-        let result = (|| {
-            let Some(mut list) = dwarf.attr_ranges(unit, value)? else { return Ok(()) };
-            while let Some(range) = list.next()? {
-                visit(range.begin, range.end);
-            }
-            Ok::<(), gimli::Error>(())
-        })();
-        if let Err(error) = result {
+        if let Err(error) = ranges::visit(dwarf, unit, value, visit) {
             self.diagnostics.add(Kind::BadRanges, die.0, || format!("DW_AT_ranges: {error}"));
         }
     }

@@ -1,0 +1,28 @@
+//! Visits the ranges of a list that `DW_AT_ranges` names (DWARF 5 2.17.3), past entries that are damaged.
+
+use super::{Bytes, Dwarf, Endianity};
+
+/// Visits each range of the list that is not empty and no tombstone of gimli's.
+///
+/// # Errors
+/// The first damage that was met. An entry whose index is in no address table is left out alone; after one
+/// whose kind is unknown, or that was the base of those behind it, the rest of the list cannot be read.
+pub(super) fn visit<'f, E: Endianity>(
+    dwarf: &Dwarf<'f, E>,
+    unit: &gimli::Unit<Bytes<'f, E>>,
+    value: gimli::AttributeValue<Bytes<'f, E>>,
+    mut visit: impl FnMut(u64, u64),
+) -> gimli::Result<()> {
+    let Some(mut list) = dwarf.attr_ranges(unit, value)? else { return Ok(()) };
+    let mut damage = Ok(());
+    while let Some(entry) = list.next_raw()? {
+        let is_base = matches!(entry, gimli::RawRngListEntry::BaseAddressx { .. });
+        match list.convert_raw(entry) {
+            Ok(Some(range)) => visit(range.begin, range.end),
+            Ok(None) => {}
+            Err(error) if is_base => return Err(error),
+            Err(error) => damage = damage.and(Err(error)),
+        }
+    }
+    damage
+}
