@@ -81,8 +81,62 @@ impl<'f, E: Endianity> Info<'f, E> {
 
     /// The unit, parsed on the first call; `None` where its root DIE cannot be read.
     pub(crate) fn unit(&self, index: usize) -> Option<&gimli::Unit<Bytes<'f, E>>> {
-        self.referred[index].get_or_init(|| self.dwarf.unit(self.headers[index]).ok()).as_ref()
+        let parse = || parse_unit(&self.dwarf, self.headers[index]).ok().map(|(unit, _)| unit);
+        self.referred[index].get_or_init(parse).as_ref()
     }
+}
+
+/// Parses a unit. Where the header of its line program, or its own `DW_AT_low_pc`, cannot be read, the unit
+/// comes without them and the error beside it: gimli refuses such a unit as a whole, but its functions
+/// still have names, addresses and what is inlined into them.
+pub(crate) fn parse_unit<'f, E: Endianity>(
+    dwarf: &Dwarf<'f, E>,
+    header: gimli::UnitHeader<Bytes<'f, E>>,
+) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<gimli::Error>)> {
+    match dwarf.unit(header) {
+        Ok(unit) => Ok((unit, None)),
+        Err(error) => Ok((unit_without_lines(dwarf, header)?, Some(error))),
+    }
+}
+
+fn unit_without_lines<'f, E: Endianity>(
+    dwarf: &Dwarf<'f, E>,
+    header: gimli::UnitHeader<Bytes<'f, E>>,
+) -> gimli::Result<gimli::Unit<Bytes<'f, E>>> {
+    use gimli::AttributeValue as Value;
+    let (encoding, file_type) = (header.encoding(), dwarf.file_type);
+    let mut unit = gimli::Unit {
+        header,
+        abbreviations: dwarf.abbreviations(&header)?,
+        name: None,
+        comp_dir: None,
+        low_pc: 0,
+        str_offsets_base: gimli::DebugStrOffsetsBase::default_for_encoding_and_file(encoding, file_type),
+        addr_base: gimli::DebugAddrBase(0),
+        loclists_base: gimli::DebugLocListsBase::default_for_encoding_and_file(encoding, file_type),
+        rnglists_base: gimli::DebugRngListsBase::default_for_encoding_and_file(encoding, file_type),
+        line_program: None,
+        dwo_id: None,
+    };
+    let abbreviations = unit.abbreviations.clone();
+    let mut entries = header.entries(&abbreviations);
+    let root = entries.next_dfs()?.ok_or(gimli::Error::MissingUnitDie)?;
+    for attribute in root.attrs() {
+        match (attribute.name(), attribute.value()) {
+            (_, Value::DebugStrOffsetsBase(base)) => unit.str_offsets_base = base,
+            (_, Value::DebugAddrBase(base)) => unit.addr_base = base,
+            (_, Value::DebugRngListsBase(base)) => unit.rnglists_base = base,
+            _ => {}
+        }
+    }
+    // Only now: a string or an address by index needs its base.
+    let value = |name| root.attr_value(name);
+    let string = |unit: &_, name| value(name).and_then(|value| dwarf.attr_string(unit, value).ok());
+    unit.name = string(&unit, gimli::DW_AT_name);
+    unit.comp_dir = string(&unit, gimli::DW_AT_comp_dir);
+    let low_pc = value(gimli::DW_AT_low_pc).and_then(|low| dwarf.attr_address(&unit, low).ok().flatten());
+    unit.low_pc = low_pc.unwrap_or(0);
+    Ok(unit)
 }
 
 /// The program's own debug information and the supplementary file's (dwz).

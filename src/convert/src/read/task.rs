@@ -1,11 +1,11 @@
 //! Reads one unit of the program, from wherever its entries are: the program itself or a `.dwo`.
 
 use super::file::FileTable;
-use super::space::{Space, offset_of};
+use super::space::{Space, offset_of, parse_unit};
 use super::split::{self, Supply};
 use super::{Bytes, Code, Endianity, ReadOptions, bad_unit, unit};
 use crate::model::Unit;
-use crate::report::Diagnostics;
+use crate::report::{Diagnostics, Kind};
 
 /// What the reading of every unit needs.
 pub(super) struct Task<'a, 'f, E: Endianity> {
@@ -47,8 +47,14 @@ pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
     }
     let offset = offset_of(&header);
     let mut diagnostics = Diagnostics::default();
-    let unit = match main.dwarf.unit(header) {
-        Ok(unit) => unit,
+    let unit = match parse_unit(&main.dwarf, header) {
+        Ok((unit, None)) => unit,
+        Ok((unit, Some(error))) => {
+            diagnostics.add(Kind::BadLineProgram, offset, || {
+                format!("unit at .debug_info+{offset:#x} is read without its line program: {error}")
+            });
+            unit
+        }
         Err(error) => {
             bad_unit(&mut diagnostics, offset, error);
             return Some(Done { unit: Unit { offset, ..Unit::default() }, dwo_id: None, diagnostics });
