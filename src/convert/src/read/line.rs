@@ -14,6 +14,10 @@ use crate::report::{Diagnostics, Kind};
 /// that this bounds memory, not time.
 const MAX_ROWS: usize = 1 << 26;
 
+/// Sequences at one address that are compared to find a function's own. Each function there compares them:
+/// without a bound, a hostile file takes the square of its size in time.
+const MAX_FOLDED: usize = 4096;
+
 /// One row of the line table (DWARF 5 6.2.2), of those registers that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineRow {
@@ -37,15 +41,23 @@ pub(crate) struct Sequence {
     pub(crate) set_address: u64,
 }
 
+/// Addresses that one sequence answers for.
+struct Cover {
+    start: u64,
+    end: u64,
+    /// Index into [`Lines::sequences`].
+    sequence: u32,
+}
+
 /// The live sequences of one line program, sorted by start, then by place in the program.
 #[derive(Default)]
 pub(crate) struct Lines {
     pub(crate) rows: Vec<LineRow>,
     pub(crate) sequences: Vec<Sequence>,
-    /// Indexes of `sequences` by `first_opcode`.
+    /// Indexes of `sequences` by `first_opcode` and by `set_address`: both lie in their own sequence.
     by_offset: Vec<(u64, u32)>,
-    /// The largest end among the sequences up to each: how far back one that covers an address starts.
-    ends: Vec<u64>,
+    /// Disjoint, by address: of several sequences that cover an address, the first one's.
+    cover: Vec<Cover>,
     /// Sequences that were not in order and had to be sorted.
     pub(crate) unordered: u64,
     /// True where rows past a cap were dropped.
@@ -53,38 +65,42 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// The sequences that share an address with `start..end`, in order of their start.
+    /// The sequences that answer for addresses of `start..end`, in the order of the address: of several that
+    /// cover one, the first. Takes logarithmic time, however the sequences overlap.
     pub(crate) fn covering(&self, start: u64, end: u64) -> impl Iterator<Item = (usize, &Sequence)> {
-        let mut first = self.sequences.partition_point(|s| s.start <= start);
-        while first > 0 && self.ends[first - 1] > start {
-            first -= 1;
-        }
-        self.sequences[first..]
-            .iter()
-            .enumerate()
-            .take_while(move |(_, s)| s.start < end)
-            .filter(move |(_, s)| s.end > start)
-            .map(move |(i, s)| (first + i, s))
+        let first = self.cover.partition_point(|cover| cover.end <= start);
+        let covers = self.cover[first..].iter().take_while(move |cover| cover.start < end);
+        covers.map(|cover| (cover.sequence as usize, &self.sequences[cover.sequence as usize]))
+    }
+
+    /// The sequences that start at `start`: several, where functions were folded.
+    pub(crate) fn starting(&self, start: u64) -> impl Iterator<Item = (usize, &Sequence)> {
+        let first = self.sequences.partition_point(|s| s.start < start);
+        let at_start = self.sequences[first..].iter().take_while(move |s| s.start == start);
+        at_start.enumerate().map(move |(i, s)| (first + i, s)).take(MAX_FOLDED)
     }
 
     /// The live sequence that a `DW_AT_LLVM_stmt_sequence` value names: by its first opcode, or by its
     /// first `DW_LNE_set_address`, since producers write either.
     pub(crate) fn at_offset(&self, offset: u64) -> Option<usize> {
-        if let Ok(found) = self.by_offset.binary_search_by_key(&offset, |&(o, _)| o) {
-            return Some(self.by_offset[found].1 as usize);
-        }
-        self.sequences.iter().position(|s| s.set_address == offset)
+        let found = self.by_offset.binary_search_by_key(&offset, |&(o, _)| o).ok()?;
+        Some(self.by_offset[found].1 as usize)
     }
 
     fn finish(&mut self) {
         self.sequences.sort_by_key(|s| (s.start, s.first_opcode));
         let mut end = 0;
-        self.ends.extend(self.sequences.iter().map(|s| {
-            end = s.end.max(end);
-            end
-        }));
-        self.by_offset = self.sequences.iter().enumerate().map(|(i, s)| (s.first_opcode, i as u32)).collect();
+        for (index, sequence) in self.sequences.iter().enumerate() {
+            if sequence.end > end {
+                let start = sequence.start.max(end);
+                self.cover.push(Cover { start, end: sequence.end, sequence: index as u32 });
+                end = sequence.end;
+            }
+        }
+        let offsets = |(i, s): (usize, &Sequence)| [(s.first_opcode, i as u32), (s.set_address, i as u32)];
+        self.by_offset = self.sequences.iter().enumerate().flat_map(offsets).collect();
         self.by_offset.sort_unstable();
+        self.by_offset.dedup();
     }
 }
 

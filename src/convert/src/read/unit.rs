@@ -439,8 +439,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     fn best_sequence(&mut self, start: u64, origin: LocalOrigin) -> Option<usize> {
         let found: Vec<(usize, LineRow)> = self
             .lines
-            .covering(start, start + 1)
-            .filter(|(_, s)| s.start == start)
+            .starting(start)
             .map(|(index, s)| (index, self.lines.rows[s.rows.start]))
             .collect();
         if found.len() < 2 {
