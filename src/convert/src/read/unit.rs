@@ -437,11 +437,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     /// Of several sequences that start at `start` (functions that were folded), the one whose first row
     /// fits the declaration best; `None` where there is no choice to make.
     fn best_sequence(&mut self, start: u64, origin: LocalOrigin) -> Option<usize> {
-        let found: Vec<(usize, LineRow)> = self
-            .lines
-            .starting(start)
-            .map(|(index, s)| (index, self.lines.rows[s.rows.start]))
-            .collect();
+        let found: Vec<(usize, LineRow)> =
+            self.lines.starting(start).map(|(index, s)| (index, self.lines.rows[s.rows.start])).collect();
         if found.len() < 2 {
             return None;
         }

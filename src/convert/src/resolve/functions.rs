@@ -5,8 +5,9 @@
 //! subprogram is its own spelling (`foo.isra.0`), another name of it (an alias), or a function that no
 //! DIE names; code without a subprogram belongs to the symbol that starts it.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::known::Known;
 use super::merge::Merged;
 use super::names::{Relation, is_mangled, relation};
 use super::symbols::{CodeSymbol, Symbols, principal};
@@ -119,6 +120,8 @@ fn share<'f>(
     let (start, end) = (shared[0].start, shared[0].end);
     let mut members: Vec<Member> = Vec::with_capacity(1);
     let mut by_name: FxHashMap<NameId, ()> = FxHashMap::default();
+    let mut known = Known::default();
+    let mut labels: FxHashMap<UnitId, FuncId> = FxHashMap::default();
     for piece in shared {
         let name = merged.program.origins[functions[piece.function.index()].origin.index()].name;
         if by_name.insert(name, ()).is_some() {
@@ -128,12 +131,16 @@ fn share<'f>(
             });
             continue;
         }
-        let explained = members.iter().map(|member| member.function).find(|&other| {
-            one_function(merged, &functions[other.index()], &functions[piece.function.index()])
-        });
+        let label_of = label(merged, &functions[piece.function.index()]);
+        let variant = known.best(merged, merged.name_bytes(name), |relation| relation == Relation::Variant);
+        let explained = variant.map(|(_, function)| function).or_else(|| labels.get(&label_of?).copied());
         if let Some(function) = explained {
             functions[function.index()].aliases.push(name);
             continue;
+        }
+        known.add(merged, name, piece.function);
+        if let Some(unit) = label_of {
+            labels.insert(unit, piece.function);
         }
         members.push(Member {
             function: piece.function,
@@ -143,7 +150,7 @@ fn share<'f>(
         });
     }
     if shared[0].entry {
-        name_entry(merged, symbols.at(start), end, &mut members, functions);
+        name_entry(merged, symbols.at(start), end, &mut members, functions, known);
     } else {
         name_part(merged, symbols.at(start), &mut members, functions);
     }
@@ -151,16 +158,13 @@ fn share<'f>(
     Candidate { start, end, members }
 }
 
-/// True for two subprograms with one range that are one function: variants of a constructor, or labels that
-/// an assembler described each by a DIE of its own, with a name and nothing that tells where it is declared.
-fn one_function(merged: &Merged<'_>, a: &Function, b: &Function) -> bool {
-    let origin = |function: &Function| merged.program.origins[function.origin.index()];
-    let (x, y) = (origin(a), origin(b));
-    let (x_name, y_name) = (merged.name_bytes(x.name), merged.name_bytes(y.name));
-    let unit = |function: &Function| function.source.map(|source| source.unit);
-    let undeclared = |origin: Origin| origin.file.is_none() && origin.line == 0;
-    let labels = undeclared(x) && undeclared(y) && !is_mangled(x_name) && !is_mangled(y_name);
-    relation(x_name, y_name) == Relation::Variant || (labels && unit(a) == unit(b))
+/// The unit of a subprogram that is a label of assembly code: an assembler describes each label by a DIE of its
+/// own, with a name and nothing that tells where it is declared. All that share a range are one function.
+fn label(merged: &Merged<'_>, function: &Function) -> Option<UnitId> {
+    let origin = merged.program.origins[function.origin.index()];
+    let undeclared = origin.file.is_none() && origin.line == 0;
+    let label = undeclared && !is_mangled(merged.name_bytes(origin.name));
+    function.source.map(|source| source.unit).filter(|_| label)
 }
 
 /// Gives the symbols at the start of a function to the members that they name.
@@ -170,34 +174,26 @@ fn name_entry<'f>(
     end: u64,
     members: &mut Vec<Member>,
     functions: &mut Vec<Function>,
+    mut known: Known,
 ) {
     let mut unexplained: Vec<&CodeSymbol<'f>> = Vec::new();
     // (member, relation) that each symbol fits best
     let mut clones: Vec<(FuncId, NameId)> = Vec::new();
-    let mut exact: Vec<FuncId> = Vec::new();
-    let mut claimed: Vec<FuncId> = Vec::new();
+    let mut exact: FxHashSet<FuncId> = FxHashSet::default();
+    let mut claimed = false;
     for symbol in at_start.iter().filter(|symbol| symbol.function) {
-        let best = members
-            .iter()
-            .map(|member| {
-                let origin = functions[member.function.index()].origin;
-                let name = merged.program.origins[origin.index()].name;
-                (relation(merged.name_bytes(name), symbol.name), member.function)
-            })
-            .min_by_key(|&(relation, _)| relation as u8);
+        let best = known.best(merged, symbol.name, |relation| relation != Relation::Other);
+        claimed |= best.is_some();
         match best {
             Some((Relation::Same, function)) => {
-                exact.push(function);
-                claimed.push(function);
+                exact.insert(function);
             }
             Some((Relation::Clone, function)) => {
                 clones.push((function, merged.name(symbol.name)));
-                claimed.push(function);
             }
             Some((Relation::Variant, function)) => {
                 let name = merged.name(symbol.name);
                 functions[function.index()].aliases.push(name);
-                claimed.push(function);
             }
             _ => unexplained.push(symbol),
         }
@@ -212,9 +208,8 @@ fn name_entry<'f>(
     }
     // A subprogram whose own name is no symbol here (a C++ function without a linkage name) has the
     // symbol that nothing else explains.
-    let nameless = members.iter().map(|m| m.function).find(|function| !claimed.contains(function));
-    if let Some(function) = nameless
-        && members.len() == 1
+    if let [Member { function, .. }] = members[..]
+        && !claimed
         && let Some(at) = best_unexplained(&unexplained)
     {
         let symbol = unexplained.remove(at);
@@ -223,10 +218,10 @@ fn name_entry<'f>(
     let first = members[0].function;
     for symbol in unexplained {
         let name = merged.name(symbol.name);
-        if is_mangled(symbol.name)
-            && (!symbol.sized || symbol.end == end)
-            && known(merged, functions, members, name).is_none()
-        {
+        let whole = !symbol.sized || symbol.end == end;
+        let explained = known.best(merged, symbol.name, |relation| relation != Relation::Other).is_some();
+        if is_mangled(symbol.name) && whole && !explained {
+            known.add(merged, name, FuncId(functions.len() as u32));
             let origin = merged.origin(Origin { name, file: None, line: 0 });
             let function = symbol_function(functions, origin);
             members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
@@ -236,20 +231,14 @@ fn name_entry<'f>(
     }
 }
 
-/// A member that a name belongs to already, as its own or as a variant.
-fn known(merged: &Merged<'_>, functions: &[Function], members: &[Member], name: NameId) -> Option<FuncId> {
-    members.iter().map(|member| member.function).find(|function| {
-        let own = merged.program.origins[functions[function.index()].origin.index()].name;
-        relation(merged.name_bytes(own), merged.name_bytes(name)) != Relation::Other
-            && is_mangled(merged.name_bytes(own))
-    })
-}
-
 fn best_unexplained(symbols: &[&CodeSymbol<'_>]) -> Option<usize> {
     let owned: Vec<CodeSymbol<'_>> = symbols.iter().map(|&&symbol| symbol).collect();
     let best = principal(&owned)?;
     owned.iter().position(|symbol| std::ptr::eq(symbol, best))
 }
+
+/// Symbols at the start of a part that are compared with the name of each function that has it.
+const MAX_PARTS: usize = 4096;
 
 /// The symbol that starts a part of a function that is not its entry (`foo.cold`).
 fn name_part<'f>(
@@ -259,11 +248,13 @@ fn name_part<'f>(
     functions: &[Function],
 ) {
     let function_symbols: Vec<CodeSymbol<'f>> = at_start.iter().filter(|s| s.function).copied().collect();
+    let any = principal(&function_symbols).map(|symbol| symbol.name);
     for member in members.iter_mut() {
         let name = merged.program.origins[functions[member.function.index()].origin.index()].name;
-        let fits =
-            function_symbols.iter().find(|s| relation(merged.name_bytes(name), s.name) == Relation::Clone);
-        let symbol = fits.or_else(|| principal(&function_symbols)).map(|symbol| symbol.name);
+        let clone =
+            |symbol: &&CodeSymbol<'f>| relation(merged.name_bytes(name), symbol.name) == Relation::Clone;
+        let fits = function_symbols.iter().take(MAX_PARTS).find(clone);
+        let symbol = fits.map(|symbol| symbol.name).or(any);
         member.symbol = symbol.map(|symbol| merged.name(symbol)).filter(|&symbol| symbol != name);
     }
 }
@@ -282,7 +273,7 @@ fn order(merged: &Merged<'_>, members: &mut [Member], functions: &mut [Function]
     }
     // The pieces came sorted by (how, DIE offset): the first is the live DIE with the lowest offset.
     if members.len() > 2 {
-        members[1..].sort_by_key(|member| bytes(member.function, functions));
+        members[1..].sort_by_cached_key(|member| bytes(member.function, functions));
     }
 }
 
@@ -314,19 +305,19 @@ fn symbol_candidates<'f>(
     let origin = merged.origin(Origin { name, file: None, line: 0 });
     let function = symbol_function(&mut candidates.functions, origin);
     members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
+    let mut known = Known::default();
+    known.add(merged, name, function);
     for symbol in at_address {
         let name = merged.name(symbol.name);
-        let mut own = members.iter().map(|member| {
-            merged.program.origins[candidates.functions[member.function.index()].origin.index()].name
-        });
-        let explained =
-            own.any(|own| own == name || relation(merged.name_bytes(own), symbol.name) == Relation::Variant);
         if symbol.name == first.name {
             continue;
         }
+        let same = |relation| matches!(relation, Relation::Same | Relation::Variant);
+        let explained = known.best(merged, symbol.name, same).is_some();
         if !explained && symbol.function && is_mangled(symbol.name) && symbol.end == first.end {
             let origin = merged.origin(Origin { name, file: None, line: 0 });
             let function = symbol_function(&mut candidates.functions, origin);
+            known.add(merged, name, function);
             members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
         } else {
             aliases.push(name);

@@ -22,7 +22,7 @@ impl<'f> Merged<'f> {
         self.intern(Cow::Borrowed(name))
     }
 
-    fn intern(&mut self, name: Cow<'f, [u8]>) -> NameId {
+    pub(super) fn intern(&mut self, name: Cow<'f, [u8]>) -> NameId {
         if let Some(&id) = self.names.get(name.as_ref()) {
             return id;
         }

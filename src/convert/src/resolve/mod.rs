@@ -5,6 +5,7 @@
 //! candidates with a range; `pieces` paints the candidates over each other into disjoint pieces.
 
 mod functions;
+mod known;
 mod merge;
 mod names;
 mod pieces;

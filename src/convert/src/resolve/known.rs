@@ -1,0 +1,142 @@
+//! Finds the function at an address that a further name there belongs to, without comparing every pair.
+//!
+//! A handful of names is compared one by one. Past that, a name is looked up by its own hash, by the hashes of its
+//! beginnings up to a dot (the function that it may be a clone of), and by the hash that variants of a constructor
+//! share; what is found so is then compared in earnest. A hostile program has tens of thousands of functions and of
+//! symbols at one address.
+
+use std::hash::Hasher;
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use super::merge::Merged;
+use super::names::{Relation, relation};
+use crate::model::{FuncId, NameId};
+
+/// Names that are compared one by one.
+const FEW: usize = 16;
+
+/// Names of one hash that are compared, and dots of a name that are tried. Real names have fewer of both; past
+/// them a name counts for a function of its own.
+const MAX_TRIED: usize = 64;
+
+/// The functions at one address with their names.
+#[derive(Default)]
+pub(super) struct Known {
+    entries: Vec<(NameId, FuncId)>,
+    /// Indexes of `entries` by hash, once there are more than [`FEW`].
+    by_hash: FxHashMap<u64, Vec<u32>>,
+}
+
+impl Known {
+    /// Adds a function with its name.
+    pub(super) fn add(&mut self, merged: &Merged<'_>, name: NameId, function: FuncId) {
+        self.entries.push((name, function));
+        let first = match self.entries.len() {
+            0..=FEW => return,
+            len if len == FEW + 1 => 0,
+            len => len - 1,
+        };
+        for index in first..self.entries.len() {
+            let name = merged.name_bytes(self.entries[index].0);
+            for hash in [Some(hash(name)), variant_hash(name)].into_iter().flatten() {
+                let same = self.by_hash.entry(hash).or_default();
+                if same.len() < MAX_TRIED {
+                    same.push(index as u32);
+                }
+            }
+        }
+    }
+
+    /// The function that a symbol's name fits best, and how; of several, the one added first.
+    pub(super) fn best(
+        &self,
+        merged: &Merged<'_>,
+        symbol: &[u8],
+        fits: impl Fn(Relation) -> bool,
+    ) -> Option<(Relation, FuncId)> {
+        let compare = |index: usize| {
+            let (name, function) = self.entries[index];
+            let relation = relation(merged.name_bytes(name), symbol);
+            fits(relation).then_some((relation as u8, index, relation, function))
+        };
+        let best = if self.entries.len() <= FEW {
+            (0..self.entries.len()).filter_map(compare).min_by_key(|found| (found.0, found.1))
+        } else {
+            let clone_of = clone_hashes(symbol);
+            let hashes = [Some(hash(symbol)), variant_hash(symbol)].into_iter().flatten().chain(clone_of);
+            let indexes = hashes.filter_map(|hash| self.by_hash.get(&hash)).flatten();
+            indexes.filter_map(|&index| compare(index as usize)).min_by_key(|found| (found.0, found.1))
+        };
+        best.map(|(_, _, relation, function)| (relation, function))
+    }
+}
+
+fn hash(name: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(name);
+    hasher.finish()
+}
+
+/// A hash of an Itanium name that does not depend on the digits of its constructors and destructors.
+fn variant_hash(name: &[u8]) -> Option<u64> {
+    if !name.starts_with(b"_Z") {
+        return None;
+    }
+    let mut blank = name.to_vec();
+    for at in 1..blank.len() {
+        if matches!(blank[at - 1], b'C' | b'D') && blank[at].is_ascii_digit() {
+            blank[at] = b'*';
+        }
+    }
+    Some(hash(&blank))
+}
+
+/// The hashes of what stands before each dot.
+fn clone_hashes(name: &[u8]) -> impl Iterator<Item = u64> {
+    let dots = name.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
+    dots.take(MAX_TRIED).map(|at| hash(&name[..at]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+    use crate::resolve::merge::merge;
+
+    /// Few names are compared, many are looked up: both find the same.
+    #[test]
+    fn many_names_answer_as_few_do() {
+        let own = ["f", "_ZN1SC1Ev", "f.a", "_Z1gv", "_ZN1TD0Ev"];
+        let asked = [
+            "f",
+            "f.a",
+            "f.a.b",
+            "f.isra.0",
+            "_ZN1SC2Ev",
+            "_ZN1SC9Ev",
+            "_ZN1TD2Ev",
+            "_Z1gv.cold",
+            "g",
+            "_Z1hv",
+        ];
+        let mut merged = merge(Vec::new(), &[]);
+        let (mut few, mut many) = (Known::default(), Known::default());
+        for (index, name) in own.iter().enumerate() {
+            let id = merged.name(name.as_bytes());
+            few.add(&merged, id, FuncId(index as u32));
+            many.add(&merged, id, FuncId(index as u32));
+        }
+        for index in 0..100 {
+            let id = merged.intern(Cow::Owned(format!("other{index}").into_bytes()));
+            many.add(&merged, id, FuncId(1000));
+        }
+        for name in asked {
+            let any = |relation| relation != Relation::Other;
+            let expected = few.best(&merged, name.as_bytes(), any);
+            assert_eq!(many.best(&merged, name.as_bytes(), any), expected, "{name}");
+        }
+        assert_eq!(few.best(&merged, b"_ZN1SC2Ev", |_| true), Some((Relation::Variant, FuncId(1))));
+    }
+}
