@@ -1,0 +1,235 @@
+//! Assembles small programs whose DWARF no compiler would write: ELF for x86-64, `.debug_info` by hand.
+
+/// Where the code of every made program begins.
+pub(crate) const CODE: u64 = 0x1000;
+
+/// Bytes of code.
+pub(crate) const CODE_LEN: u64 = 0x1000;
+
+pub(crate) fn uleb(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// The value of an attribute, with the form that it is written in.
+#[derive(Clone, Copy)]
+pub(crate) enum Value<'s> {
+    /// `DW_FORM_string`.
+    Text(&'s str),
+    /// `DW_FORM_addr`.
+    Address(u64),
+    /// `DW_FORM_udata`.
+    Number(u64),
+    /// `DW_FORM_ref4`, to a label that is set before or after.
+    Label(&'s str),
+    /// `DW_FORM_sec_offset`.
+    Offset(u32),
+}
+
+impl Value<'_> {
+    fn form(&self) -> gimli::DwForm {
+        match self {
+            Value::Text(_) => gimli::DW_FORM_string,
+            Value::Address(_) => gimli::DW_FORM_addr,
+            Value::Number(_) => gimli::DW_FORM_udata,
+            Value::Label(_) => gimli::DW_FORM_ref4,
+            Value::Offset(_) => gimli::DW_FORM_sec_offset,
+        }
+    }
+}
+
+/// One compile unit and its abbreviations. Entries are opened and closed one by one, so that any depth can be made.
+pub(crate) struct Info {
+    version: u16,
+    pub(crate) out: Vec<u8>,
+    abbreviations: Vec<u8>,
+    shapes: Vec<(u16, Vec<(u16, u16)>)>,
+    labels: Vec<(String, u32)>,
+    holes: Vec<(String, usize)>,
+}
+
+impl Info {
+    /// A unit whose root has a name, the line program at 0, and these attributes.
+    pub(crate) fn new(version: u16, attributes: &[(gimli::DwAt, Value<'_>)]) -> Info {
+        let (shapes, labels, holes) = Default::default();
+        let mut info = Info { version, out: vec![0; 4], abbreviations: Vec::new(), shapes, labels, holes };
+        info.out.extend(version.to_le_bytes());
+        if version >= 5 {
+            info.out.extend([1, 8, 0, 0, 0, 0]);
+        } else {
+            info.out.extend([0, 0, 0, 0, 8]);
+        }
+        let mut root = vec![
+            (gimli::DW_AT_name, Value::Text("unit.c")),
+            (gimli::DW_AT_comp_dir, Value::Text("/made")),
+            (gimli::DW_AT_stmt_list, Value::Offset(0)),
+        ];
+        root.extend(attributes);
+        info.open(gimli::DW_TAG_compile_unit, &root);
+        info
+    }
+
+    /// Names the next entry.
+    pub(crate) fn label(&mut self, name: &str) -> &mut Info {
+        self.labels.push((name.to_owned(), self.out.len() as u32));
+        self
+    }
+
+    /// Begins an entry; what follows is inside.
+    pub(crate) fn open(&mut self, tag: gimli::DwTag, attributes: &[(gimli::DwAt, Value<'_>)]) -> &mut Info {
+        let shape = (tag.0, attributes.iter().map(|(name, value)| (name.0, value.form().0)).collect());
+        let known = self.shapes.iter().position(|known| *known == shape);
+        let code = known.unwrap_or_else(|| {
+            uleb(&mut self.abbreviations, self.shapes.len() as u64 + 1);
+            uleb(&mut self.abbreviations, tag.0.into());
+            self.abbreviations.push(1);
+            for &(name, form) in &shape.1 {
+                uleb(&mut self.abbreviations, name.into());
+                uleb(&mut self.abbreviations, form.into());
+            }
+            self.abbreviations.extend([0, 0]);
+            self.shapes.push(shape);
+            self.shapes.len() - 1
+        });
+        uleb(&mut self.out, code as u64 + 1);
+        for (_, value) in attributes {
+            match value {
+                Value::Text(text) => {
+                    self.out.extend(text.as_bytes());
+                    self.out.push(0);
+                }
+                Value::Address(address) => self.out.extend(address.to_le_bytes()),
+                Value::Number(number) => uleb(&mut self.out, *number),
+                Value::Label(name) => {
+                    self.holes.push(((*name).to_owned(), self.out.len()));
+                    self.out.extend([0; 4]);
+                }
+                Value::Offset(offset) => self.out.extend(offset.to_le_bytes()),
+            }
+        }
+        self
+    }
+
+    /// Ends the entry opened last.
+    pub(crate) fn close(&mut self) -> &mut Info {
+        self.out.push(0);
+        self
+    }
+
+    /// A subprogram with a name and code, closed.
+    pub(crate) fn function(&mut self, name: &str, start: u64, len: u64) -> &mut Info {
+        let attributes = [
+            (gimli::DW_AT_name, Value::Text(name)),
+            (gimli::DW_AT_low_pc, Value::Address(start)),
+            (gimli::DW_AT_high_pc, Value::Number(len)),
+        ];
+        self.open(gimli::DW_TAG_subprogram, &attributes).close()
+    }
+
+    /// The sections, the root closed.
+    pub(crate) fn sections(&mut self) -> Vec<(&'static str, Vec<u8>)> {
+        self.close();
+        for (name, at) in &self.holes {
+            let target = self.labels.iter().find(|(label, _)| label == name).unwrap().1;
+            self.out[*at..at + 4].copy_from_slice(&target.to_le_bytes());
+        }
+        let len = self.out.len() as u32 - 4;
+        self.out[..4].copy_from_slice(&len.to_le_bytes());
+        assert!(self.version <= 5);
+        vec![
+            (".debug_info", self.out.clone()),
+            (".debug_abbrev", [self.abbreviations.as_slice(), &[0]].concat()),
+        ]
+    }
+}
+
+/// A line program of version 4, with one file in the compilation directory.
+pub(crate) fn line_program(opcodes: &[u8]) -> Vec<u8> {
+    let mut header = vec![1, 1, 1, 0xfb, 14, 13];
+    header.extend([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]);
+    header.extend(b"\0unit.c\0\0\0\0\0");
+    let mut out = Vec::new();
+    out.extend((6 + header.len() as u32 + opcodes.len() as u32).to_le_bytes());
+    out.extend(4_u16.to_le_bytes());
+    out.extend((header.len() as u32).to_le_bytes());
+    out.extend(header);
+    out.extend(opcodes);
+    out
+}
+
+/// Opcodes for rows, each (address, line), and the end of their sequence. They may be in any order.
+pub(crate) fn sequence(rows: &[(u64, i8)], end: u64) -> Vec<u8> {
+    let set_address = |out: &mut Vec<u8>, address: u64| {
+        out.extend([0, 9, 2]);
+        out.extend(address.to_le_bytes());
+    };
+    let (mut out, mut line) = (Vec::new(), 1);
+    for &(address, to) in rows {
+        set_address(&mut out, address);
+        // DW_LNS_advance_line with an operand of one byte, DW_LNS_copy
+        out.extend([3, (to - line) as u8 & 0x7f, 1]);
+        line = to;
+    }
+    set_address(&mut out, end);
+    out.extend([0, 1, 1]);
+    out
+}
+
+/// A program with code, these sections, and these function symbols: (name, address, size).
+pub(crate) fn elf(debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64, u64)]) -> Vec<u8> {
+    let (mut strings, mut table) = (vec![0], vec![0; 24]);
+    for (name, address, size) in symbols {
+        table.extend((strings.len() as u32).to_le_bytes());
+        // STB_GLOBAL, STT_FUNC; section 1
+        table.extend([0x12, 0, 1, 0]);
+        table.extend(address.to_le_bytes());
+        table.extend(size.to_le_bytes());
+        strings.extend(name.as_bytes());
+        strings.push(0);
+    }
+    // (name, type, flags, address, link, entry size, bytes)
+    type Section<'s> = (&'s str, u32, u64, u64, u32, u64, Vec<u8>);
+    let mut sections: Vec<Section<'_>> = vec![(".text", 1, 6, CODE, 0, 0, vec![0x90; CODE_LEN as usize])];
+    sections.extend(debug.iter().map(|(name, bytes)| (*name, 1, 0, 0, 0, 0, bytes.clone())));
+    let symtab = sections.len() as u32 + 1;
+    sections.push((".symtab", 2, 0, 0, symtab + 1, 24, table));
+    sections.push((".strtab", 3, 0, 0, 0, 0, strings));
+    let mut names = vec![0];
+    let mut starts: Vec<u32> = Vec::new();
+    for name in sections.iter().map(|section| section.0).chain([".shstrtab"]) {
+        starts.push(names.len() as u32);
+        names.extend(name.as_bytes());
+        names.push(0);
+    }
+    sections.push((".shstrtab", 3, 0, 0, 0, 0, names));
+
+    let mut out = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    out.extend(2_u16.to_le_bytes());
+    out.extend(62_u16.to_le_bytes());
+    out.extend(1_u32.to_le_bytes());
+    out.resize(64, 0);
+    let mut headers = vec![0; 64];
+    for ((_, kind, flags, address, link, entry, bytes), name) in sections.iter().zip(starts) {
+        headers.extend(name.to_le_bytes());
+        headers.extend(kind.to_le_bytes());
+        for word in [*flags, *address, out.len() as u64, bytes.len() as u64] {
+            headers.extend(word.to_le_bytes());
+        }
+        headers.extend(link.to_le_bytes());
+        headers.extend(u32::from(*kind == 2).to_le_bytes());
+        headers.extend(1_u64.to_le_bytes());
+        headers.extend(entry.to_le_bytes());
+        out.extend(bytes);
+    }
+    let table = out.len() as u64;
+    out.extend(headers);
+    out[0x28..0x30].copy_from_slice(&table.to_le_bytes());
+    let count = sections.len() as u16;
+    for (at, number) in [(0x34, 64), (0x3a, 64), (0x3c, count + 1), (0x3e, count)] {
+        out[at..at + 2].copy_from_slice(&number.to_le_bytes());
+    }
+    out
+}
