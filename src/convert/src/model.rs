@@ -9,6 +9,9 @@ use std::borrow::Cow;
 /// Marks the absence of an id in a packed field.
 pub const NONE16: u16 = u16::MAX;
 
+/// The longest piece of code, in bytes: offsets in it fit 31 bits. What is longer is cut, and counted.
+pub const MAX_PIECE: u64 = (u32::MAX >> 1) as u64;
+
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*

@@ -62,6 +62,8 @@ pub(crate) struct Lines {
     pub(crate) unordered: u64,
     /// True where rows past a cap were dropped.
     pub(crate) capped: bool,
+    /// Rows whose line or column is larger than a file holds, and unknown now.
+    pub(crate) too_large: u64,
 }
 
 impl Lines {
@@ -171,6 +173,12 @@ pub(crate) fn run<'f, E: Endianity>(
     if lines.unordered > 0 {
         diagnostics.add(Kind::UnorderedSequence, offset, || {
             format!("line program at .debug_line+{offset:#x} has rows out of order")
+        });
+    }
+    if lines.too_large > 0 {
+        diagnostics.add(Kind::CapReached, offset, || {
+            let rows = lines.too_large;
+            format!("line program at .debug_line+{offset:#x}: {rows} rows with a line over 2^32 or a column over 65535")
         });
     }
     if lines.capped {
@@ -302,11 +310,13 @@ fn row(lines: &mut Lines, registers: &Registers, building: &mut Building, code: 
     if !live {
         return;
     }
+    let (line, column) = (u32::try_from(registers.line), u16::try_from(registers.column));
+    lines.too_large += u64::from(line.is_err() || column.is_err());
     let row = LineRow {
         address: registers.address,
         file: u32::try_from(registers.file).unwrap_or(u32::MAX),
-        line: u32::try_from(registers.line).unwrap_or(0),
-        column: u16::try_from(registers.column).unwrap_or(0),
+        line: line.unwrap_or(0),
+        column: column.unwrap_or(0),
     };
     if let Some(last) = lines.rows[building.first_row..].last_mut() {
         // Of several rows at one address the last counts, as for llvm-symbolizer and addr2line.

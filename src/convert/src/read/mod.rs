@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::model::Unit;
-use crate::open::{AddressRange, Image};
+use crate::open::{AddressRange, Image, SymbolKind};
 use crate::report::{Diagnostics, Kind};
 use space::Space;
 pub use split::SplitFiles;
@@ -105,6 +105,8 @@ fn read_with<'f, E: Endianity>(
 pub(crate) struct Code {
     /// Sorted and disjoint.
     ranges: Vec<AddressRange>,
+    /// Names of the symbols at address 0, where code is there: 0 is also a tombstone.
+    at_zero: Vec<Vec<u8>>,
 }
 
 impl Code {
@@ -124,7 +126,23 @@ impl Code {
                 _ => merged.push(range),
             }
         }
-        Code { ranges: merged }
+        let at_zero = match merged.first() {
+            Some(first) if first.start == 0 => {
+                let symbols = image.symbols.iter().filter(|s| s.address == 0 && !s.name.is_empty());
+                let code = symbols.filter(|s| matches!(s.kind, SymbolKind::Function | SymbolKind::Label));
+                code.map(|symbol| symbol.name.to_vec()).collect()
+            }
+            _ => Vec::new(),
+        };
+        Code { ranges: merged, at_zero }
+    }
+
+    /// True where a function of this name may stand at address 0: a symbol there has the name, or there is none
+    /// to ask. Linkers write 0 for the address of what they removed.
+    pub(crate) fn believes_zero(&self, name: &[u8]) -> bool {
+        let names =
+            |symbol: &[u8]| symbol.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest[0] == b'.');
+        self.at_zero.is_empty() || self.at_zero.iter().any(|symbol| names(symbol))
     }
 
     /// True where `address` lies in an executable section.

@@ -57,6 +57,8 @@ pub(crate) struct Tables<'f> {
     file_indexes: FxHashMap<(bool, u32, u64), u16>,
     origin_ids: FxHashMap<UnitOrigin, LocalOrigin>,
     resolved: FxHashMap<Place, LocalOrigin>,
+    /// A file had no place.
+    pub(crate) full: bool,
 }
 
 impl<'f> Tables<'f> {
@@ -70,6 +72,7 @@ impl<'f> Tables<'f> {
             file_indexes: FxHashMap::default(),
             origin_ids: FxHashMap::default(),
             resolved: FxHashMap::default(),
+            full: false,
         }
     }
 
@@ -81,11 +84,17 @@ impl<'f> Tables<'f> {
         })
     }
 
+    /// The name of an origin.
+    pub(crate) fn name_of(&self, origin: LocalOrigin) -> &[u8] {
+        &self.names[self.origins[origin.index()].name as usize]
+    }
+
     fn file(&mut self, path: Vec<u8>) -> u16 {
         if let Some(&id) = self.file_ids.get(&path) {
             return id;
         }
         if self.files.len() >= usize::from(NONE16) {
+            self.full = true;
             return NONE16;
         }
         let id = self.files.len() as u16;

@@ -2,7 +2,7 @@
 
 use super::{Bytes, Dwarf, Endianity};
 
-/// Visits each range of the list that is not empty and no tombstone of gimli's.
+/// Visits each range of the list that is not empty and no tombstone of gimli's, as long as `visit` says to go on.
 ///
 /// # Errors
 /// The first damage that was met. An entry whose index is in no address table is left out alone; after one
@@ -11,15 +11,15 @@ pub(super) fn visit<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &gimli::Unit<Bytes<'f, E>>,
     value: gimli::AttributeValue<Bytes<'f, E>>,
-    mut visit: impl FnMut(u64, u64),
+    mut visit: impl FnMut(u64, u64) -> bool,
 ) -> gimli::Result<()> {
     let Some(mut list) = dwarf.attr_ranges(unit, value)? else { return Ok(()) };
     let mut damage = Ok(());
     while let Some(entry) = list.next_raw()? {
         let is_base = matches!(entry, gimli::RawRngListEntry::BaseAddressx { .. });
         match list.convert_raw(entry) {
-            Ok(Some(range)) => visit(range.begin, range.end),
-            Ok(None) => {}
+            Ok(Some(range)) if !visit(range.begin, range.end) => break,
+            Ok(_) => {}
             Err(error) if is_base => return Err(error),
             Err(error) => damage = damage.and(Err(error)),
         }

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use gimli::Section as _;
+use gimli::{Reader as _, Section as _};
 
 use super::{Bytes, Dwarf, Endianity, bad_unit};
 use crate::open::{DebugSection, DebugSections, Image};
@@ -29,17 +29,23 @@ impl<'f, E: Endianity> Info<'f, E> {
 
     pub(crate) fn of(dwarf: Dwarf<'f, E>, diagnostics: &mut Diagnostics) -> Info<'f, E> {
         let mut headers = Vec::new();
-        let mut units = dwarf.units();
-        loop {
-            match units.next() {
-                Ok(Some(header)) => headers.push(header),
-                Ok(None) => break,
-                Err(error) => {
-                    let end = headers.last().map_or(0, |h| offset_of(h) + h.length_including_self() as u64);
-                    bad_unit(diagnostics, end, error);
-                    break;
+        let section = *dwarf.debug_info.reader();
+        let mut offset = 0;
+        while offset < section.len() {
+            let len = match dwarf.debug_info.header_from_offset(gimli::DebugInfoOffset(offset)) {
+                Ok(header) => {
+                    headers.push(header);
+                    header.length_including_self()
                 }
-            }
+                Err(error) => {
+                    bad_unit(diagnostics, offset as u64, error);
+                    // The length says where the next unit is, whatever the version of this one.
+                    let Some(len) = unit_length(section, offset) else { break };
+                    len
+                }
+            };
+            let Some(next) = offset.checked_add(len).filter(|&next| next > offset) else { break };
+            offset = next;
         }
         let referred = headers.iter().map(|_| OnceLock::new()).collect();
         let wide_strings = dwarf.file_type == gimli::DwarfFileType::Dwo
@@ -154,6 +160,14 @@ impl<'f, E: Endianity> Space<'f, E> {
         });
         Space { main, supplementary }
     }
+}
+
+/// Bytes of the unit at `offset`, its length field included (DWARF 5 7.4).
+fn unit_length<E: Endianity>(section: Bytes<'_, E>, offset: usize) -> Option<usize> {
+    let mut input = section;
+    input.skip(offset).ok()?;
+    let (len, format) = input.read_initial_length().ok()?;
+    len.checked_add(usize::from(format.initial_length_size()))
 }
 
 /// Offset of a unit's header in its section.

@@ -13,14 +13,22 @@ use super::space::offset_of;
 use super::task::Source;
 use super::{Bytes, Code, Dwarf, Endianity, ReadOptions, ranges};
 use crate::model::{
-    BareLines, DieOffset, How, ImageAddr, LocalEdge, LocalOrigin, NONE16, Row, RowRange, Scope, Unit,
-    UnitEdge, UnitFunction, UnitPiece,
+    BareLines, DieOffset, How, ImageAddr, LocalEdge, LocalOrigin, MAX_PIECE, NONE16, Row, RowRange, Scope,
+    Unit, UnitEdge, UnitFunction, UnitPiece,
 };
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
 
 /// The deepest inlining that is kept; the format's `max_depth` is at most this.
 const MAX_DEPTH: u16 = 255;
+
+/// Entries of range lists that a unit may have: any number of DIEs may name one long list.
+const MAX_RANGES: u32 = 1 << 22;
+
+/// Rows that a unit may keep: functions may share a range, and each keeps its rows.
+const MAX_ROWS: usize = 1 << 24;
+const MIN_ROWS: usize = 1 << 20;
+const ROW_COPIES: usize = 64;
 
 /// Walks one unit.
 pub(super) fn walk<'f, E: Endianity>(
@@ -78,11 +86,12 @@ struct Addresses<'f, E: Endianity> {
     low_pc: Option<AttributeValue<Bytes<'f, E>>>,
     high_pc: Option<AttributeValue<Bytes<'f, E>>>,
     ranges: Option<AttributeValue<Bytes<'f, E>>>,
+    entry_pc: Option<AttributeValue<Bytes<'f, E>>>,
 }
 
 impl<E: Endianity> Default for Addresses<'_, E> {
     fn default() -> Self {
-        Addresses { low_pc: None, high_pc: None, ranges: None }
+        Addresses { low_pc: None, high_pc: None, ranges: None, entry_pc: None }
     }
 }
 
@@ -106,6 +115,10 @@ struct UnitReader<'a, 'f, E: Endianity> {
     segments: Vec<Segment>,
     runs: Vec<LineRow>,
     last_file: (u32, u16),
+    /// Entries of range lists that may still be visited.
+    ranges_left: u32,
+    /// Rows that may be kept.
+    max_rows: usize,
 }
 
 impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
@@ -127,6 +140,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             (Some(files), Some(program)) if !std::ptr::eq(files, program) => Some(rows),
             _ => None,
         };
+        let max_rows = (MIN_ROWS + ROW_COPIES * lines.rows.len()).min(MAX_ROWS);
         // In a `.dwo` an offset into the line table counts from the skeleton's program.
         let split = dwarf.file_type == gimli::DwarfFileType::Dwo;
         let sequence_base = rows.header.filter(|_| split).map_or(0, |header| header.offset().0 as u64);
@@ -155,6 +169,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             segments: Vec::new(),
             runs: Vec::new(),
             last_file: (NO_FILE, NONE16),
+            ranges_left: MAX_RANGES,
+            max_rows,
         }
     }
 
@@ -229,6 +245,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 gimli::DW_AT_low_pc => addresses.low_pc = Some(attribute.value()),
                 gimli::DW_AT_high_pc => addresses.high_pc = Some(attribute.value()),
                 gimli::DW_AT_ranges => addresses.ranges = Some(attribute.value()),
+                gimli::DW_AT_entry_pc => addresses.entry_pc = Some(attribute.value()),
                 DW_AT_LLVM_STMT_SEQUENCE => {
                     stmt_sequence = attribute.offset_value().map(|value| value as u64);
                 }
@@ -242,6 +259,16 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         });
         let mut ranges = Vec::new();
         self.live_ranges(die, &addresses, &mut ranges);
+        let mut origin = None;
+        if ranges.iter().any(|&(start, _)| start == 0) {
+            let found = self.origins.finish(place, identity, &mut self.diagnostics);
+            if !self.code.believes_zero(self.origins.tables.name_of(found)) {
+                self.diagnostics
+                    .add(Kind::DeadFunction, die.0, || "address 0 is another function's".to_owned());
+                ranges.retain(|&(start, _)| start != 0);
+            }
+            origin = Some(found);
+        }
         let how = if ranges.is_empty() {
             let Some(range) = self.folded_range(&addresses, own_sequence) else {
                 return Ok(Some(OpenKind::Without));
@@ -252,7 +279,10 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         } else {
             How::LiveRange
         };
-        let origin = self.origins.finish(place, identity, &mut self.diagnostics);
+        let origin = match origin {
+            Some(origin) => origin,
+            None => self.origins.finish(place, identity, &mut self.diagnostics),
+        };
         self.building.push(Building {
             die,
             origin,
@@ -270,10 +300,10 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     fn live_ranges(&mut self, die: DieOffset, addresses: &Addresses<'f, E>, ranges: &mut Vec<(u64, u64)>) {
         let mut all = Vec::new();
         self.ranges(die, addresses, |start, end| all.push((start, end)));
-        let mut dead = false;
+        let mut dead = None;
         for (start, end) in all {
             let Some(section) = self.code.section(start) else {
-                dead = true;
+                dead.get_or_insert((start, end));
                 continue;
             };
             if end > section.end {
@@ -281,12 +311,29 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                     format!("range {start:#x}..{end:#x} ends after its section, at {:#x}", section.end)
                 });
             }
-            ranges.push((start, end.min(section.end).min(start.saturating_add(u64::from(u32::MAX >> 1)))));
+            let end = end.min(section.end);
+            if end - start > MAX_PIECE {
+                self.diagnostics.add(Kind::CapReached, die.0, || {
+                    format!("range {start:#x}..{end:#x} has more than {MAX_PIECE} bytes")
+                });
+            }
+            ranges.push((start, end.min(start.saturating_add(MAX_PIECE))));
         }
-        if dead && ranges.is_empty() {
-            self.diagnostics.add(Kind::DeadFunction, die.0, || "no address in a code section".to_owned());
+        if let Some((start, end)) = dead {
+            let kind = if ranges.is_empty() { Kind::DeadFunction } else { Kind::DeadRange };
+            self.diagnostics.add(kind, die.0, || format!("{start:#x}..{end:#x} is in no code section"));
         }
-        let entry = addresses.low_pc.and_then(|low| self.dwarf.attr_address(self.unit, low).ok().flatten());
+        let address = |value| self.dwarf.attr_address(self.unit, value).ok().flatten();
+        let low_pc = addresses.low_pc.and_then(address);
+        let entry = match addresses.entry_pc {
+            // A constant counts from the base address of the ranges (DWARF 5 2.18).
+            Some(AttributeValue::Udata(offset)) => {
+                let base = low_pc.or(ranges.first().map(|&(start, _)| start));
+                base.map(|base| base.wrapping_add(offset))
+            }
+            Some(value) => address(value),
+            None => low_pc,
+        };
         if let Some(entry) = entry
             && let Some(at) = ranges.iter().position(|&(start, _)| start == entry)
         {
@@ -326,9 +373,24 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             }
             return;
         }
-        let Some(value) = addresses.ranges else { return };
-        if let Err(error) = ranges::visit(dwarf, unit, value, visit) {
+        let Some(value) = addresses.ranges else {
+            if addresses.low_pc.is_some() {
+                self.diagnostics.add(Kind::NoEnd, die.0, || "DW_AT_low_pc without DW_AT_high_pc".to_owned());
+            }
+            return;
+        };
+        let left = &mut self.ranges_left;
+        let result = ranges::visit(dwarf, unit, value, |start, end| {
+            visit(start, end);
+            *left = left.saturating_sub(1);
+            *left > 0
+        });
+        if let Err(error) = result {
             self.diagnostics.add(Kind::BadRanges, die.0, || format!("DW_AT_ranges: {error}"));
+        }
+        if self.ranges_left == 0 {
+            self.diagnostics
+                .add(Kind::CapReached, die.0, || format!("the unit has over {MAX_RANGES} ranges"));
         }
     }
 
@@ -471,6 +533,13 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let mut runs = std::mem::take(&mut self.runs);
         line_runs(&self.lines, own, start, end, &mut runs);
         let first = self.out.rows.len();
+        if first >= self.max_rows {
+            let offset = self.unit_offset;
+            self.diagnostics.add(Kind::CapReached, offset, || format!("the unit has over {first} rows"));
+            runs.truncate(0);
+            runs.push(LineRow { address: start, file: NO_FILE, line: 0, column: 0 });
+        }
+        let segments = if first >= self.max_rows { &[] } else { segments };
         let mut next_segment = segments.partition_point(|s| s.start <= start);
         let mut node = if next_segment == 0 { 0 } else { segments[next_segment - 1].node };
         let mut run = 0;
@@ -536,7 +605,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
 
     fn bare(&mut self, sequence: usize, start: u64, end: u64) {
         let Some(section) = self.code.section(start) else { return };
-        let end = end.min(section.end).min(start.saturating_add(u64::from(u32::MAX >> 1)));
+        let end = end.min(section.end).min(start.saturating_add(MAX_PIECE));
         let rows = self.rows(Some(sequence), &[], start, end);
         let sequence = &self.lines.sequences[sequence];
         let continues =
@@ -546,6 +615,12 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
 
     fn finish(mut self) -> (Unit<'f>, Diagnostics) {
         let tables = self.origins.tables;
+        if tables.full {
+            let offset = self.unit_offset;
+            self.diagnostics.add(Kind::CapReached, offset, || {
+                format!("the unit at {offset:#x} has over {NONE16} files: later ones are unknown")
+            });
+        }
         self.out.names = tables.names;
         self.out.files = tables.files;
         self.out.origins = tables.origins;

@@ -23,6 +23,10 @@ pub enum Kind {
     AddressOutsideCode,
     /// A subprogram with a tombstone address: removed by the linker, not found again.
     DeadFunction,
+    /// A range with a tombstone address, of a function that has others.
+    DeadRange,
+    /// A subprogram with `DW_AT_low_pc` and nothing that says where it ends.
+    NoEnd,
     /// A folded function whose address was recovered.
     FoldedFunction,
     /// A range of no bytes.
@@ -49,6 +53,8 @@ pub enum Kind {
     DuplicateFunction,
     /// A range that overlaps another function's and is cut.
     OverlapCut,
+    /// A range that other functions cover whole: it has no address of its own.
+    HiddenFunction,
     /// A symbol of size 0: it reaches to the next symbol or the section's end.
     SymbolWithoutSize,
     /// What `open` had to say: a relocation it does not know, a section it could not read.
@@ -68,6 +74,8 @@ impl Kind {
             Kind::RangeLeavesSection => "range_leaves_section",
             Kind::AddressOutsideCode => "address_outside_code",
             Kind::DeadFunction => "dead_function",
+            Kind::DeadRange => "dead_range",
+            Kind::NoEnd => "no_end",
             Kind::FoldedFunction => "folded_function",
             Kind::EmptyRange => "empty_range",
             Kind::BadReference => "bad_reference",
@@ -81,6 +89,7 @@ impl Kind {
             Kind::DuplicateDwoId => "duplicate_dwo_id",
             Kind::DuplicateFunction => "duplicate_function",
             Kind::OverlapCut => "overlap_cut",
+            Kind::HiddenFunction => "hidden_function",
             Kind::SymbolWithoutSize => "symbol_without_size",
             Kind::Open => "open",
         }

@@ -1,7 +1,7 @@
 //! Turns subprograms and symbols into candidates: each a range of code with the functions that have it.
 //!
-//! Subprograms with one range and different names share their code: the linker folded them. Subprograms
-//! with one range and one name are one function that two units describe. A symbol at the start of a
+//! Subprograms with one range and different origins share their code: the linker folded them. Subprograms
+//! with one range and one origin are one function that two units describe. A symbol at the start of a
 //! subprogram is its own spelling (`foo.isra.0`), another name of it (an alias), or a function that no
 //! DIE names; code without a subprogram belongs to the symbol that starts it.
 
@@ -9,10 +9,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::known::Known;
 use super::merge::Merged;
-use super::names::{Relation, is_mangled, relation};
+use super::names::{Relation, is_mangled, is_program_wide, relation};
 use super::symbols::{CodeSymbol, Symbols, principal};
 use crate::model::{
-    DieOffset, FuncId, Function, How, LocalFunc, Member, NameId, Origin, RowRange, Rows, Source, UnitId,
+    DieOffset, FuncId, Function, How, LocalFunc, Member, NameId, Origin, OriginId, RowRange, Rows, Source,
+    UnitId,
 };
 use crate::report::{Diagnostics, Kind};
 
@@ -58,12 +59,24 @@ pub(super) fn candidates<'f>(
     // Each `.dwo` counts its DIEs from 0: among units the order of the file decides.
     pieces.sort_by_key(|p| (p.start, p.end, p.how, p.rows.unit, p.die));
     let mut rest = pieces.as_slice();
+    let mut parts = Vec::new();
     while let Some(first) = rest.first() {
         let same = rest.iter().take_while(|p| (p.start, p.end) == (first.start, first.end)).count();
         let (shared, later) = rest.split_at(same);
+        if !is_entry(shared) {
+            parts.push(candidates.dies.len());
+        }
         let candidate = share(merged, symbols, shared, &mut candidates.functions, diagnostics);
         candidates.dies.push(candidate);
         rest = later;
+    }
+    // Only now: a part is named beside the name that the entry's symbol gave its function.
+    for index in parts {
+        let part = &mut candidates.dies[index];
+        name_part(merged, symbols.at(part.start), &mut part.members, &candidates.functions);
+    }
+    for candidate in &mut candidates.dies {
+        order(merged, &mut candidate.members, &mut candidates.functions);
     }
     for at_address in symbols.by_address() {
         // Most symbols only repeat a subprogram: no candidate is made of them.
@@ -109,6 +122,20 @@ fn die_pieces(merged: &Merged<'_>, functions: &mut Vec<Function>) -> Vec<DiePiec
     pieces
 }
 
+/// True where a range is the entry of a function, not a part of it that stands elsewhere.
+fn is_entry(shared: &[DiePiece]) -> bool {
+    shared.iter().any(|piece| piece.entry)
+}
+
+/// What two subprograms with one range have in common where they are one function.
+#[derive(PartialEq, Eq, Hash)]
+enum Same {
+    /// Units may spell the file of its declaration differently.
+    Name(NameId),
+    /// A name that other units may have for functions of their own.
+    Origin(OriginId),
+}
+
 /// Makes one candidate of the pieces that share a range, with the names that symbols add.
 fn share<'f>(
     merged: &mut Merged<'f>,
@@ -119,12 +146,15 @@ fn share<'f>(
 ) -> Candidate {
     let (start, end) = (shared[0].start, shared[0].end);
     let mut members: Vec<Member> = Vec::with_capacity(1);
-    let mut by_name: FxHashMap<NameId, ()> = FxHashMap::default();
+    let mut seen: FxHashSet<Same> = FxHashSet::default();
     let mut known = Known::default();
     let mut labels: FxHashMap<UnitId, FuncId> = FxHashMap::default();
     for piece in shared {
-        let name = merged.program.origins[functions[piece.function.index()].origin.index()].name;
-        if by_name.insert(name, ()).is_some() {
+        let origin = functions[piece.function.index()].origin;
+        let name = merged.program.origins[origin.index()].name;
+        let same =
+            if is_program_wide(merged.name_bytes(name)) { Same::Name(name) } else { Same::Origin(origin) };
+        if !seen.insert(same) {
             diagnostics.add(Kind::DuplicateFunction, piece.die.0, || {
                 let name = String::from_utf8_lossy(merged.name_bytes(name)).into_owned();
                 format!("{name} at {start:#x} is described by two units")
@@ -149,12 +179,9 @@ fn share<'f>(
             symbol: None,
         });
     }
-    if shared[0].entry {
+    if is_entry(shared) {
         name_entry(merged, symbols.at(start), end, &mut members, functions, known);
-    } else {
-        name_part(merged, symbols.at(start), &mut members, functions);
     }
-    order(merged, &mut members, functions);
     Candidate { start, end, members }
 }
 
@@ -250,7 +277,8 @@ fn name_part<'f>(
     let function_symbols: Vec<CodeSymbol<'f>> = at_start.iter().filter(|s| s.function).copied().collect();
     let any = principal(&function_symbols).map(|symbol| symbol.name);
     for member in members.iter_mut() {
-        let name = merged.program.origins[functions[member.function.index()].origin.index()].name;
+        let function = &functions[member.function.index()];
+        let name = function.symbol.unwrap_or(merged.program.origins[function.origin.index()].name);
         let clone =
             |symbol: &&CodeSymbol<'f>| relation(merged.name_bytes(name), symbol.name) == Relation::Clone;
         let fits = function_symbols.iter().take(MAX_PARTS).find(clone);
@@ -271,13 +299,14 @@ fn order(merged: &Merged<'_>, members: &mut [Member], functions: &mut [Function]
         aliases.sort_by(|&a, &b| merged.name_bytes(a).cmp(merged.name_bytes(b)));
         aliases.dedup();
     }
-    // The pieces came sorted by (how, DIE offset): the first is the live DIE with the lowest offset.
-    if members.len() > 2 {
-        members[1..].sort_by_cached_key(|member| bytes(member.function, functions));
+    // The pieces came sorted by (how, DIE offset): the first is the live DIE with the lowest offset, if any is.
+    let named = usize::from(members.first().is_some_and(|first| first.how == How::LiveRange));
+    if members.len() > named + 1 {
+        members[named..].sort_by_cached_key(|member| bytes(member.function, functions));
     }
 }
 
-fn symbol_function(functions: &mut Vec<Function>, origin: crate::model::OriginId) -> FuncId {
+fn symbol_function(functions: &mut Vec<Function>, origin: OriginId) -> FuncId {
     functions.push(Function {
         origin,
         symbol: None,

@@ -84,8 +84,9 @@ fn variant_hash(name: &[u8]) -> Option<u64> {
         return None;
     }
     let mut blank = name.to_vec();
-    for at in 1..blank.len() {
-        if matches!(blank[at - 1], b'C' | b'D') && blank[at].is_ascii_digit() {
+    for at in 3..blank.len() {
+        let kind = if name[at - 1] == b'I' { name[at - 2] } else { name[at - 1] };
+        if matches!(kind, b'C' | b'D') && name[at].is_ascii_digit() {
             blank[at] = b'*';
         }
     }

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use foldsym_format::names::MAX_NAME;
 use rustc_hash::FxHashMap;
 
 use crate::model::{Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, Unit, UnitMap};
@@ -14,6 +15,8 @@ pub(super) struct Merged<'f> {
     pub(super) program: Program<'f>,
     names: FxHashMap<Cow<'f, [u8]>, NameId>,
     origins: FxHashMap<Origin, OriginId>,
+    /// Names that are longer than a file holds.
+    pub(super) cut_names: u64,
 }
 
 impl<'f> Merged<'f> {
@@ -22,7 +25,14 @@ impl<'f> Merged<'f> {
         self.intern(Cow::Borrowed(name))
     }
 
-    pub(super) fn intern(&mut self, name: Cow<'f, [u8]>) -> NameId {
+    pub(super) fn intern(&mut self, mut name: Cow<'f, [u8]>) -> NameId {
+        if name.len() > MAX_NAME {
+            self.cut_names += 1;
+            name = match name {
+                Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[..MAX_NAME]),
+                Cow::Owned(bytes) => Cow::Owned(bytes[..MAX_NAME].to_vec()),
+            };
+        }
         if let Some(&id) = self.names.get(name.as_ref()) {
             return id;
         }
@@ -46,8 +56,12 @@ impl<'f> Merged<'f> {
 
 /// Merges the units' tables. The units keep their rows and scopes; [`UnitMap`] translates their ids.
 pub(super) fn merge<'f>(units: Vec<Unit<'f>>, remap_path: &[(Vec<u8>, Vec<u8>)]) -> Merged<'f> {
-    let mut merged =
-        Merged { program: Program::default(), names: FxHashMap::default(), origins: FxHashMap::default() };
+    let mut merged = Merged {
+        program: Program::default(),
+        names: FxHashMap::default(),
+        origins: FxHashMap::default(),
+        cut_names: 0,
+    };
     let mut files: FxHashMap<Vec<u8>, FileId> = FxHashMap::default();
     let mut edges: FxHashMap<Edge, EdgeId> = FxHashMap::default();
     let mut places: FxHashMap<(usize, usize), NameId> = FxHashMap::default();
@@ -65,7 +79,9 @@ pub(super) fn merge<'f>(units: Vec<Unit<'f>>, remap_path: &[(Vec<u8>, Vec<u8>)])
             .collect();
         let mut map = UnitMap::default();
         for path in std::mem::take(&mut unit.files) {
-            let path = remapped(path, remap_path);
+            let mut path = remapped(path, remap_path);
+            merged.cut_names += u64::from(path.len() > MAX_NAME);
+            path.truncate(MAX_NAME);
             let id = match files.get(&path) {
                 Some(&id) => id,
                 None => {

@@ -13,7 +13,8 @@ mod symbols;
 
 use crate::model::{Program, Unit};
 use crate::open::Image;
-use crate::report::Diagnostics;
+use crate::report::{Diagnostics, Kind};
+use foldsym_format::names::MAX_NAME;
 
 /// What the decisions depend on besides the program.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +35,11 @@ pub fn resolve<'f>(image: &Image<'f>, units: Vec<Unit<'f>>, options: &ResolveOpt
     let mut merged = merge::merge(units, &options.remap_path);
     let symbols = symbols::Symbols::new(image, &mut diagnostics);
     let candidates = functions::candidates(&mut merged, &symbols, &mut diagnostics);
+    if merged.cut_names > 0 {
+        diagnostics.add(Kind::CapReached, 0, || {
+            format!("{} names are longer than {MAX_NAME} bytes: cut", merged.cut_names)
+        });
+    }
     let program = pieces::cut(merged, candidates, &mut diagnostics);
     Resolved { program, diagnostics }
 }

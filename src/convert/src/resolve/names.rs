@@ -1,6 +1,8 @@
 //! Tells whether two names at one address are one function: the spellings that compilers and linkers
 //! derive from one source function.
 
+use crate::demangle::demangle;
+
 /// How a symbol's name relates to the name of a function at the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
@@ -28,14 +30,56 @@ pub(super) fn relation(function: &[u8], symbol: &[u8]) -> Relation {
     if differ_in_variant(function, symbol) { Relation::Variant } else { Relation::Other }
 }
 
-/// True for two Itanium names that are equal but for the digit of one `C1`..`C5` or `D0`..`D5`.
+/// True for two Itanium names of one constructor or destructor that differ in its variant (`C1`, `C2`,
+/// `CI1`, `D1`, `D2`, ...; Itanium C++ ABI 5.1.4.3). A deleting destructor (`D0`) also frees the object: it is a
+/// function of its own.
 fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() || !a.starts_with(b"_Z") || !b.starts_with(b"_Z") {
         return false;
     }
-    let mut differing = a.iter().zip(b).enumerate().filter(|(_, (x, y))| x != y).map(|(i, _)| i);
-    let (Some(at), None) = (differing.next(), differing.next()) else { return false };
-    matches!(a[at - 1], b'C' | b'D') && a[at].is_ascii_digit() && b[at].is_ascii_digit()
+    let mut differing = (0..a.len()).filter(|&at| a[at] != b[at]).peekable();
+    let variant = |at: usize| {
+        let digit = |name: &[u8]| matches!(name[at], b'1'..=b'9');
+        let kind = if a[at - 1] == b'I' { a[at - 2] } else { a[at - 1] };
+        digit(a) && digit(b) && matches!(kind, b'C' | b'D')
+    };
+    // A source name may hold these letters too (`blendC1`): read as text, variants are the same function.
+    differing.peek().is_some()
+        && differing.all(variant)
+        && demangle(a).is_some_and(|text| Some(text) == demangle(b))
+}
+
+/// True for a mangled name that only one function of a program can have: a second DIE with it, from another
+/// unit, describes that function again. A function that is local to a unit (`_ZL`, an anonymous namespace)
+/// shares its name with those of other units.
+pub(super) fn is_program_wide(name: &[u8]) -> bool {
+    let anonymous = || name.windows(ANONYMOUS.len()).any(|part| part == ANONYMOUS);
+    // Inside `_ZL...` and `_ZZL...` the letter stands for internal linkage, also behind a namespace (`_ZN1aL`).
+    let internal = || {
+        name.starts_with(b"_ZL")
+            || name.starts_with(b"_ZZL")
+            || name.starts_with(b"_ZN") && nested_local(name)
+    };
+    is_mangled(name) && !anonymous() && !internal()
+}
+
+const ANONYMOUS: &[u8] = b"_GLOBAL__N_";
+
+/// True where a component of a nested name has internal linkage (`_ZN1aL1fEv`).
+fn nested_local(name: &[u8]) -> bool {
+    let mut at = 3;
+    loop {
+        match name.get(at) {
+            Some(b'L') => return true,
+            Some(b'1'..=b'9') => {
+                let digits = name[at..].iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
+                let len =
+                    name[at..at + digits].iter().fold(0, |len, digit| len * 10 + usize::from(digit - b'0'));
+                at += digits + len;
+            }
+            _ => return false,
+        }
+    }
 }
 
 /// True for a name that a C++ or Rust compiler mangled: it names one function and no alias of another.
@@ -48,6 +92,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_of_one_function_in_the_whole_program() {
+        for (name, expected) in [
+            ("_ZN1S3runEv", true),
+            ("_Z3runv", true),
+            ("_ZN3fooIL1AE3runEv", true),
+            ("_RNvC3lib3run", true),
+            ("run", false),
+            ("_ZL3runv", false),
+            ("_ZZL3runvENKUlvE_clEv", false),
+            ("_ZN2nsL3runEv", false),
+            ("_ZN12_GLOBAL__N_13runEv", false),
+            ("_ZN2ns99999999", true),
+        ] {
+            assert_eq!(is_program_wide(name.as_bytes()), expected, "{name}");
+        }
+    }
+
+    #[test]
     fn relations_of_names() {
         for (function, symbol, expected) in [
             ("foo", "foo", Relation::Same),
@@ -58,6 +120,13 @@ mod tests {
             ("_ZN1SC2Ev", "_ZN1SC1Ev", Relation::Variant),
             ("_ZN1SD2Ev", "_ZN1SD1Ev", Relation::Variant),
             ("_ZN1SC4Ev", "_ZN1SC1Ev", Relation::Variant),
+            ("_ZN1SI1AED2Ev", "_ZN1SI1AED1Ev", Relation::Variant),
+            ("_ZN1DCI11BEi", "_ZN1DCI21BEi", Relation::Variant),
+            ("_ZZN1SC1EvENKUlvE_clEv", "_ZZN1SC2EvENKUlvE_clEv", Relation::Variant),
+            ("_ZN1SD0Ev", "_ZN1SD1Ev", Relation::Other),
+            ("_Z7blendC1v", "_Z7blendC2v", Relation::Other),
+            ("_ZN7ClassC13runEv", "_ZN7ClassC23runEv", Relation::Other),
+            ("_ZN5Vec3D3addEv", "_ZN5Vec2D3addEv", Relation::Other),
             ("_Z2f1v", "_Z2f2v", Relation::Other),
             ("_Z2f1v", "1Z2f1v", Relation::Other),
             ("read", "__read", Relation::Other),

@@ -95,6 +95,7 @@ pub(super) fn cut<'f>(
         nameless: [None; 2],
     };
     cutter.cover();
+    cutter.hidden(&segments, diagnostics);
     for (index, segment) in segments.iter().enumerate() {
         let end = segments.get(index + 1).map_or(segment.start, |next| next.start);
         cutter.segment(&mut merged, *segment, end, diagnostics);
@@ -144,6 +145,21 @@ impl Cutter {
                 end
             })
             .collect();
+    }
+
+    /// Counts subprograms of which no byte is left: others cover them.
+    fn hidden(&self, segments: &[Segment], diagnostics: &mut Diagnostics) {
+        let mut shown = vec![false; self.candidates.dies.len()];
+        for segment in segments {
+            if let Node::Die(index) = self.nodes.get(segment.node) {
+                shown[index] = true;
+            }
+        }
+        for (die, _) in self.candidates.dies.iter().zip(shown).filter(|(_, shown)| !shown) {
+            diagnostics.add(Kind::HiddenFunction, die.start, || {
+                format!("{:#x}..{:#x} is covered by other functions", die.start, die.end)
+            });
+        }
     }
 
     fn segment(

@@ -1,5 +1,6 @@
 //! The code symbols of the image by address, with the range that each covers.
 
+use crate::model::MAX_PIECE;
 use crate::open::{Binding, Image, SymbolKind};
 use crate::report::{Diagnostics, Kind};
 
@@ -40,7 +41,10 @@ impl<'f> Symbols<'f> {
                 code.then(|| CodeSymbol {
                     name: symbol.name,
                     start: symbol.address,
-                    end: symbol.address.saturating_add(symbol.size).min(section.range.end),
+                    end: match symbol.size {
+                        0 => section.range.end,
+                        size => symbol.address.saturating_add(size).min(section.range.end),
+                    },
                     function: symbol.kind == SymbolKind::Function,
                     sized: symbol.size > 0,
                     local: symbol.binding == Binding::Local,
@@ -49,12 +53,6 @@ impl<'f> Symbols<'f> {
             })
             .collect();
         sorted.sort_by_key(|symbol| (symbol.start, symbol.order));
-        let section_end = |address: u64| {
-            let inside = |s: &&crate::open::CodeSection| {
-                s.executable && s.range.start <= address && address < s.range.end
-            };
-            image.sections.iter().find(inside).map_or(address, |s| s.range.end)
-        };
         let mut next = u64::MAX;
         for i in (0..sorted.len()).rev() {
             if i + 1 < sorted.len() && sorted[i + 1].start > sorted[i].start {
@@ -62,12 +60,19 @@ impl<'f> Symbols<'f> {
             }
             let symbol = &mut sorted[i];
             if !symbol.sized {
-                symbol.end = next.min(section_end(symbol.start));
+                symbol.end = next.min(symbol.end);
                 if symbol.function {
                     diagnostics.add(Kind::SymbolWithoutSize, symbol.start, || {
                         format!("{} at {:#x}", String::from_utf8_lossy(symbol.name), symbol.start)
                     });
                 }
+            }
+            if symbol.end - symbol.start > MAX_PIECE {
+                symbol.end = symbol.start + MAX_PIECE;
+                diagnostics.add(Kind::CapReached, symbol.start, || {
+                    let name = String::from_utf8_lossy(symbol.name);
+                    format!("{name} at {:#x} has more than {MAX_PIECE} bytes", symbol.start)
+                });
             }
         }
         Symbols { sorted }

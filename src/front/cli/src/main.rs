@@ -6,7 +6,6 @@ mod answer_json;
 mod args;
 mod completions;
 mod convert;
-mod demangle;
 mod dump;
 mod failure;
 mod find;

@@ -1,9 +1,9 @@
 //! Turns ids of names and files into text, once each: decoding and demangling cost more than a lookup.
 
+use foldsym_convert::demangle::demangle;
 use foldsym_lookup::{Error, FileId, NameId, SectionId, SymbolFile, What};
 use rustc_hash::FxHashMap;
 
-use crate::demangle::demangle;
 use crate::json;
 use crate::open::{name_bytes, path_bytes};
 

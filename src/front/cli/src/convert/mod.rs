@@ -62,7 +62,7 @@ pub(crate) fn options(reading: &Reading) -> Options {
         remap_path: reading.remap_path.clone(),
         columns: false,
         name_index: false,
-        demangle: Some(crate::demangle::demangle),
+        demangle: Some(foldsym_convert::demangle::demangle),
     }
 }
 

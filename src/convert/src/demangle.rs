@@ -12,7 +12,7 @@ const MAX_INPUT: usize = 16 << 10;
 const MAX_OUTPUT: usize = 64 << 10;
 
 /// The readable spelling of a linkage name; `None` where it has none, or none within the limits.
-pub(crate) fn demangle(name: &[u8]) -> Option<String> {
+pub fn demangle(name: &[u8]) -> Option<String> {
     if name.len() > MAX_INPUT || !name.starts_with(b"_") {
         return None;
     }
