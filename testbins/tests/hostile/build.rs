@@ -180,6 +180,11 @@ pub(crate) fn sequence(rows: &[(u64, i8)], end: u64) -> Vec<u8> {
 
 /// A program with code, these sections, and these function symbols: (name, address, size).
 pub(crate) fn elf(debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64, u64)]) -> Vec<u8> {
+    elf_at(CODE, debug, symbols)
+}
+
+/// As [`elf`], with the code at this address.
+pub(crate) fn elf_at(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64, u64)]) -> Vec<u8> {
     let (mut strings, mut table) = (vec![0], vec![0; 24]);
     for (name, address, size) in symbols {
         table.extend((strings.len() as u32).to_le_bytes());
@@ -192,7 +197,7 @@ pub(crate) fn elf(debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64, u64)]) -> Ve
     }
     // (name, type, flags, address, link, entry size, bytes)
     type Section<'s> = (&'s str, u32, u64, u64, u32, u64, Vec<u8>);
-    let mut sections: Vec<Section<'_>> = vec![(".text", 1, 6, CODE, 0, 0, vec![0x90; CODE_LEN as usize])];
+    let mut sections: Vec<Section<'_>> = vec![(".text", 1, 6, code, 0, 0, vec![0x90; CODE_LEN as usize])];
     sections.extend(debug.iter().map(|(name, bytes)| (*name, 1, 0, 0, 0, 0, bytes.clone())));
     let symtab = sections.len() as u32 + 1;
     sections.push((".symtab", 2, 0, 0, symtab + 1, 24, table));

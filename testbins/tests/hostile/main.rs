@@ -2,6 +2,7 @@
 
 mod build;
 mod damage;
+mod doubt;
 mod harness;
 mod inputs;
 mod made;
