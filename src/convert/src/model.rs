@@ -46,6 +46,8 @@ ids! {
     LocalOrigin;
     /// A call edge in [`Unit::edges`].
     LocalEdge;
+    /// A callee in [`Unit::callees`].
+    LocalCallee;
     /// A function in [`Unit::functions`].
     LocalFunc;
 }
@@ -176,6 +178,52 @@ pub struct UnitFunction {
     pub pieces: std::ops::Range<u32>,
     /// Index range into [`Unit::scopes`].
     pub scopes: std::ops::Range<u32>,
+    pub calls: Calls,
+}
+
+/// The calls of a function.
+#[derive(Clone, Debug, Default)]
+pub struct Calls {
+    /// Index range into [`Unit::calls`], in the order of the DIEs.
+    pub range: std::ops::Range<u32>,
+    /// The compiler promises that no tail call is missing (`DW_AT_call_all_calls`,
+    /// `DW_AT_call_all_tail_calls`; DWARF 5 3.3.1.3).
+    pub all_tail_calls: bool,
+}
+
+/// A call (DWARF 5 3.4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitCall {
+    /// Address of the instruction after the call; `None` for a tail call, and where the linker erased it.
+    pub return_addr: Option<ImageAddr>,
+    /// `None` where the call goes through a register or memory.
+    pub callee: Option<LocalCallee>,
+    /// The call is the last thing that the function does: the callee takes its frame.
+    pub tail: bool,
+}
+
+/// A subprogram that is called, as the unit describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitCallee {
+    pub die: DieOffset,
+    /// The DIE is one of this unit. Otherwise it is of the unit of the program that its offset lies in.
+    pub here: bool,
+    pub origin: LocalOrigin,
+    /// Other units mean the same function by its name (`DW_AT_external`).
+    pub external: bool,
+}
+
+/// A subprogram whose address the linker erased, for `resolve` to find again.
+#[derive(Clone, Debug)]
+pub struct UnitErased {
+    pub die: DieOffset,
+    pub origin: LocalOrigin,
+    /// Bytes of code (`DW_AT_high_pc` as an offset survives).
+    pub size: u64,
+    pub external: bool,
+    /// Its own line sequence is dead as well: it was not folded.
+    pub removed: bool,
+    pub calls: Calls,
 }
 
 /// Code that the unit's line table covers and no function of the unit claims (assembly without DIEs).
@@ -194,6 +242,10 @@ pub struct BareLines {
 pub struct Unit<'f> {
     /// Offset of the unit's header in `.debug_info`.
     pub offset: u64,
+    /// `DW_AT_name`: the path of the source file, as the compiler was given it.
+    pub name: Vec<u8>,
+    /// The compiler merges functions itself and keeps who was called (gcc's ipa-icf).
+    pub keeps_callees: bool,
     pub names: Vec<Cow<'f, [u8]>>,
     /// Full paths, spelled as `llvm-symbolizer` spells them.
     pub files: Vec<Vec<u8>>,
@@ -203,7 +255,13 @@ pub struct Unit<'f> {
     pub rows: Vec<Row>,
     pub pieces: Vec<UnitPiece>,
     pub functions: Vec<UnitFunction>,
+    pub calls: Vec<UnitCall>,
+    pub callees: Vec<UnitCallee>,
+    pub erased: Vec<UnitErased>,
     pub bare: Vec<BareLines>,
+    /// Sequences of the line table that no function of the unit claims, where it has functions that were
+    /// erased; by start, then in the order of the line program.
+    pub unclaimed: Vec<BareLines>,
     /// True where the unit's `.dwo` is missing: its functions come from symbols, inlines are unknown.
     pub partial: bool,
 }
@@ -211,9 +269,25 @@ pub struct Unit<'f> {
 impl Unit<'_> {
     /// The same unit with the same names in memory that lives otherwise.
     pub(crate) fn with_names<'n>(self, names: Vec<Cow<'n, [u8]>>) -> Unit<'n> {
-        let Unit { offset, names: _, files, origins, edges, scopes, rows, pieces, functions, bare, partial } =
-            self;
-        Unit { offset, names, files, origins, edges, scopes, rows, pieces, functions, bare, partial }
+        Unit {
+            offset: self.offset,
+            name: self.name,
+            keeps_callees: self.keeps_callees,
+            names,
+            files: self.files,
+            origins: self.origins,
+            edges: self.edges,
+            scopes: self.scopes,
+            rows: self.rows,
+            pieces: self.pieces,
+            functions: self.functions,
+            calls: self.calls,
+            callees: self.callees,
+            erased: self.erased,
+            bare: self.bare,
+            unclaimed: self.unclaimed,
+            partial: self.partial,
+        }
     }
 }
 

@@ -9,8 +9,6 @@ mod line;
 mod origin;
 mod package;
 mod pool;
-mod ranges;
-mod rows;
 mod space;
 mod split;
 mod task;

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use super::file::FileTable;
 use super::space::{Info, Space};
 use super::{Bytes, Endianity};
-use crate::model::{LocalOrigin, NONE16, UnitOrigin};
+use crate::model::{DieOffset, LocalOrigin, NONE16, UnitOrigin};
 use crate::report::{Diagnostics, Kind};
 
 /// Links of a chain that are followed; a longer one, or a cycle, ends there.
@@ -36,13 +36,15 @@ pub(crate) struct Identity<'f, E: Endianity> {
     /// Index into [`Tables::files`], or [`NONE16`].
     pub(crate) file: Option<u16>,
     pub(crate) line: Option<u32>,
+    /// `DW_AT_external`.
+    pub(crate) external: bool,
     /// The next DIE of the chain.
     pub(crate) next: Option<Place>,
 }
 
 impl<E: Endianity> Default for Identity<'_, E> {
     fn default() -> Self {
-        Identity { linkage_name: None, name: None, file: None, line: None, next: None }
+        Identity { linkage_name: None, name: None, file: None, line: None, external: false, next: None }
     }
 }
 
@@ -51,6 +53,8 @@ pub(crate) struct Tables<'f> {
     pub(crate) names: Vec<Cow<'f, [u8]>>,
     pub(crate) files: Vec<Vec<u8>>,
     pub(crate) origins: Vec<UnitOrigin>,
+    /// By origin: a DIE that led to it has `DW_AT_external`.
+    external: Vec<bool>,
     name_ids: FxHashMap<(usize, usize), u32>,
     file_ids: FxHashMap<Vec<u8>, u16>,
     /// By unit (and which `.debug_info`): the id of each file index, where already asked for.
@@ -67,6 +71,7 @@ impl<'f> Tables<'f> {
             names: Vec::new(),
             files: Vec::new(),
             origins: Vec::new(),
+            external: Vec::new(),
             name_ids: FxHashMap::default(),
             file_ids: FxHashMap::default(),
             file_indexes: FxHashMap::default(),
@@ -82,6 +87,11 @@ impl<'f> Tables<'f> {
             self.names.push(Cow::Borrowed(bytes));
             (self.names.len() - 1) as u32
         })
+    }
+
+    /// True where units share the function: it is known by its name.
+    pub(crate) fn is_external(&self, origin: LocalOrigin) -> bool {
+        self.external[origin.index()]
     }
 
     /// The name of an origin.
@@ -106,6 +116,7 @@ impl<'f> Tables<'f> {
     pub(crate) fn origin(&mut self, origin: UnitOrigin) -> LocalOrigin {
         *self.origin_ids.entry(origin).or_insert_with(|| {
             self.origins.push(origin);
+            self.external.push(false);
             LocalOrigin((self.origins.len() - 1) as u32)
         })
     }
@@ -130,7 +141,17 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         if supplementary { self.space.supplementary.as_ref() } else { Some(&self.space.main) }
     }
 
-    fn is_here(&self, place: Place) -> bool {
+    /// The offset of a DIE in its section.
+    pub(crate) fn die(&self, place: Place) -> DieOffset {
+        let header = if self.is_here(place) {
+            Some(&self.here.header)
+        } else {
+            self.info(place.supplementary).and_then(|info| info.headers.get(place.unit as usize))
+        };
+        DieOffset(header.map_or(0, super::space::offset_of) + place.offset as u64)
+    }
+
+    pub(crate) fn is_here(&self, place: Place) -> bool {
         !place.supplementary && place.unit as usize == self.here_index
     }
 
@@ -251,6 +272,9 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
             gimli::DW_AT_decl_line if identity.line.is_none() => {
                 identity.line = attribute.udata_value().and_then(|line| u32::try_from(line).ok());
             }
+            gimli::DW_AT_external => {
+                identity.external |= attribute.value() == gimli::AttributeValue::Flag(true);
+            }
             gimli::DW_AT_abstract_origin => {
                 identity.next = self.target(place, attribute.value(), diagnostics);
             }
@@ -308,11 +332,13 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
             });
         }
         let name = self.tables.name(name.map_or(&[], |name| name.slice()));
-        self.tables.origin(UnitOrigin {
+        let origin = self.tables.origin(UnitOrigin {
             name,
             file: identity.file.unwrap_or(NONE16),
             line: identity.line.unwrap_or(0),
-        })
+        });
+        self.tables.external[origin.index()] |= identity.external;
+        origin
     }
 
     /// Reads the identity's attributes of the DIE at `place`.

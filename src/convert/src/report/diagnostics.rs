@@ -23,6 +23,13 @@ pub enum Kind {
     AddressOutsideCode,
     /// A subprogram with a tombstone address: removed by the linker, not found again.
     DeadFunction,
+    /// A subprogram with a tombstone address, of a name that a function has which remains: a copy of it that the
+    /// linker discarded (COMDAT).
+    CopyOfLive,
+    /// The same, of a function that was folded into another.
+    CopyOfFolded,
+    /// A line sequence that no function claims, and that fits several which were erased.
+    AmbiguousSequence,
     /// A range with a tombstone address, of a function that has others.
     DeadRange,
     /// A subprogram with `DW_AT_low_pc` and nothing that says where it ends.
@@ -74,6 +81,9 @@ impl Kind {
             Kind::RangeLeavesSection => "range_leaves_section",
             Kind::AddressOutsideCode => "address_outside_code",
             Kind::DeadFunction => "dead_function",
+            Kind::CopyOfLive => "copy_of_live",
+            Kind::CopyOfFolded => "copy_of_folded",
+            Kind::AmbiguousSequence => "ambiguous_sequence",
             Kind::DeadRange => "dead_range",
             Kind::NoEnd => "no_end",
             Kind::FoldedFunction => "folded_function",

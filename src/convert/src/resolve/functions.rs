@@ -45,7 +45,9 @@ struct DiePiece {
     die: DieOffset,
     function: FuncId,
     how: How,
-    rows: Rows,
+    unit: UnitId,
+    /// `None` for a function that was found again without them.
+    rows: Option<Rows>,
     entry: bool,
 }
 
@@ -57,7 +59,7 @@ pub(super) fn candidates<'f>(
     let mut candidates = Candidates::default();
     let mut pieces = die_pieces(merged, &mut candidates.functions);
     // Each `.dwo` counts its DIEs from 0: among units the order of the file decides.
-    pieces.sort_by_key(|p| (p.start, p.end, p.how, p.rows.unit, p.die));
+    pieces.sort_by_key(|p| (p.start, p.end, p.how, p.unit, p.die));
     let mut rest = pieces.as_slice();
     let mut parts = Vec::new();
     while let Some(first) = rest.first() {
@@ -113,7 +115,12 @@ fn die_pieces(merged: &Merged<'_>, functions: &mut Vec<Function>) -> Vec<DiePiec
                     die: function.die,
                     function: id,
                     how: function.how,
-                    rows: Rows { unit: UnitId(unit_index as u32), range: found.rows, skip: 0 },
+                    rows: (found.rows.len > 0).then_some(Rows {
+                        unit: UnitId(unit_index as u32),
+                        range: found.rows,
+                        skip: 0,
+                    }),
+                    unit: UnitId(unit_index as u32),
                     entry: piece == function.pieces.start,
                 });
             }
@@ -172,12 +179,7 @@ fn share<'f>(
         if let Some(unit) = label_of {
             labels.insert(unit, piece.function);
         }
-        members.push(Member {
-            function: piece.function,
-            how: piece.how,
-            rows: Some(piece.rows),
-            symbol: None,
-        });
+        members.push(Member { function: piece.function, how: piece.how, rows: piece.rows, symbol: None });
     }
     if is_entry(shared) {
         name_entry(merged, symbols.at(start), end, &mut members, functions, known);

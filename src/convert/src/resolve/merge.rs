@@ -49,6 +49,11 @@ impl<'f> Merged<'f> {
         })
     }
 
+    /// The id of a name that something of the program has already.
+    pub(super) fn name_of(&self, name: &[u8]) -> Option<NameId> {
+        self.names.get(name).copied()
+    }
+
     pub(super) fn name_bytes(&self, id: NameId) -> &[u8] {
         &self.program.names[id.index()]
     }

@@ -1,7 +1,8 @@
 //! Decides what stands at each address: gives every name, file, origin and call edge its id in the whole
 //! program, joins functions with symbols, finds which functions share code, and cuts what overlaps.
 //!
-//! `merge` numbers; `symbols` sorts the symbol table; `functions` turns subprograms and symbols into
+//! `merge` numbers; `symbols` sorts the symbol table; `recover` finds functions that were folded and erased;
+//! `functions` turns subprograms and symbols into
 //! candidates with a range; `pieces` paints the candidates over each other into disjoint pieces.
 
 mod functions;
@@ -9,6 +10,7 @@ mod known;
 mod merge;
 mod names;
 mod pieces;
+mod recover;
 mod symbols;
 
 use crate::model::{Program, Unit};
@@ -34,6 +36,7 @@ pub fn resolve<'f>(image: &Image<'f>, units: Vec<Unit<'f>>, options: &ResolveOpt
     let mut diagnostics = Diagnostics::default();
     let mut merged = merge::merge(units, &options.remap_path);
     let symbols = symbols::Symbols::new(image, &mut diagnostics);
+    recover::recover(&mut merged, &symbols, &mut diagnostics);
     let candidates = functions::candidates(&mut merged, &symbols, &mut diagnostics);
     if merged.cut_names > 0 {
         diagnostics.add(Kind::CapReached, 0, || {

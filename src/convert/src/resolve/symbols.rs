@@ -15,7 +15,9 @@ pub(super) struct CodeSymbol<'f> {
     pub(super) function: bool,
     /// The file gives the size.
     pub(super) sized: bool,
-    local: bool,
+    pub(super) local: bool,
+    /// The source file that the symbol table gives for a local symbol; empty where it gives none.
+    pub(super) file: &'f [u8],
     /// Place in the symbol table.
     order: u32,
 }
@@ -48,6 +50,10 @@ impl<'f> Symbols<'f> {
                     function: symbol.kind == SymbolKind::Function,
                     sized: symbol.size > 0,
                     local: symbol.binding == Binding::Local,
+                    file: symbol
+                        .file
+                        .and_then(|file| image.symbol_files.get(file as usize))
+                        .map_or(&[][..], |file| *file),
                     order: order as u32,
                 })
             })
@@ -83,6 +89,11 @@ impl<'f> Symbols<'f> {
         let first = self.sorted.partition_point(|symbol| symbol.start < address);
         let count = self.sorted[first..].iter().take_while(|symbol| symbol.start == address).count();
         &self.sorted[first..first + count]
+    }
+
+    /// All symbols, by address.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &CodeSymbol<'f>> {
+        self.sorted.iter()
     }
 
     /// The symbols of each address that has any, by address.

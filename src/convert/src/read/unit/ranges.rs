@@ -1,6 +1,6 @@
 //! Visits the ranges of a list that `DW_AT_ranges` names (DWARF 5 2.17.3), past entries that are damaged.
 
-use super::{Bytes, Dwarf, Endianity};
+use super::super::{Bytes, Dwarf, Endianity};
 
 /// Visits each range of the list that is not empty and no tombstone of gimli's, as long as `visit` says to go on.
 ///

@@ -3,21 +3,25 @@
 //! One walk over the entries in file order, without recursion. Entries that are neither a subprogram
 //! with code nor an inlined subroutine inside one are skipped by their abbreviation, never decoded.
 
+mod calls;
+mod ranges;
+mod rows;
+
 use gimli::AttributeValue;
 use rustc_hash::FxHashMap;
 
 use super::line::{self, LineRow, Lines};
-use super::origin::{Identity, Origins, Tables, file_index};
-use super::rows::{NO_FILE, line_runs};
+use super::origin::{Identity, Origins, Place, Tables, file_index};
 use super::space::offset_of;
 use super::task::Source;
-use super::{Bytes, Code, Dwarf, Endianity, ReadOptions, ranges};
+use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
 use crate::model::{
-    BareLines, DieOffset, How, ImageAddr, LocalEdge, LocalOrigin, MAX_PIECE, NONE16, Row, RowRange, Scope,
-    Unit, UnitEdge, UnitFunction, UnitPiece,
+    Calls, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, MAX_PIECE, NONE16, Scope, Unit,
+    UnitCall, UnitEdge, UnitErased, UnitFunction, UnitPiece,
 };
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
+use rows::NO_FILE;
 
 /// The deepest inlining that is kept; the format's `max_depth` is at most this.
 const MAX_DEPTH: u16 = 255;
@@ -44,6 +48,7 @@ pub(super) fn walk<'f, E: Endianity>(
             .diagnostics
             .add(Kind::BadEntries, offset, || format!("unit at .debug_info+{offset:#x}: {error}"));
     }
+    reader.unclaimed();
     reader.bare_lines();
     let (unit, counted) = reader.finish();
     *diagnostics = counted;
@@ -63,6 +68,8 @@ enum OpenKind {
     Function,
     /// An inlined subroutine of it, or a function that gives no code: what is inside counts for `node`.
     Scope { node: u32 },
+    /// An inlined subroutine of the last of `UnitReader::building`, whose address is gone with it.
+    Lost,
     /// A subprogram without code, or whose code is gone: what is inside is not kept.
     Without,
 }
@@ -71,7 +78,10 @@ enum OpenKind {
 struct Building {
     die: DieOffset,
     origin: LocalOrigin,
-    how: How,
+    /// `None` where the address is gone.
+    how: Option<How>,
+    /// Bytes of code, where `how` is `None`.
+    size: u64,
     ranges: Vec<(u64, u64)>,
     /// The sequence that its `DW_AT_LLVM_stmt_sequence` names.
     own_sequence: Option<usize>,
@@ -79,6 +89,8 @@ struct Building {
     scope_ranges: Vec<PaintRange>,
     /// By node, from 0: the origin and the depth.
     nodes: Vec<(LocalOrigin, u16)>,
+    calls: Vec<UnitCall>,
+    all_tail_calls: bool,
 }
 
 /// The address attributes of a DIE (DWARF 5 2.17).
@@ -110,6 +122,9 @@ struct UnitReader<'a, 'f, E: Endianity> {
     out: Unit<'f>,
     diagnostics: Diagnostics,
     edge_ids: FxHashMap<UnitEdge, LocalEdge>,
+    callee_ids: FxHashMap<Place, LocalCallee>,
+    /// By sequence: a function has its rows.
+    claimed: Vec<bool>,
     building: Vec<Building>,
     painter: Painter,
     segments: Vec<Segment>,
@@ -140,6 +155,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             (Some(files), Some(program)) if !std::ptr::eq(files, program) => Some(rows),
             _ => None,
         };
+        let claimed = vec![false; lines.sequences.len()];
         let max_rows = (MIN_ROWS + ROW_COPIES * lines.rows.len()).min(MAX_ROWS);
         // In a `.dwo` an offset into the line table counts from the skeleton's program.
         let split = dwarf.file_type == gimli::DwarfFileType::Dwo;
@@ -161,9 +177,15 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             lines,
             sequence_base,
             owns_lines,
-            out: Unit { offset: unit_offset, ..Unit::default() },
+            out: Unit {
+                offset: unit_offset,
+                name: unit.name.map(|name| name.slice().to_vec()).unwrap_or_default(),
+                ..Unit::default()
+            },
             diagnostics,
             edge_ids: FxHashMap::default(),
+            callee_ids: FxHashMap::default(),
+            claimed,
             building: Vec::new(),
             painter: Painter::default(),
             segments: Vec::new(),
@@ -201,8 +223,17 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                     Some(&Open { kind: OpenKind::Scope { node }, .. }) => {
                         self.inlined(&mut entries, abbreviation, offset, node)
                     }
+                    Some(&Open { kind: OpenKind::Lost, .. }) => {
+                        entries.skip_attributes(abbreviation.attributes()).map(|()| Some(OpenKind::Lost))
+                    }
                     _ => entries.skip_attributes(abbreviation.attributes()).map(|()| None),
                 },
+                gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site
+                    if open.last().is_some_and(|open| open.kind != OpenKind::Without) =>
+                {
+                    self.call_site(&mut entries, abbreviation, offset).map(|()| None)
+                }
+                gimli::DW_TAG_compile_unit => self.root(&mut entries, abbreviation).map(|()| None),
                 gimli::DW_TAG_partial_unit => {
                     self.owns_lines = false;
                     entries.skip_attributes(abbreviation.attributes()).map(|()| None)
@@ -219,6 +250,23 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             self.close(Some(last));
         }
         result
+    }
+
+    /// Reads what the root says of the compiler (DWARF 5 3.1.1).
+    fn root(
+        &mut self,
+        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
+        abbreviation: &gimli::Abbreviation,
+    ) -> gimli::Result<()> {
+        for spec in abbreviation.attributes() {
+            let attribute = entries.read_attribute(*spec)?;
+            if attribute.name() == gimli::DW_AT_producer
+                && let Ok(producer) = self.dwarf.attr_string(self.unit, attribute.value())
+            {
+                self.out.keeps_callees = producer.slice().starts_with(b"GNU ");
+            }
+        }
+        Ok(())
     }
 
     /// Reads a `DW_TAG_subprogram` (DWARF 5 3.3.1). One without address attributes is skipped.
@@ -239,6 +287,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let mut identity = Identity::default();
         let mut addresses = Addresses::default();
         let mut stmt_sequence = None;
+        let mut all_tail_calls = false;
         for spec in attributes {
             let attribute = entries.read_attribute(*spec)?;
             match attribute.name() {
@@ -248,6 +297,14 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 gimli::DW_AT_entry_pc => addresses.entry_pc = Some(attribute.value()),
                 DW_AT_LLVM_STMT_SEQUENCE => {
                     stmt_sequence = attribute.offset_value().map(|value| value as u64);
+                }
+                gimli::DW_AT_call_all_calls
+                | gimli::DW_AT_call_all_source_calls
+                | gimli::DW_AT_call_all_tail_calls
+                | gimli::DW_AT_GNU_all_call_sites
+                | gimli::DW_AT_GNU_all_source_call_sites
+                | gimli::DW_AT_GNU_all_tail_call_sites => {
+                    all_tail_calls |= attribute.value() == AttributeValue::Flag(true);
                 }
                 _ => self.origins.take(place, &mut identity, &attribute, &mut self.diagnostics),
             }
@@ -263,21 +320,30 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         if ranges.iter().any(|&(start, _)| start == 0) {
             let found = self.origins.finish(place, identity, &mut self.diagnostics);
             if !self.code.believes_zero(self.origins.tables.name_of(found)) {
-                self.diagnostics
-                    .add(Kind::DeadFunction, die.0, || "address 0 is another function's".to_owned());
                 ranges.retain(|&(start, _)| start != 0);
             }
             origin = Some(found);
         }
-        let how = if ranges.is_empty() {
-            let Some(range) = self.folded_range(&addresses, own_sequence) else {
-                return Ok(Some(OpenKind::Without));
-            };
+        let mut size = 0;
+        let how = if !ranges.is_empty() {
+            Some(How::LiveRange)
+        } else if let Some(range) = self.folded_range(&addresses, own_sequence) {
             ranges.push(range);
             self.diagnostics.add(Kind::FoldedFunction, die.0, || format!("recovered at {:#x}", range.0));
-            How::StmtSequence
+            Some(How::StmtSequence)
         } else {
-            How::LiveRange
+            // One with a sequence of its own, that is dead too, was removed and not folded.
+            let Some(AttributeValue::Udata(len)) = addresses.high_pc else {
+                self.diagnostics.add(Kind::DeadFunction, die.0, || "no address in code".to_owned());
+                return Ok(Some(OpenKind::Without));
+            };
+            if has_sequence(stmt_sequence) {
+                let origin = self.origins.finish(place, identity, &mut self.diagnostics);
+                self.erased(die, origin, len, true, Calls::default());
+                return Ok(Some(OpenKind::Without));
+            }
+            size = len;
+            None
         };
         let origin = match origin {
             Some(origin) => origin,
@@ -287,11 +353,14 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             die,
             origin,
             how,
+            size,
             ranges,
             own_sequence,
             scopes: Vec::new(),
             scope_ranges: Vec::new(),
             nodes: vec![(origin, 0)],
+            calls: Vec::new(),
+            all_tail_calls,
         });
         Ok(Some(OpenKind::Function))
     }
@@ -319,9 +388,9 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             }
             ranges.push((start, end.min(start.saturating_add(MAX_PIECE))));
         }
-        if let Some((start, end)) = dead {
-            let kind = if ranges.is_empty() { Kind::DeadFunction } else { Kind::DeadRange };
-            self.diagnostics.add(kind, die.0, || format!("{start:#x}..{end:#x} is in no code section"));
+        if let Some((start, end)) = dead.filter(|_| !ranges.is_empty()) {
+            self.diagnostics
+                .add(Kind::DeadRange, die.0, || format!("{start:#x}..{end:#x} is in no code section"));
         }
         let address = |value| self.dwarf.attr_address(self.unit, value).ok().flatten();
         let low_pc = addresses.low_pc.and_then(address);
@@ -435,9 +504,9 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             self.diagnostics.add(Kind::TooDeep, die, || format!("inlined more than {MAX_DEPTH} deep"));
             return Ok(Some(OpenKind::Scope { node: parent }));
         }
-        if function.how != How::LiveRange {
+        if function.how != Some(How::LiveRange) {
             // The addresses of what is inlined are tombstones too.
-            return Ok(Some(OpenKind::Without));
+            return Ok(Some(OpenKind::Lost));
         }
         let callee = match origin {
             Some(origin) => self.origins.resolve(origin, &mut self.diagnostics),
@@ -457,6 +526,11 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         Ok(Some(OpenKind::Scope { node }))
     }
 
+    fn erased(&mut self, die: DieOffset, origin: LocalOrigin, size: u64, removed: bool, calls: Calls) {
+        let external = self.origins.tables.is_external(origin);
+        self.out.erased.push(UnitErased { die, origin, size, external, removed, calls });
+    }
+
     fn edge(&mut self, edge: UnitEdge) -> LocalEdge {
         *self.edge_ids.entry(edge).or_insert_with(|| {
             self.out.edges.push(edge);
@@ -473,6 +547,13 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     }
 
     fn close_function(&mut self, mut function: Building) {
+        let first_call = self.out.calls.len() as u32;
+        self.out.calls.append(&mut function.calls);
+        let calls =
+            Calls { range: first_call..self.out.calls.len() as u32, all_tail_calls: function.all_tail_calls };
+        let Some(how) = function.how else {
+            return self.erased(function.die, function.origin, function.size, false, calls);
+        };
         let mut segments = std::mem::take(&mut self.segments);
         self.painter.paint(&mut function.scope_ranges, &mut segments);
         let first_piece = self.out.pieces.len() as u32;
@@ -490,127 +571,11 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         self.out.functions.push(UnitFunction {
             die: function.die,
             origin: function.origin,
-            how: function.how,
+            how,
             pieces: first_piece..self.out.pieces.len() as u32,
             scopes: first_scope..self.out.scopes.len() as u32,
+            calls,
         });
-    }
-
-    /// Of several sequences that start at `start` (functions that were folded), the one whose first row
-    /// fits the declaration best; `None` where there is no choice to make.
-    fn best_sequence(&mut self, start: u64, origin: LocalOrigin) -> Option<usize> {
-        let found: Vec<(usize, LineRow)> =
-            self.lines.starting(start).map(|(index, s)| (index, self.lines.rows[s.rows.start])).collect();
-        if found.len() < 2 {
-            return None;
-        }
-        let declared = self.origins.tables.origins[origin.index()];
-        let mut best: Option<(u32, usize)> = None;
-        for (index, row) in found {
-            if row.line >= declared.line && self.file(row.file) == declared.file {
-                let distance = row.line - declared.line;
-                if best.is_none_or(|(least, _)| distance < least) {
-                    best = Some((distance, index));
-                }
-            }
-        }
-        best.map(|(_, index)| index)
-    }
-
-    /// The local id of a file index of the line program.
-    fn file(&mut self, index: u32) -> u16 {
-        if index == NO_FILE {
-            return NONE16;
-        }
-        if self.last_file.0 != index {
-            self.last_file = (index, self.origins.row_file(u64::from(index), &mut self.diagnostics));
-        }
-        self.last_file.1
-    }
-
-    /// Joins line rows and segments of `start..end` and adds them to the unit's rows.
-    fn rows(&mut self, own: Option<usize>, segments: &[Segment], start: u64, end: u64) -> RowRange {
-        let mut runs = std::mem::take(&mut self.runs);
-        line_runs(&self.lines, own, start, end, &mut runs);
-        let first = self.out.rows.len();
-        if first >= self.max_rows {
-            let offset = self.unit_offset;
-            self.diagnostics.add(Kind::CapReached, offset, || format!("the unit has over {first} rows"));
-            runs.truncate(0);
-            runs.push(LineRow { address: start, file: NO_FILE, line: 0, column: 0 });
-        }
-        let segments = if first >= self.max_rows { &[] } else { segments };
-        let mut next_segment = segments.partition_point(|s| s.start <= start);
-        let mut node = if next_segment == 0 { 0 } else { segments[next_segment - 1].node };
-        let mut run = 0;
-        let mut at = start;
-        while at < end && run < runs.len() {
-            let LineRow { file, line, column, .. } = runs[run];
-            let row = Row {
-                offset: (at - start) as u32,
-                scope: node,
-                line,
-                file: self.file(file),
-                column: if self.options.columns { column } else { 0 },
-            };
-            let repeated = self.out.rows[first..]
-                .last()
-                .is_some_and(|last| Row { offset: 0, ..*last } == Row { offset: 0, ..row });
-            if !repeated {
-                self.out.rows.push(row);
-            }
-            let next_run = runs.get(run + 1).map_or(end, |next| next.address);
-            let next_node = segments.get(next_segment).map_or(end, |next| next.start);
-            at = next_run.min(next_node);
-            if at == next_run {
-                run += 1;
-            }
-            if at == next_node && at < end {
-                node = segments[next_segment].node;
-                next_segment += 1;
-            }
-        }
-        self.runs = runs;
-        RowRange { start: first as u32, len: (self.out.rows.len() - first) as u32 }
-    }
-
-    /// Keeps the lines of code that no function of the unit claims: assembly, and padding.
-    fn bare_lines(&mut self) {
-        if !self.owns_lines {
-            return;
-        }
-        let mut claimed: Vec<(u64, u64)> =
-            self.out.pieces.iter().map(|p| (p.start.0, p.start.0 + u64::from(p.len))).collect();
-        claimed.sort_unstable();
-        let mut next = 0;
-        let mut at = 0;
-        for index in 0..self.lines.sequences.len() {
-            let (start, end) = (self.lines.sequences[index].start, self.lines.sequences[index].end);
-            at = start.max(at);
-            while at < end {
-                while claimed.get(next).is_some_and(|c| c.1 <= at) {
-                    next += 1;
-                }
-                let (stop, after) = match claimed.get(next) {
-                    Some(&(from, to)) if from < end => (from.max(at), to),
-                    _ => (end, end),
-                };
-                if stop > at {
-                    self.bare(index, at, stop);
-                }
-                at = after.max(stop);
-            }
-        }
-    }
-
-    fn bare(&mut self, sequence: usize, start: u64, end: u64) {
-        let Some(section) = self.code.section(start) else { return };
-        let end = end.min(section.end).min(start.saturating_add(MAX_PIECE));
-        let rows = self.rows(Some(sequence), &[], start, end);
-        let sequence = &self.lines.sequences[sequence];
-        let continues =
-            self.lines.rows[sequence.rows.clone()].binary_search_by_key(&start, |row| row.address).is_err();
-        self.out.bare.push(BareLines { start: ImageAddr(start), len: (end - start) as u32, rows, continues });
     }
 
     fn finish(mut self) -> (Unit<'f>, Diagnostics) {
@@ -628,6 +593,11 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         self.out.scopes.shrink_to_fit();
         (self.out, self.diagnostics)
     }
+}
+
+/// True where the attribute names a sequence: all ones is "none" in either format.
+fn has_sequence(value: Option<u64>) -> bool {
+    value.is_some_and(|value| value != u64::MAX && value != u64::from(u32::MAX))
 }
 
 /// clang's pointer to the line sequence of a function (LLVM 20 and later).

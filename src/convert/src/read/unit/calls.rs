@@ -1,0 +1,66 @@
+//! Reads the calls of a function: where each returns to, and whom it calls (DWARF 5 3.4.1).
+//!
+//! The attributes are chosen by presence, not by version: GNU's tag of DWARF 4 has the return address in
+//! `DW_AT_low_pc` and the callee in `DW_AT_abstract_origin`, and clang writes the standard's tag into units of
+//! version 4 for some debuggers.
+
+use gimli::AttributeValue;
+
+use super::super::origin::Place;
+use super::super::{Bytes, Endianity};
+use super::UnitReader;
+use crate::model::{ImageAddr, LocalCallee, UnitCall, UnitCallee};
+
+impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
+    /// Reads a `DW_TAG_call_site` of the function that is being read.
+    pub(super) fn call_site(
+        &mut self,
+        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
+        abbreviation: &gimli::Abbreviation,
+        offset: gimli::UnitOffset,
+    ) -> gimli::Result<()> {
+        let place = self.origins.place(offset);
+        let (mut return_pc, mut target, mut tail) = (None, None, false);
+        for spec in abbreviation.attributes() {
+            let attribute = entries.read_attribute(*spec)?;
+            match attribute.name() {
+                gimli::DW_AT_call_return_pc | gimli::DW_AT_low_pc => return_pc = Some(attribute.value()),
+                gimli::DW_AT_call_origin | gimli::DW_AT_abstract_origin => {
+                    target = self.origins.target(place, attribute.value(), &mut self.diagnostics);
+                }
+                gimli::DW_AT_call_tail_call | gimli::DW_AT_GNU_tail_call => {
+                    tail = attribute.value() == AttributeValue::Flag(true);
+                }
+                _ => {}
+            }
+        }
+        // The address that some compilers give a tail call is that of code which does not follow it.
+        let return_addr = return_pc
+            .filter(|_| !tail)
+            .and_then(|value| self.dwarf.attr_address(self.unit, value).ok().flatten())
+            .filter(|address| self.code.contains(address.wrapping_sub(1)))
+            .map(ImageAddr);
+        let callee = target.map(|target| self.callee(target));
+        if let Some(function) = self.building.last_mut() {
+            function.calls.push(UnitCall { return_addr, callee, tail });
+        }
+        Ok(())
+    }
+
+    /// The local id of a callee, described once a unit.
+    fn callee(&mut self, target: Place) -> LocalCallee {
+        if let Some(&id) = self.callee_ids.get(&target) {
+            return id;
+        }
+        let origin = self.origins.resolve(target, &mut self.diagnostics);
+        let id = LocalCallee(self.out.callees.len() as u32);
+        self.out.callees.push(UnitCallee {
+            die: self.origins.die(target),
+            here: self.origins.is_here(target),
+            origin,
+            external: self.origins.tables.is_external(origin),
+        });
+        self.callee_ids.insert(target, id);
+        id
+    }
+}
