@@ -56,12 +56,14 @@ sections! {
     NAME_INDEX = 14;
     /// How the file was made.
     RECORD = 15;
-    /// Reserved for call keys.
+    /// Whom calls call, by return address.
     CALLS = 16;
     /// Reserved for basic blocks.
     BLOCKS = 17;
     /// Reserved for location lists.
     LOCATIONS = 18;
+    /// What functions reach by tail calls.
+    TAILS = 19;
 }
 
 impl SectionId {
@@ -76,6 +78,8 @@ impl SectionId {
             Self::GROUPS => &["first"],
             Self::MEMBERS => &["function", "rows", "how", "name"],
             Self::ALIASES => &["name", "last"],
+            Self::CALLS => &["address", "caller", "callee", "how"],
+            Self::TAILS => &["function", "target"],
             _ => &[],
         }
     }
@@ -91,6 +95,8 @@ impl SectionId {
             Self::GROUPS => groups::COLUMNS,
             Self::MEMBERS => members::COLUMNS,
             Self::ALIASES => aliases::COLUMNS,
+            Self::CALLS => calls::COLUMNS,
+            Self::TAILS => tails::COLUMNS,
             _ => 0,
         }
     }
@@ -192,6 +198,36 @@ pub mod aliases {
     pub const NAME: usize = 0;
     /// 1 on the last alias of a function.
     pub const LAST: usize = 1;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 2;
+}
+
+/// Columns of CALLS.
+pub mod calls {
+    /// Return address minus image_base.
+    pub const ADDRESS: usize = 0;
+    /// 0: whoever calls; else 1 + function: whose call it is, in folded code.
+    pub const CALLER: usize = 1;
+    /// Function.
+    pub const CALLEE: usize = 2;
+    /// What says so, see [`CALL_SITE`] and the others.
+    pub const HOW: usize = 3;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 4;
+    /// The compiler recorded the call.
+    pub const CALL_SITE: u64 = 0;
+    /// The linker kept the relocation of the call.
+    pub const RELOCATION: u64 = 1;
+    /// The compiler recorded the call, and may have merged the callee with one that it replaced.
+    pub const DOUBTFUL: u64 = 2;
+}
+
+/// Columns of TAILS.
+pub mod tails {
+    /// Function.
+    pub const FUNCTION: usize = 0;
+    /// 0: also functions that are not known; else 1 + function.
+    pub const TARGET: usize = 1;
     /// Number of columns.
     pub const COLUMNS: u8 = 2;
 }

@@ -205,6 +205,11 @@ impl Group {
         }
     }
 
+    /// The record of member `index` in MEMBERS; `None` past the last.
+    pub(crate) fn record(&self, index: u32) -> Option<u32> {
+        if index < self.len { self.first.checked_add(index) } else { None }
+    }
+
     /// How many functions share the code; at least 1.
     #[allow(clippy::len_without_is_empty)] // never empty
     pub const fn len(&self) -> u32 {

@@ -24,6 +24,8 @@ pub struct SymbolFile<'d> {
     pub(crate) groups: Table<'d>,
     pub(crate) members: Table<'d>,
     pub(crate) aliases: Table<'d>,
+    pub(crate) calls: Table<'d>,
+    pub(crate) tails: Table<'d>,
     pub(crate) rows: &'d [u8],
     pub(crate) scopes: &'d [u8],
     names: Names<'d>,
@@ -47,7 +49,7 @@ pub struct SectionInfo {
 }
 
 /// How many sections `open` looks for: ids below this.
-const WANTED: usize = 13;
+const WANTED: usize = 20;
 
 impl<'d> SymbolFile<'d> {
     /// Opens a file that lies whole in `bytes`: checks the header, the directory and their checksum, and
@@ -106,6 +108,8 @@ impl<'d> SymbolFile<'d> {
             groups: table_if_any(SectionId::GROUPS)?,
             members: table_if_any(SectionId::MEMBERS)?,
             aliases: table_if_any(SectionId::ALIASES)?,
+            calls: table_if_any(SectionId::CALLS)?,
+            tails: table_if_any(SectionId::TAILS)?,
             rows: section(SectionId::ROWS)?,
             scopes: section(SectionId::SCOPES)?,
             names,

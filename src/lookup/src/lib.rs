@@ -50,6 +50,7 @@ mod ids;
 mod program;
 mod rows;
 mod scopes;
+mod stack;
 mod verify;
 
 pub use answer::{Answer, Certainty, Evidence, Frame, FrameIter, Frames, Lookup, Reason};
@@ -64,3 +65,4 @@ pub use ids::{
 pub use program::{ProgramSection, ProgramSections};
 pub use rows::{FileCode, Row, RowIter, Rows};
 pub use scopes::{Scope, Scopes};
+pub use stack::{MAX_NAMED, Resolved, StackAddr};

@@ -8,7 +8,7 @@ use core::cmp::Ordering;
 use foldsym_format::bits::TAIL;
 use foldsym_format::checksum::crc32;
 use foldsym_format::names::Names;
-use foldsym_format::sections::{functions, groups};
+use foldsym_format::sections::{calls, functions, groups};
 use foldsym_format::{SectionId, What};
 
 use crate::answer::Frames;
@@ -47,6 +47,8 @@ impl SymbolFile<'_> {
             (SectionId::GROUPS, &self.groups),
             (SectionId::MEMBERS, &self.members),
             (SectionId::ALIASES, &self.aliases),
+            (SectionId::CALLS, &self.calls),
+            (SectionId::TAILS, &self.tails),
         ];
         for (section, table) in tables {
             table.verify().within(section)?;
@@ -59,6 +61,7 @@ impl SymbolFile<'_> {
         self.verify_functions()?;
         self.verify_groups()?;
         self.verify_pieces()?;
+        self.verify_calls()?;
         self.verify_program()
     }
 
@@ -296,6 +299,37 @@ impl SymbolFile<'_> {
             // The frames further out are the edges of the scopes, which were checked once for all rows.
             if let Some(frame) = self.frames(&frames).next() {
                 self.verify_file(frame?.file, ROWS, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Call keys and tail calls: sorted, distinct, of functions that exist.
+    fn verify_calls(&self) -> Result<(), Error> {
+        const CALLS: SectionId = SectionId::CALLS;
+        const TAILS: SectionId = SectionId::TAILS;
+        let functions = i64::from(self.functions.len());
+        let mut before = None;
+        for id in 0..self.calls.len() {
+            let [address, caller, callee, how] = self.calls.record(id).within(CALLS)?;
+            if before.is_some_and(|before| before >= (address, caller)) {
+                return Err(order(CALLS, id));
+            }
+            before = Some((address, caller));
+            let known = (0..functions).contains(&callee) && (0..=functions).contains(&caller);
+            if !known || address < 0 || !(0..=calls::DOUBTFUL.cast_signed()).contains(&how) {
+                return Err(value(CALLS, id));
+            }
+        }
+        let mut before = None;
+        for id in 0..self.tails.len() {
+            let [function, target] = self.tails.record(id).within(TAILS)?;
+            if before.is_some_and(|before| before >= (function, target)) {
+                return Err(order(TAILS, id));
+            }
+            before = Some((function, target));
+            if !(0..functions).contains(&function) || !(0..=functions).contains(&target) {
+                return Err(value(TAILS, id));
             }
         }
         Ok(())

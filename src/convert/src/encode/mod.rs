@@ -9,6 +9,7 @@
 //! sizes, their results are joined in order, and no hash map is walked.
 
 mod bits;
+mod calls;
 mod dedup;
 mod index;
 mod layout;
@@ -187,6 +188,7 @@ pub fn encode(
     sections.extend(sources);
     sections.extend(names);
     sections.extend(index?);
+    sections.extend(calls::sections(program, &outline, image_base));
     sections.push(Section::new(SectionId::BUILD_ID, image.build_id.clone()));
     sections.push(Section::new(SectionId::SECTIONS, sections::loaded_sections(image, image_base)));
     if let Some(record) = &options.record {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::encode::{EncodeStats, Encoded};
-use crate::model::{How, Program, Unit};
+use crate::model::{CallCounts, How, Program, Unit};
 use crate::open::Image;
 
 /// Wall time of each step.
@@ -57,6 +57,10 @@ pub struct Decided {
     /// Addresses with several functions, and how many functions stand there.
     pub folded_addresses: u64,
     pub folded_functions: u64,
+    pub calls: CallCounts,
+    /// Keys of calls, and of functions that end in tail calls.
+    pub call_keys: u64,
+    pub tail_keys: u64,
     /// Members of groups by what recovered them, in the order of [`How`].
     pub by_evidence: [u64; 7],
 }
@@ -112,6 +116,9 @@ impl Report {
             decided.symbol_only += u64::from(function.how == How::SymbolOnly);
             decided.aliases += function.aliases.len() as u64;
         }
+        decided.calls = program.call_counts;
+        decided.call_keys = program.calls.len() as u64;
+        decided.tail_keys = program.tails.len() as u64;
         decided.folded_addresses = program.groups.len() as u64;
         for member in program.groups.iter().flat_map(|group| &group.members) {
             decided.folded_functions += 1;
@@ -208,6 +215,8 @@ impl Report {
         json!({
             "functions": decided.functions, "symbol_only": decided.symbol_only, "aliases": decided.aliases,
             "folded_addresses": decided.folded_addresses, "folded_functions": decided.folded_functions,
+            "calls_into_folded": decided.calls.into_groups, "calls_with_key": decided.calls.keyed,
+            "call_keys": decided.call_keys, "tail_keys": decided.tail_keys,
             "folded_by_evidence": evidence,
         })
     }

@@ -28,8 +28,10 @@ pub(super) struct Candidate {
 /// Everything that may become a piece.
 #[derive(Default)]
 pub(super) struct Candidates {
-    /// Functions in no final order; pieces number them.
+    /// Functions in no final order; pieces number them. First those of all units, in the order of the units.
     pub(super) functions: Vec<Function>,
+    /// Functions that turned out to be another one, with that one.
+    pub(super) same: FxHashMap<FuncId, FuncId>,
     /// Code of subprograms.
     pub(super) dies: Vec<Candidate>,
     /// Code of function symbols, whether a subprogram covers it or not.
@@ -68,7 +70,8 @@ pub(super) fn candidates<'f>(
         if !is_entry(shared) {
             parts.push(candidates.dies.len());
         }
-        let candidate = share(merged, symbols, shared, &mut candidates.functions, diagnostics);
+        let Candidates { functions, same, .. } = &mut candidates;
+        let candidate = share(merged, symbols, shared, functions, same, diagnostics);
         candidates.dies.push(candidate);
         rest = later;
     }
@@ -149,11 +152,12 @@ fn share<'f>(
     symbols: &Symbols<'f>,
     shared: &[DiePiece],
     functions: &mut Vec<Function>,
+    same_function: &mut FxHashMap<FuncId, FuncId>,
     diagnostics: &mut Diagnostics,
 ) -> Candidate {
     let (start, end) = (shared[0].start, shared[0].end);
     let mut members: Vec<Member> = Vec::with_capacity(1);
-    let mut seen: FxHashSet<Same> = FxHashSet::default();
+    let mut seen: FxHashMap<Same, FuncId> = FxHashMap::default();
     let mut known = Known::default();
     let mut labels: FxHashMap<UnitId, FuncId> = FxHashMap::default();
     for piece in shared {
@@ -161,17 +165,20 @@ fn share<'f>(
         let name = merged.program.origins[origin.index()].name;
         let same =
             if is_program_wide(merged.name_bytes(name)) { Same::Name(name) } else { Same::Origin(origin) };
-        if !seen.insert(same) {
+        if let Some(&first) = seen.get(&same) {
+            same_function.insert(piece.function, first);
             diagnostics.add(Kind::DuplicateFunction, piece.die.0, || {
                 let name = String::from_utf8_lossy(merged.name_bytes(name)).into_owned();
                 format!("{name} at {start:#x} is described by two units")
             });
             continue;
         }
+        seen.insert(same, piece.function);
         let label_of = label(merged, &functions[piece.function.index()]);
         let variant = known.best(merged, merged.name_bytes(name), |relation| relation == Relation::Variant);
         let explained = variant.map(|(_, function)| function).or_else(|| labels.get(&label_of?).copied());
         if let Some(function) = explained {
+            same_function.insert(piece.function, function);
             functions[function.index()].aliases.push(name);
             continue;
         }

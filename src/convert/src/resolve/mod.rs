@@ -3,8 +3,10 @@
 //!
 //! `merge` numbers; `symbols` sorts the symbol table; `recover` finds functions that were folded and erased;
 //! `functions` turns subprograms and symbols into
-//! candidates with a range; `pieces` paints the candidates over each other into disjoint pieces.
+//! candidates with a range; `pieces` paints the candidates over each other into disjoint pieces;
+//! `calls` says which of the functions of a piece each call calls.
 
+mod calls;
 mod functions;
 mod known;
 mod merge;
@@ -43,6 +45,7 @@ pub fn resolve<'f>(image: &Image<'f>, units: Vec<Unit<'f>>, options: &ResolveOpt
             format!("{} names are longer than {MAX_NAME} bytes: cut", merged.cut_names)
         });
     }
-    let program = pieces::cut(merged, candidates, &mut diagnostics);
-    Resolved { program, diagnostics }
+    let mut cut = pieces::cut(merged, candidates, &mut diagnostics);
+    calls::key(&mut cut);
+    Resolved { program: cut.program, diagnostics }
 }

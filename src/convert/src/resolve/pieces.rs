@@ -62,12 +62,18 @@ impl Nodes {
     }
 }
 
+/// The program, and for each function of the candidates its id there, if it has any code.
+pub(super) struct Cut<'f> {
+    pub(super) program: Program<'f>,
+    pub(super) numbers: FxHashMap<FuncId, FuncId>,
+}
+
 /// Cuts the candidates into pieces.
 pub(super) fn cut<'f>(
     mut merged: Merged<'f>,
     mut candidates: Candidates,
     diagnostics: &mut Diagnostics,
-) -> Program<'f> {
+) -> Cut<'f> {
     let mut bare = bare_lines(&merged);
     bare.sort_by_key(|b| (b.start, std::cmp::Reverse(b.end), b.unit));
     for list in [&mut candidates.labels, &mut candidates.symbols, &mut candidates.dies] {
@@ -100,8 +106,14 @@ pub(super) fn cut<'f>(
         let end = segments.get(index + 1).map_or(segment.start, |next| next.start);
         cutter.segment(&mut merged, *segment, end, diagnostics);
     }
-    let Cutter { pieces, groups, functions, .. } = cutter;
-    Program { pieces, groups, functions, ..merged.program }
+    let Cutter { pieces, groups, functions, renumbered, candidates, .. } = cutter;
+    let mut numbers = renumbered;
+    for (other, function) in candidates.same {
+        if let Some(&number) = numbers.get(&function) {
+            numbers.entry(other).or_insert(number);
+        }
+    }
+    Cut { program: Program { pieces, groups, functions, ..merged.program }, numbers }
 }
 
 fn bare_lines(merged: &Merged<'_>) -> Vec<Bare> {

@@ -1,6 +1,9 @@
 //! Turns addresses into neutral answers: the one place that knows what the reader gives.
 
-use foldsym_lookup::{Answer as Found, Error, Frames, FunctionId, ImageAddr, Lookup, ReturnAddr, SymbolFile};
+use foldsym_lookup::{
+    Answer as Found, Error, Frames, FunctionId, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr,
+    SymbolFile,
+};
 
 use crate::address::Address;
 use crate::answer::{Answer, Candidate, Symbol};
@@ -13,11 +16,20 @@ pub(crate) struct Resolver<'f> {
     candidates: bool,
     frames: Frames,
     answer: Answer,
+    stack: Vec<StackAddr>,
+    resolved: Vec<Resolved>,
 }
 
 impl<'f> Resolver<'f> {
     pub(crate) fn new(file: SymbolFile<'f>, candidates: bool) -> Self {
-        Self { file, candidates, frames: Frames::new(), answer: Answer::default() }
+        Self {
+            file,
+            candidates,
+            frames: Frames::new(),
+            answer: Answer::default(),
+            stack: Vec::new(),
+            resolved: Vec::new(),
+        }
     }
 
     /// Answers an exact address.
@@ -25,12 +37,12 @@ impl<'f> Resolver<'f> {
     /// # Errors
     /// The file is damaged where the answer should be.
     pub(crate) fn lookup(&mut self, address: Address) -> Result<&Answer, Error> {
-        self.resolve(Some(address.given), address.image)?;
+        self.resolve(Some(address.given), address.image, None)?;
         Ok(&self.answer)
     }
 
-    /// Answers each entry of a stack, in order. Each frame stands alone: no caller is asked which of the
-    /// functions of a group it called, and the vtable pointer is not used.
+    /// Answers each entry of a stack, in order; at folded code the caller's return address tells which
+    /// function ran. The vtable pointer is not used.
     ///
     /// # Errors
     /// What `each` gives; or, through `damaged`, that the file is damaged where an answer should be.
@@ -40,37 +52,73 @@ impl<'f> Resolver<'f> {
         damaged: impl Fn(Error) -> E,
         mut each: impl FnMut(&Answer) -> Result<(), E>,
     ) -> Result<(), E> {
-        for entry in &stack.entries {
-            let (given, image) = match *entry {
-                Entry::Exact(address) => (Some(address.given), address.image),
-                Entry::Return(address) => (Some(address.given), address.image.and_then(call_of)),
-                Entry::Foreign => (None, None),
+        self.stack.clear();
+        self.stack.extend(stack.entries.iter().map(|entry| {
+            match *entry {
+                Entry::Exact(address) => address.image.map_or(StackAddr::Foreign, StackAddr::Exact),
+                Entry::Return(address) => address
+                    .image
+                    .filter(|image| image.0 != 0)
+                    .map_or(StackAddr::Foreign, |image| StackAddr::Return(ReturnAddr(image.0))),
+                Entry::Foreign => StackAddr::Foreign,
+            }
+        }));
+        self.resolved.clear();
+        self.resolved.resize(self.stack.len(), Resolved::NONE);
+        self.file.resolve_stack(&self.stack, &mut self.resolved).map_err(&damaged)?;
+        for (index, entry) in stack.entries.iter().enumerate() {
+            let given = match *entry {
+                Entry::Exact(address) | Entry::Return(address) => Some(address.given),
+                Entry::Foreign => None,
             };
-            self.resolve(given, image).map_err(&damaged)?;
+            let (address, resolved) = (self.stack[index].lookup_address(), self.resolved[index]);
+            self.resolve(given, address, Some(resolved)).map_err(&damaged)?;
             each(&self.answer)?;
         }
         Ok(())
     }
 
-    /// Leaves the answer for an image address in `self.answer`.
-    fn resolve(&mut self, given: Option<u64>, image: Option<ImageAddr>) -> Result<(), Error> {
+    /// Leaves the answer for an image address in `self.answer`, at folded code that of the candidates which the stack
+    /// leaves.
+    fn resolve(
+        &mut self,
+        given: Option<u64>,
+        image: Option<ImageAddr>,
+        resolved: Option<Resolved>,
+    ) -> Result<(), Error> {
         self.answer.clear();
         self.answer.address = given;
         let Some(image) = image else { return Ok(()) };
         let Lookup::Found(found) = self.file.lookup(image, &mut self.frames)? else { return Ok(()) };
         self.answer.certainty = Some(found.certainty);
-        self.answer.evidence = found.evidence;
         self.answer.partial = found.partial;
         self.answer.start = (!found.padding).then_some(found.function_start.0);
+        let mut function = found.function;
+        // The group of a stack's frame and that of its address are one, unless the file is damaged.
+        let resolved = resolved.filter(|resolved| found.group.is_some() && resolved.group == found.group);
+        let count = resolved.map_or(found.member_count(), |resolved| resolved.candidate_count());
+        let member = |index| resolved.map_or(Some(index), |resolved| resolved.candidate(index));
+        if let Some(resolved) = resolved {
+            self.answer.certainty = resolved.certainty;
+            self.answer.evidence = resolved.evidence;
+            if let Some(first) = member(0) {
+                function = self.file.member_frames(&found, first, &mut self.frames)?.function;
+            }
+        }
         if found.group.is_some() {
-            self.answer.candidate_count = Some(found.member_count());
+            self.answer.candidate_count = Some(count);
         }
         let mut symbol = std::mem::take(&mut self.answer.symbol);
-        let filled = self.fill(&mut symbol, &found, found.function);
+        let filled = self.fill(&mut symbol, &found, function);
         self.answer.symbol = symbol;
         filled?;
         if self.candidates && found.group.is_some() {
-            self.all_members(&found)?;
+            for index in (0..count).map_while(member) {
+                let member = self.file.member_frames(&found, index, &mut self.frames)?;
+                let mut symbol = Symbol::default();
+                self.fill(&mut symbol, &found, member.function)?;
+                self.answer.candidates.push(Candidate { how: member.how.text(), symbol });
+            }
         }
         Ok(())
     }
@@ -88,19 +136,4 @@ impl<'f> Resolver<'f> {
         }
         Ok(())
     }
-
-    fn all_members(&mut self, found: &Found) -> Result<(), Error> {
-        for index in 0..found.member_count() {
-            let member = self.file.member_frames(found, index, &mut self.frames)?;
-            let mut symbol = Symbol::default();
-            self.fill(&mut symbol, found, member.function)?;
-            self.answer.candidates.push(Candidate { how: member.how.text(), symbol });
-        }
-        Ok(())
-    }
-}
-
-/// The address of the call that returns here.
-fn call_of(address: ImageAddr) -> Option<ImageAddr> {
-    (address.0 != 0).then(|| ReturnAddr(address.0).lookup_address())
 }

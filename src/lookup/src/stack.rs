@@ -1,0 +1,323 @@
+//! A whole stack to the functions that ran: at folded code the caller's return address tells which.
+//!
+//! The outermost frame is resolved first, since a caller that is folded itself must be known before it can
+//! tell whom it called. A frame's set of functions is some members of its group, at most [`MAX_NAMED`] by
+//! number, or the whole group. Each function that the caller may be adds the callee that the compiler
+//! recorded for its call, and whom that callee reaches by tail calls; if one of them has no record, or reaches
+//! what is not known, nothing is ruled out.
+
+use foldsym_format::sections::{calls, members, tails};
+use foldsym_format::{SectionId, What};
+
+use crate::answer::{Certainty, Evidence};
+use crate::entities::{Group, How, Member, Owner, Piece};
+use crate::error::{Error, InSection, small};
+use crate::file::SymbolFile;
+use crate::ids::{FunctionId, GroupId, ImageAddr, PieceId, ReturnAddr};
+
+/// Members that a [`Resolved`] names one by one; where more are possible, it stands for the whole group.
+pub const MAX_NAMED: usize = 16;
+
+/// One frame of a stack, innermost first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackAddr {
+    /// The instruction that is executed, or was when a signal came.
+    Exact(ImageAddr),
+    /// Where a call returns to.
+    Return(ReturnAddr),
+    /// A frame of another module, of which nothing is known.
+    Foreign,
+}
+
+impl StackAddr {
+    /// The address to look up; `None` for a frame of another module.
+    pub const fn lookup_address(self) -> Option<ImageAddr> {
+        match self {
+            Self::Exact(address) => Some(address),
+            Self::Return(address) => Some(address.lookup_address()),
+            Self::Foreign => None,
+        }
+    }
+}
+
+/// Which functions of a group a frame may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// How sure it is which function ran; `None` where no function is known.
+    pub certainty: Option<Certainty>,
+    /// What that rests on.
+    pub evidence: Option<Evidence>,
+    /// The group, at folded code.
+    pub group: Option<GroupId>,
+    /// Members that were named, by their index in the group.
+    named: [u32; MAX_NAMED],
+    named_len: u8,
+    /// Members of the group.
+    group_len: u32,
+    /// Members that were not named are possible too.
+    open: bool,
+}
+
+impl Resolved {
+    /// Nothing is known.
+    pub const NONE: Self = Self {
+        certainty: None,
+        evidence: None,
+        group: None,
+        named: [0; MAX_NAMED],
+        named_len: 0,
+        group_len: 0,
+        open: false,
+    };
+
+    fn named(&self) -> &[u32] {
+        self.named.get(..usize::from(self.named_len)).unwrap_or(&[])
+    }
+
+    /// How many functions it may be: 0 where the code is not folded.
+    pub const fn candidate_count(&self) -> u32 {
+        if self.open { self.group_len } else { self.named_len as u32 }
+    }
+
+    /// Candidate `index`, the likeliest first, as a member of the group: for
+    /// [`SymbolFile::member_frames`]. `None` past the last. Takes at most [`MAX_NAMED`] steps squared.
+    pub fn candidate(&self, index: u32) -> Option<u32> {
+        if let Some(&member) = self.named().get(index as usize) {
+            return Some(member);
+        }
+        if !self.open || index >= self.group_len {
+            return None;
+        }
+        // The members that were not named, in their order.
+        let mut member = index.wrapping_sub(u32::from(self.named_len));
+        loop {
+            let before = self.named().iter().filter(|&&named| named <= member).count() as u32;
+            let shifted = index.wrapping_sub(u32::from(self.named_len)).wrapping_add(before);
+            if shifted == member {
+                break;
+            }
+            member = shifted;
+        }
+        Some(member)
+    }
+
+    fn name(&mut self, member: u32) {
+        if self.named().contains(&member) {
+            return;
+        }
+        match self.named.get_mut(usize::from(self.named_len)) {
+            Some(slot) => {
+                *slot = member;
+                self.named_len = self.named_len.saturating_add(1);
+            }
+            None => {
+                self.named_len = 0;
+                self.open = true;
+            }
+        }
+    }
+
+    /// Says what the named members amount to.
+    fn conclude(&mut self, doubtful: bool) {
+        if self.named_len == 0 {
+            self.open = true;
+        }
+        let certainty = match (self.open, self.named_len) {
+            (true, _) => Certainty::Ambiguous,
+            (false, 1) if !doubtful => Certainty::Exact,
+            (false, len) if u32::from(len) < self.group_len => Certainty::Narrowed,
+            (false, _) => Certainty::Ambiguous,
+        };
+        self.certainty = Some(certainty);
+        if certainty == Certainty::Ambiguous {
+            self.evidence = None;
+        }
+    }
+}
+
+/// Whom a call calls.
+struct Key {
+    callee: FunctionId,
+    how: u64,
+    /// The callee depends on which of the functions of folded code calls.
+    of_caller: bool,
+}
+
+impl<'d> SymbolFile<'d> {
+    /// Says for each frame of a stack which of the functions that share its code ran, innermost frame
+    /// first in both slices; where they differ in length the shorter one counts.
+    ///
+    /// A frame is asked of its caller, the next one, where that is a [`StackAddr::Return`]. Allocates nothing
+    /// and needs no scratch but `resolved`. Steps for a frame: those of the search for its piece, and for each
+    /// function that its caller may be (at most [`foldsym_format::Header::max_group`]) log2 of the records
+    /// of CALLS and of TAILS, and [`foldsym_format::Header::max_group`] for each callee.
+    ///
+    /// # Errors
+    /// Damage at a place that it reads; `resolved` then says nothing of frames further in.
+    pub fn resolve_stack(&self, stack: &[StackAddr], resolved: &mut [Resolved]) -> Result<(), Error> {
+        resolved.fill(Resolved::NONE);
+        let mut caller: Option<(StackAddr, Resolved)> = None;
+        for (&address, out) in stack.iter().zip(resolved.iter_mut()).rev() {
+            *out = match self.owner_at(address)? {
+                None => Resolved::NONE,
+                Some(Owner::Function(_)) => Resolved { certainty: Some(Certainty::Unique), ..Resolved::NONE },
+                Some(Owner::Group(group)) => self.resolve_frame(group, caller)?,
+            };
+            caller = Some((address, *out));
+        }
+        Ok(())
+    }
+
+    /// Whose code is at a frame; `None` in padding and where nothing is known.
+    fn owner_at(&self, address: StackAddr) -> Result<Option<Owner>, Error> {
+        let Some(address) = address.lookup_address() else { return Ok(None) };
+        let Some(key) = self.key(address) else { return Ok(None) };
+        let found = self.pieces.search_first_column(key).within(SectionId::PIECES)?;
+        let Some(found) = found else { return Ok(None) };
+        let piece = Piece::read(self, PieceId(found))?;
+        let offset = address.0.wrapping_sub(piece.start.0);
+        Ok((offset < piece.body).then_some(piece.owner))
+    }
+
+    fn resolve_frame(&self, id: GroupId, caller: Option<(StackAddr, Resolved)>) -> Result<Resolved, Error> {
+        let group = Group::read(self, id)?;
+        let mut resolved = Resolved { group: Some(id), group_len: group.len(), ..Resolved::NONE };
+        let mut doubtful = false;
+        if let Some((StackAddr::Return(address), caller)) = caller
+            && let Some(key) = self.key(ImageAddr(address.0))
+        {
+            let mut last = None;
+            match caller.group {
+                None => doubtful = self.called(group, key, None, &mut last, &mut resolved)?,
+                Some(calling) => {
+                    let calling = Group::read(self, calling)?;
+                    for index in 0..caller.candidate_count().min(calling.len()) {
+                        let Some(member) = caller.candidate(index) else { break };
+                        let function = Member::read(self, calling, member)?.function;
+                        doubtful |= self.called(group, key, Some(function), &mut last, &mut resolved)?;
+                        // Nothing that follows can rule a function out.
+                        if resolved.open {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        if doubtful && !resolved.open {
+            self.name_undescribed(group, &mut resolved)?;
+        }
+        resolved.conclude(doubtful);
+        Ok(resolved)
+    }
+
+    /// Adds whom `caller` calls where the call returns to `key`; true where that is doubtful. `last` is the callee that
+    /// was added before: functions of folded code mostly call the same.
+    fn called(
+        &self,
+        group: Group,
+        key: i64,
+        caller: Option<FunctionId>,
+        last: &mut Option<FunctionId>,
+        resolved: &mut Resolved,
+    ) -> Result<bool, Error> {
+        let Some(found) = self.call(key, caller)? else {
+            resolved.open = true;
+            return Ok(false);
+        };
+        if last.replace(found.callee) == Some(found.callee) {
+            return Ok(found.how == calls::DOUBTFUL);
+        }
+        let direct = self.name_member(group, found.callee, resolved)?;
+        self.tail_calls(group, found.callee, resolved)?;
+        resolved.evidence.get_or_insert(match (found.of_caller, direct, found.how) {
+            (true, ..) => Evidence::MergedCaller,
+            (_, false, _) => Evidence::TailCall,
+            (_, _, calls::RELOCATION) => Evidence::Relocation,
+            _ => Evidence::DirectCall,
+        });
+        Ok(found.how == calls::DOUBTFUL)
+    }
+
+    /// The record of a call: that of whoever calls, else that of this caller.
+    fn call(&self, key: i64, caller: Option<FunctionId>) -> Result<Option<Key>, Error> {
+        const CALLS: SectionId = SectionId::CALLS;
+        let wanted = caller.map_or(0, |caller| i64::from(caller.0).wrapping_add(1));
+        for wanted in [Some(0), Some(wanted).filter(|&wanted| wanted != 0)].into_iter().flatten() {
+            let (mut low, mut high) = (0, self.calls.len());
+            while low < high {
+                let middle = low.midpoint(high);
+                let address = self.calls.value(middle, calls::ADDRESS).within(CALLS)?;
+                let here = (address, self.calls.value(middle, calls::CALLER).within(CALLS)?);
+                if here < (key, wanted) { low = middle.saturating_add(1) } else { high = middle }
+            }
+            if low < self.calls.len() {
+                let [address, found, callee, how] = self.calls.record(low).within(CALLS)?;
+                if (address, found) == (key, wanted) {
+                    let callee = FunctionId(small(callee, CALLS, low)?);
+                    return Ok(Some(Key { callee, how: how.cast_unsigned(), of_caller: wanted != 0 }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Names the member that is this function; false where none is.
+    fn name_member(
+        &self,
+        group: Group,
+        function: FunctionId,
+        resolved: &mut Resolved,
+    ) -> Result<bool, Error> {
+        for index in 0..group.len() {
+            if self.member_function(group, index)? == function {
+                resolved.name(index);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn member_function(&self, group: Group, index: u32) -> Result<FunctionId, Error> {
+        const MEMBERS: SectionId = SectionId::MEMBERS;
+        let record = group.record(index).ok_or(Error::new(MEMBERS, What::NoRecord, index.into()))?;
+        let function = self.members.value(record, members::FUNCTION).within(MEMBERS)?;
+        Ok(FunctionId(small(function, MEMBERS, record)?))
+    }
+
+    /// Names the members that a function reaches by tail calls.
+    fn tail_calls(&self, group: Group, function: FunctionId, resolved: &mut Resolved) -> Result<(), Error> {
+        const TAILS: SectionId = SectionId::TAILS;
+        let wanted = i64::from(function.0);
+        let (mut low, mut high) = (0, self.tails.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let here = self.tails.value(middle, tails::FUNCTION).within(TAILS)?;
+            if here < wanted { low = middle.saturating_add(1) } else { high = middle }
+        }
+        // More than a frame can name make no difference.
+        for record in (low..self.tails.len()).take(MAX_TAILS) {
+            let [here, target] = self.tails.record(record).within(TAILS)?;
+            match target.checked_sub(1) {
+                _ if here != wanted => break,
+                Some(target) if target >= 0 => {
+                    self.name_member(group, FunctionId(small(target, TAILS, record)?), resolved)?;
+                }
+                _ => resolved.open = true,
+            }
+        }
+        Ok(())
+    }
+
+    /// Names the members that are known by their names alone: what a compiler merged may be one of them.
+    fn name_undescribed(&self, group: Group, resolved: &mut Resolved) -> Result<(), Error> {
+        for index in 0..group.len() {
+            if Member::read(self, group, index)?.how == How::SymbolOnly {
+                resolved.name(index);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Records of TAILS of one function; a writer makes no more.
+const MAX_TAILS: usize = 65;
