@@ -146,16 +146,19 @@ impl Truth {
         })
     }
 
-    /// Whether a candidate is this function. A file that is not known says nothing.
-    fn is(&self, candidate: &Candidate) -> bool {
-        let named = candidate.names.iter().any(|name| same_function(name, &self.name));
+    /// Whether a candidate of this name is this function. A file that is not known says nothing.
+    fn is(&self, name: &str, candidate: &Candidate) -> bool {
         let file = candidate.frames.last().map_or("", |(_, file, _)| file.as_str());
-        named && (file.is_empty() || base(file) == self.file)
+        same_function(name, &self.name) && (file.is_empty() || base(file) == self.file)
     }
 
-    /// The verdict on an answer, and on the lines of the right candidate.
-    pub fn judge(&self, answer: &Answer) -> (Verdict, Lines) {
-        let right = answer.candidates.iter().find(|candidate| self.is(candidate));
+    /// The verdict on an answer, and on the lines of the right candidate. `merging`: a compiler that merged functions
+    /// itself made the program. In other programs no function is an alias of another, and an alias says nothing.
+    pub fn judge(&self, answer: &Answer, merging: bool) -> (Verdict, Lines) {
+        let first = |c: &&Candidate| c.names.first().is_some_and(|name| self.is(name, c));
+        let any = |c: &&Candidate| merging && c.names.iter().any(|name| self.is(name, c));
+        let all = &answer.candidates;
+        let right = all.iter().find(first).or_else(|| all.iter().find(any));
         let lines = right.map_or(Lines::None, |candidate| self.lines(candidate));
         let verdict = match (answer.certainty.as_str(), right.is_some()) {
             ("unique", true) => Verdict::Unique,
@@ -176,7 +179,9 @@ impl Truth {
             _ if self.line == 0 || lines.iter().all(|line| *line == 0) => Lines::None,
             (None, [line]) if *line == self.line => Lines::Right,
             (Some((name, inner)), [a, b]) if (*a, *b) == (*inner, self.line) => {
-                let named = same_function(&candidate.frames[0].0, name);
+                let found = &candidate.frames[0].0;
+                // gcc gives an inlined local function no linkage name.
+                let named = same_function(found, name) || plain(name) == Some(found);
                 if named { Lines::Right } else { Lines::Wrong }
             }
             (Some((_, inner)), [line]) if line == inner => Lines::LineOnly,
@@ -186,7 +191,7 @@ impl Truth {
 }
 
 impl Verdict {
-    /// Whether an answer may be so. `merging`: a compiler that merged functions itself made the program.
+    /// Whether an answer may be so; `merging` as in [`Truth::judge`].
     pub fn is_allowed(self, merging: bool) -> bool {
         match self {
             Verdict::Unique | Verdict::Exact | Verdict::Narrowed | Verdict::Ambiguous => true,
@@ -202,6 +207,13 @@ impl Verdict {
 
 fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The name in the linkage name of a function that is in no class.
+fn plain(name: &str) -> Option<&str> {
+    let rest = name.strip_prefix("_Z")?.trim_start_matches('L');
+    let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+    rest.get(digits..digits.checked_add(rest[..digits].parse().ok()?)?)
 }
 
 /// Whether two linkage names are one function: the parts that a compiler cuts off (`.cold`, `.isra.0`) and the variants of
@@ -248,7 +260,7 @@ mod tests {
         let stack = Stack::parse(LINE).unwrap().unwrap();
         let (k, right) = (&stack.frames[0], ("_ZN1KC1Ev", "/s/b.cpp", 7));
         let wrong = ("_Z1cv", "/s/b.cpp", 7);
-        let judge = |certainty, candidates: &[_]| k.judge(&answer(certainty, candidates)).0;
+        let judge = |certainty, candidates: &[_]| k.judge(&answer(certainty, candidates), false).0;
         assert_eq!(judge("unique", &[right]), Verdict::Unique);
         assert_eq!(judge("unique", &[wrong]), Verdict::OtherUnique);
         assert_eq!(judge("exact", &[right]), Verdict::Exact);
@@ -260,6 +272,10 @@ mod tests {
         assert_eq!(judge("", &[]), Verdict::Nothing);
         // A local function of that name in another file is another function.
         assert_eq!(judge("exact", &[("_ZN1KC2Ev", "/s/a.cpp", 7)]), Verdict::WrongExact);
+        let mut alias = answer("exact", &[wrong]);
+        alias.candidates[0].names.push(right.0.to_owned());
+        assert_eq!(k.judge(&alias, false).0, Verdict::WrongExact);
+        assert_eq!(k.judge(&alias, true).0, Verdict::Exact);
         assert!(!Verdict::WrongExact.is_allowed(true) && !Verdict::OtherUnique.is_allowed(false));
     }
 
@@ -269,9 +285,11 @@ mod tests {
         let frame = |name: &str, line| (name.to_owned(), "a.cpp".to_owned(), line);
         let lines = |frames: Vec<_>| {
             let candidate = Candidate { names: vec!["_Z1bv".into()], frames };
-            stack.frames[1].judge(&Answer { certainty: "exact".into(), candidates: vec![candidate] }).1
+            let answer = Answer { certainty: "exact".into(), candidates: vec![candidate] };
+            stack.frames[1].judge(&answer, false).1
         };
         assert_eq!(lines(vec![frame("_ZL1hv", 4), frame("_Z1bv", 9)]), Lines::Right);
+        assert_eq!(lines(vec![frame("h", 4), frame("_Z1bv", 9)]), Lines::Right);
         assert_eq!(lines(vec![frame("_ZL1gv", 4), frame("_Z1bv", 9)]), Lines::Wrong);
         assert_eq!(lines(vec![frame("_ZL1hv", 4), frame("_Z1bv", 8)]), Lines::Wrong);
         assert_eq!(lines(vec![frame("_Z1bv", 4)]), Lines::LineOnly);

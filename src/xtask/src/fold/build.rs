@@ -17,6 +17,7 @@ pub(super) struct Compile {
     pub(super) merging: bool,
     flags: Vec<&'static str>,
     pie: bool,
+    relocs: bool,
 }
 
 /// One linker with its way of folding.
@@ -55,11 +56,12 @@ impl Link {
     }
 }
 
-/// `(family, flags, merges)` of each compiler.
+/// `(family, flags, merges)` of each compiler. With relocations kept, and without call sites, those are what is left.
 const COMPILERS: &[(&str, &[&str], bool)] = &[
     ("clang stmt", &["-DMUSTTAIL", "-mllvm", "-emit-func-debug-line-table-offsets"], false),
     ("clang", &[], false),
     ("clang split", &["-gsplit-dwarf"], false),
+    ("clang relocs", &["-DMUSTTAIL", "-mllvm", "-emit-func-debug-line-table-offsets"], false),
     ("gcc", &["-fno-ipa-icf"], false),
     ("gcc split", &["-fno-ipa-icf", "-gsplit-dwarf"], false),
     ("gcc ipa-icf", &[], true),
@@ -75,19 +77,29 @@ pub(super) fn compiles(full: bool) -> Vec<Compile> {
             if !full && u32::count_ones(number) % 2 != 0 {
                 continue;
             }
-            let (version, level) = (if dwarf4 { "4" } else { "5" }, if low { "O1" } else { "O2" });
+            let relocs = family.ends_with("relocs");
+            let level = match (low, relocs) {
+                (true, true) => "O0",
+                (true, false) => "O1",
+                (false, _) => "O2",
+            };
+            let version = if dwarf4 { "4" } else { "5" };
             let name =
                 format!("{}-{version}-{level}{}", family.replace(' ', "-"), if pie { "-pie" } else { "" });
             let mut flags = flags.to_vec();
             flags.push(if dwarf4 { "-gdwarf-4" } else { "-gdwarf-5" });
-            flags.push(if low { "-O1" } else { "-O2" });
+            flags.push(match level {
+                "O0" => "-O0",
+                "O1" => "-O1",
+                _ => "-O2",
+            });
             flags.push(if pie { "-fPIE" } else { "-fno-pie" });
             if !family.starts_with("clang") {
                 // At -O1 gcc makes no tail calls of its own accord.
                 flags.push("-foptimize-sibling-calls");
             }
             let clang = family.starts_with("clang");
-            all.push(Compile { name, family, clang, merging: *merging, flags, pie });
+            all.push(Compile { name, family, clang, merging: *merging, flags, pie, relocs });
         }
     }
     all
@@ -126,6 +138,7 @@ impl Compile {
             command.arg(format!("-B{}", folder.display()));
         }
         command.arg(if self.pie { "-pie" } else { "-no-pie" });
+        command.args(self.relocs.then_some("-Wl,--emit-relocs"));
         command.arg(format!("-Wl,--icf={}", link.icf)).args(objects).arg("-o").arg(out);
         sh::output(&mut command).map(|_| ())
     }
@@ -140,7 +153,8 @@ mod tests {
         let (few, all) = (compiles(false), compiles(true));
         assert_eq!((few.len(), all.len()), (COMPILERS.len() * 4, COMPILERS.len() * 8));
         for family in COMPILERS.iter().map(|(family, ..)| family) {
-            for (a, b) in [("-4", "-O1"), ("-5", "-O1"), ("-4", "-pie"), ("-O1", "-pie"), ("-O2", "-pie")] {
+            let low = if family.ends_with("relocs") { "-O0" } else { "-O1" };
+            for (a, b) in [("-4", low), ("-5", low), ("-4", "-pie"), (low, "-pie"), ("-O2", "-pie")] {
                 let both = |c: &&Compile| c.family == *family && c.name.contains(a) && c.name.contains(b);
                 assert!(few.iter().any(|c| both(&c)), "{family} {a} {b}");
             }

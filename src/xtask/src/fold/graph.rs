@@ -209,7 +209,7 @@ impl Make {
         // A family whose members end in each other: one name at the call, another in the frame.
         let own = matches!(kind, Kind::Plain | Kind::Comdat)
             && self.graph.families[family].members.len() > 1
-            && self.below(5) == 0;
+            && self.below(9) == 0;
         if own {
             let members = &self.graph.families[family].members;
             let targets = members[1..].iter().chain(&members[..1]).copied().collect();
@@ -230,8 +230,8 @@ impl Make {
         let call = match self.below(16) {
             0..=4 => Call::Direct,
             5 | 6 => Call::Inlined,
-            7..=9 if tails => Call::Tail,
-            10 if tails => Call::TailTable,
+            7..=10 if tails && self.below(8) > 0 => Call::Tail,
+            7..=10 if tails => Call::TailTable,
             11 => Call::NoReturn,
             12 => Call::Construct,
             13 => Call::Virtual,

@@ -215,7 +215,7 @@ impl Session {
         let lines: Vec<String> = objects.iter().map(|stack| line(stack, true)).collect();
         let by_class = self.foldsym.stacks(&fsym, base, &lines)?;
         let mut tally = Tally { programs: 1, stacks: stacks.len(), ..Tally::default() };
-        tally.folded = self.folded(program, &fsym)?;
+        tally.folded = self.folded(program, &fsym, compile.merging)?;
         if self.options.gsym {
             tally.gsym = ask::gsym(program, &stacks)?;
         }
@@ -223,7 +223,7 @@ impl Session {
         let mut results = self.results.lock().map_err(|_| "a job panicked")?;
         for (stack, answers) in stacks.iter().zip(&answers) {
             for (at, (truth, answer)) in stack.frames.iter().zip(answers).enumerate() {
-                tally.frame(truth, truth.judge(answer));
+                tally.frame(truth, truth.judge(answer, compile.merging));
                 let shape = truth.shape.clone();
                 self.judge(&mut results, &name, compile.merging, (stack, at), (truth, shape, answer));
             }
@@ -248,7 +248,7 @@ impl Session {
         (stack, at): (&Stack, usize),
         (truth, shape, answer): (&Truth, String, &stacks::Answer),
     ) {
-        let (verdict, lines) = truth.judge(answer);
+        let (verdict, lines) = truth.judge(answer, merging);
         let text = || {
             let address = stack.addresses[at] - stack.bias;
             let found: Vec<String> = answer
@@ -263,7 +263,7 @@ impl Session {
             results.defects += 1;
             results.example(format!("DEFECT {verdict:?}"), self.options.examples, text);
         } else if lines == Lines::Wrong {
-            results.example("wrong lines".to_owned(), self.options.examples, text);
+            results.example(format!("wrong lines, {}", answer.certainty), self.options.examples, text);
         } else if truth.sure && verdict == Verdict::Narrowed {
             results.example(format!("narrowed, could be exact: {shape}"), self.options.examples, text);
         }
@@ -271,12 +271,22 @@ impl Session {
     }
 
     /// Functions that share their address with another by the symbol table: how they are known to us.
-    fn folded(&self, program: &Path, fsym: &Path) -> Result<[usize; 4], String> {
+    fn folded(&self, program: &Path, fsym: &Path, merging: bool) -> Result<[usize; 4], String> {
         let groups = nm::groups(program)?;
         let addresses: Vec<u64> = groups.keys().copied().collect();
         let mut counts = [0; 4];
-        for (answer_, names) in self.foldsym.lookup(fsym, &addresses)?.iter().zip(groups.values()) {
-            let candidates = answer(answer_).candidates;
+        for (found, names) in self.foldsym.lookup(fsym, &addresses)?.iter().zip(groups.values()) {
+            let candidates = answer(found).candidates;
+            for candidate in candidates.iter().filter(|_| !merging) {
+                let other = candidate.names.iter().find(|n| !stacks::same_function(n, &candidate.names[0]));
+                if let Some(other) = other {
+                    let mut results = self.results.lock().map_err(|_| "a job panicked")?;
+                    results.defects += 1;
+                    let kind = "DEFECT another function as an alias".to_owned();
+                    let text = || format!("{}: {other} of {}", program.display(), candidate.names[0]);
+                    results.example(kind, self.options.examples, text);
+                }
+            }
             for name in names {
                 let of = |c: &&stacks::Candidate| c.names.iter().any(|n| stacks::same_function(n, name));
                 let with_lines = |c: &stacks::Candidate| c.frames.iter().any(|(_, _, line)| *line > 0);
