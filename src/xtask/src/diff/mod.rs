@@ -1,10 +1,10 @@
 //! `cargo xtask diff`: a program's answers, address by address and frame by frame, against two oracles; every difference must
 //! have a named cause.
 
-mod answer;
+pub(crate) mod answer;
 mod ask;
 mod causes;
-mod program;
+pub(crate) mod program;
 mod tally;
 
 use std::path::{Path, PathBuf};
