@@ -287,20 +287,15 @@ impl Session {
                     results.example(kind, self.options.examples, text);
                 }
             }
-            for name in names {
-                let of = |c: &&stacks::Candidate| c.names.iter().any(|n| stacks::same_function(n, name));
-                let with_lines = |c: &stacks::Candidate| c.frames.iter().any(|(_, _, line)| *line > 0);
-                // Local functions of one name are as many candidates.
+            for (name, count) in names {
+                let of = |c: &&stacks::Candidate| stacks::same_function(&c.names[0], name);
                 let known: Vec<_> = candidates.iter().filter(of).collect();
-                counts[if known.is_empty() {
-                    2
-                } else if known.iter().any(|c| with_lines(c)) {
-                    0
-                } else {
-                    1
-                }] += 1;
+                let with_lines = |c: &&&stacks::Candidate| c.frames.iter().any(|(_, _, line)| *line > 0);
+                let lines = known.iter().filter(with_lines).count().min(*count);
+                let names_only = (known.len().min(*count)) - lines;
+                let found = [lines, names_only, count - lines - names_only, *count];
+                counts.iter_mut().zip(found).for_each(|(sum, number)| *sum += number);
             }
-            counts[3] += names.len();
         }
         Ok(counts)
     }

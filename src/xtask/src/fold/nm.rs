@@ -1,6 +1,6 @@
 //! A program's symbols: who is where without folding, and which functions are at one address with it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -45,15 +45,17 @@ pub(super) fn check(program: &Path, stacks: &[Stack]) -> Result<(), String> {
     Ok(())
 }
 
-/// The functions that are at one address, where they are two or more.
-pub(super) fn groups(program: &Path) -> Result<BTreeMap<u64, Vec<String>>, String> {
-    let mut groups: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
+/// The functions that are at one address, where they are two or more; and how many of each name, since each file may have
+/// a local one.
+pub(super) fn groups(program: &Path) -> Result<BTreeMap<u64, BTreeMap<String, usize>>, String> {
+    let mut groups: BTreeMap<u64, BTreeMap<String, usize>> = BTreeMap::new();
     for (address, _, name) in functions(program)? {
-        // Only what the generator made: of the C library's start-up code some names share an address by themselves.
-        if name.starts_with("_Z") {
-            groups.entry(address).or_default().insert(name.replace("C1E", "C2E"));
+        // Only what the generator made: of the C library's start-up code some names share an address by themselves. The
+        // variants of a constructor are one function.
+        if name.starts_with("_Z") && !name.contains("C1E") {
+            *groups.entry(address).or_default().entry(name).or_default() += 1;
         }
     }
-    groups.retain(|_, names| names.len() > 1);
-    Ok(groups.into_iter().map(|(address, names)| (address, names.into_iter().collect())).collect())
+    groups.retain(|_, names| names.values().sum::<usize>() > 1);
+    Ok(groups)
 }

@@ -7,6 +7,7 @@
 
 mod calls;
 mod members;
+mod names;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -113,7 +114,7 @@ fn compare(options: Options, scratch: &Path) -> Result<usize, String> {
     let groups = pair.groups()?;
     let members: usize = groups.values().map(|group| group.members).sum();
     println!("{} groups with {members} members", groups.len());
-    let mut defects = 0;
+    let mut defects = names::compare(&pair, &groups)?;
     if pair.options.members {
         defects += members::compare(&pair, &groups)?;
     }
