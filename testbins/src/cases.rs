@@ -7,6 +7,8 @@
 //! //# let: NAME = text that $NAME stands for in later directives
 //! //# variant: NAME: a command for `sh -e`, run in cases/, that writes $OUT
 //! //# same: NAME: OTHER        the oracle cannot read NAME (see the comment there): its answers are OTHER's
+//! //# exact: NAME: PERCENT     of the frames of NAME's stacks that can be answered `exact`, so many must be
+//! //# lost: NAME: COUNT        answers to NAME's stacks that must not be, and are known: at most so many
 //! //#| continues the line above
 //! ```
 //! In assembly, whose comments begin with `#`, the marker is `##` (continued by `##|`).
@@ -14,7 +16,7 @@
 use std::path::{Path, PathBuf};
 
 /// A source in `cases/` that has directives.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Case {
     /// The file name up to its first dot: `inline` for `inline.c`.
     pub name: String,
@@ -24,6 +26,10 @@ pub struct Case {
     pub variants: Vec<Variant>,
     /// Files whose answers are asked of another file, which has the same code.
     pub same: Vec<(String, String)>,
+    /// Of files with recorded stacks: the least percentage of exact answers.
+    pub exact: Vec<(String, u32)>,
+    /// Of files with recorded stacks: known wrong answers.
+    pub lost: Vec<(String, u32)>,
 }
 
 /// One way to build a case, and so one file in `built/`.
@@ -88,8 +94,7 @@ pub fn parse(source: &Path, text: &str) -> Result<Option<Case>, String> {
     }
     let file_name = source.file_name().and_then(|n| n.to_str()).unwrap_or_default();
     let name = file_name.split('.').next().unwrap_or_default().to_owned();
-    let mut case =
-        Case { name, source: source.to_owned(), about: String::new(), variants: vec![], same: vec![] };
+    let mut case = Case { name, source: source.to_owned(), about: String::new(), ..Case::default() };
     let mut vars: Vec<(String, String)> = Vec::new();
     for (number, line) in lines {
         let bad = |what: &str| format!("{}:{number}: {what}: {line}", source.display());
@@ -114,6 +119,12 @@ pub fn parse(source: &Path, text: &str) -> Result<Option<Case>, String> {
                 let (name, other) = value.split_once(':').ok_or_else(|| bad("no other variant"))?;
                 let file = |variant: &str| format!("{}.{}", case.name, variant.trim());
                 case.same.push((file(name), file(other)));
+            }
+            "exact" | "lost" => {
+                let (name, number) = value.split_once(':').ok_or_else(|| bad("no number"))?;
+                let number = number.trim().parse().map_err(|_| bad("no number"))?;
+                let file = format!("{}.{}", case.name, name.trim());
+                if key == "exact" { &mut case.exact } else { &mut case.lost }.push((file, number));
             }
             _ => return Err(bad("unknown directive")),
         }
@@ -163,6 +174,14 @@ mod tests {
     #[test]
     fn a_source_without_directives_is_no_case() {
         assert!(parse(Path::new("a.h"), "/* nothing */\n").unwrap().is_none());
+    }
+
+    #[test]
+    fn claims_are_of_a_variant() {
+        let text = "//# about: x\n//# variant: v: $CC -o $OUT\n//# exact: v: 90\n//# lost: v: 2\n";
+        let case = parse(Path::new("cases/a.c"), text).unwrap().unwrap();
+        assert_eq!((case.exact, case.lost), (vec![("a.v".into(), 90)], vec![("a.v".into(), 2)]));
+        assert!(parse(Path::new("a.c"), &text.replace("90", "most")).is_err());
     }
 
     #[test]

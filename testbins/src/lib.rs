@@ -9,6 +9,7 @@ pub mod compare;
 pub mod expected;
 pub mod oracle;
 pub mod program;
+pub mod stacks;
 
 use std::path::PathBuf;
 

@@ -6,7 +6,9 @@ mod ci;
 mod compare;
 mod corpus;
 mod diff;
+mod fold;
 mod json;
+mod noicf;
 mod sh;
 mod testbins;
 mod tidy;
@@ -41,6 +43,16 @@ const TASKS: &[Task] = &[
         name: "ci-diff",
         help: "diff over all test programs, our own binary and the C library",
         run: ci::run,
+    },
+    Task {
+        name: "fold",
+        help: "programs that know who is on their stacks, against foldsym stack",
+        run: fold::run,
+    },
+    Task {
+        name: "noicf",
+        help: "folded functions against the same objects linked without folding",
+        run: noicf::run,
     },
     Task { name: "compare", help: "measure us beside the peers (benches/compare)", run: compare::run },
     Task { name: "help", help: "this list; each task prints its own with --help", run: help },

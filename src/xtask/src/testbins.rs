@@ -32,6 +32,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("OBJCOPY", "objcopy"),
     ("BFD", "ld.bfd"),
     ("GOLD", "ld.gold"),
+    ("MOLD", "mold"),
     ("DWZ", "dwz"),
     ("DWP", "dwp"),
     ("RUSTC", "rustc"),

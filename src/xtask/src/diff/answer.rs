@@ -17,6 +17,8 @@ pub(crate) struct Frame {
 pub(crate) struct Candidate {
     pub(crate) frames: Vec<Frame>,
     pub(crate) aliases: Vec<String>,
+    /// The evidence that it is there.
+    pub(crate) how: String,
 }
 
 /// The answer for one address, frames innermost first; no frames where nothing is known.
@@ -43,6 +45,7 @@ impl Answer {
         let candidates = json.get("Candidates").items().iter().map(|candidate| Candidate {
             frames: frames(candidate.get("Symbol"), "LinkageName"),
             aliases: texts(candidate.get("Aliases")),
+            how: candidate.get("How").text().to_owned(),
         });
         Ok(Answer {
             frames: frames(symbol, "LinkageName"),

@@ -1,10 +1,10 @@
 //! `cargo xtask diff`: a program's answers, address by address and frame by frame, against two oracles; every difference must
 //! have a named cause.
 
-mod answer;
+pub(crate) mod answer;
 mod ask;
 mod causes;
-mod program;
+pub(crate) mod program;
 mod tally;
 
 use std::path::{Path, PathBuf};
@@ -224,10 +224,10 @@ fn address(program: &Program, mut offset: u64) -> Option<u64> {
 }
 
 /// A small random generator (Steele, Lea and Flood's SplitMix64): the same addresses for the same seed everywhere.
-struct SplitMix(u64);
+pub(crate) struct SplitMix(pub(crate) u64);
 
 impl SplitMix {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -70,6 +70,11 @@ impl Symbols {
         self.sorted[..after].last().filter(|symbol| symbol.covers(address))
     }
 
+    /// All symbols, by address.
+    pub(crate) fn all(&self) -> &[Symbol] {
+        &self.sorted
+    }
+
     /// All symbols that start at this address.
     pub(crate) fn at(&self, address: u64) -> &[Symbol] {
         let start = self.sorted.partition_point(|symbol| symbol.address < address);

@@ -106,8 +106,8 @@ fn a_wrong_line_has_no_cause() {
 fn candidates_explain_only_what_equals_one_of_them() {
     let mut ours = answer(&[frame("f", "a.c", 1)], 0x10);
     let theirs = answer(&[frame("h2", "h.c", 9)], 0x10);
-    let h = Candidate { frames: vec![frame("h", "h.c", 9)], aliases: vec!["h2".into()] };
-    ours.candidates = vec![Candidate { frames: ours.frames.clone(), aliases: vec![] }, h];
+    let h = Candidate { frames: vec![frame("h", "h.c", 9)], aliases: vec!["h2".into()], how: String::new() };
+    ours.candidates = vec![Candidate { frames: ours.frames.clone(), aliases: vec![], how: String::new() }, h];
     let cause = "several functions at one address";
     assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &theirs), Some(vec![cause; 3]));
     let mixed = "several functions at one address, mixed";

@@ -1,0 +1,335 @@
+//! `cargo xtask fold`: generated programs whose functions are folded, and that print who is on their stacks; every frame
+//! of every stack is resolved and judged.
+//!
+//! A program is made from a seed: [`graph`] decides who calls whom, [`emit`] writes it as C++, [`walk`] writes the tables
+//! from which the functions know who they are. A table is handed from caller to callee, so functions that differ in their
+//! names only have the same code, and linkers fold them. The addresses come from the unwinder at run time. So debug
+//! information is neither in the names nor in the addresses, and a mistake of it, or of a reader of it, shows.
+//!
+//! Whether the tables are right is itself checked: the same objects are linked without folding, and there each address of
+//! each stack must lie in the symbol of the function that the tables name.
+
+mod ask;
+mod build;
+mod emit;
+mod graph;
+mod nm;
+mod tally;
+mod walk;
+
+// The rules of judging belong to the test programs; `xtask` has no dependencies, so it includes the file.
+#[path = "../../../../testbins/src/stacks.rs"]
+#[allow(dead_code, unreachable_pub)]
+pub(crate) mod stacks;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+pub(crate) use ask::{Foldsym, answer};
+use build::{Compile, LINKS, Link, UNFOLDED};
+use graph::Graph;
+use stacks::{Lines, Stack, Truth, Verdict};
+use tally::Tally;
+
+use crate::sh;
+
+const HELP: &str = "cargo xtask fold [OPTIONS]
+  makes programs whose functions are folded, runs them, resolves every stack that they print, and judges each frame;
+  fails for an `exact` that is wrong, and for an answer without the function that ran
+  --seeds N        programs (1)
+  --first S        the first seed (1)
+  --stacks N       stacks of each program (400)
+  --only TEXT      only builds whose name contains TEXT (`clang-stmt-5-O2-pie.lld-all`); may be repeated: all must be in it
+  --full           every combination of options, not only each pair
+  --examples N     how many frames of each kind of defect to show (2)
+  --no-gsym        without llvm-gsymutil beside it
+  --foldsym BIN    another build of foldsym than this checkout's
+  --emit S DIR     writes the sources of seed S to DIR, with as many stacks as --stacks says, and ends";
+
+struct Options {
+    seeds: u64,
+    first: u64,
+    stacks: usize,
+    only: Vec<String>,
+    full: bool,
+    examples: usize,
+    gsym: bool,
+    foldsym: Option<PathBuf>,
+    emit: Option<(u64, PathBuf)>,
+}
+
+fn parse(args: &[String]) -> Result<Options, String> {
+    let mut options = Options {
+        seeds: 1,
+        first: 1,
+        stacks: 400,
+        only: Vec::new(),
+        full: false,
+        examples: 2,
+        gsym: true,
+        foldsym: None,
+        emit: None,
+    };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value\n{HELP}"));
+        let number = |text: &String| text.parse::<u64>().map_err(|_| format!("{arg}: `{text}` is no number"));
+        match arg.as_str() {
+            "--seeds" => options.seeds = number(value()?)?,
+            "--first" => options.first = number(value()?)?,
+            "--stacks" => options.stacks = number(value()?)? as usize,
+            "--only" => options.only.push(value()?.clone()),
+            "--full" => options.full = true,
+            "--examples" => options.examples = number(value()?)? as usize,
+            "--no-gsym" => options.gsym = false,
+            "--foldsym" => options.foldsym = Some(value()?.into()),
+            "--emit" => options.emit = Some((number(value()?)?, value()?.into())),
+            _ => return Err(HELP.to_owned()),
+        }
+    }
+    Ok(options)
+}
+
+/// # Errors
+/// A usage error, a tool that is missing or fails, tables that are not true, or an answer that must not be.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let options = parse(args)?;
+    if let Some((seed, dir)) = &options.emit {
+        return write_sources(*seed, options.stacks, dir).map(|_| ());
+    }
+    let links: Vec<Link> = LINKS
+        .iter()
+        .filter(|link| match link.find() {
+            Ok(_) => true,
+            Err(why) => {
+                println!("{}: skipped, {why}", link.name);
+                false
+            }
+        })
+        .copied()
+        .collect();
+    let session = Session {
+        foldsym: Foldsym::build(options.foldsym.clone())?,
+        scratch: sh::scratch(&format!("fold-{}", std::process::id()))?,
+        links,
+        results: Mutex::new(Results::default()),
+        options,
+    };
+    let result = session.all();
+    std::fs::remove_dir_all(&session.scratch).map_err(|e| format!("{}: {e}", session.scratch.display()))?;
+    result?;
+    let results = session.results.into_inner().map_err(|_| "a job panicked")?;
+    results.print();
+    match results.defects {
+        0 => Ok(()),
+        count => Err(format!("{count} answers that must not be")),
+    }
+}
+
+/// What all programs gave.
+#[derive(Default)]
+struct Results {
+    programs: BTreeMap<String, Tally>,
+    shapes: BTreeMap<String, Tally>,
+    defects: usize,
+    /// Examples by kind of defect.
+    examples: BTreeMap<String, Vec<String>>,
+}
+
+impl Results {
+    fn print(&self) {
+        println!("{}\n{}", tally::programs(&self.programs), tally::shapes(&self.shapes));
+        for (kind, examples) in &self.examples {
+            println!("{kind}:");
+            for example in examples {
+                println!("  {example}");
+            }
+        }
+    }
+
+    fn example(&mut self, kind: String, limit: usize, text: impl FnOnce() -> String) {
+        let examples = self.examples.entry(kind).or_default();
+        if examples.len() < limit {
+            examples.push(text());
+        }
+    }
+}
+
+struct Session {
+    options: Options,
+    foldsym: Foldsym,
+    scratch: PathBuf,
+    links: Vec<Link>,
+    results: Mutex<Results>,
+}
+
+impl Session {
+    fn all(&self) -> Result<(), String> {
+        for seed in self.options.first..self.options.first + self.options.seeds {
+            let dir = self.scratch.join(format!("seed{seed}"));
+            let files = write_sources(seed, self.options.stacks, &dir)?;
+            let compiles: Vec<Compile> = build::compiles(self.options.full)
+                .into_iter()
+                .filter(|compile| self.links.iter().any(|link| self.wants(compile, link)))
+                .collect();
+            sh::parallel(&format!("seed {seed}"), &compiles, |compile| self.compile(compile, &dir, &files))?;
+        }
+        Ok(())
+    }
+
+    fn wants(&self, compile: &Compile, link: &Link) -> bool {
+        let name = format!("{}.{}", compile.name, link.name);
+        self.options.only.iter().all(|only| name.contains(only.as_str()))
+    }
+
+    fn compile(&self, compile: &Compile, dir: &Path, files: &[String]) -> Result<(), String> {
+        let objects = compile.objects(dir, files)?;
+        let out = dir.join(&compile.name);
+        if !compile.merging {
+            let program = out.join("unfolded");
+            compile.link(&UNFOLDED, &objects, &program)?;
+            let stacks = recorded(&program)?;
+            nm::check(&program, &stacks)
+                .map_err(|e| format!("{}: the tables are not true: {e}", compile.name))?;
+        }
+        for link in self.links.iter().filter(|link| self.wants(compile, link)) {
+            let program = out.join(link.name);
+            compile.link(link, &objects, &program)?;
+            self.program(compile, link, &program)
+                .map_err(|e| format!("{}.{}: {e}", compile.name, link.name))?;
+        }
+        // Objects and programs of a whole run are gigabytes.
+        std::fs::remove_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))
+    }
+
+    fn program(&self, compile: &Compile, link: &Link, program: &Path) -> Result<(), String> {
+        let stacks = recorded(program)?;
+        let fsym = program.with_extension("fsym");
+        self.foldsym.convert(program, &fsym)?;
+        let base = stacks.first().map_or(0, |stack| stack.bias);
+        let lines: Vec<String> = stacks.iter().map(|stack| line(stack, false)).collect();
+        let answers = self.foldsym.stacks(&fsym, base, &lines)?;
+        let objects: Vec<&Stack> = stacks.iter().filter(|stack| stack.vptr.is_some()).collect();
+        let lines: Vec<String> = objects.iter().map(|stack| line(stack, true)).collect();
+        let by_class = self.foldsym.stacks(&fsym, base, &lines)?;
+        let mut tally = Tally { programs: 1, stacks: stacks.len(), ..Tally::default() };
+        tally.folded = self.folded(program, &fsym, compile.merging)?;
+        if self.options.gsym {
+            tally.gsym = ask::gsym(program, &stacks)?;
+        }
+        let name = format!("{}.{}", compile.name, link.name);
+        let mut results = self.results.lock().map_err(|_| "a job panicked")?;
+        for (stack, answers) in stacks.iter().zip(&answers) {
+            for (at, (truth, answer)) in stack.frames.iter().zip(answers).enumerate() {
+                tally.frame(truth, truth.judge(answer, compile.merging));
+                let shape = truth.shape.clone();
+                self.judge(&mut results, &name, compile.merging, (stack, at), (truth, shape, answer));
+            }
+        }
+        for (stack, answers) in objects.iter().zip(&by_class) {
+            let (Some(truth), Some(answer)) = (stack.frames.first(), answers.first()) else { continue };
+            let truth = Truth { sure: truth.by_class, ..truth.clone() };
+            let shape = format!("{} with vptr", truth.shape);
+            self.judge(&mut results, &name, compile.merging, (stack, 0), (&truth, shape, answer));
+        }
+        let row =
+            format!("{}, {} {}", compile.family, link.linker(), link.name.rsplit('-').next().unwrap_or(""));
+        results.programs.entry(row).or_default().add(&tally);
+        Ok(())
+    }
+
+    fn judge(
+        &self,
+        results: &mut Results,
+        name: &str,
+        merging: bool,
+        (stack, at): (&Stack, usize),
+        (truth, shape, answer): (&Truth, String, &stacks::Answer),
+    ) {
+        let (verdict, lines) = truth.judge(answer, merging);
+        let text = || {
+            let address = stack.addresses[at] - stack.bias;
+            let found: Vec<String> = answer
+                .candidates
+                .iter()
+                .take(4)
+                .map(|c| format!("{} {:?}", c.names.join("="), c.frames))
+                .collect();
+            format!("{name} frame {at} at {address:#x}: {truth:?}; {} {}", answer.certainty, found.join(", "))
+        };
+        if !verdict.is_allowed(merging) {
+            results.defects += 1;
+            results.example(format!("DEFECT {verdict:?}"), self.options.examples, text);
+        } else if lines == Lines::Wrong {
+            results.example(format!("wrong lines, {}", answer.certainty), self.options.examples, text);
+        } else if truth.sure && verdict == Verdict::Narrowed {
+            results.example(format!("narrowed, could be exact: {shape}"), self.options.examples, text);
+        }
+        results.shapes.entry(shape).or_default().frame(truth, (verdict, lines));
+    }
+
+    /// Functions that share their address with another by the symbol table: how they are known to us.
+    fn folded(&self, program: &Path, fsym: &Path, merging: bool) -> Result<[usize; 4], String> {
+        let groups = nm::groups(program)?;
+        let addresses: Vec<u64> = groups.keys().copied().collect();
+        let mut counts = [0; 4];
+        for (found, names) in self.foldsym.lookup(fsym, &addresses)?.iter().zip(groups.values()) {
+            let candidates = answer(found).candidates;
+            for candidate in candidates.iter().filter(|_| !merging) {
+                let other = candidate.names.iter().find(|n| !stacks::same_function(n, &candidate.names[0]));
+                if let Some(other) = other {
+                    let mut results = self.results.lock().map_err(|_| "a job panicked")?;
+                    results.defects += 1;
+                    let kind = "DEFECT another function as an alias".to_owned();
+                    let text = || format!("{}: {other} of {}", program.display(), candidate.names[0]);
+                    results.example(kind, self.options.examples, text);
+                }
+            }
+            for (name, count) in names {
+                let of = |c: &&stacks::Candidate| stacks::same_function(&c.names[0], name);
+                let known: Vec<_> = candidates.iter().filter(of).collect();
+                let with_lines = |c: &&&stacks::Candidate| c.frames.iter().any(|(_, _, line)| *line > 0);
+                let lines = known.iter().filter(with_lines).count().min(*count);
+                let names_only = (known.len().min(*count)) - lines;
+                let found = [lines, names_only, count - lines - names_only, *count];
+                counts.iter_mut().zip(found).for_each(|(sum, number)| *sum += number);
+            }
+        }
+        Ok(counts)
+    }
+}
+
+/// A stack as `foldsym stack` reads it.
+fn line(stack: &Stack, with_vptr: bool) -> String {
+    let mut words: Vec<String> = stack.addresses.iter().map(|address| format!("{address:#x}")).collect();
+    if let Some(vptr) = stack.vptr.filter(|_| with_vptr) {
+        words.insert(1, format!("vptr={vptr:#x}"));
+    }
+    words.join(" ")
+}
+
+/// Runs a program and reads the stacks that it prints.
+fn recorded(program: &Path) -> Result<Vec<Stack>, String> {
+    let text = sh::output(&mut Command::new(program))?;
+    let stacks: Vec<Stack> =
+        text.lines().map(Stack::parse).filter_map(Result::transpose).collect::<Result<_, _>>()?;
+    if stacks.is_empty() { Err("it printed no stack".to_owned()) } else { Ok(stacks) }
+}
+
+/// Writes the files of a seed's program. Gives their names.
+fn write_sources(seed: u64, count: usize, dir: &Path) -> Result<Vec<String>, String> {
+    let graph = Graph::new(seed);
+    let mut sources = emit::sources(&graph);
+    let walks = walk::walks(&graph, &sources.places, seed, count);
+    sources.files.push(("walks.cpp".to_owned(), emit::walks(&graph, &walks)));
+    sources.files.push(("runtime.h".to_owned(), include_str!("runtime.h").to_owned()));
+    sources.files.push(("runtime.cpp".to_owned(), include_str!("runtime.cpp").to_owned()));
+    sh::create_dir(dir)?;
+    for (name, text) in &sources.files {
+        let path = dir.join(name);
+        std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    Ok(sources.files.into_iter().map(|(name, _)| name).collect())
+}

@@ -1,0 +1,61 @@
+//! A program's symbols: who is where without folding, and which functions are at one address with it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use super::stacks::{Stack, same_function};
+use crate::sh;
+
+/// `(address, size, name)` of each function, sorted.
+fn functions(program: &Path) -> Result<Vec<(u64, u64, String)>, String> {
+    let mut nm = Command::new(sh::llvm("llvm-nm")?);
+    let text = sh::output(nm.args(["--defined-only", "--print-size", "--numeric-sort"]).arg(program))?;
+    let mut all = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [address, size, kind, name] = words.as_slice() else { continue };
+        let hex = |word: &str| u64::from_str_radix(word, 16).map_err(|e| format!("llvm-nm: {line}: {e}"));
+        if matches!(*kind, "t" | "T" | "w" | "W") {
+            all.push((hex(address)?, hex(size)?, (*name).to_owned()));
+        }
+    }
+    Ok(all)
+}
+
+/// Checks each frame of stacks of a program that is not folded against its symbols.
+///
+/// # Errors
+/// The first frame that is another function.
+pub(super) fn check(program: &Path, stacks: &[Stack]) -> Result<(), String> {
+    let functions = functions(program)?;
+    for stack in stacks {
+        for (at, (address, truth)) in stack.addresses.iter().zip(&stack.frames).enumerate() {
+            let address = address - stack.bias - u64::from(at > 0);
+            let end = functions.partition_point(|(start, ..)| *start <= address);
+            let holds = |(start, size, name): &&(u64, u64, String)| {
+                address - start < *size && same_function(name, &truth.name)
+            };
+            if !functions[..end].iter().rev().take(16).any(|function| holds(&function)) {
+                let near = &functions[end.saturating_sub(1)..end];
+                return Err(format!("frame {at} of {stack:x?} is in {near:x?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The functions that are at one address, where they are two or more; and how many of each name, since each file may have
+/// a local one.
+pub(super) fn groups(program: &Path) -> Result<BTreeMap<u64, BTreeMap<String, usize>>, String> {
+    let mut groups: BTreeMap<u64, BTreeMap<String, usize>> = BTreeMap::new();
+    for (address, _, name) in functions(program)? {
+        // Only what the generator made: of the C library's start-up code some names share an address by themselves. The
+        // variants of a constructor are one function.
+        if name.starts_with("_Z") && !name.contains("C1E") {
+            *groups.entry(address).or_default().entry(name).or_default() += 1;
+        }
+    }
+    groups.retain(|_, names| names.values().sum::<usize>() > 1);
+    Ok(groups)
+}

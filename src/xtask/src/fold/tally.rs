@@ -1,0 +1,128 @@
+//! Verdicts to a table.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::ask::Gsym;
+use super::stacks::{Lines, Truth, Verdict};
+
+/// What is counted for one group of programs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) programs: usize,
+    pub(super) stacks: usize,
+    pub(super) verdicts: BTreeMap<Verdict, usize>,
+    /// Of frames that could be `unique` or `exact` by their call sites: those that are, and all.
+    pub(super) sure: (usize, usize),
+    pub(super) lines: BTreeMap<Lines, usize>,
+    /// Functions that share their address: with lines, known by name alone, not known; and all.
+    pub(super) folded: [usize; 4],
+    pub(super) gsym: Gsym,
+}
+
+impl Tally {
+    pub(super) fn frame(&mut self, truth: &Truth, (verdict, lines): (Verdict, Lines)) {
+        *self.verdicts.entry(verdict).or_default() += 1;
+        *self.lines.entry(lines).or_default() += 1;
+        if truth.sure {
+            self.sure.0 += usize::from(verdict.names_it());
+            self.sure.1 += 1;
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Tally) {
+        self.programs += other.programs;
+        self.stacks += other.stacks;
+        for (verdict, count) in &other.verdicts {
+            *self.verdicts.entry(*verdict).or_default() += count;
+        }
+        for (lines, count) in &other.lines {
+            *self.lines.entry(*lines).or_default() += count;
+        }
+        self.sure = (self.sure.0 + other.sure.0, self.sure.1 + other.sure.1);
+        for (sum, count) in self.folded.iter_mut().zip(other.folded) {
+            *sum += count;
+        }
+        self.gsym.merged += other.gsym.merged;
+        self.gsym.frames += other.gsym.frames;
+        self.gsym.right += other.gsym.right;
+        self.gsym.among += other.gsym.among;
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        self.verdicts.get(&verdict).copied().unwrap_or(0)
+    }
+}
+
+const COLUMNS: &[Verdict] = &[
+    Verdict::Unique,
+    Verdict::Exact,
+    Verdict::Narrowed,
+    Verdict::Ambiguous,
+    Verdict::OtherUnique,
+    Verdict::WrongExact,
+    Verdict::Missing,
+    Verdict::Nothing,
+];
+
+const HEADS: &[&str] =
+    &["unique", "exact", "narrowed", "ambiguous", "other unique", "wrong exact", "missing", "no answer"];
+
+/// A table in Markdown: what each group of programs has.
+pub(super) fn programs(rows: &BTreeMap<String, Tally>) -> String {
+    let mut text =
+        String::from("| programs | stacks | folded functions: with lines / name only / lost / all |");
+    for head in HEADS {
+        let _ = write!(text, " {head} |");
+    }
+    text.push_str(" of sure frames | gsymutil: merged, named first / given / frames |\n|---|");
+    text.push_str(&"---|".repeat(HEADS.len() + 4));
+    text.push('\n');
+    for (name, tally) in rows {
+        let [lines, names, lost, all] = tally.folded;
+        let _ = write!(
+            text,
+            "| {name} ({}) | {} | {lines} / {names} / {lost} / {all} |",
+            tally.programs, tally.stacks
+        );
+        for verdict in COLUMNS {
+            let _ = write!(text, " {} |", tally.count(*verdict));
+        }
+        let gsym = &tally.gsym;
+        let _ = writeln!(
+            text,
+            " {} / {} | {}, {} / {} / {} |",
+            tally.sure.0, tally.sure.1, gsym.merged, gsym.right, gsym.among, gsym.frames
+        );
+    }
+    text
+}
+
+/// A table in Markdown: frames by the way in which they were called.
+pub(super) fn shapes(rows: &BTreeMap<String, Tally>) -> String {
+    let mut text = String::from("| called by |");
+    for head in HEADS {
+        let _ = write!(text, " {head} |");
+    }
+    text.push_str(" of sure frames | lines right / without inlines / wrong / none |\n|---|");
+    text.push_str(&"---|".repeat(HEADS.len() + 2));
+    text.push('\n');
+    for (name, tally) in rows {
+        let _ = write!(text, "| {name} |");
+        for verdict in COLUMNS {
+            let _ = write!(text, " {} |", tally.count(*verdict));
+        }
+        let lines = |lines: Lines| tally.lines.get(&lines).copied().unwrap_or(0);
+        let _ = writeln!(
+            text,
+            " {} / {} | {} / {} / {} / {} |",
+            tally.sure.0,
+            tally.sure.1,
+            lines(Lines::Right),
+            lines(Lines::LineOnly),
+            lines(Lines::Wrong),
+            lines(Lines::None)
+        );
+    }
+    text
+}

@@ -1,0 +1,247 @@
+//! `cargo xtask noicf`: a program whose functions are folded against the same objects linked without folding.
+//!
+//! Without folding each function has an address of its own, so what stands at each of its offsets is known without
+//! knowing anything of folding: `llvm-symbolizer` says it. Folding keeps bytes, so the offsets are the same in the
+//! program that is folded, and every member of a group must have those frames there. The callee of every direct call is
+//! known by disassembly: a call's bytes hold its target.
+
+mod calls;
+mod members;
+mod names;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use crate::diff::program::{Kind, Symbol};
+use crate::diff::{self, Oracle, Program, SplitMix, Tools};
+use crate::fold::Foldsym;
+use crate::sh;
+
+const HELP: &str = "cargo xtask noicf [FOLDED UNFOLDED] [OPTIONS]
+  compares every function that is folded in FOLDED (corpus/rocksdb/librocksdb.so) with the same function in UNFOLDED, the
+  same objects linked without folding (`cargo xtask corpus rocksdb noicf`), and the callee of every direct call; fails for
+  a wrong line, a wrong frame, an `exact` that is wrong, or an answer without the right callee
+  --seed N        another random choice of offsets (1)
+  --offsets N     offsets in each group, with its start (4)
+  --functions N   so many members, chosen at random (all)
+  --no-members    only the calls
+  --no-calls      only the members
+  --examples N    of each kind (1)
+  --foldsym BIN   another build of foldsym than this checkout's
+  --calls F       writes the list of calls to a file: pc, return address, callee";
+
+pub(crate) struct Options {
+    paths: Vec<PathBuf>,
+    seed: u64,
+    offsets: usize,
+    functions: usize,
+    members: bool,
+    calls: bool,
+    examples: usize,
+    foldsym: Option<PathBuf>,
+    list: Option<PathBuf>,
+}
+
+fn parse(args: &[String]) -> Result<Options, String> {
+    let mut options = Options {
+        paths: Vec::new(),
+        seed: 1,
+        offsets: 4,
+        functions: usize::MAX,
+        members: true,
+        calls: true,
+        examples: 1,
+        foldsym: None,
+        list: None,
+    };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value\n{HELP}"));
+        let number = |text: &String| text.parse::<u64>().map_err(|_| format!("{arg}: `{text}` is no number"));
+        match arg.as_str() {
+            "--seed" => options.seed = number(value()?)?,
+            "--offsets" => options.offsets = number(value()?)?.max(1) as usize,
+            "--functions" => options.functions = number(value()?)? as usize,
+            "--no-members" => options.members = false,
+            "--no-calls" => options.calls = false,
+            "--examples" => options.examples = number(value()?)? as usize,
+            "--foldsym" => options.foldsym = Some(value()?.into()),
+            "--calls" => options.list = Some(value()?.into()),
+            other if other.starts_with('-') || options.paths.len() == 2 => return Err(HELP.to_owned()),
+            other => options.paths.push(PathBuf::from(other)),
+        }
+    }
+    if options.paths.is_empty() {
+        let corpus = sh::root().join("corpus/rocksdb");
+        options.paths = vec![corpus.join("librocksdb.so"), corpus.join("librocksdb.noicf.so")];
+    }
+    if options.paths.len() == 2 { Ok(options) } else { Err(HELP.to_owned()) }
+}
+
+/// # Errors
+/// A usage error, a program or tool that is missing or fails, or a defect.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let options = parse(args)?;
+    if let Some(missing) = options.paths.iter().find(|path| !path.is_file()) {
+        return Err(format!("{} is not there: cargo xtask corpus rocksdb main noicf", missing.display()));
+    }
+    let scratch = sh::scratch(&format!("noicf-{}", std::process::id()))?;
+    let result = compare(options, &scratch);
+    std::fs::remove_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
+    match result? {
+        0 => Ok(()),
+        count => Err(format!("{count} defects")),
+    }
+}
+
+fn compare(options: Options, scratch: &Path) -> Result<usize, String> {
+    let asked = diff::Options {
+        oracles: vec![Oracle::Llvm],
+        foldsym: options.foldsym.clone(),
+        ..diff::Options::default()
+    };
+    let pair = Pair {
+        tools: Tools::build(&asked)?,
+        foldsym: Foldsym::build(options.foldsym.clone())?,
+        folded: Side::open(&options.paths[0], scratch)?,
+        unfolded: Side::open(&options.paths[1], scratch)?,
+        scratch: scratch.to_owned(),
+        options,
+    };
+    for side in [&pair.folded, &pair.unfolded] {
+        pair.foldsym.convert(&side.program.path, &side.fsym)?;
+    }
+    let groups = pair.groups()?;
+    let members: usize = groups.values().map(|group| group.members).sum();
+    println!("{} groups with {members} members", groups.len());
+    let mut defects = names::compare(&pair, &groups)?;
+    if pair.options.members {
+        defects += members::compare(&pair, &groups)?;
+    }
+    if pair.options.calls {
+        defects += calls::compare(&pair, &groups)?;
+    }
+    Ok(defects)
+}
+
+/// One of the two programs.
+struct Side {
+    program: Program,
+    fsym: PathBuf,
+    /// The functions of each name, by index.
+    by_name: HashMap<String, Vec<usize>>,
+    /// The functions, by address.
+    functions: Vec<Symbol>,
+}
+
+impl Side {
+    fn open(path: &Path, scratch: &Path) -> Result<Side, String> {
+        let program = Program::open(path, None)?;
+        let functions: Vec<Symbol> = program
+            .symbols
+            .all()
+            .iter()
+            .filter(|symbol| symbol.kind == Kind::Function && symbol.size > 0)
+            .cloned()
+            .collect();
+        let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+        for (index, symbol) in functions.iter().enumerate() {
+            by_name.entry(symbol.name.clone()).or_default().push(index);
+        }
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Side { program, fsym: scratch.join(name).with_extension("fsym"), by_name, functions })
+    }
+
+    fn named(&self, name: &str) -> impl Iterator<Item = &Symbol> {
+        self.by_name.get(name).into_iter().flatten().map(|index| &self.functions[*index])
+    }
+
+    /// The same function in this program: by name, size, and for local ones the file; `None` if that is not one address.
+    fn same(&self, symbol: &Symbol) -> Option<u64> {
+        let fits = |other: &&Symbol| other.size == symbol.size && other.file == symbol.file;
+        let mut found = self.named(&symbol.name).filter(fits).map(|other| other.address);
+        let first = found.next()?;
+        found.all(|other| other == first).then_some(first)
+    }
+
+    /// A function that covers an address.
+    fn covering(&self, address: u64) -> Option<&Symbol> {
+        let end = self.functions.partition_point(|symbol| symbol.address <= address);
+        self.functions[..end].iter().rev().take(8).find(|symbol| symbol.covers(address))
+    }
+}
+
+/// Both programs, and whom to ask.
+struct Pair {
+    options: Options,
+    tools: Tools,
+    foldsym: Foldsym,
+    folded: Side,
+    unfolded: Side,
+    scratch: PathBuf,
+}
+
+/// Folded code: where several functions are by the answers of ours.
+struct Group {
+    size: u64,
+    members: usize,
+}
+
+impl Pair {
+    /// The groups, by address: each function symbol's address is asked.
+    fn groups(&self) -> Result<BTreeMap<u64, Group>, String> {
+        let sizes: BTreeMap<u64, u64> =
+            self.folded.functions.iter().map(|symbol| (symbol.address, symbol.size)).collect();
+        let addresses: Vec<u64> = sizes.keys().copied().collect();
+        let mut groups = BTreeMap::new();
+        for some in addresses.chunks(2000) {
+            let answers = self.tools.ours(&self.folded.program, &self.folded.fsym, some, &self.scratch)?;
+            for (address, answer) in some.iter().zip(answers) {
+                let members = answer.candidates.len();
+                if members > 0 {
+                    groups.insert(*address, Group { size: sizes[address], members });
+                }
+            }
+        }
+        Ok(groups)
+    }
+
+    fn random(&self) -> SplitMix {
+        SplitMix(self.options.seed ^ 0x0f01d)
+    }
+}
+
+/// Counts by kind, with the first examples of each.
+#[derive(Default)]
+struct Counts {
+    kinds: BTreeMap<String, (usize, Vec<String>)>,
+    limit: usize,
+}
+
+impl Counts {
+    fn keeping(limit: usize) -> Counts {
+        Counts { limit, ..Counts::default() }
+    }
+
+    fn add(&mut self, kind: &str, example: impl FnOnce() -> String) {
+        let (count, examples) = self.kinds.entry(kind.to_owned()).or_default();
+        *count += 1;
+        if examples.len() < self.limit {
+            examples.push(example());
+        }
+    }
+
+    fn print(&self) {
+        for (kind, (count, examples)) in &self.kinds {
+            println!("  {count:8} {kind}");
+            for example in examples {
+                println!("             {example}");
+            }
+        }
+    }
+
+    /// Those whose kind begins so.
+    fn of(&self, start: &str) -> usize {
+        self.kinds.iter().filter(|(kind, _)| kind.starts_with(start)).map(|(_, (count, _))| count).sum()
+    }
+}

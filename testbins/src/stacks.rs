@@ -1,0 +1,299 @@
+//! Recorded stacks with who was on them, and the rules by which an answer to one is judged.
+//!
+//! Used by the testbins crate and, included by path, by `xtask`; so it needs nothing but `std`.
+//!
+//! ```text
+//! stack BIAS VPTR PC RETURN... | WHO...      one line a stack; addresses innermost first, WHO outermost first
+//! VPTR   what the object of the innermost frame has as its vtable pointer, or -
+//! WHO    [~]NAME@FILE:LINE[+INLINED:LINE]/SHAPE[!][^]
+//!   ~       the function ended in a tail call: it has no address on the stack
+//!   NAME    linkage name; LINE is that of the call to the next function, or where the program stands; 0: not known
+//!   INLINED the call stands in this function, which was inlined into NAME
+//!   SHAPE   how the function was called
+//!   !       call sites and return addresses leave no other function: an answer can be `exact`
+//!   ^       the class of the object leaves no other function: with its vtable pointer an answer can be `exact`
+//! ```
+//! The program that prints such lines has its names from tables, which its functions hand to each other, and its
+//! addresses from the unwinder. Nothing of it comes from debug information.
+
+/// One frame as it truly was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Truth {
+    pub name: String,
+    pub file: String,
+    pub line: u64,
+    pub inlined: Option<(String, u64)>,
+    pub shape: String,
+    pub sure: bool,
+    pub by_class: bool,
+}
+
+/// One recorded stack; addresses as they were at run time, `bias` above those of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stack {
+    pub bias: u64,
+    pub vptr: Option<u64>,
+    pub addresses: Vec<u64>,
+    /// As many as addresses, innermost first.
+    pub frames: Vec<Truth>,
+}
+
+/// A function that may have run, as it is answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its linkage name and its aliases.
+    pub names: Vec<String>,
+    /// Innermost first: name, file, line.
+    pub frames: Vec<(String, String, u64)>,
+}
+
+/// What was answered for one frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// `unique`, `exact`, `narrowed`, `ambiguous`, or "" where nothing is known.
+    pub certainty: String,
+    /// Without a group the one function.
+    pub candidates: Vec<Candidate>,
+}
+
+/// What an answer is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    Unique,
+    Exact,
+    Narrowed,
+    Ambiguous,
+    /// `unique`, and another function: the compiler merged them, and nothing at the address says so.
+    OtherUnique,
+    /// `exact`, and another function.
+    WrongExact,
+    /// Several candidates, and not the right one.
+    Missing,
+    /// Nothing is known at the address.
+    Nothing,
+}
+
+/// What the lines of the right candidate are worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lines {
+    /// Each frame and its line are right.
+    Right,
+    /// The line is right, and inlined frames are not given.
+    LineOnly,
+    Wrong,
+    /// It is known by name alone, or the truth has no line.
+    None,
+}
+
+impl Stack {
+    /// Reads one line; `None` for a line of something else.
+    ///
+    /// # Errors
+    /// What is wrong with it; also that not every frame has its address, so that truth and machine disagree.
+    pub fn parse(line: &str) -> Result<Option<Stack>, String> {
+        let Some(rest) = line.strip_prefix("stack ") else { return Ok(None) };
+        let bad = |what: &str| format!("{what}: {line}");
+        let (addresses, who) = rest.split_once(" | ").ok_or_else(|| bad("no ` | `"))?;
+        let mut words = addresses.split(' ');
+        let number = |word: Option<&str>| {
+            let digits = word.and_then(|word| word.strip_prefix("0x"))?;
+            u64::from_str_radix(digits, 16).ok()
+        };
+        let bias = number(words.next()).ok_or_else(|| bad("no bias"))?;
+        let vptr = match words.next() {
+            Some("-") => None,
+            word => Some(number(word).ok_or_else(|| bad("no vptr"))?),
+        };
+        let addresses: Option<Vec<u64>> = words.map(|word| number(Some(word))).collect();
+        let addresses = addresses.ok_or_else(|| bad("an address that is none"))?;
+        let mut frames = Vec::new();
+        for who in who.split(' ').filter(|who| !who.starts_with('~')) {
+            frames.push(Truth::parse(who).ok_or_else(|| bad(who))?);
+        }
+        frames.reverse();
+        if frames.len() != addresses.len() {
+            return Err(bad(&format!("{} addresses of {} frames", addresses.len(), frames.len())));
+        }
+        Ok(Some(Stack { bias, vptr, addresses, frames }))
+    }
+}
+
+impl Truth {
+    fn parse(who: &str) -> Option<Truth> {
+        let (place, marks) = who.rsplit_once('/')?;
+        let (outer, inlined) = match place.split_once('+') {
+            Some((outer, inlined)) => (outer, Some(inlined)),
+            None => (place, None),
+        };
+        let numbered = |text: &str| -> Option<(String, u64)> {
+            let (name, line) = text.rsplit_once(':')?;
+            Some((name.to_owned(), line.parse().ok()?))
+        };
+        let (name, line) = numbered(outer)?;
+        let (name, file) = name.split_once('@')?;
+        let inlined = match inlined {
+            Some(inlined) => Some(numbered(inlined)?),
+            None => None,
+        };
+        Some(Truth {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            line,
+            inlined,
+            shape: marks.trim_end_matches(['!', '^']).to_owned(),
+            sure: marks.contains('!'),
+            by_class: marks.contains('^'),
+        })
+    }
+
+    /// Whether a candidate of this name is this function. A file that is not known says nothing.
+    fn is(&self, name: &str, candidate: &Candidate) -> bool {
+        let file = candidate.frames.last().map_or("", |(_, file, _)| file.as_str());
+        same_function(name, &self.name) && (file.is_empty() || base(file) == self.file)
+    }
+
+    /// The verdict on an answer, and on the lines of the right candidate. `merging`: a compiler that merged functions
+    /// itself made the program. In other programs no function is an alias of another, and an alias says nothing.
+    pub fn judge(&self, answer: &Answer, merging: bool) -> (Verdict, Lines) {
+        let first = |c: &&Candidate| c.names.first().is_some_and(|name| self.is(name, c));
+        let any = |c: &&Candidate| merging && c.names.iter().any(|name| self.is(name, c));
+        let all = &answer.candidates;
+        let right = all.iter().find(first).or_else(|| all.iter().find(any));
+        let lines = right.map_or(Lines::None, |candidate| self.lines(candidate));
+        let verdict = match (answer.certainty.as_str(), right.is_some()) {
+            ("unique", true) => Verdict::Unique,
+            ("unique", false) => Verdict::OtherUnique,
+            ("exact", true) if answer.candidates.len() == 1 => Verdict::Exact,
+            ("exact", _) => Verdict::WrongExact,
+            ("narrowed", true) => Verdict::Narrowed,
+            ("ambiguous", true) => Verdict::Ambiguous,
+            ("narrowed" | "ambiguous", false) => Verdict::Missing,
+            _ => Verdict::Nothing,
+        };
+        (verdict, lines)
+    }
+
+    fn lines(&self, candidate: &Candidate) -> Lines {
+        let lines: Vec<u64> = candidate.frames.iter().map(|(_, _, line)| *line).collect();
+        match (&self.inlined, lines.as_slice()) {
+            _ if self.line == 0 || lines.iter().all(|line| *line == 0) => Lines::None,
+            (None, [line]) if *line == self.line => Lines::Right,
+            (Some((name, inner)), [a, b]) if (*a, *b) == (*inner, self.line) => {
+                let found = &candidate.frames[0].0;
+                // gcc gives an inlined local function no linkage name.
+                let named = same_function(found, name) || plain(name) == Some(found);
+                if named { Lines::Right } else { Lines::Wrong }
+            }
+            (Some((_, inner)), [line]) if line == inner => Lines::LineOnly,
+            _ => Lines::Wrong,
+        }
+    }
+}
+
+impl Verdict {
+    /// Whether an answer may be so; `merging` as in [`Truth::judge`].
+    pub fn is_allowed(self, merging: bool) -> bool {
+        match self {
+            Verdict::Unique | Verdict::Exact | Verdict::Narrowed | Verdict::Ambiguous => true,
+            Verdict::OtherUnique => merging,
+            Verdict::WrongExact | Verdict::Missing | Verdict::Nothing => false,
+        }
+    }
+
+    pub fn names_it(self) -> bool {
+        matches!(self, Verdict::Unique | Verdict::Exact)
+    }
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The name in the linkage name of a function that is in no class.
+fn plain(name: &str) -> Option<&str> {
+    let rest = name.strip_prefix("_Z")?.trim_start_matches('L');
+    let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+    rest.get(digits..digits.checked_add(rest[..digits].parse().ok()?)?)
+}
+
+/// Whether two linkage names are one function: the parts that a compiler cuts off (`.cold`, `.isra.0`) and the variants of
+/// a constructor are.
+pub fn same_function(a: &str, b: &str) -> bool {
+    let part = |name: &str| name.split('.').next().unwrap_or(name).replace("C1E", "C2E");
+    part(a) == part(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = "stack 0x1000 0x20 0x1010 0x1050 0x1090 | run@r.cpp:0/root! ~_Z1av@a.cpp:3/direct! \
+                        _Z1bv@a.cpp:9+_ZL1hv:4/tail! _ZN1KC2Ev@b.cpp:7/virtual^";
+
+    fn answer(certainty: &str, candidates: &[(&str, &str, u64)]) -> Answer {
+        let candidates = candidates
+            .iter()
+            .map(|(name, file, line)| Candidate {
+                names: vec![(*name).to_owned()],
+                frames: vec![((*name).to_owned(), (*file).to_owned(), *line)],
+            })
+            .collect();
+        Answer { certainty: certainty.to_owned(), candidates }
+    }
+
+    #[test]
+    fn a_line_is_read() {
+        let stack = Stack::parse(LINE).unwrap().unwrap();
+        assert_eq!((stack.bias, stack.vptr), (0x1000, Some(0x20)));
+        assert_eq!(stack.addresses, [0x1010, 0x1050, 0x1090]);
+        let names: Vec<&str> = stack.frames.iter().map(|frame| frame.name.as_str()).collect();
+        assert_eq!(names, ["_ZN1KC2Ev", "_Z1bv", "run"]);
+        assert_eq!(stack.frames[1].inlined, Some(("_ZL1hv".to_owned(), 4)));
+        assert!(stack.frames[1].sure && !stack.frames[0].sure && stack.frames[0].by_class);
+        assert_eq!(Stack::parse("something else"), Ok(None));
+        assert!(Stack::parse(&LINE.replace("0x1090 ", "")).is_err());
+        assert!(Stack::parse(&LINE.replace(":9", ":x")).is_err());
+    }
+
+    #[test]
+    fn every_verdict() {
+        let stack = Stack::parse(LINE).unwrap().unwrap();
+        let (k, right) = (&stack.frames[0], ("_ZN1KC1Ev", "/s/b.cpp", 7));
+        let wrong = ("_Z1cv", "/s/b.cpp", 7);
+        let judge = |certainty, candidates: &[_]| k.judge(&answer(certainty, candidates), false).0;
+        assert_eq!(judge("unique", &[right]), Verdict::Unique);
+        assert_eq!(judge("unique", &[wrong]), Verdict::OtherUnique);
+        assert_eq!(judge("exact", &[right]), Verdict::Exact);
+        assert_eq!(judge("exact", &[wrong]), Verdict::WrongExact);
+        assert_eq!(judge("exact", &[right, wrong]), Verdict::WrongExact);
+        assert_eq!(judge("narrowed", &[wrong, right]), Verdict::Narrowed);
+        assert_eq!(judge("ambiguous", &[wrong, right]), Verdict::Ambiguous);
+        assert_eq!(judge("ambiguous", &[wrong]), Verdict::Missing);
+        assert_eq!(judge("", &[]), Verdict::Nothing);
+        // A local function of that name in another file is another function.
+        assert_eq!(judge("exact", &[("_ZN1KC2Ev", "/s/a.cpp", 7)]), Verdict::WrongExact);
+        let mut alias = answer("exact", &[wrong]);
+        alias.candidates[0].names.push(right.0.to_owned());
+        assert_eq!(k.judge(&alias, false).0, Verdict::WrongExact);
+        assert_eq!(k.judge(&alias, true).0, Verdict::Exact);
+        assert!(!Verdict::WrongExact.is_allowed(true) && !Verdict::OtherUnique.is_allowed(false));
+    }
+
+    #[test]
+    fn lines_are_judged_with_inlined_frames() {
+        let stack = Stack::parse(LINE).unwrap().unwrap();
+        let frame = |name: &str, line| (name.to_owned(), "a.cpp".to_owned(), line);
+        let lines = |frames: Vec<_>| {
+            let candidate = Candidate { names: vec!["_Z1bv".into()], frames };
+            let answer = Answer { certainty: "exact".into(), candidates: vec![candidate] };
+            stack.frames[1].judge(&answer, false).1
+        };
+        assert_eq!(lines(vec![frame("_ZL1hv", 4), frame("_Z1bv", 9)]), Lines::Right);
+        assert_eq!(lines(vec![frame("h", 4), frame("_Z1bv", 9)]), Lines::Right);
+        assert_eq!(lines(vec![frame("_ZL1gv", 4), frame("_Z1bv", 9)]), Lines::Wrong);
+        assert_eq!(lines(vec![frame("_ZL1hv", 4), frame("_Z1bv", 8)]), Lines::Wrong);
+        assert_eq!(lines(vec![frame("_Z1bv", 4)]), Lines::LineOnly);
+        assert_eq!(lines(vec![frame("_Z1bv", 9)]), Lines::Wrong);
+        assert_eq!(lines(vec![frame("_Z1bv", 0)]), Lines::None);
+    }
+}

@@ -1,0 +1,168 @@
+//! Converts the programs that know who is on their stacks, resolves every recorded stack, and judges every frame.
+//!
+//! Never allowed: an `exact` that is another function, or an answer without the function that ran. How many frames must
+//! be `exact` stands in `cases/fold.txt`, one number a program: raise it with what the resolution can do, to 100.
+
+use std::path::Path;
+
+use foldsym_convert::{NoProgress, Options, convert};
+use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, ReturnAddr, SymbolFile};
+use foldsym_testbins::cases;
+use foldsym_testbins::root;
+use foldsym_testbins::stacks::{Answer, Candidate, Lines, Stack, Truth};
+
+/// Reads a `.fsym` as stacks are judged.
+struct Reader<'f> {
+    file: SymbolFile<'f>,
+    frames: Frames,
+}
+
+impl Reader<'_> {
+    /// The answers to one stack. Each frame is asked alone, since the reader has no call for a stack: this is the one
+    /// place to change for one that has, and for `vptr`.
+    fn stack(&mut self, stack: &Stack, _vptr: Option<ImageAddr>) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        for (at, address) in stack.addresses.iter().enumerate() {
+            let address = address - stack.bias;
+            let asked =
+                if at == 0 { Some(ImageAddr(address)) } else { ReturnAddr(address).lookup_address().into() };
+            answers.push(asked.map_or_else(Answer::default, |address| self.answer(address)));
+        }
+        answers
+    }
+
+    fn answer(&mut self, address: ImageAddr) -> Answer {
+        let Lookup::Found(found) = self.file.lookup(address, &mut self.frames).unwrap() else {
+            return Answer::default();
+        };
+        let certainty = match found.certainty {
+            Certainty::Unique => "unique",
+            Certainty::Exact => "exact",
+            Certainty::Narrowed => "narrowed",
+            Certainty::Ambiguous => "ambiguous",
+        };
+        let mut candidates = Vec::new();
+        if found.group.is_some() {
+            for index in 0..found.member_count() {
+                let member = self.file.member_frames(&found, index, &mut self.frames).unwrap();
+                candidates.push(self.candidate(member.function));
+            }
+        } else {
+            candidates.push(self.candidate(found.function));
+        }
+        Answer { certainty: certainty.to_owned(), candidates }
+    }
+
+    /// The function whose frames were read last.
+    fn candidate(&self, function: foldsym_lookup::FunctionId) -> Candidate {
+        let mut buffer = vec![0; 1 << 16];
+        let mut text = |write: &dyn Fn(&mut [u8]) -> Option<usize>| {
+            let len = write(&mut buffer).unwrap_or(0);
+            String::from_utf8(buffer[..len].to_vec()).unwrap()
+        };
+        let mut frames = Vec::new();
+        for frame in self.file.frames(&self.frames) {
+            let frame = frame.unwrap();
+            let name = text(&|buffer| self.file.write_name(frame.name?, buffer));
+            let path = text(&|buffer| self.file.write_path(frame.start_file.or(frame.file)?, buffer));
+            frames.push((name, path, u64::from(frame.line)));
+        }
+        let mut names: Vec<String> = frames.last().map(|(name, ..)| name.clone()).into_iter().collect();
+        let function = self.file.function(function).unwrap();
+        for alias in self.file.aliases(&function) {
+            names.push(text(&|buffer| self.file.write_name(alias.unwrap(), buffer)));
+        }
+        Candidate { names, frames }
+    }
+}
+
+/// What the frames of one program come to.
+#[derive(Debug, Default)]
+struct Outcome {
+    frames: usize,
+    /// Frames whose caller decides who they are, and frames whose object's class does: those answered so, and all.
+    exact: (u32, u32),
+    lines: [usize; 2],
+    lost: Vec<String>,
+}
+
+impl Outcome {
+    fn frame(&mut self, truth: &Truth, answer: &Answer, merging: bool) {
+        let (verdict, lines) = truth.judge(answer, merging);
+        self.frames += 1;
+        if !verdict.is_allowed(merging) {
+            self.lost.push(format!("{verdict:?}: {truth:?} is answered {answer:?}"));
+        }
+        if truth.sure {
+            self.exact.0 += u32::from(verdict.names_it());
+            self.exact.1 += 1;
+        }
+        match lines {
+            Lines::Right | Lines::LineOnly => self.lines[0] += 1,
+            Lines::Wrong => self.lines[1] += 1,
+            Lines::None => {}
+        }
+    }
+
+    fn percent(&self) -> u32 {
+        100 * self.exact.0 / self.exact.1.max(1)
+    }
+}
+
+fn outcome(file: &str, folder: &Path) -> Outcome {
+    let set = root().join("built").join(file);
+    let output = folder.join(file);
+    convert(&set.join("program"), &output, &Options { threads: 2, ..Options::default() }, &NoProgress)
+        .unwrap_or_else(|error| panic!("{file}: {error}"));
+    let bytes = std::fs::read(&output).unwrap();
+    let mut reader = Reader { file: SymbolFile::open(&bytes).unwrap(), frames: Frames::new() };
+    let merging = file.contains("merged");
+    let text = std::fs::read_to_string(set.join("stacks")).unwrap();
+    let mut outcome = Outcome::default();
+    for line in text.lines() {
+        let stack = Stack::parse(line).unwrap().unwrap();
+        let answers = reader.stack(&stack, None);
+        assert_eq!(answers.len(), stack.frames.len());
+        for (truth, answer) in stack.frames.iter().zip(&answers) {
+            outcome.frame(truth, answer, merging);
+        }
+        if let Some(vptr) = stack.vptr {
+            let answers = reader.stack(&stack, Some(ImageAddr(vptr - stack.bias)));
+            let truth = Truth { sure: stack.frames[0].by_class, ..stack.frames[0].clone() };
+            outcome.frame(&truth, &answers[0], merging);
+        }
+    }
+    outcome
+}
+
+#[test]
+fn no_frame_is_answered_wrong_and_as_many_exact_as_claimed() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases = cases::read_all(&root().join("cases")).unwrap();
+    let case = cases.iter().find(|case| case.name == "fold").unwrap();
+    let claim = |claims: &[(String, u32)], file: &str| claims.iter().find(|(f, _)| f == file).unwrap().1;
+    let mut wrong = String::new();
+    for variant in &case.variants {
+        let file = variant.file.as_str();
+        let outcome = outcome(file, folder.path());
+        let (exact, lost) = (claim(&case.exact, file), claim(&case.lost, file));
+        println!(
+            "{file}: {} frames; of those that can be exact {} of {} are ({}%); lines right {}, wrong {}; lost {}",
+            outcome.frames,
+            outcome.exact.0,
+            outcome.exact.1,
+            outcome.percent(),
+            outcome.lines[0],
+            outcome.lines[1],
+            outcome.lost.len()
+        );
+        assert!(outcome.frames > 500 && outcome.exact.1 > 300, "{file}: few frames");
+        if outcome.percent() < exact {
+            wrong += &format!("{file}: {}% exact, claimed are {exact}%\n", outcome.percent());
+        }
+        if outcome.lost.len() > lost as usize {
+            wrong += &format!("{file}: {} lost, known are {lost}: {}\n", outcome.lost.len(), outcome.lost[0]);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
