@@ -36,7 +36,7 @@ ENTRY = struct.Struct("<IIQQQ")
 SECTION_IDS = {
     1: "BUILD_ID", 2: "PIECES", 3: "FUNCTIONS", 4: "ORIGINS", 5: "EDGES", 6: "ROWS", 7: "SCOPES", 8: "NAMES",
     9: "FILES", 10: "GROUPS", 11: "MEMBERS", 12: "ALIASES", 13: "SECTIONS", 14: "NAME_INDEX", 15: "RECORD",
-    16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS"}
+    16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS"}
 REQUIRED = range(2, 10)
 COLUMNS = {
     "PIECES": "start body pad skip owner rows name",
@@ -45,7 +45,9 @@ COLUMNS = {
     "EDGES": "callee line file",
     "GROUPS": "first",
     "MEMBERS": "function rows how name",
-    "ALIASES": "name last"}
+    "ALIASES": "name last",
+    "CALLS": "address caller callee how",
+    "TAILS": "function target"}
 HOW = ("live_range", "stmt_sequence", "relocation", "symbol", "line_sequence", "call_site", "symbol_only")
 
 

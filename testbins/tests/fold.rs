@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use foldsym_convert::{NoProgress, Options, convert};
-use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, ReturnAddr, SymbolFile};
+use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use foldsym_testbins::cases;
 use foldsym_testbins::root;
 use foldsym_testbins::stacks::{Answer, Candidate, Lines, Stack, Truth};
@@ -18,32 +18,33 @@ struct Reader<'f> {
 }
 
 impl Reader<'_> {
-    /// The answers to one stack. Each frame is asked alone, since the reader has no call for a stack: this is the one
-    /// place to change for one that has, and for `vptr`.
+    /// The answers to one stack.
     fn stack(&mut self, stack: &Stack, _vptr: Option<ImageAddr>) -> Vec<Answer> {
-        let mut answers = Vec::new();
-        for (at, address) in stack.addresses.iter().enumerate() {
-            let address = address - stack.bias;
-            let asked =
-                if at == 0 { Some(ImageAddr(address)) } else { ReturnAddr(address).lookup_address().into() };
-            answers.push(asked.map_or_else(Answer::default, |address| self.answer(address)));
-        }
-        answers
+        let entry = |(at, address): (usize, &u64)| match address - stack.bias {
+            address if at == 0 => StackAddr::Exact(ImageAddr(address)),
+            address => StackAddr::Return(ReturnAddr(address)),
+        };
+        let entries: Vec<StackAddr> = stack.addresses.iter().enumerate().map(entry).collect();
+        let mut resolved = vec![Resolved::NONE; entries.len()];
+        self.file.resolve_stack(&entries, &mut resolved).unwrap();
+        entries.iter().zip(resolved).map(|(entry, resolved)| self.answer(*entry, &resolved)).collect()
     }
 
-    fn answer(&mut self, address: ImageAddr) -> Answer {
+    fn answer(&mut self, entry: StackAddr, resolved: &Resolved) -> Answer {
+        let Some(address) = entry.lookup_address() else { return Answer::default() };
         let Lookup::Found(found) = self.file.lookup(address, &mut self.frames).unwrap() else {
             return Answer::default();
         };
-        let certainty = match found.certainty {
-            Certainty::Unique => "unique",
-            Certainty::Exact => "exact",
-            Certainty::Narrowed => "narrowed",
-            Certainty::Ambiguous => "ambiguous",
+        let certainty = match resolved.certainty {
+            Some(Certainty::Unique) => "unique",
+            Some(Certainty::Exact) => "exact",
+            Some(Certainty::Narrowed) => "narrowed",
+            Some(Certainty::Ambiguous) => "ambiguous",
+            None => return Answer::default(),
         };
         let mut candidates = Vec::new();
         if found.group.is_some() {
-            for index in 0..found.member_count() {
+            for index in (0..resolved.candidate_count()).map_while(|index| resolved.candidate(index)) {
                 let member = self.file.member_frames(&found, index, &mut self.frames).unwrap();
                 candidates.push(self.candidate(member.function));
             }

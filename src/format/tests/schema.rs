@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use foldsym_format::bits::{MAX_WIDTH, TAIL};
 use foldsym_format::header::{self, entry_field, features, field, flags};
 use foldsym_format::records::{file_code, line_code, rows, scopes};
-use foldsym_format::sections::{aliases, edges, functions, groups, members, origins, pieces};
+use foldsym_format::sections::{aliases, calls, edges, functions, groups, members, origins, pieces, tails};
 use foldsym_format::{SectionId, table};
 
 const TOML: &str = include_str!("../../../schema/format.toml");
@@ -233,6 +233,12 @@ fn column(section: &str, name: &str) -> usize {
         ("MEMBERS", "name") => members::NAME,
         ("ALIASES", "name") => aliases::NAME,
         ("ALIASES", "last") => aliases::LAST,
+        ("CALLS", "address") => calls::ADDRESS,
+        ("CALLS", "caller") => calls::CALLER,
+        ("CALLS", "callee") => calls::CALLEE,
+        ("CALLS", "how") => calls::HOW,
+        ("TAILS", "function") => tails::FUNCTION,
+        ("TAILS", "target") => tails::TARGET,
         _ => panic!("no constant for {section}.{name}"),
     }
 }
