@@ -123,6 +123,8 @@ pub struct UnitPiece {
     pub start: ImageAddr,
     /// Bytes that belong to the function; more than 0.
     pub len: u32,
+    /// How its address became known: not always as that of the function's entry.
+    pub how: How,
     pub rows: RowRange,
 }
 
@@ -213,13 +215,15 @@ pub struct UnitCallee {
     pub external: bool,
 }
 
-/// A subprogram whose address the linker erased, for `resolve` to find again.
+/// A subprogram, or one range of it, whose address the linker erased, for `resolve` to find again.
 #[derive(Clone, Debug)]
 pub struct UnitErased {
     pub die: DieOffset,
     pub origin: LocalOrigin,
-    /// Bytes of code (`DW_AT_high_pc` as an offset survives).
+    /// Bytes of code (`DW_AT_high_pc` as an offset survives); 0 where they are gone as well.
     pub size: u64,
+    /// A range of the function behind its first (`foo.cold`).
+    pub part: bool,
     pub external: bool,
     /// Its own line sequence is dead as well: it was not folded.
     pub removed: bool,

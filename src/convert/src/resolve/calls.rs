@@ -2,10 +2,11 @@
 //!
 //! The key is the return address: a stack has it. A call that stands in folded code itself has one address and a
 //! callee for each of the functions that share the code. The calls of the function that remains have their
-//! addresses; those of the others are tombstones, and are given the addresses of the former, in order. That is
-//! right since the code is the same, and is trusted only where it shows: as many calls in both, in address order in
-//! the function that remains, and each pair of callees at one address, or both of one name that the program does not
-//! have. gcc does not keep the order: there, those that call one address must all call one function.
+//! addresses; those of the others are tombstones, and are given the addresses of the former, in order, since the code
+//! is the same. A pair must call one address, or one name that the program does not have. Compilers leave a call out
+//! now and then (clang: of a callee that it has no declaration for), so the shorter list need only fit into the
+//! longer one, and a pair counts if every way to fit it has that pair. gcc does not keep the order: there, those
+//! that call one address must all call one function.
 //!
 //! A callee may give its frame away by a tail call; then the code above a return address is that of whom it
 //! reaches. Where it may reach functions that are not known, nothing can be ruled out.
@@ -83,6 +84,8 @@ struct Index<'p, 'f> {
     by_die: FxHashMap<(u32, u64), FuncId>,
     /// Functions by name; `None` where several have it.
     by_name: FxHashMap<NameId, Option<FuncId>>,
+    /// Names of functions that may be variants of a constructor or destructor, by their bytes.
+    names: FxHashMap<&'p [u8], NameId>,
     /// The group of each function, and its place in it. A function in several (one a piece) counts for its first.
     group: FxHashMap<FuncId, GroupId>,
     /// By unit: what each local callee is.
@@ -93,7 +96,7 @@ struct Index<'p, 'f> {
 
 impl<'p, 'f> Index<'p, 'f> {
     fn new(program: &'p Program<'f>, numbers: &FxHashMap<FuncId, FuncId>) -> Self {
-        let mut by_die = FxHashMap::default();
+        let mut by_die: FxHashMap<(u32, u64), FuncId> = FxHashMap::default();
         let mut old = 0;
         for (unit_index, unit) in program.units.iter().enumerate() {
             for function in &unit.functions {
@@ -114,6 +117,8 @@ impl<'p, 'f> Index<'p, 'f> {
                     .or_insert(Some(id));
             }
         }
+        let variants = by_name.keys().map(|&name| (&*program.names[name.index()], name));
+        let names = variants.filter(|(bytes, _)| bytes.starts_with(b"_ZN")).collect();
         let mut group = FxHashMap::default();
         for (index, found) in program.groups.iter().enumerate() {
             for member in &found.members {
@@ -133,7 +138,7 @@ impl<'p, 'f> Index<'p, 'f> {
                 }
             }
         }
-        let mut index = Index { program, by_die, by_name, group, callees: Vec::new(), starts };
+        let mut index = Index { program, by_die, by_name, names, group, callees: Vec::new(), starts };
         index.callees = (0..program.units.len()).map(|unit| index.callees_of(unit)).collect();
         index
     }
@@ -157,10 +162,34 @@ impl<'p, 'f> Index<'p, 'f> {
             match self.by_name.get(&name) {
                 Some(Some(function)) => Callee::Function(*function),
                 Some(None) => Callee::Unknown,
-                None => Callee::Elsewhere(name),
+                None => self.variant(bytes).unwrap_or(Callee::Elsewhere(name)),
             }
         };
         unit.callees.iter().map(resolve).collect()
+    }
+
+    /// The constructor or destructor that gcc calls by the name of all its variants (`C4`, `D4`); `None` where the
+    /// name is none such, or the program has no variant.
+    fn variant(&self, name: &[u8]) -> Option<Callee> {
+        let mut found = None;
+        for at in 2..name.len() {
+            if name[at] != b'4' || !matches!(name[at - 1], b'C' | b'D') {
+                continue;
+            }
+            for digit in b'1'..=b'2' {
+                let mut variant = name.to_vec();
+                variant[at] = digit;
+                let Some(known) = self.names.get(&variant[..]).and_then(|name| self.by_name.get(name)) else {
+                    continue;
+                };
+                match (found, known) {
+                    (None, Some(function)) => found = Some(Callee::Function(*function)),
+                    (Some(Callee::Function(first)), Some(second)) if first == *second => {}
+                    _ => return Some(Callee::Unknown),
+                }
+            }
+        }
+        found
     }
 
     fn callee(&self, unit: usize, callee: Option<LocalCallee>) -> Callee {
@@ -274,7 +303,7 @@ impl<'p> Keys<'_, 'p, '_> {
             for member in &group.members {
                 let calls = match (member.how, &remaining) {
                     (How::LiveRange, _) => self.live_calls(id, member.function),
-                    (_, Some(remaining)) => self.paired(remaining, member.function).unwrap_or_default(),
+                    (_, Some(remaining)) => self.paired(remaining, member.function),
                     (_, None) => Vec::new(),
                 };
                 let erased = self
@@ -327,17 +356,13 @@ impl<'p> Keys<'_, 'p, '_> {
         here.filter(|&(address, _)| self.index.calling_group(address) == Some(group)).collect()
     }
 
-    /// The calls of a function whose addresses are gone, at those of the function that remains; `None` where it does
-    /// not show that they are the same calls.
-    fn paired(
-        &self,
-        remaining: &[(ImageAddr, Callee)],
-        function: FuncId,
-    ) -> Option<Vec<(ImageAddr, Callee)>> {
-        let (unit, _, listed) = self.index.calls(function)?;
+    /// The calls of a function whose addresses are gone, at those of the function that remains: as many as it
+    /// shows are the same calls.
+    fn paired(&self, remaining: &[(ImageAddr, Callee)], function: FuncId) -> Vec<(ImageAddr, Callee)> {
+        let Some((unit, _, listed)) = self.index.calls(function) else { return Vec::new() };
         let erased: Vec<Callee> = listed
             .iter()
-            .filter(|call| !call.tail)
+            .filter(|call| !call.tail && call.return_addr.is_none())
             .map(|call| self.index.callee(unit, call.callee))
             .collect();
         let same = |a: Callee, b: Callee| match (a, b) {
@@ -348,25 +373,66 @@ impl<'p> Keys<'_, 'p, '_> {
             (Callee::Indirect, Callee::Indirect) => true,
             _ => false,
         };
-        if remaining.len() != erased.len() {
-            return None;
-        }
         let ordered = remaining.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        let in_address_order = !self.index.program.units[unit].keeps_callees && ordered;
-        if in_address_order && remaining.iter().zip(&erased).all(|(a, b)| same(a.1, *b)) {
-            return Some(remaining.iter().map(|call| call.0).zip(erased).collect());
+        if ordered && !self.index.program.units[unit].keeps_callees {
+            let pair = |(at, call): (usize, usize)| (remaining[at].0, erased[call]);
+            return embed(remaining.len(), erased.len(), |at, call| same(remaining[at].1, erased[call]))
+                .into_iter()
+                .map(pair)
+                .collect();
         }
-        // In any order, where those at one address are all one function.
-        let mut left = erased.clone();
-        let mut pairs = Vec::with_capacity(left.len());
-        for &(address, callee) in remaining {
-            let at = left.iter().position(|other| same(callee, *other))?;
-            let found = left.swap_remove(at);
-            if erased.iter().any(|other| same(callee, *other) && *other != found) {
-                return None;
-            }
-            pairs.push((address, found));
+        // In any order: those that call one address, where they all call one function.
+        let at_address = |(_, callee): &&(ImageAddr, Callee)| {
+            let mut here = erased.iter().filter(|other| same(*callee, **other));
+            let count = remaining.iter().filter(|other| same(*callee, other.1)).count();
+            let first = here.next()?;
+            let one = here.clone().all(|other| other == first);
+            (one && here.count() + 1 == count).then_some(*first)
+        };
+        remaining.iter().filter_map(|call| Some((call.0, at_address(&call)?))).collect()
+    }
+}
+
+/// Pairs two lists in order, where the shorter one lacks some of the other's entries: only pairs that every way
+/// to do so has. Empty where there is no way.
+fn embed(left: usize, right: usize, same: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
+    let swapped = left > right;
+    let (short, long) = (left.min(right), left.max(right));
+    let same = |at: usize, other: usize| if swapped { same(other, at) } else { same(at, other) };
+    let (mut first, mut last) = (Vec::with_capacity(short), Vec::with_capacity(short));
+    let mut others = 0..long;
+    for at in 0..short {
+        let Some(other) = others.find(|&other| same(at, other)) else { return Vec::new() };
+        first.push(other);
+    }
+    let mut others = (0..long).rev();
+    for at in (0..short).rev() {
+        let Some(other) = others.find(|&other| same(at, other)) else { return Vec::new() };
+        last.push(other);
+    }
+    let pairs = first.into_iter().zip(last.into_iter().rev()).enumerate();
+    let forced = pairs.filter(|(_, (first, last))| first == last);
+    forced.map(|(at, (other, _))| if swapped { (other, at) } else { (at, other) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::embed;
+
+    #[test]
+    fn only_pairs_that_every_way_has_are_pairs() {
+        for (left, right, expected) in [
+            ("abc", "abc", vec![(0, 0), (1, 1), (2, 2)]),
+            ("abc", "ab", vec![(0, 0), (1, 1)]),
+            ("bc", "abc", vec![(0, 1), (1, 2)]),
+            ("aa", "aa", vec![(0, 0), (1, 1)]),
+            ("aab", "ab", vec![(2, 1)]),
+            ("abab", "ab", vec![]),
+            ("ab", "ba", vec![]),
+            ("", "ab", vec![]),
+        ] {
+            let same = |at: usize, other: usize| left.as_bytes()[at] == right.as_bytes()[other];
+            assert_eq!(embed(left.len(), right.len(), same), expected, "{left} {right}");
         }
-        Some(pairs)
     }
 }

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::known::Known;
 use super::merge::Merged;
-use super::names::{Relation, is_mangled, is_program_wide, relation};
+use super::names::{Relation, is_mangled, is_program_wide, relation, source_name};
 use super::symbols::{CodeSymbol, Symbols, principal};
 use crate::model::{
     DieOffset, FuncId, Function, How, LocalFunc, Member, NameId, Origin, OriginId, RowRange, Rows, Source,
@@ -117,7 +117,7 @@ fn die_pieces(merged: &Merged<'_>, functions: &mut Vec<Function>) -> Vec<DiePiec
                     end: found.start.0 + u64::from(found.len),
                     die: function.die,
                     function: id,
-                    how: function.how,
+                    how: found.how,
                     rows: (found.rows.len > 0).then_some(Rows {
                         unit: UnitId(unit_index as u32),
                         range: found.rows,
@@ -215,6 +215,7 @@ fn name_entry<'f>(
     let mut unexplained: Vec<&CodeSymbol<'f>> = Vec::new();
     // (member, relation) that each symbol fits best
     let mut clones: Vec<(FuncId, NameId)> = Vec::new();
+    let mut mangled: Vec<&'f [u8]> = Vec::new();
     let mut exact: FxHashSet<FuncId> = FxHashSet::default();
     let mut claimed = false;
     for symbol in at_start.iter().filter(|symbol| symbol.function) {
@@ -227,6 +228,7 @@ fn name_entry<'f>(
             Some((Relation::Clone, function)) => {
                 clones.push((function, merged.name(symbol.name)));
             }
+            Some((Relation::Mangled, _)) => mangled.push(symbol.name),
             Some((Relation::Variant, function)) => {
                 let name = merged.name(symbol.name);
                 functions[function.index()].aliases.push(name);
@@ -242,6 +244,7 @@ fn name_entry<'f>(
             function_data.symbol = Some(name);
         }
     }
+    name_plain(merged, mangled, members, functions);
     // A subprogram whose own name is no symbol here (a C++ function without a linkage name) has the
     // symbol that nothing else explains.
     if let [Member { function, .. }] = members[..]
@@ -267,6 +270,33 @@ fn name_entry<'f>(
     }
 }
 
+/// Gives mangled names to the functions that have a plain one alone: functions of several units that were folded
+/// may have both in common.
+fn name_plain<'f>(
+    merged: &mut Merged<'f>,
+    mut mangled: Vec<&'f [u8]>,
+    members: &[Member],
+    functions: &mut [Function],
+) {
+    mangled.sort_unstable();
+    mangled.dedup();
+    for &symbol in &mangled {
+        let plain = source_name(symbol);
+        let overloaded = mangled.iter().filter(|other| source_name(other) == plain).count() > 1;
+        let name = merged.name(symbol);
+        for member in members {
+            let function = &mut functions[member.function.index()];
+            let own = merged.program.origins[function.origin.index()].name;
+            if Some(merged.name_bytes(own)) == plain && function.symbol.is_none() {
+                function.symbol = Some(name);
+                if overloaded {
+                    break;
+                }
+            }
+        }
+    }
+}
+
 fn best_unexplained(symbols: &[&CodeSymbol<'_>]) -> Option<usize> {
     let owned: Vec<CodeSymbol<'_>> = symbols.iter().map(|&&symbol| symbol).collect();
     let best = principal(&owned)?;
@@ -285,13 +315,15 @@ fn name_part<'f>(
 ) {
     let function_symbols: Vec<CodeSymbol<'f>> = at_start.iter().filter(|s| s.function).copied().collect();
     let any = principal(&function_symbols).map(|symbol| symbol.name);
+    // The symbol of a part that several functions share may be another's.
+    let alone = members.len() == 1;
     for member in members.iter_mut() {
         let function = &functions[member.function.index()];
         let name = function.symbol.unwrap_or(merged.program.origins[function.origin.index()].name);
         let clone =
             |symbol: &&CodeSymbol<'f>| relation(merged.name_bytes(name), symbol.name) == Relation::Clone;
         let fits = function_symbols.iter().take(MAX_PARTS).find(clone);
-        let symbol = fits.map(|symbol| symbol.name).or(any);
+        let symbol = fits.map(|symbol| symbol.name).or(any.filter(|_| alone));
         member.symbol = symbol.map(|symbol| merged.name(symbol)).filter(|&symbol| symbol != name);
     }
 }

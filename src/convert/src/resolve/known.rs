@@ -10,7 +10,7 @@ use std::hash::Hasher;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::merge::Merged;
-use super::names::{Relation, relation};
+use super::names::{Relation, relation, source_name};
 use crate::model::{FuncId, NameId};
 
 /// Names that are compared one by one.
@@ -64,7 +64,8 @@ impl Known {
             (0..self.entries.len()).filter_map(compare).min_by_key(|found| (found.0, found.1))
         } else {
             let clone_of = clone_hashes(symbol);
-            let hashes = [Some(hash(symbol)), variant_hash(symbol)].into_iter().flatten().chain(clone_of);
+            let own = [Some(hash(symbol)), variant_hash(symbol), source_name(symbol).map(hash)];
+            let hashes = own.into_iter().flatten().chain(clone_of);
             let indexes = hashes.filter_map(|hash| self.by_hash.get(&hash)).flatten();
             indexes.filter_map(|&index| compare(index as usize)).min_by_key(|found| (found.0, found.1))
         };
@@ -119,6 +120,7 @@ mod tests {
             "_ZN1SC9Ev",
             "_ZN1TD2Ev",
             "_Z1gv.cold",
+            "_ZL1fi",
             "g",
             "_Z1hv",
         ];

@@ -11,6 +11,9 @@ pub(super) enum Relation {
     /// The function's name with a suffix that a compiler adds to a clone or a part (`.isra.0`, `.cold`,
     /// `.llvm.123`, `.lto_priv.0`).
     Clone,
+    /// The mangled name of a function that has a plain name alone (gcc writes no linkage name for a function that is
+    /// local to its unit).
+    Mangled,
     /// Names of one constructor or destructor that differ in the variant alone (`C1`, `C2`, `D1`, `D2`).
     Variant,
     /// Another function, or another name that nothing explains.
@@ -27,7 +30,41 @@ pub(super) fn relation(function: &[u8], symbol: &[u8]) -> Relation {
     {
         return Relation::Clone;
     }
+    if !function.is_empty() && !is_mangled(function) && source_name(symbol) == Some(function) {
+        return Relation::Mangled;
+    }
     if differ_in_variant(function, symbol) { Relation::Variant } else { Relation::Other }
+}
+
+/// The name of the function itself in an Itanium name without templates: `f` of `_ZL1fi` and `_ZN2nsL1fEi`.
+pub(super) fn source_name(name: &[u8]) -> Option<&[u8]> {
+    let rest = name.strip_prefix(b"_Z")?;
+    let nested = rest.first() == Some(&b'N');
+    let mut at = usize::from(nested);
+    let mut last = None;
+    loop {
+        match rest.get(at)? {
+            // Internal linkage, qualifiers of a method.
+            b'L' | b'K' | b'V' | b'r' | b'R' | b'O' => at += 1,
+            b'1'..=b'9' => {
+                let (start, len) = counted(rest, at);
+                last = Some(rest.get(start..start.checked_add(len)?)?);
+                at = start + len;
+                if !nested {
+                    return last;
+                }
+            }
+            b'E' if nested => return last,
+            _ => return None,
+        }
+    }
+}
+
+/// Where a name with its length before it begins, and that length (Itanium C++ ABI 5.1.2).
+fn counted(name: &[u8], at: usize) -> (usize, usize) {
+    let digits = name[at..].iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
+    let len = name[at..at + digits].iter().fold(0, |len, digit| len * 10 + usize::from(digit - b'0'));
+    (at + digits, len)
 }
 
 /// True for two Itanium names of one constructor or destructor that differ in its variant (`C1`, `C2`,
@@ -72,10 +109,8 @@ fn nested_local(name: &[u8]) -> bool {
         match name.get(at) {
             Some(b'L') => return true,
             Some(b'1'..=b'9') => {
-                let digits = name[at..].iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
-                let len =
-                    name[at..at + digits].iter().fold(0, |len, digit| len * 10 + usize::from(digit - b'0'));
-                at += digits + len;
+                let (start, len) = counted(name, at);
+                at = start + len;
             }
             _ => return false,
         }
@@ -124,6 +159,12 @@ mod tests {
             ("_ZN1DCI11BEi", "_ZN1DCI21BEi", Relation::Variant),
             ("_ZZN1SC1EvENKUlvE_clEv", "_ZZN1SC2EvENKUlvE_clEv", Relation::Variant),
             ("_ZN1SD0Ev", "_ZN1SD1Ev", Relation::Other),
+            ("local8", "_ZL6local8PK4Stepi", Relation::Mangled),
+            ("f", "_ZN2nsL1fEi", Relation::Mangled),
+            ("f", "_ZN12_GLOBAL__N_11fEi", Relation::Mangled),
+            ("f", "_ZL1gi1f", Relation::Other),
+            ("f", "_ZN1f1gEv", Relation::Other),
+            ("f", "_ZL9", Relation::Other),
             ("_Z7blendC1v", "_Z7blendC2v", Relation::Other),
             ("_ZN7ClassC13runEv", "_ZN7ClassC23runEv", Relation::Other),
             ("_ZN5Vec3D3addEv", "_ZN5Vec2D3addEv", Relation::Other),

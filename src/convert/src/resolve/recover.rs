@@ -13,10 +13,11 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
-use super::names::is_program_wide;
+use super::names::{is_program_wide, source_name};
 use super::symbols::{CodeSymbol, Symbols};
 use crate::model::{
-    BareLines, How, ImageAddr, NONE16, NameId, OriginId, RowRange, Unit, UnitErased, UnitFunction, UnitPiece,
+    BareLines, DieOffset, How, ImageAddr, MAX_PIECE, NONE16, NameId, OriginId, RowRange, Unit, UnitErased,
+    UnitFunction, UnitPiece,
 };
 use crate::report::{Diagnostics, Kind};
 
@@ -47,6 +48,7 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &Symbols<'_>, diagnostic
 /// Where an erased function was found.
 struct Found {
     start: u64,
+    end: u64,
     how: How,
     /// Index into [`Unit::unclaimed`] of its own rows.
     sequence: Option<usize>,
@@ -94,31 +96,34 @@ impl<'m, 'f> Finder<'m, 'f> {
             by_name.entry(self.name(at)).or_default().push(at);
         }
         for symbol in self.symbols.iter().filter(|symbol| symbol.function && symbol.sized) {
-            let Some(name) = self.merged.name_of(symbol.name) else { continue };
-            let Some(erased) = by_name.get(&name) else { continue };
-            if !self.folded_here(symbol, name) {
+            let Some(erased) =
+                spellings(symbol.name).find_map(|name| by_name.get(&self.merged.name_of(name)?))
+            else {
                 continue;
-            }
+            };
             let fits = |at: &&Erased| self.symbol_fits(symbol, **at);
             // One a name and address: the one whose unit has a line sequence there, else the first.
-            let with_rows = erased
-                .iter()
-                .filter(fits)
-                .find_map(|&at| Some((at, Some(self.sequence_at(at, symbol.start)?))));
+            let with_rows =
+                erased.iter().filter(fits).find_map(|&at| Some((at, Some(self.sequence_at(at, symbol)?))));
             let Some((at, sequence)) = with_rows.or_else(|| erased.iter().find(fits).map(|&at| (at, None)))
             else {
                 continue;
             };
             self.taken.extend(sequence.map(|sequence| (at.unit, sequence)));
-            self.found.insert((at.unit, at.index), Found { start: symbol.start, how: How::Symbol, sequence });
+            let found = Found { start: symbol.start, end: symbol.end, how: How::Symbol, sequence };
+            self.found.insert((at.unit, at.index), found);
         }
     }
 
-    /// True where a function of another name remains in the symbol's range, and none of this name.
-    fn folded_here(&self, symbol: &CodeSymbol<'f>, name: NameId) -> bool {
-        let named = |origin: &OriginId| self.merged.program.origins[origin.index()].name == name;
+    /// True where another function remains in the symbol's range, and not this one.
+    fn folded_here(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
+        let (own, name) = (self.origin(at), self.name(at));
+        let wide = is_program_wide(self.merged.name_bytes(name)) || self.erased(at).external;
+        let same = |origin: &OriginId| {
+            *origin == own || (wide && self.merged.program.origins[origin.index()].name == name)
+        };
         match self.remaining.get(&(symbol.start, symbol.end)) {
-            Some(origins) => !origins.iter().any(named),
+            Some(origins) => !origins.iter().any(same),
             None => {
                 let other = |s: &CodeSymbol<'_>| s.function && s.end == symbol.end && s.name != symbol.name;
                 self.symbols.at(symbol.start).iter().any(other)
@@ -129,18 +134,23 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn symbol_fits(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         let erased = self.erased(at);
         let unit = &self.merged.program.units[at.unit];
-        erased.size == symbol.end - symbol.start
+        // What is split off has a suffix to its name, as have copies that a compiler specialised.
+        let cold = symbol.name.windows(COLD.len()).any(|part| part == COLD);
+        (erased.size == symbol.end - symbol.start || erased.size == 0)
+            && erased.part == cold
             && !self.found.contains_key(&(at.unit, at.index))
             && (!symbol.local || symbol.file.is_empty() || base_name(&unit.name) == base_name(symbol.file))
+            && self.folded_here(symbol, at)
     }
 
     /// The sequence of the function's unit that begins at `start`, has its size and fits its declaration best.
-    fn sequence_at(&self, at: Erased, start: u64) -> Option<usize> {
+    fn sequence_at(&self, at: Erased, symbol: &CodeSymbol<'f>) -> Option<usize> {
+        let start = symbol.start;
         let unit = &self.merged.program.units[at.unit];
         let first = unit.unclaimed.partition_point(|lines| lines.start.0 < start);
         let at_start = unit.unclaimed[first..].iter().take_while(|lines| lines.start.0 == start);
         let free = at_start.enumerate().map(|(i, lines)| (first + i, lines)).filter(|(index, lines)| {
-            u64::from(lines.len) == self.erased(at).size && !self.taken.contains(&(at.unit, *index))
+            u64::from(lines.len) == symbol.end - start && !self.taken.contains(&(at.unit, *index))
         });
         free.min_by_key(|(_, lines)| self.distance(at, lines).unwrap_or(u32::MAX)).map(|(index, _)| index)
     }
@@ -186,8 +196,12 @@ impl<'m, 'f> Finder<'m, 'f> {
                     }
                     [(_, at), ..] => {
                         self.taken.insert((unit_index, index));
-                        let found =
-                            Found { start: lines.start.0, how: How::LineSequence, sequence: Some(index) };
+                        let found = Found {
+                            start: range.0,
+                            end: range.1,
+                            how: How::LineSequence,
+                            sequence: Some(index),
+                        };
                         self.found.insert((at.unit, at.index), found);
                     }
                 }
@@ -234,28 +248,67 @@ fn count(
             None if shared && folded.contains(&name) => Kind::CopyOfFolded,
             None => Kind::DeadFunction,
         };
+        let kind = if erased.part && kind == Kind::DeadFunction { Kind::DeadRange } else { kind };
         diagnostics.add(kind, erased.die.0, text);
     }
 }
 
-/// Makes functions of those that were found.
+/// Makes functions of those that were found, and pieces of ranges whose functions have others.
 fn add(merged: &mut Merged<'_>, all: &[Erased], mut found: FxHashMap<(usize, usize), Found>) {
-    for at in all {
-        let Some(Found { start, how, sequence }) = found.remove(&(at.unit, at.index)) else { continue };
-        let unit = &mut merged.program.units[at.unit];
-        let erased = unit.erased[at.index].clone();
-        let rows = sequence.map_or(RowRange::default(), |index| unit.unclaimed[index].rows);
-        let Unit { pieces, functions, scopes, .. } = unit;
-        pieces.push(UnitPiece { start: ImageAddr(start), len: erased.size as u32, rows });
-        functions.push(UnitFunction {
-            die: erased.die,
-            origin: erased.origin,
-            how,
-            pieces: pieces.len() as u32 - 1..pieces.len() as u32,
-            scopes: scopes.len() as u32..scopes.len() as u32,
-            calls: erased.calls,
-        });
+    for unit_erased in all.chunk_by(|a, b| a.unit == b.unit) {
+        let unit = &mut merged.program.units[unit_erased[0].unit];
+        let mut of_die: Option<FxHashMap<DieOffset, usize>> = None;
+        for at in unit_erased {
+            let Some(Found { start, end, how, sequence }) = found.remove(&(at.unit, at.index)) else {
+                continue;
+            };
+            let erased = unit.erased[at.index].clone();
+            let rows = sequence.map_or(RowRange::default(), |index| unit.unclaimed[index].rows);
+            let piece =
+                UnitPiece { start: ImageAddr(start), len: (end - start).min(MAX_PIECE) as u32, how, rows };
+            let of_die = of_die.get_or_insert_with(|| {
+                unit.functions.iter().enumerate().map(|(index, function)| (function.die, index)).collect()
+            });
+            let Unit { pieces, functions, scopes, .. } = &mut *unit;
+            let first = pieces.len() as u32;
+            match of_die.get(&erased.die) {
+                Some(&index) => {
+                    let old = functions[index].pieces.clone();
+                    // The entry is the first piece.
+                    if erased.part {
+                        pieces.extend_from_within(old.start as usize..old.end as usize);
+                        pieces.push(piece);
+                    } else {
+                        pieces.push(piece);
+                        pieces.extend_from_within(old.start as usize..old.end as usize);
+                    }
+                    functions[index].pieces = first..pieces.len() as u32;
+                }
+                None => {
+                    of_die.insert(erased.die, functions.len());
+                    pieces.push(piece);
+                    functions.push(UnitFunction {
+                        die: erased.die,
+                        origin: erased.origin,
+                        how,
+                        pieces: first..first + 1,
+                        scopes: scopes.len() as u32..scopes.len() as u32,
+                        calls: erased.calls,
+                    });
+                }
+            }
+        }
     }
+}
+
+/// What gcc and clang call the part of a function that they split off.
+const COLD: &[u8] = b".cold";
+
+/// The names that a function of this symbol may have in its DIE: the symbol's, that before a suffix which a
+/// compiler adds to copies and parts, the plain one of a mangled name.
+fn spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let whole = symbol.split(|byte| *byte == b'.').next().filter(|whole| !whole.is_empty());
+    [Some(symbol), whole, whole.and_then(source_name)].into_iter().flatten()
 }
 
 fn base_name(path: &[u8]) -> &[u8] {

@@ -80,8 +80,7 @@ struct Building {
     origin: LocalOrigin,
     /// `None` where the address is gone.
     how: Option<How>,
-    /// Bytes of code, where `how` is `None`.
-    size: u64,
+    dead: Vec<DeadRange>,
     ranges: Vec<(u64, u64)>,
     /// The sequence that its `DW_AT_LLVM_stmt_sequence` names.
     own_sequence: Option<usize>,
@@ -91,6 +90,15 @@ struct Building {
     nodes: Vec<(LocalOrigin, u16)>,
     calls: Vec<UnitCall>,
     all_tail_calls: bool,
+}
+
+/// A range of a function whose address is a tombstone.
+#[derive(Clone, Copy)]
+struct DeadRange {
+    /// 0 where that is gone as well.
+    len: u64,
+    /// It is not the function's first range.
+    part: bool,
 }
 
 /// The address attributes of a DIE (DWARF 5 2.17).
@@ -315,7 +323,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             based.or_else(|| self.lines.at_offset(value))
         });
         let mut ranges = Vec::new();
-        self.live_ranges(die, &addresses, &mut ranges);
+        let mut dead = self.live_ranges(die, &addresses, &mut ranges);
         let mut origin = None;
         if ranges.iter().any(|&(start, _)| start == 0) {
             let found = self.origins.finish(place, identity, &mut self.diagnostics);
@@ -324,27 +332,28 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             }
             origin = Some(found);
         }
-        let mut size = 0;
         let how = if !ranges.is_empty() {
             Some(How::LiveRange)
         } else if let Some(range) = self.folded_range(&addresses, own_sequence) {
             ranges.push(range);
+            dead.clear();
             self.diagnostics.add(Kind::FoldedFunction, die.0, || format!("recovered at {:#x}", range.0));
             Some(How::StmtSequence)
         } else {
-            // One with a sequence of its own, that is dead too, was removed and not folded.
-            let Some(AttributeValue::Udata(len)) = addresses.high_pc else {
-                self.diagnostics.add(Kind::DeadFunction, die.0, || "no address in code".to_owned());
-                return Ok(Some(OpenKind::Without));
-            };
-            if has_sequence(stmt_sequence) {
-                let origin = self.origins.finish(place, identity, &mut self.diagnostics);
-                self.erased(die, origin, len, true, Calls::default());
-                return Ok(Some(OpenKind::Without));
+            if dead.is_empty() {
+                dead.push(DeadRange { len: 0, part: false });
             }
-            size = len;
             None
         };
+        // One with a sequence of its own, that is dead too, was removed and not folded.
+        if how.is_none() && has_sequence(stmt_sequence) {
+            let origin = match origin {
+                Some(origin) => origin,
+                None => self.origins.finish(place, identity, &mut self.diagnostics),
+            };
+            self.erased(die, origin, dead[0], true, Calls::default());
+            return Ok(Some(OpenKind::Without));
+        }
         let origin = match origin {
             Some(origin) => origin,
             None => self.origins.finish(place, identity, &mut self.diagnostics),
@@ -353,7 +362,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             die,
             origin,
             how,
-            size,
+            dead,
             ranges,
             own_sequence,
             scopes: Vec::new(),
@@ -365,14 +374,19 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         Ok(Some(OpenKind::Function))
     }
 
-    /// The ranges of a function that lie in code, the entry first.
-    fn live_ranges(&mut self, die: DieOffset, addresses: &Addresses<'f, E>, ranges: &mut Vec<(u64, u64)>) {
+    /// Adds the ranges of a function that lie in code, the entry first. Returns the others.
+    fn live_ranges(
+        &mut self,
+        die: DieOffset,
+        addresses: &Addresses<'f, E>,
+        ranges: &mut Vec<(u64, u64)>,
+    ) -> Vec<DeadRange> {
         let mut all = Vec::new();
         self.ranges(die, addresses, |start, end| all.push((start, end)));
-        let mut dead = None;
-        for (start, end) in all {
+        let mut dead = Vec::new();
+        for (index, (start, end)) in all.into_iter().enumerate() {
             let Some(section) = self.code.section(start) else {
-                dead.get_or_insert((start, end));
+                dead.push(DeadRange { len: end - start, part: index > 0 });
                 continue;
             };
             if end > section.end {
@@ -387,10 +401,6 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 });
             }
             ranges.push((start, end.min(start.saturating_add(MAX_PIECE))));
-        }
-        if let Some((start, end)) = dead.filter(|_| !ranges.is_empty()) {
-            self.diagnostics
-                .add(Kind::DeadRange, die.0, || format!("{start:#x}..{end:#x} is in no code section"));
         }
         let address = |value| self.dwarf.attr_address(self.unit, value).ok().flatten();
         let low_pc = addresses.low_pc.and_then(address);
@@ -408,6 +418,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         {
             ranges.swap(0, at);
         }
+        dead
     }
 
     /// The range of a function with a tombstone address whose own sequence is live: the linker folded
@@ -526,9 +537,10 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         Ok(Some(OpenKind::Scope { node }))
     }
 
-    fn erased(&mut self, die: DieOffset, origin: LocalOrigin, size: u64, removed: bool, calls: Calls) {
+    fn erased(&mut self, die: DieOffset, origin: LocalOrigin, dead: DeadRange, removed: bool, calls: Calls) {
         let external = self.origins.tables.is_external(origin);
-        self.out.erased.push(UnitErased { die, origin, size, external, removed, calls });
+        let DeadRange { len: size, part } = dead;
+        self.out.erased.push(UnitErased { die, origin, size, part, external, removed, calls });
     }
 
     fn edge(&mut self, edge: UnitEdge) -> LocalEdge {
@@ -551,9 +563,10 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         self.out.calls.append(&mut function.calls);
         let calls =
             Calls { range: first_call..self.out.calls.len() as u32, all_tail_calls: function.all_tail_calls };
-        let Some(how) = function.how else {
-            return self.erased(function.die, function.origin, function.size, false, calls);
-        };
+        for dead in std::mem::take(&mut function.dead) {
+            self.erased(function.die, function.origin, dead, false, calls.clone());
+        }
+        let Some(how) = function.how else { return };
         let mut segments = std::mem::take(&mut self.segments);
         self.painter.paint(&mut function.scope_ranges, &mut segments);
         let first_piece = self.out.pieces.len() as u32;
@@ -563,7 +576,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 _ => self.best_sequence(start, function.origin),
             };
             let rows = self.rows(own, &segments, start, end);
-            self.out.pieces.push(UnitPiece { start: ImageAddr(start), len: (end - start) as u32, rows });
+            self.out.pieces.push(UnitPiece { start: ImageAddr(start), len: (end - start) as u32, how, rows });
         }
         self.segments = segments;
         let first_scope = self.out.scopes.len() as u32;
