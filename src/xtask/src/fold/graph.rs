@@ -339,7 +339,7 @@ impl Make {
         let mut family_of: [Option<FamilyId>; 4] = [None; 4];
         for slot in 0..4_usize {
             let overriding: Vec<usize> = (0..count)
-                .filter(|class| classes[*class].parent.is_none() || self.random.next() % 3 == 0)
+                .filter(|class| classes[*class].parent.is_none() || self.random.next().is_multiple_of(3))
                 .collect();
             // `shared` takes the family of the slot before it, where that has the same bodies.
             let family = match family_of[slot.saturating_sub(1)] {
