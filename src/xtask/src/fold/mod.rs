@@ -343,18 +343,41 @@ fn recorded(program: &Path) -> Result<Vec<Option<Stack>>, String> {
     }
 }
 
-/// Writes the files of a seed's program. Gives their names.
-fn write_sources(seed: u64, count: usize, dir: &Path) -> Result<Vec<String>, String> {
+/// The files of a seed's program, `(name, text)`.
+fn sources(seed: u64, count: usize) -> Vec<(String, String)> {
     let graph = Graph::new(seed);
     let mut sources = emit::sources(&graph);
     let walks = walk::walks(&graph, &sources.places, seed, count);
     sources.files.push(("walks.cpp".to_owned(), emit::walks(&graph, &walks)));
     sources.files.push(("runtime.h".to_owned(), include_str!("runtime.h").to_owned()));
     sources.files.push(("runtime.cpp".to_owned(), include_str!("runtime.cpp").to_owned()));
+    sources.files
+}
+
+/// Writes the files of a seed's program. Gives their names.
+fn write_sources(seed: u64, count: usize, dir: &Path) -> Result<Vec<String>, String> {
     sh::create_dir(dir)?;
-    for (name, text) in &sources.files {
-        let path = dir.join(name);
+    let mut names = Vec::new();
+    for (name, text) in sources(seed, count) {
+        let path = dir.join(&name);
         std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+        names.push(name);
     }
-    Ok(sources.files.into_iter().map(|(name, _)| name).collect())
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_sources_are_those_of_their_seed() {
+        // As the first line of the case says.
+        let folder = sh::root().join("testbins/cases/fold");
+        let files = sources(1, 160);
+        for (name, text) in &files {
+            assert!(*text == sh::read(&folder.join(name)).unwrap(), "{name}: write and build the case again");
+        }
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), files.len());
+    }
 }
