@@ -215,7 +215,9 @@ impl Make {
             let targets = members[1..].iter().chain(&members[..1]).copied().collect();
             self.push(family, Site { call: Call::Tail, targets, through: 0, slot: 0 });
         }
-        let call = if self.below(2) == 0 { Call::Probe } else { Call::Trap };
+        // A method stops in itself: only there is its object at hand.
+        let probe = kind != Kind::Method && self.below(2) == 0;
+        let call = if probe { Call::Probe } else { Call::Trap };
         self.push(family, Site { call, targets: Vec::new(), through: 0, slot: 0 });
     }
 

@@ -374,7 +374,7 @@ mod tests {
     fn the_committed_sources_are_those_of_their_seed() {
         // As the first line of the case says.
         let folder = sh::root().join("testbins/cases/fold");
-        let files = sources(1, 160);
+        let files = sources(6, 160);
         for (name, text) in &files {
             assert!(*text == sh::read(&folder.join(name)).unwrap(), "{name}: write and build the case again");
         }
