@@ -1,6 +1,6 @@
 //! Converts the programs that know who is on their stacks, resolves every recorded stack, and judges every frame.
 //!
-//! Never allowed: an `exact` that is another function, or an answer without the function that ran. How many frames must
+//! Never allowed: an `exact` that is another function, an answer without the function that ran, a wrong line. How many frames must
 //! be `exact` stands in `cases/fold.txt`, one number a program: raise it with what the resolution can do, to 100.
 
 use std::path::Path;
@@ -91,8 +91,8 @@ impl Outcome {
     fn frame(&mut self, truth: &Truth, answer: &Answer, merging: bool) {
         let (verdict, lines) = truth.judge(answer, merging);
         self.frames += 1;
-        if !verdict.is_allowed(merging) {
-            self.lost.push(format!("{verdict:?}: {truth:?} is answered {answer:?}"));
+        if !verdict.is_allowed(merging) || lines == Lines::Wrong {
+            self.lost.push(format!("{verdict:?}, lines {lines:?}: {truth:?} is answered {answer:?}"));
         }
         if truth.sure {
             self.exact.0 += u32::from(verdict.names_it());

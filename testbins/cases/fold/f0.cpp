@@ -7,7 +7,7 @@ NOINLINE int f0_0(const Step *s, int x)
 {
     x = x * 7 + 1000;
     if (s->site == 0)
-        TRAP(nullptr);
+        x += probe(s);
     return x + 3;
 }
 
@@ -15,7 +15,7 @@ NOINLINE int f0_3(const Step *s, int x)
 {
     x = x * 7 + 1000;
     if (s->site == 0)
-        TRAP(nullptr);
+        x += probe(s);
     return x + 3;
 }
 
@@ -23,7 +23,7 @@ static NOINLINE int local1(const Step *s, int x)
 {
     x = x * 7 + 1037;
     if (s->site == 0)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -31,16 +31,7 @@ NOINLINE COLD void fail4_0(const Step *s, int x)
 {
     x = x * 7 + 1148;
     if (s->site == 0)
-        x += probe(s);
-    sink = x;
-    leave();
-}
-
-NOINLINE COLD void fail4_3(const Step *s, int x)
-{
-    x = x * 7 + 1148;
-    if (s->site == 0)
-        x += probe(s);
+        TRAP(nullptr);
     sink = x;
     leave();
 }
@@ -65,43 +56,27 @@ NOINLINE int f6_0(const Step *s, int x)
 {
     x = x * 7 + 1222;
     if (s->site == 0)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
-INLINED int in28_0(const Step *s, int x)
+NOINLINE int f6_3(const Step *s, int x)
 {
-    x = x * 5 + 0;
-    return instance3<0>(s, x) + 1;
+    x = x * 7 + 1222;
+    if (s->site == 0)
+        TRAP(nullptr);
+    return x + 3;
 }
 
 NOINLINE int f7_0(const Step *s, int x)
 {
     x = x * 7 + 1259;
     if (s->site == 0)
-        x += in28_0(s + 1, x);
+        x += f6_4(s + 1, x);
     if (s->site == 1)
-        TAIL return f6_1(s + 1, x);
+        x += f6_2(s + 1, x);
     if (s->site == 2)
-        x += probe(s);
-    return x + 3;
-}
-
-INLINED int in31_0(const Step *s, int x)
-{
-    x = x * 5 + 0;
-    return instance3<4>(s, x) + 1;
-}
-
-NOINLINE int f7_3(const Step *s, int x)
-{
-    x = x * 7 + 1259;
-    if (s->site == 0)
-        x += in31_0(s + 1, x);
-    if (s->site == 1)
-        TAIL return f6_0(s + 1, x);
-    if (s->site == 2)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -109,13 +84,13 @@ static NOINLINE int local8(const Step *s, int x)
 {
     x = x * 7 + 1296;
     if (s->site == 0)
-        fail4_1(s + 1, x);
-    if (s->site == 1)
-        x += instance3<0>(s + 1, x);
-    if (s->site == 2)
         x += f2_1(s + 1, x);
+    if (s->site == 1)
+        x += f6_0(s + 1, x);
+    if (s->site == 2)
+        x += f6_1(s + 1, x);
     if (s->site == 3)
-        TRAP(nullptr);
+        x += probe(s);
     return x + 3;
 }
 
@@ -123,42 +98,31 @@ NOINLINE COLD void fail10_0(const Step *s, int x)
 {
     x = x * 7 + 1370;
     if (s->site == 0)
-        x += f9_2(s + 1, x);
+        x += instance3<1>(s + 1, x);
     if (s->site == 1)
         x += f6_0(s + 1, x);
     if (s->site == 2)
-        x += f9_0(s + 1, x);
+        x += f9_1(s + 1, x);
     if (s->site == 3)
         x += probe(s);
     sink = x;
     leave();
 }
 
-NOINLINE COLD void fail10_3(const Step *s, int x)
+INLINED int in39_0(const Step *s, int x)
 {
-    x = x * 7 + 1370;
-    if (s->site == 0)
-        x += f9_1(s + 1, x);
-    if (s->site == 1)
-        x += f6_1(s + 1, x);
-    if (s->site == 2)
-        x += f9_2(s + 1, x);
-    if (s->site == 3)
-        x += probe(s);
-    sink = x;
-    leave();
+    x = x * 5 + 0;
+    return local8(s, x) + 1;
 }
 
 NOINLINE int f11_0(const Step *s, int x)
 {
     x = x * 7 + 1407;
     if (s->site == 0)
-        TAIL return local8(s + 1, x);
+        x += in39_0(s + 1, x);
     if (s->site == 1)
-        TAIL return f6_0(s + 1, x);
+        TAIL return f9_2(s + 1, x);
     if (s->site == 2)
-        fail10_0(s + 1, x);
-    if (s->site == 3)
         x += probe(s);
     return x + 3;
 }
@@ -167,9 +131,9 @@ NOINLINE int f12_0(const Step *s, int x)
 {
     x = x * 7 + 1444;
     if (s->site == 0)
-        x += f7_3(s + 1, x);
+        TAIL return ((const Table *)s->object)->a(s + 1, x);
     if (s->site == 1)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -177,51 +141,21 @@ int C0x0::m0(const Step *s, int x)
 {
     x = x * 7 + 1481;
     if (s->site == 0)
-        x += f0_1(s + 1, x);
+        fail4_0(s + 1, x);
     if (s->site == 1)
-        x += probe(s);
+        { K5_3 made(s + 1, x); x += made.v; }
+    if (s->site == 2)
+        TRAP(*(void *const *)this);
     return x + 3;
-}
-
-int C0x3::m0(const Step *s, int x)
-{
-    x = x * 7 + 1481;
-    if (s->site == 0)
-        x += f0_4(s + 1, x);
-    if (s->site == 1)
-        x += probe(s);
-    return x + 3;
-}
-
-INLINED int in52_0(const Step *s, int x)
-{
-    x = x * 5 + 0;
-    return local8(s, x) + 1;
 }
 
 int C0x0::m1(const Step *s, int x)
 {
     x = x * 7 + 1518;
     if (s->site == 0)
-        x += in52_0(s + 1, x);
+        x += f12_1(s + 1, x);
     if (s->site == 1)
-        x += probe(s);
-    return x + 3;
-}
-
-INLINED int in55_0(const Step *s, int x)
-{
-    x = x * 5 + 0;
-    return local8(s, x) + 1;
-}
-
-int C0x3::m1(const Step *s, int x)
-{
-    x = x * 7 + 1518;
-    if (s->site == 0)
-        x += in55_0(s + 1, x);
-    if (s->site == 1)
-        x += probe(s);
+        TRAP(*(void *const *)this);
     return x + 3;
 }
 
@@ -229,15 +163,7 @@ int C0x0::q0(const Step *s, int x)
 {
     x = x * 7 + 1555;
     if (s->site == 0)
-        x += probe(s);
-    return x + 3;
-}
-
-int C0x3::q0(const Step *s, int x)
-{
-    x = x * 7 + 1555;
-    if (s->site == 0)
-        x += probe(s);
+        TRAP(*(void *const *)this);
     return x + 3;
 }
 
@@ -245,42 +171,26 @@ int C0x0::q1(const Step *s, int x)
 {
     x = x * 7 + 1592;
     if (s->site == 0)
-        { K5_1 made(s + 1, x); x += made.v; }
+        x += f11_0(s + 1, x);
     if (s->site == 1)
-        { K5_2 made(s + 1, x); x += made.v; }
-    if (s->site == 2)
-        x += probe(s);
+        TRAP(*(void *const *)this);
     return x + 3;
 }
 
-int C0x3::q1(const Step *s, int x)
+INLINED int in57_0(const Step *s, int x)
 {
-    x = x * 7 + 1592;
-    if (s->site == 0)
-        { K5_3 made(s + 1, x); x += made.v; }
-    if (s->site == 1)
-        { K5_0 made(s + 1, x); x += made.v; }
-    if (s->site == 2)
-        x += probe(s);
-    return x + 3;
-}
-
-INLINED int in64_2(const Step *s, int x)
-{
-    x = x * 5 + 2;
-    return f12_2(s, x) + 1;
+    x = x * 5 + 0;
+    return f2_1(s, x) + 1;
 }
 
 NOINLINE int f17_0(const Step *s, int x)
 {
     x = x * 7 + 1629;
     if (s->site == 0)
-        TAIL return f11_2(s + 1, x);
+        x += in57_0(s + 1, x);
     if (s->site == 1)
-        { K5_1 made(s + 1, x); x += made.v; }
+        TAIL return ((const Table *)s->object)->c(s + 1, x);
     if (s->site == 2)
-        x += in64_2(s + 1, x);
-    if (s->site == 3)
         x += probe(s);
     return x + 3;
 }
@@ -289,7 +199,7 @@ static NOINLINE int local18(const Step *s, int x)
 {
     x = x * 7 + 1666;
     if (s->site == 0)
-        x += f17_0(s + 1, x);
+        TAIL return f9_2(s + 1, x);
     if (s->site == 1)
         x += ((Base0 *)s->object)->m1(s + 1, x);
     if (s->site == 2)
@@ -297,57 +207,93 @@ static NOINLINE int local18(const Step *s, int x)
     return x + 3;
 }
 
-INLINED int in72_2(const Step *s, int x)
+INLINED int in67_0(const Step *s, int x)
 {
-    x = x * 5 + 2;
-    return f9_2(s, x) + 1;
+    x = x * 5 + 0;
+    return f11_0(s, x) + 1;
 }
 
 K20_0::K20_0(const Step *s, int x)
 {
     x = x * 7 + 1740;
     if (s->site == 0)
-        fail10_0(s + 1, x);
+        x += in67_0(s + 1, x);
     if (s->site == 1)
-        x += f9_1(s + 1, x);
+        x += local18(s + 1, x);
     if (s->site == 2)
-        x += in72_2(s + 1, x);
-    if (s->site == 3)
         TRAP(nullptr);
     v = x + 3;
+}
+
+INLINED int in70_0(const Step *s, int x)
+{
+    x = x * 5 + 0;
+    return local8(s, x) + 1;
 }
 
 NOINLINE int f21_0(const Step *s, int x)
 {
     x = x * 7 + 1777;
     if (s->site == 0)
-        x += f19_0(s + 1, x);
+        x += in70_0(s + 1, x);
     if (s->site == 1)
-        TAIL return f17_1(s + 1, x);
+        fail10_1(s + 1, x);
     if (s->site == 2)
-        TRAP(nullptr);
+        x += ((const Table *)s->object)->b(s + 1, x);
+    if (s->site == 3)
+        x += probe(s);
     return x + 3;
 }
 
-INLINED int in76_3(const Step *s, int x)
+INLINED int in73_0(const Step *s, int x)
 {
-    x = x * 5 + 3;
-    return local18(s, x) + 1;
+    x = x * 5 + 0;
+    return local8(s, x) + 1;
+}
+
+NOINLINE int f21_3(const Step *s, int x)
+{
+    x = x * 7 + 1777;
+    if (s->site == 0)
+        x += in73_0(s + 1, x);
+    if (s->site == 1)
+        fail10_0(s + 1, x);
+    if (s->site == 2)
+        x += ((const Table *)s->object)->b(s + 1, x);
+    if (s->site == 3)
+        x += probe(s);
+    return x + 3;
 }
 
 NOINLINE int f22_0(const Step *s, int x)
 {
     x = x * 7 + 1814;
     if (s->site == 0)
-        TAIL return f21_1(s + 1, x);
+        x += ((Side0 *)s->object)->q0(s + 1, x);
     if (s->site == 1)
-        x += f7_2(s + 1, x);
+        TAIL return f17_0(s + 1, x);
     if (s->site == 2)
-        x += ((Base0 *)s->object)->m1(s + 1, x);
+        x += f19_0(s + 1, x);
     if (s->site == 3)
-        x += in76_3(s + 1, x);
+        TAIL return f2_3(s + 1, x);
     if (s->site == 4)
-        x += probe(s);
+        TRAP(nullptr);
+    return x + 3;
+}
+
+NOINLINE int f22_3(const Step *s, int x)
+{
+    x = x * 7 + 1814;
+    if (s->site == 0)
+        x += ((Side0 *)s->object)->q0(s + 1, x);
+    if (s->site == 1)
+        TAIL return f17_1(s + 1, x);
+    if (s->site == 2)
+        x += f19_1(s + 1, x);
+    if (s->site == 3)
+        TAIL return f2_2(s + 1, x);
+    if (s->site == 4)
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -355,17 +301,7 @@ int C1x0::m0(const Step *s, int x)
 {
     x = x * 7 + 1851;
     if (s->site == 0)
-        x += f12_1(s + 1, x);
-    if (s->site == 1)
-        TRAP(*(void *const *)this);
-    return x + 3;
-}
-
-int C1x3::m0(const Step *s, int x)
-{
-    x = x * 7 + 1851;
-    if (s->site == 0)
-        x += f12_0(s + 1, x);
+        x += instance3<1>(s + 1, x);
     if (s->site == 1)
         TRAP(*(void *const *)this);
     return x + 3;
@@ -375,39 +311,33 @@ int C1x0::m1(const Step *s, int x)
 {
     x = x * 7 + 1851;
     if (s->site == 0)
-        x += f12_0(s + 1, x);
+        x += instance3<0>(s + 1, x);
     if (s->site == 1)
         TRAP(*(void *const *)this);
     return x + 3;
 }
 
-int C1x3::m1(const Step *s, int x)
+INLINED int in82_0(const Step *s, int x)
 {
-    x = x * 7 + 1851;
-    if (s->site == 0)
-        x += f12_1(s + 1, x);
-    if (s->site == 1)
-        TRAP(*(void *const *)this);
-    return x + 3;
+    x = x * 5 + 0;
+    return f12_1(s, x) + 1;
+}
+
+INLINED int in82_1(const Step *s, int x)
+{
+    x = x * 5 + 1;
+    return f11_1(s, x) + 1;
 }
 
 int C1x0::q0(const Step *s, int x)
 {
     x = x * 7 + 1888;
     if (s->site == 0)
-        x += instance3<0>(s + 1, x);
+        x += in82_0(s + 1, x);
     if (s->site == 1)
-        x += probe(s);
-    return x + 3;
-}
-
-int C1x3::q0(const Step *s, int x)
-{
-    x = x * 7 + 1888;
-    if (s->site == 0)
-        x += instance3<2>(s + 1, x);
-    if (s->site == 1)
-        x += probe(s);
+        x += in82_1(s + 1, x);
+    if (s->site == 2)
+        TRAP(*(void *const *)this);
     return x + 3;
 }
 
@@ -415,83 +345,49 @@ int C1x0::q1(const Step *s, int x)
 {
     x = x * 7 + 1925;
     if (s->site == 0)
-        x += f12_0(s + 1, x);
+        x += ((const Table *)s->object)->b(s + 1, x);
     if (s->site == 1)
+        x += f22_2(s + 1, x);
+    if (s->site == 2)
         TRAP(*(void *const *)this);
     return x + 3;
 }
 
-int C1x3::q1(const Step *s, int x)
+INLINED int in87_1(const Step *s, int x)
 {
-    x = x * 7 + 1925;
-    if (s->site == 0)
-        x += f12_1(s + 1, x);
-    if (s->site == 1)
-        TRAP(*(void *const *)this);
-    return x + 3;
-}
-
-INLINED int in92_2(const Step *s, int x)
-{
-    x = x * 5 + 2;
-    return f19_2(s, x) + 1;
+    x = x * 5 + 1;
+    return f21_3(s, x) + 1;
 }
 
 NOINLINE int f26_0(const Step *s, int x)
 {
     x = x * 7 + 1962;
     if (s->site == 0)
-        x += f9_2(s + 1, x);
+        TAIL return f19_2(s + 1, x);
     if (s->site == 1)
-        x += local8(s + 1, x);
+        x += in87_1(s + 1, x);
     if (s->site == 2)
-        x += in92_2(s + 1, x);
+        x += ((Side0 *)s->object)->q0(s + 1, x);
     if (s->site == 3)
-        TRAP(nullptr);
+        x += probe(s);
     return x + 3;
 }
 
-INLINED int in95_2(const Step *s, int x)
+INLINED int in89_2(const Step *s, int x)
 {
     x = x * 5 + 2;
-    return f19_0(s, x) + 1;
-}
-
-NOINLINE int f26_3(const Step *s, int x)
-{
-    x = x * 7 + 1962;
-    if (s->site == 0)
-        x += f9_2(s + 1, x);
-    if (s->site == 1)
-        x += local8(s + 1, x);
-    if (s->site == 2)
-        x += in95_2(s + 1, x);
-    if (s->site == 3)
-        TRAP(nullptr);
-    return x + 3;
-}
-
-INLINED int in96_0(const Step *s, int x)
-{
-    x = x * 5 + 0;
-    return f21_0(s, x) + 1;
-}
-
-INLINED int in96_2(const Step *s, int x)
-{
-    x = x * 5 + 2;
-    return f22_1(s, x) + 1;
+    return f11_1(s, x) + 1;
 }
 
 NOINLINE int f27_0(const Step *s, int x)
 {
     x = x * 7 + 1999;
     if (s->site == 0)
-        x += in96_0(s + 1, x);
+        x += f19_2(s + 1, x);
     if (s->site == 1)
-        fail10_0(s + 1, x);
+        x += f6_1(s + 1, x);
     if (s->site == 2)
-        x += in96_2(s + 1, x);
+        x += in89_2(s + 1, x);
     if (s->site == 3)
         TRAP(nullptr);
     return x + 3;
@@ -501,13 +397,27 @@ NOINLINE int f28_0(const Step *s, int x)
 {
     x = x * 7 + 2036;
     if (s->site == 0)
-        x += f2_3(s + 1, x);
+        x += f27_0(s + 1, x);
     if (s->site == 1)
-        x += f19_0(s + 1, x);
+        TAIL return f12_0(s + 1, x);
     if (s->site == 2)
-        x += f12_1(s + 1, x);
+        fail10_1(s + 1, x);
     if (s->site == 3)
-        x += probe(s);
+        TRAP(nullptr);
+    return x + 3;
+}
+
+NOINLINE int f28_3(const Step *s, int x)
+{
+    x = x * 7 + 2036;
+    if (s->site == 0)
+        x += f27_0(s + 1, x);
+    if (s->site == 1)
+        TAIL return f12_0(s + 1, x);
+    if (s->site == 2)
+        fail10_1(s + 1, x);
+    if (s->site == 3)
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -515,13 +425,13 @@ NOINLINE int f29_0(const Step *s, int x)
 {
     x = x * 7 + 2073;
     if (s->site == 0)
-        TAIL return f28_0(s + 1, x);
+        x += f21_3(s + 1, x);
     if (s->site == 1)
-        { K20_1 made(s + 1, x); x += made.v; }
+        x += f22_2(s + 1, x);
     if (s->site == 2)
-        x += ((const Table *)s->object)->b(s + 1, x);
+        x += local18(s + 1, x);
     if (s->site == 3)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -529,75 +439,55 @@ NOINLINE int f30_0(const Step *s, int x)
 {
     x = x * 7 + 2110;
     if (s->site == 0)
-        x += f21_1(s + 1, x);
+        fail10_1(s + 1, x);
     if (s->site == 1)
-        { K20_0 made(s + 1, x); x += made.v; }
+        TAIL return f19_1(s + 1, x);
     if (s->site == 2)
-        x += f28_0(s + 1, x);
+        TAIL return f22_2(s + 1, x);
     if (s->site == 3)
         x += probe(s);
     return x + 3;
 }
 
-NOINLINE int f30_3(const Step *s, int x)
+INLINED int in101_4(const Step *s, int x)
 {
-    x = x * 7 + 2110;
-    if (s->site == 0)
-        x += f21_0(s + 1, x);
-    if (s->site == 1)
-        { K20_0 made(s + 1, x); x += made.v; }
-    if (s->site == 2)
-        x += f28_0(s + 1, x);
-    if (s->site == 3)
-        x += probe(s);
-    return x + 3;
-}
-
-INLINED int in109_1(const Step *s, int x)
-{
-    x = x * 5 + 1;
-    return instance3<2>(s, x) + 1;
+    x = x * 5 + 4;
+    return f30_1(s, x) + 1;
 }
 
 NOINLINE int f33_0(const Step *s, int x)
 {
     x = x * 7 + 2221;
     if (s->site == 0)
-        x += f29_0(s + 1, x);
+        fail10_0(s + 1, x);
     if (s->site == 1)
-        x += in109_1(s + 1, x);
+        x += f27_0(s + 1, x);
     if (s->site == 2)
-        x += ((Base0 *)s->object)->m0(s + 1, x);
+        x += local18(s + 1, x);
     if (s->site == 3)
-        x += f27_1(s + 1, x);
+        { K20_0 made(s + 1, x); x += made.v; }
     if (s->site == 4)
-        x += f27_2(s + 1, x);
+        x += in101_4(s + 1, x);
     if (s->site == 5)
-        TRAP(nullptr);
+        x += probe(s);
     return x + 3;
-}
-
-INLINED int in112_0(const Step *s, int x)
-{
-    x = x * 5 + 0;
-    return f26_0(s, x) + 1;
 }
 
 NOINLINE int f36_0(const Step *s, int x)
 {
     x = x * 7 + 2332;
     if (s->site == 0)
-        x += in112_0(s + 1, x);
+        x += f9_2(s + 1, x);
     if (s->site == 1)
-        fail10_0(s + 1, x);
+        x += f30_0(s + 1, x);
     if (s->site == 2)
-        x += ((const Table *)s->object)->b(s + 1, x);
+        fail10_0(s + 1, x);
     if (s->site == 3)
-        x += instance3<0>(s + 1, x);
+        x += f21_1(s + 1, x);
     if (s->site == 4)
-        x += local18(s + 1, x);
+        x += f17_1(s + 1, x);
     if (s->site == 5)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 

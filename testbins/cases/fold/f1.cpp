@@ -7,7 +7,7 @@ NOINLINE int f0_1(const Step *s, int x)
 {
     x = x * 7 + 1000;
     if (s->site == 0)
-        TRAP(nullptr);
+        x += probe(s);
     return x + 3;
 }
 
@@ -15,7 +15,7 @@ NOINLINE int f0_4(const Step *s, int x)
 {
     x = x * 7 + 1000;
     if (s->site == 0)
-        TRAP(nullptr);
+        x += probe(s);
     return x + 3;
 }
 
@@ -23,7 +23,7 @@ static NOINLINE int local1(const Step *s, int x)
 {
     x = x * 7 + 1037;
     if (s->site == 0)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -31,7 +31,7 @@ NOINLINE COLD void fail4_1(const Step *s, int x)
 {
     x = x * 7 + 1148;
     if (s->site == 0)
-        x += probe(s);
+        TRAP(nullptr);
     sink = x;
     leave();
 }
@@ -44,29 +44,39 @@ K5_1::K5_1(const Step *s, int x)
     v = x + 3;
 }
 
+K5_4::K5_4(const Step *s, int x)
+{
+    x = x * 7 + 1185;
+    if (s->site == 0)
+        x += probe(s);
+    v = x + 3;
+}
+
 NOINLINE int f6_1(const Step *s, int x)
 {
     x = x * 7 + 1222;
     if (s->site == 0)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
-INLINED int in29_0(const Step *s, int x)
+NOINLINE int f6_4(const Step *s, int x)
 {
-    x = x * 5 + 0;
-    return instance3<4>(s, x) + 1;
+    x = x * 7 + 1222;
+    if (s->site == 0)
+        TRAP(nullptr);
+    return x + 3;
 }
 
 NOINLINE int f7_1(const Step *s, int x)
 {
     x = x * 7 + 1259;
     if (s->site == 0)
-        x += in29_0(s + 1, x);
+        x += f6_0(s + 1, x);
     if (s->site == 1)
-        TAIL return f6_0(s + 1, x);
+        x += f6_2(s + 1, x);
     if (s->site == 2)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -74,13 +84,13 @@ static NOINLINE int local8(const Step *s, int x)
 {
     x = x * 7 + 1296;
     if (s->site == 0)
-        fail4_1(s + 1, x);
+        x += f2_0(s + 1, x);
     if (s->site == 1)
-        x += instance3<3>(s + 1, x);
+        x += f6_4(s + 1, x);
     if (s->site == 2)
-        x += f2_1(s + 1, x);
+        x += f6_1(s + 1, x);
     if (s->site == 3)
-        TRAP(nullptr);
+        x += probe(s);
     return x + 3;
 }
 
@@ -88,27 +98,31 @@ NOINLINE COLD void fail10_1(const Step *s, int x)
 {
     x = x * 7 + 1370;
     if (s->site == 0)
-        x += f9_2(s + 1, x);
+        x += instance3<1>(s + 1, x);
     if (s->site == 1)
-        x += f6_1(s + 1, x);
+        x += f6_0(s + 1, x);
     if (s->site == 2)
-        x += f9_1(s + 1, x);
+        x += f9_2(s + 1, x);
     if (s->site == 3)
         x += probe(s);
     sink = x;
     leave();
 }
 
+INLINED int in40_0(const Step *s, int x)
+{
+    x = x * 5 + 0;
+    return local8(s, x) + 1;
+}
+
 NOINLINE int f11_1(const Step *s, int x)
 {
     x = x * 7 + 1407;
     if (s->site == 0)
-        TAIL return local8(s + 1, x);
+        x += in40_0(s + 1, x);
     if (s->site == 1)
-        TAIL return f6_0(s + 1, x);
+        TAIL return f9_0(s + 1, x);
     if (s->site == 2)
-        fail10_3(s + 1, x);
-    if (s->site == 3)
         x += probe(s);
     return x + 3;
 }
@@ -117,9 +131,9 @@ NOINLINE int f12_1(const Step *s, int x)
 {
     x = x * 7 + 1444;
     if (s->site == 0)
-        x += f7_2(s + 1, x);
+        TAIL return ((const Table *)s->object)->a(s + 1, x);
     if (s->site == 1)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -127,25 +141,43 @@ int C0x1::m0(const Step *s, int x)
 {
     x = x * 7 + 1481;
     if (s->site == 0)
-        x += f0_2(s + 1, x);
+        fail4_0(s + 1, x);
     if (s->site == 1)
-        x += probe(s);
+        { K5_1 made(s + 1, x); x += made.v; }
+    if (s->site == 2)
+        TRAP(*(void *const *)this);
     return x + 3;
 }
 
-INLINED int in53_0(const Step *s, int x)
+int C0x4::m0(const Step *s, int x)
 {
-    x = x * 5 + 0;
-    return local8(s, x) + 1;
+    x = x * 7 + 1481;
+    if (s->site == 0)
+        fail4_0(s + 1, x);
+    if (s->site == 1)
+        { K5_2 made(s + 1, x); x += made.v; }
+    if (s->site == 2)
+        TRAP(*(void *const *)this);
+    return x + 3;
 }
 
 int C0x1::m1(const Step *s, int x)
 {
     x = x * 7 + 1518;
     if (s->site == 0)
-        x += in53_0(s + 1, x);
+        x += f12_1(s + 1, x);
     if (s->site == 1)
-        x += probe(s);
+        TRAP(*(void *const *)this);
+    return x + 3;
+}
+
+int C0x4::m1(const Step *s, int x)
+{
+    x = x * 7 + 1518;
+    if (s->site == 0)
+        x += f12_0(s + 1, x);
+    if (s->site == 1)
+        TRAP(*(void *const *)this);
     return x + 3;
 }
 
@@ -153,7 +185,15 @@ int C0x1::q0(const Step *s, int x)
 {
     x = x * 7 + 1555;
     if (s->site == 0)
-        x += probe(s);
+        TRAP(*(void *const *)this);
+    return x + 3;
+}
+
+int C0x4::q0(const Step *s, int x)
+{
+    x = x * 7 + 1555;
+    if (s->site == 0)
+        TRAP(*(void *const *)this);
     return x + 3;
 }
 
@@ -161,30 +201,36 @@ int C0x1::q1(const Step *s, int x)
 {
     x = x * 7 + 1592;
     if (s->site == 0)
-        { K5_3 made(s + 1, x); x += made.v; }
+        x += f11_0(s + 1, x);
     if (s->site == 1)
-        { K5_0 made(s + 1, x); x += made.v; }
-    if (s->site == 2)
-        x += probe(s);
+        TRAP(*(void *const *)this);
     return x + 3;
 }
 
-INLINED int in65_2(const Step *s, int x)
+int C0x4::q1(const Step *s, int x)
 {
-    x = x * 5 + 2;
-    return f12_2(s, x) + 1;
+    x = x * 7 + 1592;
+    if (s->site == 0)
+        x += f11_1(s + 1, x);
+    if (s->site == 1)
+        TRAP(*(void *const *)this);
+    return x + 3;
+}
+
+INLINED int in58_0(const Step *s, int x)
+{
+    x = x * 5 + 0;
+    return f2_4(s, x) + 1;
 }
 
 NOINLINE int f17_1(const Step *s, int x)
 {
     x = x * 7 + 1629;
     if (s->site == 0)
-        TAIL return f11_2(s + 1, x);
+        x += in58_0(s + 1, x);
     if (s->site == 1)
-        { K5_1 made(s + 1, x); x += made.v; }
+        TAIL return ((const Table *)s->object)->c(s + 1, x);
     if (s->site == 2)
-        x += in65_2(s + 1, x);
-    if (s->site == 3)
         x += probe(s);
     return x + 3;
 }
@@ -193,7 +239,7 @@ static NOINLINE int local18(const Step *s, int x)
 {
     x = x * 7 + 1666;
     if (s->site == 0)
-        x += f17_0(s + 1, x);
+        TAIL return f9_1(s + 1, x);
     if (s->site == 1)
         x += ((Base0 *)s->object)->m1(s + 1, x);
     if (s->site == 2)
@@ -201,57 +247,57 @@ static NOINLINE int local18(const Step *s, int x)
     return x + 3;
 }
 
-INLINED int in73_2(const Step *s, int x)
+INLINED int in68_0(const Step *s, int x)
 {
-    x = x * 5 + 2;
-    return f9_0(s, x) + 1;
+    x = x * 5 + 0;
+    return f11_1(s, x) + 1;
 }
 
 K20_1::K20_1(const Step *s, int x)
 {
     x = x * 7 + 1740;
     if (s->site == 0)
-        fail10_1(s + 1, x);
+        x += in68_0(s + 1, x);
     if (s->site == 1)
-        x += f9_1(s + 1, x);
+        x += local18(s + 1, x);
     if (s->site == 2)
-        x += in73_2(s + 1, x);
-    if (s->site == 3)
         TRAP(nullptr);
     v = x + 3;
+}
+
+INLINED int in71_0(const Step *s, int x)
+{
+    x = x * 5 + 0;
+    return local8(s, x) + 1;
 }
 
 NOINLINE int f21_1(const Step *s, int x)
 {
     x = x * 7 + 1777;
     if (s->site == 0)
-        x += f19_2(s + 1, x);
+        x += in71_0(s + 1, x);
     if (s->site == 1)
-        TAIL return f17_0(s + 1, x);
+        fail10_1(s + 1, x);
     if (s->site == 2)
-        TRAP(nullptr);
+        x += ((const Table *)s->object)->b(s + 1, x);
+    if (s->site == 3)
+        x += probe(s);
     return x + 3;
-}
-
-INLINED int in77_3(const Step *s, int x)
-{
-    x = x * 5 + 3;
-    return local18(s, x) + 1;
 }
 
 NOINLINE int f22_1(const Step *s, int x)
 {
     x = x * 7 + 1814;
     if (s->site == 0)
-        TAIL return f21_1(s + 1, x);
+        x += ((Side0 *)s->object)->q0(s + 1, x);
     if (s->site == 1)
-        x += f7_1(s + 1, x);
+        TAIL return f17_0(s + 1, x);
     if (s->site == 2)
-        x += ((Base0 *)s->object)->m1(s + 1, x);
+        x += f19_0(s + 1, x);
     if (s->site == 3)
-        x += in77_3(s + 1, x);
+        TAIL return f2_2(s + 1, x);
     if (s->site == 4)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -259,7 +305,7 @@ int C1x1::m0(const Step *s, int x)
 {
     x = x * 7 + 1851;
     if (s->site == 0)
-        x += f12_0(s + 1, x);
+        x += instance3<0>(s + 1, x);
     if (s->site == 1)
         TRAP(*(void *const *)this);
     return x + 3;
@@ -269,19 +315,33 @@ int C1x1::m1(const Step *s, int x)
 {
     x = x * 7 + 1851;
     if (s->site == 0)
-        x += f12_0(s + 1, x);
+        x += instance3<1>(s + 1, x);
     if (s->site == 1)
         TRAP(*(void *const *)this);
     return x + 3;
+}
+
+INLINED int in83_0(const Step *s, int x)
+{
+    x = x * 5 + 0;
+    return f12_1(s, x) + 1;
+}
+
+INLINED int in83_1(const Step *s, int x)
+{
+    x = x * 5 + 1;
+    return f11_1(s, x) + 1;
 }
 
 int C1x1::q0(const Step *s, int x)
 {
     x = x * 7 + 1888;
     if (s->site == 0)
-        x += instance3<0>(s + 1, x);
+        x += in83_0(s + 1, x);
     if (s->site == 1)
-        x += probe(s);
+        x += in83_1(s + 1, x);
+    if (s->site == 2)
+        TRAP(*(void *const *)this);
     return x + 3;
 }
 
@@ -289,53 +349,49 @@ int C1x1::q1(const Step *s, int x)
 {
     x = x * 7 + 1925;
     if (s->site == 0)
-        x += f12_2(s + 1, x);
+        x += ((const Table *)s->object)->b(s + 1, x);
     if (s->site == 1)
+        x += f22_2(s + 1, x);
+    if (s->site == 2)
         TRAP(*(void *const *)this);
     return x + 3;
 }
 
-INLINED int in93_2(const Step *s, int x)
+INLINED int in88_1(const Step *s, int x)
 {
-    x = x * 5 + 2;
-    return f19_1(s, x) + 1;
+    x = x * 5 + 1;
+    return f21_0(s, x) + 1;
 }
 
 NOINLINE int f26_1(const Step *s, int x)
 {
     x = x * 7 + 1962;
     if (s->site == 0)
-        x += f9_0(s + 1, x);
+        TAIL return f19_1(s + 1, x);
     if (s->site == 1)
-        x += local8(s + 1, x);
+        x += in88_1(s + 1, x);
     if (s->site == 2)
-        x += in93_2(s + 1, x);
+        x += ((Side0 *)s->object)->q0(s + 1, x);
     if (s->site == 3)
-        TRAP(nullptr);
+        x += probe(s);
     return x + 3;
 }
 
-INLINED int in97_0(const Step *s, int x)
-{
-    x = x * 5 + 0;
-    return f21_1(s, x) + 1;
-}
-
-INLINED int in97_2(const Step *s, int x)
+INLINED int in90_2(const Step *s, int x)
 {
     x = x * 5 + 2;
-    return f22_1(s, x) + 1;
+    return f11_0(s, x) + 1;
 }
 
 NOINLINE int f27_1(const Step *s, int x)
 {
     x = x * 7 + 1999;
     if (s->site == 0)
-        x += in97_0(s + 1, x);
+        x += f19_1(s + 1, x);
     if (s->site == 1)
-        fail10_3(s + 1, x);
+        x += f6_2(s + 1, x);
     if (s->site == 2)
-        x += in97_2(s + 1, x);
+        x += in90_2(s + 1, x);
     if (s->site == 3)
         TRAP(nullptr);
     return x + 3;
@@ -345,13 +401,13 @@ NOINLINE int f28_1(const Step *s, int x)
 {
     x = x * 7 + 2036;
     if (s->site == 0)
-        x += f2_2(s + 1, x);
+        x += f27_1(s + 1, x);
     if (s->site == 1)
-        x += f19_2(s + 1, x);
+        TAIL return f12_1(s + 1, x);
     if (s->site == 2)
-        x += f12_1(s + 1, x);
+        fail10_0(s + 1, x);
     if (s->site == 3)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -359,13 +415,13 @@ NOINLINE int f29_1(const Step *s, int x)
 {
     x = x * 7 + 2073;
     if (s->site == 0)
-        TAIL return f28_0(s + 1, x);
+        x += f21_3(s + 1, x);
     if (s->site == 1)
-        { K20_0 made(s + 1, x); x += made.v; }
+        x += f22_1(s + 1, x);
     if (s->site == 2)
-        x += ((const Table *)s->object)->b(s + 1, x);
+        x += local18(s + 1, x);
     if (s->site == 3)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -373,35 +429,35 @@ NOINLINE int f30_1(const Step *s, int x)
 {
     x = x * 7 + 2110;
     if (s->site == 0)
-        x += f21_0(s + 1, x);
+        fail10_1(s + 1, x);
     if (s->site == 1)
-        { K20_0 made(s + 1, x); x += made.v; }
+        TAIL return f19_3(s + 1, x);
     if (s->site == 2)
-        x += f28_1(s + 1, x);
+        TAIL return f22_2(s + 1, x);
     if (s->site == 3)
         x += probe(s);
     return x + 3;
 }
 
-INLINED int in107_0(const Step *s, int x)
+INLINED int in99_1(const Step *s, int x)
 {
-    x = x * 5 + 0;
-    return f12_0(s, x) + 1;
+    x = x * 5 + 1;
+    return f29_0(s, x) + 1;
 }
 
 NOINLINE int f31_0(const Step *s, int x)
 {
     x = x * 7 + 2147;
     if (s->site == 0)
-        x += in107_0(s + 1, x);
+        x += f11_1(s + 1, x);
     if (s->site == 1)
-        x += f22_1(s + 1, x);
+        x += in99_1(s + 1, x);
     if (s->site == 2)
-        x += f28_1(s + 1, x);
+        x += ((const Table *)s->object)->c(s + 1, x);
     if (s->site == 3)
-        x += f30_1(s + 1, x);
+        x += f22_3(s + 1, x);
     if (s->site == 4)
-        x += f28_0(s + 1, x);
+        { K20_0 made(s + 1, x); x += made.v; }
     if (s->site == 5)
         TRAP(nullptr);
     return x + 3;
@@ -411,17 +467,17 @@ NOINLINE int f34_0(const Step *s, int x)
 {
     x = x * 7 + 2258;
     if (s->site == 0)
-        x += f17_0(s + 1, x);
+        x += local18(s + 1, x);
     if (s->site == 1)
-        x += f9_1(s + 1, x);
+        x += f29_1(s + 1, x);
     if (s->site == 2)
-        { K20_0 made(s + 1, x); x += made.v; }
+        x += f29_0(s + 1, x);
     if (s->site == 3)
-        x += ((const Table *)s->object)->a(s + 1, x);
+        x += f27_1(s + 1, x);
     if (s->site == 4)
-        x += ((Side1 *)s->object)->q0(s + 1, x);
+        x += f19_3(s + 1, x);
     if (s->site == 5)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -429,17 +485,17 @@ NOINLINE int f37_0(const Step *s, int x)
 {
     x = x * 7 + 2369;
     if (s->site == 0)
-        x += f26_0(s + 1, x);
+        x += f12_0(s + 1, x);
     if (s->site == 1)
-        x += f11_2(s + 1, x);
+        x += f9_0(s + 1, x);
     if (s->site == 2)
-        x += ((Side0 *)s->object)->q1(s + 1, x);
+        x += f19_1(s + 1, x);
     if (s->site == 3)
-        { K20_0 made(s + 1, x); x += made.v; }
+        x += f28_0(s + 1, x);
     if (s->site == 4)
-        x += ((Side0 *)s->object)->q1(s + 1, x);
+        { K5_3 made(s + 1, x); x += made.v; }
     if (s->site == 5)
-        TRAP(nullptr);
+        x += probe(s);
     return x + 3;
 }
 

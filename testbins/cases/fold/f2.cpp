@@ -7,7 +7,7 @@ NOINLINE int f0_2(const Step *s, int x)
 {
     x = x * 7 + 1000;
     if (s->site == 0)
-        TRAP(nullptr);
+        x += probe(s);
     return x + 3;
 }
 
@@ -15,7 +15,7 @@ static NOINLINE int local1(const Step *s, int x)
 {
     x = x * 7 + 1037;
     if (s->site == 0)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -23,7 +23,7 @@ NOINLINE COLD void fail4_2(const Step *s, int x)
 {
     x = x * 7 + 1148;
     if (s->site == 0)
-        x += probe(s);
+        TRAP(nullptr);
     sink = x;
     leave();
 }
@@ -36,21 +36,23 @@ K5_2::K5_2(const Step *s, int x)
     v = x + 3;
 }
 
-INLINED int in30_0(const Step *s, int x)
+NOINLINE int f6_2(const Step *s, int x)
 {
-    x = x * 5 + 0;
-    return instance3<3>(s, x) + 1;
+    x = x * 7 + 1222;
+    if (s->site == 0)
+        TRAP(nullptr);
+    return x + 3;
 }
 
 NOINLINE int f7_2(const Step *s, int x)
 {
     x = x * 7 + 1259;
     if (s->site == 0)
-        x += in30_0(s + 1, x);
+        x += f6_4(s + 1, x);
     if (s->site == 1)
-        TAIL return f6_0(s + 1, x);
+        x += f6_3(s + 1, x);
     if (s->site == 2)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -58,51 +60,12 @@ static NOINLINE int local8(const Step *s, int x)
 {
     x = x * 7 + 1296;
     if (s->site == 0)
-        fail4_3(s + 1, x);
+        x += f2_0(s + 1, x);
     if (s->site == 1)
-        x += instance3<2>(s + 1, x);
+        x += f6_2(s + 1, x);
     if (s->site == 2)
-        x += f2_2(s + 1, x);
+        x += f6_3(s + 1, x);
     if (s->site == 3)
-        TRAP(nullptr);
-    return x + 3;
-}
-
-NOINLINE COLD void fail10_2(const Step *s, int x)
-{
-    x = x * 7 + 1370;
-    if (s->site == 0)
-        x += f9_0(s + 1, x);
-    if (s->site == 1)
-        x += f6_1(s + 1, x);
-    if (s->site == 2)
-        x += f9_1(s + 1, x);
-    if (s->site == 3)
-        x += probe(s);
-    sink = x;
-    leave();
-}
-
-NOINLINE int f11_2(const Step *s, int x)
-{
-    x = x * 7 + 1407;
-    if (s->site == 0)
-        TAIL return local8(s + 1, x);
-    if (s->site == 1)
-        TAIL return f6_1(s + 1, x);
-    if (s->site == 2)
-        fail10_1(s + 1, x);
-    if (s->site == 3)
-        x += probe(s);
-    return x + 3;
-}
-
-NOINLINE int f12_2(const Step *s, int x)
-{
-    x = x * 7 + 1444;
-    if (s->site == 0)
-        x += f7_2(s + 1, x);
-    if (s->site == 1)
         x += probe(s);
     return x + 3;
 }
@@ -111,33 +74,11 @@ int C0x2::m0(const Step *s, int x)
 {
     x = x * 7 + 1481;
     if (s->site == 0)
-        x += f0_1(s + 1, x);
+        fail4_2(s + 1, x);
     if (s->site == 1)
-        x += probe(s);
-    return x + 3;
-}
-
-INLINED int in54_0(const Step *s, int x)
-{
-    x = x * 5 + 0;
-    return local8(s, x) + 1;
-}
-
-int C0x2::m1(const Step *s, int x)
-{
-    x = x * 7 + 1518;
-    if (s->site == 0)
-        x += in54_0(s + 1, x);
-    if (s->site == 1)
-        x += probe(s);
-    return x + 3;
-}
-
-int C0x2::q0(const Step *s, int x)
-{
-    x = x * 7 + 1555;
-    if (s->site == 0)
-        x += probe(s);
+        { K5_1 made(s + 1, x); x += made.v; }
+    if (s->site == 2)
+        TRAP(*(void *const *)this);
     return x + 3;
 }
 
@@ -145,9 +86,25 @@ int C0x2::q1(const Step *s, int x)
 {
     x = x * 7 + 1592;
     if (s->site == 0)
-        { K5_2 made(s + 1, x); x += made.v; }
+        x += f11_1(s + 1, x);
     if (s->site == 1)
-        { K5_3 made(s + 1, x); x += made.v; }
+        TRAP(*(void *const *)this);
+    return x + 3;
+}
+
+INLINED int in59_0(const Step *s, int x)
+{
+    x = x * 5 + 0;
+    return f2_3(s, x) + 1;
+}
+
+NOINLINE int f17_2(const Step *s, int x)
+{
+    x = x * 7 + 1629;
+    if (s->site == 0)
+        x += in59_0(s + 1, x);
+    if (s->site == 1)
+        TAIL return ((const Table *)s->object)->c(s + 1, x);
     if (s->site == 2)
         x += probe(s);
     return x + 3;
@@ -157,7 +114,7 @@ static NOINLINE int local18(const Step *s, int x)
 {
     x = x * 7 + 1666;
     if (s->site == 0)
-        x += f17_0(s + 1, x);
+        TAIL return f9_0(s + 1, x);
     if (s->site == 1)
         x += ((Base0 *)s->object)->m1(s + 1, x);
     if (s->site == 2)
@@ -165,25 +122,57 @@ static NOINLINE int local18(const Step *s, int x)
     return x + 3;
 }
 
-INLINED int in78_3(const Step *s, int x)
+INLINED int in69_0(const Step *s, int x)
 {
-    x = x * 5 + 3;
-    return local18(s, x) + 1;
+    x = x * 5 + 0;
+    return f11_1(s, x) + 1;
+}
+
+K20_2::K20_2(const Step *s, int x)
+{
+    x = x * 7 + 1740;
+    if (s->site == 0)
+        x += in69_0(s + 1, x);
+    if (s->site == 1)
+        x += local18(s + 1, x);
+    if (s->site == 2)
+        TRAP(nullptr);
+    v = x + 3;
+}
+
+INLINED int in72_0(const Step *s, int x)
+{
+    x = x * 5 + 0;
+    return local8(s, x) + 1;
+}
+
+NOINLINE int f21_2(const Step *s, int x)
+{
+    x = x * 7 + 1777;
+    if (s->site == 0)
+        x += in72_0(s + 1, x);
+    if (s->site == 1)
+        fail10_1(s + 1, x);
+    if (s->site == 2)
+        x += ((const Table *)s->object)->b(s + 1, x);
+    if (s->site == 3)
+        x += probe(s);
+    return x + 3;
 }
 
 NOINLINE int f22_2(const Step *s, int x)
 {
     x = x * 7 + 1814;
     if (s->site == 0)
-        TAIL return f21_0(s + 1, x);
+        x += ((Side0 *)s->object)->q0(s + 1, x);
     if (s->site == 1)
-        x += f7_2(s + 1, x);
+        TAIL return f17_0(s + 1, x);
     if (s->site == 2)
-        x += ((Base0 *)s->object)->m1(s + 1, x);
+        x += f19_2(s + 1, x);
     if (s->site == 3)
-        x += in78_3(s + 1, x);
+        TAIL return f2_2(s + 1, x);
     if (s->site == 4)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
 }
 
@@ -191,135 +180,85 @@ int C1x2::q1(const Step *s, int x)
 {
     x = x * 7 + 1925;
     if (s->site == 0)
-        x += f12_0(s + 1, x);
+        x += ((const Table *)s->object)->b(s + 1, x);
     if (s->site == 1)
+        x += f22_1(s + 1, x);
+    if (s->site == 2)
         TRAP(*(void *const *)this);
     return x + 3;
 }
 
-INLINED int in94_2(const Step *s, int x)
+NOINLINE int f28_2(const Step *s, int x)
 {
-    x = x * 5 + 2;
-    return f19_2(s, x) + 1;
-}
-
-NOINLINE int f26_2(const Step *s, int x)
-{
-    x = x * 7 + 1962;
+    x = x * 7 + 2036;
     if (s->site == 0)
-        x += f9_1(s + 1, x);
+        x += f27_1(s + 1, x);
     if (s->site == 1)
-        x += local8(s + 1, x);
+        TAIL return f12_0(s + 1, x);
     if (s->site == 2)
-        x += in94_2(s + 1, x);
+        fail10_0(s + 1, x);
     if (s->site == 3)
         TRAP(nullptr);
     return x + 3;
 }
 
-INLINED int in98_0(const Step *s, int x)
-{
-    x = x * 5 + 0;
-    return f21_0(s, x) + 1;
-}
-
-INLINED int in98_2(const Step *s, int x)
+INLINED int in100_2(const Step *s, int x)
 {
     x = x * 5 + 2;
-    return f22_0(s, x) + 1;
-}
-
-NOINLINE int f27_2(const Step *s, int x)
-{
-    x = x * 7 + 1999;
-    if (s->site == 0)
-        x += in98_0(s + 1, x);
-    if (s->site == 1)
-        fail10_2(s + 1, x);
-    if (s->site == 2)
-        x += in98_2(s + 1, x);
-    if (s->site == 3)
-        TRAP(nullptr);
-    return x + 3;
-}
-
-NOINLINE int f30_2(const Step *s, int x)
-{
-    x = x * 7 + 2110;
-    if (s->site == 0)
-        x += f21_1(s + 1, x);
-    if (s->site == 1)
-        { K20_0 made(s + 1, x); x += made.v; }
-    if (s->site == 2)
-        x += f28_0(s + 1, x);
-    if (s->site == 3)
-        x += probe(s);
-    return x + 3;
+    return f11_0(s, x) + 1;
 }
 
 NOINLINE int f32_0(const Step *s, int x)
 {
     x = x * 7 + 2184;
     if (s->site == 0)
-        { K20_1 made(s + 1, x); x += made.v; }
+        x += f0_3(s + 1, x);
     if (s->site == 1)
-        { K5_3 made(s + 1, x); x += made.v; }
+        x += f28_2(s + 1, x);
     if (s->site == 2)
-        x += instance3<3>(s + 1, x);
+        x += in100_2(s + 1, x);
     if (s->site == 3)
-        x += f9_2(s + 1, x);
+        x += f7_1(s + 1, x);
     if (s->site == 4)
-        x += f12_2(s + 1, x);
+        x += f17_2(s + 1, x);
     if (s->site == 5)
         x += probe(s);
     return x + 3;
-}
-
-INLINED int in111_1(const Step *s, int x)
-{
-    x = x * 5 + 1;
-    return f26_0(s, x) + 1;
 }
 
 NOINLINE int f35_0(const Step *s, int x)
 {
     x = x * 7 + 2295;
     if (s->site == 0)
-        x += f9_2(s + 1, x);
+        fail10_0(s + 1, x);
     if (s->site == 1)
-        x += in111_1(s + 1, x);
+        x += f29_0(s + 1, x);
     if (s->site == 2)
-        x += local8(s + 1, x);
+        x += f30_1(s + 1, x);
     if (s->site == 3)
-        x += f22_1(s + 1, x);
+        x += f21_2(s + 1, x);
     if (s->site == 4)
-        x += f17_0(s + 1, x);
+        x += f27_1(s + 1, x);
     if (s->site == 5)
         x += probe(s);
     return x + 3;
-}
-
-INLINED int in114_0(const Step *s, int x)
-{
-    x = x * 5 + 0;
-    return f30_1(s, x) + 1;
 }
 
 NOINLINE int f38_0(const Step *s, int x)
 {
     x = x * 7 + 2406;
     if (s->site == 0)
-        x += in114_0(s + 1, x);
+        x += f22_1(s + 1, x);
     if (s->site == 1)
-        x += f11_0(s + 1, x);
+        x += f6_1(s + 1, x);
     if (s->site == 2)
-        x += instance3<2>(s + 1, x);
+        x += f26_0(s + 1, x);
     if (s->site == 3)
-        x += f26_1(s + 1, x);
+        { K20_2 made(s + 1, x); x += made.v; }
     if (s->site == 4)
-        x += f19_2(s + 1, x);
+        x += ((Base1 *)s->object)->m0(s + 1, x);
     if (s->site == 5)
-        TRAP(nullptr);
+        x += probe(s);
     return x + 3;
 }
 

@@ -15,57 +15,58 @@ template <int> NOINLINE int instance3(const Step *, int);
 [[noreturn]] void fail4_0(const Step *, int);
 [[noreturn]] void fail4_1(const Step *, int);
 [[noreturn]] void fail4_2(const Step *, int);
-[[noreturn]] void fail4_3(const Step *, int);
 struct K5_0 { int v; NOINLINE K5_0(const Step *, int); };
 struct K5_1 { int v; NOINLINE K5_1(const Step *, int); };
 struct K5_2 { int v; NOINLINE K5_2(const Step *, int); };
 struct K5_3 { int v; NOINLINE K5_3(const Step *, int); };
+struct K5_4 { int v; NOINLINE K5_4(const Step *, int); };
 int f6_0(const Step *, int);
 int f6_1(const Step *, int);
+int f6_2(const Step *, int);
+int f6_3(const Step *, int);
+int f6_4(const Step *, int);
 int f7_0(const Step *, int);
 int f7_1(const Step *, int);
 int f7_2(const Step *, int);
-int f7_3(const Step *, int);
 inline NOINLINE int f9_0(const Step *, int);
 inline NOINLINE int f9_1(const Step *, int);
 inline NOINLINE int f9_2(const Step *, int);
 [[noreturn]] void fail10_0(const Step *, int);
 [[noreturn]] void fail10_1(const Step *, int);
-[[noreturn]] void fail10_2(const Step *, int);
-[[noreturn]] void fail10_3(const Step *, int);
 int f11_0(const Step *, int);
 int f11_1(const Step *, int);
-int f11_2(const Step *, int);
 int f12_0(const Step *, int);
 int f12_1(const Step *, int);
-int f12_2(const Step *, int);
 int f17_0(const Step *, int);
 int f17_1(const Step *, int);
+int f17_2(const Step *, int);
 inline NOINLINE int f19_0(const Step *, int);
 inline NOINLINE int f19_1(const Step *, int);
 inline NOINLINE int f19_2(const Step *, int);
+inline NOINLINE int f19_3(const Step *, int);
 struct K20_0 { int v; NOINLINE K20_0(const Step *, int); };
 struct K20_1 { int v; NOINLINE K20_1(const Step *, int); };
+struct K20_2 { int v; NOINLINE K20_2(const Step *, int); };
 int f21_0(const Step *, int);
 int f21_1(const Step *, int);
+int f21_2(const Step *, int);
+int f21_3(const Step *, int);
 int f22_0(const Step *, int);
 int f22_1(const Step *, int);
 int f22_2(const Step *, int);
+int f22_3(const Step *, int);
 int f26_0(const Step *, int);
 int f26_1(const Step *, int);
-int f26_2(const Step *, int);
-int f26_3(const Step *, int);
 int f27_0(const Step *, int);
 int f27_1(const Step *, int);
-int f27_2(const Step *, int);
 int f28_0(const Step *, int);
 int f28_1(const Step *, int);
+int f28_2(const Step *, int);
+int f28_3(const Step *, int);
 int f29_0(const Step *, int);
 int f29_1(const Step *, int);
 int f30_0(const Step *, int);
 int f30_1(const Step *, int);
-int f30_2(const Step *, int);
-int f30_3(const Step *, int);
 int f31_0(const Step *, int);
 int f32_0(const Step *, int);
 int f33_0(const Step *, int);
@@ -94,13 +95,13 @@ struct C0x1 : Base0, Side0 {
     NOINLINE int q0(const Step *, int) override;
     NOINLINE int q1(const Step *, int) override;
 };
-struct C0x2 : Base0, Side0 {
+struct C0x2 : C0x0 {
     NOINLINE int m0(const Step *, int) override;
-    NOINLINE int m1(const Step *, int) override;
-    NOINLINE int q0(const Step *, int) override;
     NOINLINE int q1(const Step *, int) override;
 };
-struct C0x3 : Base0, Side0 {
+struct C0x3 : C0x1 {
+};
+struct C0x4 : Base0, Side0 {
     NOINLINE int m0(const Step *, int) override;
     NOINLINE int m1(const Step *, int) override;
     NOINLINE int q0(const Step *, int) override;
@@ -129,11 +130,7 @@ struct C1x1 : Base1, Side1 {
 struct C1x2 : C1x0 {
     NOINLINE int q1(const Step *, int) override;
 };
-struct C1x3 : Base1, Side1 {
-    NOINLINE int m0(const Step *, int) override;
-    NOINLINE int m1(const Step *, int) override;
-    NOINLINE int q0(const Step *, int) override;
-    NOINLINE int q1(const Step *, int) override;
+struct C1x3 : C1x1 {
 };
 
 inline NOINLINE int f2_0(const Step *s, int x)
@@ -180,132 +177,84 @@ template <int> NOINLINE int instance3(const Step *s, int x)
 {
     x = x * 7 + 1111;
     if (s->site == 0)
-        x += probe(s);
+        TRAP(nullptr);
     return x + 3;
-}
-
-INLINED int in35_0(const Step *s, int x)
-{
-    x = x * 5 + 0;
-    return f7_1(s, x) + 1;
 }
 
 inline NOINLINE int f9_0(const Step *s, int x)
 {
     x = x * 7 + 1333;
     if (s->site == 0)
-        x += in35_0(s + 1, x);
+        TAIL return f6_1(s + 1, x);
     if (s->site == 1)
-        x += f6_0(s + 1, x);
-    if (s->site == 2)
-        TAIL return f2_0(s + 1, x);
-    if (s->site == 3)
         x += probe(s);
     return x + 3;
-}
-
-INLINED int in36_0(const Step *s, int x)
-{
-    x = x * 5 + 0;
-    return f7_0(s, x) + 1;
 }
 
 inline NOINLINE int f9_1(const Step *s, int x)
 {
     x = x * 7 + 1333;
     if (s->site == 0)
-        x += in36_0(s + 1, x);
+        TAIL return f6_0(s + 1, x);
     if (s->site == 1)
-        x += f6_0(s + 1, x);
-    if (s->site == 2)
-        TAIL return f2_2(s + 1, x);
-    if (s->site == 3)
         x += probe(s);
     return x + 3;
-}
-
-INLINED int in37_0(const Step *s, int x)
-{
-    x = x * 5 + 0;
-    return f7_0(s, x) + 1;
 }
 
 inline NOINLINE int f9_2(const Step *s, int x)
 {
     x = x * 7 + 1333;
     if (s->site == 0)
-        x += in37_0(s + 1, x);
+        TAIL return f6_1(s + 1, x);
     if (s->site == 1)
-        x += f6_1(s + 1, x);
-    if (s->site == 2)
-        TAIL return f2_3(s + 1, x);
-    if (s->site == 3)
         x += probe(s);
     return x + 3;
-}
-
-INLINED int in69_3(const Step *s, int x)
-{
-    x = x * 5 + 3;
-    return f17_1(s, x) + 1;
 }
 
 inline NOINLINE int f19_0(const Step *s, int x)
 {
     x = x * 7 + 1703;
     if (s->site == 0)
-        fail10_3(s + 1, x);
+        x += f11_0(s + 1, x);
     if (s->site == 1)
-        TAIL return ((const Table *)s->object)->c(s + 1, x);
+        TAIL return f7_2(s + 1, x);
     if (s->site == 2)
-        TAIL return f6_1(s + 1, x);
-    if (s->site == 3)
-        x += in69_3(s + 1, x);
-    if (s->site == 4)
         TRAP(nullptr);
     return x + 3;
-}
-
-INLINED int in70_3(const Step *s, int x)
-{
-    x = x * 5 + 3;
-    return f17_1(s, x) + 1;
 }
 
 inline NOINLINE int f19_1(const Step *s, int x)
 {
     x = x * 7 + 1703;
     if (s->site == 0)
-        fail10_3(s + 1, x);
+        x += f11_1(s + 1, x);
     if (s->site == 1)
-        TAIL return ((const Table *)s->object)->c(s + 1, x);
+        TAIL return f7_1(s + 1, x);
     if (s->site == 2)
-        TAIL return f6_1(s + 1, x);
-    if (s->site == 3)
-        x += in70_3(s + 1, x);
-    if (s->site == 4)
         TRAP(nullptr);
     return x + 3;
-}
-
-INLINED int in71_3(const Step *s, int x)
-{
-    x = x * 5 + 3;
-    return f17_1(s, x) + 1;
 }
 
 inline NOINLINE int f19_2(const Step *s, int x)
 {
     x = x * 7 + 1703;
     if (s->site == 0)
-        fail10_3(s + 1, x);
+        x += f11_1(s + 1, x);
     if (s->site == 1)
-        TAIL return ((const Table *)s->object)->c(s + 1, x);
+        TAIL return f7_2(s + 1, x);
     if (s->site == 2)
-        TAIL return f6_1(s + 1, x);
-    if (s->site == 3)
-        x += in71_3(s + 1, x);
-    if (s->site == 4)
+        TRAP(nullptr);
+    return x + 3;
+}
+
+inline NOINLINE int f19_3(const Step *s, int x)
+{
+    x = x * 7 + 1703;
+    if (s->site == 0)
+        x += f11_0(s + 1, x);
+    if (s->site == 1)
+        TAIL return f7_1(s + 1, x);
+    if (s->site == 2)
         TRAP(nullptr);
     return x + 3;
 }

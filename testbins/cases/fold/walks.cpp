@@ -1,1042 +1,1040 @@
 #include "shared.h"
 
-static const Table t0_0 = {f2_0, f0_1, f6_0};
-static const Table t0_1 = {f2_1, f0_2, f6_1};
-static const Table t0_2 = {f2_2, f0_3, f6_0};
-static const Table t1_0 = {f11_0, f12_1, f6_0};
-static const Table t1_1 = {f11_1, f12_2, f6_1};
-static const Table t1_2 = {f11_2, f12_0, f6_0};
+static const Table t0_0 = {f0_0, f0_1, f0_2};
+static const Table t0_1 = {f0_1, f0_2, f0_3};
+static const Table t0_2 = {f0_2, f0_3, f0_4};
+static const Table t1_0 = {f12_0, f9_1, f12_0};
+static const Table t1_1 = {f12_1, f9_2, f12_1};
+static const Table t1_2 = {f12_0, f9_0, f12_0};
 static C0x0 oC0x0;
 static C0x1 oC0x1;
 static C0x2 oC0x2;
 static C0x3 oC0x3;
+static C0x4 oC0x4;
 static C1x0 oC1x0;
 static C1x1 oC1x1;
 static C1x2 oC1x2;
 static C1x3 oC1x3;
 static const Step w0[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:400/root", nullptr, 2},
-    {"_Z5f28_1PK4Stepi@f1.cpp:348/direct!", nullptr, 0},
-    {"_Z4f2_2PK4Stepi@shared.h:159/folded!", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:456/root", (void *)&t0_2, 2},
+    {"_Z4f0_4PK4Stepi@f1.cpp:18/table", nullptr, 0},
 };
 static const Step w1[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:266/root", nullptr, 1},
-    {"_ZN4K5_3C2EPK4Stepi@f0.cpp:60/constructor!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:223/root", nullptr, 4},
+    {"~_Z5f17_2PK4Stepi@f2.cpp:107/tail-many", (void *)&t1_0, 1},
+    {"~_Z5f12_0PK4Stepi@f0.cpp:134/tail-many", (void *)&t0_1, 0},
+    {"_Z4f0_1PK4Stepi@f1.cpp:10/tail-many", nullptr, 0},
 };
 static const Step w2[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:570/root", static_cast<Base0 *>(&oC0x0), 2},
-    {"_ZN4C0x02m0EPK4Stepi@f0.cpp:180/virtual^", nullptr, 0},
-    {"_Z4f0_1PK4Stepi@f1.cpp:10/folded", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:468/root", nullptr, 3},
+    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:220+_ZL6in67_0PK4Stepi:213/constructor!", nullptr, 0},
+    {"~_Z5f11_0PK4Stepi@f0.cpp:124/inlined!", nullptr, 1},
+    {"~_Z4f9_2PK4Stepi@shared.h:208/tail!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w3[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:414/root", nullptr, 0},
-    {"_Z5f17_0PK4Stepi@f0.cpp:282+_ZL6in64_2PK4Stepi:271/direct!", nullptr, 2},
-    {"_Z5f12_2PK4Stepi@f2.cpp:104/inlined!", nullptr, 0},
-    {"_Z4f7_2PK4Stepi@f2.cpp:49+_ZL6in30_0PK4Stepi:42/folded!", nullptr, 0},
-    {"_Z9instance3ILi3EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f34_0PK4Stepi@f1.cpp:476/root", nullptr, 3},
+    {"_Z5f27_1PK4Stepi@f1.cpp:390/direct!", nullptr, 0},
+    {"_Z5f19_1PK4Stepi@shared.h:230/folded!", nullptr, 0},
+    {"_Z5f11_1PK4Stepi@f1.cpp:122+_ZL6in40_0PK4Stepi:115/folded!", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f1.cpp:91/inlined!", nullptr, 2},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/folded!", nullptr, 0},
 };
 static const Step w4[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:288/root", nullptr, 0},
-    {"_Z4f9_2PK4Stepi@shared.h:239/direct!", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/folded!", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:235/root", nullptr, 1},
+    {"_Z5f29_0PK4Stepi@f0.cpp:432/direct!", nullptr, 2},
+    {"_ZL7local18PK4Stepi@f0.cpp:204/folded!", static_cast<Base0 *>(&oC0x1), 1},
+    {"_ZN4C0x12m1EPK4Stepi@f1.cpp:170/virtual^", nullptr, 1},
 };
 static const Step w5[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:592/root", nullptr, 1},
-    {"_Z8fail10_0PK4Stepi@f0.cpp:128/noreturn", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/folded", nullptr, 0},
+    {"_Z5f36_0PK4Stepi@f0.cpp:480/root", nullptr, 0},
+    {"~_Z4f9_2PK4Stepi@shared.h:208/direct!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w6[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:440/root", static_cast<Side0 *>(&oC0x3), 4},
-    {"_ZN4C0x32q1EPK4Stepi@f0.cpp:264/side^", nullptr, 2},
+    {"_Z5f37_0PK4Stepi@f1.cpp:490/root", nullptr, 1},
+    {"~_Z4f9_0PK4Stepi@shared.h:188/direct!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w7[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:312+_ZL7in114_0PK4Stepi:305/root", nullptr, 0},
-    {"_Z5f30_1PK4Stepi@f1.cpp:380/inlined!", nullptr, 2},
-    {"_Z5f28_1PK4Stepi@f1.cpp:350/folded!", nullptr, 1},
-    {"_Z5f19_2PK4Stepi@shared.h:307+_ZL6in71_3PK4Stepi:294/tail-many", nullptr, 3},
-    {"_Z5f17_1PK4Stepi@f1.cpp:184/inlined", nullptr, 1},
-    {"_ZN4K5_1C2EPK4Stepi@f1.cpp:43/constructor", nullptr, 0},
+    {"_Z5f38_0PK4Stepi@f2.cpp:259/root", static_cast<Base1 *>(&oC1x3), 4},
+    {"_ZN4C1x12m0EPK4Stepi@f1.cpp:308/virtual", nullptr, 0},
+    {"_Z9instance3ILi0EEiPK4Stepi@shared.h:180/folded", nullptr, 0},
 };
 static const Step w8[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:404/root", nullptr, 4},
-    {"_Z5f28_0PK4Stepi@f0.cpp:506/direct!", nullptr, 1},
-    {"_Z5f19_0PK4Stepi@shared.h:263+_ZL6in69_3PK4Stepi:250/tail-many", nullptr, 3},
-    {"~_Z5f17_1PK4Stepi@f1.cpp:182/inlined", nullptr, 0},
-    {"~_Z5f11_2PK4Stepi@f2.cpp:92/tail", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/tail", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:460/root", nullptr, 4},
+    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:222/constructor!", nullptr, 1},
+    {"~_ZL7local18PK4Stepi@f0.cpp:202/folded!", nullptr, 0},
+    {"~_Z4f9_2PK4Stepi@shared.h:208/tail!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w9[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:272/root", nullptr, 4},
-    {"_Z5f12_2PK4Stepi@f2.cpp:104/direct!", nullptr, 0},
-    {"~_Z4f7_2PK4Stepi@f2.cpp:51/folded!", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/tail!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:215/root", nullptr, 0},
+    {"_Z4f0_3PK4Stepi@f0.cpp:18/direct!", nullptr, 0},
 };
 static const Step w10[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:572/root", nullptr, 3},
-    {"_Z5f27_1PK4Stepi@f1.cpp:336/direct!", nullptr, 1},
-    {"_Z8fail10_3PK4Stepi@f0.cpp:141/noreturn!", nullptr, 0},
-    {"_Z4f9_1PK4Stepi@shared.h:219/folded!", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/folded!", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:472/root", nullptr, 5},
 };
 static const Step w11[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:420/root", (void *)&t1_0, 3},
-    {"~_Z5f11_0PK4Stepi@f0.cpp:158/table", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/tail", nullptr, 0},
+    {"_Z5f34_0PK4Stepi@f1.cpp:474/root", nullptr, 2},
+    {"_Z5f29_0PK4Stepi@f0.cpp:428/direct!", nullptr, 0},
+    {"_Z5f21_3PK4Stepi@f0.cpp:262/folded!", (void *)&t0_1, 2},
+    {"_Z4f0_2PK4Stepi@f2.cpp:10/table", nullptr, 0},
 };
 static const Step w12[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:296/root", nullptr, 4},
-    {"~_Z5f17_0PK4Stepi@f0.cpp:278/direct!", nullptr, 0},
-    {"_Z5f11_2PK4Stepi@f2.cpp:94/tail!", nullptr, 2},
-    {"_Z8fail10_1PK4Stepi@f1.cpp:95/noreturn!", nullptr, 2},
-    {"~_Z4f9_1PK4Stepi@shared.h:221/folded!", nullptr, 2},
-    {"_Z4f2_2PK4Stepi@shared.h:159/tail!", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:241/root", nullptr, 4},
+    {"_Z5f27_1PK4Stepi@f1.cpp:390/direct!", nullptr, 0},
+    {"_Z5f19_1PK4Stepi@shared.h:234/folded!", nullptr, 2},
 };
 static const Step w13[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:594/root", (void *)&t1_1, 2},
-    {"_Z5f12_2PK4Stepi@f2.cpp:106/table", nullptr, 1},
+    {"_Z5f36_0PK4Stepi@f0.cpp:486/root", nullptr, 3},
+    {"_Z5f21_1PK4Stepi@f1.cpp:282/direct!", (void *)&t0_1, 2},
+    {"_Z4f0_2PK4Stepi@f2.cpp:10/table", nullptr, 0},
 };
 static const Step w14[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:438/root", nullptr, 3},
-    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:310/constructor!", nullptr, 0},
-    {"_Z8fail10_0PK4Stepi@f0.cpp:126/noreturn!", nullptr, 0},
-    {"_Z4f9_2PK4Stepi@shared.h:237+_ZL6in37_0PK4Stepi:230/folded!", nullptr, 0},
-    {"~_Z4f7_0PK4Stepi@f0.cpp:84/inlined!", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/tail!", nullptr, 0},
+    {"_Z5f37_0PK4Stepi@f1.cpp:488/root", nullptr, 0},
+    {"_Z5f12_0PK4Stepi@f0.cpp:136/tail-many", nullptr, 1},
 };
 static const Step w15[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:320/root", nullptr, 4},
-    {"_Z5f19_2PK4Stepi@shared.h:301/tail-many", nullptr, 0},
-    {"_Z8fail10_3PK4Stepi@f0.cpp:145/noreturn", nullptr, 2},
-    {"_Z4f9_2PK4Stepi@shared.h:243/folded", nullptr, 3},
+    {"_Z5f38_0PK4Stepi@f2.cpp:253/root", nullptr, 1},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/direct!", nullptr, 0},
 };
 static const Step w16[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:396+_ZL7in107_0PK4Stepi:389/root", nullptr, 0},
-    {"_Z5f12_0PK4Stepi@f0.cpp:170/inlined!", nullptr, 0},
-    {"_Z4f7_3PK4Stepi@f0.cpp:104/folded!", nullptr, 2},
+    {"_Z5f31_0PK4Stepi@f1.cpp:454+_ZL6in99_1PK4Stepi:445/root", nullptr, 1},
+    {"_Z5f29_0PK4Stepi@f0.cpp:428/inlined!", nullptr, 0},
+    {"_Z5f21_3PK4Stepi@f0.cpp:260/folded!", nullptr, 1},
+    {"_Z8fail10_0PK4Stepi@f0.cpp:103/noreturn!", nullptr, 1},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/folded!", nullptr, 0},
 };
 static const Step w17[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:268/root", nullptr, 2},
-    {"_Z9instance3ILi3EEiPK4Stepi@shared.h:183/direct!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:225/root", nullptr, 5},
 };
 static const Step w18[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:576/root", nullptr, 5},
+    {"_Z5f33_0PK4Stepi@f0.cpp:470+_ZL7in101_4PK4Stepi:455/root", nullptr, 4},
+    {"~_Z5f30_1PK4Stepi@f1.cpp:436/tail-many", nullptr, 2},
+    {"~_Z5f22_2PK4Stepi@f2.cpp:169/tail-many", nullptr, 1},
+    {"_Z5f17_0PK4Stepi@f0.cpp:194/tail-many", nullptr, 2},
 };
 static const Step w19[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:418/root", nullptr, 2},
-    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:314+_ZL6in72_2PK4Stepi:303/constructor!", nullptr, 2},
-    {"~_Z4f9_2PK4Stepi@shared.h:241/inlined!", nullptr, 2},
-    {"_Z4f2_3PK4Stepi@shared.h:167/tail!", nullptr, 0},
+    {"_Z5f34_0PK4Stepi@f1.cpp:478/root", nullptr, 4},
+    {"_Z5f19_3PK4Stepi@shared.h:254/direct!", nullptr, 0},
+    {"_Z5f11_0PK4Stepi@f0.cpp:122+_ZL6in39_0PK4Stepi:115/folded!", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f0.cpp:87/inlined!", nullptr, 0},
+    {"_Z4f2_1PK4Stepi@shared.h:148/folded!", nullptr, 0},
 };
 static const Step w20[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:294/root", nullptr, 3},
-    {"~_Z5f22_1PK4Stepi@f1.cpp:246/direct!", nullptr, 0},
-    {"_Z5f21_1PK4Stepi@f1.cpp:228/tail!", nullptr, 0},
-    {"~_Z5f19_2PK4Stepi@shared.h:303/tail-many", (void *)&t1_2, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/tail-many", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:237/root", nullptr, 2},
+    {"~_Z5f30_1PK4Stepi@f1.cpp:434/tail-many", nullptr, 1},
+    {"_Z5f19_3PK4Stepi@shared.h:258/tail-many", nullptr, 2},
 };
 static const Step w21[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:598/root", nullptr, 4},
-    {"_ZL7local18PK4Stepi@f0.cpp:296/direct!", nullptr, 2},
+    {"_Z5f36_0PK4Stepi@f0.cpp:482/root", nullptr, 1},
+    {"~_Z5f30_0PK4Stepi@f0.cpp:444/tail-many", nullptr, 1},
+    {"~_Z5f19_1PK4Stepi@shared.h:232/tail-many", nullptr, 1},
+    {"_Z4f7_1PK4Stepi@f1.cpp:75/tail-many", nullptr, 0},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/folded", nullptr, 0},
 };
 static const Step w22[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:432/root", nullptr, 0},
-    {"_Z5f26_0PK4Stepi@f0.cpp:448+_ZL6in92_2PK4Stepi:437/direct!", nullptr, 2},
-    {"~_Z5f19_2PK4Stepi@shared.h:303/tail-many", (void *)&t1_0, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/tail-many", nullptr, 0},
+    {"_Z5f37_0PK4Stepi@f1.cpp:494/root", nullptr, 3},
+    {"_Z5f28_0PK4Stepi@f0.cpp:406/tail-many", nullptr, 3},
 };
 static const Step w23[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:312+_ZL7in114_0PK4Stepi:305/root", nullptr, 0},
-    {"_Z5f30_1PK4Stepi@f1.cpp:382/inlined!", nullptr, 3},
+    {"_Z5f38_0PK4Stepi@f2.cpp:251/root", nullptr, 0},
+    {"_Z5f22_1PK4Stepi@f1.cpp:292/tail-many", static_cast<Side0 *>(&oC0x4), 0},
+    {"_ZN4C0x42q0EPK4Stepi@f1.cpp:196/side^", nullptr, 0},
 };
 static const Step w24[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:398/root", nullptr, 1},
-    {"_Z5f22_1PK4Stepi@f1.cpp:250/direct!", static_cast<Base0 *>(&oC0x1), 2},
-    {"_ZN4C0x12m1EPK4Stepi@f1.cpp:146+_ZL6in53_0PK4Stepi:139/virtual^", nullptr, 0},
-    {"_ZL6local8PK4Stepi@f1.cpp:77/inlined", nullptr, 0},
-    {"_Z7fail4_1PK4Stepi@f1.cpp:34/noreturn", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:452/root", nullptr, 0},
+    {"_Z5f11_1PK4Stepi@f1.cpp:122+_ZL6in40_0PK4Stepi:115/direct!", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f1.cpp:89/inlined!", nullptr, 1},
+    {"_Z4f6_4PK4Stepi@f1.cpp:67/folded!", nullptr, 0},
 };
 static const Step w25[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:270/root", nullptr, 3},
-    {"_Z4f9_2PK4Stepi@shared.h:237+_ZL6in37_0PK4Stepi:230/direct!", nullptr, 0},
-    {"_Z4f7_0PK4Stepi@f0.cpp:82+_ZL6in28_0PK4Stepi:75/inlined!", nullptr, 0},
-    {"_Z9instance3ILi0EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:219+_ZL7in100_2PK4Stepi:208/root", nullptr, 2},
+    {"~_Z5f11_0PK4Stepi@f0.cpp:124/inlined!", nullptr, 1},
+    {"~_Z4f9_2PK4Stepi@shared.h:208/tail!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w26[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:566/root", nullptr, 0},
-    {"_Z5f29_0PK4Stepi@f0.cpp:520/direct!", nullptr, 1},
-    {"_ZN5K20_1C2EPK4Stepi@f1.cpp:216/constructor!", nullptr, 1},
-    {"_Z4f9_1PK4Stepi@shared.h:219/folded!", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/folded!", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:464/root", nullptr, 1},
+    {"_Z5f27_0PK4Stepi@f0.cpp:386/direct!", nullptr, 0},
+    {"~_Z5f19_2PK4Stepi@shared.h:244/folded!", nullptr, 1},
+    {"_Z4f7_2PK4Stepi@f2.cpp:53/tail!", nullptr, 1},
+    {"_Z4f6_3PK4Stepi@f0.cpp:67/folded!", nullptr, 0},
 };
 static const Step w27[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:416/root", nullptr, 1},
-    {"_Z4f9_1PK4Stepi@shared.h:223/direct!", nullptr, 3},
+    {"_Z5f34_0PK4Stepi@f1.cpp:470/root", nullptr, 0},
+    {"~_ZL7local18PK4Stepi@f1.cpp:242/direct!", nullptr, 0},
+    {"~_Z4f9_1PK4Stepi@shared.h:198/tail!", nullptr, 0},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/tail!", nullptr, 0},
 };
 static const Step w28[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:292/root", nullptr, 2},
-    {"_ZL6local8PK4Stepi@f2.cpp:65/direct!", nullptr, 2},
-    {"_Z4f2_2PK4Stepi@shared.h:159/folded!", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:233/root", nullptr, 0},
+    {"_Z8fail10_0PK4Stepi@f0.cpp:107/noreturn", nullptr, 3},
 };
 static const Step w29[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:594/root", (void *)&t1_0, 2},
-    {"_Z5f12_1PK4Stepi@f1.cpp:122/table", nullptr, 1},
+    {"_Z5f36_0PK4Stepi@f0.cpp:488/root", nullptr, 4},
+    {"_Z5f17_1PK4Stepi@f1.cpp:230+_ZL6in58_0PK4Stepi:223/tail-many", nullptr, 0},
+    {"_Z4f2_4PK4Stepi@shared.h:172/inlined", nullptr, 0},
 };
 static const Step w30[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:434/root", nullptr, 1},
-    {"~_Z5f11_2PK4Stepi@f2.cpp:90/direct!", nullptr, 0},
-    {"_ZL6local8PK4Stepi@f2.cpp:63/tail!", nullptr, 1},
-    {"_Z9instance3ILi2EEiPK4Stepi@shared.h:183/folded!", nullptr, 0},
+    {"_Z5f37_0PK4Stepi@f1.cpp:496/root", nullptr, 4},
+    {"_ZN4K5_3C2EPK4Stepi@f0.cpp:51/constructor!", nullptr, 0},
 };
 static const Step w31[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:318/root", nullptr, 3},
-    {"_Z5f26_1PK4Stepi@f1.cpp:308/direct!", nullptr, 0},
-    {"_Z4f9_0PK4Stepi@shared.h:199/folded!", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/folded!", nullptr, 0},
+    {"_Z5f38_0PK4Stepi@f2.cpp:255/root", nullptr, 2},
+    {"_Z5f26_0PK4Stepi@f0.cpp:370/direct!", static_cast<Side0 *>(&oC0x1), 2},
+    {"_ZN4C0x12q0EPK4Stepi@f1.cpp:188/side^", nullptr, 0},
 };
 static const Step w32[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:398/root", nullptr, 1},
-    {"_Z5f22_1PK4Stepi@f1.cpp:248/direct!", nullptr, 1},
-    {"~_Z4f7_1PK4Stepi@f1.cpp:67/folded!", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/tail!", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:452/root", nullptr, 0},
+    {"~_Z5f11_1PK4Stepi@f1.cpp:124/direct!", nullptr, 1},
+    {"~_Z4f9_0PK4Stepi@shared.h:188/tail!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w33[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:264/root", nullptr, 0},
-    {"_ZN5K20_1C2EPK4Stepi@f1.cpp:218+_ZL6in73_2PK4Stepi:207/constructor!", nullptr, 2},
-    {"~_Z4f9_0PK4Stepi@shared.h:201/inlined!", nullptr, 2},
-    {"_Z4f2_0PK4Stepi@shared.h:143/tail!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:221/root", nullptr, 3},
+    {"_Z4f7_1PK4Stepi@f1.cpp:79/direct!", nullptr, 2},
 };
 static const Step w34[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:570/root", static_cast<Base0 *>(&oC0x2), 2},
-    {"_ZN4C0x22m0EPK4Stepi@f2.cpp:116/virtual^", nullptr, 1},
+    {"_Z5f33_0PK4Stepi@f0.cpp:466/root", nullptr, 2},
+    {"~_ZL7local18PK4Stepi@f0.cpp:202/direct!", nullptr, 0},
+    {"~_Z4f9_2PK4Stepi@shared.h:208/tail!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w35[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:418/root", nullptr, 2},
-    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:312/constructor!", nullptr, 1},
-    {"~_Z4f9_1PK4Stepi@shared.h:221/folded!", nullptr, 2},
-    {"_Z4f2_2PK4Stepi@shared.h:159/tail!", nullptr, 0},
+    {"_Z5f34_0PK4Stepi@f1.cpp:478/root", nullptr, 4},
+    {"_Z5f19_3PK4Stepi@shared.h:258/direct!", nullptr, 2},
 };
 static const Step w36[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:298/root", nullptr, 5},
+    {"_Z5f35_0PK4Stepi@f2.cpp:237/root", nullptr, 2},
+    {"_Z5f30_1PK4Stepi@f1.cpp:432/tail-many", nullptr, 0},
+    {"_Z8fail10_1PK4Stepi@f1.cpp:105/noreturn", nullptr, 2},
+    {"~_Z4f9_2PK4Stepi@shared.h:208/folded", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail", nullptr, 0},
 };
 static const Step w37[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:596/root", nullptr, 3},
-    {"_Z9instance3ILi0EEiPK4Stepi@shared.h:183/direct!", nullptr, 0},
+    {"_Z5f36_0PK4Stepi@f0.cpp:490/root", nullptr, 5},
 };
 static const Step w38[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:436/root", static_cast<Side0 *>(&oC0x1), 2},
-    {"_ZN4C0x12q1EPK4Stepi@f1.cpp:164/side^", nullptr, 0},
-    {"_ZN4K5_3C2EPK4Stepi@f0.cpp:60/constructor", nullptr, 0},
+    {"_Z5f37_0PK4Stepi@f1.cpp:492/root", nullptr, 2},
+    {"_Z5f19_1PK4Stepi@shared.h:230/direct!", nullptr, 0},
+    {"~_Z5f11_1PK4Stepi@f1.cpp:124/folded!", nullptr, 1},
+    {"_Z4f9_0PK4Stepi@shared.h:190/tail!", nullptr, 1},
 };
 static const Step w39[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:316/root", nullptr, 2},
-    {"_Z9instance3ILi2EEiPK4Stepi@shared.h:183/direct!", nullptr, 0},
+    {"_Z5f38_0PK4Stepi@f2.cpp:257/root", nullptr, 3},
+    {"_ZN5K20_2C2EPK4Stepi@f2.cpp:135+_ZL6in69_0PK4Stepi:128/constructor!", nullptr, 0},
+    {"~_Z5f11_1PK4Stepi@f1.cpp:124/inlined!", nullptr, 1},
+    {"~_Z4f9_0PK4Stepi@shared.h:188/tail!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w40[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:400/root", nullptr, 2},
-    {"_Z5f28_1PK4Stepi@f1.cpp:350/direct!", nullptr, 1},
-    {"~_Z5f19_2PK4Stepi@shared.h:305/tail-many", nullptr, 2},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/tail-many", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:460/root", nullptr, 4},
+    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:222/constructor!", nullptr, 1},
+    {"_ZL7local18PK4Stepi@f0.cpp:204/folded!", static_cast<Base0 *>(&oC0x1), 1},
+    {"_ZN4C0x12m1EPK4Stepi@f1.cpp:168/virtual^", nullptr, 0},
+    {"~_Z5f12_1PK4Stepi@f1.cpp:134/tail-many", (void *)&t0_1, 0},
+    {"_Z4f0_1PK4Stepi@f1.cpp:10/tail-many", nullptr, 0},
 };
 static const Step w41[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:264/root", nullptr, 0},
-    {"_ZN5K20_1C2EPK4Stepi@f1.cpp:214/constructor!", nullptr, 0},
-    {"_Z8fail10_1PK4Stepi@f1.cpp:91/noreturn!", nullptr, 0},
-    {"~_Z4f9_2PK4Stepi@shared.h:241/folded!", nullptr, 2},
-    {"_Z4f2_3PK4Stepi@shared.h:167/tail!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:223/root", nullptr, 4},
+    {"_Z5f17_2PK4Stepi@f2.cpp:105+_ZL6in59_0PK4Stepi:98/tail-many", nullptr, 0},
+    {"_Z4f2_3PK4Stepi@shared.h:164/inlined", nullptr, 0},
 };
 static const Step w42[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:568+_ZL7in109_1PK4Stepi:559/root", nullptr, 1},
-    {"_Z9instance3ILi2EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:464/root", nullptr, 1},
+    {"_Z5f27_0PK4Stepi@f0.cpp:388/direct!", nullptr, 1},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/folded!", nullptr, 0},
 };
 static const Step w43[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:416/root", nullptr, 1},
-    {"~_Z4f9_1PK4Stepi@shared.h:221/direct!", nullptr, 2},
-    {"_Z4f2_2PK4Stepi@shared.h:159/tail!", nullptr, 0},
+    {"_Z5f34_0PK4Stepi@f1.cpp:472/root", nullptr, 1},
+    {"_Z5f29_1PK4Stepi@f1.cpp:422/direct!", nullptr, 2},
+    {"_ZL7local18PK4Stepi@f1.cpp:244/folded!", static_cast<Base0 *>(&oC0x0), 1},
+    {"_ZN4C0x02m1EPK4Stepi@f0.cpp:158/virtual^", nullptr, 1},
 };
 static const Step w44[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:292/root", nullptr, 2},
-    {"_ZL6local8PK4Stepi@f2.cpp:63/direct!", nullptr, 1},
-    {"_Z9instance3ILi2EEiPK4Stepi@shared.h:183/folded!", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:239/root", nullptr, 3},
+    {"_Z5f21_2PK4Stepi@f2.cpp:157/direct!", (void *)&t0_0, 2},
+    {"_Z4f0_1PK4Stepi@f1.cpp:10/table", nullptr, 0},
 };
 static const Step w45[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:590+_ZL7in112_0PK4Stepi:583/root", nullptr, 0},
-    {"_Z5f26_0PK4Stepi@f0.cpp:444/inlined!", nullptr, 0},
-    {"_Z4f9_2PK4Stepi@shared.h:239/folded!", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/folded!", nullptr, 0},
+    {"_Z5f36_0PK4Stepi@f0.cpp:486/root", nullptr, 3},
+    {"_Z5f21_1PK4Stepi@f1.cpp:278+_ZL6in71_0PK4Stepi:271/direct!", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f1.cpp:87/inlined!", nullptr, 0},
+    {"_Z4f2_0PK4Stepi@shared.h:140/folded!", nullptr, 0},
 };
 static const Step w46[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:442/root", nullptr, 5},
+    {"_Z5f37_0PK4Stepi@f1.cpp:490/root", nullptr, 1},
+    {"~_Z4f9_0PK4Stepi@shared.h:188/direct!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w47[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:314/root", nullptr, 1},
-    {"~_Z5f11_0PK4Stepi@f0.cpp:156/direct!", nullptr, 0},
-    {"_ZL6local8PK4Stepi@f0.cpp:116/tail!", nullptr, 2},
-    {"_Z4f2_1PK4Stepi@shared.h:151/folded!", nullptr, 0},
+    {"_Z5f38_0PK4Stepi@f2.cpp:255/root", nullptr, 2},
+    {"_Z5f26_0PK4Stepi@f0.cpp:368+_ZL6in87_1PK4Stepi:359/direct!", nullptr, 1},
+    {"_Z5f21_3PK4Stepi@f0.cpp:258+_ZL6in73_0PK4Stepi:251/inlined!", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f0.cpp:91/inlined!", nullptr, 2},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/folded!", nullptr, 0},
 };
 static const Step w48[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:404/root", nullptr, 4},
-    {"_Z5f28_0PK4Stepi@f0.cpp:504/direct!", nullptr, 0},
-    {"_Z4f2_3PK4Stepi@shared.h:167/folded!", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:456/root", (void *)&t0_0, 2},
+    {"_Z4f0_2PK4Stepi@f2.cpp:10/table", nullptr, 0},
 };
 static const Step w49[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:272/root", nullptr, 4},
-    {"_Z5f12_2PK4Stepi@f2.cpp:104/direct!", nullptr, 0},
-    {"~_Z4f7_2PK4Stepi@f2.cpp:51/folded!", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/tail!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:217/root", nullptr, 1},
+    {"~_Z5f28_2PK4Stepi@f2.cpp:197/tail-many", nullptr, 1},
+    {"~_Z5f12_0PK4Stepi@f0.cpp:134/tail-many", (void *)&t0_1, 0},
+    {"_Z4f0_1PK4Stepi@f1.cpp:10/tail-many", nullptr, 0},
 };
 static const Step w50[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:572/root", nullptr, 3},
-    {"_Z5f27_1PK4Stepi@f1.cpp:338+_ZL6in97_2PK4Stepi:327/direct!", nullptr, 2},
-    {"_Z5f22_1PK4Stepi@f1.cpp:248/inlined!", nullptr, 1},
-    {"_Z4f7_1PK4Stepi@f1.cpp:65+_ZL6in29_0PK4Stepi:58/folded!", nullptr, 0},
-    {"_Z9instance3ILi4EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:472/root", nullptr, 5},
 };
 static const Step w51[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:422/root", static_cast<Side1 *>(&oC1x3), 4},
-    {"_ZN4C1x32q0EPK4Stepi@f0.cpp:408/side^", nullptr, 0},
-    {"_Z9instance3ILi2EEiPK4Stepi@shared.h:183/folded", nullptr, 0},
+    {"_Z5f34_0PK4Stepi@f1.cpp:474/root", nullptr, 2},
+    {"_Z5f29_0PK4Stepi@f0.cpp:430/direct!", nullptr, 1},
+    {"~_Z5f22_2PK4Stepi@f2.cpp:173/tail-many", nullptr, 3},
+    {"_Z4f2_2PK4Stepi@shared.h:156/tail-many", nullptr, 0},
 };
 static const Step w52[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:294/root", nullptr, 3},
-    {"_Z5f22_1PK4Stepi@f1.cpp:250/direct!", static_cast<Base0 *>(&oC0x0), 2},
-    {"_ZN4C0x02m1EPK4Stepi@f0.cpp:206+_ZL6in52_0PK4Stepi:199/virtual^", nullptr, 0},
-    {"_ZL6local8PK4Stepi@f0.cpp:112/inlined", nullptr, 0},
-    {"_Z7fail4_1PK4Stepi@f1.cpp:34/noreturn", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:241/root", nullptr, 4},
+    {"_Z5f27_1PK4Stepi@f1.cpp:392/direct!", nullptr, 1},
+    {"_Z4f6_2PK4Stepi@f2.cpp:43/folded!", nullptr, 0},
 };
 static const Step w53[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:596/root", nullptr, 3},
-    {"_Z9instance3ILi0EEiPK4Stepi@shared.h:183/direct!", nullptr, 0},
+    {"_Z5f36_0PK4Stepi@f0.cpp:484/root", nullptr, 2},
+    {"_Z8fail10_0PK4Stepi@f0.cpp:101/noreturn", nullptr, 0},
+    {"_Z9instance3ILi1EEiPK4Stepi@shared.h:180/folded", nullptr, 0},
 };
 static const Step w54[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:438/root", nullptr, 3},
-    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:312/constructor!", nullptr, 1},
-    {"~_Z4f9_1PK4Stepi@shared.h:221/folded!", nullptr, 2},
-    {"_Z4f2_2PK4Stepi@shared.h:159/tail!", nullptr, 0},
+    {"_Z5f37_0PK4Stepi@f1.cpp:492/root", nullptr, 2},
+    {"_Z5f19_1PK4Stepi@shared.h:234/direct!", nullptr, 2},
 };
 static const Step w55[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:322/root", nullptr, 5},
+    {"_Z5f38_0PK4Stepi@f2.cpp:259/root", static_cast<Base1 *>(&oC1x2), 4},
+    {"_ZN4C1x02m0EPK4Stepi@f0.cpp:304/virtual", nullptr, 0},
+    {"_Z9instance3ILi1EEiPK4Stepi@shared.h:180/folded", nullptr, 0},
 };
 static const Step w56[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:404/root", nullptr, 4},
-    {"_Z5f28_0PK4Stepi@f0.cpp:508/direct!", nullptr, 2},
-    {"_Z5f12_1PK4Stepi@f1.cpp:120/folded!", nullptr, 0},
-    {"_Z4f7_2PK4Stepi@f2.cpp:53/folded!", nullptr, 2},
+    {"_Z5f31_0PK4Stepi@f1.cpp:460/root", nullptr, 4},
+    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:220+_ZL6in67_0PK4Stepi:213/constructor!", nullptr, 0},
+    {"_Z5f11_0PK4Stepi@f0.cpp:122+_ZL6in39_0PK4Stepi:115/inlined!", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f0.cpp:89/inlined!", nullptr, 1},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/folded!", nullptr, 0},
 };
 static const Step w57[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:264/root", nullptr, 0},
-    {"_ZN5K20_1C2EPK4Stepi@f1.cpp:214/constructor!", nullptr, 0},
-    {"_Z8fail10_1PK4Stepi@f1.cpp:97/noreturn!", nullptr, 3},
+    {"_Z5f32_0PK4Stepi@f2.cpp:217/root", nullptr, 1},
+    {"_Z5f28_2PK4Stepi@f2.cpp:199/tail-many", nullptr, 2},
+    {"_Z8fail10_0PK4Stepi@f0.cpp:101/noreturn", nullptr, 0},
+    {"_Z9instance3ILi1EEiPK4Stepi@shared.h:180/folded", nullptr, 0},
 };
 static const Step w58[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:568+_ZL7in109_1PK4Stepi:559/root", nullptr, 1},
-    {"_Z9instance3ILi2EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:462/root", nullptr, 0},
+    {"_Z8fail10_0PK4Stepi@f0.cpp:103/noreturn", nullptr, 1},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/folded", nullptr, 0},
 };
 static const Step w59[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:414/root", nullptr, 0},
-    {"_Z5f17_0PK4Stepi@f0.cpp:282+_ZL6in64_2PK4Stepi:271/direct!", nullptr, 2},
-    {"_Z5f12_2PK4Stepi@f2.cpp:104/inlined!", nullptr, 0},
-    {"_Z4f7_2PK4Stepi@f2.cpp:53/folded!", nullptr, 2},
+    {"_Z5f34_0PK4Stepi@f1.cpp:470/root", nullptr, 0},
+    {"_ZL7local18PK4Stepi@f1.cpp:246/direct!", nullptr, 2},
 };
 static const Step w60[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:296/root", nullptr, 4},
-    {"_Z5f17_0PK4Stepi@f0.cpp:280/direct!", nullptr, 1},
-    {"_ZN4K5_1C2EPK4Stepi@f1.cpp:43/constructor!", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:235/root", nullptr, 1},
+    {"_Z5f29_0PK4Stepi@f0.cpp:430/direct!", nullptr, 1},
+    {"_Z5f22_2PK4Stepi@f2.cpp:175/tail-many", nullptr, 4},
 };
 static const Step w61[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:592/root", nullptr, 1},
-    {"_Z8fail10_0PK4Stepi@f0.cpp:132/noreturn", nullptr, 3},
+    {"_Z5f36_0PK4Stepi@f0.cpp:488/root", nullptr, 4},
+    {"~_Z5f17_1PK4Stepi@f1.cpp:232/tail-many", (void *)&t1_2, 1},
+    {"_Z5f12_0PK4Stepi@f0.cpp:136/tail-many", nullptr, 1},
 };
 static const Step w62[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:440/root", static_cast<Side0 *>(&oC0x3), 4},
-    {"_ZN4C0x32q1EPK4Stepi@f0.cpp:260/side^", nullptr, 0},
-    {"_ZN4K5_3C2EPK4Stepi@f0.cpp:60/constructor", nullptr, 0},
+    {"_Z5f37_0PK4Stepi@f1.cpp:496/root", nullptr, 4},
+    {"_ZN4K5_3C2EPK4Stepi@f0.cpp:51/constructor!", nullptr, 0},
 };
 static const Step w63[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:316/root", nullptr, 2},
-    {"_Z9instance3ILi2EEiPK4Stepi@shared.h:183/direct!", nullptr, 0},
+    {"_Z5f38_0PK4Stepi@f2.cpp:255/root", nullptr, 2},
+    {"~_Z5f26_0PK4Stepi@f0.cpp:366/direct!", nullptr, 0},
+    {"_Z5f19_2PK4Stepi@shared.h:242/tail!", nullptr, 0},
+    {"_Z5f11_1PK4Stepi@f1.cpp:122+_ZL6in40_0PK4Stepi:115/folded!", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f1.cpp:91/inlined!", nullptr, 2},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/folded!", nullptr, 0},
 };
 static const Step w64[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:402/root", nullptr, 3},
-    {"_Z5f30_1PK4Stepi@f1.cpp:376/direct!", nullptr, 0},
-    {"~_Z5f21_0PK4Stepi@f0.cpp:326/folded!", nullptr, 1},
-    {"_Z5f17_1PK4Stepi@f1.cpp:186+_ZL6in65_2PK4Stepi:175/tail!", nullptr, 2},
-    {"_Z5f12_2PK4Stepi@f2.cpp:104/inlined!", nullptr, 0},
-    {"~_Z4f7_2PK4Stepi@f2.cpp:51/folded!", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/tail!", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:458/root", nullptr, 3},
+    {"_Z5f22_3PK4Stepi@f0.cpp:288/tail-many", static_cast<Side0 *>(&oC0x3), 0},
+    {"_ZN4C0x12q0EPK4Stepi@f1.cpp:188/side^", nullptr, 0},
 };
 static const Step w65[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:274/root", nullptr, 5},
+    {"_Z5f32_0PK4Stepi@f2.cpp:225/root", nullptr, 5},
 };
 static const Step w66[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:566/root", nullptr, 0},
-    {"_Z5f29_0PK4Stepi@f0.cpp:522/direct!", (void *)&t0_1, 2},
-    {"_Z4f0_2PK4Stepi@f2.cpp:10/table", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:466/root", nullptr, 2},
+    {"~_ZL7local18PK4Stepi@f0.cpp:202/direct!", nullptr, 0},
+    {"_Z4f9_2PK4Stepi@shared.h:210/tail!", nullptr, 1},
 };
 static const Step w67[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:422/root", static_cast<Side1 *>(&oC1x1), 4},
-    {"_ZN4C1x12q0EPK4Stepi@f1.cpp:282/side^", nullptr, 0},
-    {"_Z9instance3ILi0EEiPK4Stepi@shared.h:183/folded", nullptr, 0},
+    {"_Z5f34_0PK4Stepi@f1.cpp:480/root", nullptr, 5},
 };
 static const Step w68[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:288/root", nullptr, 0},
-    {"~_Z4f9_2PK4Stepi@shared.h:241/direct!", nullptr, 2},
-    {"_Z4f2_3PK4Stepi@shared.h:167/tail!", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:233/root", nullptr, 0},
+    {"_Z8fail10_0PK4Stepi@f0.cpp:103/noreturn", nullptr, 1},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/folded", nullptr, 0},
 };
 static const Step w69[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:598/root", nullptr, 4},
-    {"_ZL7local18PK4Stepi@f0.cpp:294/direct!", static_cast<Base0 *>(&oC0x2), 1},
-    {"_ZN4C0x22m1EPK4Stepi@f2.cpp:130+_ZL6in54_0PK4Stepi:123/virtual^", nullptr, 0},
-    {"_ZL6local8PK4Stepi@f2.cpp:61/inlined", nullptr, 0},
-    {"_Z7fail4_3PK4Stepi@f0.cpp:43/noreturn", nullptr, 0},
+    {"_Z5f36_0PK4Stepi@f0.cpp:480/root", nullptr, 0},
+    {"~_Z4f9_2PK4Stepi@shared.h:208/direct!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w70[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:434/root", nullptr, 1},
-    {"~_Z5f11_2PK4Stepi@f2.cpp:90/direct!", nullptr, 0},
-    {"_ZL6local8PK4Stepi@f2.cpp:67/tail!", nullptr, 3},
+    {"_Z5f37_0PK4Stepi@f1.cpp:494/root", nullptr, 3},
+    {"~_Z5f28_0PK4Stepi@f0.cpp:402/tail-many", nullptr, 1},
+    {"~_Z5f12_0PK4Stepi@f0.cpp:134/tail-many", (void *)&t0_2, 0},
+    {"_Z4f0_2PK4Stepi@f2.cpp:10/tail-many", nullptr, 0},
 };
 static const Step w71[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:320/root", nullptr, 4},
-    {"~_Z5f19_2PK4Stepi@shared.h:305/tail-many", nullptr, 2},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/tail-many", nullptr, 0},
+    {"_Z5f38_0PK4Stepi@f2.cpp:251/root", nullptr, 0},
+    {"_Z5f22_1PK4Stepi@f1.cpp:296/tail-many", nullptr, 2},
+    {"_Z5f19_0PK4Stepi@shared.h:218/folded", nullptr, 0},
+    {"_Z5f11_0PK4Stepi@f0.cpp:122+_ZL6in39_0PK4Stepi:115/folded", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f0.cpp:87/inlined", nullptr, 0},
+    {"_Z4f2_1PK4Stepi@shared.h:148/folded", nullptr, 0},
 };
 static const Step w72[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:406/root", nullptr, 5},
+    {"_Z5f31_0PK4Stepi@f1.cpp:452/root", nullptr, 0},
+    {"_Z5f11_1PK4Stepi@f1.cpp:122+_ZL6in40_0PK4Stepi:115/direct!", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f1.cpp:93/inlined!", nullptr, 3},
 };
 static const Step w73[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:266/root", nullptr, 1},
-    {"_ZN4K5_3C2EPK4Stepi@f0.cpp:60/constructor!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:221/root", nullptr, 3},
+    {"_Z4f7_1PK4Stepi@f1.cpp:77/direct!", nullptr, 1},
+    {"_Z4f6_2PK4Stepi@f2.cpp:43/folded!", nullptr, 0},
 };
 static const Step w74[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:568+_ZL7in109_1PK4Stepi:559/root", nullptr, 1},
-    {"_Z9instance3ILi2EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:462/root", nullptr, 0},
+    {"_Z8fail10_0PK4Stepi@f0.cpp:101/noreturn", nullptr, 0},
+    {"_Z9instance3ILi1EEiPK4Stepi@shared.h:180/folded", nullptr, 0},
 };
 static const Step w75[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:416/root", nullptr, 1},
-    {"_Z4f9_1PK4Stepi@shared.h:217+_ZL6in36_0PK4Stepi:210/direct!", nullptr, 0},
-    {"~_Z4f7_0PK4Stepi@f0.cpp:84/inlined!", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/tail!", nullptr, 0},
+    {"_Z5f34_0PK4Stepi@f1.cpp:476/root", nullptr, 3},
+    {"_Z5f27_1PK4Stepi@f1.cpp:390/direct!", nullptr, 0},
+    {"~_Z5f19_1PK4Stepi@shared.h:232/folded!", nullptr, 1},
+    {"_Z4f7_1PK4Stepi@f1.cpp:75/tail!", nullptr, 0},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/folded!", nullptr, 0},
 };
 static const Step w76[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:290+_ZL7in111_1PK4Stepi:281/root", nullptr, 1},
-    {"_Z5f26_0PK4Stepi@f0.cpp:446/inlined!", nullptr, 1},
-    {"_ZL6local8PK4Stepi@f0.cpp:118/folded!", nullptr, 3},
+    {"_Z5f35_0PK4Stepi@f2.cpp:239/root", nullptr, 3},
+    {"_Z5f21_2PK4Stepi@f2.cpp:159/direct!", nullptr, 3},
 };
 static const Step w77[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:592/root", nullptr, 1},
-    {"_Z8fail10_0PK4Stepi@f0.cpp:130/noreturn", nullptr, 2},
-    {"_Z4f9_0PK4Stepi@shared.h:199/folded", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/folded", nullptr, 0},
+    {"_Z5f36_0PK4Stepi@f0.cpp:482/root", nullptr, 1},
+    {"_Z5f30_0PK4Stepi@f0.cpp:442/tail-many", nullptr, 0},
+    {"_Z8fail10_1PK4Stepi@f1.cpp:101/noreturn", nullptr, 0},
+    {"_Z9instance3ILi1EEiPK4Stepi@shared.h:180/folded", nullptr, 0},
 };
 static const Step w78[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:432/root", nullptr, 0},
-    {"_Z5f26_0PK4Stepi@f0.cpp:448+_ZL6in92_2PK4Stepi:437/direct!", nullptr, 2},
-    {"_Z5f19_2PK4Stepi@shared.h:307+_ZL6in71_3PK4Stepi:294/tail-many", nullptr, 3},
-    {"_Z5f17_1PK4Stepi@f1.cpp:188/inlined", nullptr, 3},
+    {"_Z5f37_0PK4Stepi@f1.cpp:488/root", nullptr, 0},
+    {"~_Z5f12_0PK4Stepi@f0.cpp:134/tail-many", (void *)&t0_1, 0},
+    {"_Z4f0_1PK4Stepi@f1.cpp:10/tail-many", nullptr, 0},
 };
 static const Step w79[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:316/root", nullptr, 2},
-    {"_Z9instance3ILi2EEiPK4Stepi@shared.h:183/direct!", nullptr, 0},
+    {"_Z5f38_0PK4Stepi@f2.cpp:253/root", nullptr, 1},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/direct!", nullptr, 0},
 };
 static const Step w80[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:396+_ZL7in107_0PK4Stepi:389/root", nullptr, 0},
-    {"_Z5f12_0PK4Stepi@f0.cpp:170/inlined!", nullptr, 0},
-    {"~_Z4f7_3PK4Stepi@f0.cpp:102/folded!", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/tail!", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:454+_ZL6in99_1PK4Stepi:445/root", nullptr, 1},
+    {"_Z5f29_0PK4Stepi@f0.cpp:428/inlined!", nullptr, 0},
+    {"_Z5f21_3PK4Stepi@f0.cpp:264/folded!", nullptr, 3},
 };
 static const Step w81[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:270/root", nullptr, 3},
-    {"_Z4f9_2PK4Stepi@shared.h:237+_ZL6in37_0PK4Stepi:230/direct!", nullptr, 0},
-    {"~_Z4f7_0PK4Stepi@f0.cpp:84/inlined!", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/tail!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:215/root", nullptr, 0},
+    {"_Z4f0_3PK4Stepi@f0.cpp:18/direct!", nullptr, 0},
 };
 static const Step w82[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:574/root", nullptr, 4},
-    {"_Z5f27_2PK4Stepi@f2.cpp:238/direct!", nullptr, 1},
-    {"_Z8fail10_2PK4Stepi@f2.cpp:75/noreturn!", nullptr, 0},
-    {"_Z4f9_0PK4Stepi@shared.h:203/folded!", nullptr, 3},
+    {"_Z5f33_0PK4Stepi@f0.cpp:462/root", nullptr, 0},
+    {"_Z8fail10_0PK4Stepi@f0.cpp:105/noreturn", nullptr, 2},
+    {"~_Z4f9_1PK4Stepi@shared.h:198/folded", nullptr, 0},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/tail", nullptr, 0},
 };
 static const Step w83[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:420/root", (void *)&t1_2, 3},
-    {"_Z5f11_2PK4Stepi@f2.cpp:96/table", nullptr, 3},
+    {"_Z5f34_0PK4Stepi@f1.cpp:478/root", nullptr, 4},
+    {"~_Z5f19_3PK4Stepi@shared.h:256/direct!", nullptr, 1},
+    {"_Z4f7_1PK4Stepi@f1.cpp:77/tail!", nullptr, 1},
+    {"_Z4f6_2PK4Stepi@f2.cpp:43/folded!", nullptr, 0},
 };
 static const Step w84[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:290+_ZL7in111_1PK4Stepi:281/root", nullptr, 1},
-    {"_Z5f26_0PK4Stepi@f0.cpp:444/inlined!", nullptr, 0},
-    {"_Z4f9_2PK4Stepi@shared.h:239/folded!", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/folded!", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:235/root", nullptr, 1},
+    {"_Z5f29_0PK4Stepi@f0.cpp:434/direct!", nullptr, 3},
 };
 static const Step w85[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:598/root", nullptr, 4},
-    {"_ZL7local18PK4Stepi@f0.cpp:292/direct!", nullptr, 0},
-    {"_Z5f17_0PK4Stepi@f0.cpp:280/folded!", nullptr, 1},
-    {"_ZN4K5_1C2EPK4Stepi@f1.cpp:43/constructor!", nullptr, 0},
+    {"_Z5f36_0PK4Stepi@f0.cpp:484/root", nullptr, 2},
+    {"_Z8fail10_0PK4Stepi@f0.cpp:105/noreturn", nullptr, 2},
+    {"~_Z4f9_1PK4Stepi@shared.h:198/folded", nullptr, 0},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/tail", nullptr, 0},
 };
 static const Step w86[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:436/root", static_cast<Side0 *>(&oC0x0), 2},
-    {"_ZN4C0x02q1EPK4Stepi@f0.cpp:250/side^", nullptr, 1},
-    {"_ZN4K5_2C2EPK4Stepi@f2.cpp:35/constructor", nullptr, 0},
+    {"_Z5f37_0PK4Stepi@f1.cpp:494/root", nullptr, 3},
+    {"_Z5f28_0PK4Stepi@f0.cpp:404/tail-many", nullptr, 2},
+    {"_Z8fail10_1PK4Stepi@f1.cpp:107/noreturn", nullptr, 3},
 };
 static const Step w87[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:318/root", nullptr, 3},
-    {"_Z5f26_1PK4Stepi@f1.cpp:314/direct!", nullptr, 3},
+    {"_Z5f38_0PK4Stepi@f2.cpp:261/root", nullptr, 5},
 };
 static const Step w88[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:402/root", nullptr, 3},
-    {"_Z5f30_1PK4Stepi@f1.cpp:378/direct!", nullptr, 1},
-    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:314+_ZL6in72_2PK4Stepi:303/constructor!", nullptr, 2},
-    {"_Z4f9_2PK4Stepi@shared.h:237+_ZL6in37_0PK4Stepi:230/inlined!", nullptr, 0},
-    {"_Z4f7_0PK4Stepi@f0.cpp:82+_ZL6in28_0PK4Stepi:75/inlined!", nullptr, 0},
-    {"_Z9instance3ILi0EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:458/root", nullptr, 3},
+    {"~_Z5f22_3PK4Stepi@f0.cpp:294/tail-many", nullptr, 3},
+    {"_Z4f2_2PK4Stepi@shared.h:156/tail-many", nullptr, 0},
 };
 static const Step w89[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:268/root", nullptr, 2},
-    {"_Z9instance3ILi3EEiPK4Stepi@shared.h:183/direct!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:223/root", nullptr, 4},
+    {"~_Z5f17_2PK4Stepi@f2.cpp:107/tail-many", (void *)&t1_2, 1},
+    {"_Z5f12_0PK4Stepi@f0.cpp:136/tail-many", nullptr, 1},
 };
 static const Step w90[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:572/root", nullptr, 3},
-    {"_Z5f27_1PK4Stepi@f1.cpp:334+_ZL6in97_0PK4Stepi:321/direct!", nullptr, 0},
-    {"~_Z5f21_1PK4Stepi@f1.cpp:230/inlined!", nullptr, 1},
-    {"~_Z5f17_0PK4Stepi@f0.cpp:278/tail!", nullptr, 0},
-    {"_Z5f11_2PK4Stepi@f2.cpp:94/tail!", nullptr, 2},
-    {"_Z8fail10_1PK4Stepi@f1.cpp:93/noreturn!", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/folded!", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:468/root", nullptr, 3},
+    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:222/constructor!", nullptr, 1},
+    {"_ZL7local18PK4Stepi@f0.cpp:204/folded!", static_cast<Base0 *>(&oC0x0), 1},
+    {"_ZN4C0x02m1EPK4Stepi@f0.cpp:156/virtual^", nullptr, 0},
+    {"~_Z5f12_1PK4Stepi@f1.cpp:134/tail-many", (void *)&t0_0, 0},
+    {"_Z4f0_0PK4Stepi@f0.cpp:10/tail-many", nullptr, 0},
 };
 static const Step w91[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:422/root", static_cast<Side1 *>(&oC1x0), 4},
-    {"_ZN4C1x02q0EPK4Stepi@f0.cpp:398/side^", nullptr, 0},
-    {"_Z9instance3ILi0EEiPK4Stepi@shared.h:183/folded", nullptr, 0},
+    {"_Z5f34_0PK4Stepi@f1.cpp:472/root", nullptr, 1},
+    {"_Z5f29_1PK4Stepi@f1.cpp:418/direct!", nullptr, 0},
+    {"_Z5f21_3PK4Stepi@f0.cpp:260/folded!", nullptr, 1},
+    {"_Z8fail10_0PK4Stepi@f0.cpp:105/noreturn!", nullptr, 2},
+    {"_Z4f9_1PK4Stepi@shared.h:200/folded!", nullptr, 1},
 };
 static const Step w92[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:296/root", nullptr, 4},
-    {"_Z5f17_0PK4Stepi@f0.cpp:280/direct!", nullptr, 1},
-    {"_ZN4K5_1C2EPK4Stepi@f1.cpp:43/constructor!", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:233/root", nullptr, 0},
+    {"_Z8fail10_0PK4Stepi@f0.cpp:101/noreturn", nullptr, 0},
+    {"_Z9instance3ILi1EEiPK4Stepi@shared.h:180/folded", nullptr, 0},
 };
 static const Step w93[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:598/root", nullptr, 4},
-    {"_ZL7local18PK4Stepi@f0.cpp:294/direct!", static_cast<Base0 *>(&oC0x0), 1},
-    {"_ZN4C0x02m1EPK4Stepi@f0.cpp:206+_ZL6in52_0PK4Stepi:199/virtual^", nullptr, 0},
-    {"_ZL6local8PK4Stepi@f0.cpp:118/inlined", nullptr, 3},
+    {"_Z5f36_0PK4Stepi@f0.cpp:486/root", nullptr, 3},
+    {"_Z5f21_1PK4Stepi@f1.cpp:280/direct!", nullptr, 1},
+    {"_Z8fail10_1PK4Stepi@f1.cpp:103/noreturn!", nullptr, 1},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/folded!", nullptr, 0},
 };
 static const Step w94[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:434/root", nullptr, 1},
-    {"_Z5f11_2PK4Stepi@f2.cpp:94/direct!", nullptr, 2},
-    {"_Z8fail10_1PK4Stepi@f1.cpp:91/noreturn!", nullptr, 0},
-    {"~_Z4f9_2PK4Stepi@shared.h:241/folded!", nullptr, 2},
-    {"_Z4f2_3PK4Stepi@shared.h:167/tail!", nullptr, 0},
+    {"_Z5f37_0PK4Stepi@f1.cpp:492/root", nullptr, 2},
+    {"~_Z5f19_1PK4Stepi@shared.h:232/direct!", nullptr, 1},
+    {"_Z4f7_1PK4Stepi@f1.cpp:77/tail!", nullptr, 1},
+    {"_Z4f6_2PK4Stepi@f2.cpp:43/folded!", nullptr, 0},
 };
 static const Step w95[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:312+_ZL7in114_0PK4Stepi:305/root", nullptr, 0},
-    {"_Z5f30_1PK4Stepi@f1.cpp:376/inlined!", nullptr, 0},
-    {"~_Z5f21_0PK4Stepi@f0.cpp:326/folded!", nullptr, 1},
-    {"~_Z5f17_1PK4Stepi@f1.cpp:182/tail!", nullptr, 0},
-    {"_Z5f11_2PK4Stepi@f2.cpp:96/tail!", nullptr, 3},
+    {"_Z5f38_0PK4Stepi@f2.cpp:257/root", nullptr, 3},
+    {"_ZN5K20_2C2EPK4Stepi@f2.cpp:137/constructor!", nullptr, 1},
+    {"~_ZL7local18PK4Stepi@f2.cpp:117/folded!", nullptr, 0},
+    {"~_Z4f9_0PK4Stepi@shared.h:188/tail!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w96[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:398/root", nullptr, 1},
-    {"_Z5f22_1PK4Stepi@f1.cpp:252+_ZL6in77_3PK4Stepi:239/direct!", nullptr, 3},
-    {"_ZL7local18PK4Stepi@f1.cpp:198/inlined!", static_cast<Base0 *>(&oC0x1), 1},
-    {"_ZN4C0x12m1EPK4Stepi@f1.cpp:146+_ZL6in53_0PK4Stepi:139/virtual^", nullptr, 0},
-    {"_ZL6local8PK4Stepi@f1.cpp:79/inlined", nullptr, 1},
-    {"_Z9instance3ILi3EEiPK4Stepi@shared.h:183/folded", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:458/root", nullptr, 3},
+    {"_Z5f22_3PK4Stepi@f0.cpp:292/tail-many", nullptr, 2},
+    {"~_Z5f19_1PK4Stepi@shared.h:232/folded", nullptr, 1},
+    {"_Z4f7_1PK4Stepi@f1.cpp:79/tail", nullptr, 2},
 };
 static const Step w97[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:272/root", nullptr, 4},
-    {"_Z5f12_2PK4Stepi@f2.cpp:104/direct!", nullptr, 0},
-    {"_Z4f7_2PK4Stepi@f2.cpp:49+_ZL6in30_0PK4Stepi:42/folded!", nullptr, 0},
-    {"_Z9instance3ILi3EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:219+_ZL7in100_2PK4Stepi:208/root", nullptr, 2},
+    {"~_Z5f11_0PK4Stepi@f0.cpp:124/inlined!", nullptr, 1},
+    {"~_Z4f9_2PK4Stepi@shared.h:208/tail!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w98[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:570/root", static_cast<Base0 *>(&oC0x0), 2},
-    {"_ZN4C0x02m0EPK4Stepi@f0.cpp:180/virtual^", nullptr, 0},
-    {"_Z4f0_1PK4Stepi@f1.cpp:10/folded", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:466/root", nullptr, 2},
+    {"~_ZL7local18PK4Stepi@f0.cpp:202/direct!", nullptr, 0},
+    {"~_Z4f9_2PK4Stepi@shared.h:208/tail!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w99[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:418/root", nullptr, 2},
-    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:310/constructor!", nullptr, 0},
-    {"_Z8fail10_0PK4Stepi@f0.cpp:130/noreturn!", nullptr, 2},
-    {"_Z4f9_0PK4Stepi@shared.h:197+_ZL6in35_0PK4Stepi:190/folded!", nullptr, 0},
-    {"_Z4f7_1PK4Stepi@f1.cpp:65+_ZL6in29_0PK4Stepi:58/inlined!", nullptr, 0},
-    {"_Z9instance3ILi4EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f34_0PK4Stepi@f1.cpp:472/root", nullptr, 1},
+    {"_Z5f29_1PK4Stepi@f1.cpp:422/direct!", nullptr, 2},
+    {"_ZL7local18PK4Stepi@f1.cpp:244/folded!", static_cast<Base0 *>(&oC0x3), 1},
+    {"_ZN4C0x12m1EPK4Stepi@f1.cpp:168/virtual^", nullptr, 0},
+    {"_Z5f12_1PK4Stepi@f1.cpp:136/tail-many", nullptr, 1},
 };
 static const Step w100[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:298/root", nullptr, 5},
+    {"_Z5f35_0PK4Stepi@f2.cpp:243/root", nullptr, 5},
 };
 static const Step w101[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:590+_ZL7in112_0PK4Stepi:583/root", nullptr, 0},
-    {"_Z5f26_0PK4Stepi@f0.cpp:446/inlined!", nullptr, 1},
-    {"_ZL6local8PK4Stepi@f0.cpp:114/folded!", nullptr, 1},
-    {"_Z9instance3ILi0EEiPK4Stepi@shared.h:183/folded!", nullptr, 0},
+    {"_Z5f36_0PK4Stepi@f0.cpp:480/root", nullptr, 0},
+    {"~_Z4f9_2PK4Stepi@shared.h:208/direct!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w102[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:436/root", static_cast<Side0 *>(&oC0x2), 2},
-    {"_ZN4C0x22q1EPK4Stepi@f2.cpp:152/side^", nullptr, 2},
+    {"_Z5f37_0PK4Stepi@f1.cpp:490/root", nullptr, 1},
+    {"~_Z4f9_0PK4Stepi@shared.h:188/direct!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w103[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:314/root", nullptr, 1},
-    {"_Z5f11_0PK4Stepi@f0.cpp:160/direct!", nullptr, 2},
-    {"_Z8fail10_0PK4Stepi@f0.cpp:128/noreturn!", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/folded!", nullptr, 0},
+    {"_Z5f38_0PK4Stepi@f2.cpp:259/root", static_cast<Base1 *>(&oC1x0), 4},
+    {"_ZN4C1x02m0EPK4Stepi@f0.cpp:304/virtual", nullptr, 0},
+    {"_Z9instance3ILi1EEiPK4Stepi@shared.h:180/folded", nullptr, 0},
 };
 static const Step w104[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:400/root", nullptr, 2},
-    {"_Z5f28_1PK4Stepi@f1.cpp:352/direct!", nullptr, 2},
-    {"_Z5f12_1PK4Stepi@f1.cpp:122/folded!", nullptr, 1},
+    {"_Z5f31_0PK4Stepi@f1.cpp:460/root", nullptr, 4},
+    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:220+_ZL6in67_0PK4Stepi:213/constructor!", nullptr, 0},
+    {"_Z5f11_0PK4Stepi@f0.cpp:122+_ZL6in39_0PK4Stepi:115/inlined!", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f0.cpp:91/inlined!", nullptr, 2},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/folded!", nullptr, 0},
 };
 static const Step w105[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:272/root", nullptr, 4},
-    {"_Z5f12_2PK4Stepi@f2.cpp:106/direct!", nullptr, 1},
+    {"_Z5f32_0PK4Stepi@f2.cpp:219+_ZL7in100_2PK4Stepi:208/root", nullptr, 2},
+    {"~_Z5f11_0PK4Stepi@f0.cpp:124/inlined!", nullptr, 1},
+    {"~_Z4f9_2PK4Stepi@shared.h:208/tail!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w106[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:574/root", nullptr, 4},
-    {"_Z5f27_2PK4Stepi@f2.cpp:236+_ZL6in98_0PK4Stepi:223/direct!", nullptr, 0},
-    {"_Z5f21_0PK4Stepi@f0.cpp:324/inlined!", nullptr, 0},
-    {"~_Z5f19_0PK4Stepi@shared.h:259/tail-many", (void *)&t1_1, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/tail-many", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:470+_ZL7in101_4PK4Stepi:455/root", nullptr, 4},
+    {"_Z5f30_1PK4Stepi@f1.cpp:432/tail-many", nullptr, 0},
+    {"_Z8fail10_1PK4Stepi@f1.cpp:101/noreturn", nullptr, 0},
+    {"_Z9instance3ILi1EEiPK4Stepi@shared.h:180/folded", nullptr, 0},
 };
 static const Step w107[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:420/root", (void *)&t1_0, 3},
-    {"_Z5f11_0PK4Stepi@f0.cpp:160/table", nullptr, 2},
-    {"_Z8fail10_0PK4Stepi@f0.cpp:132/noreturn", nullptr, 3},
+    {"_Z5f34_0PK4Stepi@f1.cpp:474/root", nullptr, 2},
+    {"_Z5f29_0PK4Stepi@f0.cpp:432/direct!", nullptr, 2},
+    {"_ZL7local18PK4Stepi@f0.cpp:206/folded!", nullptr, 2},
 };
 static const Step w108[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:288/root", nullptr, 0},
-    {"~_Z4f9_2PK4Stepi@shared.h:241/direct!", nullptr, 2},
-    {"_Z4f2_3PK4Stepi@shared.h:167/tail!", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:241/root", nullptr, 4},
+    {"_Z5f27_1PK4Stepi@f1.cpp:394+_ZL6in90_2PK4Stepi:383/direct!", nullptr, 2},
+    {"~_Z5f11_0PK4Stepi@f0.cpp:124/inlined!", nullptr, 1},
+    {"~_Z4f9_2PK4Stepi@shared.h:208/tail!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w109[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:590+_ZL7in112_0PK4Stepi:583/root", nullptr, 0},
-    {"_Z5f26_0PK4Stepi@f0.cpp:450/inlined!", nullptr, 3},
+    {"_Z5f36_0PK4Stepi@f0.cpp:482/root", nullptr, 1},
+    {"_Z5f30_0PK4Stepi@f0.cpp:448/tail-many", nullptr, 3},
 };
 static const Step w110[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:438/root", nullptr, 3},
-    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:314+_ZL6in72_2PK4Stepi:303/constructor!", nullptr, 2},
-    {"_Z4f9_2PK4Stepi@shared.h:239/inlined!", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/folded!", nullptr, 0},
+    {"_Z5f37_0PK4Stepi@f1.cpp:492/root", nullptr, 2},
+    {"_Z5f19_1PK4Stepi@shared.h:230/direct!", nullptr, 0},
+    {"~_Z5f11_1PK4Stepi@f1.cpp:124/folded!", nullptr, 1},
+    {"~_Z4f9_0PK4Stepi@shared.h:188/tail!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w111[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:318/root", nullptr, 3},
-    {"_Z5f26_1PK4Stepi@f1.cpp:310/direct!", nullptr, 1},
-    {"_ZL6local8PK4Stepi@f1.cpp:83/folded!", nullptr, 3},
+    {"_Z5f38_0PK4Stepi@f2.cpp:253/root", nullptr, 1},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/direct!", nullptr, 0},
 };
 static const Step w112[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:402/root", nullptr, 3},
-    {"_Z5f30_1PK4Stepi@f1.cpp:378/direct!", nullptr, 1},
-    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:312/constructor!", nullptr, 1},
-    {"_Z4f9_1PK4Stepi@shared.h:217+_ZL6in36_0PK4Stepi:210/folded!", nullptr, 0},
-    {"~_Z4f7_0PK4Stepi@f0.cpp:84/inlined!", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/tail!", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:456/root", (void *)&t0_1, 2},
+    {"_Z4f0_3PK4Stepi@f0.cpp:18/table", nullptr, 0},
 };
 static const Step w113[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:268/root", nullptr, 2},
-    {"_Z9instance3ILi3EEiPK4Stepi@shared.h:183/direct!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:215/root", nullptr, 0},
+    {"_Z4f0_3PK4Stepi@f0.cpp:18/direct!", nullptr, 0},
 };
 static const Step w114[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:566/root", nullptr, 0},
-    {"_Z5f29_0PK4Stepi@f0.cpp:524/direct!", nullptr, 3},
+    {"_Z5f33_0PK4Stepi@f0.cpp:470+_ZL7in101_4PK4Stepi:455/root", nullptr, 4},
+    {"~_Z5f30_1PK4Stepi@f1.cpp:434/tail-many", nullptr, 1},
+    {"_Z5f19_3PK4Stepi@shared.h:254/tail-many", nullptr, 0},
+    {"_Z5f11_0PK4Stepi@f0.cpp:126/folded", nullptr, 2},
 };
 static const Step w115[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:414/root", nullptr, 0},
-    {"_Z5f17_0PK4Stepi@f0.cpp:282+_ZL6in64_2PK4Stepi:271/direct!", nullptr, 2},
-    {"_Z5f12_2PK4Stepi@f2.cpp:104/inlined!", nullptr, 0},
-    {"_Z4f7_2PK4Stepi@f2.cpp:49+_ZL6in30_0PK4Stepi:42/folded!", nullptr, 0},
-    {"_Z9instance3ILi3EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f34_0PK4Stepi@f1.cpp:478/root", nullptr, 4},
+    {"~_Z5f19_3PK4Stepi@shared.h:256/direct!", nullptr, 1},
+    {"_Z4f7_1PK4Stepi@f1.cpp:75/tail!", nullptr, 0},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/folded!", nullptr, 0},
 };
 static const Step w116[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:292/root", nullptr, 2},
-    {"_ZL6local8PK4Stepi@f2.cpp:61/direct!", nullptr, 0},
-    {"_Z7fail4_3PK4Stepi@f0.cpp:43/noreturn!", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:235/root", nullptr, 1},
+    {"_Z5f29_0PK4Stepi@f0.cpp:428/direct!", nullptr, 0},
+    {"_Z5f21_3PK4Stepi@f0.cpp:262/folded!", (void *)&t0_0, 2},
+    {"_Z4f0_1PK4Stepi@f1.cpp:10/table", nullptr, 0},
 };
 static const Step w117[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:594/root", (void *)&t1_1, 2},
-    {"_Z5f12_2PK4Stepi@f2.cpp:106/table", nullptr, 1},
+    {"_Z5f36_0PK4Stepi@f0.cpp:488/root", nullptr, 4},
+    {"~_Z5f17_1PK4Stepi@f1.cpp:232/tail-many", (void *)&t1_2, 1},
+    {"~_Z5f12_0PK4Stepi@f0.cpp:134/tail-many", (void *)&t0_0, 0},
+    {"_Z4f0_0PK4Stepi@f0.cpp:10/tail-many", nullptr, 0},
 };
 static const Step w118[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:438/root", nullptr, 3},
-    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:310/constructor!", nullptr, 0},
-    {"_Z8fail10_0PK4Stepi@f0.cpp:126/noreturn!", nullptr, 0},
-    {"_Z4f9_2PK4Stepi@shared.h:243/folded!", nullptr, 3},
+    {"_Z5f37_0PK4Stepi@f1.cpp:496/root", nullptr, 4},
+    {"_ZN4K5_3C2EPK4Stepi@f0.cpp:51/constructor!", nullptr, 0},
 };
 static const Step w119[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:320/root", nullptr, 4},
-    {"_Z5f19_2PK4Stepi@shared.h:301/tail-many", nullptr, 0},
-    {"_Z8fail10_3PK4Stepi@f0.cpp:143/noreturn", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/folded", nullptr, 0},
+    {"_Z5f38_0PK4Stepi@f2.cpp:261/root", nullptr, 5},
 };
 static const Step w120[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:396+_ZL7in107_0PK4Stepi:389/root", nullptr, 0},
-    {"_Z5f12_0PK4Stepi@f0.cpp:170/inlined!", nullptr, 0},
-    {"_Z4f7_3PK4Stepi@f0.cpp:100+_ZL6in31_0PK4Stepi:93/folded!", nullptr, 0},
-    {"_Z9instance3ILi4EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:458/root", nullptr, 3},
+    {"_Z5f22_3PK4Stepi@f0.cpp:292/tail-many", nullptr, 2},
+    {"~_Z5f19_1PK4Stepi@shared.h:232/folded", nullptr, 1},
+    {"_Z4f7_1PK4Stepi@f1.cpp:79/tail", nullptr, 2},
 };
 static const Step w121[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:266/root", nullptr, 1},
-    {"_ZN4K5_3C2EPK4Stepi@f0.cpp:60/constructor!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:221/root", nullptr, 3},
+    {"_Z4f7_1PK4Stepi@f1.cpp:75/direct!", nullptr, 0},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/folded!", nullptr, 0},
 };
 static const Step w122[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:572/root", nullptr, 3},
-    {"_Z5f27_1PK4Stepi@f1.cpp:338+_ZL6in97_2PK4Stepi:327/direct!", nullptr, 2},
-    {"~_Z5f22_1PK4Stepi@f1.cpp:246/inlined!", nullptr, 0},
-    {"_Z5f21_1PK4Stepi@f1.cpp:232/tail!", nullptr, 2},
+    {"_Z5f33_0PK4Stepi@f0.cpp:464/root", nullptr, 1},
+    {"_Z5f27_0PK4Stepi@f0.cpp:390+_ZL6in89_2PK4Stepi:379/direct!", nullptr, 2},
+    {"_Z5f11_1PK4Stepi@f1.cpp:126/inlined!", nullptr, 2},
 };
 static const Step w123[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:416/root", nullptr, 1},
-    {"_Z4f9_1PK4Stepi@shared.h:219/direct!", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/folded!", nullptr, 0},
+    {"_Z5f34_0PK4Stepi@f1.cpp:470/root", nullptr, 0},
+    {"~_ZL7local18PK4Stepi@f1.cpp:242/direct!", nullptr, 0},
+    {"~_Z4f9_1PK4Stepi@shared.h:198/tail!", nullptr, 0},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/tail!", nullptr, 0},
 };
 static const Step w124[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:294/root", nullptr, 3},
-    {"_Z5f22_1PK4Stepi@f1.cpp:252+_ZL6in77_3PK4Stepi:239/direct!", nullptr, 3},
-    {"_ZL7local18PK4Stepi@f1.cpp:196/inlined!", nullptr, 0},
-    {"_Z5f17_0PK4Stepi@f0.cpp:284/folded!", nullptr, 3},
+    {"_Z5f35_0PK4Stepi@f2.cpp:239/root", nullptr, 3},
+    {"_Z5f21_2PK4Stepi@f2.cpp:153+_ZL6in72_0PK4Stepi:146/direct!", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f2.cpp:63/inlined!", nullptr, 0},
+    {"_Z4f2_0PK4Stepi@shared.h:140/folded!", nullptr, 0},
 };
 static const Step w125[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:596/root", nullptr, 3},
-    {"_Z9instance3ILi0EEiPK4Stepi@shared.h:183/direct!", nullptr, 0},
+    {"_Z5f36_0PK4Stepi@f0.cpp:484/root", nullptr, 2},
+    {"_Z8fail10_0PK4Stepi@f0.cpp:107/noreturn", nullptr, 3},
 };
 static const Step w126[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:434/root", nullptr, 1},
-    {"~_Z5f11_2PK4Stepi@f2.cpp:90/direct!", nullptr, 0},
-    {"_ZL6local8PK4Stepi@f2.cpp:65/tail!", nullptr, 2},
-    {"_Z4f2_2PK4Stepi@shared.h:159/folded!", nullptr, 0},
+    {"_Z5f37_0PK4Stepi@f1.cpp:496/root", nullptr, 4},
+    {"_ZN4K5_3C2EPK4Stepi@f0.cpp:51/constructor!", nullptr, 0},
 };
 static const Step w127[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:314/root", nullptr, 1},
-    {"~_Z5f11_0PK4Stepi@f0.cpp:156/direct!", nullptr, 0},
-    {"_ZL6local8PK4Stepi@f0.cpp:116/tail!", nullptr, 2},
-    {"_Z4f2_1PK4Stepi@shared.h:151/folded!", nullptr, 0},
+    {"_Z5f38_0PK4Stepi@f2.cpp:255/root", nullptr, 2},
+    {"_Z5f26_0PK4Stepi@f0.cpp:368+_ZL6in87_1PK4Stepi:359/direct!", nullptr, 1},
+    {"_Z5f21_3PK4Stepi@f0.cpp:258+_ZL6in73_0PK4Stepi:251/inlined!", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f0.cpp:89/inlined!", nullptr, 1},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/folded!", nullptr, 0},
 };
 static const Step w128[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:400/root", nullptr, 2},
-    {"_Z5f28_1PK4Stepi@f1.cpp:352/direct!", nullptr, 2},
-    {"_Z5f12_1PK4Stepi@f1.cpp:120/folded!", nullptr, 0},
-    {"_Z4f7_2PK4Stepi@f2.cpp:49+_ZL6in30_0PK4Stepi:42/folded!", nullptr, 0},
-    {"_Z9instance3ILi3EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:462/root", nullptr, 5},
 };
 static const Step w129[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:270/root", nullptr, 3},
-    {"_Z4f9_2PK4Stepi@shared.h:239/direct!", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/folded!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:217/root", nullptr, 1},
+    {"_Z5f28_2PK4Stepi@f2.cpp:195/tail-many", nullptr, 0},
+    {"_Z5f27_1PK4Stepi@f1.cpp:394+_ZL6in90_2PK4Stepi:383/folded", nullptr, 2},
+    {"_Z5f11_0PK4Stepi@f0.cpp:122+_ZL6in39_0PK4Stepi:115/inlined", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f0.cpp:91/inlined", nullptr, 2},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/folded", nullptr, 0},
 };
 static const Step w130[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:568+_ZL7in109_1PK4Stepi:559/root", nullptr, 1},
-    {"_Z9instance3ILi2EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:470+_ZL7in101_4PK4Stepi:455/root", nullptr, 4},
+    {"~_Z5f30_1PK4Stepi@f1.cpp:436/tail-many", nullptr, 2},
+    {"_Z5f22_2PK4Stepi@f2.cpp:171/tail-many", nullptr, 2},
+    {"_Z5f19_2PK4Stepi@shared.h:242/folded", nullptr, 0},
+    {"_Z5f11_1PK4Stepi@f1.cpp:126/folded", nullptr, 2},
 };
 static const Step w131[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:424/root", nullptr, 5},
+    {"_Z5f34_0PK4Stepi@f1.cpp:472/root", nullptr, 1},
+    {"_Z5f29_1PK4Stepi@f1.cpp:420/direct!", nullptr, 1},
+    {"~_Z5f22_1PK4Stepi@f1.cpp:298/tail-many", nullptr, 3},
+    {"_Z4f2_2PK4Stepi@shared.h:156/tail-many", nullptr, 0},
 };
 static const Step w132[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:292/root", nullptr, 2},
-    {"_ZL6local8PK4Stepi@f2.cpp:63/direct!", nullptr, 1},
-    {"_Z9instance3ILi2EEiPK4Stepi@shared.h:183/folded!", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:237/root", nullptr, 2},
+    {"~_Z5f30_1PK4Stepi@f1.cpp:434/tail-many", nullptr, 1},
+    {"_Z5f19_3PK4Stepi@shared.h:258/tail-many", nullptr, 2},
 };
 static const Step w133[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:592/root", nullptr, 1},
-    {"_Z8fail10_0PK4Stepi@f0.cpp:130/noreturn", nullptr, 2},
-    {"_Z4f9_0PK4Stepi@shared.h:197+_ZL6in35_0PK4Stepi:190/folded", nullptr, 0},
-    {"~_Z4f7_1PK4Stepi@f1.cpp:67/inlined", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/tail", nullptr, 0},
+    {"_Z5f36_0PK4Stepi@f0.cpp:486/root", nullptr, 3},
+    {"_Z5f21_1PK4Stepi@f1.cpp:284/direct!", nullptr, 3},
 };
 static const Step w134[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:434/root", nullptr, 1},
-    {"~_Z5f11_2PK4Stepi@f2.cpp:92/direct!", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/tail!", nullptr, 0},
+    {"_Z5f37_0PK4Stepi@f1.cpp:488/root", nullptr, 0},
+    {"~_Z5f12_0PK4Stepi@f0.cpp:134/tail-many", (void *)&t0_0, 0},
+    {"_Z4f0_0PK4Stepi@f0.cpp:10/tail-many", nullptr, 0},
 };
 static const Step w135[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:320/root", nullptr, 4},
-    {"_Z5f19_2PK4Stepi@shared.h:307+_ZL6in71_3PK4Stepi:294/tail-many", nullptr, 3},
-    {"_Z5f17_1PK4Stepi@f1.cpp:186+_ZL6in65_2PK4Stepi:175/inlined", nullptr, 2},
-    {"_Z5f12_2PK4Stepi@f2.cpp:106/inlined", nullptr, 1},
+    {"_Z5f38_0PK4Stepi@f2.cpp:259/root", static_cast<Base1 *>(&oC1x3), 4},
+    {"_ZN4C1x12m0EPK4Stepi@f1.cpp:308/virtual", nullptr, 0},
+    {"_Z9instance3ILi0EEiPK4Stepi@shared.h:180/folded", nullptr, 0},
 };
 static const Step w136[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:402/root", nullptr, 3},
-    {"_Z5f30_1PK4Stepi@f1.cpp:380/direct!", nullptr, 2},
-    {"_Z5f28_1PK4Stepi@f1.cpp:354/folded!", nullptr, 3},
+    {"_Z5f31_0PK4Stepi@f1.cpp:454+_ZL6in99_1PK4Stepi:445/root", nullptr, 1},
+    {"_Z5f29_0PK4Stepi@f0.cpp:430/inlined!", nullptr, 1},
+    {"_Z5f22_2PK4Stepi@f2.cpp:171/tail-many", nullptr, 2},
+    {"~_Z5f19_2PK4Stepi@shared.h:244/folded", nullptr, 1},
+    {"_Z4f7_2PK4Stepi@f2.cpp:51/tail", nullptr, 0},
+    {"_Z4f6_4PK4Stepi@f1.cpp:67/folded", nullptr, 0},
 };
 static const Step w137[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:264/root", nullptr, 0},
-    {"_ZN5K20_1C2EPK4Stepi@f1.cpp:216/constructor!", nullptr, 1},
-    {"_Z4f9_1PK4Stepi@shared.h:217+_ZL6in36_0PK4Stepi:210/folded!", nullptr, 0},
-    {"_Z4f7_0PK4Stepi@f0.cpp:82+_ZL6in28_0PK4Stepi:75/inlined!", nullptr, 0},
-    {"_Z9instance3ILi0EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:221/root", nullptr, 3},
+    {"_Z4f7_1PK4Stepi@f1.cpp:77/direct!", nullptr, 1},
+    {"_Z4f6_2PK4Stepi@f2.cpp:43/folded!", nullptr, 0},
 };
 static const Step w138[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:574/root", nullptr, 4},
-    {"_Z5f27_2PK4Stepi@f2.cpp:240+_ZL6in98_2PK4Stepi:229/direct!", nullptr, 2},
-    {"_Z5f22_0PK4Stepi@f0.cpp:344/inlined!", nullptr, 1},
-    {"_Z4f7_2PK4Stepi@f2.cpp:49+_ZL6in30_0PK4Stepi:42/folded!", nullptr, 0},
-    {"_Z9instance3ILi3EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:468/root", nullptr, 3},
+    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:220+_ZL6in67_0PK4Stepi:213/constructor!", nullptr, 0},
+    {"_Z5f11_0PK4Stepi@f0.cpp:122+_ZL6in39_0PK4Stepi:115/inlined!", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f0.cpp:87/inlined!", nullptr, 0},
+    {"_Z4f2_1PK4Stepi@shared.h:148/folded!", nullptr, 0},
 };
 static const Step w139[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:424/root", nullptr, 5},
+    {"_Z5f34_0PK4Stepi@f1.cpp:476/root", nullptr, 3},
+    {"_Z5f27_1PK4Stepi@f1.cpp:392/direct!", nullptr, 1},
+    {"_Z4f6_2PK4Stepi@f2.cpp:43/folded!", nullptr, 0},
 };
 static const Step w140[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:294/root", nullptr, 3},
-    {"_Z5f22_1PK4Stepi@f1.cpp:250/direct!", static_cast<Base0 *>(&oC0x0), 2},
-    {"_ZN4C0x02m1EPK4Stepi@f0.cpp:206+_ZL6in52_0PK4Stepi:199/virtual^", nullptr, 0},
-    {"_ZL6local8PK4Stepi@f0.cpp:112/inlined", nullptr, 0},
-    {"_Z7fail4_1PK4Stepi@f1.cpp:34/noreturn", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:233/root", nullptr, 0},
+    {"_Z8fail10_0PK4Stepi@f0.cpp:105/noreturn", nullptr, 2},
+    {"~_Z4f9_1PK4Stepi@shared.h:198/folded", nullptr, 0},
+    {"_Z4f6_0PK4Stepi@f0.cpp:59/tail", nullptr, 0},
 };
 static const Step w141[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:596/root", nullptr, 3},
-    {"_Z9instance3ILi0EEiPK4Stepi@shared.h:183/direct!", nullptr, 0},
+    {"_Z5f36_0PK4Stepi@f0.cpp:480/root", nullptr, 0},
+    {"~_Z4f9_2PK4Stepi@shared.h:208/direct!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w142[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:438/root", nullptr, 3},
-    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:314+_ZL6in72_2PK4Stepi:303/constructor!", nullptr, 2},
-    {"_Z4f9_2PK4Stepi@shared.h:237+_ZL6in37_0PK4Stepi:230/inlined!", nullptr, 0},
-    {"~_Z4f7_0PK4Stepi@f0.cpp:84/inlined!", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/tail!", nullptr, 0},
+    {"_Z5f37_0PK4Stepi@f1.cpp:490/root", nullptr, 1},
+    {"~_Z4f9_0PK4Stepi@shared.h:188/direct!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w143[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:316/root", nullptr, 2},
-    {"_Z9instance3ILi2EEiPK4Stepi@shared.h:183/direct!", nullptr, 0},
+    {"_Z5f38_0PK4Stepi@f2.cpp:251/root", nullptr, 0},
+    {"~_Z5f22_1PK4Stepi@f1.cpp:294/tail-many", nullptr, 1},
+    {"_Z5f17_0PK4Stepi@f0.cpp:190+_ZL6in57_0PK4Stepi:183/tail-many", nullptr, 0},
+    {"_Z4f2_1PK4Stepi@shared.h:148/inlined", nullptr, 0},
 };
 static const Step w144[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:396+_ZL7in107_0PK4Stepi:389/root", nullptr, 0},
-    {"_Z5f12_0PK4Stepi@f0.cpp:170/inlined!", nullptr, 0},
-    {"~_Z4f7_3PK4Stepi@f0.cpp:102/folded!", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/tail!", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:452/root", nullptr, 0},
+    {"~_Z5f11_1PK4Stepi@f1.cpp:124/direct!", nullptr, 1},
+    {"~_Z4f9_0PK4Stepi@shared.h:188/tail!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w145[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:274/root", nullptr, 5},
+    {"_Z5f32_0PK4Stepi@f2.cpp:225/root", nullptr, 5},
 };
 static const Step w146[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:570/root", static_cast<Base0 *>(&oC0x2), 2},
-    {"_ZN4C0x22m0EPK4Stepi@f2.cpp:114/virtual^", nullptr, 0},
-    {"_Z4f0_1PK4Stepi@f1.cpp:10/folded", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:468/root", nullptr, 3},
+    {"_ZN5K20_0C2EPK4Stepi@f0.cpp:220+_ZL6in67_0PK4Stepi:213/constructor!", nullptr, 0},
+    {"_Z5f11_0PK4Stepi@f0.cpp:126/inlined!", nullptr, 2},
 };
 static const Step w147[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:420/root", (void *)&t1_1, 3},
-    {"~_Z5f11_1PK4Stepi@f1.cpp:108/table", nullptr, 1},
-    {"_Z4f6_0PK4Stepi@f0.cpp:68/tail", nullptr, 0},
+    {"_Z5f34_0PK4Stepi@f1.cpp:474/root", nullptr, 2},
+    {"_Z5f29_0PK4Stepi@f0.cpp:432/direct!", nullptr, 2},
+    {"_ZL7local18PK4Stepi@f0.cpp:204/folded!", static_cast<Base0 *>(&oC0x4), 1},
+    {"_ZN4C0x42m1EPK4Stepi@f1.cpp:180/virtual^", nullptr, 1},
 };
 static const Step w148[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:290+_ZL7in111_1PK4Stepi:281/root", nullptr, 1},
-    {"_Z5f26_0PK4Stepi@f0.cpp:446/inlined!", nullptr, 1},
-    {"_ZL6local8PK4Stepi@f0.cpp:114/folded!", nullptr, 1},
-    {"_Z9instance3ILi0EEiPK4Stepi@shared.h:183/folded!", nullptr, 0},
+    {"_Z5f35_0PK4Stepi@f2.cpp:241/root", nullptr, 4},
+    {"_Z5f27_1PK4Stepi@f1.cpp:392/direct!", nullptr, 1},
+    {"_Z4f6_2PK4Stepi@f2.cpp:43/folded!", nullptr, 0},
 };
 static const Step w149[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:598/root", nullptr, 4},
-    {"_ZL7local18PK4Stepi@f0.cpp:292/direct!", nullptr, 0},
-    {"~_Z5f17_0PK4Stepi@f0.cpp:278/folded!", nullptr, 0},
-    {"_Z5f11_2PK4Stepi@f2.cpp:94/tail!", nullptr, 2},
-    {"_Z8fail10_1PK4Stepi@f1.cpp:95/noreturn!", nullptr, 2},
-    {"_Z4f9_1PK4Stepi@shared.h:217+_ZL6in36_0PK4Stepi:210/folded!", nullptr, 0},
-    {"_Z4f7_0PK4Stepi@f0.cpp:82+_ZL6in28_0PK4Stepi:75/inlined!", nullptr, 0},
-    {"_Z9instance3ILi0EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f36_0PK4Stepi@f0.cpp:482/root", nullptr, 1},
+    {"~_Z5f30_0PK4Stepi@f0.cpp:446/tail-many", nullptr, 2},
+    {"_Z5f22_2PK4Stepi@f2.cpp:167/tail-many", static_cast<Side0 *>(&oC0x2), 0},
+    {"_ZN4C0x02q0EPK4Stepi@f0.cpp:166/side^", nullptr, 0},
 };
 static const Step w150[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:440/root", static_cast<Side0 *>(&oC0x1), 4},
-    {"_ZN4C0x12q1EPK4Stepi@f1.cpp:166/side^", nullptr, 1},
-    {"_ZN4K5_0C2EPK4Stepi@f0.cpp:52/constructor", nullptr, 0},
+    {"_Z5f37_0PK4Stepi@f1.cpp:492/root", nullptr, 2},
+    {"_Z5f19_1PK4Stepi@shared.h:230/direct!", nullptr, 0},
+    {"~_Z5f11_1PK4Stepi@f1.cpp:124/folded!", nullptr, 1},
+    {"~_Z4f9_0PK4Stepi@shared.h:188/tail!", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail!", nullptr, 0},
 };
 static const Step w151[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:318/root", nullptr, 3},
-    {"_Z5f26_1PK4Stepi@f1.cpp:310/direct!", nullptr, 1},
-    {"_ZL6local8PK4Stepi@f1.cpp:81/folded!", nullptr, 2},
-    {"_Z4f2_1PK4Stepi@shared.h:151/folded!", nullptr, 0},
+    {"_Z5f38_0PK4Stepi@f2.cpp:253/root", nullptr, 1},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/direct!", nullptr, 0},
 };
 static const Step w152[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f31_0PK4Stepi@f1.cpp:396+_ZL7in107_0PK4Stepi:389/root", nullptr, 0},
-    {"_Z5f12_0PK4Stepi@f0.cpp:170/inlined!", nullptr, 0},
-    {"_Z4f7_3PK4Stepi@f0.cpp:100+_ZL6in31_0PK4Stepi:93/folded!", nullptr, 0},
-    {"_Z9instance3ILi4EEiPK4Stepi@shared.h:183/inlined!", nullptr, 0},
+    {"_Z5f31_0PK4Stepi@f1.cpp:458/root", nullptr, 3},
+    {"~_Z5f22_3PK4Stepi@f0.cpp:290/tail-many", nullptr, 1},
+    {"_Z5f17_1PK4Stepi@f1.cpp:230+_ZL6in58_0PK4Stepi:223/tail-many", nullptr, 0},
+    {"_Z4f2_4PK4Stepi@shared.h:172/inlined", nullptr, 0},
 };
 static const Step w153[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f32_0PK4Stepi@f2.cpp:270/root", nullptr, 3},
-    {"~_Z4f9_2PK4Stepi@shared.h:241/direct!", nullptr, 2},
-    {"_Z4f2_3PK4Stepi@shared.h:167/tail!", nullptr, 0},
+    {"_Z5f32_0PK4Stepi@f2.cpp:217/root", nullptr, 1},
+    {"~_Z5f28_2PK4Stepi@f2.cpp:197/tail-many", nullptr, 1},
+    {"~_Z5f12_0PK4Stepi@f0.cpp:134/tail-many", (void *)&t0_0, 0},
+    {"_Z4f0_0PK4Stepi@f0.cpp:10/tail-many", nullptr, 0},
 };
 static const Step w154[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f33_0PK4Stepi@f0.cpp:572/root", nullptr, 3},
-    {"_Z5f27_1PK4Stepi@f1.cpp:336/direct!", nullptr, 1},
-    {"_Z8fail10_3PK4Stepi@f0.cpp:143/noreturn!", nullptr, 1},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/folded!", nullptr, 0},
+    {"_Z5f33_0PK4Stepi@f0.cpp:464/root", nullptr, 1},
+    {"_Z5f27_0PK4Stepi@f0.cpp:388/direct!", nullptr, 1},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/folded!", nullptr, 0},
 };
 static const Step w155[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f34_0PK4Stepi@f1.cpp:422/root", static_cast<Side1 *>(&oC1x3), 4},
-    {"_ZN4C1x32q0EPK4Stepi@f0.cpp:410/side^", nullptr, 1},
+    {"_Z5f34_0PK4Stepi@f1.cpp:480/root", nullptr, 5},
 };
 static const Step w156[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f35_0PK4Stepi@f2.cpp:288/root", nullptr, 0},
-    {"_Z4f9_2PK4Stepi@shared.h:243/direct!", nullptr, 3},
+    {"_Z5f35_0PK4Stepi@f2.cpp:237/root", nullptr, 2},
+    {"_Z5f30_1PK4Stepi@f1.cpp:432/tail-many", nullptr, 0},
+    {"_Z8fail10_1PK4Stepi@f1.cpp:105/noreturn", nullptr, 2},
+    {"~_Z4f9_2PK4Stepi@shared.h:208/folded", nullptr, 0},
+    {"_Z4f6_1PK4Stepi@f1.cpp:59/tail", nullptr, 0},
 };
 static const Step w157[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f36_0PK4Stepi@f0.cpp:590+_ZL7in112_0PK4Stepi:583/root", nullptr, 0},
-    {"_Z5f26_0PK4Stepi@f0.cpp:448+_ZL6in92_2PK4Stepi:437/inlined!", nullptr, 2},
-    {"~_Z5f19_2PK4Stepi@shared.h:305/tail-many", nullptr, 2},
-    {"_Z4f6_1PK4Stepi@f1.cpp:51/tail-many", nullptr, 0},
+    {"_Z5f36_0PK4Stepi@f0.cpp:488/root", nullptr, 4},
+    {"~_Z5f17_1PK4Stepi@f1.cpp:232/tail-many", (void *)&t1_1, 1},
+    {"~_Z5f12_1PK4Stepi@f1.cpp:134/tail-many", (void *)&t0_2, 0},
+    {"_Z4f0_2PK4Stepi@f2.cpp:10/tail-many", nullptr, 0},
 };
 static const Step w158[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f37_0PK4Stepi@f1.cpp:432/root", nullptr, 0},
-    {"_Z5f26_0PK4Stepi@f0.cpp:446/direct!", nullptr, 1},
-    {"_ZL6local8PK4Stepi@f0.cpp:112/folded!", nullptr, 0},
-    {"_Z7fail4_1PK4Stepi@f1.cpp:34/noreturn!", nullptr, 0},
+    {"_Z5f37_0PK4Stepi@f1.cpp:494/root", nullptr, 3},
+    {"_Z5f28_0PK4Stepi@f0.cpp:400/tail-many", nullptr, 0},
+    {"_Z5f27_0PK4Stepi@f0.cpp:390+_ZL6in89_2PK4Stepi:379/folded", nullptr, 2},
+    {"_Z5f11_1PK4Stepi@f1.cpp:122+_ZL6in40_0PK4Stepi:115/inlined", nullptr, 0},
+    {"_ZL6local8PK4Stepi@f1.cpp:87/inlined", nullptr, 0},
+    {"_Z4f2_0PK4Stepi@shared.h:140/folded", nullptr, 0},
 };
 static const Step w159[] = {
     {"run@runtime.cpp:0/root!", nullptr, 0},
-    {"_Z5f38_0PK4Stepi@f2.cpp:314/root", nullptr, 1},
-    {"_Z5f11_0PK4Stepi@f0.cpp:162/direct!", nullptr, 3},
+    {"_Z5f38_0PK4Stepi@f2.cpp:255/root", nullptr, 2},
+    {"_Z5f26_0PK4Stepi@f0.cpp:370/direct!", static_cast<Side0 *>(&oC0x0), 2},
+    {"_ZN4C0x02q0EPK4Stepi@f0.cpp:166/side^", nullptr, 0},
 };
 
 const Walk walks[] = {

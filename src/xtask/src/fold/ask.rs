@@ -154,11 +154,11 @@ fn collect(text: &str, answers: &mut BTreeMap<u64, Vec<String>>) {
     let mut address = None;
     for line in text.lines() {
         let mut rest = line.trim_start();
-        if let Some((number, after)) = rest.strip_prefix("0x").and_then(|rest| rest.split_once(": ")) {
-            if let Ok(number) = u64::from_str_radix(number, 16) {
-                address = Some(number);
-                rest = after;
-            }
+        if let Some((number, after)) = rest.strip_prefix("0x").and_then(|rest| rest.split_once(": "))
+            && let Ok(number) = u64::from_str_radix(number, 16)
+        {
+            address = Some(number);
+            rest = after;
         }
         let (Some(address), false) = (address, rest.contains("[inlined]")) else { continue };
         let name = rest.split([' ', ':']).next().unwrap_or_default();

@@ -59,8 +59,8 @@ impl Link {
 /// `(family, flags, merges)` of each compiler. With relocations kept, and without call sites, those are what is left.
 const COMPILERS: &[(&str, &[&str], bool)] = &[
     ("clang stmt", &["-DMUSTTAIL", "-mllvm", "-emit-func-debug-line-table-offsets"], false),
-    ("clang", &[], false),
-    ("clang split", &["-gsplit-dwarf"], false),
+    ("clang", &["-DMUSTTAIL"], false),
+    ("clang split", &["-DMUSTTAIL", "-gsplit-dwarf"], false),
     ("clang relocs", &["-DMUSTTAIL", "-mllvm", "-emit-func-debug-line-table-offsets"], false),
     ("gcc", &["-fno-ipa-icf"], false),
     ("gcc split", &["-fno-ipa-icf", "-gsplit-dwarf"], false),
@@ -127,6 +127,11 @@ impl Compile {
             objects.push(object);
         }
         Ok(objects)
+    }
+
+    /// Whether the two go together: gold 2.40 cannot keep relocations of folded sections (an internal error).
+    pub(super) fn fits(&self, link: &Link) -> bool {
+        !(self.relocs && link.linker == "gold")
     }
 
     /// # Errors

@@ -215,7 +215,9 @@ impl Make {
             let targets = members[1..].iter().chain(&members[..1]).copied().collect();
             self.push(family, Site { call: Call::Tail, targets, through: 0, slot: 0 });
         }
-        let call = if self.below(2) == 0 { Call::Probe } else { Call::Trap };
+        // A method stops in itself: only there is its object at hand.
+        let probe = kind != Kind::Method && self.below(2) == 0;
+        let call = if probe { Call::Probe } else { Call::Trap };
         self.push(family, Site { call, targets: Vec::new(), through: 0, slot: 0 });
     }
 
@@ -339,7 +341,7 @@ impl Make {
         let mut family_of: [Option<FamilyId>; 4] = [None; 4];
         for slot in 0..4_usize {
             let overriding: Vec<usize> = (0..count)
-                .filter(|class| classes[*class].parent.is_none() || self.random.next() % 3 == 0)
+                .filter(|class| classes[*class].parent.is_none() || self.random.next().is_multiple_of(3))
                 .collect();
             // `shared` takes the family of the slot before it, where that has the same bodies.
             let family = match family_of[slot.saturating_sub(1)] {

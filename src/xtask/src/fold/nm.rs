@@ -23,26 +23,24 @@ fn functions(program: &Path) -> Result<Vec<(u64, u64, String)>, String> {
     Ok(all)
 }
 
-/// Checks each frame of stacks of a program that is not folded against its symbols.
-///
-/// # Errors
-/// The first frame that is another function.
-pub(super) fn check(program: &Path, stacks: &[Stack]) -> Result<(), String> {
+/// Checks each frame of stacks of a program that is not folded against its symbols. Gives what is wrong with each stack.
+pub(super) fn check(program: &Path, stacks: &[Option<Stack>]) -> Result<Vec<Option<String>>, String> {
     let functions = functions(program)?;
-    for stack in stacks {
-        for (at, (address, truth)) in stack.addresses.iter().zip(&stack.frames).enumerate() {
+    let wrong = |stack: &Stack| {
+        let mut places = stack.addresses.iter().zip(&stack.frames).enumerate();
+        places.find_map(|(at, (address, truth))| {
             let address = address - stack.bias - u64::from(at > 0);
             let end = functions.partition_point(|(start, ..)| *start <= address);
-            let holds = |(start, size, name): &&(u64, u64, String)| {
+            let holds = |(start, size, name): &(u64, u64, String)| {
                 address - start < *size && same_function(name, &truth.name)
             };
-            if !functions[..end].iter().rev().take(16).any(|function| holds(&function)) {
-                let near = &functions[end.saturating_sub(1)..end];
-                return Err(format!("frame {at} of {stack:x?} is in {near:x?}"));
-            }
-        }
-    }
-    Ok(())
+            let near = &functions[end.saturating_sub(16)..end];
+            let last = near.last();
+            (!near.iter().any(holds)).then(|| format!("frame {at} of {stack:x?} is in {last:x?}"))
+        })
+    };
+    let none = || Some("a tail call left its frame".to_owned());
+    Ok(stacks.iter().map(|stack| stack.as_ref().map_or_else(none, wrong)).collect())
 }
 
 /// The functions that are at one address, where they are two or more; and how many of each name, since each file may have

@@ -11,6 +11,8 @@ use super::stacks::{Lines, Truth, Verdict};
 pub(super) struct Tally {
     pub(super) programs: usize,
     pub(super) stacks: usize,
+    /// Stacks of which it is not known who has a frame on them.
+    pub(super) left_out: usize,
     pub(super) verdicts: BTreeMap<Verdict, usize>,
     /// Of frames that could be `unique` or `exact` by their call sites: those that are, and all.
     pub(super) sure: (usize, usize),
@@ -33,6 +35,7 @@ impl Tally {
     pub(super) fn add(&mut self, other: &Tally) {
         self.programs += other.programs;
         self.stacks += other.stacks;
+        self.left_out += other.left_out;
         for (verdict, count) in &other.verdicts {
             *self.verdicts.entry(*verdict).or_default() += count;
         }
@@ -70,8 +73,9 @@ const HEADS: &[&str] =
 
 /// A table in Markdown: what each group of programs has.
 pub(super) fn programs(rows: &BTreeMap<String, Tally>) -> String {
-    let mut text =
-        String::from("| programs | stacks | folded functions: with lines / name only / lost / all |");
+    let mut text = String::from(
+        "| programs | stacks (left out) | folded functions: with lines / name only / lost / all |",
+    );
     for head in HEADS {
         let _ = write!(text, " {head} |");
     }
@@ -82,8 +86,8 @@ pub(super) fn programs(rows: &BTreeMap<String, Tally>) -> String {
         let [lines, names, lost, all] = tally.folded;
         let _ = write!(
             text,
-            "| {name} ({}) | {} | {lines} / {names} / {lost} / {all} |",
-            tally.programs, tally.stacks
+            "| {name} ({}) | {} ({}) | {lines} / {names} / {lost} / {all} |",
+            tally.programs, tally.stacks, tally.left_out
         );
         for verdict in COLUMNS {
             let _ = write!(text, " {} |", tally.count(*verdict));

@@ -168,10 +168,11 @@ fn reach(graph: &Graph, from: FunctionId) -> (BTreeSet<FunctionId>, bool) {
     while let Some(function) = todo.pop() {
         for (number, site) in graph.family(function).sites.iter().enumerate() {
             open |= site.call == Call::TailTable;
-            if let Some(next) = graph.target(function, number).filter(|_| site.call == Call::Tail) {
-                if reached.insert(next) {
-                    todo.push(next);
-                }
+            let next = graph.target(function, number).filter(|_| site.call == Call::Tail);
+            if let Some(next) = next
+                && reached.insert(next)
+            {
+                todo.push(next);
             }
         }
     }
