@@ -8,6 +8,7 @@
 pub mod encode;
 pub mod model;
 pub mod open;
+mod output;
 mod paint;
 mod pipeline;
 pub mod read;
@@ -15,6 +16,7 @@ pub mod report;
 pub mod resolve;
 mod verify;
 
+pub use output::write_whole;
 pub use pipeline::{ConvertError, NoProgress, Options, Progress, convert};
 pub use report::Report;
 pub use verify::{Mismatches, verify_against};

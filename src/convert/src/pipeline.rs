@@ -6,6 +6,7 @@ use std::time::Instant;
 use crate::encode::{self, EncodeOptions, Encoded, ImageInfo, LoadedSection};
 use crate::model::Program;
 use crate::open::{self, Files, Format, Image, ImageKind, OpenError, OpenOptions};
+use crate::output::write_whole;
 use crate::read::{self, ReadOptions, SplitFiles};
 use crate::report::{Counts, Report, Steps};
 use crate::resolve::{self, ResolveOptions};
@@ -15,7 +16,7 @@ use crate::resolve::{self, ResolveOptions};
 pub struct Options {
     /// Threads; 0 for one a core. The bytes of the file do not depend on it.
     pub threads: usize,
-    /// The architecture to take of a fat Mach-O file.
+    /// The architecture to take of a fat Mach-O file; a program of another is refused.
     pub arch: Option<String>,
     /// The device target to take of a GPU bundle.
     pub target: Option<String>,
@@ -108,7 +109,7 @@ pub fn convert(
         report.steps.encode = began.elapsed();
         progress.step("write", 0);
         let began = Instant::now();
-        encode::write_file(&encoded, output)
+        write_whole(output, |file| encoded.write_to(file))
             .map_err(|source| ConvertError::Write { path: output.to_owned(), source })?;
         report.steps.write = began.elapsed();
         report.finish(&encoded);
@@ -176,7 +177,7 @@ fn encoded(
         .map_err(|source| ConvertError::Encode { path: input.to_owned(), source })
 }
 
-fn image_info(image: &Image<'_>) -> ImageInfo {
+pub(crate) fn image_info(image: &Image<'_>) -> ImageInfo {
     ImageInfo {
         build_id: image.build_id.to_vec(),
         machine: image.arch.machine,

@@ -26,7 +26,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     for path in if all { test_programs()? } else { Vec::new() } {
         // A file that the oracles cannot be asked for has its answers in testbins/expected.
         for arch in Program::architectures(&path)? {
-            let Some(program) = askable(&path, arch.as_deref()) else { continue };
+            let program = Program::open(&path, arch.as_deref())?;
+            if let Some(why) = unaskable(&program) {
+                println!("{}: not asked, {why}", name_of(&path));
+                continue;
+            }
             let exhaustive = program.code_size() <= BYTE_BY_BYTE;
             for columns in [false, true] {
                 let options = Options { exhaustive, columns, ..Options::default() };
@@ -56,18 +60,18 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 
 /// Prints one comparison and keeps its name if it failed.
 fn record(path: &Path, result: Result<Tally, String>, bad: &mut Vec<String>) {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name_of(path);
     match result {
         Ok(tally) => {
             println!("{name}: {}", tally.line());
             if tally.unexplained() > 0 {
                 print!("{}", tally.report());
-                bad.push(name.into_owned());
+                bad.push(name);
             }
         }
         Err(error) => {
             println!("{name}: {error}");
-            bad.push(name.into_owned());
+            bad.push(name);
         }
     }
 }
@@ -82,19 +86,16 @@ fn test_programs() -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-/// A program that has code of its own and whose addresses mean one thing.
-fn askable(path: &Path, arch: Option<&str>) -> Option<Program> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let why = match Program::open(path, arch) {
-        Err(error) => error.lines().next().unwrap_or_default().to_owned(),
-        Ok(program) if program.code.is_empty() => "no code".to_owned(),
-        Ok(program) if program.relocatable && program.code.len() != 1 => {
-            "ET_REL with several code sections".to_owned()
-        }
-        Ok(program) => return Some(program),
-    };
-    println!("{name}: not asked, {why}");
-    None
+/// Why a program cannot be compared: it has no code of its own, or its addresses do not mean one thing.
+fn unaskable(program: &Program) -> Option<&'static str> {
+    if program.code.is_empty() {
+        return Some("no code");
+    }
+    (program.relocatable && program.code.len() != 1).then_some("ET_REL with several code sections")
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Our own command, with all debug info, in a target folder of its own so that the other build stays.

@@ -23,7 +23,7 @@ Examples:
   foldsym lookup app.fsym --json < addresses.txt       one JSON object for each line
 
 Exit codes: 0 done; 1 nothing found, or a difference; 2 usage, or a line that does not parse;
-3 a file that cannot be read; 4 some of several inputs failed.";
+3 a file that cannot be read or written, or a folder without a program; 4 some of several inputs failed.";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -67,7 +67,7 @@ pub(crate) struct Reading {
     /// Threads to use; 0 takes all cores
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
-    /// Architecture to take from a fat file
+    /// Architecture to take from a fat file; a program of another one is refused
     #[arg(long, value_name = "A", conflicts_with = "target")]
     pub(crate) arch: Option<String>,
     /// Target to take from an offload bundle
