@@ -261,7 +261,8 @@ fn function_inside(case: &Case) -> bool {
                     && case.ours.start.is_some_and(|start| start < symbol.address)
             });
             let agreed = |other: &Answer| other.outermost().is_some_and(|frame| frame.name == ours);
-            inside && has_die(case.ours) && case.other.is_none_or(agreed)
+            let declared = case.ours.outermost().is_some_and(|frame| frame.start_line > 0);
+            inside && declared && case.other.is_none_or(agreed)
         })
 }
 

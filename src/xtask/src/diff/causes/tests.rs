@@ -278,7 +278,8 @@ fn a_symbol_below_does_not_name_a_function() {
 
 #[test]
 fn either_of_two_nested_symbols_names_bare_code() {
-    let with = |name, line| answer(&[frame(name, "", line)], 0xc0);
+    // Without a DIE there is no line of a declaration.
+    let with = |name, line| answer(&[Frame { start_line: 0, ..frame(name, "", line) }], 0xc0);
     let cause = Some(vec!["a symbol inside another"]);
     assert_eq!(explained(Oracle::Llvm, 0xc6, &with("outer", 0), &with("inner", 0)), cause);
     assert_eq!(explained(Oracle::Llvm, 0xc6, &with("outer", 1), &with("inner", 1)), None);
