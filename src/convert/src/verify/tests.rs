@@ -115,8 +115,10 @@ fn change_bits(name: &str, columns: bool, bits: impl Fn(usize) -> Range<u32>) ->
 #[test]
 fn every_changed_bit_is_found() {
     // A group, inlined calls, columns; aliases; sections with synthetic addresses.
-    let found = change_bits("core.dwarf4", true, |at| at as u32 % 8..at as u32 % 8 + 1);
-    assert!(found > 3000, "{found}");
+    // The largest of the three takes a moment for each bit, so not every byte has its turn.
+    let one_of = |at: usize| if at.is_multiple_of(5) { at as u32 % 8..at as u32 % 8 + 1 } else { 0..0 };
+    let found = change_bits("core.dwarf4", true, one_of);
+    assert!(found > 600, "{found}");
     let found = change_bits("symbols.clang", false, |_| 0..8);
     assert!(found > 2000, "{found}");
     let found = change_bits("inline.clang-sections.o", false, |at| at as u32 % 2 * 4..at as u32 % 2 * 4 + 4);

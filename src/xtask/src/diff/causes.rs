@@ -102,6 +102,11 @@ pub(crate) const CAUSES: &[Cause] = &[
         explains: symbol_inside,
     },
     Cause {
+        name: "a symbol around another",
+        verdict: "ours: the inner symbol ends before the address and the outer does not; theirs looks at the last to start alone",
+        explains: symbol_around,
+    },
+    Cause {
         name: "padding between functions",
         verdict: "ours: the last row of the function before runs on, but the bytes are nobody's code",
         explains: padding,
@@ -336,6 +341,21 @@ fn symbol_inside(case: &Case) -> bool {
                 holds(a, b) || holds(b, a)
             }
             _ => false,
+        })
+}
+
+/// They know nothing, since the symbol that starts last before the address ends before it; ours starts before that one, and
+/// its size reaches the address. No DIE and no line is known.
+fn symbol_around(case: &Case) -> bool {
+    let [ours] = case.ours.frames.as_slice() else { return false };
+    let sized = case.our_symbol(&ours.name).filter(|symbol| symbol.size > 0);
+    case.oracle == Oracle::Llvm
+        && case.theirs.frames.is_empty()
+        && ours.line == 0
+        && ours.start_line == 0
+        && case.symbols.llvm_choice(case.address).is_none()
+        && sized.is_some_and(|ours| {
+            case.symbols.last_before(case.address).is_some_and(|last| ours.address < last.address)
         })
 }
 

@@ -78,8 +78,13 @@ impl Symbols {
     /// The symbol that llvm-symbolizer takes: of those that start last at or before the address the largest, and if the
     /// address is past its end, none.
     pub(crate) fn llvm_choice(&self, address: u64) -> Option<&Symbol> {
+        self.last_before(address).filter(|symbol| symbol.covers(address))
+    }
+
+    /// Of the symbols that start last at or before the address the largest.
+    pub(crate) fn last_before(&self, address: u64) -> Option<&Symbol> {
         let after = self.sorted.partition_point(|symbol| symbol.address <= address);
-        self.sorted[..after].last().filter(|symbol| symbol.covers(address))
+        self.sorted[..after].last()
     }
 
     /// All symbols that start at this address.

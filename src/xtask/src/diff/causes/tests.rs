@@ -287,6 +287,21 @@ fn either_of_two_nested_symbols_names_bare_code() {
 }
 
 #[test]
+fn a_symbol_goes_on_behind_one_inside_it() {
+    let with = |name| answer(&[Frame { start_line: 0, ..frame(name, "", 0) }], 0xc0);
+    let cause = Some(vec!["a symbol around another"]);
+    let nothing = Answer::default();
+    assert_eq!(explained(Oracle::Llvm, 0xca, &with("outer"), &nothing), cause);
+    // In the inner one, past the outer one, or of a name that does not reach there.
+    assert_eq!(explained(Oracle::Llvm, 0xc6, &with("outer"), &nothing), None);
+    assert_eq!(explained(Oracle::Llvm, 0xd2, &with("outer"), &nothing), None);
+    assert_eq!(explained(Oracle::Llvm, 0xca, &with("inner"), &nothing), None);
+    // Before the inner one there is no reason to know nothing.
+    assert_eq!(explained(Oracle::Llvm, 0xc2, &with("outer"), &nothing), None);
+    assert_eq!(explained(Oracle::Llvm, 0xca, &answer(&[frame("outer", "o.c", 3)], 0xc0), &nothing), None);
+}
+
+#[test]
 fn padding_is_short_and_nobodys() {
     let theirs = answer(&[frame("", "f.c", 1)], 0);
     let cause = Some(vec!["padding between functions"]);
