@@ -17,6 +17,6 @@ pub mod resolve;
 mod verify;
 
 pub use output::write_whole;
-pub use pipeline::{ConvertError, NoProgress, Options, Progress, convert};
+pub use pipeline::{ConvertError, MAX_THREADS, NoProgress, Options, Progress, convert};
 pub use report::Report;
 pub use verify::{Mismatches, verify_against};

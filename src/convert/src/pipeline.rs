@@ -14,7 +14,7 @@ use crate::resolve::{self, ResolveOptions};
 /// What to convert and how. The default keeps no columns and writes no name index.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Threads; 0 for one a core. The bytes of the file do not depend on it.
+    /// Threads; 0 for one a core, at most [`MAX_THREADS`]. The bytes of the file do not depend on it.
     pub threads: usize,
     /// The architecture to take of a fat Mach-O file; a program of another is refused.
     pub arch: Option<String>,
@@ -37,6 +37,9 @@ pub struct Options {
     /// Gives the index readable names.
     pub demangle: Option<encode::Demangle>,
 }
+
+/// More threads than this are not started: they would wait for each other for minutes.
+pub const MAX_THREADS: usize = 1024;
 
 /// Is told how far a conversion is. Called from several threads.
 pub trait Progress: Sync {
@@ -212,7 +215,7 @@ fn open_options(options: &Options) -> OpenOptions {
 
 /// Runs `work` on a pool of its own, so that conversions side by side do not share one.
 pub(crate) fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T, ConvertError> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.min(MAX_THREADS)).build()?;
     Ok(pool.install(work))
 }
 

@@ -45,7 +45,9 @@ fn all_answers(bytes: &[u8], addresses: Range<u64>) -> Vec<String> {
     let file = SymbolFile::open(bytes).unwrap();
     let text = |names: &Names<'_>, id: Option<u32>| {
         let mut text = Vec::new();
-        id.map(|id| names.visit(id, |piece| text.extend_from_slice(piece)).unwrap());
+        if let Some(id) = id {
+            names.visit(id, |piece| text.extend_from_slice(piece)).unwrap();
+        }
         text.escape_ascii().to_string()
     };
     let header = file.header();

@@ -65,7 +65,7 @@ pub(crate) struct NotYet {
 #[derive(Args)]
 pub(crate) struct Reading {
     /// Threads to use; 0 takes all cores
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     pub(crate) threads: usize,
     /// Architecture to take from a fat file; a program of another one is refused
     #[arg(long, value_name = "A", conflicts_with = "target")]
@@ -257,6 +257,11 @@ pub(crate) struct Verify {
     pub(crate) against: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+fn thread_count(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|&count| count <= foldsym_convert::MAX_THREADS);
+    count.ok_or_else(|| format!("expected a number up to {}", foldsym_convert::MAX_THREADS))
 }
 
 fn path_pair(text: &str) -> Result<(PathBuf, PathBuf), String> {

@@ -58,7 +58,7 @@ impl Plan {
                 return Err(Failure::usage(format!("{}: a folder needs --out-dir", input.display())));
             }
             plan.jobs.push(Job { input: input.clone(), output: output.clone(), make_folder: false });
-            plan.refuse_overwriting()?;
+            plan.refuse_overwriting(args.report.as_deref())?;
             return Ok(plan);
         }
         let Some(out_dir) = &args.out_dir else {
@@ -80,7 +80,7 @@ impl Plan {
             }
         }
         plan.refuse_collisions()?;
-        plan.refuse_overwriting()?;
+        plan.refuse_overwriting(args.report.as_deref())?;
         Ok(plan)
     }
 
@@ -135,8 +135,16 @@ impl Plan {
         Ok(())
     }
 
-    /// No program is replaced by its own symbols.
-    fn refuse_overwriting(&self) -> Result<(), Failure> {
+    /// No program is replaced by its own symbols, and nothing by the report.
+    fn refuse_overwriting(&self, report: Option<&Path>) -> Result<(), Failure> {
+        let real = report.and_then(|report| report.canonicalize().ok());
+        for Job { input, output, .. } in &self.jobs {
+            let is_report =
+                |path: &Path| report == Some(path) || real.is_some() && real == path.canonicalize().ok();
+            if let Some(path) = [input, output].into_iter().find(|path| is_report(path)) {
+                return Err(Failure::usage(format!("{}: the report would replace it", path.display())));
+            }
+        }
         for Job { input, output, .. } in &self.jobs {
             // An output that is not there yet is no input.
             if let (Ok(input), Ok(output)) = (input.canonicalize(), output.canonicalize())
