@@ -135,7 +135,7 @@ fn several_symbols_on_one_function_are_aliases() {
 
 #[test]
 fn variants_of_a_constructor_are_one_function() {
-    let fsym = Fsym::of("objects.clang-o0", &[]);
+    let fsym = Fsym::of("objects.gcc-o2", &[]);
     let lines = fsym.run("find", &["--no-demangle", "--regex", "^_ZN3geo.*D[12]Ev$"]).out;
     let line = lines.lines().find(|line| line.contains("also: ")).expect("a destructor with two names");
     let (name, address) = (line.split('\t').next().unwrap(), line.split(['\t', '-']).nth(1).unwrap());
