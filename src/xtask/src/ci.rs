@@ -22,15 +22,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let options = Options::default();
     let tools = Tools::build(&options)?;
     let mut bad = Vec::new();
-    // `cargo test` holds every test program to llvm-symbolizer's stored answers; asking it live is for --all.
+    // `cargo test` holds every test program to llvm-symbolizer's stored answers; asking it live adds its columns, its
+    // places of declaration and the other oracle.
     for path in if all { test_programs()? } else { Vec::new() } {
         // A file that the oracles cannot be asked for has its answers in testbins/expected.
         for arch in Program::architectures(&path)? {
-            let program = Program::open(&path, arch.as_deref())?;
-            if let Some(why) = unaskable(&program) {
-                println!("{}: not asked, {why}", name_of(&path));
-                continue;
-            }
+            let Some(program) = askable(&path, arch.as_deref())? else { continue };
             let exhaustive = program.code_size() <= BYTE_BY_BYTE;
             for columns in [false, true] {
                 let options = Options { exhaustive, columns, ..Options::default() };
@@ -86,7 +83,21 @@ fn test_programs() -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-/// Why a program cannot be compared: it has no code of its own, or its addresses do not mean one thing.
+/// A program that can be compared; `None`, having said why, for one without code of its own, or whose addresses do not mean
+/// one thing.
+///
+/// # Errors
+/// A file that cannot be read, or a tool that is missing or fails: nothing is passed over for that.
+fn askable(path: &Path, arch: Option<&str>) -> Result<Option<Program>, String> {
+    let program = Program::open(path, arch)?;
+    let why = unaskable(&program);
+    if let Some(why) = why {
+        println!("{}: not asked, {why}", name_of(path));
+    }
+    Ok(why.is_none().then_some(program))
+}
+
+/// Why a program cannot be compared.
 fn unaskable(program: &Program) -> Option<&'static str> {
     if program.code.is_empty() {
         return Some("no code");
@@ -121,4 +132,39 @@ fn libc() -> Option<PathBuf> {
     };
     let corpus = sh::root().join("corpus/libc/libc.so.6.debug");
     installed().into_iter().chain([corpus]).find(|file| file.exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::program::{Code, Symbols};
+
+    #[test]
+    fn a_file_that_cannot_be_opened_fails() {
+        let folder = sh::scratch("ci-test").unwrap();
+        // An ELF file to its first bytes, and no further: the tools that read it fail.
+        let broken = folder.join("broken");
+        std::fs::write(&broken, b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0").unwrap();
+        assert!(Program::is_one(&broken));
+        assert!(askable(&broken, None).is_err());
+        assert!(askable(&folder.join("missing"), None).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_compared_has_a_reason() {
+        let code = Code { name: ".text".into(), start: 0, size: 4 };
+        let program = |code: &[Code], relocatable| Program {
+            path: "p".into(),
+            file: "p".into(),
+            arch: None,
+            code: code.to_vec(),
+            symbols: Symbols::default(),
+            relocatable,
+            legacy_compressed: false,
+        };
+        let two = [code.clone(), code.clone()];
+        assert_eq!(unaskable(&program(&[], false)), Some("no code"));
+        assert_eq!(unaskable(&program(&two, true)), Some("ET_REL with several code sections"));
+        assert_eq!((unaskable(&program(&two, false)), unaskable(&program(&two[..1], true))), (None, None));
+    }
 }

@@ -4,7 +4,7 @@
 mod answer;
 mod ask;
 mod causes;
-mod program;
+pub(crate) mod program;
 mod tally;
 
 use std::path::{Path, PathBuf};
