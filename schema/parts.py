@@ -335,6 +335,7 @@ class RowBlock:
                 need(bit - high <= 192, f"row block at {self.begin}: more than 192 bits of high parts")
                 need(self.offsets[-2] < self.offsets[-1], f"row block at {self.begin}: offsets do not increase")
         self.end = pad_to_byte(data, bit)
+        need(all(file_base + code for code in files), f"row block at {self.begin}: file code 0 of a set bit")
         codes = iter(files)
         self.rows = [Row(start + offset, scope_base + scope, line_base + line - 1 if line else None,
                          file_base + next(codes) if differ else 0, column_base + column)

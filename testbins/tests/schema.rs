@@ -224,6 +224,24 @@ fn the_independent_reader_accepts_what_we_write_and_answers_as_we_do() {
     assert!(unseen.is_empty(), "no program shows: {unseen:?}");
 }
 
+// Files that are made from the text of the format by the reader's own test writer.
+#[path = "../../src/lookup/tests/writer/mod.rs"]
+mod writer;
+
+#[test]
+fn the_independent_reader_holds_what_no_row_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.fsym");
+    for (what, bad, good) in writer::broken::row_records() {
+        for (bytes, sound) in [(good, true), (bad, false)] {
+            fs::write(&path, bytes).unwrap();
+            let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
+            assert_eq!(check.status.success(), sound, "{what}: {}", stderr(&check));
+            assert!(sound || stderr(&check).contains("ROWS"), "{what}: {}", stderr(&check));
+        }
+    }
+}
+
 #[test]
 fn the_independent_reader_refuses_each_changed_section() {
     let bytes = fs::read(golden("demo.fsym")).unwrap();

@@ -9,6 +9,7 @@ pub mod demangle;
 pub mod encode;
 pub mod model;
 pub mod open;
+mod output;
 mod paint;
 mod pipeline;
 pub mod read;
@@ -16,6 +17,7 @@ pub mod report;
 pub mod resolve;
 mod verify;
 
-pub use pipeline::{ConvertError, NoProgress, Options, Progress, convert};
+pub use output::write_whole;
+pub use pipeline::{ConvertError, MAX_THREADS, NoProgress, Options, Progress, convert};
 pub use report::Report;
 pub use verify::{Mismatches, verify_against};

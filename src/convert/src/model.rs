@@ -170,6 +170,32 @@ pub enum How {
     SymbolOnly = 6,
 }
 
+impl How {
+    /// All of them, in their order.
+    pub const ALL: [How; 7] = [
+        How::LiveRange,
+        How::StmtSequence,
+        How::Relocation,
+        How::Symbol,
+        How::LineSequence,
+        How::CallSite,
+        How::SymbolOnly,
+    ];
+
+    /// The word for it in the report and in answers.
+    pub const fn text(self) -> &'static str {
+        match self {
+            How::LiveRange => "live_range",
+            How::StmtSequence => "stmt_sequence",
+            How::Relocation => "relocation",
+            How::Symbol => "symbol",
+            How::LineSequence => "line_sequence",
+            How::CallSite => "call_site",
+            How::SymbolOnly => "symbol_only",
+        }
+    }
+}
+
 /// A subprogram with code, of one unit.
 #[derive(Clone, Debug)]
 pub struct UnitFunction {

@@ -6,6 +6,7 @@ use std::time::Instant;
 use crate::encode::{self, EncodeOptions, Encoded, ImageInfo, LoadedSection};
 use crate::model::Program;
 use crate::open::{self, Files, Format, Image, ImageKind, OpenError, OpenOptions};
+use crate::output::write_whole;
 use crate::read::{self, ReadOptions, SplitFiles};
 use crate::report::{Counts, Report, Steps};
 use crate::resolve::{self, ResolveOptions};
@@ -13,9 +14,9 @@ use crate::resolve::{self, ResolveOptions};
 /// What to convert and how. The default keeps no columns and writes no name index.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Threads; 0 for one a core. The bytes of the file do not depend on it.
+    /// Threads; 0 for one a core, at most [`MAX_THREADS`]. The bytes of the file do not depend on it.
     pub threads: usize,
-    /// The architecture to take of a fat Mach-O file.
+    /// The architecture to take of a fat Mach-O file; a program of another is refused.
     pub arch: Option<String>,
     /// The device target to take of a GPU bundle.
     pub target: Option<String>,
@@ -36,6 +37,9 @@ pub struct Options {
     /// Gives the index readable names.
     pub demangle: Option<encode::Demangle>,
 }
+
+/// More threads than this are not started: they would wait for each other for minutes.
+pub const MAX_THREADS: usize = 1024;
 
 /// Is told how far a conversion is. Called from several threads.
 pub trait Progress: Sync {
@@ -108,7 +112,7 @@ pub fn convert(
         report.steps.encode = began.elapsed();
         progress.step("write", 0);
         let began = Instant::now();
-        encode::write_file(&encoded, output)
+        write_whole(output, |file| encoded.write_to(file))
             .map_err(|source| ConvertError::Write { path: output.to_owned(), source })?;
         report.steps.write = began.elapsed();
         report.finish(&encoded);
@@ -176,7 +180,7 @@ fn encoded(
         .map_err(|source| ConvertError::Encode { path: input.to_owned(), source })
 }
 
-fn image_info(image: &Image<'_>) -> ImageInfo {
+pub(crate) fn image_info(image: &Image<'_>) -> ImageInfo {
     ImageInfo {
         build_id: image.build_id.to_vec(),
         machine: image.arch.machine,
@@ -211,7 +215,7 @@ fn open_options(options: &Options) -> OpenOptions {
 
 /// Runs `work` on a pool of its own, so that conversions side by side do not share one.
 pub(crate) fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T, ConvertError> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.min(MAX_THREADS)).build()?;
     Ok(pool.install(work))
 }
 

@@ -47,6 +47,22 @@ pub enum Certainty {
     Ambiguous,
 }
 
+impl Certainty {
+    /// The word for it in text and JSON.
+    ///
+    /// ```
+    /// assert_eq!(foldsym_lookup::Certainty::Narrowed.text(), "narrowed");
+    /// ```
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Unique => "unique",
+            Self::Exact => "exact",
+            Self::Narrowed => "narrowed",
+            Self::Ambiguous => "ambiguous",
+        }
+    }
+}
+
 /// What an [`Certainty::Exact`] or [`Certainty::Narrowed`] answer rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Evidence {
@@ -62,6 +78,24 @@ pub enum Evidence {
     VirtualSlot,
     /// The object's vtable pointer was given.
     Vtable,
+}
+
+impl Evidence {
+    /// The word for it in text and JSON.
+    ///
+    /// ```
+    /// assert_eq!(foldsym_lookup::Evidence::DirectCall.text(), "direct_call");
+    /// ```
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::DirectCall => "direct_call",
+            Self::Relocation => "relocation",
+            Self::MergedCaller => "merged_caller",
+            Self::TailCall => "tail_call",
+            Self::VirtualSlot => "virtual_slot",
+            Self::Vtable => "vtable",
+        }
+    }
 }
 
 /// Whose code is at an address.

@@ -264,14 +264,20 @@ impl<'d> Rows<'d> {
         Ok((found, high, index))
     }
 
-    /// Checks what no row shows: the bits between the end of each block's offsets and the next byte.
+    /// Checks what no row shows: the bits between the end of each block's last column and the next byte.
     pub(crate) fn verify_padding(&self) -> Result<(), Error> {
         for block in 0..self.block_count() {
-            let block = self.block(block)?;
-            let len = block.high(self.data)?.len(block.rows.wrapping_sub(1)).unwrap_or(0);
+            let (start, place) = self.directory_entry(block)?;
+            let rows = self.len.wrapping_sub(block.wrapping_mul(layout::BLOCK_ROWS)).min(layout::BLOCK_ROWS);
+            let (block, shared) = Block::parse(self.data, place, rows, start)?;
+            // Where another block has the offsets, this one ends where they would begin.
+            let len = match shared {
+                Some(_) => 0,
+                None => block.high(self.data)?.len(rows.wrapping_sub(1)).unwrap_or(0),
+            };
             let end = block.high.wrapping_add(len.into());
             let padding = (end.wrapping_neg() & 7) as u32;
-            if len != 0 && bits::read(self.data, end, padding).is_none_or(|padding| padding != 0) {
+            if bits::read(self.data, end, padding).is_none_or(|padding| padding != 0) {
                 return Err(Error::new(SectionId::ROWS, What::Reserved, end >> 3));
             }
         }

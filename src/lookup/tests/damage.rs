@@ -2,7 +2,7 @@
 
 mod writer;
 
-use foldsym_lookup::{Frames, FunctionId, ImageAddr, Lookup, PieceId, SymbolFile};
+use foldsym_lookup::{Frames, FunctionId, ImageAddr, Lookup, PieceId, SectionId, SymbolFile};
 
 /// Uses all of the file that opens; returns whether every lookup gave an answer or a reason.
 fn use_all(bytes: &[u8]) -> Option<(bool, bool)> {
@@ -141,5 +141,16 @@ fn random_changes() {
         if let Some((true, whole)) = use_all(&contents.assemble(&changed)) {
             assert!(whole);
         }
+    }
+}
+
+/// Sentences of the specification that no row shows to be broken.
+#[test]
+fn row_records_that_break_the_specification() {
+    for (what, bad, good) in writer::broken::row_records() {
+        assert_eq!(use_all(&good), Some((true, true)), "{what}");
+        assert_ne!(bad, good, "{what}");
+        let error = SymbolFile::open(&bad).unwrap().verify().expect_err(what);
+        assert_eq!(error.section, SectionId::ROWS, "{what}: {error}");
     }
 }

@@ -22,11 +22,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let options = Options::default();
     let tools = Tools::build(&options)?;
     let mut bad = Vec::new();
-    // `cargo test` holds every test program to llvm-symbolizer's stored answers; asking it live is for --all.
+    // `cargo test` holds every test program to llvm-symbolizer's stored answers; asking it live adds its columns, its
+    // places of declaration and the other oracle.
     for path in if all { test_programs()? } else { Vec::new() } {
         // A file that the oracles cannot be asked for has its answers in testbins/expected.
         for arch in Program::architectures(&path)? {
-            let Some(program) = askable(&path, arch.as_deref()) else { continue };
+            let Some(program) = askable(&path, arch.as_deref())? else { continue };
             let exhaustive = program.code_size() <= BYTE_BY_BYTE;
             for columns in [false, true] {
                 let options = Options { exhaustive, columns, ..Options::default() };
@@ -56,18 +57,18 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 
 /// Prints one comparison and keeps its name if it failed.
 fn record(path: &Path, result: Result<Tally, String>, bad: &mut Vec<String>) {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name_of(path);
     match result {
         Ok(tally) => {
             println!("{name}: {}", tally.line());
             if tally.unexplained() > 0 {
                 print!("{}", tally.report());
-                bad.push(name.into_owned());
+                bad.push(name);
             }
         }
         Err(error) => {
             println!("{name}: {error}");
-            bad.push(name.into_owned());
+            bad.push(name);
         }
     }
 }
@@ -82,19 +83,30 @@ fn test_programs() -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-/// A program that has code of its own and whose addresses mean one thing.
-fn askable(path: &Path, arch: Option<&str>) -> Option<Program> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let why = match Program::open(path, arch) {
-        Err(error) => error.lines().next().unwrap_or_default().to_owned(),
-        Ok(program) if program.code.is_empty() => "no code".to_owned(),
-        Ok(program) if program.relocatable && program.code.len() != 1 => {
-            "ET_REL with several code sections".to_owned()
-        }
-        Ok(program) => return Some(program),
-    };
-    println!("{name}: not asked, {why}");
-    None
+/// A program that can be compared; `None`, having said why, for one without code of its own, or whose addresses do not mean
+/// one thing.
+///
+/// # Errors
+/// A file that cannot be read, or a tool that is missing or fails: nothing is passed over for that.
+fn askable(path: &Path, arch: Option<&str>) -> Result<Option<Program>, String> {
+    let program = Program::open(path, arch)?;
+    let why = unaskable(&program);
+    if let Some(why) = why {
+        println!("{}: not asked, {why}", name_of(path));
+    }
+    Ok(why.is_none().then_some(program))
+}
+
+/// Why a program cannot be compared.
+fn unaskable(program: &Program) -> Option<&'static str> {
+    if program.code.is_empty() {
+        return Some("no code");
+    }
+    (program.relocatable && program.code.len() != 1).then_some("ET_REL with several code sections")
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Our own command, with all debug info, in a target folder of its own so that the other build stays.
@@ -120,4 +132,39 @@ fn libc() -> Option<PathBuf> {
     };
     let corpus = sh::root().join("corpus/libc/libc.so.6.debug");
     installed().into_iter().chain([corpus]).find(|file| file.exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::program::{Code, Symbols};
+
+    #[test]
+    fn a_file_that_cannot_be_opened_fails() {
+        let folder = sh::scratch("ci-test").unwrap();
+        // An ELF file to its first bytes, and no further: the tools that read it fail.
+        let broken = folder.join("broken");
+        std::fs::write(&broken, b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0").unwrap();
+        assert!(Program::is_one(&broken));
+        assert!(askable(&broken, None).is_err());
+        assert!(askable(&folder.join("missing"), None).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_compared_has_a_reason() {
+        let code = Code { name: ".text".into(), start: 0, size: 4 };
+        let program = |code: &[Code], relocatable| Program {
+            path: "p".into(),
+            file: "p".into(),
+            arch: None,
+            code: code.to_vec(),
+            symbols: Symbols::default(),
+            relocatable,
+            legacy_compressed: false,
+        };
+        let two = [code.clone(), code.clone()];
+        assert_eq!(unaskable(&program(&[], false)), Some("no code"));
+        assert_eq!(unaskable(&program(&two, true)), Some("ET_REL with several code sections"));
+        assert_eq!((unaskable(&program(&two, false)), unaskable(&program(&two[..1], true))), (None, None));
+    }
 }

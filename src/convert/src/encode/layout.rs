@@ -5,7 +5,6 @@ use foldsym_format::header::{ALIGN, ENTRY_LEN, HEADER_LEN};
 use foldsym_format::{DirectoryEntry, Header};
 use rayon::prelude::*;
 use std::io::{self, Write};
-use std::path::Path;
 
 /// The CRC-32 of `foldsym_format::checksum`, ten times as fast with the processor's instructions for it.
 fn crc32(bytes: &[u8]) -> u32 {
@@ -61,27 +60,4 @@ impl Encoded {
         self.write_to(&mut out).expect("writing to a vector does not fail");
         out
     }
-}
-
-/// Writes the file to `path`: under another name in the same folder first, then renamed over what may be
-/// there, so that nobody sees half a file. On an error nothing is left behind.
-///
-/// The file is not forced to the disk: it can be made again from the same input.
-///
-/// # Errors
-/// Those of creating, writing and renaming the file.
-pub fn write_file(encoded: &Encoded, path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".fsym-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // What a plain `open` asks for; the process's mask takes its bits away.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder)?;
-    encoded.write_to(file.as_file_mut())?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }

@@ -26,8 +26,6 @@ mod tables;
 mod tests;
 mod usage;
 
-pub use layout::write_file;
-
 use crate::model::Program;
 use foldsym_format::{Header, SectionId, header};
 use outline::Outline;

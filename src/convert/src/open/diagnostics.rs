@@ -38,6 +38,32 @@ pub enum OpenDiagnosticKind {
     PathRefused,
 }
 
+impl OpenDiagnosticKind {
+    /// The words of a case name a file as it was found here, and so depend on where the program lies. In the others
+    /// they are of the program alone.
+    pub fn names_found_file(self) -> bool {
+        use OpenDiagnosticKind as Kind;
+        match self {
+            Kind::DebugFileMismatch
+            | Kind::DebugFileUnreadable
+            | Kind::PackageUnreadable
+            | Kind::BadMiniDebugInfo => true,
+            Kind::UnknownRelocation { .. }
+            | Kind::BadRelocation
+            | Kind::UnknownCompression
+            | Kind::TruncatedSection
+            | Kind::BadSectionName
+            | Kind::SectionWraps
+            | Kind::BadSymbol
+            | Kind::SymbolOutsideSection
+            | Kind::BadDescriptor
+            | Kind::DebugFileNotFound
+            | Kind::SupplementaryNotFound
+            | Kind::PathRefused => false,
+        }
+    }
+}
+
 /// One kind of skipped or repaired thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenDiagnostic {
@@ -46,6 +72,17 @@ pub struct OpenDiagnostic {
     pub count: u64,
     /// The first case: section, offset or path, in words.
     pub first: String,
+}
+
+impl OpenDiagnostic {
+    /// The same line wherever the program lies: without the first case where that names a file that was found.
+    pub fn portable(&self) -> String {
+        if self.kind.names_found_file() {
+            format!("{:?} x {}", self.kind, self.count)
+        } else {
+            self.to_string()
+        }
+    }
 }
 
 impl std::fmt::Display for OpenDiagnostic {

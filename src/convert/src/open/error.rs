@@ -34,6 +34,10 @@ pub enum OpenError {
     #[error("{}: {place}: {claimed} bytes claimed, at most {allowed} allowed", path.display())]
     TooLarge { path: PathBuf, place: String, claimed: u64, allowed: u64 },
 
+    /// A program of one architecture, and another was asked for.
+    #[error("{}: a program for {found}, expected one for {wanted}", path.display())]
+    OtherArch { path: PathBuf, found: String, wanted: String },
+
     /// A fat file, and the architecture to take was not given or is not in it.
     #[error("{}: {}; it has: {}", path.display(), match wanted {
         Some(arch) => format!("no architecture {arch}"),
@@ -46,6 +50,10 @@ impl OpenError {
     /// True where another command line would help (the command line's exit code 2), false where the input is bad.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::ChooseArch { .. })
+    }
+
+    pub(super) fn other_arch(path: &Path, found: &str, wanted: &str) -> Self {
+        Self::OtherArch { path: path.to_owned(), found: found.to_owned(), wanted: wanted.to_owned() }
     }
 
     pub(super) fn malformed(path: &Path, place: impl Into<String>, problem: impl Into<String>) -> Self {

@@ -3,6 +3,7 @@
 //! Nothing here decodes DWARF: a debug section leaves this module as its uncompressed, relocated
 //! bytes. All memory belongs to a [`Files`], so that what is read can borrow from it.
 
+mod arch;
 mod decompress;
 mod diagnostics;
 mod elf;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 /// Where to look for the files of a program. The default looks beside the program and in `/usr/lib/debug`.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// The architecture to take of a fat file, by Apple's or the ELF name (`arm64` and `aarch64` are one).
+    /// The architecture to take of a fat file, by Apple's or the ELF name (`arm64` and `aarch64` are one). A program of
+    /// another architecture is refused.
     pub arch: Option<String>,
     /// Roots of separate debug files (`DIR/.build-id/ab/cdef.debug`, `DIR/usr/bin/ls.debug`), in order.
     pub debug_dirs: Vec<PathBuf>,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::arch::is_arch;
 use super::elf::{self, Links};
 use super::error::OpenError;
 use super::files::Files;
@@ -73,10 +74,14 @@ fn open_alone<'f>(
     data: &'f [u8],
     options: &OpenOptions,
 ) -> Result<Opened<'f>, OpenError> {
-    if data.starts_with(b"\x7fELF") {
-        return elf::read(files, path, data).map(|(image, links)| Opened::Elf(image, links));
-    }
     let wanted = options.arch.as_deref();
+    if data.starts_with(b"\x7fELF") {
+        let (image, links) = elf::read(files, path, data)?;
+        if let Some(wanted) = wanted.filter(|wanted| !is_arch(&image.arch, wanted)) {
+            return Err(OpenError::other_arch(path, image.arch.name, wanted));
+        }
+        return Ok(Opened::Elf(image, links));
+    }
     let thin = if fat::is_fat(data) { fat::choose(path, fat::slices(path, data)?, wanted)? } else { data };
     if !macho::is_macho(thin) {
         return Err(not_an_object(path, thin));
@@ -84,11 +89,7 @@ fn open_alone<'f>(
     if let (Some(wanted), Some(arch)) = (wanted, fat::arch_of(thin).filter(|_| !fat::is_fat(data)))
         && !fat::same_arch(&arch, wanted)
     {
-        return Err(OpenError::ChooseArch {
-            path: path.to_owned(),
-            wanted: Some(wanted.to_owned()),
-            available: vec![arch],
-        });
+        return Err(OpenError::other_arch(path, &arch, wanted));
     }
     macho::read(files, path, thin).map(|(image, has_debug_map)| Opened::MachO(image, has_debug_map))
 }

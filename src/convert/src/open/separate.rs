@@ -81,8 +81,14 @@ fn find_debug_file<'f>(
             }),
         }
     }
+    // One file may have several names here, but is tried and noted once, however the program's path is written.
+    let mut tried = FxHashSet::default();
+    let mut is_new = |path: &Path, checksum| match path.canonicalize() {
+        Ok(real) => own.as_ref() != Some(&real) && tried.insert((real, checksum)),
+        Err(_) => false,
+    };
     for (path, checksum) in candidates {
-        if !is_regular(&path) || path.canonicalize().ok() == own {
+        if !is_regular(&path) || !is_new(&path, checksum) {
             continue;
         }
         match open_debug_file(files, image, &path, checksum) {
@@ -138,7 +144,8 @@ fn build_id_path(root: &Path, id: &[u8]) -> Option<PathBuf> {
     Some(root.join(".build-id").join(hex(&[*first])).join(format!("{}.debug", hex(rest))))
 }
 
-/// Where gdb looks for a debug link: beside the program, in `.debug`, below each root.
+/// Where gdb looks for a debug link: beside the program, in `.debug`, below each root. Beside the link to it first, where
+/// its path is one; a folder is listed once, however it is written.
 fn debuglink_paths(
     program: &Path,
     canonical: Option<&Path>,
@@ -147,8 +154,10 @@ fn debuglink_paths(
 ) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     let as_given = program.parent().unwrap_or(Path::new(""));
+    let here = if as_given == Path::new("") { Path::new(".") } else { as_given };
     let resolved = canonical.and_then(Path::parent);
-    for folder in [Some(as_given), resolved.filter(|&resolved| resolved != as_given)].into_iter().flatten() {
+    let other = resolved.filter(|&resolved| here.canonicalize().is_ok_and(|here| here != resolved));
+    for folder in [Some(as_given), other].into_iter().flatten() {
         paths.push(folder.join(name));
         paths.push(folder.join(".debug").join(name));
     }
@@ -190,7 +199,11 @@ fn find_supplementary<'f>(
             candidates.push(below(root, &named));
         }
     }
+    let mut tried = FxHashSet::default();
     for path in candidates.iter().filter(|path| is_regular(path)) {
+        if !path.canonicalize().is_ok_and(|real| tried.insert(real)) {
+            continue;
+        }
         let opened = files.map(path).and_then(|data| Ok((elf::build_id(path, data)?, data)));
         match opened {
             Ok((theirs, data)) if theirs == id => match elf::read(files, path, data) {

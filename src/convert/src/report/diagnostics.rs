@@ -19,8 +19,6 @@ pub enum Kind {
     BadRanges,
     /// A range that ends outside the section in which it starts: cut.
     RangeLeavesSection,
-    /// A function whose address lies in no code section and is no known tombstone.
-    AddressOutsideCode,
     /// A subprogram with a tombstone address: removed by the linker, not found again.
     DeadFunction,
     /// A subprogram with a tombstone address, of a name that a function has which remains: a copy of it that the
@@ -79,7 +77,6 @@ impl Kind {
             Kind::CapReached => "cap_reached",
             Kind::BadRanges => "bad_ranges",
             Kind::RangeLeavesSection => "range_leaves_section",
-            Kind::AddressOutsideCode => "address_outside_code",
             Kind::DeadFunction => "dead_function",
             Kind::CopyOfLive => "copy_of_live",
             Kind::CopyOfFolded => "copy_of_folded",
@@ -102,6 +99,18 @@ impl Kind {
             Kind::HiddenFunction => "hidden_function",
             Kind::SymbolWithoutSize => "symbol_without_size",
             Kind::Open => "open",
+        }
+    }
+
+    /// The example of a case, or as much of its beginning as is the same wherever the program and the files
+    /// that belong to it lie. The file keeps this, the report all of it.
+    pub(crate) fn portable_example(self, seen: &Seen) -> Option<&str> {
+        match self {
+            // "unit ... needs NAME (dwo id ID): REASON": the reason names the files that were tried.
+            Kind::MissingDwo | Kind::DwoMismatch => seen.example.split_inclusive(')').next(),
+            // Both begin with the path of a file.
+            Kind::BadPackage | Kind::Open => None,
+            _ => Some(&seen.example),
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::encode::{EncodeStats, Encoded};
 use crate::model::{CallCounts, How, Program, Unit};
-use crate::open::Image;
+use crate::open::{Image, OpenDiagnostic};
 
 /// Wall time of each step.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,8 +74,8 @@ pub struct Report {
     pub counts: Counts,
     pub decided: Decided,
     pub diagnostics: Diagnostics,
-    /// What `open` had to say, a line each.
-    pub notes: Vec<String>,
+    /// What `open` had to say.
+    pub notes: Vec<OpenDiagnostic>,
     pub steps: Steps,
     pub stats: EncodeStats,
     /// Name and bytes of each section of the file.
@@ -106,7 +106,7 @@ impl Report {
     pub(crate) fn open(&mut self, image: &Image<'_>) {
         self.arch = image.arch.name;
         self.build_id = image.build_id.to_vec();
-        self.notes = image.diagnostics.iter().map(ToString::to_string).collect();
+        self.notes = image.diagnostics.clone();
     }
 
     pub(crate) fn decided(&mut self, program: &Program<'_>) {
@@ -137,7 +137,8 @@ impl Report {
         self.peak_kib = peak_kib();
     }
 
-    /// What stays in the file itself: nothing that depends on time, threads or where it was made.
+    /// What stays in the file itself: nothing that depends on time, on threads, or on the folders in which
+    /// the program and the files that belong to it lie.
     pub(crate) fn record(&self) -> Value {
         let name = self.input.file_name().map(|name| name.to_string_lossy().into_owned());
         json!({
@@ -145,8 +146,8 @@ impl Report {
             "input": name,
             "counts": self.counts_json(),
             "decided": self.decided_json(),
-            "diagnostics": self.diagnostics_json(),
-            "notes": self.notes,
+            "diagnostics": self.diagnostics_json(|kind, seen| kind.portable_example(seen)),
+            "notes": self.notes.iter().map(OpenDiagnostic::portable).collect::<Vec<_>>(),
         })
     }
 
@@ -183,8 +184,8 @@ impl Report {
                 "rows_far": stats.left_out.rows_far,
                 "lines_far": stats.left_out.lines_far,
             },
-            "diagnostics": self.diagnostics_json(),
-            "notes": self.notes,
+            "diagnostics": self.diagnostics_json(|_, seen| Some(&seen.example)),
+            "notes": self.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "seconds": steps,
             "peak_kib": self.peak_kib,
             "file_bytes": self.file_len,
@@ -201,17 +202,11 @@ impl Report {
 
     fn decided_json(&self) -> Value {
         let decided = &self.decided;
-        let names = [
-            "live_range",
-            "stmt_sequence",
-            "relocation",
-            "symbol",
-            "line_sequence",
-            "call_site",
-            "symbol_only",
-        ];
-        let evidence: serde_json::Map<String, Value> =
-            names.iter().zip(decided.by_evidence).map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
+        let evidence: serde_json::Map<String, Value> = How::ALL
+            .iter()
+            .zip(decided.by_evidence)
+            .map(|(how, n)| (how.text().to_owned(), json!(n)))
+            .collect();
         json!({
             "functions": decided.functions, "symbol_only": decided.symbol_only, "aliases": decided.aliases,
             "folded_addresses": decided.folded_addresses, "folded_functions": decided.folded_functions,
@@ -221,10 +216,12 @@ impl Report {
         })
     }
 
-    fn diagnostics_json(&self) -> Value {
+    fn diagnostics_json<'s>(&'s self, example: impl Fn(Kind, &'s Seen) -> Option<&'s str>) -> Value {
         let entries = self.diagnostics.iter().map(|(kind, seen)| {
-            let entry =
-                json!({"count": seen.count, "first": format!("{:#x}", seen.first), "example": seen.example});
+            let mut entry = json!({"count": seen.count, "first": format!("{:#x}", seen.first)});
+            if let Some(example) = example(kind, seen) {
+                entry["example"] = json!(example);
+            }
             (kind.name().to_owned(), entry)
         });
         Value::Object(entries.collect())

@@ -85,5 +85,5 @@ fn a_package_that_was_given_must_be_one() {
     let whole = Place::new("clang-dwarf5", &["plain"]).converted("plain");
     let found = place.converted("split");
     assert_alike("a wrong package", &whole, &found);
-    assert!(found.report.notes.iter().any(|note| note.contains("PackageUnreadable")));
+    assert!(found.report.notes.iter().any(|note| note.to_string().contains("PackageUnreadable")));
 }

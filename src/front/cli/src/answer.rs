@@ -1,4 +1,4 @@
-//! The one neutral answer that text and JSON print, and the words of the contract for its parts.
+//! The one neutral answer that text and JSON print.
 
 use foldsym_lookup::{Certainty, Evidence, Frame, NameId};
 
@@ -53,27 +53,5 @@ impl Answer {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
         *self = Self { symbol, candidates, ..Self::default() };
-    }
-}
-
-/// The word for a certainty.
-pub(crate) fn certainty_text(certainty: Certainty) -> &'static str {
-    match certainty {
-        Certainty::Unique => "unique",
-        Certainty::Exact => "exact",
-        Certainty::Narrowed => "narrowed",
-        Certainty::Ambiguous => "ambiguous",
-    }
-}
-
-/// The word for a piece of evidence.
-pub(crate) fn evidence_text(evidence: Evidence) -> &'static str {
-    match evidence {
-        Evidence::DirectCall => "direct_call",
-        Evidence::Relocation => "relocation",
-        Evidence::MergedCaller => "merged_caller",
-        Evidence::TailCall => "tail_call",
-        Evidence::VirtualSlot => "virtual_slot",
-        Evidence::Vtable => "vtable",
     }
 }

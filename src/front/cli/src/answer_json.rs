@@ -1,8 +1,8 @@
 //! Prints an answer as `llvm-symbolizer --output-style=JSON` does, with what it does not know added.
 
-use foldsym_lookup::{Frame, OriginId};
+use foldsym_lookup::{Certainty, Evidence, Frame, OriginId};
 
-use crate::answer::{Answer, Symbol, certainty_text, evidence_text};
+use crate::answer::{Answer, Symbol};
 use crate::json::{address, number, string};
 use crate::names::Names;
 
@@ -19,9 +19,9 @@ pub(crate) fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, modu
     out.extend_from_slice(b",\"Symbol\":");
     symbol(out, &answer.symbol, answer.start, names);
     out.extend_from_slice(b",\"Certainty\":");
-    word(out, answer.certainty.map(certainty_text));
+    word(out, answer.certainty.map(Certainty::text));
     out.extend_from_slice(b",\"Evidence\":");
-    word(out, answer.evidence.map(evidence_text));
+    word(out, answer.evidence.map(Evidence::text));
     if let Some(count) = answer.candidate_count {
         out.extend_from_slice(b",\"CandidateCount\":");
         number(out, count);

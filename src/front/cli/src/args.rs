@@ -23,7 +23,7 @@ Examples:
   foldsym lookup app.fsym --json < addresses.txt       one JSON object for each line
 
 Exit codes: 0 done; 1 nothing found, or a difference; 2 usage, or a line that does not parse;
-3 a file that cannot be read; 4 some of several inputs failed.";
+3 a file that cannot be read or written, or a folder without a program; 4 some of several inputs failed.";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -65,9 +65,9 @@ pub(crate) struct NotYet {
 #[derive(Args)]
 pub(crate) struct Reading {
     /// Threads to use; 0 takes all cores
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     pub(crate) threads: usize,
-    /// Architecture to take from a fat file
+    /// Architecture to take from a fat file; a program of another one is refused
     #[arg(long, value_name = "A", conflicts_with = "target")]
     pub(crate) arch: Option<String>,
     /// Target to take from an offload bundle
@@ -257,6 +257,11 @@ pub(crate) struct Verify {
     pub(crate) against: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+fn thread_count(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|&count| count <= foldsym_convert::MAX_THREADS);
+    count.ok_or_else(|| format!("expected a number up to {}", foldsym_convert::MAX_THREADS))
 }
 
 fn path_pair(text: &str) -> Result<(PathBuf, PathBuf), String> {

@@ -10,7 +10,8 @@ pub(crate) mod exit {
     pub(crate) const NOTHING: u8 = 1;
     /// The command line, or an address line, could not be understood.
     pub(crate) const USAGE: u8 = 2;
-    /// A file could not be read, or is damaged; or an output could not be written.
+    /// A file could not be read, is damaged, or is for another processor; the only input is a folder without a
+    /// program; or an output could not be written.
     pub(crate) const BAD_INPUT: u8 = 3;
     /// Some of several inputs failed to convert.
     pub(crate) const SOME_FAILED: u8 = 4;

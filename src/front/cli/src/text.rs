@@ -3,7 +3,7 @@
 
 use foldsym_lookup::{Certainty, Frame};
 
-use crate::answer::{Answer, certainty_text, evidence_text};
+use crate::answer::Answer;
 use crate::json::number;
 use crate::names::Names;
 
@@ -61,14 +61,14 @@ fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names, style: Style) {
 fn certainty(out: &mut Vec<u8>, answer: &Answer) {
     let (Some(certainty), Some(count)) = (answer.certainty, answer.candidate_count) else { return };
     out.extend_from_slice(b" [");
-    out.extend_from_slice(certainty_text(certainty).as_bytes());
+    out.extend_from_slice(certainty.text().as_bytes());
     if certainty != Certainty::Exact {
         out.extend_from_slice(b" 1/");
         number(out, count);
     }
     if let Some(evidence) = answer.evidence {
         out.extend_from_slice(b": ");
-        out.extend_from_slice(evidence_text(evidence).as_bytes());
+        out.extend_from_slice(evidence.text().as_bytes());
     }
     out.push(b']');
 }

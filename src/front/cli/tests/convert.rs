@@ -175,3 +175,150 @@ fn stored_paths_can_be_replaced() {
     assert_eq!(ran.code, 0);
     assert!(foldsym(&["lookup", text(&out), "0x201540"]).out.contains("/elsewhere/inline.c:"));
 }
+
+#[test]
+fn a_program_of_another_architecture_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("a.fsym");
+    let convert = |name: &str, arch: &str| {
+        foldsym(&["convert", text(&program(name)), "-o", text(&out), "--quiet", "--arch", arch])
+    };
+    for (name, names) in [
+        ("inline.clang-dwarf5", &["x86_64", "amd64", "x86-64"][..]),
+        ("inline.aarch64", &["aarch64", "arm64"]),
+        ("inline.arm-thumb", &["arm"]),
+        ("inline.i386", &["i386", "x86"]),
+        ("inline.riscv64-relax", &["riscv64"]),
+        ("inline.ppc64-be", &["ppc64"]),
+        ("inline.s390x-be", &["s390x"]),
+        ("macho.arm64", &["arm64", "aarch64"]),
+    ] {
+        for arch in names {
+            assert_eq!(convert(name, arch).code, 0, "{name} as {arch}");
+            std::fs::remove_file(&out).unwrap();
+        }
+        let ran = convert(name, "sparc64");
+        assert_eq!((ran.code, ran.err.lines().count()), (3, 1), "{name}: {ran:?}");
+        let last = &format!("a program for {}, expected one for sparc64\n", names[0]);
+        assert!(ran.err.contains(name) && ran.err.ends_with(last), "{}", ran.err);
+        assert!(!out.exists());
+    }
+    // Of a fat file another choice would help.
+    let ran = convert("macho.fat", "ppc64");
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("no architecture ppc64; it has: "), "{}", ran.err);
+    assert_eq!(foldsym(&["convert", text(&program("macho.fat")), "-o", text(&out)]).code, 2);
+    assert_eq!(convert("macho.fat", "x86_64").code, 0);
+    // Of several inputs one fails.
+    let inputs = [program("inline.aarch64"), program("inline.i386")];
+    let both =
+        ["convert", text(&inputs[0]), text(&inputs[1]), "--out-dir", text(folder.path()), "--arch", "x86"];
+    let ran = foldsym(&both);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert_eq!(files(folder.path()), ["a.fsym", "inline.i386.fsym"]);
+}
+
+#[test]
+fn a_folder_without_a_program_is_bad_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let (empty, dir) = (folder.path().join("empty"), folder.path().join("out"));
+    std::fs::create_dir_all(empty.join("below")).unwrap();
+    let ran = foldsym(&["convert", text(&empty), "--out-dir", text(&dir)]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.err.ends_with("/empty: an empty folder, expected programs in it\n"), "{}", ran.err);
+    common::file(&empty.join("below"), "notes.txt", b"nothing");
+    let report = folder.path().join("r.json");
+    let ran = foldsym(&["convert", text(&empty), "--out-dir", text(&dir), "--report", text(&report)]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.err.ends_with("/empty: no program in this folder, only 1 other files\n"), "{}", ran.err);
+    let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+    assert_eq!(report["inputs"][0]["error"]["exit_code"], 3, "{report}");
+    // Beside an input that is converted it is one that failed.
+    let ran = foldsym(&["convert", text(&empty), text(&program("symbols.clang")), "--out-dir", text(&dir)]);
+    assert_eq!((ran.code, files(&dir)), (4, vec!["symbols.clang.fsym".to_owned()]), "{ran:?}");
+    assert!(ran.out.contains("1 converted, 1 failed"), "{}", ran.out);
+}
+
+#[test]
+fn write_errors_name_the_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = program("symbols.clang");
+    let (missing, report) = (folder.path().join("no/a.fsym"), folder.path().join("no/r.json"));
+    let out = folder.path().join("a.fsym");
+    for args in [
+        &["convert", text(&input), "-o", text(&missing)][..],
+        &["convert", text(&input), "-o", text(&out), "--report", text(&report)],
+    ] {
+        let ran = foldsym(args);
+        assert_eq!(ran.code, 3, "{ran:?}");
+        let named = args.last().unwrap();
+        assert_eq!(
+            ran.err,
+            format!("foldsym: {named}: cannot write: No such file or directory (os error 2)\n")
+        );
+    }
+    assert_eq!(files(folder.path()), ["a.fsym"]);
+    // A folder stands where the file should.
+    let ran = foldsym(&["convert", text(&input), "-o", text(folder.path())]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains(": cannot write: ") && !ran.err.contains(".fsym-"), "{}", ran.err);
+}
+
+#[test]
+fn a_report_replaces_neither_input_nor_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let (copy, out) = (folder.path().join("app"), folder.path().join("a.fsym"));
+    std::fs::copy(program("symbols.clang"), &copy).unwrap();
+    let before = std::fs::read(&copy).unwrap();
+    for report in [&copy, &out, &folder.path().join("./app")] {
+        let ran = foldsym(&["convert", text(&copy), "-o", text(&out), "--report", text(report)]);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.err.contains("the report would replace it"), "{}", ran.err);
+    }
+    assert_eq!((files(folder.path()), std::fs::read(&copy).unwrap()), (vec!["app".to_owned()], before));
+}
+
+#[test]
+fn files_are_looked_for_where_the_options_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = program("split.clang-dwarf5.set");
+    let split = folder.path().join("split");
+    std::fs::copy(set.join("split"), &split).unwrap();
+    let partial = |args: &[&str]| {
+        let (out, report) = (folder.path().join("a.fsym"), folder.path().join("r.json"));
+        let base = ["convert", text(&split), "-o", text(&out), "--report", text(&report)];
+        let ran = foldsym(&[&base, args].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+        report["counts"]["partial_units"].as_u64().unwrap()
+    };
+    let (dwp, map) = (set.join("split.dwp"), format!("/tmpdir={}", text(&set)));
+    assert_eq!(partial(&[]), 2);
+    assert_eq!(partial(&["--dwo-dir", text(&set)]), 0);
+    assert_eq!(partial(&["--dwp", text(&dwp)]), 0);
+    assert_eq!(partial(&["--map-prefix", &map]), 0);
+    // With a folder given, none outside of it is opened.
+    assert_eq!(partial(&["--map-prefix", &map, "--dwo-dir", text(folder.path())]), 2);
+    let missing = folder.path().join("missing.dwp");
+    let out = folder.path().join("b.fsym");
+    let ran = foldsym(&["convert", text(&split), "-o", text(&out), "--dwp", text(&missing)]);
+    assert_eq!((ran.code, out.exists()), (3, false), "{ran:?}");
+}
+
+#[test]
+fn a_separate_debug_file_is_found_in_a_debug_dir() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = program("split.gcc-dwarf4.set");
+    let (app, out) = (folder.path().join("app"), folder.path().join("a.fsym"));
+    std::fs::copy(set.join("stripped"), &app).unwrap();
+    let symbols = foldsym(&["convert", text(&app), "-o", text(&out)]);
+    assert!(symbols.out.contains("no debug information, symbols alone"), "{symbols:?}");
+    let id = foldsym(&["info", text(&out), "--json"]).json()[0]["BuildId"].as_str().unwrap().to_owned();
+    let below = folder.path().join("debug/.build-id").join(&id[..2]);
+    std::fs::create_dir_all(&below).unwrap();
+    std::fs::copy(set.join("stripped.debug"), below.join(format!("{}.debug", &id[2..]))).unwrap();
+    let debug = folder.path().join("debug");
+    let found = foldsym(&["convert", text(&app), "-o", text(&out), "--debug-dir", text(&debug)]);
+    assert_eq!(found.code, 0);
+    assert!(!found.out.contains("no debug information"), "{found:?}");
+}

@@ -174,5 +174,38 @@ fn verify_against_a_program_finds_that_it_is_another() {
     assert!(same.out.ends_with(" addresses asked, 0 differ\n"), "{same:?}");
     let other = fsym.run("verify", &["--against", common::program("demo.gcc").to_str().unwrap()]);
     assert_eq!(other.code, 1, "{other:?}");
-    assert!(other.out.starts_with("the build ids differ\n"), "{other:?}");
+    // Each line has the file, the address, and both sides with their names.
+    let file = fsym.str();
+    assert!(other.out.starts_with(&format!("{file}: build id: expected ")), "{other:?}");
+    let lines: Vec<&str> =
+        other.out.lines().filter(|line| line.starts_with(&format!("{file}: 0x"))).collect();
+    assert!(lines.len() > 5, "{other:?}");
+    assert!(lines.iter().all(|line| line.contains("expected ") && line.contains(", found ")), "{other:?}");
+    assert!(other.out.contains("demo::") || other.out.contains("_ZN4demo"), "{other:?}");
+}
+
+#[test]
+fn verify_against_asks_with_the_files_columns() {
+    let program = common::program("inline.clang-dwarf5");
+    let asked = |options: &[&str]| {
+        let ran =
+            Fsym::of("inline.clang-dwarf5", options).run("verify", &["--against", program.to_str().unwrap()]);
+        assert!(ran.code == 0 && ran.out.ends_with(" addresses asked, 0 differ\n"), "{ran:?}");
+        ran.out.split(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    // Columns tell more rows apart.
+    assert!(asked(&["--columns"]) > asked(&[]));
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    assert_eq!(fsym.run("verify", &["--against", "/nonexistent"]).code, 3);
+    let ran = fsym.run("verify", &["--against", program.to_str().unwrap(), "--arch", "arm64"]);
+    assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{ran:?}");
+}
+
+#[test]
+fn dump_takes_a_section_and_an_offset() {
+    let fsym = Fsym::of("inline.clang-sections.o", &[]);
+    let ran = fsym.run("dump", &["--address", ".text.checked:8"]);
+    assert_eq!((ran.code, &ran.out), (0, &fsym.run("dump", &["--function", "checked"]).out));
+    assert_eq!(fsym.run("dump", &["--address", ".nothing:8"]).code, 2);
+    assert_eq!(fsym.run("dump", &["--function", "a", "--address", "1"]).code, 2);
 }

@@ -134,6 +134,22 @@ fn several_symbols_on_one_function_are_aliases() {
 }
 
 #[test]
+fn variants_of_a_constructor_are_one_function() {
+    let fsym = Fsym::of("objects.gcc-o2", &[]);
+    let lines = fsym.run("find", &["--no-demangle", "--regex", "^_ZN3geo.*D[12]Ev$"]).out;
+    let line = lines.lines().find(|line| line.contains("also: ")).expect("a destructor with two names");
+    let (name, address) = (line.split('\t').next().unwrap(), line.split(['\t', '-']).nth(1).unwrap());
+    let answer = &fsym.run("lookup", &["--json", address]).json()[0];
+    let outer = answer["Symbol"].as_array().unwrap().last().unwrap();
+    assert_eq!((&answer["Certainty"], &outer["LinkageName"]), (&"unique".into(), &name.into()));
+    let other = outer["Aliases"][0].as_str().unwrap();
+    assert_ne!(other, name);
+    assert_eq!(other.replace("D1Ev", "D2Ev"), name.replace("D1Ev", "D2Ev"));
+    // Each of the names finds it.
+    assert_eq!(fsym.run("find", &["--no-demangle", other]).out, format!("{line}\n"));
+}
+
+#[test]
 fn a_load_bias_is_subtracted() {
     let fsym = Fsym::of("inline.clang-pie", &["--columns"]);
     let address = fsym.run("find", &["chain"]).out.split(['\t', '-']).nth(1).unwrap().to_owned();

@@ -75,3 +75,32 @@ fn a_load_bias_is_in_every_address() {
     let edges = fsym.run("stack", &["0", "0", "0xffffffffffffffff"]);
     assert_eq!(edges.code, 0);
 }
+
+#[test]
+fn a_stack_of_a_relocatable_file_names_sections() {
+    let fsym = Fsym::of("inline.clang-sections.o", &[]);
+    let one = fsym.run("lookup", &[".text.chain:0", ".text.checked:7"]).out;
+    let ran = fsym.run("stack", &[".text.chain:0", ".text.checked:8"]);
+    assert_eq!((ran.code, ran.out), (0, one + "\n"));
+    let frames =
+        &fsym.run("stack", &["--json", ".text.chain:0", "=.text.checked:8", "?"]).json()[0]["Frames"];
+    assert_eq!(frames[1]["Symbol"][0]["LinkageName"], "checked");
+    assert_eq!(fsym.run("stack", &[".text.nothing:0"]).code, 2);
+}
+
+#[test]
+fn what_is_not_in_the_module_is_an_answer() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    let nothing = "??\n??:0:0\n\n";
+    for (args, frames) in
+        [(&["?"][..], 1), (&["?", "=0x1", "?"], 3), (&["--base", "0x5000000", "0x201540"], 1)]
+    {
+        let ran = fsym.run("stack", args);
+        assert_eq!((ran.code, ran.out), (0, nothing.repeat(frames) + "\n"), "{args:?}");
+    }
+    // An exact address may carry a vtable pointer as well, below the load bias or not.
+    for args in [&["=0x201540", "vptr=0x10"][..], &["--base", "0x1000", "0x202540", "vptr=0x10"]] {
+        let ran = fsym.run("stack", args);
+        assert!(ran.code == 0 && ran.out.starts_with("_start\n"), "{ran:?}");
+    }
+}

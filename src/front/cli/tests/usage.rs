@@ -37,6 +37,9 @@ fn wrong_command_lines() {
         &["lookup", "--nothing"],
         &["convert", "a"],
         &["convert", "-o", "b"],
+        &["convert", "a", "-o", "b", "--threads", "100000"],
+        &["convert", "a", "-o", "b", "--threads", "x"],
+        &["convert", "a", "-o", "b", "--arch", "x86", "--target", "gfx90a"],
         &["completions", "nosuchshell"],
     ] {
         let ran = foldsym(args);
@@ -68,6 +71,8 @@ fn what_this_version_does_not_have() {
         &["wave", fsym.str(), "--pc", "0x10", "--exec", "0xff"],
         &["convert", app, "-o", out, "--demangled"],
         &["convert", app, "-o", out, "--locations"],
+        &["convert", app, "-o", out, "--target", "gfx90a"],
+        &["verify", fsym.str(), "--against", app, "--target", "gfx90a"],
     ] {
         let ran = foldsym(args);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}: {ran:?}");

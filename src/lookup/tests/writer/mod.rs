@@ -5,6 +5,7 @@
 
 #![allow(dead_code, unreachable_pub)] // each test binary uses its part
 
+pub mod broken;
 pub mod golden;
 pub mod model;
 

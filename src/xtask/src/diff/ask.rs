@@ -98,7 +98,7 @@ impl Tools {
             }
             Oracle::Addr2line => {
                 let mut crate_ = Command::new(&self.addr2line);
-                crate_.arg(&program.path);
+                crate_.arg(&program.file);
                 if let Some(arch) = &program.arch {
                     crate_.args(["--arch", arch]);
                 }

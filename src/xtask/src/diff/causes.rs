@@ -67,6 +67,11 @@ pub(crate) const CAUSES: &[Cause] = &[
         explains: label_inside,
     },
     Cause {
+        name: "a FUNC symbol inside a function",
+        verdict: "ours: the DIE of the function covers the code behind the symbol, and its name is that of the whole",
+        explains: function_inside,
+    },
+    Cause {
         name: "a label at the start of a part",
         verdict: "ours: only a NOTYPE symbol starts the part (clang's .cold and .__part), so its DIE names it",
         explains: label_of_part,
@@ -97,6 +102,11 @@ pub(crate) const CAUSES: &[Cause] = &[
         explains: symbol_inside,
     },
     Cause {
+        name: "a symbol around another",
+        verdict: "ours: the inner symbol ends before the address and the outer does not; theirs looks at the last to start alone",
+        explains: symbol_around,
+    },
+    Cause {
         name: "padding between functions",
         verdict: "ours: the last row of the function before runs on, but the bytes are nobody's code",
         explains: padding,
@@ -120,6 +130,11 @@ pub(crate) const CAUSES: &[Cause] = &[
         name: "a file by STT_FILE alone",
         verdict: "ours: there is no line information here; llvm-symbolizer shows the STT_FILE symbol before a local symbol",
         explains: file_symbol,
+    },
+    Cause {
+        name: "a file of declaration in an abbreviation",
+        verdict: "ours: DW_AT_decl_file is a DW_FORM_implicit_const, which LLVM reads without its unit and so without a file name",
+        explains: implicit_file,
     },
     Cause {
         name: "a path spelled with empty steps",
@@ -239,6 +254,23 @@ fn has_die(answer: &Answer) -> bool {
     answer.outermost().is_some_and(|frame| frame.line > 0 || frame.start_line > 0 || answer.frames.len() > 1)
 }
 
+/// Theirs is a FUNC symbol that starts behind the start of our function. A DIE gives us the name, and where the other
+/// oracle was asked, which reads DIEs alone, it has that name too.
+fn function_inside(case: &Case) -> bool {
+    case.oracle == Oracle::Llvm
+        && case.outermost_names().is_some_and(|(ours, theirs)| {
+            let chosen = case.symbols.llvm_choice(case.address);
+            let inside = chosen.is_some_and(|symbol| {
+                symbol.kind == Kind::Function
+                    && symbol.name == theirs
+                    && case.ours.start.is_some_and(|start| start < symbol.address)
+            });
+            let agreed = |other: &Answer| other.outermost().is_some_and(|frame| frame.name == ours);
+            let declared = case.ours.outermost().is_some_and(|frame| frame.start_line > 0);
+            inside && declared && case.other.is_none_or(agreed)
+        })
+}
+
 /// Theirs is our name with the suffix of a part, by a label that starts it.
 fn label_of_part(case: &Case) -> bool {
     case.oracle == Oracle::Llvm
@@ -312,6 +344,21 @@ fn symbol_inside(case: &Case) -> bool {
         })
 }
 
+/// They know nothing, since the symbol that starts last before the address ends before it; ours starts before that one, and
+/// its size reaches the address. No DIE and no line is known.
+fn symbol_around(case: &Case) -> bool {
+    let [ours] = case.ours.frames.as_slice() else { return false };
+    let sized = case.our_symbol(&ours.name).filter(|symbol| symbol.size > 0);
+    case.oracle == Oracle::Llvm
+        && case.theirs.frames.is_empty()
+        && ours.line == 0
+        && ours.start_line == 0
+        && case.symbols.llvm_choice(case.address).is_none()
+        && sized.is_some_and(|ours| {
+            case.symbols.last_before(case.address).is_some_and(|last| ours.address < last.address)
+        })
+}
+
 /// We know nothing, they know a line but no function, between two symbols that are less than an alignment apart.
 fn padding(case: &Case) -> bool {
     let [theirs] = case.theirs.frames.as_slice() else { return false };
@@ -349,6 +396,17 @@ fn no_symbol_table(case: &Case) -> bool {
     // A line without a function: a unit with line information only.
     let no_name = case.outermost_names().is_some_and(|(_, theirs)| theirs.is_empty());
     case.oracle == Oracle::Addr2line && from_symbol && (nothing || no_name)
+}
+
+/// Theirs knows the line of the declaration and not its file, in a program whose abbreviations have such files.
+fn implicit_file(case: &Case) -> bool {
+    case.oracle == Oracle::Llvm
+        && case.difference.what == What::StartFile
+        && case.symbols.has_implicit_files()
+        && case.pair().is_some_and(|(ours, theirs)| {
+            let same_line = ours.start_line > 0 && ours.start_line == theirs.start_line;
+            same_line && theirs.start_file.is_empty() && !ours.start_file.is_empty()
+        })
 }
 
 fn file_symbol(case: &Case) -> bool {

@@ -39,17 +39,29 @@ pub(crate) struct Symbols {
     sorted: Vec<Symbol>,
     /// Where sections with code begin and end, as symbols without a size see it.
     code: Vec<Code>,
+    /// Some subprograms have their `DW_AT_decl_file` in the abbreviation (`DW_FORM_implicit_const`).
+    implicit_files: bool,
 }
 
 impl Symbols {
     pub(crate) fn new(mut symbols: Vec<Symbol>) -> Symbols {
         symbols.sort_by_key(|symbol| (symbol.address, symbol.size));
-        Symbols { sorted: symbols, code: Vec::new() }
+        Symbols { sorted: symbols, ..Symbols::default() }
     }
 
     /// The same symbols in a program with these sections.
     pub(crate) fn within(self, code: &[Code]) -> Symbols {
         Symbols { code: code.to_vec(), ..self }
+    }
+
+    /// The same symbols in a program that has, or has not, files of declarations in abbreviations.
+    pub(crate) fn with_implicit_files(self, implicit_files: bool) -> Symbols {
+        Symbols { implicit_files, ..self }
+    }
+
+    /// Whether files of declarations stand in abbreviations of subprograms.
+    pub(crate) fn has_implicit_files(&self) -> bool {
+        self.implicit_files
     }
 
     /// Whether a section with code ends here: a label then belongs to what is before it (`_einittext`).
@@ -66,8 +78,13 @@ impl Symbols {
     /// The symbol that llvm-symbolizer takes: of those that start last at or before the address the largest, and if the
     /// address is past its end, none.
     pub(crate) fn llvm_choice(&self, address: u64) -> Option<&Symbol> {
+        self.last_before(address).filter(|symbol| symbol.covers(address))
+    }
+
+    /// Of the symbols that start last at or before the address the largest.
+    pub(crate) fn last_before(&self, address: u64) -> Option<&Symbol> {
         let after = self.sorted.partition_point(|symbol| symbol.address <= address);
-        self.sorted[..after].last().filter(|symbol| symbol.covers(address))
+        self.sorted[..after].last()
     }
 
     /// All symbols, by address.
@@ -113,7 +130,8 @@ pub(crate) struct Code {
 pub(crate) struct Program {
     /// What the converter is given: a file or a dSYM bundle.
     pub(crate) path: PathBuf,
-    /// The file with the code addresses and the DWARF: the one inside the bundle, else `path`.
+    /// The file with the code addresses and the DWARF: the one inside the bundle or, for a program without DWARF, inside
+    /// the bundle beside it, which we find by its UUID and the oracles by its name alone; else `path`.
     pub(crate) file: PathBuf,
     pub(crate) arch: Option<String>,
     pub(crate) code: Vec<Code>,
@@ -155,7 +173,7 @@ impl Program {
     /// # Errors
     /// A file that is no program, or a tool of LLVM that is missing or fails.
     pub(crate) fn open(path: &Path, arch: Option<&str>) -> Result<Program, String> {
-        let file = inner(path);
+        let file = companion(path)?.unwrap_or_else(|| inner(path));
         let container = container(&file)?;
         let mut headers = Command::new(sh::llvm("llvm-objdump")?);
         headers.arg("--section-headers").args(arch.map(|arch| format!("--arch={arch}"))).arg(&file);
@@ -174,11 +192,15 @@ impl Program {
             Container::Other => return Err(format!("{}: neither ELF nor Mach-O", file.display())),
         };
         let code = code_sections(&headers);
+        let mut dwarf = Command::new(sh::llvm("llvm-dwarfdump")?);
+        dwarf.arg("--debug-abbrev").args(arch.map(|arch| format!("--arch={arch}")));
+        let implicit_files = has_implicit_files(&sh::output(dwarf.arg(&file))?);
+        let symbols = Symbols::new(symbols).within(&code).with_implicit_files(implicit_files);
         Ok(Program {
             path: path.to_owned(),
             file,
             arch: arch.map(str::to_owned),
-            symbols: Symbols::new(symbols).within(&code),
+            symbols,
             code,
             relocatable: matches!(container, Container::Elf { relocatable: true, .. }),
             legacy_compressed: headers.contains(" .zdebug_"),
@@ -197,6 +219,18 @@ fn inner(path: &Path) -> PathBuf {
         .ok()
         .and_then(|mut entries| entries.next()?.ok())
         .map_or_else(|| path.to_owned(), |entry| entry.path())
+}
+
+/// The file with the DWARF inside the bundle `PATH.dSYM`, where `path` is a Mach-O file and there is one.
+fn companion(path: &Path) -> Result<Option<PathBuf>, String> {
+    if path.is_dir() || container(path)? != Container::MachO {
+        return Ok(None);
+    }
+    let mut bundle = path.as_os_str().to_owned();
+    bundle.push(".dSYM");
+    let bundle = PathBuf::from(bundle);
+    let file = inner(&bundle);
+    Ok((file != bundle).then_some(file))
 }
 
 fn container(path: &Path) -> Result<Container, String> {
@@ -231,6 +265,18 @@ fn code_sections(text: &str) -> Vec<Code> {
             (types.iter().any(|word| word.starts_with("TEXT")) && code.size > 0).then_some(code)
         })
         .collect()
+}
+
+/// Whether an abbreviation of a subprogram holds the file of the declaration itself.
+fn has_implicit_files(abbreviations: &str) -> bool {
+    let mut subprogram = false;
+    abbreviations.lines().any(|line| {
+        if line.starts_with('[') {
+            subprogram = line.contains("DW_TAG_subprogram");
+        }
+        let line = line.trim_start();
+        subprogram && line.starts_with("DW_AT_decl_file") && line.contains("DW_FORM_implicit_const")
+    })
 }
 
 /// The lines `Num: Value Size Type Bind Vis Ndx Name` of `.symtab`, or of `.dynsym` where there is no other.
@@ -272,7 +318,9 @@ fn elf_symbols(text: &str, arm: bool) -> Vec<Symbol> {
         };
         let parsed = (u64::from_str_radix(value, 16), size.parse::<u64>(), index.parse::<u32>());
         let (Ok(address), Ok(size), Ok(_)) = parsed else { continue };
-        if name.is_empty() || is_mapping_symbol(name) {
+        // RISC-V's assemblers label places to take differences of; LLVM leaves out those of this very name (with a
+        // space at its end) and no others.
+        if name.is_empty() || is_mapping_symbol(name) || rest == ".L0 " {
             continue;
         }
         // The lowest bit of an ARM function symbol says Thumb.
@@ -339,6 +387,25 @@ Symbol table '.symtab' contains 6 entries:
         assert_eq!(symbols.at(0x1000).len(), 2);
         assert_eq!(symbols.named("f").next().unwrap().file.as_deref(), Some("a.c"));
         assert_eq!(symbols.named("g").next().unwrap().file, None);
+    }
+
+    #[test]
+    fn labels_that_llvm_leaves_out_choose_nothing() {
+        let text = "Symbol table '.symtab'\n 1: 0 0 NOTYPE LOCAL DEFAULT 2 .L0 \n 2: 0 0 NOTYPE LOCAL DEFAULT 2 .L01\n \
+                    3: 0 0 NOTYPE LOCAL DEFAULT 2 .L0 \n";
+        let names: Vec<_> = elf_symbols(text, false).into_iter().map(|symbol| symbol.name).collect();
+        assert_eq!(names, [".L01"]);
+    }
+
+    #[test]
+    fn files_in_abbreviations_of_subprograms_are_seen() {
+        let of = |tag: &str, form: &str| {
+            format!("[1] {tag}\tDW_CHILDREN_no\n\tDW_AT_name\tDW_FORM_strp\n\tDW_AT_decl_file\t{form}\n\n")
+        };
+        let implicit = "DW_FORM_implicit_const\t1";
+        assert!(has_implicit_files(&of("DW_TAG_subprogram", implicit)));
+        let others = of("DW_TAG_subprogram", "DW_FORM_data1") + &of("DW_TAG_variable", implicit);
+        assert!(!has_implicit_files(&others));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::made::image;
 use super::*;
 use crate::model::*;
+use crate::write_whole;
 
 /// `main` (line 10 of `a.c`) with `f` (line 3) inlined at line 12; rows at 0 (line 11), 2 (`f`, line 4) and
 /// 5 (line 13).
@@ -161,8 +162,12 @@ fn a_file_replaces_another_and_leaves_nothing_else() {
     let path = folder.path().join("main.fsym");
     let encoded = encoded(&main_with_f());
     std::fs::write(&path, "before").unwrap();
-    write_file(&encoded, &path).unwrap();
+    write_whole(&path, |file| encoded.write_to(file)).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), encoded.to_bytes());
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
-    assert!(write_file(&encoded, &folder.path().join("no/such/folder")).is_err());
+    let error =
+        write_whole(&folder.path().join("no/such/folder"), |file| encoded.write_to(file)).unwrap_err();
+    // The name of the temporary file says nothing to anybody.
+    assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+    assert!(!error.to_string().contains(".fsym-"), "{error}");
 }

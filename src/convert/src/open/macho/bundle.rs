@@ -105,6 +105,8 @@ fn find<'f>(
 
 /// `X.dSYM` beside the program, beside each bundle around it, and in each given directory.
 fn bundles(program: &Path, options: &OpenOptions) -> Vec<PathBuf> {
+    // The folders around the program are the same from any working directory.
+    let program = &std::path::absolute(program).unwrap_or_else(|_| program.to_owned());
     let with_suffix = |path: &Path| {
         let mut name = OsString::from(path);
         name.push(".dSYM");
@@ -112,7 +114,8 @@ fn bundles(program: &Path, options: &OpenOptions) -> Vec<PathBuf> {
     };
     let enclosing =
         program.ancestors().skip(1).take(MAX_ENCLOSING).filter(|folder| folder.extension().is_some());
-    let mut bundles: Vec<PathBuf> = std::iter::once(program).chain(enclosing).map(with_suffix).collect();
+    let mut bundles: Vec<PathBuf> =
+        std::iter::once(program.as_path()).chain(enclosing).map(with_suffix).collect();
     let names: Vec<OsString> =
         bundles.iter().filter_map(|bundle| bundle.file_name()).map(OsString::from).collect();
     bundles.extend(options.debug_dirs.iter().flat_map(|dir| names.iter().map(move |name| dir.join(name))));

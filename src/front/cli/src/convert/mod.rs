@@ -25,8 +25,9 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     let bar = Bar::new(plan.jobs.len(), args.quiet);
     let options =
         Options { columns: args.columns, name_index: !args.no_name_index, ..options(&args.reading) };
-    let outcomes = run::all(&plan.jobs, &options, &bar);
+    let mut outcomes = run::all(&plan.jobs, &options, &bar);
     bar.clear();
+    outcomes.extend(plan.empty.iter().map(Outcome::of_empty));
 
     let failed = outcomes.iter().filter(|outcome| outcome.result.is_err()).count();
     for outcome in &outcomes {
@@ -43,8 +44,8 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     match outcomes.into_iter().find_map(|outcome| outcome.result.err()) {
         None if plan.unreadable > 0 => Ok(exit::SOME_FAILED),
         None => Ok(0),
-        // Each message is printed by now.
-        Some(_) if plan.several => Ok(exit::SOME_FAILED),
+        // Each message is printed by now. A single folder without a program is one bad input.
+        Some(_) if plan.several && !(plan.jobs.is_empty() && args.inputs.len() == 1) => Ok(exit::SOME_FAILED),
         Some(failure) => Ok(failure.code),
     }
 }
@@ -104,33 +105,9 @@ fn write_report(path: &Path, plan: &Plan, outcomes: &[Outcome]) -> Result<(), Fa
         [outcome] if !plan.several => entry(outcome),
         _ => json!({"inputs": outcomes.iter().map(entry).collect::<Vec<Value>>()}),
     };
-    let write = || -> std::io::Result<()> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file =
-            tempfile::Builder::new().prefix(".foldsym-").permissions_of_a_new_file().tempfile_in(folder)?;
-        serde_json::to_writer_pretty(&mut file, &value)?;
-        std::io::Write::write_all(&mut file, b"\n")?;
-        file.persist(path)?;
-        Ok(())
-    };
-    write().map_err(|error| Failure::input(path, error))
-}
-
-/// `tempfile` makes files that only their owner may read; a report is an output as any other.
-trait Permissions {
-    fn permissions_of_a_new_file(&mut self) -> &mut Self;
-}
-
-impl Permissions for tempfile::Builder<'_, '_> {
-    #[cfg(unix)]
-    fn permissions_of_a_new_file(&mut self) -> &mut Self {
-        use std::os::unix::fs::PermissionsExt;
-        // The umask takes from this, as for any file.
-        self.permissions(std::fs::Permissions::from_mode(0o666))
-    }
-
-    #[cfg(not(unix))]
-    fn permissions_of_a_new_file(&mut self) -> &mut Self {
-        self
-    }
+    let mut bytes = serde_json::to_vec_pretty(&value)
+        .map_err(|error| Failure::input(path, format!("cannot write: {error}")))?;
+    bytes.push(b'\n');
+    foldsym_convert::write_whole(path, |file| std::io::Write::write_all(file, &bytes))
+        .map_err(|error| Failure::input(path, format!("cannot write: {error}")))
 }

@@ -21,9 +21,18 @@ pub(crate) struct Job {
     pub(crate) make_folder: bool,
 }
 
+/// A folder among the inputs that holds no program.
+pub(crate) struct Empty {
+    pub(crate) folder: PathBuf,
+    /// Files in it that are no programs.
+    pub(crate) passed_over: u64,
+}
+
 /// Everything that one command converts.
 pub(crate) struct Plan {
     pub(crate) jobs: Vec<Job>,
+    /// Folders that could be looked at, and in which there is nothing to convert.
+    pub(crate) empty: Vec<Empty>,
     /// The command named several inputs, or a folder: one that fails does not decide the exit code.
     pub(crate) several: bool,
     /// Files of folders that are no programs.
@@ -40,7 +49,7 @@ impl Plan {
     pub(crate) fn new(args: &Convert) -> Result<Self, Failure> {
         let is_folder = |input: &PathBuf| input.is_dir() && !is_bundle(input);
         let several = args.inputs.len() > 1 || args.inputs.iter().any(is_folder);
-        let mut plan = Self { jobs: Vec::new(), several, passed_over: 0, unreadable: 0 };
+        let mut plan = Self { jobs: Vec::new(), empty: Vec::new(), several, passed_over: 0, unreadable: 0 };
         if let Some(output) = &args.output {
             let [input] = args.inputs.as_slice() else {
                 return Err(Failure::usage("-o takes a single input; use --out-dir for several"));
@@ -49,7 +58,7 @@ impl Plan {
                 return Err(Failure::usage(format!("{}: a folder needs --out-dir", input.display())));
             }
             plan.jobs.push(Job { input: input.clone(), output: output.clone(), make_folder: false });
-            plan.refuse_overwriting()?;
+            plan.refuse_overwriting(args.report.as_deref())?;
             return Ok(plan);
         }
         let Some(out_dir) = &args.out_dir else {
@@ -57,7 +66,12 @@ impl Plan {
         };
         for input in &args.inputs {
             if is_folder(input) {
+                let before = (plan.jobs.len(), plan.unreadable, plan.passed_over);
                 plan.walk(input, out_dir, 0);
+                if (plan.jobs.len(), plan.unreadable) == (before.0, before.1) {
+                    let passed_over = plan.passed_over - before.2;
+                    plan.empty.push(Empty { folder: input.clone(), passed_over });
+                }
             } else {
                 let name = input
                     .file_name()
@@ -66,7 +80,7 @@ impl Plan {
             }
         }
         plan.refuse_collisions()?;
-        plan.refuse_overwriting()?;
+        plan.refuse_overwriting(args.report.as_deref())?;
         Ok(plan)
     }
 
@@ -121,8 +135,16 @@ impl Plan {
         Ok(())
     }
 
-    /// No program is replaced by its own symbols.
-    fn refuse_overwriting(&self) -> Result<(), Failure> {
+    /// No program is replaced by its own symbols, and nothing by the report.
+    fn refuse_overwriting(&self, report: Option<&Path>) -> Result<(), Failure> {
+        let real = report.and_then(|report| report.canonicalize().ok());
+        for Job { input, output, .. } in &self.jobs {
+            let is_report =
+                |path: &Path| report == Some(path) || real.is_some() && real == path.canonicalize().ok();
+            if let Some(path) = [input, output].into_iter().find(|path| is_report(path)) {
+                return Err(Failure::usage(format!("{}: the report would replace it", path.display())));
+            }
+        }
         for Job { input, output, .. } in &self.jobs {
             // An output that is not there yet is no input.
             if let (Ok(input), Ok(output)) = (input.canonicalize(), output.canonicalize())

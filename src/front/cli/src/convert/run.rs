@@ -1,11 +1,12 @@
 //! Runs the conversions of a plan: a few at a time, each with its share of the threads.
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldsym_convert::{Options, Report};
 
-use super::plan::Job;
+use super::plan::{Empty, Job};
 use crate::failure::Failure;
 use crate::progress::Bar;
 
@@ -13,6 +14,19 @@ use crate::progress::Bar;
 pub(crate) struct Outcome {
     pub(crate) job: Job,
     pub(crate) result: Result<Report, Failure>,
+}
+
+impl Outcome {
+    /// A folder in which nothing can be converted is an input that failed.
+    pub(crate) fn of_empty(folder: &Empty) -> Self {
+        let Empty { folder, passed_over } = folder;
+        let what = match passed_over {
+            0 => "an empty folder, expected programs in it".to_owned(),
+            others => format!("no program in this folder, only {others} other files"),
+        };
+        let job = Job { input: folder.clone(), output: PathBuf::new(), make_folder: false };
+        Self { job, result: Err(Failure::input(folder, what)) }
+    }
 }
 
 /// Converts every job. The outcomes are in the order of the jobs, whichever ended first.

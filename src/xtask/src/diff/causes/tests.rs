@@ -158,6 +158,62 @@ fn labels_rename_only_for_llvm_and_behind_them() {
 }
 
 #[test]
+fn a_symbol_inside_a_function_does_not_rename_it() {
+    let cause = Some(vec!["a FUNC symbol inside a function"]);
+    let ours = |name, start| answer(&[frame(name, "o.c", 3)], start);
+    let theirs = answer(&[frame("inner", "o.c", 3)], 0xc4);
+    assert_eq!(explained(Oracle::Llvm, 0xc6, &ours("outer", 0xc0), &theirs), cause);
+    // Our function starts at the symbol; or the symbol ends before the address; or there is no DIE.
+    assert_eq!(explained(Oracle::Llvm, 0xc6, &ours("outer", 0xc4), &theirs), None);
+    assert_eq!(explained(Oracle::Llvm, 0xca, &ours("outer", 0xc0), &theirs), None);
+    assert_eq!(explained(Oracle::Addr2line, 0xc6, &ours("outer", 0xc0), &theirs), None);
+    // The oracle that reads DIEs alone has another name.
+    let (outer, symbols) = (ours("outer", 0xc0), symbols());
+    let fields = Fields { columns: false, starts: false };
+    let difference = Difference { what: What::Name, frame: 0 };
+    let with = |other| {
+        let (oracle, ours, theirs, symbols) = (Oracle::Llvm, &outer, &theirs, &symbols);
+        Case { oracle, address: 0xc6, ours, theirs, other: Some(other), symbols, fields, difference }
+    };
+    assert!(function_inside(&with(&outer)));
+    assert!(!function_inside(&with(&theirs)));
+    assert!(!function_inside(&with(&Answer::default())));
+}
+
+#[test]
+fn a_file_in_an_abbreviation_is_lost_by_llvm() {
+    let with = |start_file: &str, start_line| {
+        let start_file = start_file.to_owned();
+        answer(&[Frame { start_file, start_line, ..frame("f", "f.c", 3) }], 0x10)
+    };
+    let lost = |oracle, implicit_files, ours: &Answer, theirs: &Answer| {
+        let symbols = symbols().with_implicit_files(implicit_files);
+        let fields = Fields { columns: true, starts: true };
+        let found = differences(&ours.frames, &theirs.frames, fields);
+        found.into_iter().all(|difference| {
+            let case = Case {
+                oracle,
+                address: 0x12,
+                ours,
+                theirs,
+                other: None,
+                symbols: &symbols,
+                fields,
+                difference,
+            };
+            implicit_file(&case)
+        })
+    };
+    assert!(lost(Oracle::Llvm, true, &with("f.h", 2), &with("", 2)));
+    assert!(!lost(Oracle::Llvm, false, &with("f.h", 2), &with("", 2)));
+    assert!(!lost(Oracle::Addr2line, true, &with("f.h", 2), &with("", 2)));
+    // Another file, another line, or a file that we do not know.
+    assert!(!lost(Oracle::Llvm, true, &with("f.h", 2), &with("g.h", 2)));
+    assert!(!lost(Oracle::Llvm, true, &with("f.h", 2), &with("", 3)));
+    assert!(!lost(Oracle::Llvm, true, &with("", 2), &with("f.h", 2)));
+}
+
+#[test]
 fn a_symbol_without_a_die_is_unknown_to_the_crate() {
     let cause = Some(vec!["addr2line crate has no symbol table"]);
     let ours = answer(&[frame("read", "", 0)], 0x60);
@@ -222,11 +278,27 @@ fn a_symbol_below_does_not_name_a_function() {
 
 #[test]
 fn either_of_two_nested_symbols_names_bare_code() {
-    let with = |name, line| answer(&[frame(name, "", line)], 0xc0);
+    // Without a DIE there is no line of a declaration.
+    let with = |name, line| answer(&[Frame { start_line: 0, ..frame(name, "", line) }], 0xc0);
     let cause = Some(vec!["a symbol inside another"]);
     assert_eq!(explained(Oracle::Llvm, 0xc6, &with("outer", 0), &with("inner", 0)), cause);
     assert_eq!(explained(Oracle::Llvm, 0xc6, &with("outer", 1), &with("inner", 1)), None);
     assert_eq!(explained(Oracle::Llvm, 0xca, &with("outer", 0), &with("inner", 0)), None);
+}
+
+#[test]
+fn a_symbol_goes_on_behind_one_inside_it() {
+    let with = |name| answer(&[Frame { start_line: 0, ..frame(name, "", 0) }], 0xc0);
+    let cause = Some(vec!["a symbol around another"]);
+    let nothing = Answer::default();
+    assert_eq!(explained(Oracle::Llvm, 0xca, &with("outer"), &nothing), cause);
+    // In the inner one, past the outer one, or of a name that does not reach there.
+    assert_eq!(explained(Oracle::Llvm, 0xc6, &with("outer"), &nothing), None);
+    assert_eq!(explained(Oracle::Llvm, 0xd2, &with("outer"), &nothing), None);
+    assert_eq!(explained(Oracle::Llvm, 0xca, &with("inner"), &nothing), None);
+    // Before the inner one there is no reason to know nothing.
+    assert_eq!(explained(Oracle::Llvm, 0xc2, &with("outer"), &nothing), None);
+    assert_eq!(explained(Oracle::Llvm, 0xca, &answer(&[frame("outer", "o.c", 3)], 0xc0), &nothing), None);
 }
 
 #[test]

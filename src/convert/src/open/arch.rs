@@ -1,0 +1,58 @@
+//! Compares a program's processor with the name that a user gave it.
+
+use super::image::Arch;
+
+/// True where `wanted` names the processor: by our name, the kernel's, the compilers', or Apple's, in any case. A name
+/// that says a byte order or an address size asks for these too.
+pub(super) fn is_arch(arch: &Arch, wanted: &str) -> bool {
+    let wanted = wanted.to_ascii_lowercase().replace('-', "_");
+    let (name, big_endian, address_size) = match wanted.as_str() {
+        "x64" | "amd64" => ("x86_64", None, None),
+        "x32" => ("x86_64", None, Some(4)),
+        "x86" | "i486" | "i586" | "i686" => ("i386", None, None),
+        "arm64" => ("aarch64", None, None),
+        "aarch64_be" | "arm64_be" => ("aarch64", Some(true), None),
+        "armel" | "armhf" | "armv6" | "armv7" | "armv7a" | "armv7l" => ("arm", Some(false), None),
+        "armeb" => ("arm", Some(true), None),
+        "powerpc" => ("ppc", None, None),
+        "powerpc64" => ("ppc64", None, None),
+        "powerpc64le" | "ppc64le" | "ppc64el" => ("ppc64", Some(false), None),
+        "systemz" => ("s390x", None, None),
+        "mipsel" => ("mips", Some(false), None),
+        "mips64el" => ("mips64", Some(false), None),
+        "riscv" => ("riscv64", None, None),
+        "loongarch" => ("loongarch64", None, None),
+        "sparcv9" => ("sparc64", None, None),
+        "amdgpu" => ("amdgcn", None, None),
+        name => (name, None, None),
+    };
+    arch.name == name
+        && big_endian.is_none_or(|big| big == arch.big_endian)
+        && address_size.is_none_or(|size| size == arch.address_size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_processor_has_many_names() {
+        let arch = |name, address_size, big_endian| Arch { machine: 0, name, address_size, big_endian };
+        let x86_64 = arch("x86_64", 8, false);
+        let big_ppc = arch("ppc64", 8, true);
+        for (arch, yes, no) in [
+            (&x86_64, &["x86_64", "X86-64", "amd64"][..], &["i386", "x86", "x32", "arm64", ""][..]),
+            (&arch("x86_64", 4, false), &["x86_64", "x32"], &["i386"]),
+            (&arch("i386", 4, false), &["i386", "x86", "i686"], &["x86_64"]),
+            (&arch("aarch64", 8, false), &["aarch64", "arm64", "ARM64"], &["aarch64_be", "arm"]),
+            (&arch("arm", 4, false), &["arm", "armv7"], &["armeb", "arm64"]),
+            (&big_ppc, &["ppc64", "powerpc64"], &["ppc64le", "ppc"]),
+            (&arch("ppc64", 8, false), &["ppc64", "ppc64le"], &["s390x"]),
+            (&arch("riscv64", 8, false), &["riscv64"], &["riscv32"]),
+            (&arch("s390x", 8, true), &["s390x"], &["ppc64"]),
+        ] {
+            assert!(yes.iter().all(|name| is_arch(arch, name)), "{arch:?}");
+            assert!(no.iter().all(|name| !is_arch(arch, name)), "{arch:?}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Compares a `.fsym` with the program that it was made from: what both say at every address.
+//!
+//! The program is opened, read and resolved anew; the file is asked through the reader. What is between
+//! the two, the encoder and the format, is what this checks. Both sides are turned into the same plain
+//! [`Answer`]. An answer changes only where a piece or a row of one of the sides begins or ends, so the
+//! address space is cut at all of these, of both sides, and each interval between two cuts is asked at its
+//! first and its last address. That covers the gaps between pieces and what lies outside of all of them.
+
+mod expected;
+mod found;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::path::Path;
+
+use foldsym_lookup::{Frames, SymbolFile, features, flags};
+
+use crate::model::Program;
+use crate::open::{Files, Format, Image, ImageKind};
+use crate::pipeline::{ConvertError, NoProgress, Options, in_pool, load};
+use expected::Expected;
+use found::Found;
+use words::difference;
+
+/// Mismatches that are spelled out; more are counted.
+const SHOWN: usize = 20;
+
+/// What a comparison found.
+#[derive(Clone, Debug, Default)]
+pub struct Mismatches {
+    /// Addresses that were asked.
+    pub asked: u64,
+    /// Addresses whose answer is another, and things said of the whole program that are others.
+    pub count: u64,
+    /// The first of them, a line each: the file, the address, what was expected and what was found.
+    pub examples: Vec<String>,
+}
+
+/// Compares the file with the program: at every address every function with its names, how it was
+/// recovered, and its frames; and what the file says of the program as a whole. With columns if the file
+/// has columns, whatever `options` says.
+///
+/// # Errors
+/// Either cannot be read.
+pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<Mismatches, ConvertError> {
+    in_pool(options.threads, || {
+        let files = Files::default();
+        let damaged = |problem: String| ConvertError::Fsym { path: fsym.to_owned(), problem };
+        let bytes = files.map(fsym)?;
+        let file = SymbolFile::open(bytes).map_err(|error| damaged(error.to_string()))?;
+        file.verify().map_err(|error| damaged(error.to_string()))?;
+        let options = Options { columns: file.header().features & features::COLUMNS != 0, ..options.clone() };
+        let (image, program, _) = load(&files, program, &options, &NoProgress)?;
+        compare(fsym, &file, &image, &program).map_err(|error| damaged(error.to_string()))
+    })?
+}
+
+/// Compares a file that [`SymbolFile::verify`] finds sound.
+///
+/// # Errors
+/// Damage all the same.
+fn compare(
+    fsym: &Path,
+    file: &SymbolFile<'_>,
+    image: &Image<'_>,
+    program: &Program<'_>,
+) -> Result<Mismatches, foldsym_lookup::Error> {
+    let mut mismatches = Mismatches::default();
+    let path = fsym.display();
+    for (what, expected, found) in whole(file, image) {
+        if expected != found {
+            mismatches.add(|| format!("{path}: {what}: expected {expected}, found {found}"));
+        }
+    }
+    let mut expected = Expected::new(program, file.header().features & features::COLUMNS != 0);
+    let found = Found::new(file)?;
+    let mut frames = Frames::new();
+    let mut cuts = vec![0];
+    expected.cuts(&mut cuts);
+    found.cuts(&mut cuts)?;
+    cuts.sort_unstable();
+    cuts.dedup();
+    for (at, &first) in cuts.iter().enumerate() {
+        let last = cuts.get(at + 1).map_or(u64::MAX, |next| next - 1);
+        let ours = expected.at(first);
+        for address in [first, last].into_iter().take(1 + usize::from(first != last)) {
+            mismatches.asked += 1;
+            if let Some(difference) = difference(ours.as_ref(), found.at(address, &mut frames)) {
+                mismatches.add(|| format!("{path}: {address:#x}: {difference}"));
+            }
+        }
+    }
+    Ok(mismatches)
+}
+
+impl Mismatches {
+    fn add(&mut self, line: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.examples.len() < SHOWN {
+            self.examples.push(line());
+        }
+    }
+}
+
+/// What is said of the program as a whole: what it is, what was expected, what was found.
+fn whole(file: &SymbolFile<'_>, image: &Image<'_>) -> Vec<(String, String, String)> {
+    let header = file.header();
+    let flag = |flag: u8| (header.flags & flag != 0).to_string();
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let relocatable = image.kind == ImageKind::Relocatable;
+    let mut whole = vec![
+        ("build id", hex(image.build_id), hex(file.build_id())),
+        ("machine", image.arch.machine.to_string(), header.machine.to_string()),
+        ("bytes of an address", image.arch.address_size.to_string(), header.address_size.to_string()),
+        ("big-endian", image.arch.big_endian.to_string(), flag(flags::BIG_ENDIAN)),
+        ("relocatable", relocatable.to_string(), flag(flags::RELOCATABLE)),
+        ("Mach-O", (image.format == Format::MachO).to_string(), flag(flags::MACH_O)),
+    ]
+    .into_iter()
+    .map(|(what, expected, found)| (what.to_owned(), expected, found))
+    .collect::<Vec<_>>();
+    let section = |name: &[u8], start: u64, size: u64, executable: bool| {
+        let kind = if executable { "code" } else { "data" };
+        format!("{} at {start:#x}, {size:#x} bytes of {kind}", name.escape_ascii())
+    };
+    let mut expected = image.sections.iter().map(|ours| {
+        let size = ours.range.end.saturating_sub(ours.range.start);
+        section(ours.name.as_bytes(), ours.range.start, size, ours.executable)
+    });
+    let mut found = file
+        .program_sections()
+        .map(|theirs| section(theirs.name, theirs.start.0, theirs.len, theirs.executable));
+    for index in 0.. {
+        let (expected, found) = (expected.next(), found.next());
+        if expected.is_none() && found.is_none() {
+            break;
+        }
+        let or_none = |section: Option<String>| section.unwrap_or_else(|| "none".to_owned());
+        whole.push((format!("section {index}"), or_none(expected), or_none(found)));
+    }
+    whole
+}
