@@ -192,6 +192,9 @@ pub struct Image<'f> {
     pub build_id: &'f [u8],
     /// Loaded sections, by address, then index.
     pub sections: Vec<CodeSection>,
+    /// The bytes of executable sections, by address: (start, bytes). None for a Mach-O file, and for what a separate
+    /// debug file leaves out.
+    pub code: Vec<(u64, &'f [u8])>,
     /// `.symtab`, then what only `.dynsym` has; in table order.
     pub symbols: Vec<Symbol<'f>>,
     /// Names of `STT_FILE` symbols.
@@ -211,6 +214,15 @@ impl<'f> Image<'f> {
     /// linked without `--emit-relocs`, and none for `ET_REL`, where they are applied already.
     pub fn kept_relocations(&self, section: &str) -> impl Iterator<Item = &KeptSection<'f>> {
         self.relocations.sections().iter().filter(move |kept| kept.target_name == section.as_bytes())
+    }
+
+    /// The kept relocation sections that apply to executable sections, each with the image address of its section.
+    pub fn kept_code_relocations(&self) -> impl Iterator<Item = (u64, &KeptSection<'f>)> {
+        self.relocations.sections().iter().filter_map(|kept| {
+            let section = self.sections.iter().find(|section| section.index == kept.target_index)?;
+            (section.executable && section.name.as_bytes() == kept.target_name)
+                .then_some((section.range.start, kept))
+        })
     }
 
     /// The loaded section that holds an image address, by its position in [`Image::sections`].

@@ -9,10 +9,12 @@
 //! that call one address must all call one function.
 //!
 //! A callee may give its frame away by a tail call; then the code above a return address is that of whom it
-//! reaches. Where it may reach functions that are not known, nothing can be ruled out.
+//! reaches. Where it may reach functions that are not known, nothing can be ruled out. What the compiler recorded
+//! of tail calls is compared with the jumps in the code, since it leaves some out.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::machine::{Jumps, Machine};
 use super::names::is_program_wide;
 use super::pieces::Cut;
 use crate::model::{
@@ -37,15 +39,16 @@ enum Callee {
 }
 
 /// Fills in the call keys of the program.
-pub(super) fn key(cut: &mut Cut<'_>) {
+pub(super) fn key(cut: &mut Cut<'_>, machine: &Machine<'_, '_>) {
     if cut.program.groups.is_empty() {
         return;
     }
-    let index = Index::new(&cut.program, &cut.numbers);
+    let index = Index::new(&cut.program, &cut.numbers, machine);
     let mut keys =
         Keys { index: &index, calls: Vec::new(), tails: FxHashMap::default(), counts: CallCounts::default() };
     keys.of_single_functions();
     keys.of_groups();
+    keys.of_relocations();
     let Keys { mut calls, tails, counts, .. } = keys;
     calls.sort_unstable();
     calls.dedup_by_key(|key| (key.return_addr, key.caller));
@@ -80,12 +83,15 @@ impl Reach {
 /// What the calls refer to, by each way of referring.
 struct Index<'p, 'f> {
     program: &'p Program<'f>,
+    machine: &'p Machine<'p, 'f>,
+    /// Ranges of functions, by function: the entry is not always the first.
+    ranges: Vec<(FuncId, u64, u64)>,
     /// Functions by unit and DIE.
     by_die: FxHashMap<(u32, u64), FuncId>,
     /// Functions by name; `None` where several have it.
     by_name: FxHashMap<NameId, Option<FuncId>>,
-    /// Names of functions that may be variants of a constructor or destructor, by their bytes.
-    names: FxHashMap<&'p [u8], NameId>,
+    /// Names of functions, by their bytes.
+    named: FxHashMap<&'p [u8], NameId>,
     /// The group of each function, and its place in it. A function in several (one a piece) counts for its first.
     group: FxHashMap<FuncId, GroupId>,
     /// By unit: what each local callee is.
@@ -95,7 +101,11 @@ struct Index<'p, 'f> {
 }
 
 impl<'p, 'f> Index<'p, 'f> {
-    fn new(program: &'p Program<'f>, numbers: &FxHashMap<FuncId, FuncId>) -> Self {
+    fn new(
+        program: &'p Program<'f>,
+        numbers: &FxHashMap<FuncId, FuncId>,
+        machine: &'p Machine<'p, 'f>,
+    ) -> Self {
         let mut by_die: FxHashMap<(u32, u64), FuncId> = FxHashMap::default();
         let mut old = 0;
         for (unit_index, unit) in program.units.iter().enumerate() {
@@ -117,8 +127,7 @@ impl<'p, 'f> Index<'p, 'f> {
                     .or_insert(Some(id));
             }
         }
-        let variants = by_name.keys().map(|&name| (&*program.names[name.index()], name));
-        let names = variants.filter(|(bytes, _)| bytes.starts_with(b"_ZN")).collect();
+        let named = by_name.keys().map(|&name| (&*program.names[name.index()], name)).collect();
         let mut group = FxHashMap::default();
         for (index, found) in program.groups.iter().enumerate() {
             for member in &found.members {
@@ -126,8 +135,10 @@ impl<'p, 'f> Index<'p, 'f> {
             }
         }
         let mut starts = vec![u64::MAX; program.functions.len()];
+        let mut ranges = Vec::with_capacity(program.pieces.len());
         for piece in &program.pieces {
             let mut start = |function: FuncId| {
+                ranges.push((function, piece.start.0, piece.start.0 + u64::from(piece.body)));
                 let start = &mut starts[function.index()];
                 *start = piece.start.0.min(*start);
             };
@@ -138,7 +149,9 @@ impl<'p, 'f> Index<'p, 'f> {
                 }
             }
         }
-        let mut index = Index { program, by_die, by_name, names, group, callees: Vec::new(), starts };
+        ranges.sort_unstable();
+        let mut index =
+            Index { program, machine, ranges, by_die, by_name, named, group, callees: Vec::new(), starts };
         index.callees = (0..program.units.len()).map(|unit| index.callees_of(unit)).collect();
         index
     }
@@ -179,7 +192,7 @@ impl<'p, 'f> Index<'p, 'f> {
             for digit in b'1'..=b'2' {
                 let mut variant = name.to_vec();
                 variant[at] = digit;
-                let Some(known) = self.names.get(&variant[..]).and_then(|name| self.by_name.get(name)) else {
+                let Some(known) = self.named.get(&variant[..]).and_then(|name| self.by_name.get(name)) else {
                     continue;
                 };
                 match (found, known) {
@@ -221,13 +234,17 @@ impl<'p, 'f> Index<'p, 'f> {
         let mut next = 0;
         while let Some(&at) = seen.get(next) {
             next += 1;
-            let Some((unit, calls, listed)) = self.calls(at) else {
-                reach.unknown = true;
-                continue;
-            };
-            reach.unknown |= !calls.all_tail_calls;
-            for call in listed.iter().filter(|call| call.tail) {
-                match self.callee(unit, call.callee) {
+            let (recorded, promised) = self.recorded_tails(at, &mut reach.unknown);
+            let mut found = recorded;
+            match self.jumps(at) {
+                Some(jumps) => {
+                    reach.unknown |= jumps.indirect && !promised;
+                    self.unrecorded(at, &jumps, &mut found, &mut reach.unknown);
+                }
+                None => reach.unknown |= !promised,
+            }
+            for callee in found {
+                match callee {
                     Callee::Function(callee) if seen.contains(&callee) => {}
                     Callee::Function(callee) if seen.len() < MAX_REACH => seen.push(callee),
                     Callee::Elsewhere(_) => {}
@@ -238,6 +255,82 @@ impl<'p, 'f> Index<'p, 'f> {
         reach.members =
             seen[1..].iter().copied().filter(|function| self.group.contains_key(function)).collect();
         reach
+    }
+
+    /// The callees of the tail calls that the compiler recorded, and whether it promises that these are all.
+    fn recorded_tails(&self, function: FuncId, unknown: &mut bool) -> (Vec<Callee>, bool) {
+        let Some((unit, calls, listed)) = self.calls(function) else { return (Vec::new(), false) };
+        let tails = listed.iter().filter(|call| call.tail).map(|call| self.callee(unit, call.callee));
+        let tails: Vec<Callee> = tails.collect();
+        *unknown |= tails.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown));
+        (tails, calls.all_tail_calls)
+    }
+
+    /// The jumps out of a function, from all its ranges; `None` where its code is not at hand.
+    fn jumps(&self, function: FuncId) -> Option<Jumps> {
+        let mut all = Jumps::default();
+        for &(_, start, end) in self.ranges_of(function) {
+            let jumps = self.machine.jumps(start, end)?;
+            all.indirect |= jumps.indirect;
+            all.targets.extend(jumps.targets);
+            all.short.extend(jumps.short);
+        }
+        Some(all)
+    }
+
+    fn ranges_of(&self, function: FuncId) -> &[(FuncId, u64, u64)] {
+        let first = self.ranges.partition_point(|range| range.0 < function);
+        let count = self.ranges[first..].iter().take_while(|range| range.0 == function).count();
+        &self.ranges[first..first + count]
+    }
+
+    /// Adds the functions that a function jumps to though nobody recorded it: clang leaves a tail call out where it has
+    /// no declaration of the callee, and promises all the same that none is missing.
+    fn unrecorded(&self, function: FuncId, jumps: &Jumps, found: &mut Vec<Callee>, unknown: &mut bool) {
+        let own = self.ranges_of(function);
+        let recorded: FxHashSet<u64> = found
+            .iter()
+            .filter_map(|callee| match callee {
+                Callee::Function(callee) => Some(self.starts[callee.index()]),
+                _ => None,
+            })
+            .collect();
+        // Calls through a stub of the linker, as far as they were recorded.
+        let mut stubs = found.iter().filter(|callee| matches!(callee, Callee::Elsewhere(_))).count();
+        let entry = |target: u64| self.program.pieces.binary_search_by_key(&target, |piece| piece.start.0);
+        for &target in &jumps.short {
+            if let Ok(piece) = entry(target)
+                && let Owner::Function(callee) = self.program.pieces[piece].owner
+                && callee != function
+            {
+                found.push(Callee::Function(callee));
+            }
+        }
+        for &target in &jumps.targets {
+            if recorded.contains(&target) {
+                continue;
+            }
+            match entry(target).map(|piece| self.program.pieces[piece].owner) {
+                Ok(Owner::Function(callee)) if callee != function => found.push(Callee::Function(callee)),
+                Ok(Owner::Function(_)) => {}
+                // A part of the function that was folded is its own; of others it is not known whose.
+                Ok(Owner::Group(_))
+                    if self.starts[function.index()] != target && own.iter().any(|r| r.1 == target) => {}
+                Ok(Owner::Group(group)) => {
+                    let members = &self.program.groups[group.index()].members;
+                    found.extend(members.iter().map(|member| Callee::Function(member.function)));
+                }
+                Err(after) => {
+                    let before = after.checked_sub(1).map(|before| &self.program.pieces[before]);
+                    let inside =
+                        before.is_some_and(|p| target < p.start.0 + u64::from(p.body) + u64::from(p.pad));
+                    if !inside && self.machine.is_code(target) {
+                        *unknown |= stubs == 0;
+                        stubs = stubs.saturating_sub(1);
+                    }
+                }
+            }
+        }
     }
 
     /// True where functions of the group may stand for others that the compiler merged with them: a name is there that
@@ -340,6 +433,40 @@ impl<'p> Keys<'_, 'p, '_> {
                         .iter()
                         .for_each(|&(unit, caller, callee)| self.add(unit, address, Some(caller), callee));
                 }
+            }
+        }
+    }
+
+    /// Calls that nobody recorded, and for which the linker kept a relocation that names the callee.
+    fn of_relocations(&mut self) {
+        let index = self.index;
+        let mut recorded: FxHashSet<u64> = FxHashSet::default();
+        for call in index.program.units.iter().flat_map(|unit| &unit.calls) {
+            recorded.extend(call.return_addr.map(|address| address.0));
+        }
+        for call in index.machine.named_calls() {
+            let name = index.named.get(call.name).and_then(|name| index.by_name.get(name));
+            let Some(&Some(callee)) = name else { continue };
+            if recorded.contains(&call.return_addr) {
+                continue;
+            }
+            let return_addr = ImageAddr(call.return_addr);
+            // The relocations of folded code are those of the function that remains.
+            let caller = match index.calling_group(return_addr) {
+                None => None,
+                Some(group) => {
+                    let members = &index.program.groups[group.index()].members;
+                    let Some(first) = members.first().filter(|first| first.how == How::LiveRange) else {
+                        continue;
+                    };
+                    Some(first.function)
+                }
+            };
+            let grouped = u64::from(index.group.contains_key(&callee));
+            self.counts.into_groups += grouped;
+            if self.matters(callee) {
+                self.counts.keyed += grouped;
+                self.calls.push(CallKey { return_addr, caller, callee, how: CallHow::Relocation });
             }
         }
     }

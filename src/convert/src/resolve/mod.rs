@@ -4,11 +4,12 @@
 //! `merge` numbers; `symbols` sorts the symbol table; `recover` finds functions that were folded and erased;
 //! `functions` turns subprograms and symbols into
 //! candidates with a range; `pieces` paints the candidates over each other into disjoint pieces;
-//! `calls` says which of the functions of a piece each call calls.
+//! `calls` says which of the functions of a piece each call calls, and asks `machine` about jumps.
 
 mod calls;
 mod functions;
 mod known;
+mod machine;
 mod merge;
 mod names;
 mod pieces;
@@ -46,6 +47,6 @@ pub fn resolve<'f>(image: &Image<'f>, units: Vec<Unit<'f>>, options: &ResolveOpt
         });
     }
     let mut cut = pieces::cut(merged, candidates, &mut diagnostics);
-    calls::key(&mut cut);
+    calls::key(&mut cut, &machine::Machine::new(image));
     Resolved { program: cut.program, diagnostics }
 }

@@ -80,6 +80,12 @@ pub(super) fn read<'f>(
         minidebug: tables.section(b".gnu_debugdata").map(|section| tables.bytes(section)),
         symtab: symbol_table.is_some(),
     };
+    let code = layout
+        .sections
+        .iter()
+        .filter(|section| section.executable)
+        .filter_map(|section| Some((section.range.start, tables.bytes(tables.sections.get(section.index)?))))
+        .collect();
     let image = Image {
         path: path.to_owned(),
         debug_path: None,
@@ -89,6 +95,7 @@ pub(super) fn read<'f>(
         image_base: image_base(&tables, &layout),
         build_id: tables.build_id(),
         sections: layout.sections,
+        code,
         symbols,
         symbol_files,
         debug,

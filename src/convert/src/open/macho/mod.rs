@@ -183,6 +183,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             image_base: if kind == ImageKind::Relocatable { 0 } else { self.text_base.unwrap_or(lowest) },
             build_id: self.uuid,
             sections,
+            code: Vec::new(),
             symbols,
             symbol_files: Vec::new(),
             debug,

@@ -1,0 +1,185 @@
+//! Reads out of machine code what debug information leaves out: where a function may jump to.
+//!
+//! Nothing is disassembled. On x86 every byte is tried as the beginning of a jump, so that no jump is missed; what
+//! is found besides is a few jumps too many, which can make an answer less sure, never wrong.
+
+use crate::open::Image;
+
+const EM_386: u16 = 3;
+const EM_X86_64: u16 = 62;
+const EM_AARCH64: u16 = 183;
+
+const R_X86_64_PC32: u32 = 2;
+const R_X86_64_PLT32: u32 = 4;
+const R_X86_64_GOTPCREL: u32 = 9;
+const R_X86_64_GOTPCRELX: u32 = 41;
+const R_X86_64_REX_GOTPCRELX: u32 = 42;
+const R_386_PC32: u32 = 2;
+const R_386_PLT32: u32 = 4;
+const R_AARCH64_CALL26: u32 = 283;
+
+/// The code of an image.
+pub(super) struct Machine<'i, 'f> {
+    image: &'i Image<'f>,
+}
+
+/// Where a range of code may jump to.
+#[derive(Default)]
+pub(super) struct Jumps {
+    /// Through a register or memory.
+    pub(super) indirect: bool,
+    /// Addresses outside of the range, or its first one.
+    pub(super) targets: Vec<u64>,
+    /// Those of jumps that reach 127 bytes. They never leave their section, and a linker folds sections: such a
+    /// jump leads into no folded code. Most are no jumps.
+    pub(super) short: Vec<u64>,
+}
+
+/// A call that a relocation names the callee of.
+pub(super) struct NamedCall<'f> {
+    pub(super) return_addr: u64,
+    pub(super) name: &'f [u8],
+}
+
+impl<'i, 'f> Machine<'i, 'f> {
+    pub(super) fn new(image: &'i Image<'f>) -> Self {
+        Machine { image }
+    }
+
+    /// True where an address is in an executable section.
+    pub(super) fn is_code(&self, address: u64) -> bool {
+        self.image.section_at(address).is_some_and(|section| self.image.sections[section].executable)
+    }
+
+    fn bytes(&self, start: u64, end: u64) -> Option<&'f [u8]> {
+        let after = self.image.code.partition_point(|&(section, _)| section <= start);
+        let (section, bytes) = *self.image.code.get(after.checked_sub(1)?)?;
+        let from = usize::try_from(start - section).ok()?;
+        bytes.get(from..usize::try_from(end - section).ok()?)
+    }
+
+    /// The jumps out of `start..end`; `None` where the code is not at hand or of another machine.
+    pub(super) fn jumps(&self, start: u64, end: u64) -> Option<Jumps> {
+        let bytes = self.bytes(start, end)?;
+        let mut jumps = Jumps::default();
+        match self.image.arch.machine {
+            EM_X86_64 | EM_386 => x86_jumps(bytes, start, &mut jumps),
+            EM_AARCH64 => aarch64_jumps(bytes, start, &mut jumps),
+            _ => return None,
+        }
+        for targets in [&mut jumps.targets, &mut jumps.short] {
+            targets.retain(|&target| target <= start || target >= end);
+            targets.sort_unstable();
+            targets.dedup();
+        }
+        Some(jumps)
+    }
+
+    /// The calls for which the linker kept a relocation against a function's own symbol.
+    pub(super) fn named_calls(&self) -> impl Iterator<Item = NamedCall<'f>> {
+        let machine = self.image.arch.machine;
+        self.image.kept_code_relocations().flat_map(move |(base, kept)| {
+            kept.iter().filter_map(move |relocation| {
+                let place = base.checked_add(relocation.section_off)?;
+                let before = || self.bytes(place.checked_sub(2)?, place);
+                let is_call = match (machine, relocation.kind) {
+                    (EM_X86_64, R_X86_64_PC32 | R_X86_64_PLT32) | (EM_386, R_386_PC32 | R_386_PLT32) => {
+                        matches!(before()?, [_, 0xe8])
+                    }
+                    // Through the offset table, or rewritten by the linker to a call of the function itself.
+                    (EM_X86_64, R_X86_64_GOTPCREL | R_X86_64_GOTPCRELX | R_X86_64_REX_GOTPCRELX) => {
+                        matches!(before()?, [0xff, 0x15] | [0x67, 0xe8])
+                    }
+                    (EM_AARCH64, R_AARCH64_CALL26) => true,
+                    _ => false,
+                };
+                if !is_call {
+                    return None;
+                }
+                let symbol = kept.symbol(relocation.symbol)?;
+                let named = symbol.is_function && !symbol.is_section && !symbol.name.is_empty();
+                named.then_some(NamedCall { return_addr: place.checked_add(4)?, name: symbol.name })
+            })
+        })
+    }
+}
+
+/// Every place that could be a jump: `jmp` and the conditional ones to an address (Intel SDM: EB, E9, 70..7F,
+/// 0F 80..8F), `jmp` through a register or memory (FF /4).
+fn x86_jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) {
+    let to = |next: usize, by: i64| start.wrapping_add(next as u64).wrapping_add_signed(by);
+    for at in 0..bytes.len() {
+        match bytes[at..] {
+            [0xff, operand, ..] => jumps.indirect |= operand >> 3 & 7 == 4,
+            [0xe9, a, b, c, d, ..] => {
+                jumps.targets.push(to(at + 5, i32::from_le_bytes([a, b, c, d]).into()));
+            }
+            [0x0f, 0x80..=0x8f, a, b, c, d, ..] => {
+                jumps.targets.push(to(at + 6, i32::from_le_bytes([a, b, c, d]).into()));
+            }
+            [0xeb | 0x70..=0x7f, by, ..] => jumps.short.push(to(at + 2, by.cast_signed().into())),
+            _ => {}
+        }
+    }
+}
+
+/// `B`, `B.cond`, and the branches to a register (Arm ARM C4.1).
+fn aarch64_jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) {
+    let words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+    for (address, word) in (start..).step_by(4).zip(words) {
+        let by = match word {
+            _ if word & 0xfc00_0000 == 0x1400_0000 => i64::from((word << 6).cast_signed() >> 6) * 4,
+            _ if word & 0xff00_0010 == 0x5400_0000 => i64::from((word << 8).cast_signed() >> 13) * 4,
+            _ => {
+                // BR, and with authentication BRAA, BRAAZ, BRAB, BRABZ.
+                jumps.indirect |= word & 0xfeff_fc1f == 0xd61f_0000 || word & 0xfeff_f800 == 0xd61f_0800;
+                continue;
+            }
+        };
+        jumps.targets.push(address.wrapping_add_signed(by));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn x86(bytes: &[u8]) -> Jumps {
+        let mut jumps = Jumps::default();
+        x86_jumps(bytes, 0x1000, &mut jumps);
+        jumps
+    }
+
+    #[test]
+    fn jumps_of_x86() {
+        assert_eq!(x86(&[0xe9, 0xfb, 0x0f, 0, 0]).targets, [0x2000]);
+        assert_eq!(x86(&[0x0f, 0x84, 0xfa, 0xff, 0xff, 0xff]).targets, [0x1000]);
+        assert_eq!(x86(&[0x90, 0xeb, 0x10]).short, [0x1013]);
+        // jmp *%rax, jmp *%r11, jmp *8(%rdi), jmp *(%rip); call *%rax and push are none.
+        for indirect in [&[0xff, 0xe0][..], &[0x41, 0xff, 0xe3], &[0xff, 0x67, 8], &[0xff, 0x25, 0, 0, 0, 0]]
+        {
+            assert!(x86(indirect).indirect, "{indirect:x?}");
+        }
+        for other in [&[0xff, 0xd0][..], &[0xff, 0x75, 8], &[0xc3]] {
+            assert!(!x86(other).indirect, "{other:x?}");
+        }
+    }
+
+    #[test]
+    fn jumps_of_aarch64() {
+        let of = |word: u32| {
+            let mut jumps = Jumps::default();
+            aarch64_jumps(&word.to_le_bytes(), 0x1000, &mut jumps);
+            (jumps.indirect, jumps.targets)
+        };
+        assert_eq!(of(0x1400_0004), (false, vec![0x1010]));
+        assert_eq!(of(0x17ff_ffff), (false, vec![0xffc]));
+        assert_eq!(of(0x5400_0040), (false, vec![0x1008]));
+        assert_eq!(of(0xd61f_0200), (true, vec![]));
+        assert_eq!(of(0xd71f_0a11), (true, vec![]));
+        // ret, blr, bl
+        for other in [0xd65f_03c0, 0xd63f_0100, 0x9400_0004] {
+            assert_eq!(of(other), (false, vec![]));
+        }
+    }
+}
