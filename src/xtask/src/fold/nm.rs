@@ -23,7 +23,7 @@ fn functions(program: &Path) -> Result<Vec<(u64, u64, String)>, String> {
     Ok(all)
 }
 
-/// Checks each frame of stacks of a program that is not folded against its symbols. Gives what is wrong with each stack.
+/// Checks that each frame of each stack is in a symbol of its name. Gives what is wrong with each stack.
 pub(super) fn check(program: &Path, stacks: &[Option<Stack>]) -> Result<Vec<Option<String>>, String> {
     let functions = functions(program)?;
     let wrong = |stack: &Stack| {
@@ -34,12 +34,12 @@ pub(super) fn check(program: &Path, stacks: &[Option<Stack>]) -> Result<Vec<Opti
             let holds = |(start, size, name): &(u64, u64, String)| {
                 address - start < *size && same_function(name, &truth.name)
             };
-            let near = &functions[end.saturating_sub(16)..end];
+            let near = &functions[end.saturating_sub(64)..end];
             let last = near.last();
             (!near.iter().any(holds)).then(|| format!("frame {at} of {stack:x?} is in {last:x?}"))
         })
     };
-    let none = || Some("a tail call left its frame".to_owned());
+    let none = || Some("a tail call left its frame, or the unwinder is lost".to_owned());
     Ok(stacks.iter().map(|stack| stack.as_ref().map_or_else(none, wrong)).collect())
 }
 

@@ -35,9 +35,22 @@ static _Unwind_Reason_Code one_frame(_Unwind_Context *context, void *)
     return found_count < 256 ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
+// Linkers fold parts of functions whose frames differ in size, and keep one unwind entry: the unwinder then reads
+// anywhere. Such a walk is lost.
+static sigjmp_buf lost;
+
+static void crashed(int)
+{
+    siglongjmp(lost, 1);
+}
+
 // Prints from the frame that stands at `from`, or from the one inside it.
 static void print(const Step *last, const void *vptr, unsigned long from, bool inside)
 {
+    if (sigsetjmp(lost, 1)) {
+        puts("stack lost");
+        return;
+    }
     found_count = 0;
     _Unwind_Backtrace(one_frame, nullptr);
     int at = 0;
@@ -99,6 +112,8 @@ int main(int count, char **)
     action.sa_sigaction = trapped;
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGTRAP, &action, nullptr);
+    signal(SIGSEGV, crashed);
+    signal(SIGBUS, crashed);
     for (int walk = 0; walk < walk_count; walk++)
         sink = run(walks[walk].steps, walks[walk].root);
     return 0;
