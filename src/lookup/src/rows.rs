@@ -7,7 +7,7 @@
 
 use core::hint::select_unpredictable;
 
-use foldsym_format::bits::{self, u8_at, u16_at};
+use foldsym_format::bits::{self, u8_at, u32_at};
 use foldsym_format::records::{file_code, line_code, rows as layout};
 use foldsym_format::{SectionId, What, varint};
 
@@ -132,8 +132,16 @@ struct Block {
     low: Packed,
     /// Bit where their high parts begin.
     high: u64,
+    /// For each row but the first a bit: whether its scope is another than that of the row before.
+    changes: u64,
+    /// The scopes of row 0 and of those rows.
     scopes: Packed,
+    /// The low parts of the line codes.
     lines: Packed,
+    /// For each row a bit: whether its line code has a high part.
+    more: u64,
+    /// Those parts.
+    parts: Packed,
     line_base: i64,
     columns: Packed,
     /// For each row a bit: whether it has a file of its own.
@@ -152,10 +160,91 @@ fn wrong(what: What, at: usize) -> Error {
     Error::new(SectionId::ROWS, what, at as u64)
 }
 
+/// The widths of offsets, scopes, lines and their high parts, in the order of the format.
 #[inline(always)]
-fn widths(word: u16) -> [u32; 3] {
-    [layout::LOW_WIDTH_SHIFT, layout::SCOPE_WIDTH_SHIFT, layout::LINE_WIDTH_SHIFT]
-        .map(|shift| u32::from(word.wrapping_shr(shift) & layout::WIDTH_MASK))
+const fn widths(word: u32) -> [u32; 4] {
+    // Written out: as a `map` over the shifts it is a loop in the machine code.
+    [
+        word.wrapping_shr(layout::LOW_WIDTH_SHIFT) & layout::WIDTH_MASK,
+        word.wrapping_shr(layout::SCOPE_WIDTH_SHIFT) & layout::WIDTH_MASK,
+        word.wrapping_shr(layout::LINE_WIDTH_SHIFT) & layout::WIDTH_MASK,
+        word.wrapping_shr(layout::MORE_WIDTH_SHIFT) & layout::WIDTH_MASK,
+    ]
+}
+
+/// What few blocks have, besides their first word.
+struct Extension {
+    flags: u8,
+    widths: [u32; 4],
+    line_base: u64,
+    scope_base: u64,
+    files: Packed,
+    columns: Packed,
+    back: Option<u64>,
+    /// Where it ends.
+    end: usize,
+}
+
+impl Extension {
+    #[inline(never)]
+    fn read(data: &[u8], mut at: usize, word: u32) -> Result<Self, Error> {
+        let byte = |at: &mut usize, max: u8| {
+            let value = u8_at(data, *at).ok_or_else(|| early(*at as u64))?;
+            if value > max {
+                return Err(wrong(What::Width, *at));
+            }
+            *at = at.wrapping_add(1);
+            Ok(value)
+        };
+        let number = |at: &mut usize| {
+            let (value, next) = varint::read(data, *at).ok_or_else(|| early(*at as u64))?;
+            *at = next;
+            Ok::<u64, Error>(value)
+        };
+        let column = |at: &mut usize| {
+            let width = byte(at, layout::MAX_EXTENDED_WIDTH)?;
+            Ok::<Packed, Error>(Packed { bit: 0, width: width.into(), base: number(at)? })
+        };
+        let begin = at;
+        let flags = byte(&mut at, u8::MAX)?;
+        if flags & !layout::FLAGS != 0 {
+            return Err(wrong(What::Reserved, begin));
+        }
+        let has = |flag: u8| flags & flag != 0;
+        let mut extension = Self {
+            flags,
+            widths: widths(word),
+            line_base: word.wrapping_shr(layout::LINE_BASE_SHIFT).into(),
+            scope_base: 0,
+            files: Packed::ABSENT,
+            columns: Packed::ABSENT,
+            back: None,
+            end: 0,
+        };
+        if has(layout::WIDE) {
+            if word != layout::EXTENDED {
+                return Err(wrong(What::Reserved, begin));
+            }
+            for width in &mut extension.widths {
+                *width = byte(&mut at, layout::MAX_WIDE_WIDTH)?.into();
+            }
+            extension.line_base = number(&mut at)?;
+        }
+        if has(layout::SCOPES) {
+            extension.scope_base = number(&mut at)?;
+        }
+        if has(layout::FILES) {
+            extension.files = column(&mut at)?;
+        }
+        if has(layout::COLUMNS) {
+            extension.columns = column(&mut at)?;
+        }
+        if has(layout::SHARED) {
+            extension.back = Some(number(&mut at)?);
+        }
+        extension.end = at;
+        Ok(extension)
+    }
 }
 
 impl<'d> Rows<'d> {
@@ -306,45 +395,18 @@ impl Block {
     /// Reads the block, with how far before it the block with its offsets is, where it has none.
     #[inline(always)]
     fn parse(data: &[u8], place: usize, rows: u32, start: u64) -> Result<(Self, Option<u64>), Error> {
-        let word = u16_at(data, place).ok_or_else(|| early(place as u64))?;
-        let [low_width, scope_width, line_width] = widths(word);
-        let mut at = place.wrapping_add(2);
-        let mut flags = 0;
+        let word = u32_at(data, place).ok_or_else(|| early(place as u64))?;
+        let mut at = place.wrapping_add(4);
+        let [mut low_width, mut scope_width, mut line_width, mut more_width] = widths(word);
+        let mut line_base = u64::from(word.wrapping_shr(layout::LINE_BASE_SHIFT));
+        let (mut flags, mut scope_base) = (0, 0);
+        let (mut files, mut columns, mut back) = (Packed::ABSENT, Packed::ABSENT, None);
         if word & layout::EXTENDED != 0 {
-            flags = u8_at(data, at).ok_or_else(|| early(at as u64))?;
-            if flags & !(layout::FILES | layout::COLUMNS | layout::SHARED) != 0 {
-                return Err(wrong(What::Reserved, at));
-            }
-            at = at.wrapping_add(1);
-        }
-        let number = |at: &mut usize| {
-            let (value, next) = varint::read(data, *at).ok_or_else(|| early(*at as u64))?;
-            *at = next;
-            Ok::<u64, Error>(value)
-        };
-        let scope_base = number(&mut at)?;
-        let line_base = varint::unzigzag(number(&mut at)?);
-        let mut files = Packed::ABSENT;
-        let mut columns = Packed::ABSENT;
-        let mut back = None;
-        if flags != 0 {
-            let column = |at: &mut usize| {
-                let width = u8_at(data, *at).ok_or_else(|| early(*at as u64))?;
-                if width > layout::MAX_EXTENDED_WIDTH {
-                    return Err(wrong(What::Width, *at));
-                }
-                *at = at.wrapping_add(1);
-                Ok(Packed { bit: 0, width: width.into(), base: number(at)? })
-            };
-            if flags & layout::FILES != 0 {
-                files = column(&mut at)?;
-            }
-            if flags & layout::COLUMNS != 0 {
-                columns = column(&mut at)?;
-            }
-            if flags & layout::SHARED != 0 {
-                back = Some(number(&mut at)?);
-            }
+            let extension = Extension::read(data, at, word)?;
+            [low_width, scope_width, line_width, more_width] = extension.widths;
+            (flags, line_base, scope_base) = (extension.flags, extension.line_base, extension.scope_base);
+            (files, columns, back) = (extension.files, extension.columns, extension.back);
+            at = extension.end;
         }
         let mut bit = (at as u64).wrapping_shl(3);
         let mut take = |width: u32, count: u32| {
@@ -352,9 +414,15 @@ impl Block {
             bit = bit.wrapping_add(u64::from(width).wrapping_mul(count.into()));
             first
         };
-        let low = take(low_width, if back.is_none() { rows.wrapping_sub(1) } else { 0 });
-        let scopes = take(scope_width, rows);
+        let after_first = rows.wrapping_sub(1);
+        let low = take(low_width, if back.is_none() { after_first } else { 0 });
         let lines = take(line_width, rows);
+        let mut changes = take(u32::from(scope_width != 0), after_first);
+        let mut more = take(u32::from(more_width != 0), rows);
+        changes = if scope_width != 0 { bitmap(data, changes, after_first)? } else { 0 };
+        more = if more_width != 0 { bitmap(data, more, rows)? } else { 0 };
+        let scopes = take(scope_width, changes.count_ones().wrapping_add(1));
+        let parts = take(more_width, more.count_ones());
         let mut differs = 0;
         if flags & (layout::FILES | layout::COLUMNS) != 0 {
             columns.bit = take(columns.width, rows);
@@ -368,9 +436,12 @@ impl Block {
             start,
             low: Packed { bit: low, width: low_width, base: 0 },
             high: take(0, 0),
+            changes,
             scopes: Packed { bit: scopes, width: scope_width, base: scope_base },
             lines: Packed { bit: lines, width: line_width, base: 0 },
-            line_base,
+            more,
+            parts: Packed { bit: parts, width: more_width, base: 0 },
+            line_base: varint::unzigzag(line_base),
             columns,
             differs,
             files,
@@ -432,22 +503,26 @@ impl Block {
     /// What the row says, but for where it begins.
     #[inline(always)]
     fn spot(&self, data: &[u8], index: u32) -> Result<Spot, Error> {
-        let line = match self.lines.get(data, index)? {
+        let mut code = self.lines.get(data, index)?;
+        if self.more.wrapping_shr(index) & 1 != 0 {
+            let part = self.parts.get(data, ones_below(self.more, index))?;
+            code |= part.wrapping_shl(self.lines.width);
+        }
+        let line = match code {
             line_code::NONE => None,
             line => Some(self.line_base.wrapping_add(line.wrapping_sub(line_code::FIRST).cast_signed())),
         };
         // 0: the origin's, where the bit of the row is not set.
         let mut file = 0;
         if self.differs.wrapping_shr(index) & 1 != 0 {
-            let before = self.differs & bits::mask(index);
-            file = self.files.small(data, before.count_ones())?;
+            file = self.files.small(data, ones_below(self.differs, index))?;
             // That is what the bit would say.
             if u64::from(file) == file_code::ORIGIN {
                 return Err(wrong(What::Value, usize::try_from(self.files.bit >> 3).unwrap_or(0)));
             }
         }
         Ok(Spot {
-            scope: self.scopes.small(data, index)?,
+            scope: self.scopes.small(data, ones_below(self.changes, index))?,
             line,
             file,
             column: if self.columns.bit == 0 { 0 } else { self.columns.small(data, index)? },
@@ -462,17 +537,26 @@ impl Block {
     }
 }
 
+/// The set bits below bit `index`.
+#[inline(always)]
+const fn ones_below(bitmap: u64, index: u32) -> u32 {
+    (bitmap & bits::mask(index)).count_ones()
+}
+
 /// A bit for each of up to 64 rows.
-#[inline(never)] // most blocks have none
+#[inline(always)]
 fn bitmap(data: &[u8], bit: u64, rows: u32) -> Result<u64, Error> {
-    let part = |bit: u64, width: u32| bits::read(data, bit, width).ok_or_else(|| early(bit >> 3));
-    let low = part(bit, rows.min(32))?;
-    // Only where there are more: the section may end behind the first.
-    let high = match rows.saturating_sub(32) {
-        0 => 0,
-        width => part(bit.wrapping_add(32), width)?,
-    };
-    Ok(low | high.wrapping_shl(32))
+    if rows == 0 {
+        return Ok(0);
+    }
+    // The tail of the section leaves 9 bytes at each byte of a record.
+    let window = usize::try_from(bit >> 3).ok().and_then(|at| data.get(at..)?.first_chunk::<9>());
+    let Some([first @ .., last]) = window else { return Err(early(bit >> 3)) };
+    let shift = (bit & 7) as u32;
+    let low = u64::from_le_bytes(*first).wrapping_shr(shift);
+    // In two shifts, since `shift` may be 0.
+    let high = u64::from(*last).wrapping_shl(1).wrapping_shl(63u32.wrapping_sub(shift));
+    Ok((low | high) & u64::MAX.wrapping_shr(64u32.wrapping_sub(rows)))
 }
 
 /// The bits where low and high parts of the offsets begin in the block that starts `back` bytes before
