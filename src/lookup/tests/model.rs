@@ -77,6 +77,39 @@ fn a_batch_answers_as_single_lookups_do() {
 }
 
 #[test]
+fn a_cursor_answers_as_single_lookups_do_in_any_order() {
+    // Few long functions, whose trees are deeper than the frames that are kept ready; and many short ones.
+    for (functions, max_rows, max_nodes) in [(3, 900, 500), (200, 12, 6)] {
+        let shape = model::Shape {
+            functions,
+            max_rows,
+            max_nodes,
+            origins: 60,
+            unit_log2: functions as u8 % 2,
+            block_log2: 3,
+            columns: functions == 3,
+        };
+        let program = model::Program::random(&mut Random(9), &shape);
+        let bytes = program.contents().file();
+        let file = SymbolFile::open(&bytes).unwrap();
+        let end = program.functions.last().map(|last| last.start + last.len).unwrap();
+        let mut random = Random(10);
+        let any: Vec<u64> = (0..3000).map(|_| program.image_base + 0x800 + random.below(end)).collect();
+        let mut sorted = any.clone();
+        sorted.sort_unstable();
+        let backwards: Vec<u64> = sorted.iter().rev().copied().collect();
+        let mut single = Frames::new();
+        for addresses in [any, sorted, backwards, vec![0, u64::MAX, program.image_base + 0x1000]] {
+            let mut cursor = file.cursor();
+            for address in addresses.into_iter().map(ImageAddr) {
+                assert_eq!(cursor.lookup(address), file.lookup(address, &mut single));
+                assert!(cursor.frames().eq(file.frames(&single)), "{address:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn small_functions() {
     for seed in 0..40 {
         let shape = model::Shape {

@@ -1,7 +1,7 @@
 //! foldsym: its command converts, `foldsym-lookup` reads.
 
 use super::Output;
-use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
+use foldsym_lookup::{Cursor, FrameIter, Frames, ImageAddr, Lookup, SymbolFile};
 use std::hint::black_box;
 use std::path::Path;
 use std::process::Command;
@@ -30,16 +30,19 @@ pub(crate) fn lookup_command(program: &Path) -> Command {
 }
 
 pub(crate) struct Reader {
-    file: SymbolFile<'static>,
+    file: &'static SymbolFile<'static>,
+    /// For one address after the other.
+    cursor: Cursor<'static, 'static>,
+    /// For the batch.
     frames: Frames,
     /// The batch's addresses in the reader's own type.
     addresses: Vec<ImageAddr>,
 }
 
 /// Passes every frame of the last answer on as ids; returns how many there are.
-fn count_frames(file: &SymbolFile<'_>, frames: &Frames) -> usize {
+fn count_frames(frames: FrameIter<'_, '_>) -> usize {
     let mut count = 0;
-    for frame in file.frames(frames).map_while(Result::ok) {
+    for frame in frames.map_while(Result::ok) {
         black_box((frame.name, frame.file, frame.line));
         count += 1;
     }
@@ -47,20 +50,22 @@ fn count_frames(file: &SymbolFile<'_>, frames: &Frames) -> usize {
 }
 
 impl Reader {
-    /// Leaves the frames at an address in `self.frames`; whether there are any.
+    /// Leaves the frames at an address in the cursor; whether there are any.
     fn find(&mut self, address: u64) -> bool {
-        matches!(self.file.lookup(ImageAddr(address), &mut self.frames), Ok(Lookup::Found(_)))
+        matches!(self.cursor.lookup(ImageAddr(address)), Ok(Lookup::Found(_)))
     }
 }
 
 impl super::Reader for Reader {
     fn open(path: &Path, _base: u64) -> Result<Self, String> {
         let file = SymbolFile::open(super::map(path)?).map_err(|error| format!("foldsym: {error}"))?;
-        Ok(Self { file, frames: Frames::new(), addresses: Vec::new() })
+        // For the rest of the process's life, as the map is.
+        let file: &'static SymbolFile<'static> = Box::leak(Box::new(file));
+        Ok(Self { file, cursor: file.cursor(), frames: Frames::new(), addresses: Vec::new() })
     }
 
     fn ids(&mut self, address: u64) -> usize {
-        if self.find(address) { count_frames(&self.file, &self.frames) } else { 0 }
+        if self.find(address) { count_frames(self.cursor.frames()) } else { 0 }
     }
 
     fn names(&mut self, address: u64, out: &mut Output) -> usize {
@@ -68,7 +73,7 @@ impl super::Reader for Reader {
             return 0;
         }
         let mut count = 0;
-        for frame in self.file.frames(&self.frames).map_while(Result::ok) {
+        for frame in self.cursor.frames().map_while(Result::ok) {
             if let Some(name) = frame.name {
                 out.fill(|room| self.file.write_name(name, room));
             }
@@ -86,10 +91,10 @@ impl super::Reader for Reader {
         self.addresses.clear();
         self.addresses.extend(addresses.iter().map(|&address| ImageAddr(address)));
         let mut count = 0;
-        let file = &self.file;
+        let file = self.file;
         file.lookup_batch(&self.addresses, &mut self.frames, |_, found, frames| {
             if let Ok(Lookup::Found(_)) = found {
-                count += count_frames(file, frames);
+                count += count_frames(file.frames(frames));
             }
         });
         Some(count)
