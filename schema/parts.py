@@ -292,16 +292,23 @@ class RowBlock:
 
     def __init__(self, data, at, count, start, of_shared=False):
         self.begin, self.count = at, count
-        head, at = field(data, 8 * at, 16), at + 2
-        self.low_width, scope_width, line_width = head & 31, head >> 5 & 31, head >> 10 & 31
-        more = 0
-        if head >> 15:
-            more, at = byte(data, at)
-            need(more < 8, f"row block at {self.begin}: unknown bits {more:#x}")
-        self.files, self.columns, self.shared = more & 1, more >> 1 & 1, more >> 2
-        scope_base, at = varint(data, at)
-        line_base, at = varint(data, at)
+        head, at = field(data, 8 * at, 32), at + 4
+        widths, line_base = [head >> 4 * k & 15 for k in range(4)], head >> 17
+        flags = scope_base = 0
+        if head >> 16 & 1:
+            flags, at = byte(data, at)
+            need(flags < 32, f"row block at {self.begin}: unknown bits {flags:#x}")
+        self.files, self.columns, self.shared, self.wide, self.scopes = (flags >> k & 1 for k in range(5))
+        if self.wide:
+            need(head == 1 << 16, f"row block at {self.begin}: wide, and {head:#x}")
+            for k in range(4):
+                widths[k], at = byte(data, at)
+                need(widths[k] < 32, f"row block at {self.begin}: width above 31")
+            line_base, at = varint(data, at)
+        self.low_width, scope_width, line_width, more_width = widths
         line_base = unzigzag(line_base)
+        if self.scopes:
+            scope_base, at = varint(data, at)
         file_width = file_base = column_width = column_base = self.back = 0
         if self.files:
             file_width, at = byte(data, at)
@@ -315,8 +322,14 @@ class RowBlock:
             need(not of_shared and 0 < self.back < self.begin, f"row block at {self.begin}: bad `back`")
         self.packed, bit = at, 8 * at
         low, bit = fields(data, bit, self.low_width, 0 if self.shared else count - 1)
-        scopes, bit = fields(data, bit, scope_width, count)
         lines, bit = fields(data, bit, line_width, count)
+        changes, bit = fields(data, bit, scope_width > 0, count - 1)
+        has_more, bit = fields(data, bit, more_width > 0, count)
+        runs, bit = fields(data, bit, scope_width, 1 + sum(changes))
+        parts, bit = fields(data, bit, more_width, sum(has_more))
+        scopes = [runs[sum(changes[:i])] for i in range(count)]
+        for i, part in zip((i for i in range(count) if has_more[i]), parts):
+            lines[i] |= part << line_width
         columns, bit = fields(data, bit, column_width, count)
         differs, bit = fields(data, bit, self.files, count)
         files, bit = fields(data, bit, file_width, sum(differs))
@@ -341,7 +354,8 @@ class RowBlock:
                          file_base + next(codes) if differ else 0, column_base + column)
                      for offset, scope, line, column, differ
                      in zip(self.offsets, scopes, lines, columns, differs)]
-        self.widths = {"low": self.low_width, "scope": scope_width, "line": line_width}
+        self.widths = {"low": self.low_width, "scope": scope_width, "line": line_width,
+                       "more": more_width}
         self.bases = {"scope_base": scope_base, "line_base": line_base}
         if self.files:
             self.widths["file"], self.bases["file_base"] = file_width, file_base
@@ -396,7 +410,8 @@ class RowRecord:
         for block in self.blocks:
             def said(values):
                 return ", ".join(f"{name} {value}" for name, value in values.items())
-            extended = "".join(f", {n}" for n in ("files", "columns", "shared") if getattr(block, n))
+            extended = "".join(f", {n}" for n in
+                               ("files", "columns", "shared", "wide", "scopes") if getattr(block, n))
             yield block.begin, block.packed, [f"block of {block.count}{extended}", f"widths: {said(block.widths)}",
                                               said(block.bases)]
             if block.end > block.packed:

@@ -3,12 +3,15 @@
 //! Every pass over all addresses is made once untimed before it is timed, so that the file is in
 //! memory and mapped; cold start is measured on its own, in a fresh process.
 
-use crate::tools::Reader;
+use crate::tools::{Output, Reader};
 use foldsym_benches::process;
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
+
+/// Bytes of the caller's buffer: more than the names of any answer.
+const OUTPUT_LEN: usize = 1 << 20;
 
 /// Nanoseconds a lookup over `random` (in that order, then sorted, then with names), and how much
 /// was answered: a tool that answers little is fast.
@@ -28,12 +31,12 @@ pub(crate) fn average<R: Reader>(path: &Path, base: u64, random: &[u64]) -> Resu
     timed(&sorted, |address| reader.ids(address));
     let ns_sorted = timed(&sorted, |address| reader.ids(address));
 
-    let mut out = Vec::with_capacity(1 << 16);
+    let mut out = Output::new(OUTPUT_LEN);
     let mut bytes = 0;
     let mut names = |address| {
         out.clear();
         let count = reader.names(address, &mut out);
-        bytes += black_box(&out).len();
+        bytes += black_box(out.written()).len();
         count
     };
     timed(random, &mut names);
@@ -85,7 +88,7 @@ pub(crate) fn tail<R: Reader>(path: &Path, base: u64, random: &[u64]) -> Result<
 
 /// Opens the file and looks one address up, once, in this fresh process: time and page faults.
 pub(crate) fn cold<R: Reader>(path: &Path, base: u64, address: u64) -> Result<Value, String> {
-    let mut out = Vec::with_capacity(1 << 16);
+    let mut out = Output::new(OUTPUT_LEN);
     let before = process::own();
     let start = Instant::now();
     let mut reader = R::open(path, base)?;

@@ -49,7 +49,7 @@ pub(crate) fn parse(args: &[String]) -> Result<Options, String> {
         seed: 1,
         zstd: true,
         commands: Commands {
-            foldsym: [env!("CARGO_MANIFEST_DIR"), "../../target/release/foldsym"].iter().collect(),
+            foldsym: workspace_target().join("release/foldsym"),
             gsymutil: on_path(&["llvm-gsymutil-22", "llvm-gsymutil"]),
         },
         out: None,
@@ -83,6 +83,12 @@ pub(crate) fn parse(args: &[String]) -> Result<Options, String> {
         options.tools = Tool::ALL.to_vec();
     }
     Ok(options)
+}
+
+/// Where cargo puts what it builds of the workspace.
+fn workspace_target() -> PathBuf {
+    let own = || [env!("CARGO_MANIFEST_DIR"), "../../target"].iter().collect();
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(own, PathBuf::from)
 }
 
 fn usage() -> String {

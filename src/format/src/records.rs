@@ -13,19 +13,33 @@ pub mod rows {
     /// Lowest bit of the width of the offsets' low parts in a block's first word.
     pub const LOW_WIDTH_SHIFT: u32 = 0;
     /// Lowest bit of the scope width.
-    pub const SCOPE_WIDTH_SHIFT: u32 = 5;
-    /// Lowest bit of the line width.
-    pub const LINE_WIDTH_SHIFT: u32 = 10;
-    /// One of the three widths, shifted down.
-    pub const WIDTH_MASK: u16 = 0x1f;
+    pub const SCOPE_WIDTH_SHIFT: u32 = 4;
+    /// Lowest bit of the width of the lines' low parts.
+    pub const LINE_WIDTH_SHIFT: u32 = 8;
+    /// Lowest bit of the width of the high parts of those lines that have one.
+    pub const MORE_WIDTH_SHIFT: u32 = 12;
+    /// One of the four widths, shifted down.
+    pub const WIDTH_MASK: u32 = 0xf;
     /// Bit of the first word: a byte of the flags below follows.
-    pub const EXTENDED: u16 = 1 << 15;
+    pub const EXTENDED: u32 = 1 << 16;
+    /// Lowest bit of the base of the lines, zigzag; it takes the rest.
+    pub const LINE_BASE_SHIFT: u32 = 17;
+    /// The largest base of the lines, zigzag, that the first word holds.
+    pub const MAX_LINE_BASE: u64 = (1 << (32 - LINE_BASE_SHIFT)) - 1;
     /// Flag: some rows of the block have files of their own.
     pub const FILES: u8 = 1 << 0;
     /// Flag: the block has a column column.
     pub const COLUMNS: u8 = 1 << 1;
     /// Flag: the offsets are those of an earlier block.
     pub const SHARED: u8 = 1 << 2;
+    /// Flag: widths and the base of the lines are too large for the first word, and follow.
+    pub const WIDE: u8 = 1 << 3;
+    /// Flag: a base of the scopes follows.
+    pub const SCOPES: u8 = 1 << 4;
+    /// All flags.
+    pub const FLAGS: u8 = FILES | COLUMNS | SHARED | WIDE | SCOPES;
+    /// The largest width that follows.
+    pub const MAX_WIDE_WIDTH: u8 = 31;
     /// The widest file or column.
     pub const MAX_EXTENDED_WIDTH: u8 = 32;
     /// The most bits that the offsets' high parts take.

@@ -6,10 +6,11 @@
 
 use foldsym_format::SectionId;
 
-use crate::answer::{Frames, Lookup};
+use crate::answer::Lookup;
 use crate::entities::Function;
 use crate::error::{Error, InSection};
 use crate::file::SymbolFile;
+use crate::frames::Frames;
 use crate::ids::ImageAddr;
 use crate::rows::Spot;
 

@@ -42,23 +42,28 @@
 
 mod answer;
 mod batch;
+mod cursor;
 mod entities;
 mod error;
 mod file;
+mod frames;
 mod high;
 mod ids;
 mod program;
+mod row_block;
 mod rows;
 mod scopes;
 mod stack;
 mod verify;
 
-pub use answer::{Answer, Certainty, Evidence, Frame, FrameIter, Frames, Lookup, Reason};
+pub use answer::{Answer, Certainty, Evidence, Lookup, Reason};
+pub use cursor::Cursor;
 pub use entities::{Aliases, Edge, Function, Group, How, Member, Origin, Owner, Piece};
 pub use error::Error;
 pub use file::{SectionInfo, SymbolFile};
 pub use foldsym_format::names::Names;
 pub use foldsym_format::{Header, SectionId, What, header::features, header::flags};
+pub use frames::{Frame, FrameIter, Frames};
 pub use ids::{
     EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr, RowsOffset,
 };

@@ -1,19 +1,19 @@
 //! A row record to the row at an offset, or to all of its rows (spec, section 5).
 //!
-//! To find the row of an offset, a binary search over the directory of blocks finds the block. In it the
-//! high part of the offset leads to the few rows that share it, and their low parts to the one; then scope,
-//! line and file are three more loads. Nothing else of the record is touched, so a lookup does not get
-//! slower with the length of a function.
+//! To find the row of an offset, a binary search over the directory of blocks finds the block, and the block
+//! the row. Nothing else of the record is touched, so a lookup does not get slower with the length of a
+//! function.
 
 use core::hint::select_unpredictable;
 
-use foldsym_format::bits::{self, u8_at, u16_at};
-use foldsym_format::records::{file_code, line_code, rows as layout};
+use foldsym_format::bits;
+use foldsym_format::records::{file_code, rows as layout};
 use foldsym_format::{SectionId, What, varint};
 
 use crate::error::Error;
-use crate::high::{Broken, High};
+use crate::high::High;
 use crate::ids::FileId;
+use crate::row_block::{Block, early, wrong};
 
 /// Where the file of a row or call is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,77 +85,6 @@ pub struct Rows<'d> {
     /// Bit where the directory of blocks begins.
     directory: u64,
     first_block: usize,
-}
-
-/// Rows whose low parts are read at once.
-const AT_ONCE: u32 = 4;
-
-/// A packed column of a block.
-#[derive(Clone, Copy)]
-struct Packed {
-    bit: u64,
-    width: u32,
-    base: u64,
-}
-
-impl Packed {
-    const ABSENT: Self = Self { bit: 0, width: 0, base: 0 };
-
-    #[inline(always)]
-    fn get(&self, data: &[u8], index: u32) -> Result<u64, Error> {
-        let bit = self.bit.wrapping_add(u64::from(self.width).wrapping_mul(index.into()));
-        match bits::read(data, bit, self.width) {
-            Some(stored) => Ok(self.base.wrapping_add(stored)),
-            None => Err(early(bit >> 3)),
-        }
-    }
-}
-
-impl Packed {
-    /// A value that is a u32 in every file.
-    #[inline(always)]
-    fn small(&self, data: &[u8], index: u32) -> Result<u32, Error> {
-        match u32::try_from(self.get(data, index)?) {
-            Ok(value) => Ok(value),
-            Err(_) => Err(Error::new(SectionId::ROWS, What::Width, self.bit >> 3)),
-        }
-    }
-}
-
-/// A block with the places of its columns.
-#[derive(Clone, Copy)]
-struct Block {
-    rows: u32,
-    /// Offset of row 0, in units.
-    start: u64,
-    /// Low parts of the offsets of rows 1.. minus `start`, the first at index 0.
-    low: Packed,
-    /// Bit where their high parts begin.
-    high: u64,
-    scopes: Packed,
-    lines: Packed,
-    line_base: i64,
-    columns: Packed,
-    /// For each row a bit: whether it has a file of its own.
-    differs: u64,
-    /// The files of those rows.
-    files: Packed,
-}
-
-#[cold]
-fn early(offset: u64) -> Error {
-    Error::new(SectionId::ROWS, What::Truncated, offset)
-}
-
-#[cold]
-fn wrong(what: What, at: usize) -> Error {
-    Error::new(SectionId::ROWS, what, at as u64)
-}
-
-#[inline(always)]
-fn widths(word: u16) -> [u32; 3] {
-    [layout::LOW_WIDTH_SHIFT, layout::SCOPE_WIDTH_SHIFT, layout::LINE_WIDTH_SHIFT]
-        .map(|shift| u32::from(word.wrapping_shr(shift) & layout::WIDTH_MASK))
 }
 
 impl<'d> Rows<'d> {
@@ -242,10 +171,9 @@ impl<'d> Rows<'d> {
         block.row(self.data, index, start.wrapping_shl(self.unit_log2.into()))
     }
 
-    /// The block and number of the row that holds at `offset`.
+    /// The number of the block whose rows hold at an offset in units.
     #[inline(always)]
-    fn locate(&self, offset: u64) -> Result<(Block, High, u32), Error> {
-        let target = offset.wrapping_shr(self.unit_log2.into());
+    fn block_of(&self, target: u64) -> Result<u32, Error> {
         let mut block = 0u32;
         let mut blocks = self.block_count();
         while blocks > 1 {
@@ -258,10 +186,26 @@ impl<'d> Rows<'d> {
             block = select_unpredictable(start <= target, middle, block);
             blocks = blocks.wrapping_sub(half);
         }
-        let found = self.block(block)?;
+        Ok(block)
+    }
+
+    /// The block and number of the row that holds at `offset`.
+    fn locate(&self, offset: u64) -> Result<(Block, High, u32), Error> {
+        let target = offset.wrapping_shr(self.unit_log2.into());
+        let found = self.block(self.block_of(target)?)?;
         let high = found.high(self.data)?;
         let index = found.find(self.data, &high, target.wrapping_sub(found.start))?;
         Ok((found, high, index))
+    }
+
+    /// The block whose rows hold at an offset in units, with the range in which it does.
+    #[inline(always)]
+    pub(crate) fn near_block(&self, target: u64) -> Result<NearBlock, Error> {
+        let number = self.block_of(target)?;
+        let next = number.wrapping_add(1);
+        let end = if next < self.block_count() { self.directory_entry(next)?.0 } else { u64::MAX };
+        let block = self.block(number)?;
+        Ok(NearBlock { block, high: block.high(self.data)?, end })
     }
 
     /// Checks what no row shows: the bits between the end of each block's last column and the next byte.
@@ -299,208 +243,39 @@ impl<'d> IntoIterator for Rows<'d> {
     }
 }
 
-impl Block {
-    #[inline(always)]
-    fn read(data: &[u8], place: usize, rows: u32, start: u64) -> Result<Self, Error> {
-        let (mut block, back) = Self::parse(data, place, rows, start)?;
-        if let Some(back) = back {
-            (block.low.bit, block.high) = shared_offsets(data, place, back, &block)?;
-        }
-        Ok(block)
-    }
-
-    /// Reads the block, with how far before it the block with its offsets is, where it has none.
-    #[inline(always)]
-    fn parse(data: &[u8], place: usize, rows: u32, start: u64) -> Result<(Self, Option<u64>), Error> {
-        let word = u16_at(data, place).ok_or_else(|| early(place as u64))?;
-        let [low_width, scope_width, line_width] = widths(word);
-        let mut at = place.wrapping_add(2);
-        let mut flags = 0;
-        if word & layout::EXTENDED != 0 {
-            flags = u8_at(data, at).ok_or_else(|| early(at as u64))?;
-            if flags & !(layout::FILES | layout::COLUMNS | layout::SHARED) != 0 {
-                return Err(wrong(What::Reserved, at));
-            }
-            at = at.wrapping_add(1);
-        }
-        let number = |at: &mut usize| {
-            let (value, next) = varint::read(data, *at).ok_or_else(|| early(*at as u64))?;
-            *at = next;
-            Ok::<u64, Error>(value)
-        };
-        let scope_base = number(&mut at)?;
-        let line_base = varint::unzigzag(number(&mut at)?);
-        let mut files = Packed::ABSENT;
-        let mut columns = Packed::ABSENT;
-        let mut back = None;
-        if flags != 0 {
-            let column = |at: &mut usize| {
-                let width = u8_at(data, *at).ok_or_else(|| early(*at as u64))?;
-                if width > layout::MAX_EXTENDED_WIDTH {
-                    return Err(wrong(What::Width, *at));
-                }
-                *at = at.wrapping_add(1);
-                Ok(Packed { bit: 0, width: width.into(), base: number(at)? })
-            };
-            if flags & layout::FILES != 0 {
-                files = column(&mut at)?;
-            }
-            if flags & layout::COLUMNS != 0 {
-                columns = column(&mut at)?;
-            }
-            if flags & layout::SHARED != 0 {
-                back = Some(number(&mut at)?);
-            }
-        }
-        let mut bit = (at as u64).wrapping_shl(3);
-        let mut take = |width: u32, count: u32| {
-            let first = bit;
-            bit = bit.wrapping_add(u64::from(width).wrapping_mul(count.into()));
-            first
-        };
-        let low = take(low_width, if back.is_none() { rows.wrapping_sub(1) } else { 0 });
-        let scopes = take(scope_width, rows);
-        let lines = take(line_width, rows);
-        let mut differs = 0;
-        if flags & (layout::FILES | layout::COLUMNS) != 0 {
-            columns.bit = take(columns.width, rows);
-            if flags & layout::FILES != 0 {
-                differs = bitmap(data, take(1, rows), rows)?;
-                files.bit = take(files.width, differs.count_ones());
-            }
-        }
-        let block = Self {
-            rows,
-            start,
-            low: Packed { bit: low, width: low_width, base: 0 },
-            high: take(0, 0),
-            scopes: Packed { bit: scopes, width: scope_width, base: scope_base },
-            lines: Packed { bit: lines, width: line_width, base: 0 },
-            line_base,
-            columns,
-            differs,
-            files,
-        };
-        Ok((block, back))
-    }
-
-    /// The high parts of its offsets.
-    #[inline(always)]
-    fn high(&self, data: &[u8]) -> Result<High, Error> {
-        let ones = self.rows.wrapping_sub(1);
-        if ones == 0 {
-            return Ok(High::EMPTY);
-        }
-        High::read(data, self.high, ones).map_err(|broken| match broken {
-            Broken::Truncated => early(self.high >> 3),
-            Broken::Long => Error::new(SectionId::ROWS, What::Length, self.high >> 3),
-        })
-    }
-
-    /// The number of the last row whose offset is at most `target`, relative to row 0.
-    #[inline(always)]
-    fn find(&self, data: &[u8], high: &High, target: u64) -> Result<u32, Error> {
-        let rows = self.rows.wrapping_sub(1);
-        let (before, equal) = high.rows_of(target.wrapping_shr(self.low.width));
-        let mut row = before.min(rows);
-        let mut left = equal.min(rows.wrapping_sub(row));
-        let low = target & bits::mask(self.low.width);
-        // Mostly few rows share a high part. Then all are read at once, without a branch on how many.
-        let width = self.low.width;
-        if left <= AT_ONCE && width <= bits::MAX_WIDTH.wrapping_div(AT_ONCE) {
-            let bit = self.low.bit.wrapping_add(u64::from(width).wrapping_mul(row.into()));
-            let mut stored = bits::read(data, bit, bits::MAX_WIDTH).ok_or_else(|| early(bit >> 3))?;
-            for nth in 0..AT_ONCE {
-                let counts = (nth < left) & (stored & bits::mask(width) <= low);
-                row = row.wrapping_add(counts.into());
-                stored = stored.wrapping_shr(width);
-            }
-            return Ok(row);
-        }
-        while left > 0 {
-            let half = left.div_ceil(2);
-            let stored = self.low.get(data, row.wrapping_add(half).wrapping_sub(1))?;
-            row = select_unpredictable(stored <= low, row.wrapping_add(half), row);
-            left = left.wrapping_sub(half);
-        }
-        Ok(row)
-    }
-
-    /// Offset of a row, in units.
-    #[inline(always)]
-    fn offset(&self, data: &[u8], high: &High, index: u32) -> Result<u64, Error> {
-        let Some(stored) = index.checked_sub(1) else { return Ok(self.start) };
-        let part = high.part_of(stored).ok_or_else(|| early(self.high >> 3))?;
-        let offset = part.wrapping_shl(self.low.width) | self.low.get(data, stored)?;
-        Ok(self.start.wrapping_add(offset))
-    }
-
-    /// What the row says, but for where it begins.
-    #[inline(always)]
-    fn spot(&self, data: &[u8], index: u32) -> Result<Spot, Error> {
-        let line = match self.lines.get(data, index)? {
-            line_code::NONE => None,
-            line => Some(self.line_base.wrapping_add(line.wrapping_sub(line_code::FIRST).cast_signed())),
-        };
-        // 0: the origin's, where the bit of the row is not set.
-        let mut file = 0;
-        if self.differs.wrapping_shr(index) & 1 != 0 {
-            let before = self.differs & bits::mask(index);
-            file = self.files.small(data, before.count_ones())?;
-            // That is what the bit would say.
-            if u64::from(file) == file_code::ORIGIN {
-                return Err(wrong(What::Value, usize::try_from(self.files.bit >> 3).unwrap_or(0)));
-            }
-        }
-        Ok(Spot {
-            scope: self.scopes.small(data, index)?,
-            line,
-            file,
-            column: if self.columns.bit == 0 { 0 } else { self.columns.small(data, index)? },
-        })
-    }
-
-    /// Row `index`, which begins `offset` bytes from the start of the piece.
-    #[inline(always)]
-    fn row(&self, data: &[u8], index: u32, offset: u64) -> Result<Row, Error> {
-        let Spot { scope, line, file, column } = self.spot(data, index)?;
-        Ok(Row { offset, scope, line, file: FileCode::new(file), column })
-    }
+/// A block of rows with the range of offsets in which it holds, in units.
+#[derive(Clone, Copy)]
+pub(crate) struct NearBlock {
+    block: Block,
+    high: High,
+    /// Offset of the next block.
+    end: u64,
 }
 
-/// A bit for each of up to 64 rows.
-#[inline(never)] // most blocks have none
-fn bitmap(data: &[u8], bit: u64, rows: u32) -> Result<u64, Error> {
-    let part = |bit: u64, width: u32| bits::read(data, bit, width).ok_or_else(|| early(bit >> 3));
-    let low = part(bit, rows.min(32))?;
-    // Only where there are more: the section may end behind the first.
-    let high = match rows.saturating_sub(32) {
-        0 => 0,
-        width => part(bit.wrapping_add(32), width)?,
-    };
-    Ok(low | high.wrapping_shl(32))
-}
-
-/// The bits where low and high parts of the offsets begin in the block that starts `back` bytes before
-/// `place`, the place of `block`.
-#[cold]
-fn shared_offsets(data: &[u8], place: usize, back: u64, block: &Block) -> Result<(u64, u64), Error> {
-    let bad = wrong(What::Length, place);
-    let source = usize::try_from(back).ok().and_then(|back| place.checked_sub(back)).ok_or(bad)?;
-    let (source, further) = Block::parse(data, source, block.rows, 0)?;
-    // Its own must stand in it: else a chain of blocks would have to be followed.
-    if source.low.width != block.low.width || further.is_some() {
-        return Err(bad);
+impl NearBlock {
+    /// Whether the row of an offset is in it.
+    #[inline(always)]
+    pub(crate) fn holds(&self, target: u64) -> bool {
+        (self.block.start..self.end).contains(&target)
     }
-    Ok((source.low.bit, source.high))
+
+    /// What the row of an offset says.
+    #[inline(always)]
+    pub(crate) fn spot(&self, data: &[u8], target: u64) -> Result<Spot, Error> {
+        let index = self.block.find(data, &self.high, target.wrapping_sub(self.block.start))?;
+        self.block.spot(data, index)
+    }
 }
 
 /// What holds at `offset` in the record at `rows`. Where the row begins is not looked for: that would take
 /// as long as to find it.
 #[inline(never)] // a function of its own keeps its values in registers
 pub(crate) fn find_spot(data: &[u8], rows: u64, unit_log2: u8, offset: u64) -> Result<Spot, Error> {
-    let (block, _, index) = Rows::open(data, rows, unit_log2)?.locate(offset)?;
-    block.spot(data, index)
+    let rows = Rows::open(data, rows, unit_log2)?;
+    let target = offset.wrapping_shr(unit_log2.into());
+    let found = rows.block(rows.block_of(target)?)?;
+    let high = found.high(data)?;
+    found.spot(data, found.find(data, &high, target.wrapping_sub(found.start))?)
 }
 
 /// The rows of a record in order; see [`Rows::iter`].

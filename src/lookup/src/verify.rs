@@ -11,10 +11,10 @@ use foldsym_format::names::Names;
 use foldsym_format::sections::{calls, functions, groups};
 use foldsym_format::{SectionId, What};
 
-use crate::answer::Frames;
 use crate::entities::{Owner, Piece};
 use crate::error::{Error, InSection};
 use crate::file::{SymbolFile, directory_end, slice};
+use crate::frames::Frames;
 use crate::ids::{EdgeId, FileId, FunctionId, GroupId, NameId, OriginId, PieceId, RowsOffset};
 use crate::rows::FileCode;
 

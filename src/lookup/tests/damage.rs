@@ -24,6 +24,14 @@ fn use_all(bytes: &[u8]) -> Option<(bool, bool)> {
             }
         }
     }
+    let mut cursor = file.cursor();
+    for address in (0xff0..0x1220).map(|at| ImageAddr(base.wrapping_add(at))) {
+        let lookup = cursor.lookup(address);
+        let all = cursor.frames().all(|frame| frame.is_ok());
+        if sound && whole {
+            assert!(all && lookup == file.lookup(address, &mut frames));
+        }
+    }
     let addresses: Vec<ImageAddr> =
         (0xff0..0x1220).step_by(7).map(|at| ImageAddr(base.wrapping_add(at))).collect();
     let mut single = Frames::new();

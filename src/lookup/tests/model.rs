@@ -49,6 +49,7 @@ fn a_batch_answers_as_single_lookups_do() {
         max_rows: 100,
         max_nodes: 30,
         origins: 100,
+        deep: false,
         unit_log2: 0,
         block_log2: 3,
         columns: true,
@@ -77,6 +78,43 @@ fn a_batch_answers_as_single_lookups_do() {
 }
 
 #[test]
+fn a_cursor_answers_as_single_lookups_do_in_any_order() {
+    // Few long functions, whose trees are deeper than the frames that are kept ready; and many short ones.
+    for (functions, max_rows, max_nodes) in [(3, 900, 500), (200, 12, 6)] {
+        let shape = model::Shape {
+            functions,
+            max_rows,
+            max_nodes,
+            origins: 60,
+            deep: functions == 3,
+            unit_log2: functions as u8 % 2,
+            block_log2: 3,
+            columns: functions == 3,
+        };
+        let program = model::Program::random(&mut Random(9), &shape);
+        let bytes = program.contents().file();
+        let file = SymbolFile::open(&bytes).unwrap();
+        let end = program.functions.last().map(|last| last.start + last.len).unwrap();
+        let mut random = Random(10);
+        let any: Vec<u64> = (0..3000).map(|_| program.image_base + 0x800 + random.below(end)).collect();
+        let mut sorted = any.clone();
+        sorted.sort_unstable();
+        let backwards: Vec<u64> = sorted.iter().rev().copied().collect();
+        let mut single = Frames::new();
+        let mut deepest = 0;
+        for addresses in [any, sorted, backwards, vec![0, u64::MAX, program.image_base + 0x1000]] {
+            let mut cursor = file.cursor();
+            for address in addresses.into_iter().map(ImageAddr) {
+                assert_eq!(cursor.lookup(address), file.lookup(address, &mut single));
+                assert!(cursor.frames().eq(file.frames(&single)), "{address:?}");
+                deepest = deepest.max(single.len());
+            }
+        }
+        assert!(functions > 3 || deepest > 17, "{deepest}");
+    }
+}
+
+#[test]
 fn small_functions() {
     for seed in 0..40 {
         let shape = model::Shape {
@@ -84,6 +122,7 @@ fn small_functions() {
             max_rows: 1 + seed % 20,
             max_nodes: seed % 12,
             origins: 1 + seed % 30,
+            deep: false,
             unit_log2: (seed % 5) as u8,
             block_log2: (seed % 8) as u8,
             columns: seed % 2 == 0,
@@ -100,6 +139,7 @@ fn long_functions() {
             max_rows: 1500,
             max_nodes: 700,
             origins: 50,
+            deep: seed % 2 == 0,
             unit_log2: (seed % 3) as u8,
             block_log2: 4,
             columns: seed % 3 == 0,
@@ -115,6 +155,7 @@ fn many_functions() {
         max_rows: 8,
         max_nodes: 4,
         origins: 3000,
+        deep: false,
         unit_log2: 0,
         block_log2: 6,
         columns: false,

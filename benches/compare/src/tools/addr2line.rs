@@ -1,5 +1,6 @@
 //! The addr2line crate: no conversion, DWARF read and cached as addresses are asked for.
 
+use super::Output;
 use addr2line::Loader;
 use std::hint::black_box;
 use std::path::Path;
@@ -25,15 +26,15 @@ impl super::Reader for Reader {
         count
     }
 
-    fn names(&mut self, address: u64, out: &mut Vec<u8>) -> usize {
+    fn names(&mut self, address: u64, out: &mut Output) -> usize {
         let Ok(mut frames) = self.loader.find_frames(address) else { return 0 };
         let mut count = 0;
         while let Ok(Some(frame)) = frames.next() {
             if let Some(name) = frame.function.as_ref().and_then(|function| function.raw_name().ok()) {
-                out.extend_from_slice(name.as_bytes());
+                out.add(name.as_bytes());
             }
             if let Some(location) = frame.location {
-                out.extend_from_slice(location.file.unwrap_or_default().as_bytes());
+                out.add(location.file.unwrap_or_default().as_bytes());
                 black_box(location.line);
             }
             count += 1;

@@ -1,5 +1,6 @@
 //! blazesym: no conversion, DWARF read and cached as addresses are asked for.
 
+use super::Output;
 use std::hint::black_box;
 use std::path::Path;
 
@@ -25,19 +26,19 @@ impl super::Reader for Reader {
         }
     }
 
-    fn names(&mut self, address: u64, out: &mut Vec<u8>) -> usize {
+    fn names(&mut self, address: u64, out: &mut Output) -> usize {
         let Ok(Symbolized::Sym(symbol)) =
             self.symbolizer.symbolize_single(&self.source, Input::VirtOffset(address))
         else {
             return 0;
         };
         let mut write = |name: &str, code: Option<&CodeInfo<'_>>| {
-            out.extend_from_slice(name.as_bytes());
+            out.add(name.as_bytes());
             if let Some(code) = code {
                 let dir = code.dir.as_deref().map(|dir| dir.as_os_str().as_encoded_bytes());
-                out.extend_from_slice(dir.unwrap_or_default());
-                out.push(b'/');
-                out.extend_from_slice(code.file.as_encoded_bytes());
+                out.add(dir.unwrap_or_default());
+                out.add(b"/");
+                out.add(code.file.as_encoded_bytes());
                 black_box(code.line);
             }
         };

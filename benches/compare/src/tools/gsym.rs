@@ -1,6 +1,6 @@
 //! GSYM: written by `llvm-gsymutil` and by gsym-rs, both read by gsym-rs.
 
-use super::Converted;
+use super::{Converted, Output};
 use gsym::{FrameLookupOptions, LookupScratch, MappedGsym};
 use std::hint::black_box;
 use std::path::Path;
@@ -53,13 +53,13 @@ impl super::Reader for Reader {
         if found.is_err() { 0 } else { count }
     }
 
-    fn names(&mut self, address: u64, out: &mut Vec<u8>) -> usize {
+    fn names(&mut self, address: u64, out: &mut Output) -> usize {
         let mut count = 0;
         let visit = |frame: gsym::LookupFrame<'_>| {
-            out.extend_from_slice(frame.name);
-            out.extend_from_slice(frame.directory);
-            out.push(b'/');
-            out.extend_from_slice(frame.basename);
+            out.add(frame.name);
+            out.add(frame.directory);
+            out.add(b"/");
+            out.add(frame.basename);
             black_box(frame.line);
             count += 1;
         };

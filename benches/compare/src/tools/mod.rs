@@ -34,11 +34,45 @@ pub(crate) trait Reader: Sized {
     fn ids(&mut self, address: u64) -> usize;
 
     /// The same with every function's and file's name appended to `out`.
-    fn names(&mut self, address: u64, out: &mut Vec<u8>) -> usize;
+    fn names(&mut self, address: u64, out: &mut Output) -> usize;
 
     /// All of `addresses` in one call, where the tool has such a call; returns the frames.
     fn batch(&mut self, _addresses: &[u64]) -> Option<usize> {
         None
+    }
+}
+
+/// A caller's buffer, which no reader grows: what does not fit is cut.
+pub(crate) struct Output {
+    bytes: Vec<u8>,
+    used: usize,
+}
+
+impl Output {
+    pub(crate) fn new(len: usize) -> Self {
+        Self { bytes: vec![0; len], used: 0 }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.used = 0;
+    }
+
+    pub(crate) fn written(&self) -> &[u8] {
+        &self.bytes[..self.used]
+    }
+
+    /// Appends a name that the reader has at hand.
+    pub(crate) fn add(&mut self, name: &[u8]) {
+        let room = &mut self.bytes[self.used..];
+        let len = name.len().min(room.len());
+        room[..len].copy_from_slice(&name[..len]);
+        self.used += len;
+    }
+
+    /// Lets a reader write a name itself; `write` returns the length of the whole name.
+    pub(crate) fn fill(&mut self, write: impl FnOnce(&mut [u8]) -> Option<usize>) {
+        let room = &mut self.bytes[self.used..];
+        self.used += write(room).unwrap_or(0).min(room.len());
     }
 }
 

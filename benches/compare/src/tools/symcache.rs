@@ -1,6 +1,6 @@
 //! symbolic's SymCache.
 
-use super::Converted;
+use super::{Converted, Output};
 use std::hint::black_box;
 use std::path::Path;
 use symbolic::common::ByteView;
@@ -44,13 +44,13 @@ impl super::Reader for Reader {
         count
     }
 
-    fn names(&mut self, address: u64, out: &mut Vec<u8>) -> usize {
+    fn names(&mut self, address: u64, out: &mut Output) -> usize {
         let mut count = 0;
         for location in self.cache.lookup(address.wrapping_sub(self.base)) {
-            out.extend_from_slice(location.function().name().as_bytes());
+            out.add(location.function().name().as_bytes());
             if let Some(file) = location.file() {
                 // The only way to a file's name: joins and cleans the path, in a string of its own.
-                out.extend_from_slice(file.full_path().as_bytes());
+                out.add(file.full_path().as_bytes());
             }
             black_box(location.line());
             count += 1;

@@ -4,10 +4,10 @@ use super::bits::{BitWriter, put_varint, width_of};
 use foldsym_format::records::{file_code, line_code, rows as records};
 use foldsym_format::varint::zigzag;
 
-/// Widest line that the header of a block can express.
-const LINE_BITS: u32 = records::WIDTH_MASK as u32;
-/// Widest low part of an offset that it can express.
-const LOW_BITS: u32 = records::WIDTH_MASK as u32;
+/// Widest line, in low and high part together.
+const LINE_BITS: u32 = records::MAX_WIDE_WIDTH as u32;
+/// Widest low part of an offset.
+const LOW_BITS: u32 = records::MAX_WIDE_WIDTH as u32;
 
 /// Most zeros of the high parts that are written at once.
 const HIGH_STEP: u32 = 32;
@@ -38,6 +38,81 @@ fn low_width(last: u32, rows: usize) -> u32 {
     (0..=LOW_BITS).min_by_key(|&width| bits(width)).unwrap_or(0)
 }
 
+/// The widths of low and high parts for which line codes take the least bits. Low parts stand for all
+/// rows, high parts for those that have one, with a bit for each row that says so.
+fn line_widths(codes: impl Iterator<Item = u64> + Clone) -> (u32, u32) {
+    // How many codes have each width.
+    let mut counts = [0u32; LINE_BITS as usize + 1];
+    codes.clone().for_each(|code| counts[width_of(code) as usize] += 1);
+    let rows = counts.iter().sum::<u32>();
+    let widest = counts.iter().rposition(|&count| count > 0).unwrap_or(0) as u32;
+    let (mut best, mut least) = ((widest, 0), rows * widest);
+    let mut wider = 0;
+    for width in (0..widest).rev() {
+        wider += counts[width as usize + 1];
+        let bits = rows * width + rows + wider * (widest - width);
+        if bits < least {
+            (best, least) = ((width, widest - width), bits);
+        }
+    }
+    best
+}
+
+/// What stands before a block's packed columns.
+#[derive(Default)]
+struct Head {
+    low_width: u32,
+    scope_width: u32,
+    line_width: u32,
+    more_width: u32,
+    scope_base: u64,
+    line_base: i64,
+    /// Width and base.
+    files: Option<(u32, u64)>,
+    columns: Option<(u32, u64)>,
+    back: Option<u64>,
+}
+
+impl Head {
+    fn put(&self, out: &mut Vec<u8>) {
+        let widths = [self.low_width, self.scope_width, self.line_width, self.more_width];
+        let base = zigzag(self.line_base);
+        let wide = base > records::MAX_LINE_BASE || widths.iter().any(|&width| width > records::WIDTH_MASK);
+        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+        let flags = flag(self.files.is_some(), records::FILES)
+            | flag(self.columns.is_some(), records::COLUMNS)
+            | flag(self.back.is_some(), records::SHARED)
+            | flag(wide, records::WIDE)
+            | flag(self.scope_base != 0, records::SCOPES);
+        let mut word = if flags == 0 { 0 } else { records::EXTENDED };
+        if !wide {
+            word |= self.low_width << records::LOW_WIDTH_SHIFT
+                | self.scope_width << records::SCOPE_WIDTH_SHIFT
+                | self.line_width << records::LINE_WIDTH_SHIFT
+                | self.more_width << records::MORE_WIDTH_SHIFT
+                | (base as u32) << records::LINE_BASE_SHIFT;
+        }
+        out.extend_from_slice(&word.to_le_bytes());
+        if flags != 0 {
+            out.push(flags);
+        }
+        if wide {
+            out.extend(widths.map(|width| width as u8));
+            put_varint(out, base);
+        }
+        if self.scope_base != 0 {
+            put_varint(out, self.scope_base);
+        }
+        for (width, base) in [self.files, self.columns].into_iter().flatten() {
+            out.push(width as u8);
+            put_varint(out, base);
+        }
+        if let Some(back) = self.back {
+            put_varint(out, back);
+        }
+    }
+}
+
 /// Appends a block. With `back`, its offsets are those of the block that many bytes before it.
 /// Returns how many lines are too far from the least to be stored, so that their rows have none.
 pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &mut Vec<u8>) -> u64 {
@@ -46,72 +121,64 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
     let (scope_base, scope_width) = range(cells.iter().map(|cell| u64::from(cell.scope)));
     let own_files =
         || cells.iter().map(|cell| u64::from(cell.file)).filter(|&file| file != file_code::ORIGIN);
-    let has_files = own_files().next().is_some();
-    let (file_base, file_width) = if has_files { range(own_files()) } else { (0, 0) };
-    let (column_base, column_width) =
-        if columns { range(cells.iter().map(|cell| u64::from(cell.column))) } else { (0, 0) };
-    let (least, most) = cells
-        .iter()
-        .filter_map(|cell| cell.line)
-        .fold((i64::MAX, i64::MIN), |(least, most), line| (least.min(line), most.max(line)));
-    let (line_base, line_width) = match most.checked_sub(least) {
-        Some(span) if span >= 0 => (least, width_of(span as u64 + line_code::FIRST).min(LINE_BITS)),
-        _ => (0, 0),
+    let files = own_files().next().map(|_| range(own_files()));
+    let columns = columns.then(|| range(cells.iter().map(|cell| u64::from(cell.column))));
+    let columns = columns.filter(|&(base, width)| base != 0 || width != 0);
+    let line_base = cells.iter().filter_map(|cell| cell.line).min().unwrap_or(0);
+    // 0 for a line that is too far too.
+    let code = |cell: &Cell| match cell.line.map(|line| (line - line_base) as u64 + line_code::FIRST) {
+        Some(code) if code >> LINE_BITS == 0 => code,
+        _ => line_code::NONE,
     };
+    let (line_width, more_width) = line_widths(cells.iter().map(code));
+    let swapped = |(base, width)| (width, base);
+    Head {
+        low_width,
+        scope_width,
+        line_width,
+        more_width,
+        scope_base,
+        line_base,
+        files: files.map(swapped),
+        columns: columns.map(swapped),
+        back,
+    }
+    .put(out);
 
-    let has_columns = column_base != 0 || column_width != 0;
-    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
-    let extension = flag(has_files, records::FILES)
-        | flag(has_columns, records::COLUMNS)
-        | flag(back.is_some(), records::SHARED);
-    let widths = low_width << records::LOW_WIDTH_SHIFT
-        | scope_width << records::SCOPE_WIDTH_SHIFT
-        | line_width << records::LINE_WIDTH_SHIFT;
-    let word = widths as u16 | if extension != 0 { records::EXTENDED } else { 0 };
-    out.extend_from_slice(&word.to_le_bytes());
-    if extension != 0 {
-        out.push(extension);
-    }
-    put_varint(out, scope_base);
-    put_varint(out, zigzag(line_base));
-    if has_files {
-        out.push(file_width as u8);
-        put_varint(out, file_base);
-    }
-    if has_columns {
-        out.push(column_width as u8);
-        put_varint(out, column_base);
-    }
-    if let Some(back) = back {
-        put_varint(out, back);
-    }
-
-    let mut far_lines = 0;
     let mut bits = BitWriter::new(out);
     if back.is_none() {
         let low = (1 << low_width) - 1;
         cells[1..].iter().for_each(|cell| bits.put(u64::from(cell.offset - start) & low, low_width));
     }
-    cells.iter().for_each(|cell| bits.put(u64::from(cell.scope) - scope_base, scope_width));
-    for cell in cells {
-        let stored = cell.line.map_or(line_code::NONE, |line| (line - line_base) as u64 + line_code::FIRST);
-        let fits = stored >> line_width == 0;
-        far_lines += u64::from(!fits);
-        bits.put(if fits { stored } else { line_code::NONE }, line_width);
+    let low = (1 << line_width) - 1;
+    cells.iter().for_each(|cell| bits.put(code(cell) & low, line_width));
+    let changes = |pair: &[Cell]| pair[0].scope != pair[1].scope;
+    if scope_width > 0 {
+        cells.windows(2).for_each(|pair| bits.put(changes(pair).into(), 1));
     }
-    if has_columns {
-        cells.iter().for_each(|cell| bits.put(u64::from(cell.column) - column_base, column_width));
+    let more = |cell: &Cell| code(cell) >> line_width;
+    if more_width > 0 {
+        cells.iter().for_each(|cell| bits.put((more(cell) != 0).into(), 1));
     }
-    if has_files {
+    if scope_width > 0 {
+        let mut put = |cell: &Cell| bits.put(u64::from(cell.scope) - scope_base, scope_width);
+        put(&cells[0]);
+        cells.windows(2).filter(|pair| changes(pair)).for_each(|pair| put(&pair[1]));
+    }
+    cells.iter().map(more).filter(|&more| more != 0).for_each(|more| bits.put(more, more_width));
+    if let Some((base, width)) = columns {
+        cells.iter().for_each(|cell| bits.put(u64::from(cell.column) - base, width));
+    }
+    if let Some((base, width)) = files {
         let differs = |cell: &Cell| u64::from(cell.file) != file_code::ORIGIN;
         cells.iter().for_each(|cell| bits.put(differs(cell).into(), 1));
-        own_files().for_each(|file| bits.put(file - file_base, file_width));
+        own_files().for_each(|file| bits.put(file - base, width));
     }
     if back.is_none() {
         put_high(&cells[1..], start, low_width, &mut bits);
     }
     bits.finish();
-    far_lines
+    cells.iter().filter(|cell| cell.line.is_some() && code(cell) == line_code::NONE).count() as u64
 }
 
 /// Appends the high parts of the offsets: for each row as many 0 as it is above the one before, then a 1.

@@ -3,6 +3,8 @@
 use super::{Contents, Random, RawRow, rows_record, scopes_record};
 
 pub struct Shape {
+    /// Trees of a few long paths rather than bushes.
+    pub deep: bool,
     pub functions: u64,
     pub max_rows: u64,
     pub max_nodes: u64,
@@ -87,13 +89,16 @@ impl Program {
             // In preorder: the path from the root to the newest node.
             let mut path = vec![(0u32, origin)];
             for _ in 0..random.below(shape.max_nodes + 1) {
-                path.truncate(1 + random.below(path.len() as u64) as usize);
+                if !shape.deep || random.below(20) == 0 {
+                    path.truncate(1 + random.below(path.len() as u64) as usize);
+                }
                 if path.len() > 200 {
                     path.truncate(100);
                 }
                 let (parent, caller) = *path.last().unwrap();
                 let edges = &origins[caller as usize].edges;
                 if edges.is_empty() {
+                    path.truncate(path.len().saturating_sub(1).max(1));
                     continue;
                 }
                 let edge = random.below(edges.len() as u64) as u32;

@@ -221,8 +221,11 @@ struct Block<'d> {
     low_width: u32,
     /// Offsets of all rows, counted from that of the first.
     offsets: Vec<u64>,
-    /// Width and first bit of scope, line, column, file.
-    columns: [(u32, u64); 4],
+    scopes: Vec<u64>,
+    /// Line codes.
+    lines: Vec<u64>,
+    /// Columns and files: width and first bit.
+    columns: [(u32, u64); 2],
     scope_base: u64,
     line_base: i64,
     column_base: u64,
@@ -234,20 +237,27 @@ struct Block<'d> {
 
 impl<'d> Block<'d> {
     fn parse(data: &'d [u8], block: usize, n: u64) -> Self {
-        let word = u16::from_le_bytes([data[block], data[block + 1]]);
-        let mut at = block + 2;
+        let word = u32::from_le_bytes(data[block..block + 4].try_into().unwrap());
+        let mut at = block + 4;
         let mut next = || {
             at += 1;
             data[at - 1]
         };
-        let extension = if word >> 15 == 1 { next() } else { 0 };
+        let extension = if word >> 16 & 1 == 1 { next() } else { 0 };
+        let mut widths = [0, 4, 8, 12].map(|shift| word >> shift & 15);
+        let wide = extension & 8 != 0;
+        if wide {
+            assert_eq!(word, 1 << 16);
+            widths = widths.map(|_| u32::from(next()));
+        }
+        let [low_width, scope_width, line_width, more_width] = widths;
         let read = |at: &mut usize| {
             let (value, end) = varint::read(data, *at).unwrap();
             *at = end;
             value
         };
-        let scope_base = read(&mut at);
-        let line_base = varint::unzigzag(read(&mut at));
+        let line_base = varint::unzigzag(if wide { read(&mut at) } else { u64::from(word >> 17) });
+        let scope_base = if extension & 16 != 0 { read(&mut at) } else { 0 };
         let optional = |set: bool, at: &mut usize| {
             if !set {
                 return (0, 0);
@@ -261,15 +271,32 @@ impl<'d> Block<'d> {
         if extension & 4 != 0 {
             source = Some(block - read(&mut at) as usize);
         }
-        let [low_width, scope_width, line_width] = [0, 5, 10].map(|shift| u32::from(word >> shift & 31));
         let low = at as u64 * 8;
         let own_offsets = if source.is_some() { 0 } else { n - 1 };
         let mut bit = low + own_offsets * u64::from(low_width);
+        let mut list = |width: u32, count: u64| {
+            let first = bit;
+            bit += count * u64::from(width);
+            (0..count).map(|i| bits::read(data, first + i * u64::from(width), width).unwrap()).collect()
+        };
+        let mut lines: Vec<u64> = list(line_width, n);
+        let changes: Vec<u64> = list(u32::from(scope_width > 0), n - 1);
+        let long: Vec<u64> = list(u32::from(more_width > 0), n);
+        let mut scopes: Vec<u64> = list(scope_width, 1);
+        for &change in &changes {
+            let next = if change == 1 { list(scope_width, 1)[0] } else { scopes[scopes.len() - 1] };
+            scopes.push(next);
+        }
+        for (line, _) in lines.iter_mut().zip(&long).filter(|(_, long)| **long == 1) {
+            let part = list(more_width, 1)[0];
+            assert_ne!(part, 0);
+            *line |= part << line_width;
+        }
         let mut column = |width: u32| {
             bit += n * u64::from(width);
             (width, bit - n * u64::from(width))
         };
-        let columns = [column(scope_width), column(line_width), column(column_width)];
+        let columns = column(column_width);
         let differs = (extension & 1 != 0).then(|| column(1).1);
         let files = (file_width, bit);
         let mut block = Block {
@@ -277,7 +304,9 @@ impl<'d> Block<'d> {
             n,
             low_width,
             offsets: vec![0],
-            columns: [columns[0], columns[1], columns[2], files],
+            scopes,
+            lines,
+            columns: [columns, files],
             scope_base,
             line_base,
             column_base,
@@ -325,19 +354,19 @@ impl<'d> Block<'d> {
     fn row(&self, offset: u64) -> StoredRow {
         assert!(self.offsets.is_sorted_by(|a, b| a < b));
         let row = (0..self.n).rev().find(|&row| self.offsets[row as usize] <= offset).unwrap_or(0);
-        let line = self.get(1, row);
+        let line = self.lines[row as usize];
         let file = if self.differs(row) {
-            let stored = self.file_base + self.get(3, self.differing(row));
+            let stored = self.file_base + self.get(1, self.differing(row));
             assert_ne!(stored, 0);
             stored
         } else {
             0
         };
         StoredRow {
-            scope: self.scope_base + self.get(0, row),
+            scope: self.scope_base + self.scopes[row as usize],
             line: (line != 0).then(|| self.line_base + line as i64 - 1),
             file,
-            column: self.column_base + self.get(2, row),
+            column: self.column_base + self.get(0, row),
         }
     }
 }

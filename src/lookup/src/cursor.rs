@@ -1,0 +1,139 @@
+//! Addresses of one file, one after the other, with what the last one needed at hand.
+//!
+//! Addresses of a profile or a stack are near each other more often than not. A cursor keeps the piece of the
+//! last address, its function, the block of rows and the path of inlined calls, each with the range in which
+//! it holds. An address in the same block of rows needs no search and no header; one in the same inlined
+//! calls reads no origin. It borrows the file, so that nothing of another can be in it.
+
+use foldsym_format::SectionId;
+
+use crate::answer::{Answer, Entered, Lookup, Reason};
+use crate::entities::Function;
+use crate::error::{Error, InSection};
+use crate::file::SymbolFile;
+use crate::frames::{FrameIter, Frames};
+use crate::ids::ImageAddr;
+use crate::rows::{NearBlock, Rows, Spot};
+
+/// An address at most this far behind the last piece is looked for in the next one first.
+const NEAR: u64 = 1 << 12;
+
+/// Looks addresses up in one file and remembers where the last one was; see [`SymbolFile::cursor`].
+/// About 3 KiB.
+#[derive(Clone)]
+pub struct Cursor<'f, 'd> {
+    file: &'f SymbolFile<'d>,
+    frames: Frames,
+    last: Option<Last>,
+    block: Option<NearBlock>,
+}
+
+/// The piece of the last address.
+#[derive(Clone, Copy)]
+struct Last {
+    answer: Answer,
+    function: Function,
+    /// Bytes of the piece, and how many of them are no padding.
+    len: u64,
+    body: u64,
+}
+
+impl<'d> SymbolFile<'d> {
+    /// A cursor, for addresses that are often near the one before. It answers as [`SymbolFile::lookup`] does,
+    /// with frames of its own.
+    ///
+    /// ```
+    /// # fn lines(file: &foldsym_lookup::SymbolFile<'_>, addresses: &[foldsym_lookup::ImageAddr]) {
+    /// let mut cursor = file.cursor();
+    /// for &address in addresses {
+    ///     if let Ok(foldsym_lookup::Lookup::Found(_)) = cursor.lookup(address) {
+    ///         for frame in cursor.frames().flatten() {
+    ///             let _ = (frame.name, frame.file, frame.line);
+    ///         }
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    pub const fn cursor<'f>(&'f self) -> Cursor<'f, 'd> {
+        Cursor { file: self, frames: Frames::new(), last: None, block: None }
+    }
+}
+
+impl<'f, 'd> Cursor<'f, 'd> {
+    /// What [`SymbolFile::lookup`] gives; the frames are those of [`Cursor::frames`] then.
+    ///
+    /// Allocates nothing. Takes at most the steps of that, and one more piece.
+    ///
+    /// # Errors
+    /// Damage at a place that the lookup reads; there are no frames then.
+    #[inline]
+    pub fn lookup(&mut self, address: ImageAddr) -> Result<Lookup, Error> {
+        let near = |last: &Last| address.0.wrapping_sub(last.answer.piece_start.0) < last.len;
+        if !self.last.as_ref().is_some_and(near)
+            && let Some(reason) = self.enter(address)?
+        {
+            return Ok(Lookup::NotFound(reason));
+        }
+        let Some(last) = &self.last else { return Ok(Lookup::NotFound(Reason::OutsideCode)) };
+        let mut answer = last.answer;
+        answer.offset = address.0.wrapping_sub(answer.piece_start.0);
+        answer.padding = answer.offset >= last.body;
+        let spot = match answer.rows {
+            None => Ok(Spot::NONE),
+            Some(rows) => {
+                let target = answer.offset.wrapping_shr(self.file.header().unit_log2.into());
+                match &self.block {
+                    Some(block) if block.holds(target) => block.spot(self.file.rows, target),
+                    _ => Rows::open(self.file.rows, rows.0, self.file.header().unit_log2)
+                        .and_then(|rows| rows.near_block(target))
+                        .and_then(|block| self.block.insert(block).spot(self.file.rows, target)),
+                }
+            }
+        };
+        let found = spot.and_then(|spot| {
+            self.file.found_frames(&answer, &last.function, &spot, answer.name, &mut self.frames)
+        });
+        if let Err(error) = found {
+            self.frames.len = 0;
+            return Err(error);
+        }
+        Ok(Lookup::Found(answer))
+    }
+
+    /// Moves to the piece of an address; says why where there is none.
+    #[inline(never)]
+    fn enter(&mut self, address: ImageAddr) -> Result<Option<Reason>, Error> {
+        let file = self.file;
+        self.frames.len = 0;
+        self.block = None;
+        let next = self.last.take().and_then(|last| {
+            let behind = address.0.wrapping_sub(last.answer.piece_start.0).wrapping_sub(last.len);
+            let next = last.answer.piece.0.wrapping_add(1);
+            if behind < NEAR && next < file.piece_count() { Some(next) } else { None }
+        });
+        let mut entered = Err(Reason::OutsideCode);
+        if next.is_some() {
+            entered = file.enter(address, next)?;
+        }
+        if entered.is_err() {
+            let found = match file.key(address) {
+                Some(key) => file.pieces.search_first_column(key).within(SectionId::PIECES)?,
+                None => None,
+            };
+            entered = file.enter(address, found)?;
+        }
+        let Entered { mut answer, len, body } = match entered {
+            Ok(entered) => entered,
+            Err(reason) => return Ok(Some(reason)),
+        };
+        let function = Function::read(file, answer.function)?;
+        answer.partial = function.partial;
+        self.last = Some(Last { answer, function, len, body });
+        Ok(None)
+    }
+
+    /// The frames of the last address, innermost first; see [`SymbolFile::frames`].
+    pub const fn frames(&self) -> FrameIter<'_, 'd> {
+        self.file.frames(&self.frames)
+    }
+}

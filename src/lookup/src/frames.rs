@@ -1,0 +1,422 @@
+//! A row of a function to frames: the path of inlined calls that it is in.
+//!
+//! The row names a node of the inline tree. The walk from that node to the root leaves, for each step, which
+//! of its parent's edges the node is. Only then, from the root down, can those be told apart: the
+//! function's origin has edges, one of them names the next origin. That second walk reads each origin and
+//! each edge once. Neighbouring rows are in much the same calls: where the caller knows that the
+//! path is of the same function ([`crate::Cursor`]), the walk up ends where it meets the path of the row
+//! before, and only the rest is read.
+
+use foldsym_format::sections::edges;
+use foldsym_format::{SectionId, What};
+
+use crate::entities::Function;
+use crate::error::{Error, InSection, small};
+use crate::file::SymbolFile;
+use crate::ids::{FileId, NameId, OriginId};
+use crate::rows::{Row, Spot};
+use crate::scopes::Scopes;
+
+/// The longest path: the function, and the deepest inline tree that a file may have.
+const PATH: usize = foldsym_format::header::MAX_DEPTH as usize + 1;
+/// Frames, from the function on, that a lookup leaves ready; those further in are read when asked for.
+const READY: usize = 16;
+
+/// Scratch of a lookup, the caller's: which frames were found. About 2.6 KiB, reusable without clearing.
+///
+/// It holds ids of one file; reading them with [`SymbolFile::frames`] of another gives an error or
+/// nonsense, nothing worse.
+#[derive(Clone)]
+pub struct Frames {
+    /// Frames: 0 before the first lookup.
+    pub(crate) len: u32,
+    pub(crate) padding: bool,
+    /// The name of the outermost frame; `None`: its origin's.
+    pub(crate) name: Option<NameId>,
+    /// Frames by depth: the function first.
+    ready: [Ready; READY],
+    /// The innermost frame where it is deeper than those.
+    innermost: Ready,
+    /// By depth: the node of the inline tree, and the edge that leads there. The walk up leaves them at the
+    /// end first.
+    nodes: [u32; PATH],
+    edges: [u32; PATH],
+}
+
+/// A frame, with 0 for no id and else 1 + id.
+#[derive(Clone, Copy)]
+struct Ready {
+    origin: u32,
+    name: u32,
+    file: u32,
+    line: u32,
+    column: u32,
+    start_file: u32,
+    start_line: u32,
+    /// First edge of the origin.
+    edges: u32,
+}
+
+impl Ready {
+    const NONE: Self =
+        Self { origin: 0, name: 0, file: 0, line: 0, column: 0, start_file: 0, start_line: 0, edges: 0 };
+
+    /// What it says of its origin.
+    #[inline(always)]
+    fn parts(&self) -> OriginParts {
+        OriginParts {
+            name: i64::from(self.name).wrapping_sub(1),
+            file: self.start_file.into(),
+            line: self.start_line.into(),
+            edges: self.edges.into(),
+        }
+    }
+}
+
+impl Frames {
+    /// Scratch without frames.
+    pub const fn new() -> Self {
+        Self {
+            len: 0,
+            padding: false,
+            name: None,
+            ready: [Ready::NONE; READY],
+            innermost: Ready::NONE,
+            nodes: [0; PATH],
+            edges: [0; PATH],
+        }
+    }
+
+    /// How many frames the last lookup left: 0 where nothing was found.
+    #[inline]
+    pub const fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// True where the last lookup left none.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline(always)]
+    fn put(&mut self, depth: usize, frame: Ready) {
+        *self.ready.get_mut(depth).unwrap_or(&mut self.innermost) = frame;
+    }
+}
+
+impl Default for Frames {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// One function at an address: the one that the code was compiled into, or one inlined there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Its name; `None` where it has none, and in padding.
+    pub name: Option<NameId>,
+    /// The file of the line.
+    pub file: Option<FileId>,
+    /// The line, from 1; 0: unknown.
+    pub line: u32,
+    /// The column, from 1; 0: unknown or not kept.
+    pub column: u32,
+    /// The file where the function is declared.
+    pub start_file: Option<FileId>,
+    /// The line of its declaration, 0: unknown.
+    pub start_line: u32,
+    /// The function as the source has it.
+    pub origin: OriginId,
+    /// The last frame: the function that holds the code. The others are inlined.
+    pub is_outermost: bool,
+}
+
+impl<'d> SymbolFile<'d> {
+    /// Leaves the frames of a row of a function in `frames`: what a lookup of an address in that row gives,
+    /// save for a piece's own symbol and padding, which the row does not know.
+    ///
+    /// # Errors
+    /// A row whose scope the function does not have, a tree deeper than the header allows, or damage;
+    /// `frames` is then empty.
+    pub fn row_frames(&self, function: &Function, row: &Row, frames: &mut Frames) -> Result<(), Error> {
+        let spot = Spot { scope: row.scope, line: row.line, file: row.file.code(), column: row.column };
+        frames.len = 0;
+        self.spot_frames(function, &spot, frames)
+    }
+
+    /// Leaves the frames of what a row says. The path that `frames` holds must be of the same function; it
+    /// holds none where `len` is 0.
+    pub(crate) fn spot_frames(
+        &self,
+        function: &Function,
+        spot: &Spot,
+        frames: &mut Frames,
+    ) -> Result<(), Error> {
+        let before = frames.len as usize;
+        frames.len = 0;
+        let Walk { depth, kept } = match spot.scope {
+            0 => Walk { depth: 0, kept: 0 },
+            scope => self.walk_up(function, scope, before, frames)?,
+        };
+        let mut id = function.origin.0;
+        let mut origin = match frames.ready.get(kept) {
+            Some(ready) if kept < before => {
+                id = ready.origin;
+                ready.parts()
+            }
+            _ => {
+                if kept > 0 {
+                    id = self.edge_parts(frames.edges.get(kept).copied().unwrap_or(0))?.callee;
+                }
+                self.origin_parts(id)?
+            }
+        };
+        for level in kept..depth {
+            let inner = level.wrapping_add(1);
+            let Some(slot) = frames.edges.get_mut(inner) else { break };
+            let edge = small(origin.edges.wrapping_add((*slot).into()), SectionId::ORIGINS, id)?;
+            *slot = edge;
+            let call = self.edge_parts(edge)?;
+            if level < READY {
+                let frame = origin.frame(id, &call.place, SectionId::EDGES, edge)?;
+                frames.put(level, frame);
+            }
+            id = call.callee;
+            origin = self.origin_parts(id)?;
+        }
+        let place = Place { line: spot.line, file: spot.file, column: spot.column };
+        frames.put(depth, origin.frame(id, &place, SectionId::ROWS, 0)?);
+        frames.padding = false;
+        frames.name = function.name;
+        frames.len = (depth as u32).wrapping_add(1);
+        Ok(())
+    }
+
+    /// Leaves, for each node from `scope` up to node 0 or to the path of `before` frames that `frames` has,
+    /// which edge of its parent's origin it is.
+    #[inline(always)]
+    fn walk_up(
+        &self,
+        function: &Function,
+        scope: u32,
+        before: usize,
+        frames: &mut Frames,
+    ) -> Result<Walk, Error> {
+        let wrong = || Error::new(SectionId::SCOPES, What::Depth, function.scopes);
+        // The deepest node of the path before that the walk may still meet.
+        let mut kept = before.saturating_sub(1);
+        let mut node = scope;
+        let mut slot = PATH;
+        let mut block = None;
+        let scopes =
+            if function.scopes == 0 { None } else { Some(Scopes::open(self.scopes, function.scopes)?) };
+        let scopes = scopes.filter(|scopes| scope <= scopes.len()).ok_or_else(wrong)?;
+        while node != 0 {
+            // Nodes are numbered in preorder: those up the path before have smaller and smaller numbers.
+            while kept > 0 && frames.nodes.get(kept).is_none_or(|&other| other > node) {
+                kept = kept.wrapping_sub(1);
+            }
+            if kept > 0 && frames.nodes.get(kept) == Some(&node) {
+                break;
+            }
+            let needed = Scopes::block_of(node);
+            let at_hand = match block {
+                Some((at, found)) if at == needed => found,
+                _ => block.insert((needed, scopes.block(needed)?)).1,
+            };
+            let scope = scopes.in_block(&at_hand, node)?;
+            slot = slot.wrapping_sub(1);
+            // Only in trees of more than a hundred levels do the two meet.
+            if slot <= kept {
+                kept = 0;
+            }
+            let (Some(nodes), Some(edges)) = (frames.nodes.get_mut(slot), frames.edges.get_mut(slot)) else {
+                return Err(wrong());
+            };
+            (*nodes, *edges) = (node, scope.edge);
+            node = scope.parent;
+        }
+        if node == 0 {
+            kept = 0;
+        }
+        let walked = PATH.wrapping_sub(slot);
+        let depth = kept.wrapping_add(walked);
+        if depth > self.header().max_depth as usize {
+            return Err(wrong());
+        }
+        // From the end to behind what is kept.
+        for step in 0..walked {
+            let (from, to) = (slot.wrapping_add(step), kept.wrapping_add(step).wrapping_add(1));
+            let node = frames.nodes.get(from).zip(frames.edges.get(from)).map(|(&node, &edge)| (node, edge));
+            let place = frames.nodes.get_mut(to).zip(frames.edges.get_mut(to));
+            if let (Some((node, edge)), Some(place)) = (node, place) {
+                (*place.0, *place.1) = (node, edge);
+            }
+        }
+        Ok(Walk { depth, kept })
+    }
+
+    #[inline(always)]
+    fn origin_parts(&self, id: u32) -> Result<OriginParts, Error> {
+        let [name, file, line, edges] = self.origins.record(id).within(SectionId::ORIGINS)?;
+        Ok(OriginParts { name, file, line, edges })
+    }
+
+    #[inline(always)]
+    fn edge_parts(&self, id: u32) -> Result<EdgeParts, Error> {
+        const EDGES: SectionId = SectionId::EDGES;
+        let [callee, line, file] = self.edges.record(id).within(EDGES)?;
+        let column = match self.edges.columns() {
+            edges::COLUMNS => 0,
+            _ => small(self.edges.value(id, edges::COLUMN).within(EDGES)?, EDGES, id)?,
+        };
+        if (callee | file).cast_unsigned() > u32::MAX.into() {
+            return Err(Error::new(EDGES, What::Value, id.into()));
+        }
+        let place = Place { line: Some(line), file: file as u32, column };
+        Ok(EdgeParts { callee: callee as u32, place })
+    }
+
+    /// The frames that the last lookup left, innermost first: the inlined calls at the address, then the
+    /// function that holds the code. Ends after the first error.
+    pub const fn frames<'f>(&'f self, frames: &'f Frames) -> FrameIter<'f, 'd> {
+        FrameIter { file: self, frames, left: frames.len }
+    }
+
+    /// Reads a frame that is not ready, from the edge that leads to it and the one that leads on.
+    #[cold]
+    fn far_frame(&self, frames: &Frames, depth: usize) -> Result<Ready, Error> {
+        let edge = |depth: usize| {
+            let id = frames.edges.get(depth).copied();
+            let id = id.ok_or(Error::new(SectionId::EDGES, What::NoRecord, 0))?;
+            Ok((id, self.edge_parts(id)?))
+        };
+        let (id, call) = edge(depth.wrapping_add(1))?;
+        let origin = edge(depth)?.1.callee;
+        self.origin_parts(origin)?.frame(origin, &call.place, SectionId::EDGES, id)
+    }
+}
+
+/// A path that was found.
+struct Walk {
+    /// The depth of the innermost frame: that of the function is 0.
+    depth: usize,
+    /// The depth up to which the path is that of the row before.
+    kept: usize,
+}
+
+/// The columns of an origin.
+struct OriginParts {
+    name: i64,
+    file: i64,
+    line: i64,
+    edges: i64,
+}
+
+struct EdgeParts {
+    callee: u32,
+    place: Place,
+}
+
+/// File, line and column, relative to an origin.
+struct Place {
+    line: Option<i64>,
+    /// A file code.
+    file: u32,
+    column: u32,
+}
+
+impl OriginParts {
+    /// The frame of this origin at a place in it; `section` and `record` have the place.
+    #[inline(always)]
+    fn frame(&self, id: u32, place: &Place, section: SectionId, record: u32) -> Result<Ready, Error> {
+        let line = place.line.map_or(0, |line| self.line.wrapping_add(line));
+        // All of them at once: none is negative, and none has more than 32 bits.
+        if (self.name | self.file | self.line | self.edges | line).cast_unsigned() > u32::MAX.into() {
+            return Err(self.refused(id, line, section, record));
+        }
+        let start_file = self.file as u32;
+        Ok(Ready {
+            origin: id,
+            name: (self.name as u32).wrapping_add(1),
+            // 0: the origin's; 1: unknown; else 2 + file. Ready frames have 0: unknown; else 1 + file.
+            file: if place.file == 0 { start_file } else { place.file.wrapping_sub(1) },
+            line: line as u32,
+            column: place.column,
+            start_file,
+            start_line: self.line as u32,
+            edges: self.edges as u32,
+        })
+    }
+
+    /// Which value it is that no file has.
+    #[cold]
+    fn refused(&self, id: u32, line: i64, section: SectionId, record: u32) -> Error {
+        let own = [self.name, self.file, self.line, self.edges];
+        match u32::try_from(line) {
+            Err(_) if own.iter().all(|&value| u32::try_from(value).is_ok()) => {
+                Error::new(section, What::Value, record.into())
+            }
+            _ => Error::new(SectionId::ORIGINS, What::Value, id.into()),
+        }
+    }
+}
+
+/// Frames of an answer, innermost first; see [`SymbolFile::frames`].
+#[derive(Clone)]
+pub struct FrameIter<'f, 'd> {
+    file: &'f SymbolFile<'d>,
+    frames: &'f Frames,
+    /// Frames that are still to come; the next one's depth is one less.
+    left: u32,
+}
+
+impl Iterator for FrameIter<'_, '_> {
+    type Item = Result<Frame, Error>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let depth = self.left.checked_sub(1)?;
+        let innermost = self.left == self.frames.len;
+        self.left = depth;
+        let ready = match self.frames.ready.get(depth as usize) {
+            Some(ready) => ready,
+            None if innermost => &self.frames.innermost,
+            None => match self.file.far_frame(self.frames, depth as usize) {
+                Ok(ready) => &{ ready },
+                Err(error) => {
+                    self.left = 0;
+                    return Some(Err(error));
+                }
+            },
+        };
+        let mut frame = Frame {
+            name: ready.name.checked_sub(1).and_then(|name| self.file.non_empty(NameId(name))),
+            file: ready.file.checked_sub(1).map(FileId),
+            line: ready.line,
+            column: ready.column,
+            start_file: ready.start_file.checked_sub(1).map(FileId),
+            start_line: ready.start_line,
+            origin: OriginId(ready.origin),
+            is_outermost: depth == 0,
+        };
+        if frame.is_outermost
+            && let Some(name) = self.frames.name
+        {
+            frame.name = self.file.non_empty(name);
+        }
+        if self.frames.padding {
+            frame.name = None;
+            frame.start_file = None;
+            frame.start_line = 0;
+            frame.is_outermost = true;
+            self.left = 0;
+        }
+        Some(Ok(frame))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.left as usize;
+        (left.min(1), Some(left))
+    }
+}

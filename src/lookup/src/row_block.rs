@@ -1,0 +1,371 @@
+//! A block of up to 64 rows to the row at an offset (spec, section 5).
+//!
+//! The high part of the offset leads to the few rows that share it, and their low parts to the one. Its line is
+//! one load, and a second in the few rows with a long one; its scope is that of the run that it is in, which a
+//! count of the set bits before it numbers.
+
+use core::hint::select_unpredictable;
+
+use foldsym_format::bits::{self, u8_at, u32_at};
+use foldsym_format::records::{file_code, line_code, rows as layout};
+use foldsym_format::{SectionId, What, varint};
+
+use crate::error::Error;
+use crate::high::{Broken, High};
+use crate::rows::{FileCode, Row, Spot};
+
+/// Rows whose low parts are read at once.
+const AT_ONCE: u32 = 4;
+
+/// A packed column of a block.
+#[derive(Clone, Copy)]
+struct Packed {
+    bit: u64,
+    width: u32,
+    base: u64,
+}
+
+impl Packed {
+    const ABSENT: Self = Self { bit: 0, width: 0, base: 0 };
+
+    #[inline(always)]
+    fn get(&self, data: &[u8], index: u32) -> Result<u64, Error> {
+        let bit = self.bit.wrapping_add(u64::from(self.width).wrapping_mul(index.into()));
+        match bits::read(data, bit, self.width) {
+            Some(stored) => Ok(self.base.wrapping_add(stored)),
+            None => Err(early(bit >> 3)),
+        }
+    }
+}
+
+impl Packed {
+    /// A value that is a u32 in every file.
+    #[inline(always)]
+    fn small(&self, data: &[u8], index: u32) -> Result<u32, Error> {
+        match u32::try_from(self.get(data, index)?) {
+            Ok(value) => Ok(value),
+            Err(_) => Err(Error::new(SectionId::ROWS, What::Width, self.bit >> 3)),
+        }
+    }
+}
+
+/// A block with the places of its columns.
+#[derive(Clone, Copy)]
+pub(crate) struct Block {
+    pub(crate) rows: u32,
+    /// Offset of row 0, in units.
+    pub(crate) start: u64,
+    /// Low parts of the offsets of rows 1.. minus `start`, the first at index 0.
+    low: Packed,
+    /// Bit where their high parts begin.
+    pub(crate) high: u64,
+    /// For each row but the first a bit: whether its scope is another than that of the row before.
+    changes: u64,
+    /// The scopes of row 0 and of those rows.
+    scopes: Packed,
+    /// The low parts of the line codes.
+    lines: Packed,
+    /// For each row a bit: whether its line code has a high part.
+    more: u64,
+    /// Those parts.
+    parts: Packed,
+    line_base: i64,
+    columns: Packed,
+    /// For each row a bit: whether it has a file of its own.
+    differs: u64,
+    /// The files of those rows.
+    files: Packed,
+}
+
+#[cold]
+pub(crate) fn early(offset: u64) -> Error {
+    Error::new(SectionId::ROWS, What::Truncated, offset)
+}
+
+#[cold]
+pub(crate) fn wrong(what: What, at: usize) -> Error {
+    Error::new(SectionId::ROWS, what, at as u64)
+}
+
+/// The widths of offsets, scopes, lines and their high parts, in the order of the format.
+#[inline(always)]
+const fn widths(word: u32) -> [u32; 4] {
+    // Written out: as a `map` over the shifts it is a loop in the machine code.
+    [
+        word.wrapping_shr(layout::LOW_WIDTH_SHIFT) & layout::WIDTH_MASK,
+        word.wrapping_shr(layout::SCOPE_WIDTH_SHIFT) & layout::WIDTH_MASK,
+        word.wrapping_shr(layout::LINE_WIDTH_SHIFT) & layout::WIDTH_MASK,
+        word.wrapping_shr(layout::MORE_WIDTH_SHIFT) & layout::WIDTH_MASK,
+    ]
+}
+
+/// What few blocks have, besides their first word.
+struct Extension {
+    flags: u8,
+    widths: [u32; 4],
+    line_base: u64,
+    scope_base: u64,
+    files: Packed,
+    columns: Packed,
+    back: Option<u64>,
+    /// Where it ends.
+    end: usize,
+}
+
+impl Extension {
+    #[inline(never)]
+    fn read(data: &[u8], mut at: usize, word: u32) -> Result<Self, Error> {
+        let byte = |at: &mut usize, max: u8| {
+            let value = u8_at(data, *at).ok_or_else(|| early(*at as u64))?;
+            if value > max {
+                return Err(wrong(What::Width, *at));
+            }
+            *at = at.wrapping_add(1);
+            Ok(value)
+        };
+        let number = |at: &mut usize| {
+            let (value, next) = varint::read(data, *at).ok_or_else(|| early(*at as u64))?;
+            *at = next;
+            Ok::<u64, Error>(value)
+        };
+        let column = |at: &mut usize| {
+            let width = byte(at, layout::MAX_EXTENDED_WIDTH)?;
+            Ok::<Packed, Error>(Packed { bit: 0, width: width.into(), base: number(at)? })
+        };
+        let begin = at;
+        let flags = byte(&mut at, u8::MAX)?;
+        if flags & !layout::FLAGS != 0 {
+            return Err(wrong(What::Reserved, begin));
+        }
+        let has = |flag: u8| flags & flag != 0;
+        let mut extension = Self {
+            flags,
+            widths: widths(word),
+            line_base: word.wrapping_shr(layout::LINE_BASE_SHIFT).into(),
+            scope_base: 0,
+            files: Packed::ABSENT,
+            columns: Packed::ABSENT,
+            back: None,
+            end: 0,
+        };
+        if has(layout::WIDE) {
+            if word != layout::EXTENDED {
+                return Err(wrong(What::Reserved, begin));
+            }
+            for width in &mut extension.widths {
+                *width = byte(&mut at, layout::MAX_WIDE_WIDTH)?.into();
+            }
+            extension.line_base = number(&mut at)?;
+        }
+        if has(layout::SCOPES) {
+            extension.scope_base = number(&mut at)?;
+        }
+        if has(layout::FILES) {
+            extension.files = column(&mut at)?;
+        }
+        if has(layout::COLUMNS) {
+            extension.columns = column(&mut at)?;
+        }
+        if has(layout::SHARED) {
+            extension.back = Some(number(&mut at)?);
+        }
+        extension.end = at;
+        Ok(extension)
+    }
+}
+
+impl Block {
+    #[inline(always)]
+    pub(crate) fn read(data: &[u8], place: usize, rows: u32, start: u64) -> Result<Self, Error> {
+        let (mut block, back) = Self::parse(data, place, rows, start)?;
+        if let Some(back) = back {
+            (block.low.bit, block.high) = shared_offsets(data, place, back, &block)?;
+        }
+        Ok(block)
+    }
+
+    /// Reads the block, with how far before it the block with its offsets is, where it has none.
+    #[inline(always)]
+    pub(crate) fn parse(
+        data: &[u8],
+        place: usize,
+        rows: u32,
+        start: u64,
+    ) -> Result<(Self, Option<u64>), Error> {
+        let word = u32_at(data, place).ok_or_else(|| early(place as u64))?;
+        let mut at = place.wrapping_add(4);
+        let [mut low_width, mut scope_width, mut line_width, mut more_width] = widths(word);
+        let mut line_base = u64::from(word.wrapping_shr(layout::LINE_BASE_SHIFT));
+        let (mut flags, mut scope_base) = (0, 0);
+        let (mut files, mut columns, mut back) = (Packed::ABSENT, Packed::ABSENT, None);
+        if word & layout::EXTENDED != 0 {
+            let extension = Extension::read(data, at, word)?;
+            [low_width, scope_width, line_width, more_width] = extension.widths;
+            (flags, line_base, scope_base) = (extension.flags, extension.line_base, extension.scope_base);
+            (files, columns, back) = (extension.files, extension.columns, extension.back);
+            at = extension.end;
+        }
+        let mut bit = (at as u64).wrapping_shl(3);
+        let mut take = |width: u32, count: u32| {
+            let first = bit;
+            bit = bit.wrapping_add(u64::from(width).wrapping_mul(count.into()));
+            first
+        };
+        let after_first = rows.wrapping_sub(1);
+        let low = take(low_width, if back.is_none() { after_first } else { 0 });
+        let lines = take(line_width, rows);
+        let mut changes = take(u32::from(scope_width != 0), after_first);
+        let mut more = take(u32::from(more_width != 0), rows);
+        changes = if scope_width != 0 { bitmap(data, changes, after_first)? } else { 0 };
+        more = if more_width != 0 { bitmap(data, more, rows)? } else { 0 };
+        let scopes = take(scope_width, changes.count_ones().wrapping_add(1));
+        let parts = take(more_width, more.count_ones());
+        let mut differs = 0;
+        if flags & (layout::FILES | layout::COLUMNS) != 0 {
+            columns.bit = take(columns.width, rows);
+            if flags & layout::FILES != 0 {
+                differs = bitmap(data, take(1, rows), rows)?;
+                files.bit = take(files.width, differs.count_ones());
+            }
+        }
+        let block = Self {
+            rows,
+            start,
+            low: Packed { bit: low, width: low_width, base: 0 },
+            high: take(0, 0),
+            changes,
+            scopes: Packed { bit: scopes, width: scope_width, base: scope_base },
+            lines: Packed { bit: lines, width: line_width, base: 0 },
+            more,
+            parts: Packed { bit: parts, width: more_width, base: 0 },
+            line_base: varint::unzigzag(line_base),
+            columns,
+            differs,
+            files,
+        };
+        Ok((block, back))
+    }
+
+    /// The high parts of its offsets.
+    #[inline(always)]
+    pub(crate) fn high(&self, data: &[u8]) -> Result<High, Error> {
+        let ones = self.rows.wrapping_sub(1);
+        if ones == 0 {
+            return Ok(High::EMPTY);
+        }
+        High::read(data, self.high, ones).map_err(|broken| match broken {
+            Broken::Truncated => early(self.high >> 3),
+            Broken::Long => Error::new(SectionId::ROWS, What::Length, self.high >> 3),
+        })
+    }
+
+    /// The number of the last row whose offset is at most `target`, relative to row 0.
+    #[inline(always)]
+    pub(crate) fn find(&self, data: &[u8], high: &High, target: u64) -> Result<u32, Error> {
+        let rows = self.rows.wrapping_sub(1);
+        let (before, equal) = high.rows_of(target.wrapping_shr(self.low.width));
+        let mut row = before.min(rows);
+        let mut left = equal.min(rows.wrapping_sub(row));
+        let low = target & bits::mask(self.low.width);
+        // Mostly few rows share a high part. Then all are read at once, without a branch on how many.
+        let width = self.low.width;
+        if left <= AT_ONCE && width <= bits::MAX_WIDTH.wrapping_div(AT_ONCE) {
+            let bit = self.low.bit.wrapping_add(u64::from(width).wrapping_mul(row.into()));
+            let mut stored = bits::read(data, bit, bits::MAX_WIDTH).ok_or_else(|| early(bit >> 3))?;
+            for nth in 0..AT_ONCE {
+                let counts = (nth < left) & (stored & bits::mask(width) <= low);
+                row = row.wrapping_add(counts.into());
+                stored = stored.wrapping_shr(width);
+            }
+            return Ok(row);
+        }
+        while left > 0 {
+            let half = left.div_ceil(2);
+            let stored = self.low.get(data, row.wrapping_add(half).wrapping_sub(1))?;
+            row = select_unpredictable(stored <= low, row.wrapping_add(half), row);
+            left = left.wrapping_sub(half);
+        }
+        Ok(row)
+    }
+
+    /// Offset of a row, in units.
+    #[inline(always)]
+    pub(crate) fn offset(&self, data: &[u8], high: &High, index: u32) -> Result<u64, Error> {
+        let Some(stored) = index.checked_sub(1) else { return Ok(self.start) };
+        let part = high.part_of(stored).ok_or_else(|| early(self.high >> 3))?;
+        let offset = part.wrapping_shl(self.low.width) | self.low.get(data, stored)?;
+        Ok(self.start.wrapping_add(offset))
+    }
+
+    /// What the row says, but for where it begins.
+    #[inline(always)]
+    pub(crate) fn spot(&self, data: &[u8], index: u32) -> Result<Spot, Error> {
+        let mut code = self.lines.get(data, index)?;
+        if self.more.wrapping_shr(index) & 1 != 0 {
+            let part = self.parts.get(data, ones_below(self.more, index))?;
+            code |= part.wrapping_shl(self.lines.width);
+        }
+        let line = match code {
+            line_code::NONE => None,
+            line => Some(self.line_base.wrapping_add(line.wrapping_sub(line_code::FIRST).cast_signed())),
+        };
+        // 0: the origin's, where the bit of the row is not set.
+        let mut file = 0;
+        if self.differs.wrapping_shr(index) & 1 != 0 {
+            file = self.files.small(data, ones_below(self.differs, index))?;
+            // That is what the bit would say.
+            if u64::from(file) == file_code::ORIGIN {
+                return Err(wrong(What::Value, usize::try_from(self.files.bit >> 3).unwrap_or(0)));
+            }
+        }
+        Ok(Spot {
+            scope: self.scopes.small(data, ones_below(self.changes, index))?,
+            line,
+            file,
+            column: if self.columns.bit == 0 { 0 } else { self.columns.small(data, index)? },
+        })
+    }
+
+    /// Row `index`, which begins `offset` bytes from the start of the piece.
+    #[inline(always)]
+    pub(crate) fn row(&self, data: &[u8], index: u32, offset: u64) -> Result<Row, Error> {
+        let Spot { scope, line, file, column } = self.spot(data, index)?;
+        Ok(Row { offset, scope, line, file: FileCode::new(file), column })
+    }
+}
+
+/// The set bits below bit `index`.
+#[inline(always)]
+const fn ones_below(bitmap: u64, index: u32) -> u32 {
+    (bitmap & bits::mask(index)).count_ones()
+}
+
+/// A bit for each of up to 64 rows.
+#[inline(always)]
+fn bitmap(data: &[u8], bit: u64, rows: u32) -> Result<u64, Error> {
+    if rows == 0 {
+        return Ok(0);
+    }
+    // The tail of the section leaves 9 bytes at each byte of a record.
+    let window = usize::try_from(bit >> 3).ok().and_then(|at| data.get(at..)?.first_chunk::<9>());
+    let Some([first @ .., last]) = window else { return Err(early(bit >> 3)) };
+    let shift = (bit & 7) as u32;
+    let low = u64::from_le_bytes(*first).wrapping_shr(shift);
+    // In two shifts, since `shift` may be 0.
+    let high = u64::from(*last).wrapping_shl(1).wrapping_shl(63u32.wrapping_sub(shift));
+    Ok((low | high) & u64::MAX.wrapping_shr(64u32.wrapping_sub(rows)))
+}
+
+/// The bits where low and high parts of the offsets begin in the block that starts `back` bytes before
+/// `place`, the place of `block`.
+#[cold]
+fn shared_offsets(data: &[u8], place: usize, back: u64, block: &Block) -> Result<(u64, u64), Error> {
+    let bad = wrong(What::Length, place);
+    let source = usize::try_from(back).ok().and_then(|back| place.checked_sub(back)).ok_or(bad)?;
+    let (source, further) = Block::parse(data, source, block.rows, 0)?;
+    // Its own must stand in it: else a chain of blocks would have to be followed.
+    if source.low.width != block.low.width || further.is_some() {
+        return Err(bad);
+    }
+    Ok((source.low.bit, source.high))
+}
