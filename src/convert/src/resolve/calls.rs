@@ -4,9 +4,10 @@
 //! callee for each of the functions that share the code. The calls of the function that remains have their
 //! addresses; those of the others are tombstones, and are given the addresses of the former, in order, since the code
 //! is the same. A pair must call one address, or one name that the program does not have. Compilers leave a call out
-//! now and then (clang: of a callee that it has no declaration for), so the shorter list need only fit into the
-//! longer one, and a pair counts if every way to fit it has that pair. gcc does not keep the order: there, those
-//! that call one address must all call one function.
+//! now and then (clang: of a callee that it has no declaration for), or its callee (gcc: of a constructor), so the
+//! shorter list need only fit into the longer one, and a pair counts if every way to fit it has that pair, and both
+//! lists have as many calls of that address as the code. gcc does not keep the order: there, those that call one
+//! address must all call one function.
 //!
 //! A callee may give its frame away by a tail call; then the code above a return address is that of whom it
 //! reaches. Where it may reach functions that are not known, nothing can be ruled out. What the compiler recorded
@@ -226,6 +227,15 @@ impl<'p, 'f> Index<'p, 'f> {
             Owner::Group(group) => Some(group),
             Owner::Function(_) => None,
         }
+    }
+
+    /// How many calls of the piece that holds `calls` go straight to the callee; `None` where that cannot be told.
+    fn calls_in_code(&self, calls: &[(ImageAddr, Callee)], callee: Callee) -> Option<usize> {
+        let Callee::Function(callee) = callee else { return Some(0) };
+        let after = self.program.pieces.partition_point(|piece| piece.start.0 < calls[0].0.0);
+        let piece = self.program.pieces.get(after.checked_sub(1)?)?;
+        let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
+        self.machine.calls_to(start, end, self.starts[callee.index()])
     }
 
     fn reach(&self, function: FuncId) -> Reach {
@@ -500,23 +510,36 @@ impl<'p> Keys<'_, 'p, '_> {
             (Callee::Indirect, Callee::Indirect) => true,
             _ => false,
         };
+        // Where the compiler did not say of some call whom it calls, that may be one of these.
+        let complete = |callee: Callee| {
+            let count =
+                |calls: &mut dyn Iterator<Item = Callee>| calls.filter(|other| same(callee, *other)).count();
+            let counts =
+                [count(&mut remaining.iter().map(|call| call.1)), count(&mut erased.iter().copied())];
+            match (self.index.calls_in_code(remaining, callee), self.index.program.units[unit].keeps_callees)
+            {
+                // Through a stub, which is the callee's own.
+                (Some(0), _) => true,
+                (Some(calls), _) => counts == [calls; 2],
+                (None, false) => true,
+                (None, true) => counts[0] == counts[1] && !erased.contains(&Callee::Indirect),
+            }
+        };
         let ordered = remaining.windows(2).all(|pair| pair[0].0 < pair[1].0);
         if ordered && !self.index.program.units[unit].keeps_callees {
-            let pair = |(at, call): (usize, usize)| (remaining[at].0, erased[call]);
             return embed(remaining.len(), erased.len(), |at, call| same(remaining[at].1, erased[call]))
                 .into_iter()
-                .map(pair)
+                .map(|(at, call)| (remaining[at].0, erased[call]))
+                .filter(|(_, callee)| complete(*callee))
                 .collect();
         }
         // In any order: those that call one address, where they all call one function.
-        let at_address = |(_, callee): &&(ImageAddr, Callee)| {
-            let mut here = erased.iter().filter(|other| same(*callee, **other));
-            let count = remaining.iter().filter(|other| same(*callee, other.1)).count();
+        let at_address = |callee: Callee| {
+            let mut here = erased.iter().filter(|other| same(callee, **other));
             let first = here.next()?;
-            let one = here.clone().all(|other| other == first);
-            (one && here.count() + 1 == count).then_some(*first)
+            (here.all(|other| other == first) && complete(callee)).then_some(*first)
         };
-        remaining.iter().filter_map(|call| Some((call.0, at_address(&call)?))).collect()
+        remaining.iter().filter_map(|call| Some((call.0, at_address(call.1)?))).collect()
     }
 }
 

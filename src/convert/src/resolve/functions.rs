@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::known::Known;
 use super::merge::Merged;
-use super::names::{Relation, is_mangled, is_program_wide, relation, source_name};
+use super::names::{COLD, Relation, is_mangled, is_program_wide, relation, source_name};
 use super::symbols::{CodeSymbol, Symbols, principal};
 use crate::model::{
     DieOffset, FuncId, Function, How, LocalFunc, Member, NameId, Origin, OriginId, RowRange, Rows, Source,
@@ -79,6 +79,8 @@ pub(super) fn candidates<'f>(
     for index in parts {
         let part = &mut candidates.dies[index];
         name_part(merged, symbols.at(part.start), &mut part.members, &candidates.functions);
+        let functions = &mut candidates.functions;
+        other_parts(merged, symbols.at(part.start), part.end, &mut part.members, functions);
     }
     for candidate in &mut candidates.dies {
         order(merged, &mut candidate.members, &mut candidates.functions);
@@ -142,8 +144,9 @@ fn is_entry(shared: &[DiePiece]) -> bool {
 enum Same {
     /// Units may spell the file of its declaration differently.
     Name(NameId),
-    /// A name that other units may have for functions of their own.
-    Origin(OriginId),
+    /// A name that other units may have for functions of their own, even of the same declaration: a static
+    /// function of a header.
+    Local(OriginId, UnitId),
 }
 
 /// Makes one candidate of the pieces that share a range, with the names that symbols add.
@@ -163,8 +166,11 @@ fn share<'f>(
     for piece in shared {
         let origin = functions[piece.function.index()].origin;
         let name = merged.program.origins[origin.index()].name;
-        let same =
-            if is_program_wide(merged.name_bytes(name)) { Same::Name(name) } else { Same::Origin(origin) };
+        let same = if is_program_wide(merged.name_bytes(name)) {
+            Same::Name(name)
+        } else {
+            Same::Local(origin, piece.unit)
+        };
         if let Some(&first) = seen.get(&same) {
             same_function.insert(piece.function, first);
             diagnostics.add(Kind::DuplicateFunction, piece.die.0, || {
@@ -325,6 +331,32 @@ fn name_part<'f>(
         let fits = function_symbols.iter().take(MAX_PARTS).find(clone);
         let symbol = fits.map(|symbol| symbol.name).or(any.filter(|_| alone));
         member.symbol = symbol.map(|symbol| merged.name(symbol)).filter(|&symbol| symbol != name);
+    }
+}
+
+/// Adds functions of which nothing but a symbol says that their part was folded into this one.
+fn other_parts<'f>(
+    merged: &mut Merged<'f>,
+    at_start: &[CodeSymbol<'f>],
+    end: u64,
+    members: &mut Vec<Member>,
+    functions: &mut Vec<Function>,
+) {
+    let whole = at_start.iter().filter(|s| s.function && s.end == end).take(MAX_PARTS);
+    let symbols: Vec<NameId> = whole.map(|symbol| merged.name(symbol.name)).collect();
+    for name in symbols {
+        let is_part = merged.name_bytes(name).windows(COLD.len()).any(|part| part == COLD);
+        let explained = |member: &Member| {
+            let function = &functions[member.function.index()];
+            let own = merged.program.origins[function.origin.index()].name;
+            let is_clone = |own| relation(merged.name_bytes(own), merged.name_bytes(name)) == Relation::Clone;
+            member.symbol == Some(name) || is_clone(own) || function.symbol.is_some_and(is_clone)
+        };
+        if is_part && !members.iter().any(explained) {
+            let origin = merged.origin(Origin { name, file: None, line: 0 });
+            let function = symbol_function(functions, origin);
+            members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
+        }
     }
 }
 

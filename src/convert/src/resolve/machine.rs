@@ -75,6 +75,33 @@ impl<'i, 'f> Machine<'i, 'f> {
         Some(jumps)
     }
 
+    /// How many calls of `start..end` go straight to `target`; `None` where the code is not at hand or of another
+    /// machine.
+    pub(super) fn calls_to(&self, start: u64, end: u64, target: u64) -> Option<usize> {
+        let bytes = self.bytes(start, end)?;
+        match self.image.arch.machine {
+            EM_X86_64 | EM_386 => {
+                let calls = (0..bytes.len()).filter(|&at| match bytes[at..] {
+                    [0xe8, a, b, c, d, ..] => {
+                        let by = i32::from_le_bytes([a, b, c, d]).into();
+                        start.wrapping_add(at as u64 + 5).wrapping_add_signed(by) == target
+                    }
+                    _ => false,
+                });
+                Some(calls.count())
+            }
+            EM_AARCH64 => {
+                let words = bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
+                let calls = (start..).step_by(4).zip(words).filter(|&(address, word)| {
+                    let by = i64::from((word << 6).cast_signed() >> 6) * 4;
+                    word & 0xfc00_0000 == 0x9400_0000 && address.wrapping_add_signed(by) == target
+                });
+                Some(calls.count())
+            }
+            _ => None,
+        }
+    }
+
     /// The calls for which the linker kept a relocation against a function's own symbol.
     pub(super) fn named_calls(&self) -> impl Iterator<Item = NamedCall<'f>> {
         let machine = self.image.arch.machine;

@@ -3,6 +3,9 @@
 
 use crate::demangle::demangle;
 
+/// What gcc and clang add to the name of a function for the part that they split off.
+pub(super) const COLD: &[u8] = b".cold";
+
 /// How a symbol's name relates to the name of a function at the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
@@ -90,7 +93,8 @@ fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
 /// unit, describes that function again. A function that is local to a unit (`_ZL`, an anonymous namespace)
 /// shares its name with those of other units.
 pub(super) fn is_program_wide(name: &[u8]) -> bool {
-    let anonymous = || name.windows(ANONYMOUS.len()).any(|part| part == ANONYMOUS);
+    let holds = |text: &[u8]| name.windows(text.len()).any(|part| part == text);
+    let anonymous = || holds(ANONYMOUS) || holds(UNNUMBERED);
     // Inside `_ZL...` and `_ZZL...` the letter stands for internal linkage, also behind a namespace (`_ZN1aL`).
     let internal = || {
         name.starts_with(b"_ZL")
@@ -101,6 +105,9 @@ pub(super) fn is_program_wide(name: &[u8]) -> bool {
 }
 
 const ANONYMOUS: &[u8] = b"_GLOBAL__N_";
+
+/// In what clang calls a lambda that other units cannot name (`$_0`).
+const UNNUMBERED: &[u8] = b"$_";
 
 /// True where a component of a nested name has internal linkage (`_ZN1aL1fEv`).
 fn nested_local(name: &[u8]) -> bool {
@@ -117,9 +124,11 @@ fn nested_local(name: &[u8]) -> bool {
     }
 }
 
-/// True for a name that a C++ or Rust compiler mangled: it names one function and no alias of another.
+/// True for a name that a C++ or Rust compiler mangled: it names one function and no alias of another. The
+/// initialization function of a thread-local variable (`_ZTH`, Itanium C++ ABI 5.1.4.5) is an alias: all
+/// variables of a unit have one.
 pub(super) fn is_mangled(name: &[u8]) -> bool {
-    name.starts_with(b"_Z") || name.starts_with(b"_R")
+    (name.starts_with(b"_Z") && !name.starts_with(b"_ZTH")) || name.starts_with(b"_R")
 }
 
 #[cfg(test)]
@@ -138,6 +147,7 @@ mod tests {
             ("_ZZL3runvENKUlvE_clEv", false),
             ("_ZN2nsL3runEv", false),
             ("_ZN12_GLOBAL__N_13runEv", false),
+            ("_ZNSt17_Function_handlerIFvvE3$_0E9_M_invokeERKSt9_Any_data", false),
             ("_ZN2ns99999999", true),
         ] {
             assert_eq!(is_program_wide(name.as_bytes()), expected, "{name}");

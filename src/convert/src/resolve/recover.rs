@@ -13,7 +13,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
-use super::names::{is_program_wide, source_name};
+use super::names::{COLD, is_program_wide, source_name};
 use super::symbols::{CodeSymbol, Symbols};
 use crate::model::{
     BareLines, DieOffset, How, ImageAddr, MAX_PIECE, NONE16, NameId, OriginId, RowRange, Unit, UnitErased,
@@ -57,8 +57,8 @@ struct Found {
 struct Finder<'m, 'f> {
     merged: &'m Merged<'f>,
     symbols: &'m Symbols<'f>,
-    /// Ranges of functions that remain, with what stands there.
-    remaining: FxHashMap<(u64, u64), Vec<OriginId>>,
+    /// Ranges of functions that remain, with the unit and the origin of each that stands there.
+    remaining: FxHashMap<(u64, u64), Vec<(usize, OriginId)>>,
     found: FxHashMap<(usize, usize), Found>,
     /// Sequences that were given to a function: unit and index.
     taken: FxHashSet<(usize, usize)>,
@@ -66,12 +66,12 @@ struct Finder<'m, 'f> {
 
 impl<'m, 'f> Finder<'m, 'f> {
     fn new(merged: &'m Merged<'f>, symbols: &'m Symbols<'f>) -> Self {
-        let mut remaining: FxHashMap<(u64, u64), Vec<OriginId>> = FxHashMap::default();
-        for (unit, map) in merged.program.units.iter().zip(&merged.program.maps) {
+        let mut remaining: FxHashMap<(u64, u64), Vec<(usize, OriginId)>> = FxHashMap::default();
+        for (index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
             for function in &unit.functions {
                 let piece = unit.pieces[function.pieces.start as usize];
                 let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
-                remaining.entry(range).or_default().push(map.origins[function.origin.index()]);
+                remaining.entry(range).or_default().push((index, map.origins[function.origin.index()]));
             }
         }
         Finder { merged, symbols, remaining, found: FxHashMap::default(), taken: FxHashSet::default() }
@@ -119,8 +119,10 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn folded_here(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         let (own, name) = (self.origin(at), self.name(at));
         let wide = is_program_wide(self.merged.name_bytes(name)) || self.erased(at).external;
-        let same = |origin: &OriginId| {
-            *origin == own || (wide && self.merged.program.origins[origin.index()].name == name)
+        // A static function of a header is another one in each unit.
+        let same = |&(unit, origin): &(usize, OriginId)| match wide {
+            true => self.merged.program.origins[origin.index()].name == name,
+            false => origin == own && unit == at.unit,
         };
         match self.remaining.get(&(symbol.start, symbol.end)) {
             Some(origins) => !origins.iter().any(same),
@@ -181,7 +183,7 @@ impl<'m, 'f> Finder<'m, 'f> {
                     let erased = self.erased(at);
                     erased.size == u64::from(lines.len)
                         && !erased.removed
-                        && !remaining.contains(&self.origin(at))
+                        && !remaining.contains(&(at.unit, self.origin(at)))
                         && !self.found.contains_key(&(at.unit, at.index))
                 });
                 let near = candidates.filter_map(|&at| Some((self.distance(at, &lines)?, at)));
@@ -300,9 +302,6 @@ fn add(merged: &mut Merged<'_>, all: &[Erased], mut found: FxHashMap<(usize, usi
         }
     }
 }
-
-/// What gcc and clang call the part of a function that they split off.
-const COLD: &[u8] = b".cold";
 
 /// The names that a function of this symbol may have in its DIE: the symbol's, that before a suffix which a
 /// compiler adds to copies and parts, the plain one of a mangled name.

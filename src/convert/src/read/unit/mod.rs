@@ -385,7 +385,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         self.ranges(die, addresses, |start, end| all.push((start, end)));
         let mut dead = Vec::new();
         for (index, (start, end)) in all.into_iter().enumerate() {
-            let Some(section) = self.code.section(start) else {
+            let Some(section) = self.code.section(start).filter(|_| start < end) else {
                 dead.push(DeadRange { len: end - start, part: index > 0 });
                 continue;
             };
@@ -530,7 +530,11 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let node = function.scopes.len() as u32;
         let die = DieOffset(self.unit_offset + offset.0 as u64);
         let mut found = std::mem::take(&mut function.scope_ranges);
-        self.ranges(die, &addresses, |start, end| found.push(PaintRange { start, node, end }));
+        self.ranges(die, &addresses, |start, end| {
+            if start < end {
+                found.push(PaintRange { start, node, end });
+            }
+        });
         if let Some(function) = self.building.last_mut() {
             function.scope_ranges = found;
         }

@@ -2,7 +2,8 @@
 
 use super::super::{Bytes, Dwarf, Endianity};
 
-/// Visits each range of the list that is not empty and no tombstone of gimli's, as long as `visit` says to go on.
+/// Visits each range of the list that is no tombstone of gimli's, as long as `visit` says to go on. Before DWARF 5
+/// linkers write 1 for both ends of a range that they removed: it is visited as an empty one.
 ///
 /// # Errors
 /// The first damage that was met. An entry whose index is in no address table is left out alone; after one
@@ -17,6 +18,12 @@ pub(super) fn visit<'f, E: Endianity>(
     let mut damage = Ok(());
     while let Some(entry) = list.next_raw()? {
         let is_base = matches!(entry, gimli::RawRngListEntry::BaseAddressx { .. });
+        if let gimli::RawRngListEntry::AddressOrOffsetPair { begin: 1, end: 1 } = entry {
+            if !visit(1, 1) {
+                break;
+            }
+            continue;
+        }
         match list.convert_raw(entry) {
             Ok(Some(range)) if !visit(range.begin, range.end) => break,
             Ok(_) => {}
