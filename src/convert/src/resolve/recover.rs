@@ -45,6 +45,9 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &Symbols<'_>, diagnostic
     add(merged, &all, found);
 }
 
+/// Functions and sequences of one unit at one address that are compared with each other.
+const MAX_TOGETHER: usize = 256;
+
 /// Where an erased function was found.
 struct Found {
     start: u64,
@@ -103,16 +106,79 @@ impl<'m, 'f> Finder<'m, 'f> {
             };
             let fits = |at: &&Erased| self.symbol_fits(symbol, **at);
             // One a name and address: the one whose unit has a line sequence there, else the first.
-            let with_rows =
-                erased.iter().filter(fits).find_map(|&at| Some((at, Some(self.sequence_at(at, symbol)?))));
-            let Some((at, sequence)) = with_rows.or_else(|| erased.iter().find(fits).map(|&at| (at, None)))
-            else {
-                continue;
-            };
-            self.taken.extend(sequence.map(|sequence| (at.unit, sequence)));
-            let found = Found { start: symbol.start, end: symbol.end, how: How::Symbol, sequence };
-            self.found.insert((at.unit, at.index), found);
+            let with_rows = |at: &&Erased| self.sequences(at.unit, symbol.start, symbol.end).next().is_some();
+            let mut fitting = erased.iter().filter(fits);
+            let first = fitting.next();
+            let chosen = first.into_iter().chain(fitting).find(with_rows).or(first);
+            if let Some(at) = chosen {
+                let found = Found { start: symbol.start, end: symbol.end, how: How::Symbol, sequence: None };
+                self.found.insert((at.unit, at.index), found);
+            }
         }
+        self.give_sequences(all);
+    }
+
+    /// Gives the functions that a unit has at one address the sequences that it has there: those that fit the
+    /// declarations best first, and the last to the last.
+    fn give_sequences(&mut self, all: &[Erased]) {
+        let mut together: Vec<(usize, u64, u64, Erased)> = all
+            .iter()
+            .filter_map(|&at| {
+                let found = self.found.get(&(at.unit, at.index))?;
+                Some((at.unit, found.start, found.end, at))
+            })
+            .collect();
+        together.sort_unstable();
+        for here in together.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
+            let (unit, start, end, _) = here[0];
+            let mut functions: Vec<Erased> = here.iter().map(|entry| entry.3).take(MAX_TOGETHER).collect();
+            let mut sequences: Vec<usize> = self.sequences(unit, start, end).take(MAX_TOGETHER).collect();
+            let unclaimed = &self.merged.program.units[unit].unclaimed;
+            let mut pairs: Vec<(u32, Erased, usize)> = functions
+                .iter()
+                .flat_map(|&at| sequences.iter().map(move |&index| (at, index)))
+                .filter_map(|(at, index)| Some((self.distance(at, &unclaimed[index])?, at, index)))
+                .collect();
+            pairs.sort_unstable();
+            let mut give = |finder: &mut Self, at: Erased, index: usize| {
+                functions.retain(|other| *other != at);
+                sequences.retain(|other| *other != index);
+                finder.taken.insert((unit, index));
+                if let Some(found) = finder.found.get_mut(&(at.unit, at.index)) {
+                    found.sequence = Some(index);
+                }
+                if let ([at], [index]) = (&functions[..], &sequences[..]) {
+                    Some((*at, *index))
+                } else {
+                    None
+                }
+            };
+            let mut last = match (here, pairs.is_empty()) {
+                ([only], true) => self.sequences(unit, start, end).next().map(|index| (only.3, index)),
+                _ => None,
+            };
+            for (_, at, index) in pairs {
+                let free = self.found.get(&(at.unit, at.index)).is_some_and(|found| found.sequence.is_none());
+                if free && !self.taken.contains(&(unit, index)) {
+                    last = give(self, at, index);
+                }
+            }
+            if let Some((at, index)) = last {
+                give(self, at, index);
+            }
+        }
+    }
+
+    /// The sequences of a unit that nobody has, and that cover a range.
+    fn sequences(&self, unit: usize, start: u64, end: u64) -> impl Iterator<Item = usize> {
+        let unclaimed = &self.merged.program.units[unit].unclaimed;
+        let first = unclaimed.partition_point(|lines| lines.start.0 < start);
+        let at_start = unclaimed[first..].iter().take_while(move |lines| lines.start.0 == start);
+        at_start
+            .enumerate()
+            .filter(move |(_, lines)| u64::from(lines.len) == end - start)
+            .map(move |(i, _)| first + i)
+            .filter(move |index| !self.taken.contains(&(unit, *index)))
     }
 
     /// True where another function remains in the symbol's range, and not this one.
@@ -145,27 +211,16 @@ impl<'m, 'f> Finder<'m, 'f> {
             && self.folded_here(symbol, at)
     }
 
-    /// The sequence of the function's unit that begins at `start`, has its size and fits its declaration best.
-    fn sequence_at(&self, at: Erased, symbol: &CodeSymbol<'f>) -> Option<usize> {
-        let start = symbol.start;
-        let unit = &self.merged.program.units[at.unit];
-        let first = unit.unclaimed.partition_point(|lines| lines.start.0 < start);
-        let at_start = unit.unclaimed[first..].iter().take_while(|lines| lines.start.0 == start);
-        let free = at_start.enumerate().map(|(i, lines)| (first + i, lines)).filter(|(index, lines)| {
-            u64::from(lines.len) == symbol.end - start && !self.taken.contains(&(at.unit, *index))
-        });
-        free.min_by_key(|(_, lines)| self.distance(at, lines).unwrap_or(u32::MAX)).map(|(index, _)| index)
-    }
-
-    /// Lines from the declaration of a function to the first row of a sequence; `None` where that is in another
-    /// file or before it.
+    /// Lines from the declaration of a function to the nearest row of a sequence; `None` where no row is behind it in
+    /// its file.
     fn distance(&self, at: Erased, lines: &BareLines) -> Option<u32> {
         let unit = &self.merged.program.units[at.unit];
         let map = &self.merged.program.maps[at.unit];
-        let row = unit.rows.get(lines.rows.start as usize).filter(|row| row.file != NONE16)?;
         let origin = self.merged.program.origins[self.origin(at).index()];
-        let same_file = origin.file == Some(map.files[usize::from(row.file)]);
-        if same_file && origin.line > 0 { row.line.checked_sub(origin.line) } else { None }
+        let file = origin.file.filter(|_| origin.line > 0)?;
+        let rows = &unit.rows[lines.rows.start as usize..][..lines.rows.len as usize];
+        let own = rows.iter().filter(|row| row.file != NONE16 && map.files[usize::from(row.file)] == file);
+        own.filter_map(|row| row.line.checked_sub(origin.line)).min()
     }
 
     /// Evidence 5: a sequence that no function claims, where a function of its length remains.

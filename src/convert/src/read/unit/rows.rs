@@ -15,21 +15,24 @@ use crate::report::Kind;
 pub(super) const NO_FILE: u32 = u32::MAX;
 
 impl<E: Endianity> UnitReader<'_, '_, E> {
-    /// Of several sequences that start at `start` (functions that were folded), the one whose first row
-    /// fits the declaration best; `None` where there is no choice to make.
+    /// Of several sequences that start at `start` (functions that were folded), the one with the row that is the
+    /// nearest behind the declaration; `None` where there is no choice to make.
     pub(super) fn best_sequence(&mut self, start: u64, origin: LocalOrigin) -> Option<usize> {
-        let found: Vec<(usize, LineRow)> =
-            self.lines.starting(start).map(|(index, s)| (index, self.lines.rows[s.rows.start])).collect();
+        let found: Vec<(usize, std::ops::Range<usize>)> =
+            self.lines.starting(start).map(|(index, s)| (index, s.rows.clone())).collect();
         if found.len() < 2 {
             return None;
         }
         let declared = self.origins.tables.origins[origin.index()];
         let mut best: Option<(u32, usize)> = None;
-        for (index, row) in found {
-            if row.line >= declared.line && self.file(row.file) == declared.file {
-                let distance = row.line - declared.line;
-                if best.is_none_or(|(least, _)| distance < least) {
-                    best = Some((distance, index));
+        for (index, rows) in found {
+            for at in rows {
+                let row = self.lines.rows[at];
+                if row.line >= declared.line && self.file(row.file) == declared.file {
+                    let distance = row.line - declared.line;
+                    if best.is_none_or(|(least, _)| distance < least) {
+                        best = Some((distance, index));
+                    }
                 }
             }
         }
