@@ -70,6 +70,18 @@ impl Files {
         Ok(self.maps.push_get(Box::new(map)))
     }
 
+    /// Gives memory back that mapped bytes occupy: they are read from the file again if they are asked for again. Bytes of
+    /// a buffer stay. It only ever costs time.
+    pub fn release(&self, bytes: &[u8]) {
+        let start = bytes.as_ptr() as usize;
+        for map in self.maps.iter() {
+            let base = map.as_ptr() as usize;
+            if (base..base + map.len()).contains(&start) {
+                release(map, start - base, bytes.len().min(map.len() - (start - base)));
+            }
+        }
+    }
+
     /// Takes bytes that the caller has and lends them.
     pub fn keep(&self, bytes: Vec<u8>) -> &[u8] {
         self.buffers.push_get(bytes)
@@ -167,6 +179,25 @@ pub(super) fn path_from_bytes(bytes: &[u8]) -> Option<PathBuf> {
         std::str::from_utf8(bytes).ok().map(PathBuf::from)
     }
 }
+
+/// Drops the pages that lie whole in a range of a mapping.
+#[cfg(unix)]
+fn release(map: &Mmap, start: usize, len: usize) {
+    /// At least the size of a page on every system that runs this.
+    const GRAIN: usize = 1 << 16;
+    let (start, end) = (start.next_multiple_of(GRAIN), (start + len) / GRAIN * GRAIN);
+    if start < end {
+        // SAFETY: the mapping is of a file and read-only, so nothing that was written is lost: a dropped page has the same
+        // bytes when it is next touched, as long as nobody changes the file, which is a duty of `Files` anyway.
+        let advised =
+            unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, end - start) };
+        // A system that cannot do it keeps the pages.
+        drop(advised);
+    }
+}
+
+#[cfg(not(unix))]
+fn release(_: &Mmap, _: usize, _: usize) {}
 
 /// Maps a whole file: the only way to read debug information larger than memory without copying it.
 fn map_file(file: &File) -> std::io::Result<Mmap> {

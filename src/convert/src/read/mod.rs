@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::model::Unit;
-use crate::open::{AddressRange, Image, SymbolKind};
+use crate::open::{AddressRange, DebugSection, Image, SymbolKind};
 use crate::report::{Diagnostics, Kind};
 use space::Space;
 pub use split::SplitFiles;
@@ -79,10 +79,16 @@ fn read_with<'f, E: Endianity>(
         .filter_map(|index| {
             let header = &space.main.headers[index];
             let unit = task::read(&task, index);
+            // What was read of it is not asked for again, but by units that refer into it.
+            let bytes = space.main.unit_bytes(index);
+            split.files.release(bytes);
             advance(header.length_including_self() as u64);
             unit
         })
         .collect();
+    for section in [DebugSection::Info, DebugSection::Abbrev, DebugSection::Line, DebugSection::Addr] {
+        split.files.release(image.debug.get(section));
+    }
     let mut units = Vec::with_capacity(read.len());
     let mut skeletons: FxHashMap<u64, u64> = FxHashMap::default();
     for Done { unit, dwo_id, diagnostics: counted } in read {

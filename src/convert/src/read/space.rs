@@ -53,6 +53,14 @@ impl<'f, E: Endianity> Info<'f, E> {
         Info { dwarf, wide_strings, headers, referred }
     }
 
+    /// The bytes of a unit with its header.
+    pub(crate) fn unit_bytes(&self, index: usize) -> &'f [u8] {
+        let header = &self.headers[index];
+        let start = offset_of(header) as usize;
+        let bytes = self.dwarf.debug_info.reader().slice();
+        bytes.get(start..start + header.length_including_self()).unwrap_or(&[])
+    }
+
     /// The whole `.debug_line`, that offsets of line programs and sequences count from.
     pub(crate) fn debug_line(&self) -> Bytes<'f, E> {
         *self.dwarf.debug_line.reader()

@@ -39,6 +39,7 @@ pub(crate) struct Symbols {
     sorted: Vec<Symbol>,
     /// Where sections with code begin and end, as symbols without a size see it.
     code: Vec<Code>,
+    ends: Vec<u64>,
     /// Some subprograms have their `DW_AT_decl_file` in the abbreviation (`DW_FORM_implicit_const`).
     implicit_files: bool,
 }
@@ -51,7 +52,8 @@ impl Symbols {
 
     /// The same symbols in a program with these sections.
     pub(crate) fn within(self, code: &[Code]) -> Symbols {
-        Symbols { code: code.to_vec(), ..self }
+        let ends = code.iter().filter_map(|code| code.start.checked_add(code.size)).collect();
+        Symbols { code: code.to_vec(), ends, ..self }
     }
 
     /// The same symbols in a program that has, or has not, files of declarations in abbreviations.
@@ -64,9 +66,15 @@ impl Symbols {
         self.implicit_files
     }
 
-    /// Whether a section with code ends here: a label then belongs to what is before it (`_einittext`).
+    /// The same symbols in a program whose sections, of code and of data, end at these addresses.
+    pub(crate) fn ending(self, ends: Vec<u64>) -> Symbols {
+        Symbols { ends, ..self }
+    }
+
+    /// Whether a section ends here: a label then belongs to what is before it (`_einittext`; a kernel's
+    /// `__alt_instructions_end` ends data, and code follows).
     pub(crate) fn ends_section(&self, address: u64) -> bool {
-        self.code.iter().any(|code| code.start.checked_add(code.size) == Some(address))
+        self.ends.contains(&address)
     }
 
     /// Whether both addresses are in one section with code.
@@ -195,7 +203,8 @@ impl Program {
         let mut dwarf = Command::new(sh::llvm("llvm-dwarfdump")?);
         dwarf.arg("--debug-abbrev").args(arch.map(|arch| format!("--arch={arch}")));
         let implicit_files = has_implicit_files(&sh::output(dwarf.arg(&file))?);
-        let symbols = Symbols::new(symbols).within(&code).with_implicit_files(implicit_files);
+        let ends = section_ends(&headers);
+        let symbols = Symbols::new(symbols).within(&code).ending(ends).with_implicit_files(implicit_files);
         Ok(Program {
             path: path.to_owned(),
             file,
@@ -250,6 +259,17 @@ fn container(path: &Path) -> Result<Container, String> {
         [0xca, 0xfe, 0xba, 0xbe | 0xbf, ..] => Container::Fat,
         _ => Container::Other,
     })
+}
+
+/// Where the sections of all types end, of lines `Idx Name Size VMA [LMA] Type`.
+fn section_ends(text: &str) -> Vec<u64> {
+    let hex = |word: &str| u64::from_str_radix(word, 16).ok();
+    let end = |line: &str| {
+        let mut words = line.split_whitespace().skip(2);
+        let size = hex(words.next()?)?;
+        hex(words.next()?)?.checked_add(size)
+    };
+    text.lines().filter_map(end).filter(|&end| end > 0).collect()
 }
 
 /// The lines `Idx Name Size VMA [LMA] Type` whose type is TEXT.
@@ -423,6 +443,7 @@ Symbol table '.symtab' contains 6 entries:
         let found: Vec<_> =
             code_sections(text).into_iter().map(|code| (code.name, code.start, code.size)).collect();
         assert_eq!(found, [(".text".to_owned(), 0x1000, 16), (".plt".to_owned(), 0x2000, 8)]);
+        assert_eq!(section_ends(text), [0x1010, 0x2008, 0x3008]);
     }
 
     #[test]
