@@ -19,6 +19,7 @@ fn main_with_f() -> Program<'static> {
             how: How::LiveRange,
             pieces: 0..0,
             scopes: 0..1,
+            calls: Calls::default(),
         }],
         ..Unit::default()
     };
@@ -54,6 +55,7 @@ fn main_with_f() -> Program<'static> {
         functions: vec![function],
         pieces: vec![piece],
         groups: Vec::new(),
+        ..Program::default()
     }
 }
 

@@ -76,7 +76,38 @@ pub(super) fn program(choices: &mut Choices<'_>) -> Program<'static> {
         add_unit(&mut program, UnitId(unit as u32), &mut place, choices);
     }
     program.pieces.sort_by_key(|piece| piece.start);
+    add_calls(&mut program, choices);
     program
+}
+
+/// Any keys between functions that have code.
+fn add_calls(program: &mut Program<'static>, choices: &mut Choices<'_>) {
+    let mut known = Vec::new();
+    for piece in &program.pieces {
+        match piece.owner {
+            Owner::Function(function) => known.push(function),
+            Owner::Group(group) => {
+                known.extend(program.groups[group.index()].members.iter().map(|member| member.function));
+            }
+        }
+    }
+    if known.is_empty() {
+        return;
+    }
+    for _ in 0..choices.below(80) {
+        let mut some = || known[choices.below(known.len())];
+        let (caller, callee, other) = (some(), some(), some());
+        let caller = choices.one_in(2).then_some(caller);
+        let return_addr = ImageAddr(0x1000 + choices.below(400) as u64);
+        let how = [CallHow::CallSite, CallHow::Relocation, CallHow::Doubtful][choices.below(3)];
+        program.calls.push(CallKey { return_addr, caller, callee, how });
+        let target = choices.one_in(2).then_some(other);
+        program.tails.push(TailKey { function: callee, target });
+    }
+    program.calls.sort_unstable();
+    program.calls.dedup_by_key(|key| (key.return_addr, key.caller));
+    program.tails.sort_unstable();
+    program.tails.dedup();
 }
 
 /// Where the next piece goes.
@@ -165,6 +196,7 @@ fn add_function(
         how: How::LiveRange,
         pieces: 0..0,
         scopes: start..unit.scopes.len() as u32,
+        calls: Calls::default(),
     });
     let aliases = 0..if choices.one_in(4) { 1 + choices.below(3) } else { 0 };
     program.functions.push(Function {

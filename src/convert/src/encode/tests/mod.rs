@@ -11,7 +11,7 @@ use super::*;
 use foldsym_lookup::SymbolFile;
 use looked_up::look_up;
 use made::{Choices, image};
-use model_answers::{Answer, answers};
+use model_answers::{Answer, answers, keys};
 use proptest::prelude::*;
 use read_back::ReadBack;
 
@@ -26,6 +26,7 @@ fn check_answers(program: &Program<'_>, columns: bool) {
     let file = ReadBack::open(&bytes);
     let symbols = SymbolFile::open(&bytes).unwrap();
     symbols.verify().unwrap();
+    assert_eq!(file.keys(), keys(program));
     for (address, expected) in answers(program, columns) {
         assert_eq!(file.answer(address), expected, "at {address:#x}");
         assert_eq!(look_up(&symbols, address), expected, "at {address:#x}");

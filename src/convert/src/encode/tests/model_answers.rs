@@ -25,6 +25,34 @@ pub(super) enum Answer {
     GroupPadding(Vec<Frame>),
 }
 
+/// Call keys, with functions by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Keys {
+    /// Return address, caller, callee, how.
+    pub(super) calls: Vec<(u64, Option<Vec<u8>>, Vec<u8>, i64)>,
+    pub(super) tails: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+}
+
+impl Keys {
+    pub(super) fn sorted(mut self) -> Keys {
+        self.calls.sort();
+        self.tails.sort();
+        self
+    }
+}
+
+pub(super) fn keys(program: &Program<'_>) -> Keys {
+    let name = |id: FuncId| {
+        let function = &program.functions[id.index()];
+        let name = function.symbol.unwrap_or(program.origins[function.origin.index()].name);
+        program.names[name.index()].to_vec()
+    };
+    let call = |key: &CallKey| (key.return_addr.0, key.caller.map(name), name(key.callee), key.how as i64);
+    let tail = |key: &TailKey| (name(key.function), key.target.map(name));
+    Keys { calls: program.calls.iter().map(call).collect(), tails: program.tails.iter().map(tail).collect() }
+        .sorted()
+}
+
 /// Deepest scope that a file holds.
 const MAX_DEPTH: usize = 255;
 

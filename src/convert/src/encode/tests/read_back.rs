@@ -1,6 +1,6 @@
 //! Reads a file back the slow way, from `schema/README.md`, without sharing code with the writer.
 
-use super::model_answers::{Answer, Frame, nameless};
+use super::model_answers::{Answer, Frame, Keys, nameless};
 use foldsym_format::names::Names;
 use foldsym_format::{DirectoryEntry, Header, SectionId, Table, bits, varint};
 
@@ -95,6 +95,30 @@ impl<'d> ReadBack<'d> {
             return Answer::Group(members.collect());
         }
         Answer::GroupPadding(members.map(|mut m| nameless(m.1.swap_remove(0))).collect())
+    }
+
+    /// The own name of a function.
+    fn function_name(&self, function: i64) -> Vec<u8> {
+        let [origin, _, name, _, _] = self.record(SectionId::FUNCTIONS, function).unwrap();
+        let [origin_name, ..]: [i64; 4] = self.record(SectionId::ORIGINS, origin).unwrap();
+        self.string(SectionId::NAMES, if name == 0 { origin_name } else { name - 1 })
+    }
+
+    /// The records of CALLS and TAILS, in order, with functions by name.
+    pub(super) fn keys(&self) -> Keys {
+        let optional = |code: i64| code.checked_sub(1).filter(|id| *id >= 0).map(|id| self.function_name(id));
+        let calls = (0..).map_while(|i| self.record::<4>(SectionId::CALLS, i));
+        let tails = (0..).map_while(|i| self.record::<2>(SectionId::TAILS, i));
+        let (calls, tails): (Vec<_>, Vec<_>) = (calls.collect(), tails.collect());
+        assert!(calls.windows(2).all(|w| (w[0][0], w[0][1]) < (w[1][0], w[1][1])), "{calls:?}");
+        assert!(tails.windows(2).all(|w| w[0] < w[1]), "{tails:?}");
+        let call = |[address, caller, callee, how]: [i64; 4]| {
+            let address = (address as u64).wrapping_add(self.header.image_base);
+            (address, optional(caller), self.function_name(callee), how)
+        };
+        let tail = |[function, target]: [i64; 2]| (self.function_name(function), optional(target));
+        Keys { calls: calls.into_iter().map(call).collect(), tails: tails.into_iter().map(tail).collect() }
+            .sorted()
     }
 
     fn aliases(&self, function: i64) -> Vec<Vec<u8>> {
