@@ -56,6 +56,8 @@ pub struct Resolved {
     group_len: u32,
     /// Members that were not named are possible too.
     open: bool,
+    /// More were found than can be named; none is likelier than another.
+    full: bool,
 }
 
 impl Resolved {
@@ -68,6 +70,7 @@ impl Resolved {
         named_len: 0,
         group_len: 0,
         open: false,
+        full: false,
     };
 
     fn named(&self) -> &[u32] {
@@ -102,7 +105,7 @@ impl Resolved {
     }
 
     fn name(&mut self, member: u32) {
-        if self.named().contains(&member) {
+        if self.full || self.named().contains(&member) {
             return;
         }
         match self.named.get_mut(usize::from(self.named_len)) {
@@ -112,7 +115,7 @@ impl Resolved {
             }
             None => {
                 self.named_len = 0;
-                self.open = true;
+                (self.open, self.full) = (true, true);
             }
         }
     }
@@ -320,4 +323,4 @@ impl<'d> SymbolFile<'d> {
 }
 
 /// Records of TAILS of one function; a writer makes no more.
-const MAX_TAILS: usize = 65;
+pub(crate) const MAX_TAILS: usize = 65;
