@@ -54,7 +54,7 @@ mod stack;
 mod verify;
 
 pub use answer::{Answer, Certainty, Evidence, Frame, FrameIter, Frames, Lookup, Reason};
-pub use entities::{Aliases, Edge, Function, Group, How, Member, Origin, Owner, Piece};
+pub use entities::{Aliases, Call, CallHow, Edge, Function, Group, How, Member, Origin, Owner, Piece};
 pub use error::Error;
 pub use file::{SectionInfo, SymbolFile};
 pub use foldsym_format::names::Names;

@@ -231,7 +231,7 @@ impl<'d> SymbolFile<'d> {
             return Ok(found.how == calls::DOUBTFUL);
         }
         let direct = self.name_member(group, found.callee, resolved)?;
-        self.tail_calls(group, found.callee, resolved)?;
+        self.reached(group, found.callee, resolved)?;
         resolved.evidence.get_or_insert(match (found.of_caller, direct, found.how) {
             (true, ..) => Evidence::MergedCaller,
             (_, false, _) => Evidence::TailCall,
@@ -288,7 +288,7 @@ impl<'d> SymbolFile<'d> {
     }
 
     /// Names the members that a function reaches by tail calls.
-    fn tail_calls(&self, group: Group, function: FunctionId, resolved: &mut Resolved) -> Result<(), Error> {
+    fn reached(&self, group: Group, function: FunctionId, resolved: &mut Resolved) -> Result<(), Error> {
         const TAILS: SectionId = SectionId::TAILS;
         let wanted = i64::from(function.0);
         let (mut low, mut high) = (0, self.tails.len());
