@@ -5,14 +5,15 @@
     reader.py FILE --dump               the whole content as JSON
     reader.py FILE --lookup ADDR...     one JSON a line for each address (hexadecimal with 0x, or decimal);
                                         without ADDR the addresses are read from standard input
+    reader.py FILE --stack              the same for each line of standard input, a stack (see stacks.py)
     reader.py FILE --annotate           every byte of the file with its meaning, as Markdown
 
 An answer is {"address", "frames": [[name, file, line, column], ...]}, innermost frame first; null is a name or
 file that is not known, 0 a line or column. Folded code adds "members": [{"how", "frames"}, ...], and the frames
 are the first member's. Bytes of names that are not UTF-8 are lone surrogates (Python's `surrogateescape`).
 
-Needs Python 3.9 and its standard library. `parts.py` reads what a section consists of; here are the file (sections
-2, 3, 7 and 8), then what is asked of it.
+Needs Python 3.9 and its standard library. `parts.py` reads what a section consists of, `stacks.py` tells which function
+of a group ran; here are the file (sections 2, 3, 7 and 8), then what is asked of it.
 """
 
 import argparse
@@ -25,6 +26,7 @@ import zlib
 
 sys.dont_write_bytecode = True  # no `__pycache__` beside the specification
 
+import stacks  # noqa: E402
 from parts import TAIL, Damaged, Names, RowRecord, ScopeRecord, Table, byte, field, need, text, varint  # noqa: E402
 
 MAGIC = b"\x7ffsym\r\n\x1a"
@@ -409,6 +411,12 @@ class Check:
     def check_sections(self):
         self.file.program_sections()
 
+    def check_calls(self):
+        stacks.check_calls(self.file)
+
+    def check_tails(self):
+        stacks.check_tails(self.file)
+
     def check_name_index(self):
         if "NAME_INDEX" in self.file.sections:
             self.file.name_index()
@@ -529,7 +537,7 @@ def main():
         usage=__doc__.split("\n\n")[1], formatter_class=argparse.RawDescriptionHelpFormatter, add_help=True)
     parser.add_argument("file")
     what = parser.add_mutually_exclusive_group(required=True)
-    for name in ("check", "dump", "annotate"):
+    for name in ("check", "dump", "annotate", "stack"):
         what.add_argument("--" + name, action="store_true")
     what.add_argument("--lookup", nargs="*", metavar="ADDR")
     arguments = parser.parse_args()
@@ -547,6 +555,10 @@ def main():
         elif arguments.annotate:
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
             print("\n".join(annotate(file, os.path.basename(arguments.file))))
+        elif arguments.stack:
+            resolver = stacks.Stacks(file)
+            for line in sys.stdin:
+                print(json.dumps(resolver.resolve(stacks.parse(line))))
         else:
             addresses = arguments.lookup or (word for line in sys.stdin for word in line.split())
             for address in addresses:

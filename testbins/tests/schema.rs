@@ -9,8 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use foldsym_convert::{NoProgress, Options, convert};
-use foldsym_lookup::{FileCode, Frames, ImageAddr, Lookup, Owner, PieceId, SymbolFile, features, flags};
+use foldsym_lookup::{
+    Certainty, FileCode, Frames, ImageAddr, Lookup, Owner, PieceId, Resolved, ReturnAddr, StackAddr,
+    SymbolFile, features, flags,
+};
+use foldsym_testbins::program::architectures;
 use foldsym_testbins::root;
+use foldsym_testbins::stacks::Stack;
 use serde_json::{Value, json};
 
 /// What is converted: a file of `built/`, and the architecture to take of a fat one.
@@ -224,6 +229,138 @@ fn the_independent_reader_accepts_what_we_write_and_answers_as_we_do() {
     assert!(unseen.is_empty(), "no program shows: {unseen:?}");
 }
 
+/// The word of a frame in a line of a stack.
+fn word(entry: StackAddr) -> String {
+    match entry {
+        StackAddr::Exact(address) => format!("={:#x}", address.0),
+        StackAddr::Return(address) => format!("{:#x}", address.0),
+        StackAddr::Foreign => "?".to_owned(),
+    }
+}
+
+/// What the reader prints of a resolved frame: how sure it is, and the functions that it may be.
+fn resolved(file: &SymbolFile<'_>, entry: StackAddr, resolved: &Resolved) -> Value {
+    let certainty = match resolved.certainty {
+        None => return json!([null, []]),
+        Some(Certainty::Unique) => "unique",
+        Some(Certainty::Exact) => "exact",
+        Some(Certainty::Narrowed) => "narrowed",
+        Some(Certainty::Ambiguous) => "ambiguous",
+    };
+    let mut functions: Vec<u32> = match resolved.group {
+        None => {
+            let found = file.lookup(entry.lookup_address().unwrap(), &mut Frames::new()).unwrap();
+            let Lookup::Found(found) = found else { panic!("no function at {entry:?}") };
+            vec![found.function.0]
+        }
+        Some(group) => {
+            let group = file.group(group).unwrap();
+            let candidates = (0..resolved.candidate_count()).map(|index| resolved.candidate(index).unwrap());
+            candidates.map(|member| file.member(group, member).unwrap().function.0).collect()
+        }
+    };
+    functions.sort_unstable();
+    json!([certainty, functions])
+}
+
+/// The recorded stacks of a program, and each of them with a frame that is no return address: a signal's, or another
+/// module's.
+fn recorded(path: &Path) -> Vec<Vec<StackAddr>> {
+    let mut out = Vec::new();
+    for (turn, line) in fs::read_to_string(path).unwrap().lines().enumerate() {
+        let stack = Stack::parse(line).unwrap().unwrap();
+        let linked = stack.addresses.iter().map(|address| address - stack.bias);
+        let mut entries: Vec<StackAddr> =
+            linked.map(|address| StackAddr::Return(ReturnAddr(address))).collect();
+        entries[0] = StackAddr::Exact(ImageAddr(stack.addresses[0] - stack.bias));
+        out.push(entries.clone());
+        let at = turn % entries.len();
+        entries[at] = match entries[at] {
+            StackAddr::Return(address) if turn % 3 > 0 => StackAddr::Exact(ImageAddr(address.0)),
+            _ => StackAddr::Foreign,
+        };
+        out.push(entries);
+    }
+    out
+}
+
+#[test]
+fn the_independent_reader_resolves_every_recorded_stack_as_we_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut wrong, mut seen, mut programs) = (String::new(), BTreeMap::new(), 0);
+    for entry in fs::read_dir(root().join("built")).unwrap() {
+        let set = entry.unwrap().path();
+        let name = set.file_name().unwrap().to_str().unwrap().to_owned();
+        if !set.join("stacks").exists() {
+            continue;
+        }
+        programs += 1;
+        let path = folder.path().join(&name);
+        convert(&set.join("program"), &path, &Options { threads: 2, ..Options::default() }, &NoProgress)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
+        assert!(check.status.success(), "{name}: {}", stderr(&check));
+        let stacks = recorded(&set.join("stacks"));
+        let lines = stacks.iter().map(|stack| stack.iter().copied().map(word).collect::<Vec<_>>().join(" "));
+        let list = folder.path().join("lines");
+        fs::write(&list, lines.map(|line| line + "\n").collect::<String>()).unwrap();
+        let Some(answers) = reader(&path, &["--stack"], File::open(&list).unwrap().into()) else { return };
+        assert!(answers.status.success(), "{name}: {}", stderr(&answers));
+        let answers = String::from_utf8(answers.stdout).unwrap();
+        assert_eq!(answers.lines().count(), stacks.len(), "{name}");
+        let bytes = fs::read(&path).unwrap();
+        let file = SymbolFile::open(&bytes).unwrap();
+        for (line, stack) in answers.lines().zip(&stacks) {
+            let mut ours = vec![Resolved::NONE; stack.len()];
+            file.resolve_stack(stack, &mut ours).unwrap();
+            let ours: Vec<Value> =
+                stack.iter().zip(&ours).map(|(entry, frame)| resolved(&file, *entry, frame)).collect();
+            for frame in &ours {
+                *seen.entry(frame[0].as_str().unwrap_or("none").to_owned()).or_insert(0) += 1;
+            }
+            let (theirs, ours) = (serde_json::from_str::<Value>(line).unwrap(), Value::from(ours));
+            if theirs != ours {
+                let words: Vec<String> = stack.iter().copied().map(word).collect();
+                wrong += &format!("{name}: {}\n  reader.py {theirs}\n  lookup    {ours}\n", words.join(" "));
+            }
+        }
+    }
+    println!("{programs} programs: {seen:?}");
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(programs >= 9, "{programs}");
+    // Without one of them the comparison leaves a rule out.
+    for kind in ["none", "unique", "exact", "narrowed", "ambiguous"] {
+        assert!(seen.get(kind).is_some_and(|&count| count > 50), "{kind}: {seen:?}");
+    }
+}
+
+/// Those of [`PROGRAMS`] are checked beside their answers.
+#[test]
+fn the_independent_reader_accepts_every_test_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut wrong, mut checked) = (String::new(), 0);
+    for entry in fs::read_dir(root().join("built")).unwrap() {
+        let built = entry.unwrap().path();
+        let name = built.file_name().unwrap().to_str().unwrap().to_owned();
+        let listed = PROGRAMS.iter().any(|(program, _)| *program == name);
+        if listed || name.ends_with(".stack") || name.ends_with(".set") {
+            continue;
+        }
+        let slices = architectures(&built).unwrap();
+        let whole = slices.is_empty().then_some(None);
+        for arch in slices.iter().map(|arch| Some(arch.as_str())).chain(whole) {
+            let path = converted(&name, arch, false, folder.path());
+            let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
+            checked += 1;
+            if !check.status.success() {
+                wrong += &format!("{name} {arch:?}: {}", stderr(&check));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(checked > 60, "{checked}");
+}
+
 // Files that are made from the text of the format by the reader's own test writer.
 #[path = "../../src/lookup/tests/writer/mod.rs"]
 mod writer;
@@ -238,6 +375,72 @@ fn the_independent_reader_holds_what_no_row_shows() {
             let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
             assert_eq!(check.status.success(), sound, "{what}: {}", stderr(&check));
             assert!(sound || stderr(&check).contains("ROWS"), "{what}: {}", stderr(&check));
+        }
+    }
+}
+
+#[test]
+fn the_independent_reader_holds_what_the_text_says_of_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.fsym");
+    let names = [(10, "GROUPS"), (11, "MEMBERS"), (16, "CALLS"), (19, "TAILS")];
+    fs::write(&path, writer::broken::sound_calls().file()).unwrap();
+    let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
+    assert!(check.status.success(), "{}", stderr(&check));
+    for (what, section, bytes) in writer::broken::calls() {
+        fs::write(&path, bytes).unwrap();
+        let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
+        let name = names.iter().find(|(id, _)| *id == section).unwrap().1;
+        assert!(
+            stderr(&check).contains(name) && check.status.code() == Some(1),
+            "{what}: {}",
+            stderr(&check)
+        );
+    }
+}
+
+/// The reader against the sets of the tests' own writer, by rules that no recorded stack needs.
+#[test]
+fn the_independent_reader_resolves_random_programs_as_sets_do() {
+    use writer::folded::{Folded, Frame};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.fsym");
+    let list = folder.path().join("lines");
+    for seed in 0..25 {
+        let mut random = writer::Random(seed);
+        let program = Folded::random(&mut random);
+        fs::write(&path, program.file()).unwrap();
+        let returns = program.returns();
+        let (mut lines, mut expected) = (String::new(), Vec::new());
+        for _ in 0..60 {
+            let stack: Vec<Frame> = (0..1 + random.below(6))
+                .map(|_| match random.below(12) {
+                    0 => Frame::Foreign,
+                    1 => Frame::Exact(returns[random.below(returns.len() as u64) as usize]),
+                    _ => Frame::Return(returns[random.below(returns.len() as u64) as usize]),
+                })
+                .collect();
+            let words = stack.iter().enumerate().map(|(at, frame)| match (at, frame) {
+                // Without a sign, the first is exact.
+                (0, Frame::Return(address)) => format!("{:#x}", address - 1),
+                (_, Frame::Return(address)) => format!("{address:#x}"),
+                (_, Frame::Exact(address)) => format!("={address:#x}"),
+                (_, Frame::Foreign) => "?".to_owned(),
+            });
+            lines += &(words.collect::<Vec<_>>().join(" ") + "\n");
+            let answers = (0..stack.len()).map(|at| match program.resolve(&stack[at..]) {
+                ("none", _) => json!([null, []]),
+                (certainty, functions) => json!([certainty, functions]),
+            });
+            expected.push(answers.collect::<Value>());
+        }
+        fs::write(&list, &lines).unwrap();
+        let Some(answers) = reader(&path, &["--stack"], File::open(&list).unwrap().into()) else { return };
+        assert!(answers.status.success(), "{}", stderr(&answers));
+        let answers = String::from_utf8(answers.stdout).unwrap();
+        assert_eq!(answers.lines().count(), expected.len());
+        for ((answer, line), expected) in answers.lines().zip(lines.lines()).zip(expected) {
+            assert_eq!(serde_json::from_str::<Value>(answer).unwrap(), expected, "seed {seed}: {line}");
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Records of the tables to named fields, for those who list a file rather than look up an address.
 
-use foldsym_format::sections::{edges, functions, groups, members};
+use foldsym_format::sections::{calls, edges, functions, groups, members};
 use foldsym_format::{SectionId, What};
 
 use crate::error::{Error, InSection, large, optional, small};
 use crate::file::SymbolFile;
-use crate::ids::{EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, RowsOffset};
+use crate::ids::{
+    EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr, RowsOffset,
+};
 use crate::rows::FileCode;
 
 /// Whose code a piece is.
@@ -293,6 +295,84 @@ impl Member {
             how: how.ok_or(Error::new(MEMBERS, What::Value, record.into()))?,
             rows: rows_offset(rows, MEMBERS, record)?,
             name: optional(name, MEMBERS, record)?.map(NameId),
+        })
+    }
+}
+
+/// Whom a call calls that leads into folded code, or to a function that reaches it by tail calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Where it returns to.
+    pub address: ReturnAddr,
+    /// In folded code, which of its functions calls; `None`: whichever.
+    pub caller: Option<FunctionId>,
+    /// Whom it calls.
+    pub callee: FunctionId,
+    /// What says so.
+    pub how: CallHow,
+}
+
+/// What says whom a call calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallHow {
+    /// The compiler recorded the call.
+    CallSite,
+    /// The linker kept the relocation of the call.
+    Relocation,
+    /// The compiler recorded the call, and may have put the callee in the place of one that it merged with it.
+    Doubtful,
+}
+
+impl CallHow {
+    /// The word for it in `dump`.
+    ///
+    /// ```
+    /// assert_eq!(foldsym_lookup::CallHow::CallSite.text(), "call_site");
+    /// ```
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::CallSite => "call_site",
+            Self::Relocation => "relocation",
+            Self::Doubtful => "doubtful",
+        }
+    }
+}
+
+impl SymbolFile<'_> {
+    /// Lists the calls whose callees are known, by address, then caller. For those who list a file: a stack is
+    /// resolved by [`SymbolFile::resolve_stack`].
+    ///
+    /// # Errors
+    /// Each record may be damaged.
+    pub fn calls(&self) -> impl Iterator<Item = Result<Call, Error>> + '_ {
+        const CALLS: SectionId = SectionId::CALLS;
+        (0..self.calls.len()).map(|id| {
+            let [address, caller, callee, how] = self.calls.record(id).within(CALLS)?;
+            let address = large(address, CALLS, id)?;
+            Ok(Call {
+                address: ReturnAddr(self.header().image_base.wrapping_add(address)),
+                caller: optional(caller, CALLS, id)?.map(FunctionId),
+                callee: FunctionId(small(callee, CALLS, id)?),
+                how: match large(how, CALLS, id)? {
+                    calls::CALL_SITE => CallHow::CallSite,
+                    calls::RELOCATION => CallHow::Relocation,
+                    calls::DOUBTFUL => CallHow::Doubtful,
+                    _ => return Err(Error::new(CALLS, What::Value, id.into())),
+                },
+            })
+        })
+    }
+
+    /// Lists whom functions reach by tail calls, by function: (function, reached), `None` where it reaches functions
+    /// that are not known.
+    ///
+    /// # Errors
+    /// Each record may be damaged.
+    pub fn tail_calls(&self) -> impl Iterator<Item = Result<(FunctionId, Option<FunctionId>), Error>> + '_ {
+        const TAILS: SectionId = SectionId::TAILS;
+        (0..self.tails.len()).map(|id| {
+            let [function, target] = self.tails.record(id).within(TAILS)?;
+            Ok((FunctionId(small(function, TAILS, id)?), optional(target, TAILS, id)?.map(FunctionId)))
         })
     }
 }

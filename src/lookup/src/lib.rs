@@ -58,7 +58,7 @@ mod verify;
 
 pub use answer::{Answer, Certainty, Evidence, Lookup, Reason};
 pub use cursor::Cursor;
-pub use entities::{Aliases, Edge, Function, Group, How, Member, Origin, Owner, Piece};
+pub use entities::{Aliases, Call, CallHow, Edge, Function, Group, How, Member, Origin, Owner, Piece};
 pub use error::Error;
 pub use file::{SectionInfo, SymbolFile};
 pub use foldsym_format::names::Names;

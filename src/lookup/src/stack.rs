@@ -56,6 +56,8 @@ pub struct Resolved {
     group_len: u32,
     /// Members that were not named are possible too.
     open: bool,
+    /// More were found than can be named; none is likelier than another.
+    full: bool,
 }
 
 impl Resolved {
@@ -68,6 +70,7 @@ impl Resolved {
         named_len: 0,
         group_len: 0,
         open: false,
+        full: false,
     };
 
     fn named(&self) -> &[u32] {
@@ -102,7 +105,7 @@ impl Resolved {
     }
 
     fn name(&mut self, member: u32) {
-        if self.named().contains(&member) {
+        if self.full || self.named().contains(&member) {
             return;
         }
         match self.named.get_mut(usize::from(self.named_len)) {
@@ -112,7 +115,7 @@ impl Resolved {
             }
             None => {
                 self.named_len = 0;
-                self.open = true;
+                (self.open, self.full) = (true, true);
             }
         }
     }
@@ -228,7 +231,7 @@ impl<'d> SymbolFile<'d> {
             return Ok(found.how == calls::DOUBTFUL);
         }
         let direct = self.name_member(group, found.callee, resolved)?;
-        self.tail_calls(group, found.callee, resolved)?;
+        self.reached(group, found.callee, resolved)?;
         resolved.evidence.get_or_insert(match (found.of_caller, direct, found.how) {
             (true, ..) => Evidence::MergedCaller,
             (_, false, _) => Evidence::TailCall,
@@ -285,7 +288,7 @@ impl<'d> SymbolFile<'d> {
     }
 
     /// Names the members that a function reaches by tail calls.
-    fn tail_calls(&self, group: Group, function: FunctionId, resolved: &mut Resolved) -> Result<(), Error> {
+    fn reached(&self, group: Group, function: FunctionId, resolved: &mut Resolved) -> Result<(), Error> {
         const TAILS: SectionId = SectionId::TAILS;
         let wanted = i64::from(function.0);
         let (mut low, mut high) = (0, self.tails.len());
@@ -320,4 +323,4 @@ impl<'d> SymbolFile<'d> {
 }
 
 /// Records of TAILS of one function; a writer makes no more.
-const MAX_TAILS: usize = 65;
+pub(crate) const MAX_TAILS: usize = 65;

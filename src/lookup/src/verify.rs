@@ -17,6 +17,7 @@ use crate::file::{SymbolFile, directory_end, slice};
 use crate::frames::Frames;
 use crate::ids::{EdgeId, FileId, FunctionId, GroupId, NameId, OriginId, PieceId, RowsOffset};
 use crate::rows::FileCode;
+use crate::stack::MAX_TAILS;
 
 /// The deepest inline tree, and the function itself.
 const PATH: usize = foldsym_format::header::MAX_DEPTH as usize + 1;
@@ -322,13 +323,18 @@ impl SymbolFile<'_> {
             }
         }
         let mut before = None;
+        let mut listed = 0usize;
         for id in 0..self.tails.len() {
             let [function, target] = self.tails.record(id).within(TAILS)?;
             if before.is_some_and(|before| before >= (function, target)) {
                 return Err(order(TAILS, id));
             }
+            let same = before.is_some_and(|(before, _)| before == function);
+            listed = if same { listed.saturating_add(1) } else { 1 };
             before = Some((function, target));
-            if !(0..functions).contains(&function) || !(0..=functions).contains(&target) {
+            let known = (0..functions).contains(&function) && (0..=functions).contains(&target);
+            // A lookup reads no more of one function.
+            if !known || target == function.saturating_add(1) || listed > MAX_TAILS {
                 return Err(value(TAILS, id));
             }
         }

@@ -2,7 +2,9 @@
 
 mod writer;
 
-use foldsym_lookup::{Frames, FunctionId, ImageAddr, Lookup, PieceId, SectionId, SymbolFile};
+use foldsym_lookup::{
+    Frames, FunctionId, ImageAddr, Lookup, PieceId, Resolved, ReturnAddr, SectionId, StackAddr, SymbolFile,
+};
 
 /// Uses all of the file that opens; returns whether every lookup gave an answer or a reason.
 fn use_all(bytes: &[u8]) -> Option<(bool, bool)> {
@@ -39,6 +41,7 @@ fn use_all(bytes: &[u8]) -> Option<(bool, bool)> {
         assert_eq!(lookup, file.lookup(addresses[index], &mut single));
         assert_eq!(frames.len(), single.len());
     });
+    whole &= resolve(&file);
     // What `dump` and `info` read.
     for id in 0..file.function_count().min(64) {
         let Ok(function) = file.function(FunctionId(id)) else { continue };
@@ -57,6 +60,43 @@ fn use_all(bytes: &[u8]) -> Option<(bool, bool)> {
     }
     let _ = file.program_sections().take(1000).count();
     Some((sound, whole))
+}
+
+/// Stacks of every two places where something happens; returns whether each gave an answer.
+fn resolve(file: &SymbolFile<'_>) -> bool {
+    let base = file.image_base().0;
+    let at = |offset: u64| base.wrapping_add(offset);
+    let mut whole = true;
+    for pc in (0xff0..0x1220).step_by(8) {
+        for caller in [0x1008, 0x1028, 0x1048, 0x1108, 0x1018, 0x2000] {
+            let stack = [
+                StackAddr::Exact(ImageAddr(at(pc))),
+                StackAddr::Return(ReturnAddr(at(caller))),
+                StackAddr::Return(ReturnAddr(at(0x1048))),
+                StackAddr::Return(ReturnAddr(at(0x1028))),
+            ];
+            let mut resolved = [Resolved::NONE; 4];
+            whole &= file.resolve_stack(&stack, &mut resolved).is_ok();
+            for frame in resolved {
+                let count = frame.candidate_count();
+                assert_eq!(frame.candidate(count), None);
+                let Some(group) = frame.group else {
+                    assert_eq!(count, 0);
+                    continue;
+                };
+                // A frame that has a group was answered: the group is there, and so is each candidate, once.
+                let len = file.group(group).unwrap().len();
+                assert!((1..=len).contains(&count), "{count} of {len}");
+                let mut candidates: Vec<u32> =
+                    (0..count.min(64)).map(|index| frame.candidate(index).unwrap()).collect();
+                candidates.sort_unstable();
+                assert!(
+                    candidates.windows(2).all(|pair| pair[0] < pair[1]) && *candidates.last().unwrap() < len
+                );
+            }
+        }
+    }
+    whole
 }
 
 #[test]
@@ -160,5 +200,18 @@ fn row_records_that_break_the_specification() {
         assert_ne!(bad, good, "{what}");
         let error = SymbolFile::open(&bad).unwrap().verify().expect_err(what);
         assert_eq!(error.section, SectionId::ROWS, "{what}: {error}");
+    }
+}
+
+/// Sentences of the specification on groups and calls.
+#[test]
+fn call_records_that_break_the_specification() {
+    let sound = writer::broken::sound_calls().file();
+    assert_eq!(use_all(&sound), Some((true, true)));
+    for (what, section, bad) in writer::broken::calls() {
+        assert_ne!(bad, sound, "{what}");
+        assert!(matches!(use_all(&bad), Some((false, _))), "{what}");
+        let error = SymbolFile::open(&bad).unwrap().verify().expect_err(what);
+        assert_eq!(error.section.0, section, "{what}: {error}");
     }
 }

@@ -25,8 +25,10 @@ pub(crate) enum Value<'s> {
     Number(u64),
     /// `DW_FORM_ref4`, to a label that is set before or after.
     Label(&'s str),
-    /// `DW_FORM_sec_offset`.
-    Offset(u32),
+    /// `DW_FORM_sec_offset`, cut to the width of the unit.
+    Offset(u64),
+    /// `DW_FORM_flag_present`.
+    Flag,
 }
 
 impl Value<'_> {
@@ -37,6 +39,7 @@ impl Value<'_> {
             Value::Number(_) => gimli::DW_FORM_udata,
             Value::Label(_) => gimli::DW_FORM_ref4,
             Value::Offset(_) => gimli::DW_FORM_sec_offset,
+            Value::Flag => gimli::DW_FORM_flag_present,
         }
     }
 }
@@ -44,6 +47,8 @@ impl Value<'_> {
 /// One compile unit and its abbreviations. Entries are opened and closed one by one, so that any depth can be made.
 pub(crate) struct Info {
     version: u16,
+    /// 64-bit DWARF: offsets have 8 bytes.
+    wide: bool,
     pub(crate) out: Vec<u8>,
     abbreviations: Vec<u8>,
     shapes: Vec<(u16, Vec<(u16, u16)>)>,
@@ -54,13 +59,25 @@ pub(crate) struct Info {
 impl Info {
     /// A unit whose root has a name, the line program at 0, and these attributes.
     pub(crate) fn new(version: u16, attributes: &[(gimli::DwAt, Value<'_>)]) -> Info {
+        Info::of_width(version, false, attributes)
+    }
+
+    /// As [`Info::new`], of 64-bit DWARF.
+    pub(crate) fn wide(version: u16, attributes: &[(gimli::DwAt, Value<'_>)]) -> Info {
+        Info::of_width(version, true, attributes)
+    }
+
+    fn of_width(version: u16, wide: bool, attributes: &[(gimli::DwAt, Value<'_>)]) -> Info {
         let (shapes, labels, holes) = Default::default();
-        let mut info = Info { version, out: vec![0; 4], abbreviations: Vec::new(), shapes, labels, holes };
+        let out = if wide { [[0xff; 4], [0; 4], [0; 4]].concat() } else { vec![0; 4] };
+        let mut info = Info { version, wide, out, abbreviations: Vec::new(), shapes, labels, holes };
         info.out.extend(version.to_le_bytes());
         if version >= 5 {
-            info.out.extend([1, 8, 0, 0, 0, 0]);
+            info.out.extend([1, 8]);
+            info.offset(0);
         } else {
-            info.out.extend([0, 0, 0, 0, 8]);
+            info.offset(0);
+            info.out.push(8);
         }
         let mut root = vec![
             (gimli::DW_AT_name, Value::Text("unit.c")),
@@ -107,10 +124,16 @@ impl Info {
                     self.holes.push(((*name).to_owned(), self.out.len()));
                     self.out.extend([0; 4]);
                 }
-                Value::Offset(offset) => self.out.extend(offset.to_le_bytes()),
+                Value::Offset(offset) => self.offset(*offset),
+                Value::Flag => {}
             }
         }
         self
+    }
+
+    fn offset(&mut self, offset: u64) {
+        let width = if self.wide { 8 } else { 4 };
+        self.out.extend(&offset.to_le_bytes()[..width]);
     }
 
     /// Ends the entry opened last.
@@ -136,8 +159,13 @@ impl Info {
             let target = self.labels.iter().find(|(label, _)| label == name).unwrap().1;
             self.out[*at..at + 4].copy_from_slice(&target.to_le_bytes());
         }
-        let len = self.out.len() as u32 - 4;
-        self.out[..4].copy_from_slice(&len.to_le_bytes());
+        if self.wide {
+            let len = self.out.len() as u64 - 12;
+            self.out[4..12].copy_from_slice(&len.to_le_bytes());
+        } else {
+            let len = self.out.len() as u32 - 4;
+            self.out[..4].copy_from_slice(&len.to_le_bytes());
+        }
         assert!(self.version <= 5);
         vec![
             (".debug_info", self.out.clone()),

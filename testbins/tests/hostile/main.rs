@@ -3,6 +3,7 @@
 mod build;
 mod damage;
 mod doubt;
+mod folds;
 mod harness;
 mod inputs;
 mod made;

@@ -52,7 +52,12 @@ pub(super) fn key(cut: &mut Cut<'_>, machine: &Machine<'_, '_>) {
     keys.of_relocations();
     let Keys { mut calls, tails, counts, .. } = keys;
     calls.sort_unstable();
-    calls.dedup_by_key(|key| (key.return_addr, key.caller));
+    // Two callees of one call: neither is known. Of two records of one callee the more doubtful counts.
+    let calls: Vec<CallKey> = calls
+        .chunk_by(|a, b| (a.return_addr, a.caller) == (b.return_addr, b.caller))
+        .filter(|same| same.iter().all(|key| key.callee == same[0].callee))
+        .map(|same| same[same.len() - 1])
+        .collect();
     let used: FxHashSet<FuncId> = calls.iter().map(|key| key.callee).collect();
     let mut listed: Vec<TailKey> = tails
         .into_iter()

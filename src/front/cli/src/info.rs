@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use foldsym_format::header::VERSION;
-use foldsym_lookup::{GroupId, Header, SectionId, SectionInfo, SymbolFile, features, flags};
+use foldsym_lookup::{Error, GroupId, Header, SectionId, SectionInfo, SymbolFile, features, flags};
 use serde_json::{Map, Value};
 
 use crate::answer_json::list;
@@ -22,6 +22,8 @@ const MAX_RECORD: u64 = 16 << 20;
 struct Facts {
     head: Vec<(&'static str, Value)>,
     counts: Vec<(&'static str, Value)>,
+    /// Of functions that share code.
+    folded: Vec<(&'static str, Value)>,
     sections: Vec<SectionInfo>,
     size: u64,
     /// Null where it was not kept.
@@ -47,11 +49,8 @@ pub(crate) fn run(args: &Info) -> Result<u8, Failure> {
 
 fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
     let header = file.header();
-    let mut folded = 0u64;
-    for group in 0..file.group_count() {
-        let group = file.group(GroupId(group)).map_err(|error| damaged(mapped, error))?;
-        folded += u64::from(group.len());
-    }
+    let conversion = record(file, mapped)?;
+    let folded = folded(file, &conversion).map_err(|error| damaged(mapped, error))?;
     let build_id: String = file.build_id().iter().map(|byte| format!("{byte:02x}")).collect();
     let flag = |bit| Value::Bool(header.flags & bit != 0);
     Ok(Facts {
@@ -74,17 +73,48 @@ fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
             ("Origins", file.origin_count().into()),
             ("Edges", file.edge_count().into()),
             ("Groups", file.group_count().into()),
-            ("FoldedFunctions", folded.into()),
+            ("FoldedFunctions", folded.members.into()),
             ("LargestGroup", header.max_group.into()),
             ("DeepestInline", header.max_depth.into()),
             ("Names", file.names().len().into()),
             ("Files", file.files().len().into()),
             ("ProgramSections", file.program_sections().count().into()),
         ],
+        folded: folded.facts,
         sections: file.sections().collect(),
         size: header.file_len,
-        conversion: record(file, mapped)?,
+        conversion,
     })
+}
+
+struct Folded {
+    members: u64,
+    facts: Vec<(&'static str, Value)>,
+}
+
+/// How the functions that share code were recovered, and of how many calls into them the callee is known. What only
+/// the conversion can count is null where its record was not kept.
+fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
+    let (mut members, mut evidence) = (0u64, Map::new());
+    for group in 0..file.group_count() {
+        for member in file.members(file.group(GroupId(group))?) {
+            let count = evidence.entry(member?.how.text()).or_insert_with(|| 0.into());
+            *count = (count.as_u64().unwrap_or(0) + 1).into();
+            members += 1;
+        }
+    }
+    let counted = |key: &str| conversion["decided"][key].clone();
+    let facts = vec![
+        ("Addresses", file.group_count().into()),
+        ("Functions", members.into()),
+        ("ByEvidence", evidence.into()),
+        ("NamesWithoutDie", counted("symbol_only")),
+        ("CallsIntoFolded", counted("calls_into_folded")),
+        ("CallsWithKey", counted("calls_with_key")),
+        ("CallKeys", file.calls().count().into()),
+        ("TailKeys", file.tail_calls().count().into()),
+    ];
+    Ok(Folded { members, facts })
 }
 
 /// How the file was made; null where that was not kept.
@@ -135,14 +165,18 @@ fn print_json(out: &mut Vec<u8>, facts: &Facts) {
         member(out, fact);
         out.push(b',');
     }
-    out.extend_from_slice(b"\"Counts\":{");
-    for (at, count) in facts.counts.iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
+    for (key, facts) in [("Counts", &facts.counts), ("Folded", &facts.folded)] {
+        string(out, key.as_bytes());
+        out.extend_from_slice(b":{");
+        for (at, fact) in facts.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            member(out, fact);
         }
-        member(out, count);
+        out.extend_from_slice(b"},");
     }
-    out.extend_from_slice(b"},\"Sections\":");
+    out.extend_from_slice(b"\"Sections\":");
     list(out, &facts.sections, |out, section| {
         let SectionInfo { id, name, offset, len } = section;
         out.extend_from_slice(
@@ -158,6 +192,15 @@ fn print_json(out: &mut Vec<u8>, facts: &Facts) {
 fn print_text(out: &mut Vec<u8>, facts: &Facts) {
     for (key, value) in facts.head.iter().chain(&facts.counts) {
         line(out, "", key, value);
+    }
+    out.extend_from_slice(b"\nFolded\n");
+    for (key, value) in &facts.folded {
+        if let Value::Object(counts) = value {
+            line(out, "  ", key, &"".into());
+            nested(out, "    ", counts);
+        } else {
+            line(out, "  ", key, value);
+        }
     }
     out.extend_from_slice(
         format!("\n{:<12} {:>12} {:>12} {:>7}\n", "Section", "Offset", "Size", "Share").as_bytes(),

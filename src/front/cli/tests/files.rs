@@ -76,6 +76,7 @@ fn info_tells_what_is_inside() {
             "Columns",
             "Size",
             "Counts",
+            "Folded",
             "Sections",
             "Conversion"
         ]

@@ -1,5 +1,6 @@
-//! Files that break one sentence of the specification about row records, with checksums that fit.
+//! Files that break one sentence of the specification about row records, groups or calls, with checksums that fit.
 
+use super::folded::{BASE, Folded, Place};
 use super::{Contents, RawRow, reseal, rows_record};
 
 /// The number of the section ROWS.
@@ -62,4 +63,60 @@ pub fn row_records() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
         broken.push((what, bad, good));
     }
     broken
+}
+
+/// What is broken, the number of the section, and the file. The last is of [`sound_calls`].
+pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
+    const GROUPS: u32 = 10;
+    const MEMBERS: u32 = 11;
+    const CALLS: u32 = 16;
+    const TAILS: u32 = 19;
+    let sound = sound_calls();
+    let mut out = Vec::new();
+    let mut add = |what, section, change: &dyn Fn(&mut Contents)| {
+        let mut contents = sound.clone();
+        change(&mut contents);
+        out.push((what, section, contents.file()));
+    };
+    add("a call before the one before it", CALLS, &|c| c.calls.swap(0, 1));
+    add("a caller before the one before it", CALLS, &|c| c.calls.swap(2, 3));
+    add("two records of one call", CALLS, &|c| c.calls.insert(1, c.calls[0]));
+    add("two callees of one call", CALLS, &|c| c.calls.insert(1, [c.calls[0][0], 0, 3, 0]));
+    add("an address below the program", CALLS, &|c| c.calls[0][0] = -1);
+    add("a caller that is not there", CALLS, &|c| c.calls[4][1] = 1 + c.functions.len() as i64);
+    add("a negative caller", CALLS, &|c| c.calls[0][1] = -1);
+    add("a callee that is not there", CALLS, &|c| c.calls[0][2] = c.functions.len() as i64);
+    add("a negative callee", CALLS, &|c| c.calls[0][2] = -1);
+    add("a callee of many bits", CALLS, &|c| c.calls[0][2] = 1 << 40);
+    add("an unknown `how` of a call", CALLS, &|c| c.calls[0][3] = 3);
+    add("a negative `how` of a call", CALLS, &|c| c.calls[0][3] = -1);
+    add("a tail call before the one before it", TAILS, &|c| c.tails.swap(0, 1));
+    add("two records of one tail call", TAILS, &|c| c.tails.insert(0, c.tails[0]));
+    add("a function that is not there", TAILS, &|c| c.tails.push([c.functions.len() as i64, 0]));
+    add("a negative function", TAILS, &|c| c.tails[0][0] = -1);
+    add("a target that is not there", TAILS, &|c| c.tails[1][1] = 1 + c.functions.len() as i64);
+    add("a negative target", TAILS, &|c| c.tails[0][1] = -1);
+    add("a function that reaches itself", TAILS, &|c| c.tails.push([2, 1 + 2]));
+    add("66 records of one function", TAILS, &|c| {
+        c.tails = (0..66).map(|target| [1, target + i64::from(target > 1)]).collect();
+    });
+    add("a group that begins in another", GROUPS, &|c| c.groups[1][0] -= 1);
+    add("a group that begins behind its members", GROUPS, &|c| c.groups[1][0] = 1 << 20);
+    add("a negative group", GROUPS, &|c| c.groups[1][0] = -1);
+    add("a group without members", GROUPS, &|c| c.groups[1][0] = 0);
+    add("a group that is larger than the largest", GROUPS, &|c| c.max_group = 2);
+    add("a member that is not there", MEMBERS, &|c| c.members[1][0] = c.functions.len() as i64);
+    add("an unknown `how` of a member", MEMBERS, &|c| c.members[1][2] = 7);
+    out
+}
+
+/// Two functions, a group of three and one of 70; calls of every kind.
+pub fn sound_calls() -> Contents {
+    let mut program = Folded::new(2, &[3, 70]);
+    let (first, last) = (program.inside(Place::Single(0)), program.inside(Place::Group(0)));
+    program.call(first, None, 2, 0).call(first + 1, None, 3, 1).call(last, Some(2), 2, 0);
+    program.call(last, Some(3), 1, 2).call(last, Some(4), 4, 0);
+    program.tail(1, None).tail(1, Some(3));
+    assert!(first > BASE);
+    program.contents()
 }

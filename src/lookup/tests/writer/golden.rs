@@ -7,6 +7,8 @@
 //!   0x401040..0x401050  folded: eps, zeta, and a symbol `omega` without lines
 //!   0x401100..0x401108  cold part of beta, symbol `beta.cold`; 0x20 bytes of it were cut out before
 //!   0x401200..0x401204  no rows, and an origin without a name
+//!   calls that return to 0x401008 (eps), 0x401028 (zeta, or omega), 0x401048 (eps or zeta, itself), 0x401108 (alpha,
+//!   which ends in zeta)
 //! ```
 
 use super::{Contents, RawRow, rows_record, scopes_record};
@@ -94,6 +96,16 @@ pub fn contents() -> Contents {
         //   function rows how name
         members: vec![[3, eps, 0, 0], [4, zeta, 1, 0], [5, 0, 6, 0]],
         aliases: vec![[2, 1]],
+        //   address caller callee how
+        calls: vec![
+            [0x1008, 0, 3, 0],     // alpha calls eps
+            [0x1028, 0, 4, 2],     // beta calls zeta, or what was merged with it
+            [0x1048, 1 + 3, 3, 0], // eps calls itself
+            [0x1048, 1 + 4, 4, 0], // zeta calls itself
+            [0x1108, 0, 0, 1],     // the last instruction of beta.cold calls alpha
+        ],
+        //   function target
+        tails: vec![[0, 1 + 4]], // alpha ends in a call of zeta
         sections: vec![(0x1000, 0x300, 1, ".text"), (0x2000, 0x10, 0, ".data")],
     }
 }

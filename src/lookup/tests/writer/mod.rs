@@ -6,6 +6,7 @@
 #![allow(dead_code, unreachable_pub)] // each test binary uses its part
 
 pub mod broken;
+pub mod folded;
 pub mod golden;
 pub mod model;
 
@@ -373,6 +374,8 @@ pub struct Contents {
     pub groups: Vec<[i64; 1]>,
     pub members: Vec<[i64; 4]>,
     pub aliases: Vec<[i64; 2]>,
+    pub calls: Vec<[i64; 4]>,
+    pub tails: Vec<[i64; 2]>,
     /// Address minus image_base, size, flags, name.
     pub sections: Vec<(u64, u64, u8, &'static str)>,
 }
@@ -411,6 +414,12 @@ impl Contents {
             sections.push((12, table(&self.aliases, log2, false)));
         }
         sections.push((13, program));
+        if !self.calls.is_empty() {
+            sections.push((16, table(&self.calls, log2, false)));
+        }
+        if !self.tails.is_empty() {
+            sections.push((19, table(&self.tails, log2, false)));
+        }
         // A section that no version knows yet: readers skip it.
         sections.push((900, b"later".to_vec()));
         sections

@@ -3,7 +3,7 @@
 use std::io;
 
 use foldsym_lookup::{
-    Edge, EdgeId, FileCode, FileId, Function, FunctionId, OriginId, Owner, Piece, PieceId, RowsOffset,
+    Call, Edge, EdgeId, FileCode, FileId, Function, FunctionId, OriginId, Owner, Piece, PieceId, RowsOffset,
     SectionId, SymbolFile,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -50,17 +50,27 @@ struct Place {
     rows: Option<RowsOffset>,
 }
 
+/// The calls that lead to a function or come from it.
+#[derive(Default)]
+struct Calls {
+    to: Vec<Call>,
+    from: Vec<Call>,
+    /// Whom it reaches by tail calls.
+    reached: Vec<Option<FunctionId>>,
+}
+
 /// Prints functions of one file.
 pub(crate) struct Printer<'f> {
     file: SymbolFile<'f>,
     names: Names<'f>,
     places: FxHashMap<FunctionId, Vec<Place>>,
+    calls: FxHashMap<FunctionId, Calls>,
     rows_at: u64,
     scopes_at: u64,
 }
 
 impl<'f> Printer<'f> {
-    /// Collects where the functions are, in one pass over all pieces.
+    /// Collects where the functions are and who calls whom, in one pass over all pieces and all calls.
     pub(crate) fn new(file: SymbolFile<'f>, functions: &[FunctionId]) -> Result<Self, foldsym_lookup::Error> {
         let wanted: FxHashSet<FunctionId> = functions.iter().copied().collect();
         let mut places: FxHashMap<FunctionId, Vec<Place>> = FxHashMap::default();
@@ -85,9 +95,26 @@ impl<'f> Printer<'f> {
                 }
             }
         }
+        let mut calls: FxHashMap<FunctionId, Calls> = FxHashMap::default();
+        for call in file.calls() {
+            let call = call?;
+            if wanted.contains(&call.callee) {
+                calls.entry(call.callee).or_default().to.push(call);
+            }
+            if let Some(caller) = call.caller.filter(|caller| wanted.contains(caller)) {
+                calls.entry(caller).or_default().from.push(call);
+            }
+        }
+        for reached in file.tail_calls() {
+            let (function, target) = reached?;
+            if wanted.contains(&function) {
+                calls.entry(function).or_default().reached.push(target);
+            }
+        }
         let offset = |section| place::of_section(&file, section).unwrap_or(0);
         let (rows_at, scopes_at) = (offset(SectionId::ROWS), offset(SectionId::SCOPES));
-        Ok(Self { file, names: Names::new(&file, true, Form::Plain), places, rows_at, scopes_at })
+        let names = Names::new(&file, true, Form::Plain);
+        Ok(Self { file, names, places, calls, rows_at, scopes_at })
     }
 
     /// Prints one function.
@@ -112,8 +139,46 @@ impl<'f> Printer<'f> {
         for place in self.places.remove(&id).unwrap_or_default() {
             self.piece(out, &place, &origins)?;
         }
+        self.calls(out, id)?;
         put(out, "\n");
         self.sound()
+    }
+
+    /// Prints the calls to and from a function: those that tell which of the functions of folded code ran.
+    fn calls(&mut self, out: &mut Output, id: FunctionId) -> Result<(), Stop> {
+        let Calls { to, from, reached } = self.calls.remove(&id).unwrap_or_default();
+        for (word, other, calls) in [
+            ("called", (|call: &Call| call.caller) as fn(&Call) -> Option<FunctionId>, to),
+            ("calls", |call| Some(call.callee), from),
+        ] {
+            for call in calls {
+                put(out, &format!("  {word:<9} "));
+                if let Some(other) = other(&call) {
+                    put(out, if word == "calls" { "" } else { "by " });
+                    self.name(out, other)?;
+                    put(out, ", ");
+                }
+                put(out, &format!("returns to {:#x}, by {}\n", call.address.0, call.how.text()));
+                out.give()?;
+            }
+        }
+        for target in reached {
+            put(out, "  reaches   ");
+            match target {
+                Some(target) => self.name(out, target)?,
+                None => put(out, "functions that are not known"),
+            }
+            put(out, " by tail calls\n");
+            out.give()?;
+        }
+        Ok(())
+    }
+
+    fn name(&mut self, out: &mut Output, function: FunctionId) -> Result<(), Stop> {
+        let name = self.file.function_name(function)?;
+        push_escaped(&mut out.text, self.names.linkage(name));
+        put(out, &format!(" (function {})", function.0));
+        Ok(())
     }
 
     /// Damage of a name reads as an empty one; it is told here, once a function.

@@ -1,0 +1,259 @@
+//! Programs whose evidence for folded functions and for calls into them is false: no function is put where it is not
+//! shown to be, and no answer is surer than what is known.
+
+use foldsym_convert::report::Kind;
+use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr, SymbolFile};
+use gimli::{
+    DW_AT_abstract_origin, DW_AT_call_all_calls, DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_file,
+    DW_AT_decl_line, DW_AT_external, DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_TAG_call_site,
+    DW_TAG_subprogram,
+};
+
+use crate::build::{CODE, CODE_LEN, Info, Value, elf, line_program, sequence};
+use crate::harness::{Bench, Kept};
+use Value::{Address, Flag, Label, Number, Offset, Text};
+
+const DW_AT_LLVM_STMT_SEQUENCE: gimli::DwAt = gimli::DwAt(0x3e0c);
+
+/// The functions at an address that has several: name, what recovered it, line.
+fn members(kept: &Kept, address: u64) -> Vec<(String, &'static str, u32)> {
+    let file = SymbolFile::open(&kept.bytes).unwrap();
+    let mut frames = Frames::new();
+    let Lookup::Found(found) = file.lookup(ImageAddr(address), &mut frames).unwrap() else {
+        return Vec::new();
+    };
+    if found.group.is_none() {
+        return Vec::new();
+    }
+    let of = |index| {
+        let member = file.member_frames(&found, index, &mut frames).unwrap();
+        let frame = file.frames(&frames).last().unwrap().unwrap();
+        let mut name = [0; 64];
+        let len = file.write_name(frame.name.unwrap(), &mut name).unwrap();
+        (String::from_utf8(name[..len].to_vec()).unwrap(), member.how.text(), frame.line)
+    };
+    (0..found.member_count()).map(of).collect()
+}
+
+fn subprogram(
+    info: &mut Info,
+    name: &'static str,
+    line: u64,
+    start: u64,
+    more: &[(gimli::DwAt, Value<'static>)],
+) {
+    let mut attributes = vec![
+        (DW_AT_name, Text(name)),
+        (DW_AT_external, Flag),
+        (DW_AT_decl_file, Number(1)),
+        (DW_AT_decl_line, Number(line)),
+        (DW_AT_low_pc, Address(start)),
+        (DW_AT_high_pc, Number(0x10)),
+    ];
+    attributes.extend(more);
+    info.open(DW_TAG_subprogram, &attributes).close();
+}
+
+/// Which place `DW_AT_LLVM_stmt_sequence` of the erased function names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    Own,
+    Middle,
+    OtherUnit,
+    Dead,
+    BehindSection,
+    AllOnes,
+}
+
+/// `kept` remains at the start of the code and `gone`, which has a tombstone for an address, was folded into it. The
+/// line program has a sequence of each there, and one that was erased; behind it is the program of another unit.
+fn folded(names: Names, wide: bool, symbol: Option<u64>) -> Kept {
+    let own = sequence(&[(CODE, 11)], CODE + 0x10);
+    let gone = sequence(&[(CODE, 21), (CODE + 4, 22)], CODE + 0x10);
+    let dead = sequence(&[(0, 51)], 0x10);
+    let first = line_program(&[]).len() as u64;
+    let unit = line_program(&[own.clone(), gone.clone(), dead].concat());
+    let at = first + own.len() as u64;
+    let value = match names {
+        Names::Own => at,
+        // Its second row begins a few opcodes further on.
+        Names::Middle => at + 14,
+        Names::OtherUnit => unit.len() as u64 + first,
+        Names::Dead => at + gone.len() as u64,
+        Names::BehindSection => 0x10_0000,
+        Names::AllOnes => u64::MAX,
+    };
+    let other = line_program(&sequence(&[(CODE, 61)], CODE + 0x10));
+    let mut info = if wide { Info::wide(4, &[]) } else { Info::new(4, &[]) };
+    subprogram(&mut info, "kept", 10, CODE, &[]);
+    subprogram(&mut info, "gone", 20, 0, &[(DW_AT_LLVM_STMT_SEQUENCE, Offset(value))]);
+    let mut sections = info.sections();
+    sections.push((".debug_line", [unit, other].concat()));
+    let mut symbols = vec![("kept", CODE, 0x10)];
+    symbols.extend(symbol.map(|size| ("gone", CODE, size)));
+    Bench::new().kept(&elf(&sections, &symbols))
+}
+
+fn both(how: &'static str, line: u32) -> Vec<(String, &'static str, u32)> {
+    vec![("kept".to_owned(), "live_range", 11), ("gone".to_owned(), how, line)]
+}
+
+#[test]
+fn a_sequence_of_its_own_gives_a_function_its_address() {
+    for wide in [false, true] {
+        assert_eq!(members(&folded(Names::Own, wide, None), CODE), both("stmt_sequence", 21));
+        assert_eq!(members(&folded(Names::Own, wide, None), CODE + 4), both("stmt_sequence", 22));
+    }
+}
+
+/// Weaker evidence may still give it an address, with its own lines; else it counts as dead.
+#[test]
+fn what_names_no_sequence_of_the_unit_gives_none() {
+    for wide in [false, true] {
+        for names in [Names::Middle, Names::OtherUnit, Names::BehindSection] {
+            for symbol in [None, Some(0x10)] {
+                let kept = folded(names, wide, symbol);
+                let recovered = kept.count(Kind::FoldedFunction);
+                assert_eq!(recovered + kept.count(Kind::DeadFunction), 1, "{names:?} {symbol:?}");
+                let allowed = match symbol {
+                    _ if recovered == 0 => vec![],
+                    None => both("line_sequence", 21),
+                    Some(_) => both("symbol", 21),
+                };
+                assert_eq!(members(&kept, CODE), allowed, "{names:?} {symbol:?}");
+                assert_eq!(kept.frames(CODE), [("kept".to_owned(), "/made/unit.c".to_owned(), 11)]);
+            }
+        }
+    }
+}
+
+/// The linker erased the rows too: the function was removed.
+#[test]
+fn a_dead_sequence_is_that_of_a_removed_function() {
+    for wide in [false, true] {
+        let kept = folded(Names::Dead, wide, None);
+        assert_eq!(members(&kept, CODE), []);
+        assert_eq!((kept.count(Kind::DeadFunction), kept.count(Kind::FoldedFunction)), (1, 0));
+        assert_eq!(kept.frames(CODE), [("kept".to_owned(), "/made/unit.c".to_owned(), 11)]);
+    }
+}
+
+/// As if there were no attribute: the other evidence counts.
+#[test]
+fn all_ones_is_no_sequence() {
+    for wide in [false, true] {
+        assert_eq!(members(&folded(Names::AllOnes, wide, Some(0x10)), CODE), both("symbol", 21));
+        assert_eq!(members(&folded(Names::AllOnes, wide, None), CODE), both("line_sequence", 21));
+    }
+}
+
+#[test]
+fn a_symbol_of_another_size_is_another_function() {
+    let same = symbol_alone(CODE, 0x10);
+    assert_eq!(members(&same, CODE), both("symbol", 0));
+    assert_eq!((same.count(Kind::DeadFunction), same.count(Kind::FoldedFunction)), (0, 1));
+    // Of another size; and where no function remains.
+    for (address, size) in [(CODE, 8), (CODE, 0xf), (CODE, 0x11), (CODE, 0x20), (CODE + 0x80, 0x10)] {
+        let kept = symbol_alone(address, size);
+        assert_eq!(
+            (members(&kept, CODE), members(&kept, address)),
+            (vec![], vec![]),
+            "{address:#x} {size:#x}"
+        );
+        assert_eq!((kept.count(Kind::DeadFunction), kept.count(Kind::FoldedFunction)), (1, 0), "{size:#x}");
+        assert_eq!(kept.frames(CODE + 4), [("kept".to_owned(), "/made/unit.c".to_owned(), 11)]);
+    }
+}
+
+/// `gone` has neither address nor rows, and a symbol there, of this size.
+fn symbol_alone(address: u64, size: u64) -> Kept {
+    let mut info = Info::new(4, &[]);
+    subprogram(&mut info, "kept", 10, CODE, &[]);
+    subprogram(&mut info, "gone", 20, 0, &[]);
+    let mut sections = info.sections();
+    sections.push((".debug_line", line_program(&sequence(&[(CODE, 11)], CODE + 0x10))));
+    Bench::new().kept(&elf(&sections, &[("kept", CODE, 0x10), ("gone", address, size)]))
+}
+
+/// Where two functions share code.
+const SHARED: u64 = CODE + 0x100;
+
+/// A program with `f` and `g` at [`SHARED`], and a function at the start of the code with these calls: return address,
+/// and the label of the callee.
+fn calling(calls: &[(u64, &'static str)]) -> Kept {
+    let mut info = Info::new(5, &[]);
+    for (name, line) in [("f", 10), ("g", 20)] {
+        info.label(name);
+        subprogram(&mut info, name, line, SHARED, &[(DW_AT_call_all_calls, Flag)]);
+    }
+    info.label("a").open(DW_TAG_subprogram, &[(DW_AT_abstract_origin, Label("b"))]).close();
+    info.label("b").open(DW_TAG_subprogram, &[(DW_AT_abstract_origin, Label("a"))]).close();
+    let attributes = [
+        (DW_AT_name, Text("caller")),
+        (DW_AT_low_pc, Address(CODE)),
+        (DW_AT_high_pc, Number(0x40)),
+        (DW_AT_call_all_calls, Flag),
+    ];
+    info.open(DW_TAG_subprogram, &attributes);
+    for (index, (address, callee)) in calls.iter().enumerate() {
+        if index == 0 {
+            info.label("call");
+        }
+        let call = [(DW_AT_call_return_pc, Address(*address)), (DW_AT_call_origin, Label(callee))];
+        info.open(DW_TAG_call_site, &call).close();
+    }
+    info.close();
+    subprogram(&mut info, "last", 30, CODE + CODE_LEN - 0x10, &[]);
+    Bench::new()
+        .kept(&elf(&info.sections(), &[("caller", CODE, 0x40), ("f", SHARED, 0x10), ("g", SHARED, 0x10)]))
+}
+
+/// How sure it is which function stands at [`SHARED`] when called so, and whom the first candidate is.
+fn called(kept: &Kept, address: u64) -> (Certainty, String) {
+    let file = SymbolFile::open(&kept.bytes).unwrap();
+    let stack = [StackAddr::Exact(ImageAddr(SHARED)), StackAddr::Return(ReturnAddr(address))];
+    let mut resolved = [Resolved::NONE; 2];
+    file.resolve_stack(&stack, &mut resolved).unwrap();
+    let first = resolved[0].candidate(0).unwrap() as usize;
+    (resolved[0].certainty.unwrap(), members(kept, SHARED)[first].0.clone())
+}
+
+/// The return addresses that have keys.
+fn keys(kept: &Kept) -> Vec<u64> {
+    SymbolFile::open(&kept.bytes).unwrap().calls().map(|call| call.unwrap().address.0).collect()
+}
+
+#[test]
+fn a_callee_whose_origin_is_a_circle_is_nobody() {
+    let kept = calling(&[(CODE + 8, "a"), (CODE + 0x10, "g"), (CODE + 0x18, "call")]);
+    assert!(kept.count(Kind::OriginCycle) >= 1, "{:?}", kept.report.diagnostics);
+    assert_eq!(keys(&kept), [CODE + 0x10]);
+    assert_eq!(called(&kept, CODE + 0x10), (Certainty::Exact, "g".to_owned()));
+    for address in [CODE + 8, CODE + 0x18] {
+        assert_eq!(called(&kept, address), (Certainty::Ambiguous, "f".to_owned()));
+    }
+}
+
+#[test]
+fn a_call_that_returns_to_no_code_has_no_key() {
+    let end = CODE + CODE_LEN;
+    let outside = [0, 1, CODE, end + 1, 0x10_0000, u64::MAX, u64::MAX - 1];
+    let mut calls: Vec<_> = outside.iter().map(|&address| (address, "f")).collect();
+    calls.push((CODE + 0x20, "g"));
+    // The last instruction may be a call of a function that does not return.
+    calls.push((end, "g"));
+    let kept = calling(&calls);
+    assert_eq!(keys(&kept), [CODE + 0x20, end]);
+    assert_eq!(called(&kept, CODE + 0x20), (Certainty::Exact, "g".to_owned()));
+    for address in outside {
+        assert_eq!(called(&kept, address).0, Certainty::Ambiguous, "{address:#x}");
+    }
+}
+
+#[test]
+fn one_call_of_two_functions_is_not_exact() {
+    let kept = calling(&[(CODE + 8, "f"), (CODE + 8, "g"), (CODE + 0x10, "g"), (CODE + 0x10, "g")]);
+    assert_eq!(keys(&kept), [CODE + 0x10]);
+    assert_eq!(called(&kept, CODE + 8).0, Certainty::Ambiguous);
+    assert_eq!(called(&kept, CODE + 0x10), (Certainty::Exact, "g".to_owned()));
+}
