@@ -5,8 +5,8 @@
  * bytes and writes memory of the caller's. Tier 2 (the end of this file) maps files and allocates.
  * Any bytes may be opened: a damaged file gives FOLDSYM_E_DAMAGED or no answer.
  *
- * A struct that begins with `size` may grow. Set all of it to zero, then `size` to its sizeof; what is not named
- * here stays zero. An opened file may be used by any number of threads; scratch and outputs are each thread's own.
+ * A struct that begins with `size` may grow. Set `size` to its sizeof, of an input after setting all of it to zero:
+ * what is not named here stays zero. Of an output nothing but `size` is read. An opened file may be used by any number of threads; scratch and outputs are each thread's own.
  * Addresses are those of the running program; `load_bias` is what the loader added to the link-time addresses
  * (`dlpi_addr` of dl_iterate_phdr; 0 for a program that is not position-independent).
  * Functions return FOLDSYM_OK, a positive number where there is no answer, a negative one for an error.

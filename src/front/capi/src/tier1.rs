@@ -33,15 +33,20 @@ pub(crate) fn damage(error: Error) -> Damage {
     Damage { section: error.section.0, what, offset: error.offset }
 }
 
-/// What is known of a file; its build id is left to the caller, who has the pointers.
-pub(crate) fn info(file: &SymbolFile<'_>, info: &mut Info) {
+/// What is known of a file; `size` is that of the caller's struct.
+pub(crate) fn info(file: &SymbolFile<'_>, size: usize) -> Info {
     let header = file.header();
-    info.build_id_len = file.build_id().len();
-    info.image_base = header.image_base;
-    info.machine = header.machine.into();
-    info.address_size = header.address_size.into();
-    info.max_depth = header.max_depth;
-    info.max_group = header.max_group;
+    let build_id = file.build_id();
+    Info {
+        size,
+        build_id: if build_id.is_empty() { core::ptr::null() } else { build_id.as_ptr() },
+        build_id_len: build_id.len(),
+        image_base: header.image_base,
+        machine: header.machine.into(),
+        address_size: header.address_size.into(),
+        max_depth: header.max_depth,
+        max_group: header.max_group,
+    }
 }
 
 /// A frame's address without the load bias; `None` for a kind that does not exist. One below the bias is of
@@ -139,28 +144,31 @@ pub(crate) fn lookup(
     Ok(types::FOLDSYM_OK)
 }
 
-/// Frame `index` of those that the last lookup left, innermost first.
+/// Frame `index` of those that the last lookup left, innermost first; `None` past the last. `size` is that of
+/// the caller's struct.
 pub(crate) fn frame(
     file: &SymbolFile<'_>,
     frames: &Frames,
     index: u32,
-    out: &mut Frame,
-) -> Result<Status, Error> {
-    // Not `nth`: the frames before the wanted one may be damaged too.
+    size: usize,
+) -> Result<Option<Frame>, Error> {
+    // Not `nth`: the iterator ends after damage, which is not the end of the frames.
     for (at, frame) in (0u32..).zip(file.frames(frames)) {
         let frame = frame?;
         if at == index {
-            out.name = frame.name.map_or(types::FOLDSYM_NONE, |id| id.0);
-            out.file = frame.file.map_or(types::FOLDSYM_NONE, |id| id.0);
-            out.line = frame.line;
-            out.column = frame.column;
-            out.start_file = frame.start_file.map_or(types::FOLDSYM_NONE, |id| id.0);
-            out.start_line = frame.start_line;
-            out.flags = if frame.is_outermost { types::FOLDSYM_OUTERMOST } else { 0 };
-            return Ok(types::FOLDSYM_OK);
+            return Ok(Some(Frame {
+                size,
+                name: frame.name.map_or(types::FOLDSYM_NONE, |id| id.0),
+                file: frame.file.map_or(types::FOLDSYM_NONE, |id| id.0),
+                line: frame.line,
+                column: frame.column,
+                start_file: frame.start_file.map_or(types::FOLDSYM_NONE, |id| id.0),
+                start_line: frame.start_line,
+                flags: if frame.is_outermost { types::FOLDSYM_OUTERMOST } else { 0 },
+            }));
         }
     }
-    Ok(types::FOLDSYM_END)
+    Ok(None)
 }
 
 /// Ends a text that was written to `out` with a zero, where `whole` is its length, `None` where there is none.

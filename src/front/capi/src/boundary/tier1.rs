@@ -63,11 +63,7 @@ pub unsafe extern "C" fn foldsym_file_info(file: *const File, info: *mut Info) -
             Ok(size) => size,
             Err(status) => return status,
         };
-        let mut out = info.read();
-        tier1::info(file, &mut out);
-        let id = file.build_id();
-        out.build_id = if id.is_empty() { core::ptr::null() } else { id.as_ptr() };
-        write_output(info, size, &out);
+        write_output(info, size, &tier1::info(file, size));
     }
     FOLDSYM_OK
 }
@@ -138,12 +134,14 @@ pub unsafe extern "C" fn foldsym_frame_at(
             Ok(size) => size,
             Err(status) => return status,
         };
-        let mut out = frame.read();
-        let status = status(tier1::frame(file, frames, index, &mut out));
-        if status == FOLDSYM_OK {
-            write_output(frame, size, &out);
+        match tier1::frame(file, frames, index, size) {
+            Ok(Some(found)) => {
+                write_output(frame, size, &found);
+                FOLDSYM_OK
+            }
+            Ok(None) => types::FOLDSYM_END,
+            Err(_) => FOLDSYM_E_DAMAGED,
         }
-        status
     }
 }
 
