@@ -146,7 +146,7 @@ typedef struct foldsym_stack {
 /* Input: what is looked up. */
 typedef struct foldsym_query {
     size_t size;
-    const foldsym_resolved *resolved; /* of this frame; NULL: every member of a group is a candidate */
+    const foldsym_resolved *resolved; /* of this frame; NULL or FOLDSYM_UNKNOWN: all of a group are candidates */
     uint64_t address;                 /* with the load bias */
     uint64_t load_bias;
     uint32_t kind;      /* FOLDSYM_EXACT, FOLDSYM_RETURN, FOLDSYM_FOREIGN */

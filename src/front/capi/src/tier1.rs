@@ -121,7 +121,8 @@ pub(crate) fn lookup(
     let mut member = Some(query.candidate).filter(|&index| index < answer.member_count());
     if let Some(group) = answer.group {
         out.group = group.0;
-        if let Some(resolved) = resolved {
+        // Of a frame of which nothing is known (in padding, or further in than damage) any member may be meant.
+        if let Some(resolved) = resolved.filter(|resolved| resolved.certainty.is_some()) {
             // That of another frame would name members that this group does not have.
             if resolved.group != answer.group {
                 return Ok(types::FOLDSYM_E_ARGUMENT);

@@ -33,14 +33,14 @@ static int32_t look_up(const foldsym_query *query, foldsym_answer *answer)
     return foldsym_lookup(&file, query, &frames, answer);
 }
 
-/* The first address at which a function is known. */
-static uint64_t first_function(uint64_t base)
+/* The first address at which as many functions are known. */
+static uint64_t first_function(uint64_t base, uint32_t functions)
 {
     foldsym_answer answer;
     uint64_t address;
     for (address = base; address < base + (1 << 22); address++) {
         foldsym_query query = ask(address);
-        if (look_up(&query, &answer) == FOLDSYM_OK)
+        if (look_up(&query, &answer) == FOLDSYM_OK && answer.candidate_count >= functions)
             return address;
     }
     return 0;
@@ -197,11 +197,44 @@ static void check_stacks(uint64_t address)
     CHECK(foldsym_resolve_stack(&zeroed, &stack) == FOLDSYM_E_ARGUMENT);
 }
 
+/* What was said of one frame is not taken for another; where nothing is known, all are candidates. */
+static void check_resolved(uint64_t address, uint64_t folded)
+{
+    foldsym_stack_entry entries[3];
+    foldsym_resolved resolved[3];
+    foldsym_stack stack;
+    foldsym_answer answer;
+    foldsym_query query = ask(folded);
+    memset(entries, 0, sizeof entries);
+    memset(&stack, 0, sizeof stack);
+    entries[0].address = folded;
+    entries[1].kind = FOLDSYM_FOREIGN;
+    entries[2].address = address;
+    stack.size = sizeof stack;
+    stack.entries = entries;
+    stack.resolved = resolved;
+    stack.resolved_size = sizeof *resolved;
+    stack.count = 3;
+    CHECK(foldsym_resolve_stack(&file, &stack) == FOLDSYM_OK);
+    CHECK(resolved[0].certainty == FOLDSYM_IS_AMBIGUOUS && resolved[0].candidate_count > 1);
+    CHECK(resolved[1].certainty == FOLDSYM_UNKNOWN && resolved[2].certainty == FOLDSYM_IS_UNIQUE);
+    query.resolved = &resolved[0];
+    CHECK(look_up(&query, &answer) == FOLDSYM_OK && answer.candidate_count == resolved[0].candidate_count);
+    query.candidate = resolved[0].candidate_count;
+    CHECK(look_up(&query, &answer) == FOLDSYM_END);
+    query.candidate = 0;
+    query.resolved = &resolved[1];
+    CHECK(look_up(&query, &answer) == FOLDSYM_OK && answer.certainty == FOLDSYM_IS_AMBIGUOUS);
+    CHECK(answer.candidate_count == resolved[0].candidate_count);
+    query.resolved = &resolved[2];
+    CHECK(look_up(&query, &answer) == FOLDSYM_E_ARGUMENT);
+}
+
 int main(int argc, char **argv)
 {
     FILE *f = fopen(argc > 1 ? argv[1] : "", "rb");
     size_t len;
-    uint64_t address;
+    uint64_t address, folded;
     foldsym_info info;
     CHECK(f);
     len = fread(bytes, 1, sizeof bytes, f);
@@ -213,12 +246,14 @@ int main(int argc, char **argv)
     CHECK(info.machine == 62 && info.address_size == 8 && info.max_group > 1);
     CHECK((info.build_id == NULL) == (info.build_id_len == 0));
     CHECK(foldsym_file_info(&zeroed, &info) == FOLDSYM_E_ARGUMENT);
-    address = first_function(info.image_base);
-    CHECK(address != 0);
+    address = first_function(info.image_base, 1);
+    folded = first_function(info.image_base, 2);
+    CHECK(address != 0 && folded > address);
     check_versions(address);
     check_arguments(address);
     check_names(address);
     check_stacks(address);
+    check_resolved(address, folded);
     /* A copy of an opened file is one. */
     copy = file;
     memset(&file, 0, sizeof file);
