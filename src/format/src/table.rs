@@ -207,7 +207,8 @@ impl<'d> Table<'d> {
     ///
     /// # Errors
     /// An index past the end, or a block whose records lie outside the section.
-    #[inline(always)]
+    #[cfg_attr(feature = "small", inline(never))]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub fn record<const K: usize>(&self, record: u32) -> Result<[i64; K], FormatError> {
         let (words, index) = self.place(record)?;
         let Some((word, columns)) = words.split_first() else { return Err(self.early()) };
@@ -251,7 +252,8 @@ impl<'d> Table<'d> {
     ///
     /// # Errors
     /// As [`Table::record`]; [`What::Columns`] for a column that the table does not have.
-    #[inline(always)]
+    #[cfg_attr(feature = "small", inline(never))]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub fn value(&self, record: u32, column: usize) -> Result<i64, FormatError> {
         let (words, index) = self.place(record)?;
         let header = words.split_first().zip(words.get(column.wrapping_add(1)));

@@ -159,16 +159,30 @@ impl<'d> SymbolFile<'d> {
     /// Damage at a place that it reads; `resolved` then says nothing of frames further in.
     pub fn resolve_stack(&self, stack: &[StackAddr], resolved: &mut [Resolved]) -> Result<(), Error> {
         resolved.fill(Resolved::NONE);
-        let mut caller: Option<(StackAddr, Resolved)> = None;
+        let mut caller: Option<(StackAddr, &Resolved)> = None;
         for (&address, out) in stack.iter().zip(resolved.iter_mut()).rev() {
-            *out = match self.owner_at(address)? {
-                None => Resolved::NONE,
-                Some(Owner::Function(_)) => Resolved { certainty: Some(Certainty::Unique), ..Resolved::NONE },
-                Some(Owner::Group(group)) => self.resolve_frame(group, caller)?,
-            };
-            caller = Some((address, *out));
+            *out = self.resolve_one(address, caller)?;
+            caller = Some((address, out));
         }
         Ok(())
+    }
+
+    /// Says which function ran in one frame, given its caller's frame and what is known of that: the step of
+    /// [`SymbolFile::resolve_stack`], for callers whose stack has a layout of its own. Go from the outermost
+    /// frame in; `caller` is `None` for the outermost.
+    ///
+    /// # Errors
+    /// Damage at a place that it reads.
+    pub fn resolve_one(
+        &self,
+        address: StackAddr,
+        caller: Option<(StackAddr, &Resolved)>,
+    ) -> Result<Resolved, Error> {
+        match self.owner_at(address)? {
+            None => Ok(Resolved::NONE),
+            Some(Owner::Function(_)) => Ok(Resolved { certainty: Some(Certainty::Unique), ..Resolved::NONE }),
+            Some(Owner::Group(group)) => self.resolve_frame(group, caller),
+        }
     }
 
     /// Whose code is at a frame; `None` in padding and where nothing is known.
@@ -182,7 +196,7 @@ impl<'d> SymbolFile<'d> {
         Ok((offset < piece.body).then_some(piece.owner))
     }
 
-    fn resolve_frame(&self, id: GroupId, caller: Option<(StackAddr, Resolved)>) -> Result<Resolved, Error> {
+    fn resolve_frame(&self, id: GroupId, caller: Option<(StackAddr, &Resolved)>) -> Result<Resolved, Error> {
         let group = Group::read(self, id)?;
         let mut resolved = Resolved { group: Some(id), group_len: group.len(), ..Resolved::NONE };
         let mut doubtful = false;

@@ -1,0 +1,293 @@
+/*
+ * foldsym.h: reads a .fsym, the symbol file that knows every folded function.
+ *
+ * Tier 1 is async-signal-safe: no allocation, no lock, no syscall, at most 4 KiB of stack; it reads the file's
+ * bytes and writes memory of the caller's. Tier 2 (the end of this file) maps files and allocates.
+ * Any bytes may be opened: a damaged file gives FOLDSYM_E_DAMAGED or no answer.
+ *
+ * A struct that begins with `size` may grow. Set `size` to its sizeof, of an input after setting all of it to zero:
+ * what is not named here stays zero. Of an output nothing but `size` is read. An opened file may be used by any number of threads; scratch and outputs are each thread's own.
+ * Addresses are those of the running program; `load_bias` is what the loader added to the link-time addresses
+ * (`dlpi_addr` of dl_iterate_phdr; 0 for a program that is not position-independent).
+ * Functions return FOLDSYM_OK, a positive number where there is no answer, a negative one for an error.
+ */
+#ifndef FOLDSYM_H
+#define FOLDSYM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Grows with each change of this header. */
+#define FOLDSYM_API 1u
+/* No id: no name, no file, no group. */
+#define FOLDSYM_NONE UINT32_MAX
+/* The length of a name or path that does not exist or is damaged. */
+#define FOLDSYM_BAD SIZE_MAX
+
+/* What functions return. */
+#define FOLDSYM_OK 0
+#define FOLDSYM_OUTSIDE_CODE 1 /* the address is below all known code or above it */
+#define FOLDSYM_NO_FUNCTION 2  /* the address is between known functions, or of another module */
+#define FOLDSYM_END 3          /* there is no frame of this number, or no candidate */
+#define FOLDSYM_E_ARGUMENT (-1) /* null, a number that is not allowed, or a struct that was not set up */
+#define FOLDSYM_E_SIZE (-2)     /* the size of a struct is none that this library can read */
+#define FOLDSYM_E_RESERVED (-3) /* a reserved field is not zero: the caller asks for something newer */
+#define FOLDSYM_E_DAMAGED (-4)  /* the file is damaged where it was read, or is no .fsym */
+#define FOLDSYM_E_IO (-5)       /* tier 2: the file cannot be opened or mapped */
+
+/* What an address is. */
+#define FOLDSYM_EXACT 0u   /* executed, or was when a signal came */
+#define FOLDSYM_RETURN 1u  /* where a call returns to: looked up one byte before */
+#define FOLDSYM_FOREIGN 2u /* a frame of another module */
+
+/* How sure it is which function ran. */
+#define FOLDSYM_UNKNOWN 0u      /* nothing is known */
+#define FOLDSYM_IS_UNIQUE 1u    /* the code is not folded */
+#define FOLDSYM_IS_EXACT 2u     /* folded, and the compiler recorded which function this call calls */
+#define FOLDSYM_IS_NARROWED 3u  /* folded, and some of the functions are ruled out */
+#define FOLDSYM_IS_AMBIGUOUS 4u /* folded, and any of the functions may have run */
+
+/* What that rests on. */
+#define FOLDSYM_BY_NOTHING 0u
+#define FOLDSYM_BY_DIRECT_CALL 1u   /* the compiler recorded the callee of the call */
+#define FOLDSYM_BY_RELOCATION 2u    /* the linker kept the relocation of the call */
+#define FOLDSYM_BY_MERGED_CALLER 3u /* the caller is folded itself, and each of its functions calls another */
+#define FOLDSYM_BY_TAIL_CALL 4u     /* the call reaches the code by tail calls */
+#define FOLDSYM_BY_VIRTUAL_SLOT 5u  /* the call goes through this slot of a vtable */
+#define FOLDSYM_BY_VTABLE 6u        /* the object's vtable pointer was given */
+
+/* Flags of an answer. */
+#define FOLDSYM_PADDING 1u /* the address is in padding after the function */
+#define FOLDSYM_PARTIAL 2u /* the function's .dwo was missing: inlined frames are unknown */
+/* Flag of a frame: the function that holds the code; the others are inlined. */
+#define FOLDSYM_OUTERMOST 1u
+
+/* What is damaged. */
+#define FOLDSYM_DAMAGE_OTHER 0u
+#define FOLDSYM_DAMAGE_TRUNCATED 1u
+#define FOLDSYM_DAMAGE_MAGIC 2u
+#define FOLDSYM_DAMAGE_VERSION 3u
+#define FOLDSYM_DAMAGE_FEATURES 4u
+#define FOLDSYM_DAMAGE_RESERVED 5u
+#define FOLDSYM_DAMAGE_LENGTH 6u
+#define FOLDSYM_DAMAGE_CHECKSUM 7u
+#define FOLDSYM_DAMAGE_ORDER 8u
+#define FOLDSYM_DAMAGE_MISSING 9u
+#define FOLDSYM_DAMAGE_COLUMNS 10u
+#define FOLDSYM_DAMAGE_WIDTH 11u
+#define FOLDSYM_DAMAGE_NO_RECORD 12u
+#define FOLDSYM_DAMAGE_VALUE 13u
+#define FOLDSYM_DAMAGE_DEPTH 14u
+#define FOLDSYM_DAMAGE_NAME 15u
+
+/* Where a file is damaged. */
+typedef struct foldsym_damage {
+    uint32_t section; /* id of the section, 0: header and directory */
+    uint32_t what;    /* FOLDSYM_DAMAGE_... */
+    uint64_t offset;  /* byte offset in the section, or number of the record */
+} foldsym_damage;
+
+/* An opened file. May be copied; its bytes must stay where they are. Zero it before it is opened. */
+typedef struct foldsym_file {
+    uint64_t tag;
+    uint64_t opaque[191];
+} foldsym_file;
+
+/* Scratch of a lookup: the frames that it found. Zero it before its first use. */
+typedef struct foldsym_frames {
+    uint64_t tag;
+    uint64_t opaque[175];
+} foldsym_frames;
+
+/* Output: what is known of a file. */
+typedef struct foldsym_info {
+    size_t size;
+    const uint8_t *build_id; /* in the file's bytes; NULL: none */
+    size_t build_id_len;
+    uint64_t image_base; /* the link-time address that the program's addresses begin at */
+    uint32_t machine;    /* e_machine of ELF */
+    uint32_t address_size;
+    uint32_t max_depth; /* the deepest inline tree */
+    uint32_t max_group; /* the largest group of folded functions */
+} foldsym_info;
+
+/* Output: which functions one frame of a stack may be. May be copied. */
+typedef struct foldsym_resolved {
+    uint32_t certainty;       /* FOLDSYM_IS_... */
+    uint32_t evidence;        /* FOLDSYM_BY_... */
+    uint32_t candidate_count; /* 0 where the code is not folded */
+    uint32_t group;           /* or FOLDSYM_NONE */
+    uint64_t tag;
+    uint64_t opaque[12];
+} foldsym_resolved;
+
+/* One frame of a stack. */
+typedef struct foldsym_stack_entry {
+    uint64_t address;  /* with the load bias */
+    uint32_t kind;     /* FOLDSYM_EXACT, FOLDSYM_RETURN, FOLDSYM_FOREIGN */
+    uint32_t reserved; /* 0 */
+} foldsym_stack_entry;
+
+/* Input: a stack to be resolved. */
+typedef struct foldsym_stack {
+    size_t size;
+    const foldsym_stack_entry *entries; /* innermost first */
+    foldsym_resolved *resolved;         /* as many as entries; written */
+    size_t count;
+    size_t resolved_size; /* sizeof(foldsym_resolved) */
+    uint64_t load_bias;
+    uint64_t reserved[4];
+} foldsym_stack;
+
+/* Input: what is looked up. */
+typedef struct foldsym_query {
+    size_t size;
+    const foldsym_resolved *resolved; /* of this frame; NULL or FOLDSYM_UNKNOWN: all of a group are candidates */
+    uint64_t address;                 /* with the load bias */
+    uint64_t load_bias;
+    uint32_t kind;      /* FOLDSYM_EXACT, FOLDSYM_RETURN, FOLDSYM_FOREIGN */
+    uint32_t candidate; /* which of the candidates, from 0; the likeliest first */
+    uint64_t reserved[4];
+} foldsym_query;
+
+/* Output: what was found. */
+typedef struct foldsym_answer {
+    size_t size;
+    uint32_t certainty;       /* FOLDSYM_IS_... */
+    uint32_t evidence;        /* FOLDSYM_BY_... */
+    uint32_t candidate_count; /* 1 where the code is not folded */
+    uint32_t group;           /* or FOLDSYM_NONE */
+    uint32_t frame_count;     /* frames of this candidate, for foldsym_frame_at */
+    uint32_t flags;           /* FOLDSYM_PADDING, FOLDSYM_PARTIAL */
+    uint64_t function_start;  /* with the load bias */
+} foldsym_answer;
+
+/* Output: one function at an address. */
+typedef struct foldsym_frame {
+    size_t size;
+    uint32_t name; /* linkage name, for foldsym_write_name; FOLDSYM_NONE: none */
+    uint32_t file; /* of the line, for foldsym_write_path; FOLDSYM_NONE: unknown */
+    uint32_t line; /* from 1; 0: unknown */
+    uint32_t column;
+    uint32_t start_file; /* where the function is declared */
+    uint32_t start_line;
+    uint32_t flags; /* FOLDSYM_OUTERMOST */
+} foldsym_frame;
+
+/*
+ * Opens a file that lies whole in memory, at any alignment. The bytes must stay as long as the file is used.
+ * Takes constant time: content is checked where it is read. `damage` may be NULL.
+ */
+int32_t foldsym_open(foldsym_file *file, const void *bytes, size_t len, foldsym_damage *damage);
+
+/* Says what is known of an open file, its build id among it. */
+int32_t foldsym_file_info(const foldsym_file *file, foldsym_info *info);
+
+/*
+ * Finds the function at an address and its inlined frames, which are left in `frames`.
+ * FOLDSYM_OUTSIDE_CODE, FOLDSYM_NO_FUNCTION: nothing is known there. FOLDSYM_END: no such candidate.
+ */
+int32_t foldsym_lookup(const foldsym_file *file, const foldsym_query *query, foldsym_frames *frames, foldsym_answer *answer);
+
+/* Reads frame `index` of those that the last lookup left in `frames`, innermost first. FOLDSYM_END: no more. */
+int32_t foldsym_frame_at(const foldsym_file *file, const foldsym_frames *frames, uint32_t index, foldsym_frame *frame);
+
+/*
+ * Says for each frame of a stack which of the functions that share its code ran; look each up with
+ * foldsym_query.resolved then. A frame is told by its caller: the next entry, where that is a FOLDSYM_RETURN.
+ * On FOLDSYM_E_DAMAGED the frames further in are FOLDSYM_UNKNOWN.
+ */
+int32_t foldsym_resolve_stack(const foldsym_file *file, const foldsym_stack *stack);
+
+/*
+ * Writes a function's name to `out`, cut to len - 1 bytes and with a zero behind, and returns its whole length in
+ * bytes; FOLDSYM_BAD and "" for one that does not exist or is damaged; 0 and "" for FOLDSYM_NONE. The rest of `out`
+ * is zeroed. Control characters are as the program has them.
+ */
+size_t foldsym_write_name(const foldsym_file *file, uint32_t name, char *out, size_t len);
+
+/* Writes a path, in the same way. */
+size_t foldsym_write_path(const foldsym_file *file, uint32_t path, char *out, size_t len);
+
+/* The words for what a function returned; never NULL. */
+const char *foldsym_status_text(int32_t status);
+
+/* ---- Tier 2: allocates, and is not for signal handlers. Not in the library of the crate `embedded`. ---- */
+
+/* A mapped file. */
+typedef struct foldsym_map foldsym_map;
+
+/* Input: many addresses. */
+typedef struct foldsym_addresses {
+    size_t size;
+    const uint64_t *addresses; /* with the load bias */
+    size_t count;
+    uint64_t load_bias;
+    uint32_t kind; /* what all of them are: FOLDSYM_EXACT or FOLDSYM_RETURN */
+    uint32_t reserved0;
+    uint64_t reserved[4];
+} foldsym_addresses;
+
+/* One function at an address, with its texts; "" where they are unknown. */
+typedef struct foldsym_text_frame {
+    const char *name;
+    const char *file;
+    uint32_t line;
+    uint32_t column;
+} foldsym_text_frame;
+
+/* What is at one address. */
+typedef struct foldsym_symbol {
+    uint64_t address;
+    const foldsym_text_frame *frames; /* innermost first */
+    size_t frame_count;               /* 0 where nothing was found */
+    int32_t status;                   /* as foldsym_lookup returns it */
+    uint32_t certainty;               /* FOLDSYM_IS_... */
+    uint32_t candidate_count;         /* how many functions share the code; the frames are the first one's */
+    uint32_t reserved;
+} foldsym_symbol;
+
+/* What is at many addresses, in their order. */
+typedef struct foldsym_symbols {
+    const foldsym_symbol *symbols;
+    size_t count;
+} foldsym_symbols;
+
+/* Maps a file and opens it. The file must not be cut short while it is mapped. `damage` may be NULL. */
+int32_t foldsym_map_open(const char *path, foldsym_map **out, foldsym_damage *damage);
+
+/* The opened file of a mapping, for all of tier 1. */
+const foldsym_file *foldsym_map_file(const foldsym_map *map);
+
+/* Unmaps a file; NULL is allowed. */
+void foldsym_map_close(foldsym_map *map);
+
+/* Looks many addresses up, with all texts. Give the answer back with foldsym_symbols_free. */
+int32_t foldsym_symbolize(const foldsym_file *file, const foldsym_addresses *addresses, foldsym_symbols **out);
+
+/* Frees; NULL is allowed. */
+void foldsym_symbols_free(foldsym_symbols *symbols);
+
+/* A compiler that lays these out otherwise cannot call the library. */
+#if defined(__cplusplus)
+#if __cplusplus >= 201103L
+#define FOLDSYM_STATIC_ASSERT(condition) static_assert(condition, #condition)
+#endif
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define FOLDSYM_STATIC_ASSERT(condition) _Static_assert(condition, #condition)
+#endif
+#ifdef FOLDSYM_STATIC_ASSERT
+FOLDSYM_STATIC_ASSERT(sizeof(foldsym_file) == 1536);
+FOLDSYM_STATIC_ASSERT(sizeof(foldsym_frames) == 1408);
+FOLDSYM_STATIC_ASSERT(offsetof(foldsym_file, opaque) % sizeof(uint32_t) == 0);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,197 @@
+//! Pointers from C to references, and back: the one module of this crate with unsafe code.
+//!
+//! What C promises for every function, and each proof below rests on: a pointer is null or points to memory of
+//! the stated size, aligned for its type, that nobody else writes during the call (nor reads, where the
+//! function writes); a `foldsym_file` that was opened outlives no byte of its file; structs whose `tag` says
+//! that they are set up were set up by this library. A tag is not a check against malice, it catches the
+//! struct that was forgotten.
+
+pub mod tier1;
+#[cfg(feature = "std")]
+pub mod tier2;
+
+use core::mem::{MaybeUninit, align_of, size_of};
+use core::{ptr, slice};
+
+use foldsym_lookup::{Frames, Resolved, SymbolFile};
+
+use crate::tier1::Status;
+use crate::types::{self, FOLDSYM_E_ARGUMENT, FOLDSYM_E_RESERVED, FOLDSYM_E_SIZE, Input};
+
+/// Marks a `foldsym_file` that is open ("fsymopen").
+const FILE_TAG: u64 = u64::from_le_bytes(*b"fsymopen");
+/// Marks `foldsym_frames` that hold frames.
+const FRAMES_TAG: u64 = u64::from_le_bytes(*b"fsymfram");
+/// Marks a `foldsym_resolved` that was written.
+const RESOLVED_TAG: u64 = u64::from_le_bytes(*b"fsymreso");
+
+/// A struct of C whose `opaque` field holds a value of ours behind its `tag`.
+///
+/// # Safety
+/// `opaque` lies whole in the struct; [`hold`] proves at compile time that it has room for the value.
+unsafe trait Holds<T> {
+    const TAG: u64;
+    /// The two fields, without reading them: they may be uninitialized.
+    fn fields(this: *mut Self) -> (*mut u64, *mut T);
+}
+
+macro_rules! hold {
+    ($c:ty, $value:ty, $tag:expr) => {
+        const _: () = {
+            let opaque = size_of::<$c>() - core::mem::offset_of!($c, opaque);
+            assert!(size_of::<$value>() <= opaque && align_of::<$value>() <= align_of::<u64>());
+            assert!(core::mem::offset_of!($c, opaque).is_multiple_of(align_of::<u64>()));
+        };
+        // SAFETY: the field is one of the struct's, and the assertions above compare it with the value.
+        unsafe impl Holds<$value> for $c {
+            const TAG: u64 = $tag;
+            fn fields(this: *mut Self) -> (*mut u64, *mut $value) {
+                // wrapping_byte_add needs no promise on `this`; whoever reads or writes through it makes one.
+                let at = |offset| this.cast::<u8>().wrapping_add(offset);
+                (at(core::mem::offset_of!($c, tag)).cast(), at(core::mem::offset_of!($c, opaque)).cast())
+            }
+        }
+    };
+}
+
+hold!(types::File, SymbolFile<'static>, FILE_TAG);
+hold!(types::Frames, Frames, FRAMES_TAG);
+hold!(types::Resolved, Resolved, RESOLVED_TAG);
+
+/// Puts a value into a struct of C and marks it.
+///
+/// # Safety
+/// `at` is valid for writes of its type.
+unsafe fn put<C: Holds<T>, T: Copy>(at: *mut C, value: &T) {
+    let (tag, place) = C::fields(at);
+    // SAFETY: both are fields of `*at`, which the caller may write; `Holds` has proved size and alignment.
+    unsafe {
+        place.write(*value);
+        tag.write(C::TAG);
+    }
+}
+
+/// The value in a struct of C; `None` where the pointer is null or the struct was not set up.
+///
+/// # Safety
+/// `at` is null or valid for reads, its `tag` is initialized, and it stays unchanged for `'a`.
+unsafe fn get<'a, C: Holds<T>, T>(at: *const C) -> Option<&'a T> {
+    if at.is_null() {
+        return None;
+    }
+    let (tag, place) = C::fields(at.cast_mut());
+    // SAFETY: the tag is initialized; where it is ours, `put` or `scratch` has written the value too.
+    unsafe { if tag.read() == C::TAG { Some(&*place) } else { None } }
+}
+
+/// The file behind a pointer.
+///
+/// # Safety
+/// As for [`get`]; the bytes that it was opened over are there for `'a`.
+unsafe fn open_file<'a>(file: *const types::File) -> Option<&'a SymbolFile<'static>> {
+    // SAFETY: the caller's promise. The lifetime of the bytes ends at the boundary: no answer keeps them.
+    unsafe { get(file) }
+}
+
+/// The scratch behind a pointer, set up at its first use.
+///
+/// # Safety
+/// `frames` is null or valid for reads and writes for `'a`, and its tag is initialized.
+unsafe fn scratch<'a>(frames: *mut types::Frames) -> Option<&'a mut Frames> {
+    if frames.is_null() {
+        return None;
+    }
+    let (tag, place) = types::Frames::fields(frames);
+    // SAFETY: both are fields of memory that the caller may write; after the first branch `place` holds
+    // `Frames`, from here or from an earlier call.
+    unsafe {
+        if tag.read() != FRAMES_TAG {
+            place.write(Frames::new());
+            tag.write(FRAMES_TAG);
+        }
+        Some(&mut *place)
+    }
+}
+
+/// The largest struct that a caller of a later version may hand over.
+const LARGEST: usize = 4096;
+
+/// Reads a struct that begins with its size: what the caller has of it, and zeros behind.
+///
+/// # Safety
+/// `at` is null or points to as many readable bytes as its first field says.
+unsafe fn read_input<T: Input>(at: *const T) -> Result<T, Status> {
+    if at.is_null() {
+        return Err(FOLDSYM_E_ARGUMENT);
+    }
+    // SAFETY: every `Input` begins with its size, which the caller has set.
+    let size = unsafe { at.cast::<usize>().read() };
+    // Version 1 of each struct is the smallest there is.
+    if size < size_of::<T>() || size > LARGEST {
+        return Err(FOLDSYM_E_SIZE);
+    }
+    // SAFETY: the caller has `size` readable bytes there, at least those of `T`; every bit pattern is a `T`.
+    let (value, bytes) = unsafe { (at.read(), slice::from_raw_parts(at.cast::<MaybeUninit<u8>>(), size)) };
+    let rest = bytes.get(size_of::<T>()..).unwrap_or(&[]);
+    // SAFETY: fields of a later version: the caller has zeroed or set all `size` bytes.
+    let clear = rest.iter().all(|byte| unsafe { byte.assume_init() } == 0);
+    if clear && value.is_clear() { Ok(value) } else { Err(FOLDSYM_E_RESERVED) }
+}
+
+/// The size that the caller's output struct has.
+///
+/// # Safety
+/// `at` is null or points to a struct that begins with its size.
+unsafe fn output_size<T>(at: *const T) -> Result<usize, Status> {
+    if at.is_null() {
+        return Err(FOLDSYM_E_ARGUMENT);
+    }
+    // SAFETY: the caller's promise.
+    let size = unsafe { at.cast::<usize>().read() };
+    if size < size_of::<T>() || size > LARGEST { Err(FOLDSYM_E_SIZE) } else { Ok(size) }
+}
+
+/// Writes an output struct, and zeros to what a later version of it has; the first field stays the caller's.
+///
+/// # Safety
+/// `at` is valid for writes of `size` bytes, `size` is from [`output_size`], and `value` begins with it.
+unsafe fn write_output<T: Copy>(at: *mut T, size: usize, value: &T) {
+    // SAFETY: `output_size` has seen that `size` is at least that of `T`.
+    unsafe {
+        at.write(*value);
+        let rest = size.wrapping_sub(size_of::<T>());
+        ptr::write_bytes(at.cast::<u8>().wrapping_add(size_of::<T>()), 0, rest);
+    }
+}
+
+/// A caller's array; null only where it is empty, `None` where it cannot be one.
+///
+/// # Safety
+/// `at` is null or points to `count` initialized values that stay unchanged for `'a`.
+unsafe fn array<'a, T>(at: *const T, count: usize) -> Option<&'a [T]> {
+    if count == 0 {
+        return Some(&[]);
+    }
+    let len = count.checked_mul(size_of::<T>())?;
+    if at.is_null() || len > isize::MAX as usize {
+        return None;
+    }
+    // SAFETY: not null, as the caller promises initialized, and not longer than an object can be.
+    Some(unsafe { slice::from_raw_parts(at, count) })
+}
+
+/// A caller's buffer for text; empty where the pointer is null.
+///
+/// # Safety
+/// `out` is null or valid for writes of `len` bytes for `'a`.
+unsafe fn buffer<'a>(out: *mut core::ffi::c_char, len: usize) -> &'a mut [u8] {
+    if out.is_null() || len > isize::MAX as usize {
+        return &mut [];
+    }
+    // SAFETY: the caller may write `len` bytes there. They need not be initialized: what reads them does so
+    // only after writing, and zeroing first makes that a fact.
+    unsafe {
+        ptr::write_bytes(out, 0, len);
+        slice::from_raw_parts_mut(out.cast(), len)
+    }
+}

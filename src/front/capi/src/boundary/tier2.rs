@@ -1,0 +1,155 @@
+//! Tier 2 for C: paths and many addresses. Allocates, and is not for signal handlers.
+
+use core::ffi::{CStr, c_char};
+
+use std::boxed::Box;
+use std::fs;
+use std::path::Path;
+
+use foldsym_lookup::SymbolFile;
+use memmap2::Mmap;
+
+use super::{array, open_file, put, read_input};
+use crate::tier1;
+use crate::tier2::{self, Table};
+use crate::types::{
+    Addresses, Damage, FOLDSYM_E_ARGUMENT, FOLDSYM_E_DAMAGED, FOLDSYM_E_IO, FOLDSYM_OK, File, Symbols,
+};
+
+/// A mapped file: `foldsym_map` of the header.
+pub struct Map {
+    /// Borrows from `map`, which does not move the bytes that it maps; so it is dropped with it.
+    file: File,
+    map: Mmap,
+}
+
+/// Symbols with all that they point to; C sees the first field.
+#[repr(C)]
+struct Owned {
+    symbols: Symbols,
+    table: Table,
+}
+
+/// Maps a file and opens it.
+///
+/// # Safety
+/// `path` ends with a zero; `out` is writable; `damage` is null or writable. The file must not be cut short
+/// while it is mapped.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foldsym_map_open(
+    path: *const c_char,
+    out: *mut *mut Map,
+    damage: *mut Damage,
+) -> i32 {
+    if path.is_null() || out.is_null() {
+        return FOLDSYM_E_ARGUMENT;
+    }
+    // SAFETY: not null, and the caller promises a zero at its end and room for a pointer.
+    let path = unsafe {
+        out.write(core::ptr::null_mut());
+        CStr::from_ptr(path)
+    };
+    let Some(file) = open_path(path) else { return FOLDSYM_E_IO };
+    // SAFETY: the caller promises that nobody cuts the file; one that changes gives wrong or no answers,
+    // since the reader checks each byte that it reads.
+    let Ok(map) = (unsafe { Mmap::map(&file) }) else { return FOLDSYM_E_IO };
+    // SAFETY: the mapping stays where it is until `Map` is dropped, and the opened file with it.
+    let bytes: &'static [u8] = unsafe { core::slice::from_raw_parts(map.as_ptr(), map.len()) };
+    match SymbolFile::open(bytes) {
+        Ok(opened) => {
+            let mut owned = Box::new(Map { file: File { tag: 0, opaque: [0; 191] }, map });
+            // SAFETY: both are ours, or promised above.
+            unsafe {
+                put(&raw mut owned.file, &opened);
+                out.write(Box::into_raw(owned));
+            }
+            FOLDSYM_OK
+        }
+        Err(error) => {
+            if !damage.is_null() {
+                // SAFETY: not null, and writable.
+                unsafe { damage.write(tier1::damage(error)) };
+            }
+            FOLDSYM_E_DAMAGED
+        }
+    }
+}
+
+/// Opens a regular file that is not empty: what can be mapped.
+fn open_path(path: &CStr) -> Option<fs::File> {
+    #[cfg(unix)]
+    let path = Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path.to_bytes()));
+    #[cfg(not(unix))]
+    let path = Path::new(path.to_str().ok()?);
+    // Asked first: to open a pipe would wait for its writer.
+    let meta = fs::metadata(path).ok()?;
+    if !meta.is_file() || meta.len() == 0 {
+        return None;
+    }
+    fs::File::open(path).ok()
+}
+
+/// The opened file of a mapping, for all of tier 1; null for null.
+///
+/// # Safety
+/// `map` is null or comes from `foldsym_map_open` and is not closed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foldsym_map_file(map: *const Map) -> *const File {
+    // SAFETY: not null, and open.
+    if map.is_null() { core::ptr::null() } else { unsafe { &raw const (*map).file } }
+}
+
+/// Unmaps a file. Null is allowed.
+///
+/// # Safety
+/// `map` is null or comes from `foldsym_map_open`; neither it nor its file is used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foldsym_map_close(map: *mut Map) {
+    if !map.is_null() {
+        // SAFETY: it came from `Box::into_raw`, and is closed once.
+        let owned = unsafe { Box::from_raw(map) };
+        drop(owned.map);
+    }
+}
+
+/// Looks up many addresses, with all texts.
+///
+/// # Safety
+/// `file` is open; `addresses` is as the header has it; `out` is writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foldsym_symbolize(
+    file: *const File,
+    addresses: *const Addresses,
+    out: *mut *mut Symbols,
+) -> i32 {
+    // SAFETY: as promised above.
+    unsafe {
+        let Some(file) = open_file(file) else { return FOLDSYM_E_ARGUMENT };
+        let wanted = match read_input(addresses) {
+            Ok(wanted) => wanted,
+            Err(status) => return status,
+        };
+        let Some(addresses) = array(wanted.addresses, wanted.count) else { return FOLDSYM_E_ARGUMENT };
+        if out.is_null() || tier1::stack_addr(wanted.kind, 0, 0).is_none() {
+            return FOLDSYM_E_ARGUMENT;
+        }
+        let table = tier2::symbolize(file, &wanted, addresses);
+        let symbols = Symbols { symbols: table.symbols.as_ptr(), count: table.symbols.len() };
+        // `symbols` is the first field of a `repr(C)` struct: a pointer to one is a pointer to the other.
+        out.write(Box::into_raw(Box::new(Owned { symbols, table })).cast());
+    }
+    FOLDSYM_OK
+}
+
+/// Gives back what `foldsym_symbolize` made. Null is allowed.
+///
+/// # Safety
+/// `symbols` is null or comes from `foldsym_symbolize`, and is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foldsym_symbols_free(symbols: *mut Symbols) {
+    if !symbols.is_null() {
+        // SAFETY: it came from `Box::into_raw` of an `Owned`, and is freed once.
+        let owned = unsafe { Box::from_raw(symbols.cast::<Owned>()) };
+        drop(owned.table);
+    }
+}

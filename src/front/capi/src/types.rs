@@ -1,0 +1,365 @@
+//! The structs and numbers of `foldsym.h`, as C lays them out.
+//!
+//! The header is written by hand, for C readers; `tests/header.rs` compiles a program that prints what a C
+//! compiler makes of it and compares it with [`LAYOUTS`] and [`CONSTANTS`].
+//!
+//! Structs that can grow begin with their size. A caller's input that is longer than ours must be zero where
+//! we know nothing; one that is shorter is read as if zeros followed. Of an output as much is written as the
+//! caller has.
+
+use core::ffi::c_char;
+use core::mem::{align_of, offset_of, size_of};
+
+/// A field as C sees it: name, offset, size.
+pub type FieldLayout = (&'static str, usize, usize);
+/// A struct as C sees it: name, size, alignment, fields.
+pub type Layout = (&'static str, usize, usize, &'static [FieldLayout]);
+
+macro_rules! constants {
+    ($($(#[$doc:meta])* $name:ident: $type:ty = $value:expr;)*) => {
+        $($(#[$doc])* pub const $name: $type = $value;)*
+        /// Every constant of the header.
+        pub const CONSTANTS: &[(&str, i128)] = &[$((stringify!($name), $name as i128)),*];
+    };
+}
+
+constants! {
+    /// Grows with each change of the header.
+    FOLDSYM_API: u32 = 1;
+    /// No id: no name, no file, no group.
+    FOLDSYM_NONE: u32 = u32::MAX;
+    /// The length of a name or path that does not exist or is damaged.
+    FOLDSYM_BAD: usize = usize::MAX;
+
+    /// Done.
+    FOLDSYM_OK: i32 = 0;
+    /// The address is below all known code or above it.
+    FOLDSYM_OUTSIDE_CODE: i32 = 1;
+    /// The address is between known functions, or of another module.
+    FOLDSYM_NO_FUNCTION: i32 = 2;
+    /// There is no frame of this number, or no candidate.
+    FOLDSYM_END: i32 = 3;
+    /// A pointer that must not be null is, a number is not one of those allowed, or a struct was not set up.
+    FOLDSYM_E_ARGUMENT: i32 = -1;
+    /// The size of a struct is none that this library can read.
+    FOLDSYM_E_SIZE: i32 = -2;
+    /// A reserved field is not zero: the caller asks for something newer.
+    FOLDSYM_E_RESERVED: i32 = -3;
+    /// The file is damaged where it was read, or is no `.fsym`.
+    FOLDSYM_E_DAMAGED: i32 = -4;
+    /// Tier 2: the file cannot be opened or mapped.
+    FOLDSYM_E_IO: i32 = -5;
+
+    /// The address is executed, or was when a signal came.
+    FOLDSYM_EXACT: u32 = 0;
+    /// The address is where a call returns to.
+    FOLDSYM_RETURN: u32 = 1;
+    /// A frame of another module.
+    FOLDSYM_FOREIGN: u32 = 2;
+
+    /// Nothing is known.
+    FOLDSYM_UNKNOWN: u32 = 0;
+    /// The code is not folded.
+    FOLDSYM_IS_UNIQUE: u32 = 1;
+    /// It is folded, and the compiler recorded which function this call calls.
+    FOLDSYM_IS_EXACT: u32 = 2;
+    /// It is folded, and some of the functions are ruled out.
+    FOLDSYM_IS_NARROWED: u32 = 3;
+    /// It is folded, and any of the functions may have run.
+    FOLDSYM_IS_AMBIGUOUS: u32 = 4;
+
+    /// No evidence.
+    FOLDSYM_BY_NOTHING: u32 = 0;
+    /// The compiler recorded the callee of the call.
+    FOLDSYM_BY_DIRECT_CALL: u32 = 1;
+    /// The linker kept the relocation of the call.
+    FOLDSYM_BY_RELOCATION: u32 = 2;
+    /// The caller is folded itself, and each of its functions calls another.
+    FOLDSYM_BY_MERGED_CALLER: u32 = 3;
+    /// The call reaches the code by tail calls.
+    FOLDSYM_BY_TAIL_CALL: u32 = 4;
+    /// The call goes through this slot of a vtable.
+    FOLDSYM_BY_VIRTUAL_SLOT: u32 = 5;
+    /// The object's vtable pointer was given.
+    FOLDSYM_BY_VTABLE: u32 = 6;
+
+    /// Answer: the address is in padding after the function.
+    FOLDSYM_PADDING: u32 = 1;
+    /// Answer: the function's `.dwo` was missing, and inlined frames are unknown.
+    FOLDSYM_PARTIAL: u32 = 2;
+    /// Frame: the function that holds the code; the others are inlined.
+    FOLDSYM_OUTERMOST: u32 = 1;
+
+    /// Damage of a kind newer than this header, or none.
+    FOLDSYM_DAMAGE_OTHER: u32 = 0;
+    /// Damage: the bytes end early.
+    FOLDSYM_DAMAGE_TRUNCATED: u32 = 1;
+    /// Damage: No `.fsym`.
+    FOLDSYM_DAMAGE_MAGIC: u32 = 2;
+    /// Damage: another version of the format.
+    FOLDSYM_DAMAGE_VERSION: u32 = 3;
+    /// Damage: a feature that this reader does not know.
+    FOLDSYM_DAMAGE_FEATURES: u32 = 4;
+    /// Damage: a reserved bit that is not 0.
+    FOLDSYM_DAMAGE_RESERVED: u32 = 5;
+    /// Damage: a length, count or offset that does not fit.
+    FOLDSYM_DAMAGE_LENGTH: u32 = 6;
+    /// Damage: a checksum that does not match.
+    FOLDSYM_DAMAGE_CHECKSUM: u32 = 7;
+    /// Damage: records out of order.
+    FOLDSYM_DAMAGE_ORDER: u32 = 8;
+    /// Damage: a section that must be present is not.
+    FOLDSYM_DAMAGE_MISSING: u32 = 9;
+    /// Damage: a table with a wrong number of columns.
+    FOLDSYM_DAMAGE_COLUMNS: u32 = 10;
+    /// Damage: a field wider than allowed.
+    FOLDSYM_DAMAGE_WIDTH: u32 = 11;
+    /// Damage: an index past the last record.
+    FOLDSYM_DAMAGE_NO_RECORD: u32 = 12;
+    /// Damage: a value out of range.
+    FOLDSYM_DAMAGE_VALUE: u32 = 13;
+    /// Damage: an inline tree that is not one.
+    FOLDSYM_DAMAGE_DEPTH: u32 = 14;
+    /// Damage: a name that cannot be decoded.
+    FOLDSYM_DAMAGE_NAME: u32 = 15;
+}
+
+macro_rules! structs {
+    ($($(#[$doc:meta])* $name:ident $c:literal { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
+        $(
+            $(#[$doc])*
+            #[repr(C)]
+            #[derive(Clone, Copy, Debug)]
+            pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
+        )*
+        /// Every struct of the header.
+        pub const LAYOUTS: &[Layout] = &[$((
+            $c,
+            size_of::<$name>(),
+            align_of::<$name>(),
+            &[$((stringify!($field), offset_of!($name, $field), {
+                const fn size<T>(_: fn(&$name) -> &T) -> usize { size_of::<T>() }
+                size(|s| &s.$field)
+            })),*],
+        )),*];
+    };
+}
+
+structs! {
+    /// Where a file is damaged.
+    Damage "foldsym_damage" {
+        /// Id of the section, 0: header and directory.
+        section: u32,
+        /// `FOLDSYM_DAMAGE_...`.
+        what: u32,
+        /// Byte offset in the section, or number of the record.
+        offset: u64,
+    }
+    /// An opened file, in the caller's memory. May be copied; the bytes must stay.
+    File "foldsym_file" {
+        /// Set once it is open.
+        tag: u64,
+        /// The reader's.
+        opaque: [u64; 191],
+    }
+    /// Scratch of a lookup, the caller's: the frames that it found.
+    Frames "foldsym_frames" {
+        /// Set once it was used.
+        tag: u64,
+        /// The reader's.
+        opaque: [u64; 175],
+    }
+    /// What is known of a file.
+    Info "foldsym_info" {
+        /// Set by the caller: `sizeof`.
+        size: usize,
+        /// The program's build id, in the file's bytes; null: none.
+        build_id: *const u8,
+        /// Its bytes.
+        build_id_len: usize,
+        /// The link-time address that the program's addresses begin at.
+        image_base: u64,
+        /// `e_machine` of ELF.
+        machine: u32,
+        /// Bytes of an address.
+        address_size: u32,
+        /// The deepest inline tree.
+        max_depth: u32,
+        /// The largest group of folded functions.
+        max_group: u32,
+    }
+    /// Which functions one frame of a stack may be.
+    Resolved "foldsym_resolved" {
+        /// `FOLDSYM_IS_...`.
+        certainty: u32,
+        /// `FOLDSYM_BY_...`.
+        evidence: u32,
+        /// How many functions it may be; 0 where the code is not folded.
+        candidate_count: u32,
+        /// The group of folded functions, or `FOLDSYM_NONE`.
+        group: u32,
+        /// Set once it is resolved.
+        tag: u64,
+        /// The reader's.
+        opaque: [u64; 12],
+    }
+    /// One frame of a stack.
+    StackEntry "foldsym_stack_entry" {
+        /// The address, with the load bias.
+        address: u64,
+        /// `FOLDSYM_EXACT`, `FOLDSYM_RETURN` or `FOLDSYM_FOREIGN`.
+        kind: u32,
+        /// 0.
+        reserved: u32,
+    }
+    /// A stack to be resolved.
+    Stack "foldsym_stack" {
+        /// Set by the caller: `sizeof`.
+        size: usize,
+        /// The frames, innermost first.
+        entries: *const StackEntry,
+        /// As many as entries; written.
+        resolved: *mut Resolved,
+        /// Frames.
+        count: usize,
+        /// `sizeof(foldsym_resolved)`.
+        resolved_size: usize,
+        /// What the loader added to link-time addresses.
+        load_bias: u64,
+        /// 0.
+        reserved: [u64; 4],
+    }
+    /// What is looked up.
+    Query "foldsym_query" {
+        /// Set by the caller: `sizeof`.
+        size: usize,
+        /// What `foldsym_resolve_stack` said of this frame; null: nothing, and each member of a group is a candidate.
+        resolved: *const Resolved,
+        /// The address, with the load bias.
+        address: u64,
+        /// What the loader added to link-time addresses.
+        load_bias: u64,
+        /// `FOLDSYM_EXACT`, `FOLDSYM_RETURN` or `FOLDSYM_FOREIGN`.
+        kind: u32,
+        /// Which of the candidates, from 0; the likeliest first.
+        candidate: u32,
+        /// 0.
+        reserved: [u64; 4],
+    }
+    /// What was found.
+    Answer "foldsym_answer" {
+        /// Set by the caller: `sizeof`.
+        size: usize,
+        /// `FOLDSYM_IS_...`.
+        certainty: u32,
+        /// `FOLDSYM_BY_...`.
+        evidence: u32,
+        /// How many functions it may be; 1 where the code is not folded.
+        candidate_count: u32,
+        /// The group of folded functions, or `FOLDSYM_NONE`.
+        group: u32,
+        /// Frames of this candidate, for `foldsym_frame_at`.
+        frame_count: u32,
+        /// `FOLDSYM_PADDING`, `FOLDSYM_PARTIAL`.
+        flags: u32,
+        /// Where the function starts, with the load bias.
+        function_start: u64,
+    }
+    /// One function at an address.
+    Frame "foldsym_frame" {
+        /// Set by the caller: `sizeof`.
+        size: usize,
+        /// Its linkage name, for `foldsym_write_name`; `FOLDSYM_NONE`: none.
+        name: u32,
+        /// The file of the line, for `foldsym_write_path`; `FOLDSYM_NONE`: unknown.
+        file: u32,
+        /// The line, from 1; 0: unknown.
+        line: u32,
+        /// The column, from 1; 0: unknown.
+        column: u32,
+        /// The file where the function is declared.
+        start_file: u32,
+        /// The line of its declaration, 0: unknown.
+        start_line: u32,
+        /// `FOLDSYM_OUTERMOST`.
+        flags: u32,
+    }
+    /// Tier 2: many addresses.
+    Addresses "foldsym_addresses" {
+        /// Set by the caller: `sizeof`.
+        size: usize,
+        /// The addresses, with the load bias.
+        addresses: *const u64,
+        /// How many.
+        count: usize,
+        /// What the loader added to link-time addresses.
+        load_bias: u64,
+        /// What all of them are: `FOLDSYM_EXACT` or `FOLDSYM_RETURN`.
+        kind: u32,
+        /// 0.
+        reserved0: u32,
+        /// 0.
+        reserved: [u64; 4],
+    }
+    /// Tier 2: one function at an address, with its texts.
+    TextFrame "foldsym_text_frame" {
+        /// Its linkage name, "" where it has none.
+        name: *const c_char,
+        /// The path of the line, "" where it is unknown.
+        file: *const c_char,
+        /// The line, from 1; 0: unknown.
+        line: u32,
+        /// The column, from 1; 0: unknown.
+        column: u32,
+    }
+    /// Tier 2: what is at one address.
+    Symbol "foldsym_symbol" {
+        /// The address as given.
+        address: u64,
+        /// Innermost first.
+        frames: *const TextFrame,
+        /// How many; 0 where nothing was found.
+        frame_count: usize,
+        /// As `foldsym_lookup` returns it.
+        status: i32,
+        /// `FOLDSYM_IS_...`.
+        certainty: u32,
+        /// How many functions share the code.
+        candidate_count: u32,
+        /// 0.
+        reserved: u32,
+    }
+    /// Tier 2: what is at many addresses, in their order.
+    Symbols "foldsym_symbols" {
+        /// One for each address.
+        symbols: *const Symbol,
+        /// How many.
+        count: usize,
+    }
+}
+
+/// A struct that begins with its size and is read from the caller.
+///
+/// Every bit pattern, all zeros included, must be a valid value: numbers, arrays of them and raw pointers.
+pub(crate) trait Input: Copy {
+    /// Whether what is reserved is zero.
+    fn is_clear(&self) -> bool;
+}
+
+impl Input for Stack {
+    fn is_clear(&self) -> bool {
+        self.reserved == [0; 4]
+    }
+}
+
+impl Input for Query {
+    fn is_clear(&self) -> bool {
+        self.reserved == [0; 4]
+    }
+}
+
+impl Input for Addresses {
+    fn is_clear(&self) -> bool {
+        self.reserved == [0; 4] && self.reserved0 == 0
+    }
+}
