@@ -70,6 +70,21 @@ impl Files {
         Ok(self.maps.push_get(Box::new(map)))
     }
 
+    /// Gives back the memory of a part of a mapped file that is read no more: the next reader of it, if there is one,
+    /// has it from the file again. Advice, which does nothing for a buffer and where the system has none.
+    pub fn release(&self, part: &[u8]) {
+        #[cfg(unix)]
+        for map in self.maps.iter() {
+            let Some(offset) = (part.as_ptr() as usize).checked_sub(map.as_ptr() as usize) else { continue };
+            if !part.is_empty() && offset.checked_add(part.len()).is_some_and(|end| end <= map.len()) {
+                release_pages(map, offset, part.len());
+                return;
+            }
+        }
+        #[cfg(not(unix))]
+        let _ = part;
+    }
+
     /// Takes bytes that the caller has and lends them.
     pub fn keep(&self, bytes: Vec<u8>) -> &[u8] {
         self.buffers.push_get(bytes)
@@ -166,6 +181,16 @@ pub(super) fn path_from_bytes(bytes: &[u8]) -> Option<PathBuf> {
     {
         std::str::from_utf8(bytes).ok().map(PathBuf::from)
     }
+}
+
+/// Drops the pages of a part of a mapping.
+#[cfg(unix)]
+fn release_pages(map: &Mmap, offset: usize, len: usize) {
+    // SAFETY: the mapping is read-only and of a file, so it has no changes to lose: who touches a dropped page gets the
+    // file's bytes again, as at the first touch. Slices of it, in this thread and others, stay valid and keep their bytes.
+    let advised = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, offset, len) };
+    // Only memory would have been gained.
+    let _ = advised;
 }
 
 /// Maps a whole file: the only way to read debug information larger than memory without copying it.
