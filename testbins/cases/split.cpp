@@ -9,18 +9,18 @@
 //# let: STRIP = cd $OUT; $LLVM_OBJCOPY --only-keep-debug split stripped.debug; $LLVM_OBJCOPY --strip-all --add-gnu-debuglink=stripped.debug split stripped
 //# variant: clang-dwarf4.set: $CC two plain -gdwarf-4; two split -gdwarf-4 -gsplit-dwarf; $KEEP; $STRIP
 //# variant: clang-dwarf5.set: $CC two plain -gdwarf-5; two split -gdwarf-5 -gsplit-dwarf; $KEEP; $STRIP
-//# variant: clang-types-v4.set: $CC two plain -gdwarf-4 -fdebug-types-section; two split -gdwarf-4 -fdebug-types-section -gsplit-dwarf; $KEEP
-//# variant: clang-types-v5.set: $CC two plain -gdwarf-5 -fdebug-types-section; two split -gdwarf-5 -fdebug-types-section -gsplit-dwarf; $KEEP
-//# variant: clang-inlining-v4.set: $CC two plain -gdwarf-4; two split -gdwarf-4 -fsplit-dwarf-inlining -gsplit-dwarf; $KEEP
-//# variant: clang-inlining-v5.set: $CC two plain -gdwarf-5; two split -gdwarf-5 -fsplit-dwarf-inlining -gsplit-dwarf; $KEEP
-//# variant: clang-single.set: $CC two plain -gdwarf-5; two split -gdwarf-5 -gsplit-dwarf=single; mv a.o b.o $OUT
-//# variant: clang-lto.set: $CC two plain -gdwarf-5 -flto; two split -gdwarf-5 -flto -gsplit-dwarf; $CLANGXX $LINK -fuse-ld=lld -Wl,--plugin-opt=dwo_dir=dwo a.o b.o -o $OUT/split; mv dwo/0.dwo $OUT
-//# variant: clang-mixed.set: $CC two plain -gdwarf-5; cp b.o plain.o; two split -gdwarf-4 -gsplit-dwarf; $CLANGXX $LINK -fuse-ld=lld a.o plain.o -o $OUT/split; mv a.dwo $OUT
+//# variant: clang-types-v4.set: $CC two plain -gdwarf-4 -fdebug-types-section; two split -gdwarf-4 -fdebug-types-section -gsplit-dwarf; $KEEP; $STRIP
+//# variant: clang-types-v5.set: $CC two plain -gdwarf-5 -fdebug-types-section; two split -gdwarf-5 -fdebug-types-section -gsplit-dwarf; $KEEP; $STRIP
+//# variant: clang-inlining-v4.set: $CC two plain -gdwarf-4; two split -gdwarf-4 -fsplit-dwarf-inlining -gsplit-dwarf; $KEEP; $STRIP
+//# variant: clang-inlining-v5.set: $CC two plain -gdwarf-5; two split -gdwarf-5 -fsplit-dwarf-inlining -gsplit-dwarf; $KEEP; $STRIP
+//# variant: clang-single.set: $CC two plain -gdwarf-5; two split -gdwarf-5 -gsplit-dwarf=single; mv a.o b.o $OUT; $LLVM_DWP $OUT/a.o $OUT/b.o -o $OUT/split.dwp; $STRIP
+//# variant: clang-lto.set: $CC two plain -gdwarf-5 -flto; two split -gdwarf-5 -flto -gsplit-dwarf; $CLANGXX $LINK -fuse-ld=lld -Wl,--plugin-opt=dwo_dir=dwo a.o b.o -o $OUT/split; mv dwo/0.dwo $OUT; $LLVM_DWP $OUT/0.dwo -o $OUT/split.dwp; $STRIP
+//# variant: clang-mixed.set: $CC two plain -gdwarf-5; cp b.o plain.o; two split -gdwarf-4 -gsplit-dwarf; $CLANGXX $LINK -fuse-ld=lld a.o plain.o -o $OUT/split; mv a.dwo $OUT; $LLVM_DWP $OUT/a.dwo -o $OUT/split.dwp; $STRIP
 //# variant: clang-wide.set: $CC two plain -gdwarf-5; two split -gdwarf-5 -gsplit-dwarf; $LLVM_DWP -dwarf64-str-offsets-promotion=always a.dwo b.dwo -o $OUT/split.dwp
 //# variant: gcc-dwarf4.set: $GG two plain -gdwarf-4; two split -gdwarf-4 -gsplit-dwarf; $KEEP_GNU; $STRIP
 //# variant: gcc-dwarf5.set: $GG two plain -gdwarf-5; two split -gdwarf-5 -gsplit-dwarf; $KEEP_B; $STRIP
-//# variant: gcc-types-v4.set: $GG two plain -gdwarf-4 -fdebug-types-section; two split -gdwarf-4 -fdebug-types-section -gsplit-dwarf; $KEEP
-//# variant: gcc-types-v5.set: $GG two plain -gdwarf-5 -fdebug-types-section; two split -gdwarf-5 -fdebug-types-section -gsplit-dwarf; $KEEP_B
+//# variant: gcc-types-v4.set: $GG two plain -gdwarf-4 -fdebug-types-section; two split -gdwarf-4 -fdebug-types-section -gsplit-dwarf; $KEEP; $STRIP
+//# variant: gcc-types-v5.set: $GG two plain -gdwarf-5 -fdebug-types-section; two split -gdwarf-5 -fdebug-types-section -gsplit-dwarf; $KEEP_B; $STRIP
 //# variant: gnu-dwp5.set: $GG two plain -gdwarf-5; cp b.o plain.o; two split -gdwarf-5 -gsplit-dwarf; $GXX $LINK a.o plain.o -o $OUT/split; $DWP a.dwo -o $OUT/split.dwp
 #include "split.h"
 

@@ -7,6 +7,7 @@
 //! parent held (see [`foldsym_benches::process`]).
 
 mod bars;
+mod beside;
 mod figures;
 mod lookup;
 mod options;

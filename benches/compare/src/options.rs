@@ -6,6 +6,8 @@ use std::path::PathBuf;
 const USAGE: &str = "\
 usage: compare --input FILE... [options]
   --input FILE     a program to convert; may be given again
+  --beside PLAIN   convert PLAIN, the same code built in another way, beside each input: only conversions, and
+                   what the input costs as a multiple of PLAIN
   --only TOOL      measure this tool alone; may be given again (the floor, foldsym and what the
                    bars need are not added)
   --runs N         runs of each measurement, interleaved; the median counts (default 3)
@@ -21,6 +23,8 @@ tools: ";
 
 pub(crate) struct Options {
     pub(crate) inputs: Vec<PathBuf>,
+    /// Compare conversions with this program's.
+    pub(crate) beside: Option<PathBuf>,
     pub(crate) tools: Vec<Tool>,
     pub(crate) runs: usize,
     pub(crate) json: bool,
@@ -41,6 +45,7 @@ pub(crate) struct Commands {
 pub(crate) fn parse(args: &[String]) -> Result<Options, String> {
     let mut options = Options {
         inputs: Vec::new(),
+        beside: None,
         tools: Vec::new(),
         runs: 3,
         json: false,
@@ -59,6 +64,7 @@ pub(crate) fn parse(args: &[String]) -> Result<Options, String> {
         let mut value = || args.next().ok_or_else(|| format!("{word} needs a value\n{}", usage()));
         match word.as_str() {
             "--input" => options.inputs.push(value()?.into()),
+            "--beside" => options.beside = Some(value()?.into()),
             "--only" => {
                 let name = value()?;
                 let tool = Tool::named(name).ok_or_else(|| format!("no tool {name}\n{}", usage()))?;

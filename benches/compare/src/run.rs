@@ -1,6 +1,7 @@
 //! Runs all measurements of each input, interleaved: every tool once, then every tool again, so
 //! that a slow minute of the machine falls on all of them.
 
+use crate::beside;
 use crate::figures::Figures;
 use crate::options::Options;
 use crate::table;
@@ -21,7 +22,11 @@ pub(crate) fn compare(options: &Options) -> Result<(), String> {
     std::fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     let mut failed = Vec::new();
     for input in &options.inputs {
-        if let Err(error) = measure(options, input, &dir) {
+        let done = match &options.beside {
+            Some(plain) => beside::measure(options, input, plain, &dir),
+            None => measure(options, input, &dir),
+        };
+        if let Err(error) = done {
             failed.push(format!("{}: {error}", input.display()));
         }
     }
@@ -148,7 +153,7 @@ impl Job<'_> {
 }
 
 /// Reads the input once through a small buffer, so that the first tool does not pay for the disk.
-fn warm(input: &Path) -> Result<u64, String> {
+pub(crate) fn warm(input: &Path) -> Result<u64, String> {
     let copied =
         std::fs::File::open(input).and_then(|mut file| std::io::copy(&mut file, &mut std::io::sink()));
     copied.map_err(|error| error.to_string())
@@ -164,7 +169,7 @@ fn first_addresses(path: &Path) -> Result<Vec<u64>, String> {
 }
 
 /// Runs a child to a good end.
-fn finish(command: &mut Command) -> Result<Finished, String> {
+pub(crate) fn finish(command: &mut Command) -> Result<Finished, String> {
     let finished =
         process::run(command).map_err(|error| format!("{}: {error}", command.get_program().display()))?;
     if finished.success {
@@ -181,7 +186,7 @@ fn json_of(command: &mut Command) -> Result<Value, String> {
 }
 
 /// One changing line on a terminal, nothing elsewhere.
-fn progress(text: &str) {
+pub(crate) fn progress(text: &str) {
     if std::io::IsTerminal::is_terminal(&std::io::stderr()) {
         eprint!("\r\x1b[K{text}");
     }

@@ -5,7 +5,7 @@ use crate::figures::Figures;
 use serde_json::{Value, json};
 
 /// A number with as many digits as it needs, or a dash.
-fn show(value: Option<f64>) -> String {
+pub(crate) fn show(value: Option<f64>) -> String {
     match value {
         None => "-".into(),
         Some(value) if value.abs() >= 100.0 => format!("{value:.0}"),
@@ -14,11 +14,11 @@ fn show(value: Option<f64>) -> String {
     }
 }
 
-fn row(cells: &[String]) {
+pub(crate) fn row(cells: &[String]) {
     println!("| {} |", cells.join(" | "));
 }
 
-fn head(cells: &[&str]) {
+pub(crate) fn head(cells: &[&str]) {
     println!("\n| {} |", cells.join(" | "));
     println!("|{}", "---|".repeat(cells.len()));
 }

@@ -10,6 +10,7 @@ mod fold;
 mod json;
 mod noicf;
 mod sh;
+mod split;
 mod testbins;
 mod tidy;
 
@@ -53,6 +54,11 @@ const TASKS: &[Task] = &[
         name: "noicf",
         help: "folded functions against the same objects linked without folding",
         run: noicf::run,
+    },
+    Task {
+        name: "split",
+        help: "RocksDB with split debug info against the same code with whole debug info",
+        run: split::run,
     },
     Task { name: "compare", help: "measure us beside the peers (benches/compare)", run: compare::run },
     Task { name: "help", help: "this list; each task prints its own with --help", run: help },

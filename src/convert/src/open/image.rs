@@ -201,7 +201,7 @@ pub struct Image<'f> {
     pub symbol_files: Vec<&'f [u8]>,
     /// The debug sections of the program itself (in a `.dwo`: those ending in `.dwo`).
     pub debug: DebugSections<'f>,
-    /// dwz supplementary file (`.gnu_debugaltlink`), where there is one and it was found.
+    /// dwz supplementary file (`.gnu_debugaltlink`, `.debug_sup`), where there is one and it was found.
     pub supplementary: Option<DebugSections<'f>>,
     /// Relocations that the linker kept (`--emit-relocs`), of the program and its separate debug file.
     pub relocations: KeptRelocations<'f>,

@@ -178,7 +178,7 @@ fn is_file_name(name: &Path) -> bool {
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
 }
 
-/// The dwz file that `from` names, if its build id is the one that was named.
+/// The dwz file that `from` names, if its build id or checksum is the one that was named.
 fn find_supplementary<'f>(
     files: &'f Files,
     from: &Path,
@@ -204,7 +204,7 @@ fn find_supplementary<'f>(
         if !path.canonicalize().is_ok_and(|real| tried.insert(real)) {
             continue;
         }
-        let opened = files.map(path).and_then(|data| Ok((elf::build_id(path, data)?, data)));
+        let opened = files.map(path).and_then(|data| Ok((elf::supplementary_id(path, data)?, data)));
         match opened {
             Ok((theirs, data)) if theirs == id => match elf::read(files, path, data) {
                 Ok((image, _)) => {

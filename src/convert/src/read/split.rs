@@ -14,7 +14,7 @@ use super::task::{Source, Task};
 use super::{Bytes, Dwarf, Endianity, unit};
 use crate::model::Unit;
 use crate::open::{
-    Arch, DebugSections, DwoFinder, Files, Image, OpenError, OpenOptions, SplitFile, open_dwo,
+    Arch, DebugSection, DebugSections, DwoFinder, Files, Image, OpenError, OpenOptions, SplitFile, open_dwo,
 };
 use crate::report::{Diagnostics, Kind};
 
@@ -32,6 +32,7 @@ pub struct SplitFiles<'a, 'f> {
 
 /// What split units are read with.
 pub(super) struct Supply<'a, 'f, E: Endianity> {
+    files: &'f Files,
     finder: DwoFinder<'a>,
     package: Option<Package<'f, E>>,
     names: NamePool<'f>,
@@ -61,6 +62,7 @@ impl<'a, 'f, E: Endianity> Supply<'a, 'f, E> {
         Supply {
             finder: DwoFinder::new(split.options, &image.path),
             package,
+            files: split.files,
             names: NamePool::new(split.files),
             arch: image.arch,
             endian,
@@ -203,6 +205,8 @@ fn in_package<'f, E: Endianity>(
         match from_sections(task, skeleton, &sections, &mut counted) {
             Ok(unit) => {
                 diagnostics.merge(counted);
+                // As a loose file is unmapped: a package has as many entries as a program that is not split.
+                task.supply.files.release(sections.get(DebugSection::Info));
                 return Ok(Some(unit));
             }
             Err(found) => problem = Some(found),

@@ -5,53 +5,59 @@ use foldsym_convert::report::Kind;
 
 use crate::ask::{Place, assert_alike};
 
-/// A folder of test programs.
+/// A folder of test programs: `plain`, `split`, a package, and `stripped` with a link to `stripped.debug`.
 struct Set {
     name: &'static str,
-    /// What `split` needs beside it.
+    /// What `split` and `stripped` need beside them.
     loose: &'static [&'static str],
-    /// What `split` and `split.dwp` need beside them; `None` where there is no package.
-    packed: Option<&'static [&'static str]>,
-    stripped: bool,
+    /// The program that has a package beside it, where that is not `split` itself.
+    packed: &'static str,
+    /// What that program needs beside its package.
+    unpacked: &'static [&'static str],
 }
 
 const fn set(name: &'static str, loose: &'static [&'static str]) -> Set {
-    Set { name, loose, packed: None, stripped: false }
+    Set { name, loose, packed: "split", unpacked: &[] }
 }
 
 const BOTH: &[&str] = &["a.dwo", "b.dwo"];
 
+/// What rustc calls them.
+const CGUS: &[&str] =
+    &["split.core_case.7ecfad218d14a002-cgu.0.rcgu.dwo", "split.core_case.7ecfad218d14a002-cgu.1.rcgu.dwo"];
+
 const SETS: &[Set] = &[
-    Set { packed: Some(&[]), stripped: true, ..set("clang-dwarf4", BOTH) },
-    Set { packed: Some(&[]), stripped: true, ..set("clang-dwarf5", BOTH) },
-    Set { packed: Some(&[]), ..set("clang-types-v4", BOTH) },
-    Set { packed: Some(&[]), ..set("clang-types-v5", BOTH) },
-    Set { packed: Some(&[]), ..set("clang-inlining-v4", BOTH) },
-    Set { packed: Some(&[]), ..set("clang-inlining-v5", BOTH) },
+    set("clang-dwarf4", BOTH),
+    set("clang-dwarf5", BOTH),
+    set("clang-types-v4", BOTH),
+    set("clang-types-v5", BOTH),
+    set("clang-inlining-v4", BOTH),
+    set("clang-inlining-v5", BOTH),
     // The sections are in the objects themselves.
     set("clang-single", &["a.o", "b.o"]),
     set("clang-lto", &["0.dwo"]),
     // One unit split and DWARF 4, the other whole and DWARF 5.
     set("clang-mixed", &["a.dwo"]),
-    Set { packed: Some(&[]), stripped: true, ..set("gcc-dwarf4", BOTH) },
+    set("gcc-dwarf4", BOTH),
     // The package has only the second unit.
-    Set { packed: Some(&["a.dwo"]), stripped: true, ..set("gcc-dwarf5", BOTH) },
-    Set { packed: Some(&[]), ..set("gcc-types-v4", BOTH) },
-    Set { packed: Some(&["a.dwo"]), ..set("gcc-types-v5", BOTH) },
+    Set { unpacked: &["a.dwo"], ..set("gcc-dwarf5", BOTH) },
+    set("gcc-types-v4", BOTH),
+    Set { unpacked: &["a.dwo"], ..set("gcc-types-v5", BOTH) },
+    // The files of a package are not named as loose ones are: two builds.
+    Set { packed: "packed", ..set("rust-dwarf4", CGUS) },
+    Set { packed: "packed", ..set("rust-dwarf5", CGUS) },
 ];
 
 #[test]
 fn every_way_of_building_answers_alike() {
-    for &Set { name: set, loose, packed, stripped } in SETS {
+    for &Set { name: set, loose, packed, unpacked } in SETS {
         let plain = Place::new(set, &["plain"]).converted("plain");
-        let mut ways = vec![("loose", "split", Place::new(set, &[&["split"], loose].concat()))];
-        if let Some(beside) = packed {
-            ways.push(("packed", "split", Place::new(set, &[&["split", "split.dwp"], beside].concat())));
-        }
-        if stripped {
-            let files = [&["stripped", "stripped.debug"], loose].concat();
-            ways.push(("stripped", "stripped", Place::new(set, &files)));
-        }
+        let package = format!("{packed}.dwp");
+        let ways = [
+            ("loose", "split", Place::new(set, &[&["split"], loose].concat())),
+            ("packed", packed, Place::new(set, &[&[packed, &package], unpacked].concat())),
+            ("stripped", "stripped", Place::new(set, &[&["stripped", "stripped.debug"], loose].concat())),
+        ];
         for (way, program, place) in ways {
             let found = place.converted(program);
             assert_alike(&format!("{set}, {way}"), &plain, &found);
@@ -59,6 +65,18 @@ fn every_way_of_building_answers_alike() {
             for kind in [Kind::MissingDwo, Kind::DwoMismatch, Kind::BadPackage, Kind::DuplicateDwoId] {
                 assert_eq!(found.said(kind), (0, String::new()), "{set}, {way}");
             }
+        }
+    }
+}
+
+/// Without the files the answers are poorer: what the sets compare is read from them.
+#[test]
+fn no_set_answers_alike_without_its_files() {
+    for &Set { name: set, packed, .. } in SETS {
+        let plain = Place::new(set, &["plain"]).converted("plain");
+        for program in ["split", packed, "stripped"] {
+            let found = Place::new(set, &[program]).converted(program);
+            assert_ne!(found.answers, plain.answers, "{set}, {program}");
         }
     }
 }

@@ -4,4 +4,7 @@
 mod alike;
 mod ask;
 mod damaged;
+mod dwz;
+mod libc;
 mod missing;
+mod rocksdb;

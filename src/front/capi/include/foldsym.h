@@ -100,7 +100,7 @@ typedef struct foldsym_file {
 /* Scratch of a lookup: the frames that it found. Zero it before its first use. */
 typedef struct foldsym_frames {
     uint64_t tag;
-    uint64_t opaque[175];
+    uint64_t opaque[383];
 } foldsym_frames;
 
 /* Output: what is known of a file. */
@@ -282,7 +282,7 @@ void foldsym_symbols_free(foldsym_symbols *symbols);
 #endif
 #ifdef FOLDSYM_STATIC_ASSERT
 FOLDSYM_STATIC_ASSERT(sizeof(foldsym_file) == 1536);
-FOLDSYM_STATIC_ASSERT(sizeof(foldsym_frames) == 1408);
+FOLDSYM_STATIC_ASSERT(sizeof(foldsym_frames) == 3072);
 FOLDSYM_STATIC_ASSERT(offsetof(foldsym_file, opaque) % sizeof(uint32_t) == 0);
 #endif
 

@@ -167,7 +167,7 @@ structs! {
         /// Set once it was used.
         tag: u64,
         /// The reader's.
-        opaque: [u64; 175],
+        opaque: [u64; 383],
     }
     /// What is known of a file.
     Info "foldsym_info" {

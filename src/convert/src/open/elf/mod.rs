@@ -26,7 +26,7 @@ const MAX_ALIGN: u64 = 1 << 32;
 pub(super) struct Links<'f> {
     /// File name and CRC-32 of `.gnu_debuglink`.
     pub debuglink: Option<(&'f [u8], u32)>,
-    /// Path and build id of `.gnu_debugaltlink`.
+    /// Path and build id of `.gnu_debugaltlink`, or path and checksum of `.debug_sup`.
     pub altlink: Option<(&'f [u8], &'f [u8])>,
     /// The xz stream of `.gnu_debugdata`.
     pub minidebug: Option<&'f [u8]>,
@@ -115,6 +115,19 @@ pub(super) fn build_id<'f>(path: &Path, data: &'f [u8]) -> Result<&'f [u8], Open
         return Err(OpenError::NotAnObject { path: path.to_owned(), found: "not an ELF file".to_owned() });
     }
     Ok(Tables::parse(path, data)?.build_id())
+}
+
+/// What a link to a supplementary file must name: the checksum in its `.debug_sup`, else its build id.
+///
+/// # Errors
+/// As [`build_id`].
+pub(super) fn supplementary_id<'f>(path: &Path, data: &'f [u8]) -> Result<&'f [u8], OpenError> {
+    if !data.starts_with(&elf::ELFMAG) {
+        return build_id(path, data);
+    }
+    let tables = Tables::parse(path, data)?;
+    let own = tables.supplement().filter(|(is_supplementary, ..)| *is_supplementary);
+    Ok(own.map_or_else(|| tables.build_id(), |(.., checksum)| checksum))
 }
 
 /// A file of split DWARF: only its debug sections count.

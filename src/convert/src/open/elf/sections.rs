@@ -42,9 +42,14 @@ impl<'f> Contents<'_, 'f> {
         Some((&bytes[..length], checksum))
     }
 
-    /// Path and build id of `.gnu_debugaltlink`: a string, then the id up to the section's end.
+    /// Path and identity of the supplementary file: `.gnu_debugaltlink` is a string, then the build id up to the
+    /// section's end; `.debug_sup` names a checksum.
     pub(super) fn altlink(&self) -> Option<(&'f [u8], &'f [u8])> {
-        let bytes = self.tables.bytes(self.tables.section(b".gnu_debugaltlink")?);
+        let Some(section) = self.tables.section(b".gnu_debugaltlink") else {
+            let (is_supplementary, name, checksum) = self.tables.supplement()?;
+            return (!is_supplementary).then_some((name, checksum));
+        };
+        let bytes = self.tables.bytes(section);
         let length = bytes.iter().position(|&byte| byte == 0)?;
         Some((&bytes[..length], &bytes[length + 1..]))
     }

@@ -232,6 +232,22 @@ impl<'f> Tables<'f> {
         found.next().unwrap_or_default()
     }
 
+    /// What `.debug_sup` says (DWARF 5 7.3.6): whether this file is a supplementary one, the path of the one that it
+    /// refers to (empty if it is one itself), and the checksum that both files have.
+    pub(in crate::open) fn supplement(&self) -> Option<(bool, &'f [u8], &'f [u8])> {
+        let bytes = self.bytes(self.section(b".debug_sup")?);
+        let (version, bytes) = bytes.split_first_chunk()?;
+        let version =
+            if self.is_big_endian() { u16::from_be_bytes(*version) } else { u16::from_le_bytes(*version) };
+        let (&is_supplementary, bytes) = bytes.split_first().filter(|_| version == 5)?;
+        let length = bytes.iter().position(|&byte| byte == 0)?;
+        let (name, bytes) = bytes.split_at(length);
+        // The checksum's length is a LEB128 number; one of 128 bytes or more is nobody's.
+        let (&size, checksum) = bytes[1..].split_first().filter(|&(&size, _)| size < 0x80)?;
+        let checksum = checksum.get(..usize::from(size)).filter(|checksum| !checksum.is_empty())?;
+        Some((is_supplementary != 0, name, checksum))
+    }
+
     fn find_build_id(&self, bytes: &'f [u8], align: u64) -> Option<&'f [u8]> {
         // Both classes have one note header. An alignment other than 8 counts as 4, as in binutils.
         let align = if align == 8 { 8 } else { 4 };

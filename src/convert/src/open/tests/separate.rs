@@ -206,6 +206,59 @@ fn only_regular_files_are_opened() {
 }
 
 #[test]
+fn a_released_part_of_a_file_reads_as_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    let bytes: Vec<u8> = (0..100_000u32).map(|number| (number % 251) as u8).collect();
+    fs::write(&path, &bytes).unwrap();
+    let files = Files::new();
+    let (mapped, kept) = (files.map(&path).unwrap(), files.keep(bytes.clone()));
+    for part in [&mapped[..], &mapped[5000..70_000], &mapped[99_999..], &mapped[..0], kept, &[1, 2]] {
+        files.release(part);
+        assert!(mapped == bytes && kept == bytes);
+    }
+}
+
+/// `.debug_sup` of DWARF 5 7.3.6.
+fn sup(is_supplementary: u8, name: &[u8], checksum: &[u8]) -> Vec<u8> {
+    [&[5, 0, is_supplementary], name, &[0, checksum.len() as u8], checksum].concat()
+}
+
+#[test]
+fn a_supplementary_file_of_dwarf_5_is_checked_by_its_checksum() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = Files::new();
+    let opened = |link: &[u8], own: &[u8]| {
+        let mut program = Elf::x86_64(3);
+        program.add(".text", PROGBITS, CODE, 0x1000, &[0x90; 0x40]);
+        program.add(".debug_info", PROGBITS, 0, 0, b"units");
+        program.add(".debug_sup", PROGBITS, 0, 0, link);
+        fs::write(dir.path().join("prog"), program.build()).unwrap();
+        let mut shared = Elf::x86_64(3);
+        shared.add(".debug_str", PROGBITS, 0, 0, b"shared\0");
+        shared.add(".debug_sup", PROGBITS, 0, 0, own);
+        fs::write(dir.path().join("shared"), shared.build()).unwrap();
+        open_image(&files, &dir.path().join("prog"), &no_system()).unwrap()
+    };
+    let image = opened(&sup(0, b"shared", &[5, 6, 7]), &sup(1, b"", &[5, 6, 7]));
+    assert_eq!(image.supplementary.unwrap().get(DebugSection::Str), b"shared\0");
+    // Another checksum, and a file that does not say that it is one.
+    for own in [sup(1, b"", &[9, 9]), sup(0, b"", &[5, 6, 7])] {
+        let image = opened(&sup(0, b"shared", &[5, 6, 7]), &own);
+        assert!(image.supplementary.is_none());
+        let (_, first) = noted(&image, OpenDiagnosticKind::DebugFileMismatch).unwrap();
+        assert!(first.contains("the link says 050607"), "{first}");
+    }
+    // Damage is no link.
+    let whole = sup(0, b"shared", &[5, 6, 7]);
+    for cut in 0..whole.len() {
+        assert!(opened(&whole[..cut], &sup(1, b"", &[5, 6, 7])).supplementary.is_none(), "{cut}");
+    }
+    let other_version = [&[4, 0], &whole[2..]].concat();
+    assert!(opened(&other_version, &sup(1, b"", &[5, 6, 7])).supplementary.is_none());
+}
+
+#[test]
 fn files_may_be_shared_between_threads() {
     fn shared<T: Send + Sync>(_: &T) {}
     let files = Files::new();

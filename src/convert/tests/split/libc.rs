@@ -1,0 +1,52 @@
+//! The C library of Debian, whose debug information is in a package of its own and found by build id.
+
+use std::path::{Path, PathBuf};
+
+use foldsym_convert::{NoProgress, Options, convert};
+
+use crate::ask::Asked;
+
+/// The installed library and its debug file below `/usr/lib/debug`.
+fn installed() -> Option<(PathBuf, PathBuf)> {
+    let library = ["/usr/lib", "/lib"]
+        .map(|lib| Path::new(lib).join(format!("{}-linux-gnu/libc.so.6", std::env::consts::ARCH)))
+        .into_iter()
+        .find(|library| library.is_file())?;
+    let out = tempfile::tempdir().unwrap();
+    let report = convert(&library, &out.path().join("id.fsym"), &Options::default(), &NoProgress).unwrap();
+    let id: String = report.build_id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (head, tail) = id.split_at_checked(2)?;
+    let debug = Path::new("/usr/lib/debug/.build-id").join(head).join(format!("{tail}.debug"));
+    debug.is_file().then_some((library, debug))
+}
+
+/// That the debug file alone is converted rightly is for `cargo xtask ci-diff`, which asks llvm-symbolizer.
+#[test]
+fn the_stripped_library_answers_as_its_debug_file_does() {
+    let Some((library, debug)) = installed() else {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "package libc6-dbg is not installed");
+        println!("skipped: needs package libc6-dbg");
+        return;
+    };
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name);
+    std::fs::copy(&library, path("alone.so")).unwrap();
+    let options = Options { debug_dirs: vec!["/usr/lib/debug".into()], ..Options::default() };
+    let report = convert(&path("alone.so"), &path("alone.fsym"), &options, &NoProgress).unwrap();
+    assert!(report.notes.is_empty(), "{:?}", report.notes);
+    assert_eq!(report.counts.partial_units, 0);
+    convert(&debug, &path("debug.fsym"), &Options::default(), &NoProgress).unwrap();
+
+    let bytes = [path("alone.fsym"), path("debug.fsym")].map(|path| std::fs::read(path).unwrap());
+    let (mut alone, mut debug) = (Asked::new(&bytes[0]), Asked::new(&bytes[1]));
+    assert_eq!(alone.addresses(), debug.addresses());
+    let (mut lines, mut inlined) = (0, 0);
+    for address in alone.addresses().into_iter().flatten() {
+        let known = alone.at(address);
+        assert_eq!(known, debug.at(address), "{address:#x}");
+        let Some(known) = known else { continue };
+        lines += u32::from(known.frames[0].2 != 0);
+        inlined += u32::from(known.frames.len() > 1);
+    }
+    assert!(lines > 500_000 && inlined > 50_000, "{lines} addresses with a line, {inlined} inlined");
+}
