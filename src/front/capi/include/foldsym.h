@@ -193,7 +193,10 @@ int32_t foldsym_file_info(const foldsym_file *file, foldsym_info *info);
  */
 int32_t foldsym_lookup(const foldsym_file *file, const foldsym_query *query, foldsym_frames *frames, foldsym_answer *answer);
 
-/* Reads frame `index` of those that the last lookup left in `frames`, innermost first. FOLDSYM_END: no more. */
+/*
+ * Reads frame `index` of those that the last lookup left in `frames`, innermost first; takes as many steps as that is
+ * deep. FOLDSYM_END: no more.
+ */
 int32_t foldsym_frame_at(const foldsym_file *file, const foldsym_frames *frames, uint32_t index, foldsym_frame *frame);
 
 /*
