@@ -202,6 +202,8 @@ pub struct UnitFunction {
     pub die: DieOffset,
     pub origin: LocalOrigin,
     pub how: How,
+    /// Other units mean the same function by its name (`DW_AT_external`).
+    pub external: bool,
     /// Index range into [`Unit::pieces`]; the entry piece (`DW_AT_low_pc`, else the first range) first.
     pub pieces: std::ops::Range<u32>,
     /// Index range into [`Unit::scopes`].
@@ -276,6 +278,8 @@ pub struct Unit<'f> {
     pub name: Vec<u8>,
     /// The compiler merges functions itself and keeps who was called (gcc's ipa-icf).
     pub keeps_callees: bool,
+    /// The unit is of assembly code (`DW_LANG_Mips_Assembler`).
+    pub assembly: bool,
     pub names: Vec<Cow<'f, [u8]>>,
     /// Full paths, spelled as `llvm-symbolizer` spells them.
     pub files: Vec<Vec<u8>>,
@@ -303,6 +307,7 @@ impl Unit<'_> {
             offset: self.offset,
             name: self.name,
             keeps_callees: self.keeps_callees,
+            assembly: self.assembly,
             names,
             files: self.files,
             origins: self.origins,

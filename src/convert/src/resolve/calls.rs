@@ -16,10 +16,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::machine::{Jumps, Machine};
-use super::names::is_program_wide;
+use super::names::{is_mangled, is_program_wide};
 use super::pieces::Cut;
 use crate::model::{
-    CallCounts, CallHow, CallKey, Calls, FuncId, GroupId, How, ImageAddr, LocalCallee, NameId, Owner,
+    CallCounts, CallHow, CallKey, Calls, FuncId, GroupId, How, ImageAddr, LocalCallee, NameId, Owner, Piece,
     Program, TailKey, UnitCall,
 };
 
@@ -38,6 +38,20 @@ enum Callee {
     /// A function that the program may have, but not one that is known.
     Unknown,
 }
+
+/// Where small pieces of code that no DIE describes jump to.
+fn thunks(program: &Program<'_>, machine: &Machine<'_, '_>) -> FxHashSet<u64> {
+    let undescribed = |piece: &&Piece| match piece.owner {
+        Owner::Function(function) => program.functions[function.index()].source.is_none(),
+        Owner::Group(_) => false,
+    };
+    let small = program.pieces.iter().filter(|piece| piece.body <= MAX_THUNK).filter(undescribed);
+    let jumps = small.filter_map(|piece| machine.jumps(piece.start.0, piece.start.0 + u64::from(piece.body)));
+    jumps.flat_map(|jumps| jumps.targets).collect()
+}
+
+/// Bytes of a function that only jumps to another.
+const MAX_THUNK: u32 = 16;
 
 /// Fills in the call keys of the program.
 pub(super) fn key(cut: &mut Cut<'_>, machine: &Machine<'_, '_>) {
@@ -100,6 +114,8 @@ struct Index<'p, 'f> {
     named: FxHashMap<&'p [u8], NameId>,
     /// The group of each function, and its place in it. A function in several (one a piece) counts for its first.
     group: FxHashMap<FuncId, GroupId>,
+    /// Where code without a DIE that is no more than a jump leads: what remains of a function that the compiler merged.
+    thunks: FxHashSet<u64>,
     /// By unit: what each local callee is.
     callees: Vec<Vec<Callee>>,
     /// First address of each function.
@@ -126,6 +142,13 @@ impl<'p, 'f> Index<'p, 'f> {
         for (index, function) in program.functions.iter().enumerate() {
             let id = FuncId(index as u32);
             let own = program.origins[function.origin.index()].name;
+            // Nobody else means a function by its name that is local to its unit.
+            let local = function.source.is_some_and(|source| {
+                !program.units[source.unit.index()].functions[source.function.index()].external
+            });
+            if local && !is_program_wide(&program.names[own.index()]) {
+                continue;
+            }
             for name in [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied()) {
                 by_name
                     .entry(name)
@@ -156,10 +179,28 @@ impl<'p, 'f> Index<'p, 'f> {
             }
         }
         ranges.sort_unstable();
-        let mut index =
-            Index { program, machine, ranges, by_die, by_name, named, group, callees: Vec::new(), starts };
+        let thunks = thunks(program, machine);
+        let mut index = Index {
+            program,
+            machine,
+            ranges,
+            by_die,
+            by_name,
+            named,
+            group,
+            thunks,
+            callees: Vec::new(),
+            starts,
+        };
         index.callees = (0..program.units.len()).map(|unit| index.callees_of(unit)).collect();
         index
+    }
+
+    /// True where a function has a plain name beside its own: an alias, or a folded function that nothing describes.
+    fn is_plain_alias(&self, name: NameId, function: FuncId) -> bool {
+        let function = &self.program.functions[function.index()];
+        let own = self.program.origins[function.origin.index()].name == name || function.symbol == Some(name);
+        !own && !is_mangled(&self.program.names[name.index()])
     }
 
     fn callees_of(&self, unit_index: usize) -> Vec<Callee> {
@@ -179,8 +220,8 @@ impl<'p, 'f> Index<'p, 'f> {
                 return Callee::Unknown;
             }
             match self.by_name.get(&name) {
-                Some(Some(function)) => Callee::Function(*function),
-                Some(None) => Callee::Unknown,
+                Some(Some(function)) if !self.is_plain_alias(name, *function) => Callee::Function(*function),
+                Some(_) => Callee::Unknown,
                 None => self.variant(bytes).unwrap_or(Callee::Elsewhere(name)),
             }
         };
@@ -251,6 +292,8 @@ impl<'p, 'f> Index<'p, 'f> {
             next += 1;
             let (recorded, promised) = self.recorded_tails(at, &mut reach.unknown);
             let mut found = recorded;
+            // Code that no compiler described may leave in any way: a stub that returns to where it wants to jump.
+            reach.unknown |= self.program.functions[at.index()].source.is_none();
             match self.jumps(at) {
                 Some(jumps) => {
                     reach.unknown |= jumps.indirect && !promised;
@@ -299,6 +342,17 @@ impl<'p, 'f> Index<'p, 'f> {
         &self.ranges[first..first + count]
     }
 
+    /// Adds the functions of a piece: all, where it is folded, since it does not show which is meant.
+    fn owners(&self, piece: usize, found: &mut Vec<Callee>) {
+        match self.program.pieces[piece].owner {
+            Owner::Function(function) => found.push(Callee::Function(function)),
+            Owner::Group(group) => {
+                let members = &self.program.groups[group.index()].members;
+                found.extend(members.iter().map(|member| Callee::Function(member.function)));
+            }
+        }
+    }
+
     /// Adds the functions that a function jumps to though nobody recorded it: clang leaves a tail call out where it has
     /// no declaration of the callee, and promises all the same that none is missing.
     fn unrecorded(&self, function: FuncId, jumps: &Jumps, found: &mut Vec<Callee>, unknown: &mut bool) {
@@ -315,31 +369,34 @@ impl<'p, 'f> Index<'p, 'f> {
         let entry = |target: u64| self.program.pieces.binary_search_by_key(&target, |piece| piece.start.0);
         for &target in &jumps.short {
             if let Ok(piece) = entry(target)
-                && let Owner::Function(callee) = self.program.pieces[piece].owner
-                && callee != function
+                && !own.iter().any(|range| range.1 == target)
             {
-                found.push(Callee::Function(callee));
+                self.owners(piece, found);
             }
         }
         for &target in &jumps.targets {
             if recorded.contains(&target) {
                 continue;
             }
-            match entry(target).map(|piece| self.program.pieces[piece].owner) {
-                Ok(Owner::Function(callee)) if callee != function => found.push(Callee::Function(callee)),
-                Ok(Owner::Function(_)) => {}
-                // A part of the function that was folded is its own; of others it is not known whose.
-                Ok(Owner::Group(_))
-                    if self.starts[function.index()] != target && own.iter().any(|r| r.1 == target) => {}
-                Ok(Owner::Group(group)) => {
-                    let members = &self.program.groups[group.index()].members;
-                    found.extend(members.iter().map(|member| Callee::Function(member.function)));
+            match entry(target) {
+                // A part of the function is its own, and so is its beginning where nobody shares it.
+                Ok(piece) => {
+                    let folded = matches!(self.program.pieces[piece].owner, Owner::Group(_));
+                    let part = own.iter().any(|range| range.1 == target);
+                    if !part || (folded && self.starts[function.index()] == target) {
+                        self.owners(piece, found);
+                    }
                 }
                 Err(after) => {
                     let before = after.checked_sub(1).map(|before| &self.program.pieces[before]);
                     let inside =
                         before.is_some_and(|p| target < p.start.0 + u64::from(p.body) + u64::from(p.pad));
-                    if !inside && self.machine.is_code(target) {
+                    if inside {
+                        let before = after - 1;
+                        if !own.iter().any(|range| range.1 == self.program.pieces[before].start.0) {
+                            self.owners(before, found);
+                        }
+                    } else if self.machine.is_code(target) {
                         *unknown |= stubs == 0;
                         stubs = stubs.saturating_sub(1);
                     }
@@ -351,9 +408,10 @@ impl<'p, 'f> Index<'p, 'f> {
     /// True where functions of the group may stand for others that the compiler merged with them: a name is there that
     /// no DIE has.
     fn merged_by_compiler(&self, function: FuncId) -> bool {
-        self.group.get(&function).is_some_and(|group| {
+        let undescribed = self.group.get(&function).is_some_and(|group| {
             self.program.groups[group.index()].members.iter().any(|member| member.how == How::SymbolOnly)
-        })
+        });
+        undescribed || self.thunks.contains(&self.starts[function.index()])
     }
 }
 
@@ -460,8 +518,11 @@ impl<'p> Keys<'_, 'p, '_> {
             recorded.extend(call.return_addr.map(|address| address.0));
         }
         for call in index.machine.named_calls() {
-            let name = index.named.get(call.name).and_then(|name| index.by_name.get(name));
-            let Some(&Some(callee)) = name else { continue };
+            let Some(&name_id) = index.named.get(call.name) else { continue };
+            let Some(&Some(callee)) = index.by_name.get(&name_id) else { continue };
+            if index.is_plain_alias(name_id, callee) {
+                continue;
+            }
             if recorded.contains(&call.return_addr) {
                 continue;
             }
@@ -481,7 +542,9 @@ impl<'p> Keys<'_, 'p, '_> {
             self.counts.into_groups += grouped;
             if self.matters(callee) {
                 self.counts.keyed += grouped;
-                self.calls.push(CallKey { return_addr, caller, callee, how: CallHow::Relocation });
+                let rewritten = index.merged_by_compiler(callee);
+                let how = if rewritten { CallHow::Doubtful } else { CallHow::Relocation };
+                self.calls.push(CallKey { return_addr, caller, callee, how });
             }
         }
     }

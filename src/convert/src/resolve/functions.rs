@@ -206,7 +206,8 @@ fn label(merged: &Merged<'_>, function: &Function) -> Option<UnitId> {
     let origin = merged.program.origins[function.origin.index()];
     let undeclared = origin.file.is_none() && origin.line == 0;
     let label = undeclared && !is_mangled(merged.name_bytes(origin.name));
-    function.source.map(|source| source.unit).filter(|_| label)
+    let unit = function.source.map(|source| source.unit).filter(|_| label)?;
+    merged.program.units[unit.index()].assembly.then_some(unit)
 }
 
 /// Gives the symbols at the start of a function to the members that they name.

@@ -95,12 +95,11 @@ fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
 pub(super) fn is_program_wide(name: &[u8]) -> bool {
     let holds = |text: &[u8]| name.windows(text.len()).any(|part| part == text);
     let anonymous = || holds(ANONYMOUS) || holds(UNNUMBERED);
-    // Inside `_ZL...` and `_ZZL...` the letter stands for internal linkage, also behind a namespace (`_ZN1aL`).
-    let internal = || {
-        name.starts_with(b"_ZL")
-            || name.starts_with(b"_ZZL")
-            || name.starts_with(b"_ZN") && nested_local(name)
-    };
+    // The letter stands for internal linkage, also behind a namespace (`_ZN1aL`), and where the name is only
+    // an argument of a template (`_Z5applyIZL3bariE1SEiT_i`).
+    let local_argument =
+        || name.windows(3).any(|part| matches!(part, [b'Z', b'L', b'1'..=b'9'])) || holds(b"ZNL");
+    let internal = || local_argument() || name.starts_with(b"_ZN") && nested_local(name);
     is_mangled(name) && !anonymous() && !internal()
 }
 
@@ -115,6 +114,7 @@ fn nested_local(name: &[u8]) -> bool {
     loop {
         match name.get(at) {
             Some(b'L') => return true,
+            Some(b'K' | b'V' | b'r' | b'R' | b'O') => at += 1,
             Some(b'1'..=b'9') => {
                 let (start, len) = counted(name, at);
                 at = start + len;
@@ -148,6 +148,8 @@ mod tests {
             ("_ZN2nsL3runEv", false),
             ("_ZN12_GLOBAL__N_13runEv", false),
             ("_ZNSt17_Function_handlerIFvvE3$_0E9_M_invokeERKSt9_Any_data", false),
+            ("_Z5applyIZL3bariE1SEiT_i", false),
+            ("_ZNKL1MLUliE_clEi", false),
             ("_ZN2ns99999999", true),
         ] {
             assert_eq!(is_program_wide(name.as_bytes()), expected, "{name}");

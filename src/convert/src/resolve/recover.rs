@@ -72,9 +72,10 @@ impl<'m, 'f> Finder<'m, 'f> {
         let mut remaining: FxHashMap<(u64, u64), Vec<(usize, OriginId)>> = FxHashMap::default();
         for (index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
             for function in &unit.functions {
-                let piece = unit.pieces[function.pieces.start as usize];
-                let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
-                remaining.entry(range).or_default().push((index, map.origins[function.origin.index()]));
+                for piece in &unit.pieces[function.pieces.start as usize..function.pieces.end as usize] {
+                    let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
+                    remaining.entry(range).or_default().push((index, map.origins[function.origin.index()]));
+                }
             }
         }
         Finder { merged, symbols, remaining, found: FxHashMap::default(), taken: FxHashSet::default() }
@@ -348,6 +349,7 @@ fn add(merged: &mut Merged<'_>, all: &[Erased], mut found: FxHashMap<(usize, usi
                         die: erased.die,
                         origin: erased.origin,
                         how,
+                        external: erased.external,
                         pieces: first..first + 1,
                         scopes: scopes.len() as u32..scopes.len() as u32,
                         calls: erased.calls,

@@ -17,6 +17,7 @@ fn main_with_f() -> Program<'static> {
             die: DieOffset(0),
             origin: LocalOrigin(0),
             how: How::LiveRange,
+            external: true,
             pieces: 0..0,
             scopes: 0..1,
             calls: Calls::default(),

@@ -194,6 +194,7 @@ fn add_function(
         die: DieOffset(0),
         origin: LocalOrigin(origin),
         how: How::LiveRange,
+        external: true,
         pieces: 0..0,
         scopes: start..unit.scopes.len() as u32,
         calls: Calls::default(),

@@ -268,10 +268,16 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     ) -> gimli::Result<()> {
         for spec in abbreviation.attributes() {
             let attribute = entries.read_attribute(*spec)?;
-            if attribute.name() == gimli::DW_AT_producer
-                && let Ok(producer) = self.dwarf.attr_string(self.unit, attribute.value())
-            {
-                self.out.keeps_callees = producer.slice().starts_with(b"GNU ");
+            match attribute.name() {
+                gimli::DW_AT_producer => {
+                    let producer = self.dwarf.attr_string(self.unit, attribute.value());
+                    self.out.keeps_callees = producer.is_ok_and(|text| text.slice().starts_with(b"GNU "));
+                }
+                gimli::DW_AT_language => {
+                    let assembler = AttributeValue::Language(gimli::DW_LANG_Mips_Assembler);
+                    self.out.assembly = attribute.value() == assembler;
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -589,6 +595,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             die: function.die,
             origin: function.origin,
             how,
+            external: self.origins.tables.is_external(function.origin),
             pieces: first_piece..self.out.pieces.len() as u32,
             scopes: first_scope..self.out.scopes.len() as u32,
             calls,
