@@ -56,6 +56,8 @@ pub(crate) struct Lines {
     pub(crate) sequences: Vec<Sequence>,
     /// Indexes of `sequences` by `first_opcode` and by `set_address`: both lie in their own sequence.
     by_offset: Vec<(u64, u32)>,
+    /// `first_opcode` and `set_address` of the dead sequences, in the order of the program.
+    dead: Vec<u64>,
     /// Disjoint, by address: of several sequences that cover an address, the first one's.
     cover: Vec<Cover>,
     /// Sequences that were not in order and had to be sorted.
@@ -87,6 +89,11 @@ impl Lines {
     pub(crate) fn at_offset(&self, offset: u64) -> Option<usize> {
         let found = self.by_offset.binary_search_by_key(&offset, |&(o, _)| o).ok()?;
         Some(self.by_offset[found].1 as usize)
+    }
+
+    /// True where a `DW_AT_LLVM_stmt_sequence` value names a sequence that has no address in code.
+    pub(crate) fn is_dead(&self, offset: u64) -> bool {
+        self.dead.binary_search(&offset).is_ok()
     }
 
     fn finish(&mut self) {
@@ -334,6 +341,11 @@ fn row(lines: &mut Lines, registers: &Registers, building: &mut Building, code: 
 }
 
 fn end_sequence(lines: &mut Lines, registers: &Registers, building: Building) {
+    if building.live == Some(false) {
+        lines.dead.push(building.first_opcode);
+        lines.dead.extend(building.set_address);
+        return;
+    }
     let rows = &mut lines.rows[building.first_row..];
     if !building.ordered {
         lines.unordered += 1;

@@ -16,11 +16,12 @@ use super::space::offset_of;
 use super::task::Source;
 use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
 use crate::model::{
-    Calls, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, MAX_PIECE, NONE16, Scope, Unit,
-    UnitCall, UnitEdge, UnitErased, UnitFunction, UnitPiece,
+    Calls, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, NONE16, Scope, Unit, UnitCall,
+    UnitEdge, UnitErased, UnitFunction, UnitPiece,
 };
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
+use ranges::{Addresses, DeadRange};
 use rows::NO_FILE;
 
 /// The deepest inlining that is kept; the format's `max_depth` is at most this.
@@ -90,29 +91,6 @@ struct Building {
     nodes: Vec<(LocalOrigin, u16)>,
     calls: Vec<UnitCall>,
     all_tail_calls: bool,
-}
-
-/// A range of a function whose address is a tombstone.
-#[derive(Clone, Copy)]
-struct DeadRange {
-    /// 0 where that is gone as well.
-    len: u64,
-    /// It is not the function's first range.
-    part: bool,
-}
-
-/// The address attributes of a DIE (DWARF 5 2.17).
-struct Addresses<'f, E: Endianity> {
-    low_pc: Option<AttributeValue<Bytes<'f, E>>>,
-    high_pc: Option<AttributeValue<Bytes<'f, E>>>,
-    ranges: Option<AttributeValue<Bytes<'f, E>>>,
-    entry_pc: Option<AttributeValue<Bytes<'f, E>>>,
-}
-
-impl<E: Endianity> Default for Addresses<'_, E> {
-    fn default() -> Self {
-        Addresses { low_pc: None, high_pc: None, ranges: None, entry_pc: None }
-    }
 }
 
 struct UnitReader<'a, 'f, E: Endianity> {
@@ -324,10 +302,10 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             }
         }
         let die = DieOffset(self.unit_offset + offset.0 as u64);
-        let own_sequence = stmt_sequence.and_then(|value| {
-            let based = self.lines.at_offset(value.wrapping_add(self.sequence_base));
-            based.or_else(|| self.lines.at_offset(value))
-        });
+        // Producers of a `.dwo` disagree on what it counts from.
+        let named = stmt_sequence.map(|value| [value.wrapping_add(self.sequence_base), value]);
+        let own_sequence =
+            named.and_then(|offsets| offsets.into_iter().find_map(|at| self.lines.at_offset(at)));
         let mut ranges = Vec::new();
         let mut dead = self.live_ranges(die, &addresses, &mut ranges);
         let mut origin = None;
@@ -352,7 +330,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             None
         };
         // One with a sequence of its own, that is dead too, was removed and not folded.
-        if how.is_none() && has_sequence(stmt_sequence) {
+        if how.is_none() && named.is_some_and(|offsets| offsets.iter().any(|&at| self.lines.is_dead(at))) {
             let origin = match origin {
                 Some(origin) => origin,
                 None => self.origins.finish(place, identity, &mut self.diagnostics),
@@ -378,106 +356,6 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             all_tail_calls,
         });
         Ok(Some(OpenKind::Function))
-    }
-
-    /// Adds the ranges of a function that lie in code, the entry first. Returns the others.
-    fn live_ranges(
-        &mut self,
-        die: DieOffset,
-        addresses: &Addresses<'f, E>,
-        ranges: &mut Vec<(u64, u64)>,
-    ) -> Vec<DeadRange> {
-        let mut all = Vec::new();
-        self.ranges(die, addresses, |start, end| all.push((start, end)));
-        let mut dead = Vec::new();
-        for (index, (start, end)) in all.into_iter().enumerate() {
-            let Some(section) = self.code.section(start).filter(|_| start < end) else {
-                dead.push(DeadRange { len: end - start, part: index > 0 });
-                continue;
-            };
-            if end > section.end {
-                self.diagnostics.add(Kind::RangeLeavesSection, die.0, || {
-                    format!("range {start:#x}..{end:#x} ends after its section, at {:#x}", section.end)
-                });
-            }
-            let end = end.min(section.end);
-            if end - start > MAX_PIECE {
-                self.diagnostics.add(Kind::CapReached, die.0, || {
-                    format!("range {start:#x}..{end:#x} has more than {MAX_PIECE} bytes")
-                });
-            }
-            ranges.push((start, end.min(start.saturating_add(MAX_PIECE))));
-        }
-        let address = |value| self.dwarf.attr_address(self.unit, value).ok().flatten();
-        let low_pc = addresses.low_pc.and_then(address);
-        let entry = match addresses.entry_pc {
-            // A constant counts from the base address of the ranges (DWARF 5 2.18).
-            Some(AttributeValue::Udata(offset)) => {
-                let base = low_pc.or(ranges.first().map(|&(start, _)| start));
-                base.map(|base| base.wrapping_add(offset))
-            }
-            Some(value) => address(value),
-            None => low_pc,
-        };
-        if let Some(entry) = entry
-            && let Some(at) = ranges.iter().position(|&(start, _)| start == entry)
-        {
-            ranges.swap(0, at);
-        }
-        dead
-    }
-
-    /// The range of a function with a tombstone address whose own sequence is live: the linker folded
-    /// it, and its size is what `DW_AT_high_pc` still says.
-    fn folded_range(&self, addresses: &Addresses<'f, E>, own_sequence: Option<usize>) -> Option<(u64, u64)> {
-        let sequence = &self.lines.sequences[own_sequence?];
-        let section = self.code.section(sequence.start)?;
-        let len = match addresses.high_pc {
-            Some(AttributeValue::Udata(len)) => len,
-            _ => sequence.end - sequence.start,
-        };
-        let end = sequence.start.saturating_add(len).min(section.end);
-        (end > sequence.start).then_some((sequence.start, end))
-    }
-
-    /// Visits each range of a DIE that is not empty and no tombstone of gimli's.
-    fn ranges(&mut self, die: DieOffset, addresses: &Addresses<'f, E>, mut visit: impl FnMut(u64, u64)) {
-        let (dwarf, unit) = (self.dwarf, self.unit);
-        let address = |value| dwarf.attr_address(unit, value).ok().flatten();
-        if let (Some(low), Some(high)) = (addresses.low_pc, addresses.high_pc) {
-            let Some(start) = address(low) else {
-                self.diagnostics.add(Kind::BadRanges, die.0, || "unreadable DW_AT_low_pc".to_owned());
-                return;
-            };
-            let end = match high {
-                AttributeValue::Udata(len) => start.checked_add(len),
-                value => address(value),
-            };
-            match end {
-                Some(end) if end > start => visit(start, end),
-                _ => self.diagnostics.add(Kind::EmptyRange, die.0, || format!("no bytes at {start:#x}")),
-            }
-            return;
-        }
-        let Some(value) = addresses.ranges else {
-            if addresses.low_pc.is_some() {
-                self.diagnostics.add(Kind::NoEnd, die.0, || "DW_AT_low_pc without DW_AT_high_pc".to_owned());
-            }
-            return;
-        };
-        let left = &mut self.ranges_left;
-        let result = ranges::visit(dwarf, unit, value, |start, end| {
-            visit(start, end);
-            *left = left.saturating_sub(1);
-            *left > 0
-        });
-        if let Err(error) = result {
-            self.diagnostics.add(Kind::BadRanges, die.0, || format!("DW_AT_ranges: {error}"));
-        }
-        if self.ranges_left == 0 {
-            self.diagnostics
-                .add(Kind::CapReached, die.0, || format!("the unit has over {MAX_RANGES} ranges"));
-        }
     }
 
     /// Reads a `DW_TAG_inlined_subroutine` (DWARF 5 3.3.8.2) below `parent`.
@@ -617,11 +495,6 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         self.out.scopes.shrink_to_fit();
         (self.out, self.diagnostics)
     }
-}
-
-/// True where the attribute names a sequence: all ones is "none" in either format.
-fn has_sequence(value: Option<u64>) -> bool {
-    value.is_some_and(|value| value != u64::MAX && value != u64::from(u32::MAX))
 }
 
 /// clang's pointer to the line sequence of a function (LLVM 20 and later).

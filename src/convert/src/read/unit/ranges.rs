@@ -1,6 +1,146 @@
-//! Visits the ranges of a list that `DW_AT_ranges` names (DWARF 5 2.17.3), past entries that are damaged.
+//! Reads the ranges of functions and of what is inlined into them (DWARF 5 2.17), past entries that are damaged, and
+//! tells those in code from tombstones.
+
+use gimli::AttributeValue;
 
 use super::super::{Bytes, Dwarf, Endianity};
+use super::{MAX_RANGES, UnitReader};
+use crate::model::{DieOffset, MAX_PIECE};
+use crate::report::Kind;
+
+/// A range of a function whose address is a tombstone.
+#[derive(Clone, Copy)]
+pub(super) struct DeadRange {
+    /// 0 where that is gone as well.
+    pub(super) len: u64,
+    /// It is not the function's first range.
+    pub(super) part: bool,
+}
+
+/// The address attributes of a DIE (DWARF 5 2.17).
+pub(super) struct Addresses<'f, E: Endianity> {
+    pub(super) low_pc: Option<AttributeValue<Bytes<'f, E>>>,
+    pub(super) high_pc: Option<AttributeValue<Bytes<'f, E>>>,
+    pub(super) ranges: Option<AttributeValue<Bytes<'f, E>>>,
+    pub(super) entry_pc: Option<AttributeValue<Bytes<'f, E>>>,
+}
+
+impl<E: Endianity> Default for Addresses<'_, E> {
+    fn default() -> Self {
+        Addresses { low_pc: None, high_pc: None, ranges: None, entry_pc: None }
+    }
+}
+
+impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
+    /// Adds the ranges of a function that lie in code, the entry first. Returns the others.
+    pub(super) fn live_ranges(
+        &mut self,
+        die: DieOffset,
+        addresses: &Addresses<'f, E>,
+        ranges: &mut Vec<(u64, u64)>,
+    ) -> Vec<DeadRange> {
+        let mut all = Vec::new();
+        self.ranges(die, addresses, |start, end| all.push((start, end)));
+        let mut dead = Vec::new();
+        for (index, (start, end)) in all.into_iter().enumerate() {
+            let Some(section) = self.code.section(start).filter(|_| start < end) else {
+                dead.push(DeadRange { len: end - start, part: index > 0 });
+                continue;
+            };
+            if end > section.end {
+                self.diagnostics.add(Kind::RangeLeavesSection, die.0, || {
+                    format!("range {start:#x}..{end:#x} ends after its section, at {:#x}", section.end)
+                });
+            }
+            let end = end.min(section.end);
+            if end - start > MAX_PIECE {
+                self.diagnostics.add(Kind::CapReached, die.0, || {
+                    format!("range {start:#x}..{end:#x} has more than {MAX_PIECE} bytes")
+                });
+            }
+            ranges.push((start, end.min(start.saturating_add(MAX_PIECE))));
+        }
+        let address = |value| self.dwarf.attr_address(self.unit, value).ok().flatten();
+        let low_pc = addresses.low_pc.and_then(address);
+        let entry = match addresses.entry_pc {
+            // A constant counts from the base address of the ranges (DWARF 5 2.18).
+            Some(AttributeValue::Udata(offset)) => {
+                let base = low_pc.or(ranges.first().map(|&(start, _)| start));
+                base.map(|base| base.wrapping_add(offset))
+            }
+            Some(value) => address(value),
+            None => low_pc,
+        };
+        if let Some(entry) = entry
+            && let Some(at) = ranges.iter().position(|&(start, _)| start == entry)
+        {
+            ranges.swap(0, at);
+        }
+        dead
+    }
+
+    /// The range of a function with a tombstone address whose own sequence is live: the linker folded
+    /// it, and its size is what `DW_AT_high_pc` still says.
+    pub(super) fn folded_range(
+        &self,
+        addresses: &Addresses<'f, E>,
+        own_sequence: Option<usize>,
+    ) -> Option<(u64, u64)> {
+        let sequence = &self.lines.sequences[own_sequence?];
+        let section = self.code.section(sequence.start)?;
+        let len = match addresses.high_pc {
+            Some(AttributeValue::Udata(len)) => len,
+            _ => sequence.end - sequence.start,
+        };
+        let end = sequence.start.saturating_add(len).min(section.end);
+        (end > sequence.start).then_some((sequence.start, end))
+    }
+
+    /// Visits each range of a DIE that is not empty and no tombstone of gimli's.
+    pub(super) fn ranges(
+        &mut self,
+        die: DieOffset,
+        addresses: &Addresses<'f, E>,
+        mut visit: impl FnMut(u64, u64),
+    ) {
+        let (dwarf, unit) = (self.dwarf, self.unit);
+        let address = |value| dwarf.attr_address(unit, value).ok().flatten();
+        if let (Some(low), Some(high)) = (addresses.low_pc, addresses.high_pc) {
+            let Some(start) = address(low) else {
+                self.diagnostics.add(Kind::BadRanges, die.0, || "unreadable DW_AT_low_pc".to_owned());
+                return;
+            };
+            let end = match high {
+                AttributeValue::Udata(len) => start.checked_add(len),
+                value => address(value),
+            };
+            match end {
+                Some(end) if end > start => visit(start, end),
+                _ => self.diagnostics.add(Kind::EmptyRange, die.0, || format!("no bytes at {start:#x}")),
+            }
+            return;
+        }
+        let Some(value) = addresses.ranges else {
+            if addresses.low_pc.is_some() {
+                self.diagnostics.add(Kind::NoEnd, die.0, || "DW_AT_low_pc without DW_AT_high_pc".to_owned());
+            }
+            return;
+        };
+        let left = &mut self.ranges_left;
+        let result = visit_list(dwarf, unit, value, |start, end| {
+            visit(start, end);
+            *left = left.saturating_sub(1);
+            *left > 0
+        });
+        if let Err(error) = result {
+            self.diagnostics.add(Kind::BadRanges, die.0, || format!("DW_AT_ranges: {error}"));
+        }
+        if self.ranges_left == 0 {
+            self.diagnostics
+                .add(Kind::CapReached, die.0, || format!("the unit has over {MAX_RANGES} ranges"));
+        }
+    }
+}
 
 /// Visits each range of the list that is no tombstone of gimli's, as long as `visit` says to go on. Before DWARF 5
 /// linkers write 1 for both ends of a range that they removed: it is visited as an empty one.
@@ -8,7 +148,7 @@ use super::super::{Bytes, Dwarf, Endianity};
 /// # Errors
 /// The first damage that was met. An entry whose index is in no address table is left out alone; after one
 /// whose kind is unknown, or that was the base of those behind it, the rest of the list cannot be read.
-pub(super) fn visit<'f, E: Endianity>(
+fn visit_list<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &gimli::Unit<Bytes<'f, E>>,
     value: gimli::AttributeValue<Bytes<'f, E>>,

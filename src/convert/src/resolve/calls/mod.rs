@@ -13,19 +13,20 @@
 //! reaches. Where it may reach functions that are not known, nothing can be ruled out. What the compiler recorded
 //! of tail calls is compared with the jumps in the code, since it leaves some out.
 
+mod embed;
+mod reach;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::machine::{Jumps, Machine};
+use super::machine::Machine;
 use super::names::{is_mangled, is_program_wide};
 use super::pieces::Cut;
 use crate::model::{
     CallCounts, CallHow, CallKey, Calls, FuncId, GroupId, How, ImageAddr, LocalCallee, NameId, Owner, Piece,
     Program, TailKey, UnitCall,
 };
-
-/// Functions that are visited to find what one reaches by tail calls; one that reaches more reaches what is not
-/// known.
-const MAX_REACH: usize = 64;
+use embed::embed;
+use reach::Reach;
 
 /// Whom a call calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,22 +83,6 @@ pub(super) fn key(cut: &mut Cut<'_>, machine: &Machine<'_, '_>) {
     cut.program.calls = calls;
     cut.program.tails = listed;
     cut.program.call_counts = counts;
-}
-
-/// What a function reaches by tail calls, itself left out.
-#[derive(Clone, Default)]
-struct Reach {
-    /// Functions of groups.
-    members: Vec<FuncId>,
-    unknown: bool,
-}
-
-impl Reach {
-    fn keys(&self, function: FuncId) -> impl Iterator<Item = TailKey> {
-        let unknown = self.unknown.then_some(TailKey { function, target: None });
-        let members = self.members.iter().map(move |&target| TailKey { function, target: Some(target) });
-        unknown.into_iter().chain(members)
-    }
 }
 
 /// What the calls refer to, by each way of referring.
@@ -269,9 +254,10 @@ impl<'p, 'f> Index<'p, 'f> {
     fn calling_group(&self, return_addr: ImageAddr) -> Option<GroupId> {
         let pieces = &self.program.pieces;
         let after = pieces.partition_point(|piece| piece.start.0 < return_addr.0);
-        match pieces[after.checked_sub(1)?].owner {
-            Owner::Group(group) => Some(group),
-            Owner::Function(_) => None,
+        let piece = &pieces[after.checked_sub(1)?];
+        match piece.owner {
+            Owner::Group(group) if return_addr.0 <= piece.start.0 + u64::from(piece.body) => Some(group),
+            _ => None,
         }
     }
 
@@ -282,127 +268,6 @@ impl<'p, 'f> Index<'p, 'f> {
         let piece = self.program.pieces.get(after.checked_sub(1)?)?;
         let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
         self.machine.calls_to(start, end, self.starts[callee.index()])
-    }
-
-    fn reach(&self, function: FuncId) -> Reach {
-        let mut reach = Reach::default();
-        let mut seen = vec![function];
-        let mut next = 0;
-        while let Some(&at) = seen.get(next) {
-            next += 1;
-            let (recorded, promised) = self.recorded_tails(at, &mut reach.unknown);
-            let mut found = recorded;
-            // Code that no compiler described may leave in any way: a stub that returns to where it wants to jump.
-            reach.unknown |= self.program.functions[at.index()].source.is_none();
-            match self.jumps(at) {
-                Some(jumps) => {
-                    reach.unknown |= jumps.indirect && !promised;
-                    self.unrecorded(at, &jumps, &mut found, &mut reach.unknown);
-                }
-                None => reach.unknown |= !promised,
-            }
-            for callee in found {
-                match callee {
-                    Callee::Function(callee) if seen.contains(&callee) => {}
-                    Callee::Function(callee) if seen.len() < MAX_REACH => seen.push(callee),
-                    Callee::Elsewhere(_) => {}
-                    _ => reach.unknown = true,
-                }
-            }
-        }
-        reach.members =
-            seen[1..].iter().copied().filter(|function| self.group.contains_key(function)).collect();
-        reach
-    }
-
-    /// The callees of the tail calls that the compiler recorded, and whether it promises that these are all.
-    fn recorded_tails(&self, function: FuncId, unknown: &mut bool) -> (Vec<Callee>, bool) {
-        let Some((unit, calls, listed)) = self.calls(function) else { return (Vec::new(), false) };
-        let tails = listed.iter().filter(|call| call.tail).map(|call| self.callee(unit, call.callee));
-        let tails: Vec<Callee> = tails.collect();
-        *unknown |= tails.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown));
-        (tails, calls.all_tail_calls)
-    }
-
-    /// The jumps out of a function, from all its ranges; `None` where its code is not at hand.
-    fn jumps(&self, function: FuncId) -> Option<Jumps> {
-        let mut all = Jumps::default();
-        for &(_, start, end) in self.ranges_of(function) {
-            let jumps = self.machine.jumps(start, end)?;
-            all.indirect |= jumps.indirect;
-            all.targets.extend(jumps.targets);
-            all.short.extend(jumps.short);
-        }
-        Some(all)
-    }
-
-    fn ranges_of(&self, function: FuncId) -> &[(FuncId, u64, u64)] {
-        let first = self.ranges.partition_point(|range| range.0 < function);
-        let count = self.ranges[first..].iter().take_while(|range| range.0 == function).count();
-        &self.ranges[first..first + count]
-    }
-
-    /// Adds the functions of a piece: all, where it is folded, since it does not show which is meant.
-    fn owners(&self, piece: usize, found: &mut Vec<Callee>) {
-        match self.program.pieces[piece].owner {
-            Owner::Function(function) => found.push(Callee::Function(function)),
-            Owner::Group(group) => {
-                let members = &self.program.groups[group.index()].members;
-                found.extend(members.iter().map(|member| Callee::Function(member.function)));
-            }
-        }
-    }
-
-    /// Adds the functions that a function jumps to though nobody recorded it: clang leaves a tail call out where it has
-    /// no declaration of the callee, and promises all the same that none is missing.
-    fn unrecorded(&self, function: FuncId, jumps: &Jumps, found: &mut Vec<Callee>, unknown: &mut bool) {
-        let own = self.ranges_of(function);
-        let recorded: FxHashSet<u64> = found
-            .iter()
-            .filter_map(|callee| match callee {
-                Callee::Function(callee) => Some(self.starts[callee.index()]),
-                _ => None,
-            })
-            .collect();
-        // Calls through a stub of the linker, as far as they were recorded.
-        let mut stubs = found.iter().filter(|callee| matches!(callee, Callee::Elsewhere(_))).count();
-        let entry = |target: u64| self.program.pieces.binary_search_by_key(&target, |piece| piece.start.0);
-        for &target in &jumps.short {
-            if let Ok(piece) = entry(target)
-                && !own.iter().any(|range| range.1 == target)
-            {
-                self.owners(piece, found);
-            }
-        }
-        for &target in &jumps.targets {
-            if recorded.contains(&target) {
-                continue;
-            }
-            match entry(target) {
-                // A part of the function is its own, and so is its beginning where nobody shares it.
-                Ok(piece) => {
-                    let folded = matches!(self.program.pieces[piece].owner, Owner::Group(_));
-                    let part = own.iter().any(|range| range.1 == target);
-                    if !part || (folded && self.starts[function.index()] == target) {
-                        self.owners(piece, found);
-                    }
-                }
-                Err(after) => {
-                    let before = after.checked_sub(1).map(|before| &self.program.pieces[before]);
-                    let inside =
-                        before.is_some_and(|p| target < p.start.0 + u64::from(p.body) + u64::from(p.pad));
-                    if inside {
-                        let before = after - 1;
-                        if !own.iter().any(|range| range.1 == self.program.pieces[before].start.0) {
-                            self.owners(before, found);
-                        }
-                    } else if self.machine.is_code(target) {
-                        *unknown |= stubs == 0;
-                        stubs = stubs.saturating_sub(1);
-                    }
-                }
-            }
-        }
     }
 
     /// True where functions of the group may stand for others that the compiler merged with them: a name is there that
@@ -444,7 +309,9 @@ impl<'p> Keys<'_, 'p, '_> {
             for call in listed {
                 let Some(return_addr) = call.return_addr else { continue };
                 let Callee::Function(callee) = self.index.callee(unit, call.callee) else { continue };
-                if self.index.calling_group(return_addr).is_some() {
+                let own = self.index.ranges_of(id);
+                let inside = own.iter().any(|range| range.1 < return_addr.0 && return_addr.0 <= range.2);
+                if !inside || self.index.calling_group(return_addr).is_some() {
                     continue;
                 }
                 let grouped = u64::from(self.index.group.contains_key(&callee));
@@ -608,49 +475,5 @@ impl<'p> Keys<'_, 'p, '_> {
             (here.all(|other| other == first) && complete(callee)).then_some(*first)
         };
         remaining.iter().filter_map(|call| Some((call.0, at_address(call.1)?))).collect()
-    }
-}
-
-/// Pairs two lists in order, where the shorter one lacks some of the other's entries: only pairs that every way
-/// to do so has. Empty where there is no way.
-fn embed(left: usize, right: usize, same: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
-    let swapped = left > right;
-    let (short, long) = (left.min(right), left.max(right));
-    let same = |at: usize, other: usize| if swapped { same(other, at) } else { same(at, other) };
-    let (mut first, mut last) = (Vec::with_capacity(short), Vec::with_capacity(short));
-    let mut others = 0..long;
-    for at in 0..short {
-        let Some(other) = others.find(|&other| same(at, other)) else { return Vec::new() };
-        first.push(other);
-    }
-    let mut others = (0..long).rev();
-    for at in (0..short).rev() {
-        let Some(other) = others.find(|&other| same(at, other)) else { return Vec::new() };
-        last.push(other);
-    }
-    let pairs = first.into_iter().zip(last.into_iter().rev()).enumerate();
-    let forced = pairs.filter(|(_, (first, last))| first == last);
-    forced.map(|(at, (other, _))| if swapped { (other, at) } else { (at, other) }).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::embed;
-
-    #[test]
-    fn only_pairs_that_every_way_has_are_pairs() {
-        for (left, right, expected) in [
-            ("abc", "abc", vec![(0, 0), (1, 1), (2, 2)]),
-            ("abc", "ab", vec![(0, 0), (1, 1)]),
-            ("bc", "abc", vec![(0, 1), (1, 2)]),
-            ("aa", "aa", vec![(0, 0), (1, 1)]),
-            ("aab", "ab", vec![(2, 1)]),
-            ("abab", "ab", vec![]),
-            ("ab", "ba", vec![]),
-            ("", "ab", vec![]),
-        ] {
-            let same = |at: usize, other: usize| left.as_bytes()[at] == right.as_bytes()[other];
-            assert_eq!(embed(left.len(), right.len(), same), expected, "{left} {right}");
-        }
     }
 }

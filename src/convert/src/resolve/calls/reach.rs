@@ -1,0 +1,150 @@
+//! Finds whom a function reaches by tail calls: those that the compiler recorded, and those that show in the code.
+
+use rustc_hash::FxHashSet;
+
+use super::super::machine::Jumps;
+use super::{Callee, Index};
+use crate::model::{FuncId, Owner, TailKey};
+
+/// Functions that are visited to find what one reaches by tail calls; one that reaches more reaches what is not
+/// known.
+const MAX_REACH: usize = 64;
+
+/// What a function reaches by tail calls, itself left out.
+#[derive(Clone, Default)]
+pub(super) struct Reach {
+    /// Functions of groups.
+    pub(super) members: Vec<FuncId>,
+    pub(super) unknown: bool,
+}
+
+impl Reach {
+    pub(super) fn keys(&self, function: FuncId) -> impl Iterator<Item = TailKey> {
+        let unknown = self.unknown.then_some(TailKey { function, target: None });
+        let members = self.members.iter().map(move |&target| TailKey { function, target: Some(target) });
+        unknown.into_iter().chain(members)
+    }
+}
+
+impl Index<'_, '_> {
+    pub(super) fn reach(&self, function: FuncId) -> Reach {
+        let mut reach = Reach::default();
+        let mut seen = vec![function];
+        let mut next = 0;
+        while let Some(&at) = seen.get(next) {
+            next += 1;
+            let (recorded, promised) = self.recorded_tails(at, &mut reach.unknown);
+            let mut found = recorded;
+            // Code that no compiler described may leave in any way: a stub that returns to where it wants to jump.
+            reach.unknown |= self.program.functions[at.index()].source.is_none();
+            match self.jumps(at) {
+                Some(jumps) => {
+                    reach.unknown |= jumps.indirect && !promised;
+                    self.unrecorded(at, &jumps, &mut found, &mut reach.unknown);
+                }
+                None => reach.unknown |= !promised,
+            }
+            for callee in found {
+                match callee {
+                    Callee::Function(callee) if seen.contains(&callee) => {}
+                    Callee::Function(callee) if seen.len() < MAX_REACH => seen.push(callee),
+                    Callee::Elsewhere(_) => {}
+                    _ => reach.unknown = true,
+                }
+            }
+        }
+        reach.members =
+            seen[1..].iter().copied().filter(|function| self.group.contains_key(function)).collect();
+        reach
+    }
+
+    /// The callees of the tail calls that the compiler recorded, and whether it promises that these are all.
+    fn recorded_tails(&self, function: FuncId, unknown: &mut bool) -> (Vec<Callee>, bool) {
+        let Some((unit, calls, listed)) = self.calls(function) else { return (Vec::new(), false) };
+        let tails = listed.iter().filter(|call| call.tail).map(|call| self.callee(unit, call.callee));
+        let tails: Vec<Callee> = tails.collect();
+        *unknown |= tails.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown));
+        (tails, calls.all_tail_calls)
+    }
+
+    /// The jumps out of a function, from all its ranges; `None` where its code is not at hand.
+    fn jumps(&self, function: FuncId) -> Option<Jumps> {
+        let mut all = Jumps::default();
+        for &(_, start, end) in self.ranges_of(function) {
+            let jumps = self.machine.jumps(start, end)?;
+            all.indirect |= jumps.indirect;
+            all.targets.extend(jumps.targets);
+            all.short.extend(jumps.short);
+        }
+        Some(all)
+    }
+
+    pub(super) fn ranges_of(&self, function: FuncId) -> &[(FuncId, u64, u64)] {
+        let first = self.ranges.partition_point(|range| range.0 < function);
+        let count = self.ranges[first..].iter().take_while(|range| range.0 == function).count();
+        &self.ranges[first..first + count]
+    }
+
+    /// Adds the functions of a piece: all, where it is folded, since it does not show which is meant.
+    fn owners(&self, piece: usize, found: &mut Vec<Callee>) {
+        match self.program.pieces[piece].owner {
+            Owner::Function(function) => found.push(Callee::Function(function)),
+            Owner::Group(group) => {
+                let members = &self.program.groups[group.index()].members;
+                found.extend(members.iter().map(|member| Callee::Function(member.function)));
+            }
+        }
+    }
+
+    /// Adds the functions that a function jumps to though nobody recorded it: clang leaves a tail call out where it has
+    /// no declaration of the callee, and promises all the same that none is missing.
+    fn unrecorded(&self, function: FuncId, jumps: &Jumps, found: &mut Vec<Callee>, unknown: &mut bool) {
+        let own = self.ranges_of(function);
+        let recorded: FxHashSet<u64> = found
+            .iter()
+            .filter_map(|callee| match callee {
+                Callee::Function(callee) => Some(self.starts[callee.index()]),
+                _ => None,
+            })
+            .collect();
+        // Calls through a stub of the linker, as far as they were recorded.
+        let mut stubs = found.iter().filter(|callee| matches!(callee, Callee::Elsewhere(_))).count();
+        let entry = |target: u64| self.program.pieces.binary_search_by_key(&target, |piece| piece.start.0);
+        for &target in &jumps.short {
+            if let Ok(piece) = entry(target)
+                && !own.iter().any(|range| range.1 == target)
+            {
+                self.owners(piece, found);
+            }
+        }
+        for &target in &jumps.targets {
+            if recorded.contains(&target) {
+                continue;
+            }
+            match entry(target) {
+                // A part of the function is its own, and so is its beginning where nobody shares it.
+                Ok(piece) => {
+                    let folded = matches!(self.program.pieces[piece].owner, Owner::Group(_));
+                    let part = own.iter().any(|range| range.1 == target);
+                    if !part || (folded && self.starts[function.index()] == target) {
+                        self.owners(piece, found);
+                    }
+                }
+                Err(after) => {
+                    let before = after.checked_sub(1).map(|before| &self.program.pieces[before]);
+                    let inside =
+                        before.is_some_and(|p| target < p.start.0 + u64::from(p.body) + u64::from(p.pad));
+                    if inside {
+                        let before = after - 1;
+                        if !own.iter().any(|range| range.1 == self.program.pieces[before].start.0) {
+                            self.owners(before, found);
+                        }
+                    } else if self.machine.is_code(target) {
+                        *unknown |= stubs == 0;
+                        stubs = stubs.saturating_sub(1);
+                    }
+                }
+            }
+        }
+    }
+}
