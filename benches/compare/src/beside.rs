@@ -85,7 +85,7 @@ impl Pair {
 }
 
 fn print(input: &Path, plain: &Path, pairs: &[Pair]) {
-    println!("\n## {} beside {}\n", input.display(), plain.display());
+    println!("\n## {} beside {}", input.display(), plain.display());
     head(&["tool", "threads", "program", "CPU s", "least", "wall s", "peak MiB", "file MB"]);
     for pair in pairs {
         for &threads in pair.input.tool.threads() {

@@ -97,8 +97,9 @@ fn two_files_that_name_each_other_end_the_search() {
     std::fs::rename(place.path("b.dwo"), place.path("a.dwo")).unwrap();
     std::fs::rename(place.path("c.dwo"), place.path("b.dwo")).unwrap();
     let found = place.converted("split");
-    assert_eq!(found.said(Kind::DwoMismatch).0, 2);
-    assert_eq!(found.report.counts.partial_units, 2);
+    let (count, words) = found.said(Kind::DwoMismatch);
+    assert_eq!((count, found.report.counts.partial_units), (2, 2));
+    assert!(words.contains("a.dwo: belongs to another build, its dwo id is 0x"), "{words}");
 }
 
 #[test]

@@ -108,7 +108,14 @@ fn without_a_third_of_the_files_their_inlines_alone_are_lost() {
         assert_eq!((missing, report.counts.partial_units), (removed, removed));
         let mut partial = 0;
         let (mut names, mut lines, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        let mut folded = 0;
         let count = each(&whole, &rest, |address, expected, found| {
+            // Of folded functions the first that has debug information stands for all: another one, where its file is
+            // missing.
+            if expected.members > 1 && found.members > 1 && expected != found {
+                folded += 1;
+                return;
+            }
             if !found.partial {
                 if expected != found {
                     others.push((address, expected, found));
@@ -117,14 +124,14 @@ fn without_a_third_of_the_files_their_inlines_alone_are_lost() {
             }
             partial += 1;
             let (was, is) = (&expected.frames, &found.frames);
-            if was[was.len() - 1].0 != is[is.len() - 1].0 {
+            if one_variant(&was[was.len() - 1].0) != one_variant(&is[is.len() - 1].0) {
                 names.push((address, expected, found));
             } else if (&was[0].1, was[0].2) != (&is[0].1, is[0].2) {
                 lines.push((address, expected, found));
             }
         });
         println!(
-            "{variant} without {removed} of {} files: {count} addresses, {partial} partial; differ: {} others, {} functions, {} lines",
+            "{variant} without {removed} of {} files: {count} addresses, {partial} partial; differ: {folded} folded, {} others, {} functions, {} lines",
             removed + names_left(kept.path()),
             others.len(),
             names.len(),
@@ -135,6 +142,12 @@ fn without_a_third_of_the_files_their_inlines_alone_are_lost() {
         assert!(lines.is_empty(), "{:#x?}", lines.first());
         assert!(partial > 500_000);
     }
+}
+
+/// The variants of a constructor or destructor at one address are one function: a symbol table says which there are, not
+/// which of them the debug information has.
+fn one_variant(name: &str) -> String {
+    name.replace("C1E", "C2E").replace("D1E", "D2E")
 }
 
 fn names_left(dir: &Path) -> u64 {
