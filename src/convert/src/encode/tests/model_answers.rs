@@ -25,11 +25,13 @@ pub(super) enum Answer {
     GroupPadding(Vec<Frame>),
 }
 
+/// Return address, caller, callee, how.
+pub(super) type Call = (u64, Option<Vec<u8>>, Vec<u8>, i64);
+
 /// Call keys, with functions by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Keys {
-    /// Return address, caller, callee, how.
-    pub(super) calls: Vec<(u64, Option<Vec<u8>>, Vec<u8>, i64)>,
+    pub(super) calls: Vec<Call>,
     pub(super) tails: Vec<(Vec<u8>, Option<Vec<u8>>)>,
 }
 

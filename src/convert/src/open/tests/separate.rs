@@ -213,7 +213,7 @@ fn a_released_part_of_a_file_reads_as_before() {
     fs::write(&path, &bytes).unwrap();
     let files = Files::new();
     let (mapped, kept) = (files.map(&path).unwrap(), files.keep(bytes.clone()));
-    for part in [&mapped[..], &mapped[5000..70_000], &mapped[99_999..], &mapped[..0], kept, &[1, 2]] {
+    for part in [mapped, &mapped[5000..70_000], &mapped[99_999..], &mapped[..0], kept, &[1, 2]] {
         files.release(part);
         assert!(mapped == bytes && kept == bytes);
     }
