@@ -285,20 +285,23 @@ fn name_plain<'f>(
     members: &[Member],
     functions: &mut [Function],
 ) {
-    mangled.sort_unstable();
+    mangled.sort_unstable_by_key(|symbol| (source_name(symbol), *symbol));
     mangled.dedup();
-    for &symbol in &mangled {
-        let plain = source_name(symbol);
-        let overloaded = mangled.iter().filter(|other| source_name(other) == plain).count() > 1;
-        let name = merged.name(symbol);
-        for member in members {
-            let function = &mut functions[member.function.index()];
+    let mut plain: FxHashMap<Vec<u8>, Vec<FuncId>> = FxHashMap::default();
+    for member in members {
+        let function = &functions[member.function.index()];
+        if function.symbol.is_none() {
             let own = merged.program.origins[function.origin.index()].name;
-            if Some(merged.name_bytes(own)) == plain && function.symbol.is_none() {
-                function.symbol = Some(name);
-                if overloaded {
-                    break;
-                }
+            plain.entry(merged.name_bytes(own).to_vec()).or_default().push(member.function);
+        }
+    }
+    for overloads in mangled.chunk_by(|a, b| source_name(a) == source_name(b)) {
+        let named = source_name(overloads[0]).and_then(|name| plain.get(name)).map_or(&[][..], |named| named);
+        for (index, function) in named.iter().enumerate() {
+            // One name is that of all, several are one each.
+            let symbol = if overloads.len() == 1 { overloads.first() } else { overloads.get(index) };
+            if let Some(symbol) = symbol {
+                functions[function.index()].symbol = Some(merged.name(symbol));
             }
         }
     }
@@ -312,6 +315,9 @@ fn best_unexplained(symbols: &[&CodeSymbol<'_>]) -> Option<usize> {
 
 /// Symbols at the start of a part that are compared with the name of each function that has it.
 const MAX_PARTS: usize = 4096;
+
+/// Functions at the start of a part that each of its symbols is compared with.
+const MAX_PARTS_NAMED: usize = 256;
 
 /// The symbol that starts a part of a function that is not its entry (`foo.cold`).
 fn name_part<'f>(
@@ -353,7 +359,7 @@ fn other_parts<'f>(
             let is_clone = |own| relation(merged.name_bytes(own), merged.name_bytes(name)) == Relation::Clone;
             member.symbol == Some(name) || is_clone(own) || function.symbol.is_some_and(is_clone)
         };
-        if is_part && !members.iter().any(explained) {
+        if is_part && !members.iter().take(MAX_PARTS_NAMED).any(explained) {
             let origin = merged.origin(Origin { name, file: None, line: 0 });
             let function = symbol_function(functions, origin);
             members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });

@@ -40,13 +40,21 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &Symbols<'_>, diagnostic
     let mut finder = Finder::new(merged, symbols);
     finder.by_symbol(&all);
     finder.by_sequence(&all, diagnostics);
-    let Finder { found, .. } = finder;
+    let Finder { found, capped, .. } = finder;
+    if capped {
+        diagnostics.add(Kind::CapReached, 0, || {
+            format!("over {MAX_TOGETHER} folded functions of one name, or of one unit at one address: not all were found")
+        });
+    }
     count(merged, &all, &found, diagnostics);
     add(merged, &all, found);
 }
 
 /// Functions and sequences of one unit at one address that are compared with each other.
-const MAX_TOGETHER: usize = 256;
+const MAX_TOGETHER: usize = 1024;
+
+/// Functions that remain at one address that each symbol there is compared with.
+const MAX_REMAINING: usize = 4096;
 
 /// Where an erased function was found.
 struct Found {
@@ -65,6 +73,8 @@ struct Finder<'m, 'f> {
     found: FxHashMap<(usize, usize), Found>,
     /// Sequences that were given to a function: unit and index.
     taken: FxHashSet<(usize, usize)>,
+    /// More functions or sequences stand in one place than are compared.
+    capped: bool,
 }
 
 impl<'m, 'f> Finder<'m, 'f> {
@@ -78,7 +88,14 @@ impl<'m, 'f> Finder<'m, 'f> {
                 }
             }
         }
-        Finder { merged, symbols, remaining, found: FxHashMap::default(), taken: FxHashSet::default() }
+        Finder {
+            merged,
+            symbols,
+            remaining,
+            found: FxHashMap::default(),
+            taken: FxHashSet::default(),
+            capped: false,
+        }
     }
 
     fn erased(&self, at: Erased) -> &UnitErased {
@@ -108,9 +125,10 @@ impl<'m, 'f> Finder<'m, 'f> {
             let fits = |at: &&Erased| self.symbol_fits(symbol, **at);
             // One a name and address: the one whose unit has a line sequence there, else the first.
             let with_rows = |at: &&Erased| self.sequences(at.unit, symbol.start, symbol.end).next().is_some();
-            let mut fitting = erased.iter().filter(fits);
+            let mut fitting = erased.iter().take(MAX_TOGETHER).filter(fits);
             let first = fitting.next();
             let chosen = first.into_iter().chain(fitting).find(with_rows).or(first);
+            self.capped |= erased.len() > MAX_TOGETHER;
             if let Some(at) = chosen {
                 let found = Found { start: symbol.start, end: symbol.end, how: How::Symbol, sequence: None };
                 self.found.insert((at.unit, at.index), found);
@@ -132,6 +150,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         together.sort_unstable();
         for here in together.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
             let (unit, start, end, _) = here[0];
+            self.capped |= here.len() > MAX_TOGETHER;
             let mut functions: Vec<Erased> = here.iter().map(|entry| entry.3).take(MAX_TOGETHER).collect();
             let mut sequences: Vec<usize> = self.sequences(unit, start, end).take(MAX_TOGETHER).collect();
             let unclaimed = &self.merged.program.units[unit].unclaimed;
@@ -192,10 +211,10 @@ impl<'m, 'f> Finder<'m, 'f> {
             false => origin == own && unit == at.unit,
         };
         match self.remaining.get(&(symbol.start, symbol.end)) {
-            Some(origins) => !origins.iter().any(same),
+            Some(origins) => !origins.iter().take(MAX_REMAINING).any(same),
             None => {
                 let other = |s: &CodeSymbol<'_>| s.function && s.end == symbol.end && s.name != symbol.name;
-                self.symbols.at(symbol.start).iter().any(other)
+                self.symbols.at(symbol.start).iter().take(MAX_REMAINING).any(other)
             }
         }
     }
@@ -242,7 +261,8 @@ impl<'m, 'f> Finder<'m, 'f> {
                         && !remaining.contains(&(at.unit, self.origin(at)))
                         && !self.found.contains_key(&(at.unit, at.index))
                 });
-                let near = candidates.filter_map(|&at| Some((self.distance(at, &lines)?, at)));
+                let near =
+                    candidates.take(MAX_TOGETHER).filter_map(|&at| Some((self.distance(at, &lines)?, at)));
                 let mut near: Vec<(u32, Erased)> = near.collect();
                 near.sort_unstable();
                 match near[..] {

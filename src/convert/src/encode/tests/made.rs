@@ -102,7 +102,9 @@ fn add_calls(program: &mut Program<'static>, choices: &mut Choices<'_>) {
         let how = [CallHow::CallSite, CallHow::Relocation, CallHow::Doubtful][choices.below(3)];
         program.calls.push(CallKey { return_addr, caller, callee, how });
         let target = choices.one_in(2).then_some(other);
-        program.tails.push(TailKey { function: callee, target });
+        if target != Some(callee) {
+            program.tails.push(TailKey { function: callee, target });
+        }
     }
     program.calls.sort_unstable();
     program.calls.dedup_by_key(|key| (key.return_addr, key.caller));

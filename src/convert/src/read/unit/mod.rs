@@ -35,6 +35,9 @@ const MAX_ROWS: usize = 1 << 24;
 const MIN_ROWS: usize = 1 << 20;
 const ROW_COPIES: usize = 64;
 
+/// Rows that a unit may have compared with the declarations of functions that were folded.
+const MAX_COMPARED: usize = 1 << 25;
+
 /// Walks one unit.
 pub(super) fn walk<'f, E: Endianity>(
     source: &Source<'_, 'f, E>,
@@ -120,6 +123,8 @@ struct UnitReader<'a, 'f, E: Endianity> {
     ranges_left: u32,
     /// Rows that may be kept.
     max_rows: usize,
+    /// Rows that may still be compared to find the sequence of a function.
+    compared_left: usize,
 }
 
 impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
@@ -179,6 +184,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             last_file: (NO_FILE, NONE16),
             ranges_left: MAX_RANGES,
             max_rows,
+            compared_left: MAX_COMPARED,
         }
     }
 

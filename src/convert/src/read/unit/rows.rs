@@ -6,7 +6,7 @@
 
 use super::super::Endianity;
 use super::super::line::{LineRow, Lines};
-use super::UnitReader;
+use super::{MAX_COMPARED, UnitReader};
 use crate::model::{BareLines, ImageAddr, LocalOrigin, MAX_PIECE, NONE16, Row, RowRange};
 use crate::paint::Segment;
 use crate::report::Kind;
@@ -26,6 +26,14 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         let declared = self.origins.tables.origins[origin.index()];
         let mut best: Option<(u32, usize)> = None;
         for (index, rows) in found {
+            if self.compared_left < rows.len() {
+                let offset = self.unit_offset;
+                self.diagnostics.add(Kind::CapReached, offset, || {
+                    format!("over {MAX_COMPARED} rows compared to tell sequences at one address apart, at {start:#x}")
+                });
+                break;
+            }
+            self.compared_left -= rows.len();
             for at in rows {
                 let row = self.lines.rows[at];
                 if row.line >= declared.line && self.file(row.file) == declared.file {

@@ -16,9 +16,12 @@
 mod embed;
 mod reach;
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::machine::Machine;
+use super::machine::{Jumps, Machine};
 use super::names::{is_mangled, is_program_wide};
 use super::pieces::Cut;
 use crate::model::{
@@ -85,6 +88,14 @@ pub(super) fn key(cut: &mut Cut<'_>, machine: &Machine<'_, '_>) {
     cut.program.call_counts = counts;
 }
 
+/// What was read of the machine code, so that no code is read twice.
+#[derive(Default)]
+struct Code {
+    jumps: RefCell<FxHashMap<FuncId, Option<Rc<Jumps>>>>,
+    /// Calls of a piece (by its start) to an address.
+    calls: RefCell<FxHashMap<(u64, u64), Option<usize>>>,
+}
+
 /// What the calls refer to, by each way of referring.
 struct Index<'p, 'f> {
     program: &'p Program<'f>,
@@ -105,6 +116,8 @@ struct Index<'p, 'f> {
     callees: Vec<Vec<Callee>>,
     /// First address of each function.
     starts: Vec<u64>,
+    /// What was read of the code already.
+    code: Code,
 }
 
 impl<'p, 'f> Index<'p, 'f> {
@@ -176,6 +189,7 @@ impl<'p, 'f> Index<'p, 'f> {
             thunks,
             callees: Vec::new(),
             starts,
+            code: Code::default(),
         };
         index.callees = (0..program.units.len()).map(|unit| index.callees_of(unit)).collect();
         index
@@ -267,7 +281,9 @@ impl<'p, 'f> Index<'p, 'f> {
         let after = self.program.pieces.partition_point(|piece| piece.start.0 < calls[0].0.0);
         let piece = self.program.pieces.get(after.checked_sub(1)?)?;
         let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
-        self.machine.calls_to(start, end, self.starts[callee.index()])
+        let target = self.starts[callee.index()];
+        let count = || self.machine.calls_to(start, end, target);
+        *self.code.calls.borrow_mut().entry((start, target)).or_insert_with(count)
     }
 
     /// True where functions of the group may stand for others that the compiler merged with them: a name is there that

@@ -1,5 +1,7 @@
 //! Finds whom a function reaches by tail calls: those that the compiler recorded, and those that show in the code.
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashSet;
 
 use super::super::machine::Jumps;
@@ -68,15 +70,18 @@ impl Index<'_, '_> {
     }
 
     /// The jumps out of a function, from all its ranges; `None` where its code is not at hand.
-    fn jumps(&self, function: FuncId) -> Option<Jumps> {
-        let mut all = Jumps::default();
-        for &(_, start, end) in self.ranges_of(function) {
-            let jumps = self.machine.jumps(start, end)?;
-            all.indirect |= jumps.indirect;
-            all.targets.extend(jumps.targets);
-            all.short.extend(jumps.short);
-        }
-        Some(all)
+    fn jumps(&self, function: FuncId) -> Option<Rc<Jumps>> {
+        let read = || {
+            let mut all = Jumps::default();
+            for &(_, start, end) in self.ranges_of(function) {
+                let jumps = self.machine.jumps(start, end)?;
+                all.indirect |= jumps.indirect;
+                all.targets.extend(jumps.targets);
+                all.short.extend(jumps.short);
+            }
+            Some(Rc::new(all))
+        };
+        self.code.jumps.borrow_mut().entry(function).or_insert_with(read).clone()
     }
 
     pub(super) fn ranges_of(&self, function: FuncId) -> &[(FuncId, u64, u64)] {
