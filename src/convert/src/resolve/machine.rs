@@ -1,7 +1,9 @@
 //! Reads out of machine code what debug information leaves out: where a function may jump to.
 //!
-//! Nothing is disassembled. On x86 every byte is tried as the beginning of a jump, so that no jump is missed; what
-//! is found besides is a few jumps too many, which can make an answer less sure, never wrong.
+//! Nothing is disassembled. On x86 every byte is tried as the beginning of a jump, so that no jump to an address is
+//! missed; what is found besides is a few jumps too many, which can make an answer less sure, never wrong. Code that
+//! leaves in another way (a stub that returns to where it wants to go) does not show: what no compiler described
+//! counts as code that may go anywhere.
 
 use crate::open::Image;
 
@@ -30,8 +32,7 @@ pub(super) struct Jumps {
     pub(super) indirect: bool,
     /// Addresses outside of the range, or its first one.
     pub(super) targets: Vec<u64>,
-    /// Those of jumps that reach 127 bytes. They never leave their section, and a linker folds sections: such a
-    /// jump leads into no folded code. Most are no jumps.
+    /// Those of jumps that reach 127 bytes: most are no jumps, so that only those to the beginning of a function count.
     pub(super) short: Vec<u64>,
 }
 
