@@ -86,8 +86,15 @@ fn read_with<'f, E: Endianity>(
             unit
         })
         .collect();
-    for section in [DebugSection::Info, DebugSection::Abbrev, DebugSection::Line, DebugSection::Addr] {
+    // Nothing is read once more but the names, which stay where they are; those of a package were copied.
+    use DebugSection::{Abbrev, Addr, Info, Line, Ranges, RngLists, Str, StrOffsets};
+    for section in [Info, Abbrev, Line, Addr, Ranges, RngLists, StrOffsets] {
         split.files.release(image.debug.get(section));
+    }
+    if let Some(package) = &split.package {
+        for section in [Info, Abbrev, Line, Ranges, RngLists, Str, StrOffsets] {
+            split.files.release(package.debug.get(section));
+        }
     }
     let mut units = Vec::with_capacity(read.len());
     let mut skeletons: FxHashMap<u64, u64> = FxHashMap::default();

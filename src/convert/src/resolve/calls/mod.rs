@@ -100,7 +100,7 @@ struct Code {
 struct Index<'p, 'f> {
     program: &'p Program<'f>,
     machine: &'p Machine<'p, 'f>,
-    /// Ranges of functions, by function: the entry is not always the first.
+    /// Ranges of functions, by function, then by address.
     ranges: Vec<(FuncId, u64, u64)>,
     /// Functions by unit and DIE.
     by_die: FxHashMap<(u32, u64), FuncId>,
@@ -108,13 +108,13 @@ struct Index<'p, 'f> {
     by_name: FxHashMap<NameId, Option<FuncId>>,
     /// Names of functions, by their bytes.
     named: FxHashMap<&'p [u8], NameId>,
-    /// The group of each function, and its place in it. A function in several (one a piece) counts for its first.
+    /// The group of each function. One that is in several (one a piece) counts for its first.
     group: FxHashMap<FuncId, GroupId>,
     /// Where code without a DIE that is no more than a jump leads: what remains of a function that the compiler merged.
     thunks: FxHashSet<u64>,
     /// By unit: what each local callee is.
     callees: Vec<Vec<Callee>>,
-    /// First address of each function.
+    /// Where each function begins: not its lowest address, where a part of it stands before the rest.
     starts: Vec<u64>,
     /// What was read of the code already.
     code: Code,
@@ -161,22 +161,30 @@ impl<'p, 'f> Index<'p, 'f> {
                 group.entry(member.function).or_insert(GroupId(index as u32));
             }
         }
-        let mut starts = vec![u64::MAX; program.functions.len()];
         let mut ranges = Vec::with_capacity(program.pieces.len());
         for piece in &program.pieces {
-            let mut start = |function: FuncId| {
+            let mut add = |function: FuncId| {
                 ranges.push((function, piece.start.0, piece.start.0 + u64::from(piece.body)));
-                let start = &mut starts[function.index()];
-                *start = piece.start.0.min(*start);
             };
             match piece.owner {
-                Owner::Function(function) => start(function),
+                Owner::Function(function) => add(function),
                 Owner::Group(group) => {
-                    program.groups[group.index()].members.iter().for_each(|m| start(m.function))
+                    program.groups[group.index()].members.iter().for_each(|member| add(member.function));
                 }
             }
         }
         ranges.sort_unstable();
+        let mut starts = vec![u64::MAX; program.functions.len()];
+        for &(function, start, _) in ranges.iter().rev() {
+            starts[function.index()] = start;
+        }
+        for (start, function) in starts.iter_mut().zip(&program.functions) {
+            if let Some(source) = function.source {
+                let unit = &program.units[source.unit.index()];
+                let entry = unit.functions[source.function.index()].pieces.start;
+                *start = unit.pieces[entry as usize].start.0;
+            }
+        }
         let thunks = thunks(program, machine);
         let mut index = Index {
             program,
@@ -311,6 +319,15 @@ impl<'p> Keys<'_, 'p, '_> {
         index.group.contains_key(&callee) || !reach.members.is_empty()
     }
 
+    /// Counts a call of the function; true where it needs a key.
+    fn wants(&mut self, callee: FuncId) -> bool {
+        let grouped = u64::from(self.index.group.contains_key(&callee));
+        let wanted = self.matters(callee);
+        self.counts.into_groups += grouped;
+        self.counts.keyed += if wanted { grouped } else { 0 };
+        wanted
+    }
+
     fn add(&mut self, unit: usize, return_addr: ImageAddr, caller: Option<FuncId>, callee: FuncId) {
         let rewritten =
             !self.index.program.units[unit].keeps_callees && self.index.merged_by_compiler(callee);
@@ -330,10 +347,7 @@ impl<'p> Keys<'_, 'p, '_> {
                 if !inside || self.index.calling_group(return_addr).is_some() {
                     continue;
                 }
-                let grouped = u64::from(self.index.group.contains_key(&callee));
-                self.counts.into_groups += grouped;
-                if self.matters(callee) {
-                    self.counts.keyed += grouped;
+                if self.wants(callee) {
                     self.add(unit, return_addr, None, callee);
                 }
             }
@@ -367,10 +381,7 @@ impl<'p> Keys<'_, 'p, '_> {
                 }
                 for (address, callee) in calls {
                     let Callee::Function(callee) = callee else { continue };
-                    let grouped = u64::from(self.index.group.contains_key(&callee));
-                    self.counts.into_groups += grouped;
-                    if self.matters(callee) {
-                        self.counts.keyed += grouped;
+                    if self.wants(callee) {
                         let at = found.entry(address).or_default();
                         if at.is_empty() {
                             order.push(address);
@@ -421,10 +432,7 @@ impl<'p> Keys<'_, 'p, '_> {
                     Some(first.function)
                 }
             };
-            let grouped = u64::from(index.group.contains_key(&callee));
-            self.counts.into_groups += grouped;
-            if self.matters(callee) {
-                self.counts.keyed += grouped;
+            if self.wants(callee) {
                 let rewritten = index.merged_by_compiler(callee);
                 let how = if rewritten { CallHow::Doubtful } else { CallHow::Relocation };
                 self.calls.push(CallKey { return_addr, caller, callee, how });
