@@ -205,8 +205,11 @@ fn in_package<'f, E: Endianity>(
         match from_sections(task, skeleton, &sections, &mut counted) {
             Ok(unit) => {
                 diagnostics.merge(counted);
-                // As a loose file is unmapped: a package has as many entries as a program that is not split.
-                task.supply.files.release(sections.get(DebugSection::Info));
+                // As a loose file is unmapped. Units share the strings: the next one has them from the file again.
+                use DebugSection::{Info, RngLists, Str, StrOffsets};
+                for section in [Info, StrOffsets, RngLists, Str] {
+                    task.supply.files.release(sections.get(section));
+                }
                 return Ok(Some(unit));
             }
             Err(found) => problem = Some(found),
