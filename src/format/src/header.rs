@@ -38,6 +38,10 @@ pub mod flags {
     pub const RELOCATABLE: u8 = 1 << 1;
     /// Mach-O.
     pub const MACH_O: u8 = 1 << 2;
+    /// Names are readable ones, without parameters, in place of linkage names.
+    pub const READABLE_NAMES: u8 = 1 << 3;
+    /// All that version 1 knows. Others are 0, which `verify` checks; opening lets them be.
+    pub const KNOWN: u8 = BIG_ENDIAN | RELOCATABLE | MACH_O | READABLE_NAMES;
 }
 
 /// Byte offsets of the header's fields.

@@ -26,6 +26,7 @@ pub mod header;
 pub mod names;
 pub mod records;
 pub mod sections;
+pub mod steps;
 pub mod table;
 pub mod varint;
 

@@ -25,6 +25,7 @@
 
 use crate::bits::{TAIL, mask, read, u8_at, u32_at};
 use crate::error::{FormatError, What};
+use crate::steps;
 use core::cmp::Ordering;
 
 /// The longest name, in bytes. The writer cuts longer ones.
@@ -288,6 +289,7 @@ impl<'d> Names<'d> {
         let wanted = id.wrapping_sub(first) as usize;
         let ends = front.start.get_mut(2..wanted.wrapping_add(2))?;
         for (keep, end) in front.keep.get_mut(1..=wanted)?.iter_mut().zip(ends) {
+            steps::step();
             let row = read(self.blocks, bit, row_bits)?;
             bit = bit.wrapping_add(row_bits.into());
             *keep = least.wrapping_add((row & mask(keep_bits)) as u32);
@@ -320,6 +322,7 @@ impl<'d> Names<'d> {
             let mut left = until.checked_sub(*front.keep.get(part)?)? as usize;
             let (mut at, end) = (*front.start.get(part)?, *front.start.get(part.wrapping_add(1))?);
             while at < end && left > 0 {
+                steps::step();
                 let (token, length) =
                     self.codes.decode(self.blocks, front.suffixes.wrapping_add(at.into()))?;
                 at = at.wrapping_add(length);
@@ -364,6 +367,7 @@ impl<'d> Names<'d> {
         let mut depth = 0usize;
         let mut count = length.wrapping_add(2);
         loop {
+            steps::step();
             let symbol =
                 read(self.bodies, (at as u64).wrapping_mul(self.symbol_bits.into()), self.symbol_bits)?;
             at = at.wrapping_add(1);
@@ -444,6 +448,7 @@ impl Codes {
 /// The first of `from..to` for which `before` does not hold, where it holds for a front part only.
 fn partition(mut from: u32, mut to: u32, before: impl Fn(u32) -> bool) -> u32 {
     while from < to {
+        steps::step();
         let middle = from.midpoint(to);
         if before(middle) {
             from = middle.wrapping_add(1);

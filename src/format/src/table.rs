@@ -9,6 +9,7 @@ use core::hint::select_unpredictable;
 
 use crate::bits::{self, MAX_WIDTH, TAIL, u8_at, u16_at, u32_at};
 use crate::error::{FormatError, What};
+use crate::steps;
 
 /// Byte offset of `count`.
 pub const COUNT: usize = 0;
@@ -290,6 +291,7 @@ impl<'d> Table<'d> {
         let mut block = 0u32;
         let mut blocks = self.blocks;
         while blocks > 1 {
+            steps::step();
             let half = blocks >> 1;
             let middle = block.wrapping_add(half);
             let word = self.word((middle as usize).wrapping_mul(stride).wrapping_add(1))?;
@@ -316,6 +318,7 @@ impl<'d> Table<'d> {
         let mut low = 0u32;
         let mut left = self.count.wrapping_sub(first).min(1u32.wrapping_shl(self.block_log2.into()));
         while left > 1 {
+            steps::step();
             let half = left >> 1;
             let middle = low.wrapping_add(half);
             let bit = start.wrapping_add(record_bits.wrapping_mul(middle.into()));
@@ -392,10 +395,14 @@ impl<'d> Table<'d> {
     /// # Errors
     /// The first header that breaks a rule.
     pub fn verify(&self) -> Result<(), FormatError> {
+        if self.data.is_empty() {
+            return Ok(());
+        }
         let stride = self.stride();
         let first = self.words.len().saturating_mul(WORD).saturating_add(HEADERS) as u64;
         let limit = self.data.len().saturating_sub(TAIL) as u64;
         let mut left = self.count;
+        let mut end = first;
         for (block, header) in self.words.chunks_exact(stride).enumerate() {
             let at = block.wrapping_mul(stride).wrapping_mul(WORD).wrapping_add(HEADERS) as u64;
             let Some((&word, columns)) = header.split_first() else { continue };
@@ -415,9 +422,20 @@ impl<'d> Table<'d> {
             let records = left.min(1u32.wrapping_shl(self.block_log2.into()));
             left = left.wrapping_sub(records);
             let len = sum.wrapping_mul(records.into()).div_ceil(8);
-            if offset < first || offset.wrapping_add(len) > limit {
+            // They follow each other without a gap, so that no byte belongs to none.
+            if offset != end || offset.wrapping_add(len) > limit {
                 return Err(FormatError::new(What::Length, at));
             }
+            end = offset.wrapping_add(len);
+            let used = sum.wrapping_mul(records.into());
+            let padding = (used.wrapping_neg() & 7) as u32;
+            let bit = offset.wrapping_shl(3).wrapping_add(used);
+            if bits::read(self.data, bit, padding) != Some(0) {
+                return Err(FormatError::new(What::Reserved, bit >> 3));
+            }
+        }
+        if end != limit {
+            return Err(FormatError::new(What::Length, end));
         }
         let tail = self.data.get(self.data.len().saturating_sub(TAIL)..).unwrap_or(&[]);
         if tail.iter().any(|&byte| byte != 0) {

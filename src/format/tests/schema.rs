@@ -90,6 +90,7 @@ fn code() -> BTreeMap<String, Vec<u64>> {
             ("BIG_ENDIAN", &[bit(flags::BIG_ENDIAN.into())]),
             ("RELOCATABLE", &[bit(flags::RELOCATABLE.into())]),
             ("MACH_O", &[bit(flags::MACH_O.into())]),
+            ("READABLE_NAMES", &[bit(flags::READABLE_NAMES.into())]),
         ],
     );
     put("directory.", &[("entry_len", &[header::ENTRY_LEN as u64])]);

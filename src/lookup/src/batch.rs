@@ -74,8 +74,11 @@ impl SymbolFile<'_> {
             }
             // One of them met damage: each for itself then.
             Err(_) => {
-                for ((lookup, key), address) in lookups.iter_mut().zip(keys).zip(addresses) {
-                    let found = self.pieces.search_first_column(key).within(SectionId::PIECES);
+                for (lookup, address) in lookups.iter_mut().zip(addresses) {
+                    let found = match self.key(*address) {
+                        Some(key) => self.pieces.search_first_column(key).within(SectionId::PIECES),
+                        None => Ok(None),
+                    };
                     *lookup = found.and_then(|found| self.at_piece(*address, found));
                 }
             }

@@ -8,7 +8,7 @@
 //! before, and only the rest is read.
 
 use foldsym_format::sections::edges;
-use foldsym_format::{SectionId, What};
+use foldsym_format::{SectionId, What, steps};
 
 use crate::entities::Function;
 use crate::error::{Error, InSection, small};
@@ -172,6 +172,7 @@ impl<'d> SymbolFile<'d> {
             }
         };
         for level in kept..depth {
+            steps::step();
             let inner = level.wrapping_add(1);
             let Some(slot) = frames.edges.get_mut(inner) else { break };
             let edge = small(origin.edges.wrapping_add((*slot).into()), SectionId::ORIGINS, id)?;
@@ -212,8 +213,10 @@ impl<'d> SymbolFile<'d> {
             if function.scopes == 0 { None } else { Some(Scopes::open(self.scopes, function.scopes)?) };
         let scopes = scopes.filter(|scopes| scope <= scopes.len()).ok_or_else(wrong)?;
         while node != 0 {
+            steps::step();
             // Nodes are numbered in preorder: those up the path before have smaller and smaller numbers.
             while kept > 0 && frames.nodes.get(kept).is_none_or(|&other| other > node) {
+                steps::step();
                 kept = kept.wrapping_sub(1);
             }
             if kept > 0 && frames.nodes.get(kept) == Some(&node) {
@@ -246,6 +249,7 @@ impl<'d> SymbolFile<'d> {
         }
         // From the end to behind what is kept.
         for step in 0..walked {
+            steps::step();
             let (from, to) = (slot.wrapping_add(step), kept.wrapping_add(step).wrapping_add(1));
             let node = frames.nodes.get(from).zip(frames.edges.get(from)).map(|(&node, &edge)| (node, edge));
             let place = frames.nodes.get_mut(to).zip(frames.edges.get_mut(to));

@@ -70,4 +70,4 @@ pub use ids::{
 pub use program::{ProgramSection, ProgramSections};
 pub use rows::{FileCode, Row, RowIter, Rows};
 pub use scopes::{Scope, Scopes};
-pub use stack::{MAX_NAMED, Resolved, StackAddr};
+pub use stack::{MAX_FRAME_STEPS, MAX_NAMED, Resolved, StackAddr};

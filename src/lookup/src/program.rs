@@ -24,23 +24,26 @@ pub struct ProgramSections<'d> {
     at: usize,
     left: u64,
     image_base: u64,
+    /// One had a flag that no version has.
+    strange: bool,
 }
 
 impl<'d> ProgramSections<'d> {
     pub(crate) fn new(data: &'d [u8], image_base: u64) -> Self {
         let (left, at) = varint::read(data, 0).unwrap_or((0, 0));
-        Self { data, at, left, image_base }
+        Self { data, at, left, image_base, strange: false }
     }
 
-    /// Where reading stands, and how many are still to come; for `verify`.
-    pub(crate) const fn rest(&self) -> (usize, u64) {
-        (self.at, self.left)
+    /// Where reading stands, how many are still to come, and whether all flags are known; for `verify`.
+    pub(crate) const fn rest(&self) -> (usize, u64, bool) {
+        (self.at, self.left, !self.strange)
     }
 
     fn read(&mut self) -> Option<ProgramSection<'d>> {
         let (address, at) = varint::read(self.data, self.at)?;
         let (len, at) = varint::read(self.data, at)?;
         let flags = *self.data.get(at)?;
+        self.strange |= flags & !1 != 0;
         let (name_len, at) = varint::read(self.data, at.checked_add(1)?)?;
         let end = at.checked_add(usize::try_from(name_len).ok()?)?;
         let name = self.data.get(at..end)?;

@@ -8,7 +8,7 @@ use core::hint::select_unpredictable;
 
 use foldsym_format::bits::{self, u8_at, u32_at};
 use foldsym_format::records::{file_code, line_code, rows as layout};
-use foldsym_format::{SectionId, What, varint};
+use foldsym_format::{SectionId, What, steps, varint};
 
 use crate::error::Error;
 use crate::high::{Broken, High};
@@ -280,6 +280,7 @@ impl Block {
             return Ok(row);
         }
         while left > 0 {
+            steps::step();
             let half = left.div_ceil(2);
             let stored = self.low.get(data, row.wrapping_add(half).wrapping_sub(1))?;
             row = select_unpredictable(stored <= low, row.wrapping_add(half), row);

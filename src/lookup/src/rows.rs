@@ -8,7 +8,7 @@ use core::hint::select_unpredictable;
 
 use foldsym_format::bits;
 use foldsym_format::records::{file_code, rows as layout};
-use foldsym_format::{SectionId, What, varint};
+use foldsym_format::{SectionId, What, steps, varint};
 
 use crate::error::Error;
 use crate::high::High;
@@ -177,6 +177,7 @@ impl<'d> Rows<'d> {
         let mut block = 0u32;
         let mut blocks = self.block_count();
         while blocks > 1 {
+            steps::step();
             let half = blocks >> 1;
             let middle = block.wrapping_add(half);
             // The directory begins with block 1.

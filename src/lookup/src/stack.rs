@@ -7,7 +7,7 @@
 //! what is not known, nothing is ruled out.
 
 use foldsym_format::sections::{calls, members, tails};
-use foldsym_format::{SectionId, What};
+use foldsym_format::{SectionId, What, steps};
 
 use crate::answer::{Certainty, Evidence};
 use crate::entities::{Group, How, Member, Owner, Piece};
@@ -17,6 +17,13 @@ use crate::ids::{FunctionId, GroupId, ImageAddr, PieceId, ReturnAddr};
 
 /// Members that a [`Resolved`] names one by one; where more are possible, it stands for the whole group.
 pub const MAX_NAMED: usize = 16;
+
+/// Steps that a frame may take once its code is found, whatever the file says: a member that is compared is one, a
+/// caller is [`CALLER_STEPS`]. Past it the frame is ambiguous. The largest groups known need a hundredth.
+pub const MAX_FRAME_STEPS: u32 = 1 << 22;
+
+/// What a caller costs at most without its members: the searches in CALLS and TAILS, and [`Resolved::candidate`].
+const CALLER_STEPS: u32 = 256;
 
 /// One frame of a stack, innermost first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +101,7 @@ impl Resolved {
         // The members that were not named, in their order.
         let mut member = index.wrapping_sub(u32::from(self.named_len));
         loop {
+            steps::step();
             let before = self.named().iter().filter(|&&named| named <= member).count() as u32;
             let shifted = index.wrapping_sub(u32::from(self.named_len)).wrapping_add(before);
             if shifted == member {
@@ -153,7 +161,8 @@ impl<'d> SymbolFile<'d> {
     /// A frame is asked of its caller, the next one, where that is a [`StackAddr::Return`]. Allocates nothing
     /// and needs no scratch but `resolved`. Steps for a frame: those of the search for its piece, and for each
     /// function that its caller may be (at most [`foldsym_format::Header::max_group`]) log2 of the records
-    /// of CALLS and of TAILS, and [`foldsym_format::Header::max_group`] for each callee.
+    /// of CALLS and of TAILS, and [`foldsym_format::Header::max_group`] for each callee; together never more than
+    /// [`MAX_FRAME_STEPS`].
     ///
     /// # Errors
     /// Damage at a place that it reads; `resolved` then says nothing of frames further in.
@@ -199,19 +208,21 @@ impl<'d> SymbolFile<'d> {
     fn resolve_frame(&self, id: GroupId, caller: Option<(StackAddr, &Resolved)>) -> Result<Resolved, Error> {
         let group = Group::read(self, id)?;
         let mut resolved = Resolved { group: Some(id), group_len: group.len(), ..Resolved::NONE };
-        let mut doubtful = false;
+        let (mut doubtful, mut left) = (false, MAX_FRAME_STEPS);
         if let Some((StackAddr::Return(address), caller)) = caller
             && let Some(key) = self.key(ImageAddr(address.0))
         {
             let mut last = None;
             match caller.group {
-                None => doubtful = self.called(group, key, None, &mut last, &mut resolved)?,
+                None => doubtful = self.called(group, key, None, &mut last, &mut resolved, &mut left)?,
                 Some(calling) => {
                     let calling = Group::read(self, calling)?;
                     for index in 0..caller.candidate_count().min(calling.len()) {
+                        steps::step();
                         let Some(member) = caller.candidate(index) else { break };
                         let function = Member::read(self, calling, member)?.function;
-                        doubtful |= self.called(group, key, Some(function), &mut last, &mut resolved)?;
+                        let caller = Some(function);
+                        doubtful |= self.called(group, key, caller, &mut last, &mut resolved, &mut left)?;
                         // Nothing that follows can rule a function out.
                         if resolved.open {
                             break;
@@ -221,7 +232,7 @@ impl<'d> SymbolFile<'d> {
             }
         }
         if doubtful && !resolved.open {
-            self.name_undescribed(group, &mut resolved)?;
+            self.name_undescribed(group, &mut resolved, &mut left)?;
         }
         resolved.conclude(doubtful);
         Ok(resolved)
@@ -236,16 +247,18 @@ impl<'d> SymbolFile<'d> {
         caller: Option<FunctionId>,
         last: &mut Option<FunctionId>,
         resolved: &mut Resolved,
+        left: &mut u32,
     ) -> Result<bool, Error> {
-        let Some(found) = self.call(key, caller)? else {
+        let found = if charge(left, CALLER_STEPS) { self.call(key, caller)? } else { None };
+        let Some(found) = found else {
             resolved.open = true;
             return Ok(false);
         };
         if last.replace(found.callee) == Some(found.callee) {
             return Ok(found.how == calls::DOUBTFUL);
         }
-        let direct = self.name_member(group, found.callee, resolved)?;
-        self.reached(group, found.callee, resolved)?;
+        let direct = self.name_member(group, found.callee, resolved, left)?;
+        self.reached(group, found.callee, resolved, left)?;
         resolved.evidence.get_or_insert(match (found.of_caller, direct, found.how) {
             (true, ..) => Evidence::MergedCaller,
             (_, false, _) => Evidence::TailCall,
@@ -262,6 +275,7 @@ impl<'d> SymbolFile<'d> {
         for wanted in [Some(0), Some(wanted).filter(|&wanted| wanted != 0)].into_iter().flatten() {
             let (mut low, mut high) = (0, self.calls.len());
             while low < high {
+                steps::step();
                 let middle = low.midpoint(high);
                 let address = self.calls.value(middle, calls::ADDRESS).within(CALLS)?;
                 let here = (address, self.calls.value(middle, calls::CALLER).within(CALLS)?);
@@ -284,8 +298,14 @@ impl<'d> SymbolFile<'d> {
         group: Group,
         function: FunctionId,
         resolved: &mut Resolved,
+        left: &mut u32,
     ) -> Result<bool, Error> {
+        if !charge(left, group.len()) {
+            resolved.open = true;
+            return Ok(false);
+        }
         for index in 0..group.len() {
+            steps::step();
             if self.member_function(group, index)? == function {
                 resolved.name(index);
                 return Ok(true);
@@ -302,22 +322,30 @@ impl<'d> SymbolFile<'d> {
     }
 
     /// Names the members that a function reaches by tail calls.
-    fn reached(&self, group: Group, function: FunctionId, resolved: &mut Resolved) -> Result<(), Error> {
+    fn reached(
+        &self,
+        group: Group,
+        function: FunctionId,
+        resolved: &mut Resolved,
+        left: &mut u32,
+    ) -> Result<(), Error> {
         const TAILS: SectionId = SectionId::TAILS;
         let wanted = i64::from(function.0);
         let (mut low, mut high) = (0, self.tails.len());
         while low < high {
+            steps::step();
             let middle = low.midpoint(high);
             let here = self.tails.value(middle, tails::FUNCTION).within(TAILS)?;
             if here < wanted { low = middle.saturating_add(1) } else { high = middle }
         }
         // More than a frame can name make no difference.
         for record in (low..self.tails.len()).take(MAX_TAILS) {
+            steps::step();
             let [here, target] = self.tails.record(record).within(TAILS)?;
             match target.checked_sub(1) {
                 _ if here != wanted => break,
                 Some(target) if target >= 0 => {
-                    self.name_member(group, FunctionId(small(target, TAILS, record)?), resolved)?;
+                    self.name_member(group, FunctionId(small(target, TAILS, record)?), resolved, left)?;
                 }
                 _ => resolved.open = true,
             }
@@ -326,14 +354,26 @@ impl<'d> SymbolFile<'d> {
     }
 
     /// Names the members that are known by their names alone: what a compiler merged may be one of them.
-    fn name_undescribed(&self, group: Group, resolved: &mut Resolved) -> Result<(), Error> {
+    fn name_undescribed(&self, group: Group, resolved: &mut Resolved, left: &mut u32) -> Result<(), Error> {
+        if !charge(left, group.len()) {
+            resolved.open = true;
+            return Ok(());
+        }
         for index in 0..group.len() {
+            steps::step();
             if Member::read(self, group, index)?.how == How::SymbolOnly {
                 resolved.name(index);
             }
         }
         Ok(())
     }
+}
+
+/// Takes steps off those that are left; false where they do not suffice.
+fn charge(left: &mut u32, steps: u32) -> bool {
+    let rest = left.checked_sub(steps);
+    *left = rest.unwrap_or(0);
+    rest.is_some()
 }
 
 /// Records of TAILS of one function; a writer makes no more.

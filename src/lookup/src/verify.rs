@@ -3,10 +3,12 @@
 //! Whatever [`SymbolFile::verify`] accepts, a lookup answers without an error at every address. It takes
 //! time for each row and scope of the file, and 4 KiB of stack.
 
+use core::cell::Cell;
 use core::cmp::Ordering;
 
 use foldsym_format::bits::TAIL;
 use foldsym_format::checksum::crc32;
+use foldsym_format::header::{field, flags};
 use foldsym_format::names::Names;
 use foldsym_format::sections::{calls, functions, groups};
 use foldsym_format::{SectionId, What};
@@ -36,10 +38,16 @@ impl SymbolFile<'_> {
     /// scope decodable, and no answer deeper than the header says. After a change of any single byte it
     /// reports a fault.
     ///
+    /// Checks at most 2^24 rows, nodes and members, and 256 for each byte of the file.
+    ///
     /// # Errors
-    /// The first fault.
+    /// The first fault, or records that are shared so often that checking each use exceeds that.
     pub fn verify(&self) -> Result<(), Error> {
         self.verify_bytes()?;
+        if self.header().flags & !flags::KNOWN != 0 {
+            return Err(Error::new(Error::FILE, What::Reserved, field::FLAGS as u64));
+        }
+        let work = &Work::of(self.bytes().len());
         let tables = [
             (SectionId::PIECES, &self.pieces),
             (SectionId::FUNCTIONS, &self.functions),
@@ -59,9 +67,9 @@ impl SymbolFile<'_> {
         verify_names(SectionId::NAMES, self.names())?;
         verify_names(SectionId::FILES, self.files())?;
         self.verify_origins()?;
-        self.verify_functions()?;
+        self.verify_functions(work)?;
         self.verify_groups()?;
-        self.verify_pieces()?;
+        self.verify_pieces(work)?;
         self.verify_calls()?;
         self.verify_program()
     }
@@ -145,7 +153,7 @@ impl SymbolFile<'_> {
     }
 
     /// Functions, their aliases and inline trees.
-    fn verify_functions(&self) -> Result<(), Error> {
+    fn verify_functions(&self, work: &Work) -> Result<(), Error> {
         const FUNCTIONS: SectionId = SectionId::FUNCTIONS;
         for id in 0..self.functions.len() {
             let function = self.function(FunctionId(id))?;
@@ -154,7 +162,7 @@ impl SymbolFile<'_> {
             if function.origin.0 >= self.origins.len() || flags.cast_unsigned() & !functions::PARTIAL != 0 {
                 return Err(value(FUNCTIONS, id));
             }
-            self.verify_scopes(&function)?;
+            self.verify_scopes(&function, work)?;
         }
         for (record, last) in (0..self.aliases.len()).rev().enumerate() {
             let [name, flag] = self.aliases.record(last).within(SectionId::ALIASES)?;
@@ -173,7 +181,7 @@ impl SymbolFile<'_> {
     }
 
     /// The inline tree of a function: nodes in preorder, each an edge of its parent's origin.
-    fn verify_scopes(&self, function: &crate::Function) -> Result<(), Error> {
+    fn verify_scopes(&self, function: &crate::Function, work: &Work) -> Result<(), Error> {
         let Some(scopes) = self.scopes(function)? else { return Ok(()) };
         let wrong = |what| Error::new(SectionId::SCOPES, what, function.scopes_offset());
         // The nodes from the root to the one before, with their origins: in preorder the next one's parent
@@ -184,6 +192,7 @@ impl SymbolFile<'_> {
         }
         let mut depth = 0usize;
         for (node, scope) in (1u32..).zip(scopes.iter()) {
+            work.spend(SectionId::SCOPES)?;
             let scope = scope?;
             while path.get(depth).is_some_and(|&(on_path, _)| on_path > scope.parent) {
                 depth = depth.saturating_sub(1);
@@ -236,7 +245,7 @@ impl SymbolFile<'_> {
     }
 
     /// Pieces in order, and the rows of their owners.
-    fn verify_pieces(&self) -> Result<(), Error> {
+    fn verify_pieces(&self, work: &Work) -> Result<(), Error> {
         const PIECES: SectionId = SectionId::PIECES;
         let mut end = self.image_base().0;
         for id in 0..self.pieces.len() {
@@ -257,7 +266,7 @@ impl SymbolFile<'_> {
             self.verify_name(piece.name, PIECES, id)?;
             match piece.owner {
                 Owner::Function(function) => {
-                    self.verify_rows(function, piece.rows, &piece)?;
+                    self.verify_rows(function, piece.rows, &piece, work)?;
                 }
                 Owner::Group(group) => {
                     if piece.rows.is_some() {
@@ -265,7 +274,8 @@ impl SymbolFile<'_> {
                     }
                     for member in self.members(self.group(group)?) {
                         let member = member?;
-                        self.verify_rows(member.function, member.rows, &piece)?;
+                        work.spend(SectionId::MEMBERS)?;
+                        self.verify_rows(member.function, member.rows, &piece, work)?;
                     }
                 }
             }
@@ -274,7 +284,13 @@ impl SymbolFile<'_> {
     }
 
     /// The rows of a function's piece: they rise, and each gives frames whose ids are in range.
-    fn verify_rows(&self, id: FunctionId, rows: Option<RowsOffset>, piece: &Piece) -> Result<(), Error> {
+    fn verify_rows(
+        &self,
+        id: FunctionId,
+        rows: Option<RowsOffset>,
+        piece: &Piece,
+        work: &Work,
+    ) -> Result<(), Error> {
         const ROWS: SectionId = SectionId::ROWS;
         let function = self.function(id)?;
         let Some(at) = rows else { return Ok(()) };
@@ -283,6 +299,7 @@ impl SymbolFile<'_> {
         let mut frames = Frames::new();
         let mut before = None;
         for row in rows.iter() {
+            work.spend(ROWS)?;
             let row = row?;
             let rises = match before {
                 None => row.offset == 0,
@@ -346,10 +363,37 @@ impl SymbolFile<'_> {
         let Some(data) = self.section_bytes(SectionId::SECTIONS) else { return Ok(()) };
         let mut sections = self.program_sections();
         sections.by_ref().for_each(drop);
-        let (at, left) = sections.rest();
+        let (at, left, known) = sections.rest();
+        if !known {
+            return Err(Error::new(SectionId::SECTIONS, What::Reserved, 0));
+        }
         if left != 0 || at != data.len() {
             return Err(Error::new(SectionId::SECTIONS, What::Length, at as u64));
         }
+        Ok(())
+    }
+}
+
+/// What is left of the work that a file may ask for. Records may be shared by any number of functions, and are checked
+/// for each: without a bound, a file could take the square of its size in time.
+struct Work {
+    left: Cell<u64>,
+}
+
+impl Work {
+    /// Rows, nodes and members for each byte of a file: the largest known programs have one in two bytes.
+    const A_BYTE: u64 = 256;
+    /// And as many for any file.
+    const FLOOR: u64 = 1 << 24;
+
+    fn of(file_len: usize) -> Self {
+        Self { left: Cell::new((file_len as u64).saturating_mul(Self::A_BYTE).saturating_add(Self::FLOOR)) }
+    }
+
+    /// Counts one; an error where none is left.
+    fn spend(&self, section: SectionId) -> Result<(), Error> {
+        let left = self.left.get().checked_sub(1).ok_or(Error::new(section, What::Length, 0))?;
+        self.left.set(left);
         Ok(())
     }
 }

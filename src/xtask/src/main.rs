@@ -7,6 +7,7 @@ mod compare;
 mod corpus;
 mod diff;
 mod fold;
+mod fuzz;
 mod json;
 mod noicf;
 mod sh;
@@ -60,6 +61,7 @@ const TASKS: &[Task] = &[
         help: "RocksDB with split debug info against the same code with whole debug info",
         run: split::run,
     },
+    Task { name: "fuzz", help: "run the fuzz targets, or say what their corpora reach", run: fuzz::run },
     Task { name: "compare", help: "measure us beside the peers (benches/compare)", run: compare::run },
     Task { name: "help", help: "this list; each task prints its own with --help", run: help },
 ];

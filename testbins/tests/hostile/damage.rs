@@ -75,6 +75,39 @@ fn every_truncation_gives_an_error_or_a_file() {
     assert!(refused > 0, "none of {kept} truncated programs was refused");
 }
 
+/// Changes and truncations of the smallest program: all that one byte can do.
+#[test]
+fn every_byte_of_a_small_program() {
+    let bytes = built("lines.clang-dwarf4");
+    assert!(bytes.len() < 8192);
+    let wrong: String = std::thread::scope(|scope| {
+        let halves = [0..bytes.len() / 2, bytes.len() / 2..bytes.len()];
+        let workers = halves.map(|half| {
+            let bytes = &bytes;
+            scope.spawn(move || {
+                let (bench, mut wrong) = (Bench::new(), String::new());
+                let mut judge = |at: usize, bytes: &[u8]| {
+                    if let Err(problem) = bench.try_bytes(bytes) {
+                        wrong += &keep("byte", at as u64, bytes, &problem);
+                    }
+                };
+                for at in half {
+                    judge(at, &bytes[..at]);
+                    let old = bytes[at];
+                    for value in [0, 0xff, old ^ 1, old ^ 0x80].into_iter().filter(|value| *value != old) {
+                        let mut changed = bytes.clone();
+                        changed[at] = value;
+                        judge(at, &changed);
+                    }
+                }
+                wrong
+            })
+        });
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    });
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
 /// Numbers that look random and are the same on every machine (xorshift64*).
 struct Random(u64);
 

@@ -73,6 +73,7 @@ fn past_findings_stay_found() {
         if name == "README.md" {
             continue;
         }
+        // A `.fsym` is refused here; `tests/steps.rs` asks it.
         assert!(stories.contains(&format!("| `{name}` |")), "{name} has no story in broken/README.md");
         let outcome = bench.try_bytes(&std::fs::read(&path).unwrap());
         match outcome {

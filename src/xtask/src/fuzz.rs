@@ -1,0 +1,190 @@
+//! `cargo xtask fuzz`: builds the targets of `testbins/fuzz` with the compiler's coverage, seeds them, and runs them.
+//!
+//! The flags are those of `cargo fuzz`, which is not needed: all of them are stable, so the toolchain that builds
+//! everything else will do. Without a sanitizer of addresses: our crates have no unsafe code outside of a few lines.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::sh;
+
+/// The target, and the longest input that it makes.
+const TARGETS: &[(&str, u32)] = &[
+    ("fsym_bytes", 32_768),
+    ("fsym_fields", 256),
+    ("convert_program", 40_000),
+    ("convert_split", 20_000),
+    ("round_trip", 6_000),
+];
+
+/// Seconds that one input may take: a hundred times what the slowest takes, on a busy machine.
+const TIMEOUT: u32 = 60;
+/// Memory that one input may take, in MB.
+const MEMORY: u32 = 2048;
+
+/// What makes rustc's LLVM count the edges that are taken, as libFuzzer wants them.
+const COVERAGE: &[&str] = &[
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Ccodegen-units=1",
+    "--cfg=fuzzing",
+];
+
+const HELP: &str = "cargo xtask fuzz [TARGET]... [--seconds N] [--report]
+
+  TARGET       of testbins/fuzz/fuzz_targets; all without one
+  --seconds N  for each target, 120 without it
+  --report     run no input; say which lines of format, lookup, open and read the corpora reach
+
+Corpora are kept in testbins/fuzz/corpus, inputs that break an invariant in testbins/fuzz/artifacts.";
+
+struct Options {
+    targets: Vec<(&'static str, u32)>,
+    seconds: u32,
+    report: bool,
+}
+
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let Some(options) = parse(args)? else {
+        println!("{HELP}");
+        return Ok(());
+    };
+    // libFuzzer is C++.
+    sh::tool("c++", "g++")?;
+    let fuzz = sh::root().join("testbins/fuzz");
+    if options.report {
+        return report(&options, &fuzz);
+    }
+    let programs = build("fuzz", COVERAGE)?;
+    let seeds = sh::scratch("fuzz-seeds")?;
+    sh::run(Command::new(programs.join("fsym_fields")).env("FOLDSYM_SEEDS", &seeds))?;
+    let mut broken = Vec::new();
+    for (target, longest) in &options.targets {
+        let (corpus, artifacts) = (fuzz.join("corpus").join(target), fuzz.join("artifacts").join(target));
+        sh::create_dir(&corpus)?;
+        sh::create_dir(&artifacts)?;
+        println!("fuzz: {target} for {} seconds", options.seconds);
+        let result = sh::run(
+            Command::new(programs.join(target))
+                .arg(&corpus)
+                .arg(seeds.join(target))
+                .arg(format!("-artifact_prefix={}/", artifacts.display()))
+                .arg(format!("-max_total_time={}", options.seconds))
+                .arg(format!("-max_len={longest}"))
+                .arg(format!("-timeout={TIMEOUT}"))
+                .arg(format!("-rss_limit_mb={MEMORY}"))
+                .args(["-print_final_stats=1", "-verbosity=1"]),
+        );
+        if let Err(error) = result {
+            broken.push(format!("{target}: {error}; the input is in {}", artifacts.display()));
+        }
+    }
+    if broken.is_empty() { Ok(()) } else { Err(broken.join("\n")) }
+}
+
+fn parse(args: &[String]) -> Result<Option<Options>, String> {
+    let mut options = Options { targets: Vec::new(), seconds: 120, report: false };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--help" => return Ok(None),
+            "--report" => options.report = true,
+            "--seconds" => {
+                let value = args.next().and_then(|value| value.parse().ok());
+                options.seconds = value.ok_or("--seconds needs a number")?;
+            }
+            name => {
+                let found = TARGETS.iter().find(|(target, _)| *target == name);
+                options.targets.push(*found.ok_or_else(|| format!("no target `{name}`"))?);
+            }
+        }
+    }
+    if options.targets.is_empty() {
+        options.targets = TARGETS.to_vec();
+    }
+    Ok(Some(options))
+}
+
+/// Builds all targets with these flags, in a target folder of their own; the folder of the programs.
+fn build(name: &str, flags: &[&str]) -> Result<PathBuf, String> {
+    let host = host()?;
+    let dir = sh::target_dir().join(name);
+    sh::run(
+        sh::cargo()
+            // With a target named, build scripts and macros are built without the flags.
+            .args(["build", "--quiet", "--release", "--target", &host, "--manifest-path"])
+            .arg(sh::root().join("testbins/fuzz/Cargo.toml"))
+            .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
+            .env("CARGO_TARGET_DIR", &dir),
+    )?;
+    Ok(dir.join(host).join("release"))
+}
+
+fn host() -> Result<String, String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let version = sh::output(Command::new(rustc).arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.ok_or("rustc -vV names no host")?.to_owned())
+}
+
+/// Runs every input of the corpora once, built with the compiler's line coverage, and prints what they reach.
+fn report(options: &Options, fuzz: &Path) -> Result<(), String> {
+    let (profdata, cov) = (sh::llvm("llvm-profdata")?, sh::llvm("llvm-cov")?);
+    let programs =
+        build("fuzz-report", &["-Cinstrument-coverage", "--cfg=fuzzing", "-Cpasses=sancov-module"])?;
+    let scratch = sh::scratch("fuzz-report")?;
+    let seeds = sh::scratch("fuzz-seeds")?;
+    let mut raw = Vec::new();
+    let mut objects = Vec::new();
+    for (target, _) in &options.targets {
+        let profile = scratch.join(format!("{target}.profraw"));
+        let program = programs.join(target);
+        let mut command = Command::new(&program);
+        command.env("LLVM_PROFILE_FILE", &profile).args(["-runs=0", "-verbosity=0"]);
+        command.args([fuzz.join("corpus").join(target), seeds.join(target)]);
+        sh::run(&mut command)?;
+        raw.push(profile);
+        objects.extend(["-object".into(), program.into_os_string()]);
+    }
+    let merged = scratch.join("all.profdata");
+    sh::run(Command::new(profdata).args(["merge", "-sparse", "-o"]).arg(&merged).args(raw))?;
+    for part in ["format", "lookup", "convert/src/open", "convert/src/read"] {
+        let mut command = Command::new(&cov);
+        command.args(["report", "-instr-profile"]).arg(&merged).args(&objects[1..]);
+        let text = sh::output(command.arg(sh::root().join("src").join(part)))?;
+        let total = text.lines().find(|line| line.starts_with("TOTAL")).unwrap_or("nothing");
+        println!("{part}\n{}\n{total}", text.lines().next().unwrap_or_default());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments() {
+        let of = |args: &[&str]| parse(&args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>());
+        let options = of(&["fsym_bytes", "--seconds", "5"]).unwrap().unwrap();
+        assert_eq!((options.targets.len(), options.seconds, options.report), (1, 5, false));
+        assert_eq!(of(&[]).unwrap().unwrap().targets.len(), TARGETS.len());
+        assert!(of(&["--help"]).unwrap().is_none());
+        assert!(of(&["nothing"]).is_err() && of(&["--seconds", "x"]).is_err());
+    }
+
+    #[test]
+    fn every_target_is_listed() {
+        let folder = sh::root().join("testbins/fuzz/fuzz_targets");
+        let mut found: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+            .collect();
+        found.sort();
+        let mut listed: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
+        listed.sort_unstable();
+        assert_eq!(found, listed);
+    }
+}

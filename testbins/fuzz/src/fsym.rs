@@ -1,0 +1,260 @@
+//! Asks a `.fsym` of any bytes all that a reader can be asked, and holds it to its promises.
+//!
+//! What holds of every file: an answer or an error comes within the documented steps; a batch, a cursor and single
+//! lookups say the same; a resolved frame names members that are there, each once. What holds of a file that
+//! `verify` accepts besides: no question meets damage.
+
+use foldsym_lookup::{
+    FrameIter, Frames, FunctionId, ImageAddr, Lookup, NameId, OriginId, PieceId, Resolved, ReturnAddr,
+    StackAddr, SymbolFile,
+};
+
+/// Addresses that a file is asked for.
+const ASKED: usize = 160;
+/// Members of a group, aliases, rows and nodes that are looked at one by one.
+const LOOKED_AT: usize = 80;
+/// Bytes of a name that are read.
+const NAME: usize = 1 << 10;
+
+/// The steps of one lookup in any bytes: the search for the piece and for the row, and three walks along a
+/// path that is no longer than the deepest tree (see `SymbolFile::lookup`).
+pub fn lookup_bound(file: &SymbolFile<'_>, answered: bool) -> u64 {
+    let search = u64::from(file.piece_count().max(1).ilog2()) + 3;
+    let rows = 26 + 7;
+    let depth = u64::from(file.header().max_depth);
+    let path = if answered { 3 * depth } else { 3 * depth + 257 };
+    search + rows + path
+}
+
+/// The steps of resolving one frame (see `SymbolFile::resolve_stack`).
+pub fn frame_bound(file: &SymbolFile<'_>) -> u64 {
+    u64::from(foldsym_lookup::MAX_FRAME_STEPS) + u64::from(file.piece_count().max(1).ilog2()) + 3
+}
+
+/// The steps of writing one name (see `foldsym_format::names`).
+const NAME_BOUND: u64 = 64 + 19 * (foldsym_format::names::MAX_NAME as u64 + 1);
+
+/// What was seen of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// `verify` accepts it.
+    pub sound: bool,
+    /// No question met damage.
+    pub whole: bool,
+    /// Addresses with an answer.
+    pub found: u64,
+    /// The most steps of a lookup, and of a frame of a stack.
+    pub lookup_steps: u64,
+    pub frame_steps: u64,
+}
+
+/// Asks everything of a file; `None` where it does not open.
+///
+/// # Panics
+/// Where a promise is broken.
+pub fn check(bytes: &[u8]) -> Option<Seen> {
+    let file = SymbolFile::open(bytes).ok()?;
+    let sound = file.verify().is_ok();
+    let mut seen = Seen { sound, whole: true, ..Seen::default() };
+    let addresses = addresses(&file);
+    single(&file, &addresses, &mut seen);
+    others(&file, &addresses, &seen);
+    stacks(&file, &addresses, &mut seen);
+    entities(&file, &mut seen);
+    names(&file, &mut seen);
+    assert!(!seen.sound || seen.whole, "verify accepts what a question finds damaged");
+    Some(seen)
+}
+
+/// Starts, ends and middles of pieces all over the file, and places where nothing is.
+fn addresses(file: &SymbolFile<'_>) -> Vec<ImageAddr> {
+    let base = file.image_base().0;
+    let mut out = vec![0, u64::MAX, base, base.wrapping_sub(1), base.wrapping_add(1 << 47)];
+    let count = u64::from(file.piece_count());
+    let steps = (ASKED as u64 / 5).min(count);
+    for step in 0..steps {
+        let Ok(piece) = file.piece(PieceId((step * count / steps) as u32)) else { continue };
+        let (start, len) = (piece.start.0, piece.body.wrapping_add(piece.len().wrapping_sub(piece.body)));
+        for offset in [0, 1, len / 2, len.wrapping_sub(1), len] {
+            out.push(start.wrapping_add(offset));
+        }
+    }
+    out.into_iter().map(ImageAddr).collect()
+}
+
+fn take_steps() -> u64 {
+    foldsym_format::steps::take()
+}
+
+fn ids(frames: FrameIter<'_, '_>) -> Vec<Option<(Option<u32>, Option<u32>, u32, u32, bool)>> {
+    frames
+        .map(|frame| {
+            let frame = frame.ok()?;
+            Some((
+                frame.name.map(|id| id.0),
+                frame.file.map(|id| id.0),
+                frame.line,
+                frame.column,
+                frame.is_outermost,
+            ))
+        })
+        .collect()
+}
+
+fn single(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
+    let mut frames = Frames::new();
+    for &address in addresses {
+        take_steps();
+        let lookup = file.lookup(address, &mut frames);
+        let steps = take_steps();
+        assert!(steps <= lookup_bound(file, lookup.is_ok()), "{steps} steps at {address:?}");
+        seen.lookup_steps = seen.lookup_steps.max(steps);
+        let answer = match lookup {
+            Err(_) => {
+                assert!(frames.is_empty());
+                seen.whole = false;
+                continue;
+            }
+            Ok(Lookup::NotFound(_)) => {
+                assert!(frames.is_empty());
+                continue;
+            }
+            Ok(Lookup::Found(answer)) => answer,
+        };
+        seen.found += 1;
+        assert!(frames.len() <= file.header().max_depth + 1);
+        let own = ids(file.frames(&frames));
+        seen.whole &= own.iter().all(Option::is_some);
+        assert!(answer.member_count() >= 1 && answer.member_count() <= file.header().max_group.max(1));
+        for member in (0..answer.member_count()).take(LOOKED_AT) {
+            let read = file.member_frames(&answer, member, &mut frames);
+            seen.whole &= read.is_ok();
+            let of_member = ids(file.frames(&frames));
+            seen.whole &= of_member.iter().all(Option::is_some);
+            if member == 0 && read.is_ok() {
+                assert_eq!(of_member, own, "the first member is the answer");
+            }
+        }
+        assert!(file.member_frames(&answer, answer.member_count(), &mut frames).is_err());
+        assert!(frames.is_empty());
+    }
+}
+
+/// A batch and a cursor, against single lookups.
+fn others(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &Seen) {
+    let (mut frames, mut own) = (Frames::new(), Frames::new());
+    let mut asked = 0;
+    file.lookup_batch(addresses, &mut frames, |index, lookup, frames| {
+        asked += 1;
+        assert_eq!(lookup, file.lookup(addresses[index], &mut own));
+        assert_eq!(ids(file.frames(frames)), ids(file.frames(&own)));
+    });
+    assert_eq!(asked, addresses.len());
+    let mut cursor = file.cursor();
+    for &address in addresses {
+        let (of_cursor, single) = (cursor.lookup(address), file.lookup(address, &mut own));
+        let (of_cursor, single) = ((of_cursor, ids(cursor.frames())), (single, ids(file.frames(&own))));
+        // In a damaged file pieces may overlap, and which is met depends on where the cursor was.
+        if seen.sound {
+            assert_eq!(of_cursor, single, "{address:?}");
+        }
+    }
+}
+
+/// Stacks of neighbouring addresses: each is the caller of the one before.
+fn stacks(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
+    let returns = file.calls().take(LOOKED_AT).filter_map(|call| Some(call.ok()?.address.0));
+    let returns: Vec<u64> = returns.chain(addresses.iter().map(|a| a.0.wrapping_add(1)).take(40)).collect();
+    for (index, &pc) in addresses.iter().enumerate() {
+        let mut stack = vec![StackAddr::Exact(pc)];
+        for step in 0..4 {
+            let at = returns.get((index * 7 + step * 5) % returns.len().max(1)).copied().unwrap_or(0);
+            stack.push(if at % 31 == 30 { StackAddr::Foreign } else { StackAddr::Return(ReturnAddr(at)) });
+        }
+        let mut resolved = [Resolved::NONE; 5];
+        take_steps();
+        let result = file.resolve_stack(&stack, &mut resolved);
+        let steps = take_steps() / stack.len() as u64;
+        assert!(steps <= frame_bound(file), "{steps} steps a frame");
+        seen.frame_steps = seen.frame_steps.max(steps);
+        seen.whole &= result.is_ok();
+        for frame in &resolved {
+            candidates(file, frame);
+        }
+    }
+}
+
+fn candidates(file: &SymbolFile<'_>, frame: &Resolved) {
+    let count = frame.candidate_count();
+    assert_eq!(frame.candidate(count), None);
+    let Some(group) = frame.group else {
+        assert_eq!(count, 0);
+        return;
+    };
+    let len = file.group(group).unwrap().len();
+    assert!((1..=len).contains(&count), "{count} of {len}");
+    let mut members: Vec<u32> =
+        (0..count).take(LOOKED_AT).map(|index| frame.candidate(index).unwrap()).collect();
+    members.sort_unstable();
+    assert!(members.windows(2).all(|pair| pair[0] < pair[1]));
+    assert!(members.last().is_some_and(|last| *last < len));
+}
+
+/// What `dump` and `info` read.
+fn entities(file: &SymbolFile<'_>, seen: &mut Seen) {
+    for id in (0..file.function_count()).take(LOOKED_AT) {
+        let Ok(function) = file.function(FunctionId(id)) else {
+            seen.whole = false;
+            continue;
+        };
+        seen.whole &= file.function_name(FunctionId(id)).is_ok();
+        seen.whole &= file.aliases(&function).take(LOOKED_AT).all(|alias| alias.is_ok());
+        match file.scopes(&function) {
+            Ok(scopes) => {
+                seen.whole &=
+                    scopes.is_none_or(|scopes| scopes.iter().take(LOOKED_AT).all(|scope| scope.is_ok()));
+            }
+            Err(_) => seen.whole = false,
+        }
+    }
+    for id in (0..file.piece_count()).take(LOOKED_AT) {
+        let Ok(piece) = file.piece(PieceId(id)) else {
+            seen.whole = false;
+            continue;
+        };
+        if let Some(rows) = piece.rows {
+            seen.whole &=
+                file.rows(rows).is_ok_and(|rows| rows.iter().take(LOOKED_AT).all(|row| row.is_ok()));
+        }
+    }
+    for id in (0..file.origin_count()).take(LOOKED_AT) {
+        seen.whole &= file.origin(OriginId(id)).is_ok();
+    }
+    let _ = file.program_sections().take(LOOKED_AT).count();
+}
+
+fn names(file: &SymbolFile<'_>, seen: &mut Seen) {
+    let mut text = vec![0; NAME];
+    for table in [file.names(), file.files()] {
+        for id in (0..table.len()).take(LOOKED_AT) {
+            take_steps();
+            let written = table.write(id, &mut text);
+            let steps = take_steps();
+            assert!(steps <= NAME_BOUND, "{steps} steps for name {id}");
+            let Some(len) = written else {
+                seen.whole = false;
+                continue;
+            };
+            assert!(steps <= 64 + 19 * len as u64, "{steps} steps for a name of {len} bytes");
+            let mut visited = 0;
+            table.visit(id, |piece| visited += piece.len()).unwrap();
+            assert_eq!(visited, len);
+            // Names that are sorted are found where they are.
+            if seen.sound && len <= NAME {
+                assert_eq!(table.find(&text[..len]), Ok(id));
+            }
+        }
+        assert!(table.write(table.len(), &mut text).is_none());
+    }
+    assert!(file.write_name(NameId(u32::MAX), &mut text).is_none());
+}
