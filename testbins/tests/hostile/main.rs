@@ -1,6 +1,7 @@
 //! Converts damaged and hostile programs: an error in one line, or a file that says what is missing.
 
 mod build;
+mod caps;
 mod damage;
 mod doubt;
 mod folds;

@@ -11,8 +11,8 @@ use super::{Bytes, Code, Endianity};
 use crate::report::{Diagnostics, Kind};
 
 /// Rows that one line program may have; more are not kept. A row takes at least one byte of program, so
-/// that this bounds memory, not time.
-const MAX_ROWS: usize = 1 << 26;
+/// that this bounds memory, not time: to 400 MB. All of RocksDB has a tenth.
+const MAX_ROWS: usize = 1 << 24;
 
 /// Sequences at one address that are compared to find a function's own. Each function there compares them:
 /// without a bound, a hostile file takes the square of its size in time.

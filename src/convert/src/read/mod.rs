@@ -9,6 +9,7 @@ mod line;
 mod origin;
 mod package;
 mod pool;
+mod shared;
 mod space;
 mod split;
 mod task;

@@ -9,12 +9,16 @@ use std::borrow::Cow;
 
 use super::file::FileTable;
 use super::space::{Info, Space};
+use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Endianity};
 use crate::model::{DieOffset, LocalOrigin, NONE16, UnitOrigin};
 use crate::report::{Diagnostics, Kind};
 
 /// Links of a chain that are followed; a longer one, or a cycle, ends there.
 const MAX_CHAIN: usize = 64;
+
+/// Bytes that the paths of a unit's files may have together: each may repeat one long directory.
+const MAX_PATH_BYTES: usize = 1 << 24;
 
 /// Stands for a unit in the keys of [`Tables::file_indexes`]: the table of the rows.
 const ROW_FILES: u32 = u32::MAX;
@@ -63,6 +67,8 @@ pub(crate) struct Tables<'f> {
     resolved: FxHashMap<Place, LocalOrigin>,
     /// A file had no place.
     pub(crate) full: bool,
+    /// Bytes of paths that there is room for.
+    path_bytes: usize,
 }
 
 impl<'f> Tables<'f> {
@@ -78,6 +84,7 @@ impl<'f> Tables<'f> {
             origin_ids: FxHashMap::default(),
             resolved: FxHashMap::default(),
             full: false,
+            path_bytes: MAX_PATH_BYTES,
         }
     }
 
@@ -103,10 +110,13 @@ impl<'f> Tables<'f> {
         if let Some(&id) = self.file_ids.get(&path) {
             return id;
         }
-        if self.files.len() >= usize::from(NONE16) {
+        let Some(left) =
+            self.path_bytes.checked_sub(path.len()).filter(|_| self.files.len() < usize::from(NONE16))
+        else {
             self.full = true;
             return NONE16;
-        }
+        };
+        self.path_bytes = left;
         let id = self.files.len() as u16;
         self.files.push(path.clone());
         self.file_ids.insert(path, id);
@@ -356,6 +366,9 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         };
         let mut entries = unit.entries_raw(Some(gimli::UnitOffset(place.offset))).ok()?;
         let abbreviation = entries.read_abbreviation().ok()??;
+        if abbreviation.attributes().len() > MAX_ATTRIBUTES {
+            return None;
+        }
         for spec in abbreviation.attributes() {
             let attribute = entries.read_attribute(*spec).ok()?;
             self.take(place, identity, &attribute, diagnostics);

@@ -14,6 +14,13 @@ use crate::open::{DebugSection, DebugSections};
 /// Offsets of an index count modulo this.
 const REACH: u64 = 1 << 32;
 
+/// Slots that are looked at for one id: a table that is two thirds full needs a few dozen at most.
+const MAX_PROBES: u32 = 4096;
+
+/// What units have in a section together may be so many times the section: none has what is another's, but some
+/// packages share abbreviations. More would take the square of the file's size in time.
+const MAX_SHARED: u64 = 16;
+
 /// Columns that an index may have; the standards know 8.
 const MAX_COLUMNS: u32 = 64;
 
@@ -42,6 +49,7 @@ impl<'f, E: Endianity> Package<'f, E> {
     pub(super) fn new(sections: &DebugSections<'f>, endian: E) -> Result<Self, String> {
         let section = Bytes::new(sections.get(DebugSection::CuIndex), endian);
         let index = Index::parse(section)?;
+        index.check_shares(sections)?;
         Ok(Package { sections: sections.clone(), index })
     }
 
@@ -171,12 +179,32 @@ impl<'f, E: Endianity> Index<'f, E> {
         Ok(Index { version, columns: sections, units, slots, ids, rows, offsets, sizes })
     }
 
+    /// # Errors
+    /// The parts of all rows in one section are far more than the section.
+    fn check_shares(&self, sections: &DebugSections<'f>) -> Result<(), String> {
+        use DebugSection::{Abbrev, Info};
+        let count = self.columns.len() as u64;
+        for (column, section) in (0..).zip(&self.columns) {
+            let Some(section @ (Info | Abbrev)) = *section else { continue };
+            let parts = (0..u64::from(self.units)).map(|row| u32_at(self.sizes, row * count + column));
+            let sum: u64 = parts.map(|size| u64::from(size.unwrap_or(0))).sum();
+            let len = sections.get(section).len() as u64;
+            if sum > len.saturating_mul(MAX_SHARED) {
+                let name = section.base_name();
+                return Err(format!(
+                    "its index gives units {sum:#x} bytes of .debug_{name}.dwo, that has {len:#x}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// The row of an id, from 1 (DWARF 5 7.3.5.3).
     fn row(&self, id: u64) -> Option<u32> {
         let mask = self.slots.checked_sub(1)?;
         let mut slot = id as u32 & mask;
         let step = ((id >> 32) as u32 & mask) | 1;
-        for _ in 0..self.slots {
+        for _ in 0..self.slots.min(MAX_PROBES) {
             let row = u32_at(self.rows, u64::from(slot))?;
             // An empty slot is one without a row: an id may be 0.
             if row == 0 {

@@ -1,10 +1,11 @@
 //! The debug sections of a program and of its supplementary file, with the headers of their units, so
 //! that a reference from one unit finds its target in another.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use gimli::{Reader as _, Section as _};
 
+use super::shared::Shared;
 use super::{Bytes, Dwarf, Endianity, bad_unit};
 use crate::open::{DebugSection, DebugSections, Image};
 use crate::report::Diagnostics;
@@ -18,6 +19,7 @@ pub(crate) struct Info<'f, E: Endianity> {
     /// llvm-dwp may store string offsets in 64 bits for units that are DWARF 32.
     wide_strings: bool,
     pub(crate) headers: Vec<gimli::UnitHeader<Bytes<'f, E>>>,
+    shared: Shared,
     /// Units that another one referred to, parsed once and kept.
     referred: Vec<OnceLock<Option<gimli::Unit<Bytes<'f, E>>>>>,
 }
@@ -50,7 +52,8 @@ impl<'f, E: Endianity> Info<'f, E> {
         let referred = headers.iter().map(|_| OnceLock::new()).collect();
         let wide_strings = dwarf.file_type == gimli::DwarfFileType::Dwo
             && dwarf.debug_str_offsets.reader().slice().starts_with(&[0xff; 4]);
-        Info { dwarf, wide_strings, headers, referred }
+        let shared = Shared::of(&dwarf, &headers, diagnostics);
+        Info { dwarf, wide_strings, headers, shared, referred }
     }
 
     /// The bytes of a unit with its header.
@@ -95,33 +98,39 @@ impl<'f, E: Endianity> Info<'f, E> {
 
     /// The unit, parsed on the first call; `None` where its root DIE cannot be read.
     pub(crate) fn unit(&self, index: usize) -> Option<&gimli::Unit<Bytes<'f, E>>> {
-        let parse = || parse_unit(&self.dwarf, self.headers[index]).ok().map(|(unit, _)| unit);
+        let parse = || self.parse(index).ok().map(|(unit, _)| unit);
         self.referred[index].get_or_init(parse).as_ref()
     }
-}
 
-/// Parses a unit. Where the header of its line program, or its own `DW_AT_low_pc`, cannot be read, the unit
-/// comes without them and the error beside it: gimli refuses such a unit as a whole, but its functions
-/// still have names, addresses and what is inlined into them.
-pub(crate) fn parse_unit<'f, E: Endianity>(
-    dwarf: &Dwarf<'f, E>,
-    header: gimli::UnitHeader<Bytes<'f, E>>,
-) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<gimli::Error>)> {
-    match dwarf.unit(header) {
-        Ok(unit) => Ok((unit, None)),
-        Err(error) => Ok((unit_without_lines(dwarf, header)?, Some(error))),
+    /// Parses a unit. Where the header of its line program, or its own `DW_AT_low_pc`, cannot be read, the unit
+    /// comes without them and the error beside it: gimli refuses such a unit as a whole, but its functions
+    /// still have names, addresses and what is inlined into them.
+    pub(crate) fn parse(
+        &self,
+        index: usize,
+    ) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<gimli::Error>)> {
+        let header = self.headers[index];
+        let abbreviations = self.shared.abbreviations(&self.dwarf, &header)?;
+        if self.shared.is_without_lines(index) {
+            return Ok((unit_without_lines(&self.dwarf, header, abbreviations)?, None));
+        }
+        match gimli::Unit::new_with_abbreviations(&self.dwarf, header, abbreviations.clone()) {
+            Ok(unit) => Ok((unit, None)),
+            Err(error) => Ok((unit_without_lines(&self.dwarf, header, abbreviations)?, Some(error))),
+        }
     }
 }
 
 fn unit_without_lines<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     header: gimli::UnitHeader<Bytes<'f, E>>,
+    abbreviations: Arc<gimli::Abbreviations>,
 ) -> gimli::Result<gimli::Unit<Bytes<'f, E>>> {
     use gimli::AttributeValue as Value;
     let (encoding, file_type) = (header.encoding(), dwarf.file_type);
     let mut unit = gimli::Unit {
         header,
-        abbreviations: dwarf.abbreviations(&header)?,
+        abbreviations: abbreviations.clone(),
         name: None,
         comp_dir: None,
         low_pc: 0,
@@ -132,7 +141,6 @@ fn unit_without_lines<'f, E: Endianity>(
         line_program: None,
         dwo_id: None,
     };
-    let abbreviations = unit.abbreviations.clone();
     let mut entries = header.entries(&abbreviations);
     let root = entries.next_dfs()?.ok_or(gimli::Error::MissingUnitDie)?;
     for attribute in root.attrs() {

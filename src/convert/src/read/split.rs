@@ -275,7 +275,7 @@ fn find_unit<'d, E: Endianity>(
             others.push(known);
             continue;
         }
-        match info.dwarf.unit(*header) {
+        match info.parse(index).and_then(|(unit, error)| error.map_or(Ok(unit), Err)) {
             Ok(unit) => match unit.dwo_id.map(|id| id.0) {
                 Some(known) if known != id => others.push(known),
                 Some(_) if found.is_none() => found = Some((index, unit)),

@@ -1,7 +1,7 @@
 //! Reads one unit of the program, from wherever its entries are: the program itself or a `.dwo`.
 
 use super::file::FileTable;
-use super::space::{Space, offset_of, parse_unit};
+use super::space::{Space, offset_of};
 use super::split::{self, Supply};
 use super::{Bytes, Code, Endianity, ReadOptions, bad_unit, unit};
 use crate::model::Unit;
@@ -47,7 +47,7 @@ pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
     }
     let offset = offset_of(&header);
     let mut diagnostics = Diagnostics::default();
-    let unit = match parse_unit(&main.dwarf, header) {
+    let unit = match main.parse(index) {
         Ok((unit, None)) => unit,
         Ok((unit, Some(error))) => {
             diagnostics.add(Kind::BadLineProgram, offset, || {

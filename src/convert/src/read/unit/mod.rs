@@ -38,6 +38,12 @@ const ROW_COPIES: usize = 64;
 /// Rows that a unit may have compared with the declarations of functions that were folded.
 const MAX_COMPARED: usize = 1 << 25;
 
+/// Bytes of a unit's name that are kept.
+const MAX_UNIT_NAME: usize = 4096;
+
+/// Attributes that an abbreviation may have: some forms take no byte of an entry, and an entry takes one.
+pub(super) const MAX_ATTRIBUTES: usize = 256;
+
 /// Walks one unit.
 pub(super) fn walk<'f, E: Endianity>(
     source: &Source<'_, 'f, E>,
@@ -170,7 +176,11 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             owns_lines,
             out: Unit {
                 offset: unit_offset,
-                name: unit.name.map(|name| name.slice().to_vec()).unwrap_or_default(),
+                // Any number of units may name one string.
+                name: unit
+                    .name
+                    .map(|name| name.slice()[..name.len().min(MAX_UNIT_NAME)].to_vec())
+                    .unwrap_or_default(),
                 ..Unit::default()
             },
             diagnostics,
@@ -203,6 +213,13 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 Ok(None) => continue,
                 Err(error) => break Err(error),
             };
+            if abbreviation.attributes().len() > MAX_ATTRIBUTES {
+                let die = self.unit_offset + offset.0 as u64;
+                self.diagnostics.add(Kind::CapReached, die, || {
+                    format!("over {MAX_ATTRIBUTES} attributes; the rest of the unit is not read")
+                });
+                break Ok(());
+            }
             while open.last().is_some_and(|o| o.depth >= depth) {
                 self.close(open.pop());
             }
@@ -491,7 +508,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         if tables.full {
             let offset = self.unit_offset;
             self.diagnostics.add(Kind::CapReached, offset, || {
-                format!("the unit at {offset:#x} has over {NONE16} files: later ones are unknown")
+                format!("the unit at {offset:#x} has over {NONE16} files or 16 MiB of paths: later ones are unknown")
             });
         }
         self.out.names = tables.names;

@@ -1,0 +1,145 @@
+//! What several units name is read once, or not at all: abbreviation tables and line programs.
+//!
+//! A unit takes a few bytes, and names its abbreviations and its line program by offset. Read anew for each unit that
+//! names it, a table of half the file would take the square of the file's size in time. A table that several units
+//! name is therefore parsed once. It ends where the next one that is named begins, so that tables which overlap cost
+//! no more than their section. The bytes of line programs that all units together may run are bounded by a multiple
+//! of their section; which units get theirs depends on their order in the file alone.
+
+use std::sync::{Arc, OnceLock};
+
+use gimli::{Reader as _, Section as _};
+
+use super::space::offset_of;
+use super::{Bytes, Dwarf, Endianity};
+use crate::report::{Diagnostics, Kind};
+
+/// Every byte of `.debug_line` may be run so many times: partial units share the program of the unit that they were
+/// taken from.
+const LINE_RUNS: u64 = 16;
+/// And so many bytes in any file.
+const LINE_FLOOR: u64 = 1 << 24;
+
+type Header<'f, E> = gimli::UnitHeader<Bytes<'f, E>>;
+
+/// An abbreviation table that units name.
+struct Table {
+    /// In `.debug_abbrev`; it ends before the next one's.
+    offset: usize,
+    /// Units that name it.
+    users: u32,
+    parsed: OnceLock<gimli::Result<Arc<gimli::Abbreviations>>>,
+}
+
+/// The tables and programs of one `.debug_info`.
+pub(super) struct Shared {
+    /// Sorted by offset, distinct.
+    tables: Vec<Table>,
+    /// By unit: its line program is not read. Empty where all are.
+    without_lines: Vec<bool>,
+}
+
+impl Shared {
+    pub(super) fn of<'f, E: Endianity>(
+        dwarf: &Dwarf<'f, E>,
+        headers: &[Header<'f, E>],
+        diagnostics: &mut Diagnostics,
+    ) -> Shared {
+        let mut offsets: Vec<usize> = headers.iter().map(|header| header.debug_abbrev_offset().0).collect();
+        offsets.sort_unstable();
+        let mut tables: Vec<Table> = Vec::new();
+        for offset in offsets {
+            match tables.last_mut() {
+                Some(last) if last.offset == offset => last.users += 1,
+                _ => tables.push(Table { offset, users: 1, parsed: OnceLock::new() }),
+            }
+        }
+        let mut shared = Shared { tables, without_lines: Vec::new() };
+        let lines = dwarf.debug_line.reader().len() as u64;
+        let allowed = lines.saturating_mul(LINE_RUNS).max(LINE_FLOOR);
+        // Not so for any program that a compiler made, of which only the product is looked at.
+        if (headers.len() as u64).saturating_mul(lines) > allowed {
+            shared.without_lines = shared.past_budget(dwarf, headers, allowed, diagnostics);
+        }
+        shared
+    }
+
+    /// The abbreviations of a unit.
+    pub(super) fn abbreviations<'f, E: Endianity>(
+        &self,
+        dwarf: &Dwarf<'f, E>,
+        header: &Header<'f, E>,
+    ) -> gimli::Result<Arc<gimli::Abbreviations>> {
+        let offset = header.debug_abbrev_offset();
+        let index = self.tables.partition_point(|table| table.offset < offset.0);
+        let parse = || {
+            let section = *dwarf.debug_abbrev.reader();
+            let end = self.tables.get(index + 1).map_or(section.len(), |next| next.offset.min(section.len()));
+            let cut = gimli::DebugAbbrev::new(&section.slice()[..end], section.endian());
+            cut.abbreviations(offset).map(Arc::new)
+        };
+        match self.tables.get(index) {
+            Some(table) if table.offset == offset.0 && table.users > 1 => {
+                table.parsed.get_or_init(parse).clone()
+            }
+            _ => parse(),
+        }
+    }
+
+    /// True where the unit's line program is left out.
+    pub(super) fn is_without_lines(&self, unit: usize) -> bool {
+        self.without_lines.get(unit).copied().unwrap_or(false)
+    }
+
+    /// Which units have no part in the bytes of line programs that may be run.
+    fn past_budget<'f, E: Endianity>(
+        &self,
+        dwarf: &Dwarf<'f, E>,
+        headers: &[Header<'f, E>],
+        allowed: u64,
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<bool> {
+        let mut left = allowed;
+        let units = headers.iter().map(|header| {
+            let Some((at, len)) = self.line_program(dwarf, header) else { return false };
+            match left.checked_sub(len) {
+                Some(rest) => left = rest,
+                None => {
+                    let unit = offset_of(header);
+                    diagnostics.add(Kind::CapReached, unit, || {
+                        format!(
+                            "unit at .debug_info+{unit:#x}: its line program at .debug_line+{at:#x} is not read, \
+                             units before have {allowed} bytes of them together"
+                        )
+                    });
+                    return true;
+                }
+            }
+            false
+        });
+        units.collect()
+    }
+
+    /// Where the line program of a unit is, and its bytes.
+    fn line_program<'f, E: Endianity>(
+        &self,
+        dwarf: &Dwarf<'f, E>,
+        header: &Header<'f, E>,
+    ) -> Option<(u64, u64)> {
+        let abbreviations = self.abbreviations(dwarf, header).ok()?;
+        let mut entries = header.entries_raw(&abbreviations, None).ok()?;
+        let abbreviation = entries.read_abbreviation().ok()??;
+        let mut at = None;
+        for spec in abbreviation.attributes() {
+            let attribute = entries.read_attribute(*spec).ok()?;
+            if attribute.name() == gimli::DW_AT_stmt_list {
+                at = attribute.offset_value();
+            }
+        }
+        let at = at?;
+        let mut section = *dwarf.debug_line.reader();
+        section.skip(at).ok()?;
+        let (len, _) = section.read_initial_length().ok()?;
+        Some((at as u64, len.min(section.len()) as u64))
+    }
+}
