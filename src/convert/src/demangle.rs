@@ -13,6 +13,15 @@ const MAX_OUTPUT: usize = 64 << 10;
 
 /// The readable spelling of a linkage name; `None` where it has none, or none within the limits.
 pub fn demangle(name: &[u8]) -> Option<String> {
+    with(name, &cpp_demangle::DemangleOptions::new())
+}
+
+/// As [`demangle`], of C++ without the parameters and the type that is returned: `ns::Class::method`.
+pub fn short(name: &[u8]) -> Option<String> {
+    with(name, &cpp_demangle::DemangleOptions::new().no_params().no_return_type())
+}
+
+fn with(name: &[u8], options: &cpp_demangle::DemangleOptions) -> Option<String> {
     if name.len() > MAX_INPUT || !name.starts_with(b"_") {
         return None;
     }
@@ -30,7 +39,7 @@ pub fn demangle(name: &[u8]) -> Option<String> {
     }
     let symbol = cpp_demangle::BorrowedSymbol::new(name).ok()?;
     let mut out = Capped::default();
-    symbol.structured_demangle(&mut out, &cpp_demangle::DemangleOptions::new()).ok()?;
+    symbol.structured_demangle(&mut out, options).ok()?;
     Some(out.text)
 }
 
@@ -79,6 +88,16 @@ mod tests {
             assert_eq!(of(plain), None, "{plain}");
         }
         assert_eq!(demangle(b"_Z\xff"), None);
+    }
+
+    #[test]
+    fn short_names_have_no_parameters() {
+        let of = |name: &str| short(name.as_bytes());
+        assert_eq!(of("_ZN2ns5Class6methodEiPKc").as_deref(), Some("ns::Class::method"));
+        assert_eq!(of("_ZN5ClassC2Ei").as_deref(), Some("Class::Class"));
+        assert_eq!(of("_Z5twiceIiEvT_").as_deref(), Some("twice<int>"));
+        assert_eq!(of("_ZN4core3fmt5write17h0123456789abcdefE").as_deref(), Some("core::fmt::write"));
+        assert_eq!(of("main"), None);
     }
 
     #[test]

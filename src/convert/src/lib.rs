@@ -13,6 +13,7 @@ mod output;
 mod paint;
 mod pipeline;
 pub mod read;
+mod readable;
 pub mod report;
 pub mod resolve;
 mod verify;

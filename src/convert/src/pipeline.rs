@@ -36,6 +36,8 @@ pub struct Options {
     pub name_index: bool,
     /// Gives the index readable names.
     pub demangle: Option<encode::Demangle>,
+    /// Store readable names without parameters in place of linkage names, for readers that cannot demangle.
+    pub readable_names: bool,
 }
 
 /// More threads than this are not started: they would wait for each other for minutes.
@@ -155,8 +157,11 @@ pub(crate) fn load<'f>(
         .iter()
         .map(|(old, new)| (old.clone().into_bytes(), new.clone().into_bytes()))
         .collect();
-    let resolved = resolve::resolve(&image, read.units, &ResolveOptions { remap_path });
+    let mut resolved = resolve::resolve(&image, read.units, &ResolveOptions { remap_path });
     report.diagnostics.merge(resolved.diagnostics);
+    if options.readable_names {
+        crate::readable::rename(&mut resolved.program);
+    }
     report.steps.resolve = began.elapsed();
     report.decided(&resolved.program);
     Ok((image, resolved.program, report))
@@ -169,6 +174,7 @@ fn encoded(
     options: &Options,
     report: &Report,
 ) -> Result<Encoded, ConvertError> {
+    let readable_names = options.readable_names;
     let options = EncodeOptions {
         columns: options.columns,
         name_index: options.name_index,
@@ -176,7 +182,8 @@ fn encoded(
         // Without times and threads, so that the bytes depend on the program and the options alone.
         record: Some(report.record().to_string().into_bytes()),
     };
-    encode::encode(program, &image_info(image), &options)
+    let image = ImageInfo { readable_names, ..image_info(image) };
+    encode::encode(program, &image, &options)
         .map_err(|source| ConvertError::Encode { path: input.to_owned(), source })
 }
 
@@ -188,6 +195,7 @@ pub(crate) fn image_info(image: &Image<'_>) -> ImageInfo {
         big_endian: image.arch.big_endian,
         relocatable: image.kind == ImageKind::Relocatable,
         mach_o: image.format == Format::MachO,
+        readable_names: false,
         image_base: image.image_base,
         sections: image
             .sections

@@ -63,6 +63,8 @@ pub struct ImageInfo {
     /// Addresses are synthetic: those of the sections in the list below.
     pub relocatable: bool,
     pub mach_o: bool,
+    /// The program's names are readable ones.
+    pub readable_names: bool,
     /// Lowest address of a loadable segment.
     pub image_base: u64,
     pub sections: Vec<LoadedSection>,
@@ -203,7 +205,8 @@ pub fn encode(
         address_size: image.address_size,
         flags: flag(image.big_endian, header::flags::BIG_ENDIAN)
             | flag(image.relocatable, header::flags::RELOCATABLE)
-            | flag(image.mach_o, header::flags::MACH_O),
+            | flag(image.mach_o, header::flags::MACH_O)
+            | flag(image.readable_names, header::flags::READABLE_NAMES),
         unit_log2: unit_log2 as u8,
         max_depth: code.max_depth,
         max_group: code.max_group,

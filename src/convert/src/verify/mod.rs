@@ -50,7 +50,11 @@ pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<
         let bytes = files.map(fsym)?;
         let file = SymbolFile::open(bytes).map_err(|error| damaged(error.to_string()))?;
         file.verify().map_err(|error| damaged(error.to_string()))?;
-        let options = Options { columns: file.header().features & features::COLUMNS != 0, ..options.clone() };
+        let options = Options {
+            columns: file.header().features & features::COLUMNS != 0,
+            readable_names: file.header().flags & flags::READABLE_NAMES != 0,
+            ..options.clone()
+        };
         let (image, program, _) = load(&files, program, &options, &NoProgress)?;
         compare(fsym, &file, &image, &program).map_err(|error| damaged(error.to_string()))
     })?

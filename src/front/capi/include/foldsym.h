@@ -65,6 +65,8 @@ extern "C" {
 #define FOLDSYM_PARTIAL 2u /* the function's .dwo was missing: inlined frames are unknown */
 /* Flag of a frame: the function that holds the code; the others are inlined. */
 #define FOLDSYM_OUTERMOST 1u
+/* Flag of a file: names are readable ones, without parameters, not linkage names (`convert --demangled`). */
+#define FOLDSYM_READABLE_NAMES 1u
 
 /* What is damaged. */
 #define FOLDSYM_DAMAGE_OTHER 0u
@@ -113,6 +115,8 @@ typedef struct foldsym_info {
     uint32_t address_size;
     uint32_t max_depth; /* the deepest inline tree */
     uint32_t max_group; /* the largest group of folded functions */
+    uint32_t flags;     /* FOLDSYM_READABLE_NAMES */
+    uint32_t reserved;  /* 0 */
 } foldsym_info;
 
 /* Output: which functions one frame of a stack may be. May be copied. */

@@ -46,6 +46,12 @@ pub(crate) fn info(file: &SymbolFile<'_>, size: usize) -> Info {
         address_size: header.address_size.into(),
         max_depth: header.max_depth,
         max_group: header.max_group,
+        flags: if header.flags & foldsym_lookup::flags::READABLE_NAMES != 0 {
+            types::FOLDSYM_READABLE_NAMES
+        } else {
+            0
+        },
+        reserved: 0,
     }
 }
 

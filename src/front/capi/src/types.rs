@@ -89,6 +89,8 @@ constants! {
     FOLDSYM_PARTIAL: u32 = 2;
     /// Frame: the function that holds the code; the others are inlined.
     FOLDSYM_OUTERMOST: u32 = 1;
+    /// File: names are readable ones, without parameters, in place of linkage names (`convert --demangled`).
+    FOLDSYM_READABLE_NAMES: u32 = 1;
 
     /// Damage of a kind newer than this header, or none.
     FOLDSYM_DAMAGE_OTHER: u32 = 0;
@@ -187,6 +189,10 @@ structs! {
         max_depth: u32,
         /// The largest group of folded functions.
         max_group: u32,
+        /// `FOLDSYM_READABLE_NAMES`.
+        flags: u32,
+        /// 0.
+        reserved: u32,
     }
     /// Which functions one frame of a stack may be.
     Resolved "foldsym_resolved" {

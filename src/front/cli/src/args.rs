@@ -112,8 +112,8 @@ pub(crate) struct Convert {
     /// Keeps column numbers
     #[arg(long)]
     pub(crate) columns: bool,
-    /// Stores short readable names for use in a crash handler
-    #[arg(long, hide = true)]
+    /// Stores readable names without parameters, for crash handlers that cannot demangle
+    #[arg(long)]
     pub(crate) demangled: bool,
     /// Keeps locations of object pointers
     #[arg(long, hide = true)]

@@ -62,6 +62,7 @@ fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
             ("BigEndian", flag(flags::BIG_ENDIAN)),
             ("Relocatable", flag(flags::RELOCATABLE)),
             ("MachO", flag(flags::MACH_O)),
+            ("ReadableNames", flag(flags::READABLE_NAMES)),
             ("BuildId", if build_id.is_empty() { Value::Null } else { build_id.into() }),
             ("ImageBase", format!("{:#x}", header.image_base).into()),
             ("Columns", Value::Bool(header.features & features::COLUMNS != 0)),

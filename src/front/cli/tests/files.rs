@@ -71,6 +71,7 @@ fn info_tells_what_is_inside() {
             "BigEndian",
             "Relocatable",
             "MachO",
+            "ReadableNames",
             "BuildId",
             "ImageBase",
             "Columns",
@@ -84,6 +85,7 @@ fn info_tells_what_is_inside() {
     assert_eq!(info["Version"], 1);
     assert_eq!(info["Architecture"], "x86_64");
     assert_eq!(info["Columns"], true);
+    assert_eq!(info["ReadableNames"], false);
     assert!(info["BuildId"].as_str().unwrap().len() >= 16);
     assert!(info["Counts"]["Functions"].as_u64().unwrap() >= 7);
     assert_eq!(info["Conversion"]["input"], "inline.clang-dwarf5");

@@ -211,6 +211,29 @@ fn names_are_demangled_unless_asked_not_to() {
     assert_eq!(frame(&["--json", "--no-demangle", &address])["FunctionName"], "_Z11partitionedi");
 }
 
+/// The names are stored as they are to be read: nothing demangles them, and none is a linkage name.
+#[test]
+fn readable_names_can_be_stored() {
+    let with_linkage = Fsym::of("objects.clang-o2", &[]);
+    let found = with_linkage.run("find", &["_Z11partitionedi"]);
+    let address = found.out.split(['\t', '-']).nth(1).unwrap().to_owned();
+    let fsym = Fsym::of("objects.clang-o2", &["--demangled"]);
+    assert_eq!(fsym.run("info", &["--json"]).json()[0]["ReadableNames"], true);
+    for args in [&["--json", &address][..], &["--json", "--no-demangle", &address]] {
+        let frame = &fsym.run("lookup", args).json()[0]["Symbol"][0];
+        assert_eq!(
+            (&frame["FunctionName"], &frame["LinkageName"]),
+            (&"partitioned".into(), &"partitioned".into())
+        );
+    }
+    assert!(fsym.run("find", &["partitioned"]).out.starts_with("partitioned\t"));
+    assert_eq!(fsym.run("find", &["_Z11partitionedi"]).code, 1);
+    // Every name, and all else of the file, against the program.
+    let program = common::program("objects.clang-o2");
+    let verified = fsym.run("verify", &["--against", program.to_str().unwrap()]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+}
+
 #[test]
 fn answers_come_before_the_input_ends() {
     let fsym = Fsym::of("inline.clang-dwarf5", &[]);

@@ -69,7 +69,6 @@ fn what_this_version_does_not_have() {
         &["blocks", fsym.str(), "main"],
         &["cfi", app, "0x10"],
         &["wave", fsym.str(), "--pc", "0x10", "--exec", "0xff"],
-        &["convert", app, "-o", out, "--demangled"],
         &["convert", app, "-o", out, "--locations"],
         &["convert", app, "-o", out, "--target", "gfx90a"],
         &["verify", fsym.str(), "--against", app, "--target", "gfx90a"],

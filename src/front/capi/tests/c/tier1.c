@@ -244,6 +244,7 @@ int main(int argc, char **argv)
     info.size = sizeof info;
     CHECK(foldsym_file_info(&file, &info) == FOLDSYM_OK);
     CHECK(info.machine == 62 && info.address_size == 8 && info.max_group > 1);
+    CHECK(info.flags == 0 && info.reserved == 0);
     CHECK((info.build_id == NULL) == (info.build_id_len == 0));
     CHECK(foldsym_file_info(&zeroed, &info) == FOLDSYM_E_ARGUMENT);
     address = first_function(info.image_base, 1);

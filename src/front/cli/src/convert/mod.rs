@@ -16,15 +16,17 @@ use run::Outcome;
 
 /// Converts every input, and says at the end what became of each.
 pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
-    for (given, name) in [(args.demangled, "--demangled"), (args.locations, "--locations")] {
-        if given {
-            return Err(Failure::not_in_this_version(name));
-        }
+    if args.locations {
+        return Err(Failure::not_in_this_version("--locations"));
     }
     let plan = Plan::new(args)?;
     let bar = Bar::new(plan.jobs.len(), args.quiet);
-    let options =
-        Options { columns: args.columns, name_index: !args.no_name_index, ..options(&args.reading) };
+    let options = Options {
+        columns: args.columns,
+        name_index: !args.no_name_index,
+        readable_names: args.demangled,
+        ..options(&args.reading)
+    };
     let mut outcomes = run::all(&plan.jobs, &options, &bar);
     bar.clear();
     outcomes.extend(plan.empty.iter().map(Outcome::of_empty));
@@ -64,6 +66,7 @@ pub(crate) fn options(reading: &Reading) -> Options {
         columns: false,
         name_index: false,
         demangle: Some(foldsym_convert::demangle::demangle),
+        readable_names: false,
     }
 }
 

@@ -1,0 +1,125 @@
+//! The output under faults: killed at any moment, no room, two at once. What stands under the name is the old file or
+//! the new one, whole; after an error nothing else is left in its folder.
+
+#![cfg(unix)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use common::{command, foldsym, program};
+
+/// Two programs, the files that they give, and a folder to write to.
+struct Bench {
+    folder: tempfile::TempDir,
+    programs: [PathBuf; 2],
+    files: [Vec<u8>; 2],
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        let programs = ["fold.clang-relocs.set/program", "golang.amd64.debug"].map(program);
+        let files = [0, 1].map(|index: usize| {
+            let output = folder.path().join("once.fsym");
+            let ran = foldsym(&args(&programs[index], &output));
+            assert_eq!(ran.code, 0, "{ran:?}");
+            let bytes = std::fs::read(&output).unwrap();
+            std::fs::remove_file(output).unwrap();
+            bytes
+        });
+        assert_ne!(files[0], files[1]);
+        Bench { folder, programs, files }
+    }
+
+    fn output(&self) -> PathBuf {
+        self.folder.path().join("out.fsym")
+    }
+
+    fn start(&self, program: usize) -> Child {
+        let mut command = command();
+        command.args(args(&self.programs[program], &self.output()));
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Names in the folder besides the output.
+    fn others(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.folder.path()).unwrap();
+        entries.map(|entry| entry.unwrap().path()).filter(|path| *path != self.output()).collect()
+    }
+}
+
+fn args(program: &Path, output: &Path) -> Vec<String> {
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    ["convert", &text(program), "-o", &text(output), "--quiet", "--threads", "1"].map(str::to_owned).to_vec()
+}
+
+/// What a kill leaves may be a temporary file, whose name begins with `.fsym-`; never a part under the output's name.
+#[test]
+fn killed_at_any_moment() {
+    let bench = Bench::new();
+    std::fs::write(bench.output(), &bench.files[0]).unwrap();
+    let (mut killed, mut finished) = (0, 0);
+    // From at once to what a whole conversion takes, which is found on the way.
+    let mut delay = Duration::ZERO;
+    while finished < 3 && killed < 300 {
+        let mut child = bench.start(1);
+        std::thread::sleep(delay);
+        child.kill().unwrap();
+        let status = child.wait().unwrap();
+        let found = std::fs::read(bench.output()).unwrap();
+        assert!(found == bench.files[0] || found == bench.files[1], "{} bytes after {delay:?}", found.len());
+        if status.success() {
+            finished += 1;
+            assert!(found == bench.files[1]);
+        } else {
+            killed += 1;
+        }
+        for left in bench.others() {
+            assert!(left.file_name().unwrap().to_str().unwrap().starts_with(".fsym-"), "{left:?}");
+            std::fs::remove_file(left).unwrap();
+        }
+        std::fs::write(bench.output(), &bench.files[0]).unwrap();
+        delay += Duration::from_millis(3);
+    }
+    assert!(killed > 0);
+}
+
+/// A limit on the size of files is what a full disk is to a writer: some bytes, then an error.
+#[test]
+fn no_room_for_the_file() {
+    let bench = Bench::new();
+    for old in [None, Some(&bench.files[0])] {
+        if let Some(old) = old {
+            std::fs::write(bench.output(), old).unwrap();
+        }
+        // In blocks of 512 or 1024 bytes; the signal that comes with the error is ignored.
+        let script = "trap '' XFSZ; ulimit -f 2; exec \"$0\" \"$@\"";
+        let ran = Command::new("sh")
+            .args(["-c", script, env!("CARGO_BIN_EXE_foldsym")])
+            .args(args(&bench.programs[1], &bench.output()))
+            .output()
+            .unwrap();
+        let message = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(3), "{message}");
+        assert!(message.contains("cannot write") && message.lines().count() == 1, "{message}");
+        assert_eq!(bench.others(), [] as [PathBuf; 0]);
+        assert_eq!(std::fs::read(bench.output()).ok().as_ref(), old);
+    }
+}
+
+#[test]
+fn two_at_once() {
+    let bench = Bench::new();
+    for turn in 0..6 {
+        let children = [0, 1, turn % 2].map(|program| bench.start(program));
+        for mut child in children {
+            assert!(child.wait().unwrap().success());
+        }
+        let found = std::fs::read(bench.output()).unwrap();
+        assert!(bench.files.contains(&found), "{} bytes", found.len());
+        assert_eq!(bench.others(), [] as [PathBuf; 0]);
+    }
+}
