@@ -6,6 +6,7 @@ mod ci;
 mod compare;
 mod corpus;
 mod diff;
+mod expr;
 mod fold;
 mod json;
 mod noicf;
@@ -60,6 +61,7 @@ const TASKS: &[Task] = &[
         help: "RocksDB with split debug info against the same code with whole debug info",
         run: split::run,
     },
+    Task { name: "expr", help: "our evaluator of location expressions against gimli's", run: expr::run },
     Task { name: "compare", help: "measure us beside the peers (benches/compare)", run: compare::run },
     Task { name: "help", help: "this list; each task prints its own with --help", run: help },
 ];
