@@ -34,6 +34,11 @@ impl<'e> Bytes<'e> {
         Some(taken)
     }
 
+    /// All bytes that are left.
+    pub(crate) fn rest(&self) -> &'e [u8] {
+        self.all.get(self.at..).unwrap_or_default()
+    }
+
     pub(crate) fn u8(&mut self) -> Option<u8> {
         self.take(1)?.first().copied()
     }

@@ -46,6 +46,7 @@
 
 pub mod amdgpu;
 mod bytes;
+pub mod cfi;
 mod context;
 mod location;
 mod machine;
