@@ -7,6 +7,7 @@
 pub mod cases;
 pub mod compare;
 pub mod expected;
+pub mod expressions;
 pub mod oracle;
 pub mod program;
 pub mod stacks;

@@ -120,7 +120,7 @@ fn own_binary() -> Result<PathBuf, String> {
 }
 
 /// The debug file of the C library: the installed one, else the corpus's.
-fn libc() -> Option<PathBuf> {
+pub(crate) fn libc() -> Option<PathBuf> {
     let installed = || {
         let library = ["/usr/lib", "/lib"]
             .iter()

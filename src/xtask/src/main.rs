@@ -6,6 +6,7 @@ mod ci;
 mod compare;
 mod corpus;
 mod diff;
+mod expr;
 mod fold;
 mod fuzz;
 mod json;
@@ -62,6 +63,7 @@ const TASKS: &[Task] = &[
         run: split::run,
     },
     Task { name: "fuzz", help: "run the fuzz targets, or say what their corpora reach", run: fuzz::run },
+    Task { name: "expr", help: "our evaluator of location expressions against gimli's", run: expr::run },
     Task { name: "compare", help: "measure us beside the peers (benches/compare)", run: compare::run },
     Task { name: "help", help: "this list; each task prints its own with --help", run: help },
 ];

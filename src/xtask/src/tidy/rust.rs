@@ -65,26 +65,29 @@ pub(super) fn reading_layers(files: &[Tracked]) -> Vec<Finding> {
     findings
 }
 
-/// The reader runs without the standard library and without an allocator.
+/// Crates that run without the standard library and without an allocator.
+const BARE: &[&str] = &["src/lookup", "src/expr"];
+
+/// The reader and the evaluator run so.
 pub(super) fn lookup_is_bare(files: &[Tracked]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, text) in
-        rust(files).filter(|(file, _)| file.below("src/lookup") && !file.below("src/lookup/tests"))
+        rust(files).filter(|(file, _)| BARE.iter().any(|folder| file.below(&format!("{folder}/src"))))
     {
         let code = without_tests(&code(text));
         for name in ["std", "alloc"] {
             for line in lines_where(&code, |line| names_root(line, name)) {
-                findings.push(Finding::new(&file.path, line, format!("lookup must not name `{name}`")));
+                findings.push(Finding::new(&file.path, line, format!("this crate must not name `{name}`")));
             }
         }
     }
     findings
 }
 
-/// `format` and `lookup` have no unsafe code and forbid it.
+/// `format`, `lookup` and `expr` have no unsafe code and forbid it.
 pub(super) fn no_unsafe(files: &[Tracked]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for folder in ["src/format", "src/lookup"] {
+    for folder in ["src/format", "src/lookup", "src/expr"] {
         for (file, text) in rust(files).filter(|(file, _)| file.below(folder)) {
             let code = code(text);
             if file.path == format!("{folder}/src/lib.rs") && !code.contains("#![forbid(unsafe_code)]") {

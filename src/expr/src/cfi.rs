@@ -1,0 +1,595 @@
+//! `.debug_frame` and `.eh_frame` to the row of an address: where the frame is, and where each register was saved.
+//!
+//! All entries are read one after the other; of the one that covers the address its instructions are executed up to the
+//! address (DWARF 5 6.4). The extensions for heterogeneous code add two instructions that put the frame into an address
+//! space, and an augmentation in brackets that leaves the layout of an entry as it is.
+
+use crate::bytes::Bytes;
+
+/// What is wrong, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CfiError {
+    /// Offset in the section of the entry.
+    pub entry: u64,
+    /// What it is.
+    pub problem: CfiProblem,
+}
+
+/// What is wrong with call frame information.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CfiProblem {
+    /// An entry, or a field of one, is cut off.
+    Truncated,
+    /// An entry names no CIE of this section.
+    NoCie,
+    /// A CIE of a version that is not known.
+    Version(u8),
+    /// A CIE with an augmentation that changes its layout in an unknown way.
+    Augmentation,
+    /// A pointer's encoding is not known, or relative to something that is not.
+    Encoding(u8),
+    /// An instruction that is not known.
+    Instruction(u8),
+    /// An instruction that the state does not allow, such as to change the offset of an expression.
+    BadState,
+    /// More registers, or more states remembered, than the caller has room for.
+    NoRoom,
+}
+
+impl core::fmt::Display for CfiError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "entry at {:#x}: ", self.entry)?;
+        match self.problem {
+            CfiProblem::Truncated => f.write_str("it is cut off"),
+            CfiProblem::NoCie => f.write_str("it names no common information entry"),
+            CfiProblem::Version(version) => write!(f, "version {version} is not known"),
+            CfiProblem::Augmentation => f.write_str("its augmentation is not known"),
+            CfiProblem::Encoding(encoding) => write!(f, "pointer encoding {encoding:#x} is not known"),
+            CfiProblem::Instruction(code) => write!(f, "instruction {code:#x} is not known"),
+            CfiProblem::BadState => f.write_str("an instruction does not fit the state before it"),
+            CfiProblem::NoRoom => f.write_str("too many registers or remembered states"),
+        }
+    }
+}
+
+impl core::error::Error for CfiError {}
+
+/// A section with call frame information.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameSection<'e> {
+    /// Its bytes, relocated.
+    pub bytes: &'e [u8],
+    /// `.eh_frame`, not `.debug_frame`.
+    pub eh: bool,
+    /// Its own address, that pointers in `.eh_frame` may be relative to.
+    pub address: u64,
+    /// Bytes of an address.
+    pub address_size: u8,
+    /// The program's byte order.
+    pub big_endian: bool,
+}
+
+/// The common part of entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cie<'e> {
+    /// Offset in the section.
+    pub offset: u64,
+    /// Its augmentation.
+    pub augmentation: &'e [u8],
+    /// Factor of advances.
+    pub code_align: u64,
+    /// Factor of offsets.
+    pub data_align: i64,
+    /// The register of the return address.
+    pub return_register: u64,
+    address_size: u8,
+    pointer_encoding: u8,
+    segment_size: u8,
+    has_data: bool,
+    signal: bool,
+    instructions: &'e [u8],
+    instructions_at: u64,
+}
+
+/// What is known of one range of code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fde<'e> {
+    /// Offset in the section.
+    pub offset: u64,
+    /// Its common part.
+    pub cie: Cie<'e>,
+    /// First address.
+    pub start: u64,
+    /// Bytes of code.
+    pub len: u64,
+    instructions: &'e [u8],
+    instructions_at: u64,
+}
+
+impl Fde<'_> {
+    /// True where the range has the address.
+    pub fn covers(&self, address: u64) -> bool {
+        address.checked_sub(self.start).is_some_and(|by| by < self.len)
+    }
+
+    /// The frame was made by a signal (augmentation `S`).
+    pub fn is_signal(&self) -> bool {
+        self.cie.signal
+    }
+}
+
+/// How the canonical frame address is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cfa<'e> {
+    /// No instruction said.
+    Unknown,
+    /// A register plus an offset.
+    Register {
+        /// The register.
+        register: u64,
+        /// Bytes to add.
+        offset: i64,
+        /// The address space that the sum is in; 0 is the program's memory.
+        space: u64,
+    },
+    /// What an expression gives.
+    Expression(&'e [u8]),
+}
+
+/// Where a register of the caller is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule<'e> {
+    /// Nowhere.
+    Undefined,
+    /// In itself.
+    SameValue,
+    /// In memory, so many bytes from the canonical frame address.
+    Offset(i64),
+    /// It is the canonical frame address plus so many bytes.
+    ValueOffset(i64),
+    /// In another register.
+    Register(u64),
+    /// Where an expression says.
+    Expression(&'e [u8]),
+    /// It is what an expression says.
+    ValueExpression(&'e [u8]),
+}
+
+/// The rules that hold at an address.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'e, const REGISTERS: usize = 96> {
+    /// The first address that it holds for.
+    pub start: u64,
+    /// The canonical frame address.
+    pub cfa: Cfa<'e>,
+    rules: [Option<(u64, Rule<'e>)>; REGISTERS],
+    /// Bytes of arguments on the stack (`DW_CFA_GNU_args_size`).
+    pub args_size: u64,
+}
+
+impl<'e, const REGISTERS: usize> Row<'e, REGISTERS> {
+    /// No rule at all.
+    pub const fn new() -> Self {
+        Row { start: 0, cfa: Cfa::Unknown, rules: [None; REGISTERS], args_size: 0 }
+    }
+
+    /// The rule of a register; `None` where no instruction named it (the architecture's default holds).
+    pub fn rule(&self, register: u64) -> Option<Rule<'e>> {
+        self.rules().find(|(number, _)| *number == register).map(|(_, rule)| rule)
+    }
+
+    /// All rules, in the order in which the registers were first named.
+    pub fn rules(&self) -> impl Iterator<Item = (u64, Rule<'e>)> + '_ {
+        self.rules.iter().flatten().copied()
+    }
+
+    fn set(&mut self, register: u64, rule: Option<Rule<'e>>) -> Result<(), CfiProblem> {
+        let named = |slot: &&mut Option<(u64, Rule<'e>)>| slot.is_some_and(|(number, _)| number == register);
+        if let Some(slot) = self.rules.iter_mut().find(named) {
+            *slot = rule.map(|rule| (register, rule));
+            return Ok(());
+        }
+        let Some(rule) = rule else { return Ok(()) };
+        let free = self.rules.iter_mut().find(|slot| slot.is_none()).ok_or(CfiProblem::NoRoom)?;
+        *free = Some((register, rule));
+        Ok(())
+    }
+}
+
+impl<const REGISTERS: usize> Default for Row<'_, REGISTERS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// States remembered within states that can be followed.
+const REMEMBERED: usize = 4;
+
+/// The entries of a section, in its order.
+#[derive(Clone, Debug)]
+pub struct Fdes<'e> {
+    section: FrameSection<'e>,
+    at: usize,
+}
+
+impl<'e> FrameSection<'e> {
+    /// Walks all entries; one that is damaged ends the walk with an error.
+    pub fn fdes(&self) -> Fdes<'e> {
+        Fdes { section: *self, at: 0 }
+    }
+
+    /// The entry that covers an address. Takes time by the size of the section.
+    ///
+    /// # Errors
+    /// An entry before it is damaged.
+    pub fn find(&self, address: u64) -> Result<Option<Fde<'e>>, CfiError> {
+        for fde in self.fdes() {
+            let fde = fde?;
+            if fde.covers(address) {
+                return Ok(Some(fde));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The row that holds at an address of the entry.
+    ///
+    /// # Errors
+    /// An instruction is unknown, cut off or not allowed, or there is no room for what it says.
+    pub fn row<const REGISTERS: usize>(
+        &self,
+        fde: &Fde<'e>,
+        address: u64,
+    ) -> Result<Row<'e, REGISTERS>, CfiError> {
+        let mut machine = Machine {
+            section: self,
+            cie: &fde.cie,
+            row: Row { start: fde.start, ..Row::new() },
+            initial: None,
+            remembered: [Row::new(); REMEMBERED],
+            depth: 0,
+            address,
+        };
+        let at = |entry: u64| move |problem| CfiError { entry, problem };
+        machine
+            .execute(fde.cie.instructions, fde.cie.instructions_at, &fde.cie)
+            .map_err(at(fde.cie.offset))?;
+        machine.initial = Some(machine.row);
+        machine.execute(fde.instructions, fde.instructions_at, &fde.cie).map_err(at(fde.offset))?;
+        Ok(machine.row)
+    }
+
+    /// Reads the head of the entry at `at`: its end, its first field's offset and what is there, and where it goes on.
+    fn head(&self, at: usize) -> Option<Option<Head<'e>>> {
+        let mut bytes = Bytes::new(self.bytes, self.big_endian);
+        bytes.seek(at)?;
+        let mut len = bytes.number(4)?;
+        let mut offset_size = 4;
+        if len == 0xffff_ffff {
+            len = bytes.number(8)?;
+            offset_size = 8;
+        }
+        if len == 0 {
+            return Some(None);
+        }
+        let id_at = bytes.position();
+        let end = id_at.checked_add(usize::try_from(len).ok()?)?;
+        let body = Bytes::new(self.bytes.get(..end)?, self.big_endian);
+        let mut body_at = body;
+        body_at.seek(id_at)?;
+        // `.eh_frame` has 4 bytes here also in an entry of the long form.
+        let id = body_at.number(if self.eh { 4 } else { offset_size })?;
+        let is_cie = match (self.eh, offset_size) {
+            (true, _) => id == 0,
+            (false, 4) => id == 0xffff_ffff,
+            (false, _) => id == u64::MAX,
+        };
+        Some(Some(Head { end, id_at, id, is_cie, rest: body_at }))
+    }
+
+    fn cie(&self, offset: u64) -> Result<Cie<'e>, CfiError> {
+        let wrong = |problem| CfiError { entry: offset, problem };
+        let truncated = || wrong(CfiProblem::Truncated);
+        let head =
+            usize::try_from(offset).ok().and_then(|at| self.head(at)).flatten().filter(|head| head.is_cie);
+        let mut bytes = head.ok_or(wrong(CfiProblem::NoCie))?.rest;
+        let version = bytes.u8().ok_or_else(truncated)?;
+        if !matches!(version, 1 | 3 | 4) {
+            return Err(wrong(CfiProblem::Version(version)));
+        }
+        let augmentation = bytes.text().ok_or_else(truncated)?;
+        let (mut address_size, mut segment_size) = (self.address_size, 0);
+        if version == 4 {
+            address_size = bytes.u8().ok_or_else(truncated)?;
+            segment_size = bytes.u8().ok_or_else(truncated)?;
+        }
+        let code_align = bytes.uleb().ok_or_else(truncated)?;
+        let data_align = bytes.sleb().ok_or_else(truncated)?;
+        let return_register =
+            if version == 1 { bytes.u8().map(u64::from) } else { bytes.uleb() }.ok_or_else(truncated)?;
+        let mut cie = Cie {
+            offset,
+            augmentation,
+            code_align,
+            data_align,
+            return_register,
+            address_size,
+            pointer_encoding: 0,
+            segment_size,
+            has_data: false,
+            signal: false,
+            instructions: &[],
+            instructions_at: 0,
+        };
+        match augmentation.split_first() {
+            // `[vendor:v0.0]` says which extensions are used, and nothing of the layout.
+            None | Some((b'[', _)) => {}
+            Some((b'z', letters)) => self.augmented(&mut cie, letters, &mut bytes).map_err(wrong)?,
+            _ => return Err(wrong(CfiProblem::Augmentation)),
+        }
+        cie.instructions_at = u64::try_from(bytes.position()).unwrap_or(u64::MAX);
+        cie.instructions = bytes.rest();
+        Ok(cie)
+    }
+
+    fn augmented(&self, cie: &mut Cie<'e>, letters: &[u8], bytes: &mut Bytes<'e>) -> Result<(), CfiProblem> {
+        let len = bytes.uleb().and_then(|len| usize::try_from(len).ok()).ok_or(CfiProblem::Truncated)?;
+        let end = bytes.position().checked_add(len).ok_or(CfiProblem::Truncated)?;
+        cie.has_data = true;
+        for letter in letters {
+            match letter {
+                b'R' => cie.pointer_encoding = bytes.u8().ok_or(CfiProblem::Truncated)?,
+                b'L' => {
+                    bytes.u8().ok_or(CfiProblem::Truncated)?;
+                }
+                b'P' => {
+                    let encoding = bytes.u8().ok_or(CfiProblem::Truncated)?;
+                    self.encoded(encoding & 0x7f, cie.address_size, bytes)?;
+                }
+                b'S' => cie.signal = true,
+                // Pointer authentication and memory tagging of AArch64: no data.
+                b'B' | b'G' => {}
+                // The length says where the instructions are, whatever the others mean.
+                _ => break,
+            }
+        }
+        bytes.seek(end).ok_or(CfiProblem::Truncated)
+    }
+
+    /// A pointer in an encoding of `.eh_frame`.
+    fn encoded(&self, encoding: u8, address_size: u8, bytes: &mut Bytes<'e>) -> Result<u64, CfiProblem> {
+        let place = self.address.wrapping_add(u64::try_from(bytes.position()).unwrap_or(0));
+        let size = usize::from(address_size);
+        let value = match encoding & 0x0f {
+            0x00 => bytes.number(size),
+            0x01 => bytes.uleb(),
+            0x02 => bytes.number(2),
+            0x03 => bytes.number(4),
+            0x04 => bytes.number(8),
+            0x09 => bytes.sleb().map(i64::cast_unsigned),
+            0x0a => bytes.signed(2).map(i64::cast_unsigned),
+            0x0b => bytes.signed(4).map(i64::cast_unsigned),
+            0x0c => bytes.signed(8).map(i64::cast_unsigned),
+            _ => return Err(CfiProblem::Encoding(encoding)),
+        };
+        let value = value.ok_or(CfiProblem::Truncated)?;
+        let value = match encoding & 0xf0 {
+            0x00 => value,
+            0x10 => value.wrapping_add(place),
+            _ => return Err(CfiProblem::Encoding(encoding)),
+        };
+        Ok(if address_size < 8 { value & 0xffff_ffff } else { value })
+    }
+
+    fn fde(&self, offset: u64, head: &Head<'e>) -> Result<Fde<'e>, CfiError> {
+        let wrong = |problem| CfiError { entry: offset, problem };
+        let cie_at = if self.eh {
+            u64::try_from(head.id_at).ok().and_then(|at| at.checked_sub(head.id))
+        } else {
+            Some(head.id)
+        };
+        let cie = self.cie(cie_at.ok_or(wrong(CfiProblem::NoCie))?)?;
+        let mut bytes = head.rest;
+        bytes.take(usize::from(cie.segment_size)).ok_or(wrong(CfiProblem::Truncated))?;
+        let start = self.encoded(cie.pointer_encoding, cie.address_size, &mut bytes).map_err(wrong)?;
+        // The length has the encoding's form and is relative to nothing.
+        let len = self.encoded(cie.pointer_encoding & 0x0f, cie.address_size, &mut bytes).map_err(wrong)?;
+        if cie.has_data {
+            let skip = bytes.uleb().and_then(|len| usize::try_from(len).ok());
+            skip.and_then(|len| bytes.take(len)).ok_or(wrong(CfiProblem::Truncated))?;
+        }
+        let instructions_at = u64::try_from(bytes.position()).unwrap_or(u64::MAX);
+        Ok(Fde { offset, cie, start, len, instructions: bytes.rest(), instructions_at })
+    }
+}
+
+struct Head<'e> {
+    end: usize,
+    id_at: usize,
+    id: u64,
+    is_cie: bool,
+    /// Behind the first field; ends with the entry.
+    rest: Bytes<'e>,
+}
+
+impl<'e> Iterator for Fdes<'e> {
+    type Item = Result<Fde<'e>, CfiError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.at < self.section.bytes.len() {
+            let offset = u64::try_from(self.at).unwrap_or(u64::MAX);
+            let Some(head) = self.section.head(self.at) else {
+                self.at = self.section.bytes.len();
+                return Some(Err(CfiError { entry: offset, problem: CfiProblem::Truncated }));
+            };
+            let Some(head) = head else {
+                // A length of 0: `.eh_frame` ends there, in `.debug_frame` it is padding.
+                self.at = if self.section.eh { self.section.bytes.len() } else { self.at.saturating_add(4) };
+                continue;
+            };
+            self.at = head.end;
+            if !head.is_cie {
+                return Some(self.section.fde(offset, &head));
+            }
+        }
+        None
+    }
+}
+
+struct Machine<'s, 'e, const REGISTERS: usize> {
+    section: &'s FrameSection<'e>,
+    cie: &'s Cie<'e>,
+    row: Row<'e, REGISTERS>,
+    /// What the CIE's instructions made.
+    initial: Option<Row<'e, REGISTERS>>,
+    remembered: [Row<'e, REGISTERS>; REMEMBERED],
+    depth: usize,
+    /// Where to stop.
+    address: u64,
+}
+
+impl<'e, const REGISTERS: usize> Machine<'_, 'e, REGISTERS> {
+    /// Executes instructions up to the first that begins a row behind the address.
+    fn execute(&mut self, instructions: &'e [u8], at: u64, cie: &Cie<'e>) -> Result<(), CfiProblem> {
+        let mut bytes = Bytes::new(instructions, self.section.big_endian);
+        while !bytes.is_empty() {
+            let code = bytes.u8().ok_or(CfiProblem::Truncated)?;
+            let low = u64::from(code & 0x3f);
+            let advance = match code {
+                0x40..=0x7f => Some(low),
+                0x02 => Some(bytes.number(1).ok_or(CfiProblem::Truncated)?),
+                0x03 => Some(bytes.number(2).ok_or(CfiProblem::Truncated)?),
+                0x04 => Some(bytes.number(4).ok_or(CfiProblem::Truncated)?),
+                0x1d => Some(bytes.number(8).ok_or(CfiProblem::Truncated)?),
+                _ => None,
+            };
+            if let Some(advance) = advance {
+                let next = self.row.start.wrapping_add(advance.wrapping_mul(cie.code_align));
+                if next > self.address {
+                    return Ok(());
+                }
+                self.row.start = next;
+            } else if code == 0x01 {
+                // What the pointer is relative to counts from the section; the instructions begin at `at`.
+                let moved = FrameSection { address: self.section.address.wrapping_add(at), ..*self.section };
+                let next = moved.encoded(cie.pointer_encoding, cie.address_size, &mut bytes)?;
+                if next > self.address {
+                    return Ok(());
+                }
+                self.row.start = next;
+            } else {
+                match code {
+                    0x80..=0xbf => {
+                        let offset = factored(bytes.uleb(), cie.data_align)?;
+                        self.row.set(low, Some(Rule::Offset(offset)))?;
+                    }
+                    0xc0..=0xff => self.restore(low)?,
+                    _ => self.extended(code, &mut bytes)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, register: u64) -> Result<(), CfiProblem> {
+        let initial = self.initial.as_ref().ok_or(CfiProblem::BadState)?;
+        self.row.set(register, initial.rule(register))
+    }
+
+    fn extended(&mut self, code: u8, bytes: &mut Bytes<'e>) -> Result<(), CfiProblem> {
+        let align = self.cie.data_align;
+        match code {
+            0x00 => {}
+            // Return addresses that are signed (AArch64), or windows that are saved (SPARC): no rule of a register.
+            0x2d => {}
+            0x2e => self.row.args_size = uleb(bytes)?,
+            0x06 => {
+                let register = uleb(bytes)?;
+                self.restore(register)?;
+            }
+            0x0a => {
+                *self.remembered.get_mut(self.depth).ok_or(CfiProblem::NoRoom)? = self.row;
+                self.depth = self.depth.saturating_add(1);
+            }
+            0x0b => {
+                self.depth = self.depth.checked_sub(1).ok_or(CfiProblem::BadState)?;
+                let row = *self.remembered.get(self.depth).ok_or(CfiProblem::BadState)?;
+                self.row = Row { start: self.row.start, ..row };
+            }
+            0x0c..=0x0f | 0x12 | 0x13 | 0x30 | 0x31 => self.define(code, bytes)?,
+            _ => {
+                let register = match code {
+                    0x05 | 0x07..=0x09 | 0x10 | 0x11 | 0x14..=0x16 | 0x2f => uleb(bytes)?,
+                    _ => return Err(CfiProblem::Instruction(code)),
+                };
+                let rule = match code {
+                    0x05 => Rule::Offset(factored(bytes.uleb(), align)?),
+                    0x07 => Rule::Undefined,
+                    0x08 => Rule::SameValue,
+                    0x09 => Rule::Register(uleb(bytes)?),
+                    0x10 => Rule::Expression(block(bytes)?),
+                    0x11 => Rule::Offset(signed_factored(bytes.sleb(), align)?),
+                    0x14 => Rule::ValueOffset(factored(bytes.uleb(), align)?),
+                    0x15 => Rule::ValueOffset(signed_factored(bytes.sleb(), align)?),
+                    0x16 => Rule::ValueExpression(block(bytes)?),
+                    _ => Rule::Offset(factored(bytes.uleb(), align)?.wrapping_neg()),
+                };
+                self.row.set(register, Some(rule))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The instructions that define the canonical frame address.
+    fn define(&mut self, code: u8, bytes: &mut Bytes<'e>) -> Result<(), CfiProblem> {
+        let align = self.cie.data_align;
+        let plain = |value: Option<u64>| value.map(u64::cast_signed).ok_or(CfiProblem::Truncated);
+        self.row.cfa = match (code, self.row.cfa) {
+            (0x0c, _) => Cfa::Register { register: uleb(bytes)?, offset: plain(bytes.uleb())?, space: 0 },
+            (0x12, _) => Cfa::Register {
+                register: uleb(bytes)?,
+                offset: signed_factored(bytes.sleb(), align)?,
+                space: 0,
+            },
+            (0x30, _) => {
+                Cfa::Register { register: uleb(bytes)?, offset: plain(bytes.uleb())?, space: uleb(bytes)? }
+            }
+            (0x31, _) => Cfa::Register {
+                register: uleb(bytes)?,
+                offset: signed_factored(bytes.sleb(), align)?,
+                space: uleb(bytes)?,
+            },
+            (0x0f, _) => Cfa::Expression(block(bytes)?),
+            // These change a part of a rule that must be there.
+            (0x0d, Cfa::Register { offset, space, .. }) => {
+                Cfa::Register { register: uleb(bytes)?, offset, space }
+            }
+            (0x0e, Cfa::Register { register, space, .. }) => {
+                Cfa::Register { register, offset: plain(bytes.uleb())?, space }
+            }
+            (0x13, Cfa::Register { register, space, .. }) => {
+                Cfa::Register { register, offset: signed_factored(bytes.sleb(), align)?, space }
+            }
+            _ => return Err(CfiProblem::BadState),
+        };
+        Ok(())
+    }
+}
+
+fn uleb(bytes: &mut Bytes<'_>) -> Result<u64, CfiProblem> {
+    bytes.uleb().ok_or(CfiProblem::Truncated)
+}
+
+fn block<'e>(bytes: &mut Bytes<'e>) -> Result<&'e [u8], CfiProblem> {
+    let len = usize::try_from(uleb(bytes)?).map_err(|_| CfiProblem::Truncated)?;
+    bytes.take(len).ok_or(CfiProblem::Truncated)
+}
+
+fn factored(value: Option<u64>, align: i64) -> Result<i64, CfiProblem> {
+    Ok(value.ok_or(CfiProblem::Truncated)?.cast_signed().wrapping_mul(align))
+}
+
+fn signed_factored(value: Option<i64>, align: i64) -> Result<i64, CfiProblem> {
+    Ok(value.ok_or(CfiProblem::Truncated)?.wrapping_mul(align))
+}
