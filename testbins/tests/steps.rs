@@ -8,6 +8,7 @@ use foldsym_convert::{NoProgress, Options, convert};
 use foldsym_lookup::SymbolFile;
 use foldsym_testbins::root;
 
+#[allow(unreachable_pub, dead_code, reason = "a library of the fuzz targets")]
 #[path = "../fuzz/src/fsym.rs"]
 mod fsym;
 
