@@ -95,6 +95,18 @@ pub struct Scope {
     pub edge: LocalEdge,
 }
 
+/// An inlined subroutine of a function that was folded: the linker erased its address with the function's. A node
+/// of its inline tree as [`Scope`] is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostScope {
+    pub parent: u32,
+    pub edge: LocalEdge,
+    /// Bytes of its only range; 0 where `ranges` has them.
+    pub len: u32,
+    /// Index range into [`Unit::lost_ranges`]: what a range list still says of it.
+    pub ranges: std::ops::Range<u32>,
+}
+
 /// From `offset` on (up to the next row of the piece), code belongs to this scope, file and line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Row {
@@ -208,7 +220,24 @@ pub struct UnitFunction {
     pub pieces: std::ops::Range<u32>,
     /// Index range into [`Unit::scopes`].
     pub scopes: std::ops::Range<u32>,
+    pub lost: Lost,
     pub calls: Calls,
+}
+
+/// What is inlined into a function whose address the linker erased.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Index range into [`Unit::lost`].
+    pub scopes: std::ops::Range<u32>,
+    /// Something is inlined into it of which not even a length is left: `scopes` is empty.
+    pub beyond: bool,
+}
+
+impl Lost {
+    /// True where anything is inlined.
+    pub fn any(&self) -> bool {
+        self.beyond || !self.scopes.is_empty()
+    }
 }
 
 /// The calls of a function.
@@ -255,6 +284,7 @@ pub struct UnitErased {
     pub external: bool,
     /// Its own line sequence is dead as well: it was not folded.
     pub removed: bool,
+    pub lost: Lost,
     pub calls: Calls,
 }
 
@@ -286,6 +316,9 @@ pub struct Unit<'f> {
     pub origins: Vec<UnitOrigin>,
     pub edges: Vec<UnitEdge>,
     pub scopes: Vec<Scope>,
+    pub lost: Vec<LostScope>,
+    /// Start and end of ranges of [`Unit::lost`], in bytes from the start of the function.
+    pub lost_ranges: Vec<(u32, u32)>,
     pub rows: Vec<Row>,
     pub pieces: Vec<UnitPiece>,
     pub functions: Vec<UnitFunction>,
@@ -313,6 +346,8 @@ impl Unit<'_> {
             origins: self.origins,
             edges: self.edges,
             scopes: self.scopes,
+            lost: self.lost,
+            lost_ranges: self.lost_ranges,
             rows: self.rows,
             pieces: self.pieces,
             functions: self.functions,
@@ -455,6 +490,18 @@ pub struct Program<'f> {
     /// Sorted, distinct.
     pub tails: Vec<TailKey>,
     pub call_counts: CallCounts,
+    pub inlines: InlineCounts,
+}
+
+/// How many functions whose addresses the linker erased were given what is inlined into them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InlineCounts {
+    /// There is only one way to lay it over their lines.
+    pub by_rows: u64,
+    /// A function of the same code and source has it.
+    pub by_twin: u64,
+    /// Nothing is proved: lines alone.
+    pub lost: u64,
 }
 
 /// How many calls lead into folded code.

@@ -34,6 +34,8 @@ pub enum Kind {
     NoEnd,
     /// A folded function whose address was recovered.
     FoldedFunction,
+    /// A folded function of which it could not be proved where the code that is inlined into it stands: lines alone.
+    LostInlines,
     /// A range of no bytes.
     EmptyRange,
     /// A reference to a DIE that is not there, or whose unit cannot be read.
@@ -84,6 +86,7 @@ impl Kind {
             Kind::DeadRange => "dead_range",
             Kind::NoEnd => "no_end",
             Kind::FoldedFunction => "folded_function",
+            Kind::LostInlines => "lost_inlines",
             Kind::EmptyRange => "empty_range",
             Kind::BadReference => "bad_reference",
             Kind::OriginCycle => "origin_cycle",

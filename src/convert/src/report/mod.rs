@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::encode::{EncodeStats, Encoded};
-use crate::model::{CallCounts, How, Program, Unit};
+use crate::model::{CallCounts, How, InlineCounts, Program, Unit};
 use crate::open::{Image, OpenDiagnostic};
 
 /// Wall time of each step.
@@ -61,6 +61,8 @@ pub struct Decided {
     /// Keys of calls, and of functions that end in tail calls.
     pub call_keys: u64,
     pub tail_keys: u64,
+    /// Functions without addresses that were given what is inlined into them.
+    pub inlines: InlineCounts,
     /// Members of groups by what recovered them, in the order of [`How`].
     pub by_evidence: [u64; 7],
 }
@@ -117,6 +119,7 @@ impl Report {
             decided.aliases += function.aliases.len() as u64;
         }
         decided.calls = program.call_counts;
+        decided.inlines = program.inlines;
         decided.call_keys = program.calls.len() as u64;
         decided.tail_keys = program.tails.len() as u64;
         decided.folded_addresses = program.groups.len() as u64;
@@ -213,6 +216,8 @@ impl Report {
             "calls_into_folded": decided.calls.into_groups, "calls_with_key": decided.calls.keyed,
             "call_keys": decided.call_keys, "tail_keys": decided.tail_keys,
             "folded_by_evidence": evidence,
+            "inlines_by_rows": decided.inlines.by_rows, "inlines_by_twin": decided.inlines.by_twin,
+            "inlines_lost": decided.inlines.lost,
         })
     }
 

@@ -2,12 +2,14 @@
 //! program, joins functions with symbols, finds which functions share code, and cuts what overlaps.
 //!
 //! `merge` numbers; `symbols` sorts the symbol table; `recover` finds functions that were folded and erased;
+//! `inlines` finds what is inlined into them;
 //! `functions` turns subprograms and symbols into
 //! candidates with a range; `pieces` paints the candidates over each other into disjoint pieces;
 //! `calls` says which of the functions of a piece each call calls, and asks `machine` about jumps.
 
 mod calls;
 mod functions;
+mod inlines;
 mod known;
 mod machine;
 mod merge;
@@ -40,6 +42,7 @@ pub fn resolve<'f>(image: &Image<'f>, units: Vec<Unit<'f>>, options: &ResolveOpt
     let mut merged = merge::merge(units, &options.remap_path);
     let symbols = symbols::Symbols::new(image, &mut diagnostics);
     recover::recover(&mut merged, &symbols, &mut diagnostics);
+    inlines::restore(&mut merged, &mut diagnostics);
     let candidates = functions::candidates(&mut merged, &symbols, &mut diagnostics);
     if merged.cut_names > 0 {
         diagnostics.add(Kind::CapReached, 0, || {

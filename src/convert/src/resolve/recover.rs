@@ -372,6 +372,7 @@ fn add(merged: &mut Merged<'_>, all: &[Erased], mut found: FxHashMap<(usize, usi
                         external: erased.external,
                         pieces: first..first + 1,
                         scopes: scopes.len() as u32..scopes.len() as u32,
+                        lost: erased.lost,
                         calls: erased.calls,
                     });
                 }

@@ -20,6 +20,7 @@ fn main_with_f() -> Program<'static> {
             external: true,
             pieces: 0..0,
             scopes: 0..1,
+            lost: Lost::default(),
             calls: Calls::default(),
         }],
         ..Unit::default()

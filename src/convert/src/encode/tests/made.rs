@@ -199,6 +199,7 @@ fn add_function(
         external: true,
         pieces: 0..0,
         scopes: start..unit.scopes.len() as u32,
+        lost: Lost::default(),
         calls: Calls::default(),
     });
     let aliases = 0..if choices.one_in(4) { 1 + choices.below(3) } else { 0 };

@@ -4,11 +4,12 @@
 //! with code nor an inlined subroutine inside one are skipped by their abbreviation, never decoded.
 
 mod calls;
+mod lost;
 mod ranges;
 mod rows;
 
 use gimli::AttributeValue;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::line::{self, LineRow, Lines};
 use super::origin::{Identity, Origins, Place, Tables, file_index};
@@ -16,11 +17,12 @@ use super::space::offset_of;
 use super::task::Source;
 use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
 use crate::model::{
-    Calls, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, NONE16, Scope, Unit, UnitCall,
-    UnitEdge, UnitErased, UnitFunction, UnitPiece,
+    Calls, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, Scope, Unit,
+    UnitCall, UnitEdge, UnitErased, UnitFunction, UnitPiece,
 };
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
+use lost::LostTree;
 use ranges::{Addresses, DeadRange};
 use rows::NO_FILE;
 
@@ -78,7 +80,7 @@ enum OpenKind {
     Function,
     /// An inlined subroutine of it, or a function that gives no code: what is inside counts for `node`.
     Scope { node: u32 },
-    /// An inlined subroutine of the last of `UnitReader::building`, whose address is gone with it.
+    /// An inlined subroutine of the last of `UnitReader::building`, of which nothing is kept.
     Lost,
     /// A subprogram without code, or whose code is gone: what is inside is not kept.
     Without,
@@ -98,6 +100,8 @@ struct Building {
     scope_ranges: Vec<PaintRange>,
     /// By node, from 0: the origin and the depth.
     nodes: Vec<(LocalOrigin, u16)>,
+    /// What is inlined into it, where its address is gone.
+    lost: LostTree,
     calls: Vec<UnitCall>,
     all_tail_calls: bool,
 }
@@ -131,6 +135,8 @@ struct UnitReader<'a, 'f, E: Endianity> {
     max_rows: usize,
     /// Rows that may still be compared to find the sequence of a function.
     compared_left: usize,
+    /// The lengths of the live line sequences, once asked for.
+    sequence_lens: Option<FxHashSet<u64>>,
 }
 
 impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
@@ -195,6 +201,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             ranges_left: MAX_RANGES,
             max_rows,
             compared_left: MAX_COMPARED,
+            sequence_lens: None,
         }
     }
 
@@ -358,13 +365,14 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 Some(origin) => origin,
                 None => self.origins.finish(place, identity, &mut self.diagnostics),
             };
-            self.erased(die, origin, dead[0], true, Calls::default());
+            self.erased(die, origin, dead[0], true, Lost::default(), Calls::default());
             return Ok(Some(OpenKind::Without));
         }
         let origin = match origin {
             Some(origin) => origin,
             None => self.origins.finish(place, identity, &mut self.diagnostics),
         };
+        let lost = self.lost_tree(how, &addresses);
         self.building.push(Building {
             die,
             origin,
@@ -375,6 +383,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             scopes: Vec::new(),
             scope_ranges: Vec::new(),
             nodes: vec![(origin, 0)],
+            lost,
             calls: Vec::new(),
             all_tail_calls,
         });
@@ -422,8 +431,12 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             self.diagnostics.add(Kind::TooDeep, die, || format!("inlined more than {MAX_DEPTH} deep"));
             return Ok(Some(OpenKind::Scope { node: parent }));
         }
-        if function.how != Some(How::LiveRange) {
-            // The addresses of what is inlined are tombstones too.
+        // The addresses of what is inlined are tombstones too.
+        let live = function.how == Some(How::LiveRange);
+        if !live && !function.lost.kept {
+            if let Some(function) = self.building.last_mut() {
+                function.lost.lose();
+            }
             return Ok(Some(OpenKind::Lost));
         }
         let callee = match origin {
@@ -432,8 +445,15 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         };
         let edge = self.edge(UnitEdge { caller, callee, line, file, column });
         let Some(function) = self.building.last_mut() else { return Ok(None) };
-        function.scopes.push(Scope { parent, edge });
         function.nodes.push((callee, depth + 1));
+        if !live {
+            self.lost_scope(parent, edge, &addresses);
+            return Ok(self
+                .building
+                .last()
+                .map(|function| OpenKind::Scope { node: function.lost.last_node() }));
+        }
+        function.scopes.push(Scope { parent, edge });
         let node = function.scopes.len() as u32;
         let die = DieOffset(self.unit_offset + offset.0 as u64);
         let mut found = std::mem::take(&mut function.scope_ranges);
@@ -448,10 +468,18 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         Ok(Some(OpenKind::Scope { node }))
     }
 
-    fn erased(&mut self, die: DieOffset, origin: LocalOrigin, dead: DeadRange, removed: bool, calls: Calls) {
+    fn erased(
+        &mut self,
+        die: DieOffset,
+        origin: LocalOrigin,
+        dead: DeadRange,
+        removed: bool,
+        lost: Lost,
+        calls: Calls,
+    ) {
         let external = self.origins.tables.is_external(origin);
         let DeadRange { len: size, part } = dead;
-        self.out.erased.push(UnitErased { die, origin, size, part, external, removed, calls });
+        self.out.erased.push(UnitErased { die, origin, size, part, external, removed, lost, calls });
     }
 
     fn edge(&mut self, edge: UnitEdge) -> LocalEdge {
@@ -474,8 +502,9 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         self.out.calls.append(&mut function.calls);
         let calls =
             Calls { range: first_call..self.out.calls.len() as u32, all_tail_calls: function.all_tail_calls };
+        let lost = self.keep_lost(&mut function);
         for dead in std::mem::take(&mut function.dead) {
-            self.erased(function.die, function.origin, dead, false, calls.clone());
+            self.erased(function.die, function.origin, dead, false, lost.clone(), calls.clone());
         }
         let Some(how) = function.how else { return };
         let mut segments = std::mem::take(&mut self.segments);
@@ -486,7 +515,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 Some(own) if self.lines.sequences[own].start <= start => Some(own),
                 _ => self.best_sequence(start, function.origin),
             };
-            let rows = self.rows(own, &segments, start, end);
+            let rows = self.rows(own, &segments, start, end, lost.scopes.is_empty());
             self.out.pieces.push(UnitPiece { start: ImageAddr(start), len: (end - start) as u32, how, rows });
         }
         self.segments = segments;
@@ -499,6 +528,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             external: self.origins.tables.is_external(function.origin),
             pieces: first_piece..self.out.pieces.len() as u32,
             scopes: first_scope..self.out.scopes.len() as u32,
+            lost,
             calls,
         });
     }

@@ -58,13 +58,15 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         self.last_file.1
     }
 
-    /// Joins line rows and segments of `start..end` and adds them to the unit's rows.
+    /// Joins line rows and segments of `start..end` and adds them to the unit's rows. Neighbours that say the same
+    /// are one row if `joined`: of others the boundary may be that of inlined code.
     pub(super) fn rows(
         &mut self,
         own: Option<usize>,
         segments: &[Segment],
         start: u64,
         end: u64,
+        joined: bool,
     ) -> RowRange {
         let mut runs = std::mem::take(&mut self.runs);
         line_runs(&self.lines, own, start, end, &mut runs, &mut self.claimed);
@@ -89,9 +91,10 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
                 file: self.file(file),
                 column: if self.options.columns { column } else { 0 },
             };
-            let repeated = self.out.rows[first..]
-                .last()
-                .is_some_and(|last| Row { offset: 0, ..*last } == Row { offset: 0, ..row });
+            let repeated = joined
+                && self.out.rows[first..]
+                    .last()
+                    .is_some_and(|last| Row { offset: 0, ..*last } == Row { offset: 0, ..row });
             if !repeated {
                 self.out.rows.push(row);
             }
@@ -148,22 +151,22 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         for index in 0..self.lines.sequences.len() {
             if !self.claimed[index] {
                 let (start, end) = (self.lines.sequences[index].start, self.lines.sequences[index].end);
-                let lines = self.sequence(index, start, end);
+                let lines = self.sequence(index, start, end, false);
                 self.out.unclaimed.extend(lines);
             }
         }
     }
 
     fn bare(&mut self, sequence: usize, start: u64, end: u64) {
-        let lines = self.sequence(sequence, start, end);
+        let lines = self.sequence(sequence, start, end, true);
         self.out.bare.extend(lines);
     }
 
     /// The rows of a sequence for `start..end`.
-    fn sequence(&mut self, sequence: usize, start: u64, end: u64) -> Option<BareLines> {
+    fn sequence(&mut self, sequence: usize, start: u64, end: u64, joined: bool) -> Option<BareLines> {
         let section = self.code.section(start)?;
         let end = end.min(section.end).min(start.saturating_add(MAX_PIECE));
-        let rows = self.rows(Some(sequence), &[], start, end);
+        let rows = self.rows(Some(sequence), &[], start, end, joined);
         let sequence = &self.lines.sequences[sequence];
         let continues =
             self.lines.rows[sequence.rows.clone()].binary_search_by_key(&start, |row| row.address).is_err();

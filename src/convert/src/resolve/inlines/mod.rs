@@ -1,0 +1,224 @@
+//! Gives folded functions what is inlined into them, where that is proved.
+//!
+//! The linker erases the addresses of inlined subroutines with that of their function; lengths and, of clang, the
+//! offsets in range lists survive (`read` keeps them), and so do the line rows. Two proofs are tried. *Rows*: there is
+//! only one way to lay the inlined code over the rows ([`places`]). *A twin*: a function with the same code, known
+//! inlined code, the same lines, and an inline tree of the same declarations, calls and lengths: both were made of one
+//! piece of source (instances of one template), and the code that the one has inlined at an offset the other has there
+//! too. Where neither holds, the function keeps its lines alone, and is counted.
+
+mod places;
+mod twin;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::merge::Merged;
+use crate::model::{How, InlineCounts, Row, RowRange, Scope, Unit, UnitMap};
+use crate::paint::{PaintRange, Painter, Segment};
+use crate::report::{Diagnostics, Kind};
+
+/// Steps that one program's functions may take together: each looks at a row or a place.
+const MAX_STEPS: u64 = 1 << 30;
+
+/// Steps that one function may take.
+const MAX_FUNCTION_STEPS: u64 = 1 << 24;
+
+/// Functions at one address that one is compared with to find its twin.
+const MAX_TWINS: usize = 64;
+
+/// A function: its unit, and its index there.
+type At = (usize, usize);
+
+/// The ranges of each node but the first, as offsets from the start of the function.
+type Ranges = Vec<Vec<(u32, u32)>>;
+
+/// Restores the inline trees of all functions that were found without addresses.
+pub(super) fn restore(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
+    let mut counts = InlineCounts::default();
+    let mut left = MAX_STEPS;
+    let mut open: Vec<At> = Vec::new();
+    for unit in 0..merged.program.units.len() {
+        for function in 0..merged.program.units[unit].functions.len() {
+            let found = &merged.program.units[unit].functions[function];
+            if found.how == How::LiveRange || !found.lost.any() {
+                continue;
+            }
+            match by_rows(merged, (unit, function), &mut left) {
+                Some(ranges) => {
+                    counts.by_rows += 1;
+                    lay(merged, (unit, function), &ranges);
+                }
+                None => open.push((unit, function)),
+            }
+        }
+    }
+    let mut twins = Twins::new(merged, &open);
+    // One that has a twin may be the twin of the next.
+    open.retain(|&at| match twins.find(merged, at, &mut left) {
+        Some(ranges) => {
+            counts.by_twin += 1;
+            lay(merged, at, &ranges);
+            twins.add(merged, at);
+            false
+        }
+        None => true,
+    });
+    for (unit, function) in open {
+        lay(merged, (unit, function), &[]);
+        let found = &merged.program.units[unit].functions[function];
+        if rows_of(&merged.program.units[unit], function).is_some_and(|rows| rows.len > 0) {
+            counts.lost += 1;
+            let die = found.die.0;
+            diagnostics.add(Kind::LostInlines, die, || {
+                format!("{} inlined subroutines have no place that is proved", found.lost.scopes.len())
+            });
+        }
+    }
+    if left == 0 {
+        diagnostics.add(Kind::CapReached, 0, || {
+            format!("over {MAX_STEPS} steps to find what is inlined into folded functions")
+        });
+    }
+    merged.program.inlines = counts;
+}
+
+/// The rows of a function of one piece, before anything is inlined.
+fn rows_of(unit: &Unit<'_>, function: usize) -> Option<RowRange> {
+    let pieces = unit.functions[function].pieces.clone();
+    (pieces.len() == 1).then(|| unit.pieces[pieces.start as usize].rows)
+}
+
+/// What is inlined, where the rows leave one way alone.
+fn by_rows(merged: &Merged<'_>, (unit, function): At, left: &mut u64) -> Option<Ranges> {
+    let (unit, map) = (&merged.program.units[unit], &merged.program.maps[unit]);
+    let found = &unit.functions[function];
+    let rows = rows_of(unit, function).filter(|rows| rows.len > 0 && !found.lost.beyond)?;
+    let file = |local: u16| map.files.get(usize::from(local)).map_or(0, |file| file.0 + 1);
+    let rows = unit.rows[rows.start as usize..][..rows.len as usize]
+        .iter()
+        .map(|row| (row.offset, file(row.file), row.line))
+        .collect();
+    let declared = |origin: crate::model::OriginId| {
+        let origin = merged.program.origins[origin.index()];
+        (origin.file.map_or(0, |file| file.0 + 1), origin.line)
+    };
+    let own = declared(map.origins[found.origin.index()]);
+    let mut nodes = vec![places::Node { parent: 0, len: 0, ranges: &[], file: own.0, line: own.1, call: 0 }];
+    for scope in &unit.lost[found.lost.scopes.start as usize..found.lost.scopes.end as usize] {
+        let call = map.edges[scope.edge.index()];
+        let (file, line) = declared(merged.program.edges[call.index()].callee);
+        let ranges = &unit.lost_ranges[scope.ranges.start as usize..scope.ranges.end as usize];
+        nodes.push(places::Node { parent: scope.parent, len: scope.len, ranges, file, line, call: call.0 });
+    }
+    let size = unit.pieces[found.pieces.start as usize].len;
+    let mut budget = MAX_FUNCTION_STEPS.min(*left);
+    *left -= budget;
+    let ranges = places::places(&places::Function { rows, size, nodes }, &mut budget);
+    *left += budget;
+    ranges
+}
+
+/// Gives a function its inline tree, and its rows the scopes. Without a tree only rows that say the same are joined.
+fn lay(merged: &mut Merged<'_>, (unit, function): At, ranges: &[Vec<(u32, u32)>]) {
+    let unit = &mut merged.program.units[unit];
+    let mut segments: Vec<Segment> = Vec::new();
+    let mut painted: Vec<PaintRange> = Vec::new();
+    for (node, ranges) in (1..).zip(ranges) {
+        painted.extend(ranges.iter().map(|&(start, end)| PaintRange {
+            start: start.into(),
+            node,
+            end: end.into(),
+        }));
+    }
+    Painter::default().paint(&mut painted, &mut segments);
+    if !ranges.is_empty() {
+        let lost = unit.functions[function].lost.scopes.clone();
+        let first = unit.scopes.len() as u32;
+        let scopes = unit.lost[lost.start as usize..lost.end as usize].iter();
+        unit.scopes.extend(scopes.map(|scope| Scope { parent: scope.parent, edge: scope.edge }));
+        unit.functions[function].scopes = first..unit.scopes.len() as u32;
+    }
+    for piece in unit.functions[function].pieces.clone() {
+        let rows = unit.pieces[piece as usize].rows;
+        let joined = join(&unit.rows[rows.start as usize..][..rows.len as usize], &segments);
+        unit.pieces[piece as usize].rows =
+            RowRange { start: unit.rows.len() as u32, len: joined.len() as u32 };
+        unit.rows.extend(joined);
+    }
+}
+
+/// Rows of scope 0 with the scopes of segments; each says something new.
+fn join(rows: &[Row], segments: &[Segment]) -> Vec<Row> {
+    let mut joined: Vec<Row> = Vec::with_capacity(rows.len() + segments.len());
+    let mut add = |row: Row| {
+        let same = |last: &Row| Row { offset: 0, ..*last } == Row { offset: 0, ..row };
+        if !joined.last().is_some_and(same) {
+            joined.push(row);
+        }
+    };
+    let mut next = 0;
+    let mut scope = 0;
+    for (index, row) in rows.iter().enumerate() {
+        let end = rows.get(index + 1).map_or(u64::MAX, |row| row.offset.into());
+        while segments.get(next).is_some_and(|segment| segment.start <= row.offset.into()) {
+            scope = segments[next].node;
+            next += 1;
+        }
+        add(Row { scope, ..*row });
+        while let Some(segment) = segments.get(next).filter(|segment| segment.start < end) {
+            scope = segment.node;
+            next += 1;
+            add(Row { scope, offset: segment.start as u32, ..*row });
+        }
+    }
+    joined
+}
+
+/// Functions whose inline trees are known, by their range, where another needs a twin.
+struct Twins {
+    by_range: FxHashMap<(u64, u32), Vec<At>>,
+}
+
+impl Twins {
+    fn new(merged: &Merged<'_>, open: &[At]) -> Twins {
+        let wanted: FxHashSet<(u64, u32)> =
+            open.iter().filter_map(|&at| range(&merged.program.units[at.0], at.1)).collect();
+        let mut twins = Twins { by_range: FxHashMap::default() };
+        if wanted.is_empty() {
+            return twins;
+        }
+        for (unit_index, unit) in merged.program.units.iter().enumerate() {
+            for (index, function) in unit.functions.iter().enumerate() {
+                let known = function.how == How::LiveRange || !function.scopes.is_empty();
+                if let Some(range) = range(unit, index).filter(|range| known && wanted.contains(range)) {
+                    twins.by_range.entry(range).or_default().push((unit_index, index));
+                }
+            }
+        }
+        twins
+    }
+
+    fn add(&mut self, merged: &Merged<'_>, at: At) {
+        if let Some(range) = range(&merged.program.units[at.0], at.1) {
+            self.by_range.entry(range).or_default().push(at);
+        }
+    }
+
+    fn find(&self, merged: &Merged<'_>, at: At, left: &mut u64) -> Option<Ranges> {
+        let range = range(&merged.program.units[at.0], at.1)?;
+        let twins = self.by_range.get(&range)?;
+        twins.iter().take(MAX_TWINS).find_map(|&twin| twin::compare(merged, twin, at, left))
+    }
+}
+
+/// Start and length of a function of one piece.
+fn range(unit: &Unit<'_>, function: usize) -> Option<(u64, u32)> {
+    let pieces = unit.functions[function].pieces.clone();
+    let piece = &unit.pieces[pieces.start as usize];
+    (pieces.len() == 1).then_some((piece.start.0, piece.len))
+}
+
+/// The file of a row in the whole program; 0 where no row covers the code.
+fn file(map: &UnitMap, local: u16) -> u32 {
+    map.files.get(usize::from(local)).map_or(0, |file| file.0 + 1)
+}
