@@ -175,6 +175,33 @@ impl<'f> DebugSections<'f> {
     }
 }
 
+/// Where addresses were put back into debug sections, from relocations that the linker kept.
+#[derive(Clone, Debug, Default)]
+pub struct Restored {
+    /// Sorted offsets, by section.
+    places: Vec<(DebugSection, Vec<u64>)>,
+}
+
+impl Restored {
+    pub(super) fn set(&mut self, section: DebugSection, mut places: Vec<u64>) {
+        places.sort_unstable();
+        self.places.push((section, places));
+    }
+
+    /// True where none was.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// True where one was, at an offset from `start` to before `end` in a section.
+    pub fn any(&self, section: DebugSection, start: u64, end: u64) -> bool {
+        self.places.iter().filter(|(id, _)| *id == section).any(|(_, places)| {
+            let first = places.partition_point(|&place| place < start);
+            places.get(first).is_some_and(|&place| place < end)
+        })
+    }
+}
+
 /// One object file, opened: everything later steps need of it but the decoding.
 #[derive(Clone)]
 pub struct Image<'f> {
@@ -205,6 +232,8 @@ pub struct Image<'f> {
     pub supplementary: Option<DebugSections<'f>>,
     /// Relocations that the linker kept (`--emit-relocs`), of the program and its separate debug file.
     pub relocations: KeptRelocations<'f>,
+    /// Where `debug` has addresses of those relocations instead of the linker's tombstones.
+    pub restored: Restored,
     /// What was skipped or repaired.
     pub diagnostics: Vec<OpenDiagnostic>,
 }

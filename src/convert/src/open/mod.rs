@@ -23,8 +23,8 @@ pub use elf::kept::{KeptRelocation, KeptRelocations, KeptSection, RelocationSymb
 pub use error::OpenError;
 pub use files::Files;
 pub use image::{
-    AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Symbol,
-    SymbolKind,
+    AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind,
+    Restored, Symbol, SymbolKind,
 };
 pub use options::OpenOptions;
 pub use program::{image_from_bytes, open_image};

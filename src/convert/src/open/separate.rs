@@ -229,6 +229,7 @@ fn find_supplementary<'f>(
 pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
     image.debug_path = Some(std::mem::take(&mut debug.path));
     image.debug = std::mem::take(&mut debug.debug);
+    image.restored = std::mem::take(&mut debug.restored);
     if image.build_id.is_empty() {
         image.build_id = debug.build_id;
     }

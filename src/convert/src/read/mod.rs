@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::model::Unit;
-use crate::open::{AddressRange, DebugSection, Image, SymbolKind};
+use crate::open::{AddressRange, DebugSection, Image, Restored, SymbolKind};
 use crate::report::{Diagnostics, Kind};
 use space::Space;
 pub use split::SplitFiles;
@@ -119,6 +119,8 @@ pub(crate) struct Code {
     ranges: Vec<AddressRange>,
     /// Names of the symbols at address 0, where code is there: 0 is also a tombstone.
     at_zero: Vec<Vec<u8>>,
+    /// Where the debug sections have addresses that the linker had erased.
+    restored: Restored,
 }
 
 impl Code {
@@ -146,7 +148,7 @@ impl Code {
             }
             _ => Vec::new(),
         };
-        Code { ranges: merged, at_zero }
+        Code { ranges: merged, at_zero, restored: image.restored.clone() }
     }
 
     /// True where a function of this name may stand at address 0: a symbol there has the name, or there is none

@@ -2,6 +2,7 @@
 
 pub(super) mod kept;
 mod relocate;
+mod restore;
 mod sections;
 mod symbols;
 mod tables;
@@ -68,12 +69,13 @@ pub(super) fn read<'f>(
         }
     }
     let symbol_table = tables.symbol_table(elf::SHT_SYMTAB.0);
-    let debug = debug_layout.load(&contents, &layout, true, &mut diagnostics)?;
+    let mut debug = debug_layout.load(&contents, &layout, true, &mut diagnostics)?;
 
     let descriptors = symbols::Descriptors::read(&contents, &layout, &mut diagnostics)?;
     let (symbols, symbol_files) = symbols::read(&tables, &layout, &descriptors, &mut diagnostics);
     let relocations =
         if tables.is_relocatable() { KeptRelocations::default() } else { KeptRelocations::find(&tables) };
+    let restored = restore::restore(files, &tables, &layout, &relocations, &mut debug, path)?;
     let links = Links {
         debuglink: contents.debuglink(),
         altlink: contents.altlink(),
@@ -101,6 +103,7 @@ pub(super) fn read<'f>(
         debug,
         supplementary: None,
         relocations,
+        restored,
         diagnostics: diagnostics.into_vec(),
     };
     Ok((image, links))

@@ -125,6 +125,14 @@ impl<'a, 'f> Relocator<'a, 'f> {
         }
     }
 
+    /// The bytes that a relocation type sets to symbol plus addend; `None` for types that do something else.
+    pub(super) fn absolute(&self, kind: u32) -> Option<u8> {
+        match self.action(kind) {
+            Some(Action::Set(width)) => Some(width),
+            _ => None,
+        }
+    }
+
     fn action(&self, kind: u32) -> Option<Action> {
         // MIPS64 packs up to three types into one relocation; debug sections use one.
         if self.is_mips64 && kind > 0xff {

@@ -22,8 +22,8 @@ use super::elf::kept::KeptRelocations;
 use super::error::OpenError;
 use super::files::Files;
 use super::image::{
-    AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Symbol,
-    SymbolKind,
+    AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind,
+    Restored, Symbol, SymbolKind,
 };
 use relocate::Relocations;
 
@@ -189,6 +189,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             debug,
             supplementary: None,
             relocations: KeptRelocations::default(),
+            restored: Restored::default(),
             diagnostics: self.diagnostics.into_vec(),
         };
         Ok((image, has_debug_map))

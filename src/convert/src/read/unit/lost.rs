@@ -27,10 +27,14 @@ enum Left {
 /// The inlined subroutines of a function without its address.
 #[derive(Default)]
 pub(super) struct LostTree {
+    /// Nothing is lost.
+    pub(super) live: bool,
     /// False where nobody will ask: no line sequence could be the function's.
     pub(super) kept: bool,
     /// `DW_AT_low_pc` of the function, where that is an index into the address table.
     pub(super) base: Option<gimli::DebugAddrIndex<usize>>,
+    /// The function has one range.
+    pub(super) whole: bool,
     scopes: Vec<LostScope>,
     /// Something is inlined of which nothing is left.
     beyond: bool,
@@ -39,13 +43,18 @@ pub(super) struct LostTree {
 impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// What will be kept of the inlined subroutines of a function. One whose address is not known may still turn out to
     /// be folded if the unit has a live line sequence of its length.
-    pub(super) fn lost_tree(&mut self, how: Option<How>, addresses: &Addresses<'f, E>) -> LostTree {
+    pub(super) fn lost_tree(
+        &mut self,
+        live: bool,
+        how: Option<How>,
+        addresses: &Addresses<'f, E>,
+    ) -> LostTree {
         let base = match addresses.low_pc {
             Some(AttributeValue::DebugAddrIndex(index)) => Some(index),
             _ => None,
         };
         let kept = match (how, addresses.high_pc) {
-            (Some(How::LiveRange), _) => false,
+            _ if live => false,
             (Some(_), _) => true,
             (None, Some(AttributeValue::Udata(len))) => {
                 let sequences = &self.lines.sequences;
@@ -56,7 +65,8 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             }
             (None, _) => false,
         };
-        LostTree { kept, base, scopes: Vec::new(), beyond: false }
+        let whole = addresses.low_pc.is_some() && addresses.ranges.is_none();
+        LostTree { live, kept, base, whole, scopes: Vec::new(), beyond: false }
     }
 
     /// Adds an inlined subroutine to the function that is being read; its node number is that of the scope added last.
@@ -91,7 +101,8 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     }
 
     fn left_of_list(&mut self, value: AttributeValue<super::super::Bytes<'f, E>>) -> Left {
-        let Some(own) = self.building.last().map(|function| function.lost.base) else { return Left::Nothing };
+        let Some(function) = self.building.last() else { return Left::Nothing };
+        let (own, whole) = (function.lost.base, function.lost.whole);
         let Ok(Some(mut list)) = self.dwarf.attr_ranges(self.unit, value) else { return Left::Nothing };
         let first = self.out.lost_ranges.len();
         // True where pairs count from the start of the function.
@@ -110,7 +121,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                 }
                 // Before DWARF 5 the base is no index that could be compared; it is that of the section all the same.
                 RawRngListEntry::BaseAddress { .. } => {
-                    known = self.unit.header.version() < 5;
+                    known = self.unit.header.version() < 5 && whole;
                     continue;
                 }
                 RawRngListEntry::OffsetPair { begin, end }

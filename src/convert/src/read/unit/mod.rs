@@ -346,7 +346,13 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             }
             origin = Some(found);
         }
-        let how = if !ranges.is_empty() {
+        let span = (die.0, self.unit_offset + entries.next_offset().0 as u64);
+        let live = !ranges.is_empty();
+        let how = if live && self.was_restored(&addresses, span) {
+            self.diagnostics.add(Kind::FoldedFunction, die.0, || format!("recovered at {:#x}", ranges[0].0));
+            let own = own_sequence.map(|own| self.lines.sequences[own].start);
+            Some(if own == Some(ranges[0].0) { How::StmtSequence } else { How::Relocation })
+        } else if live {
             Some(How::LiveRange)
         } else if let Some(range) = self.folded_range(&addresses, own_sequence) {
             ranges.push(range);
@@ -372,7 +378,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             Some(origin) => origin,
             None => self.origins.finish(place, identity, &mut self.diagnostics),
         };
-        let lost = self.lost_tree(how, &addresses);
+        let lost = self.lost_tree(live, how, &addresses);
         self.building.push(Building {
             die,
             origin,
@@ -432,7 +438,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             return Ok(Some(OpenKind::Scope { node: parent }));
         }
         // The addresses of what is inlined are tombstones too.
-        let live = function.how == Some(How::LiveRange);
+        let live = function.lost.live;
         if !live && !function.lost.kept {
             if let Some(function) = self.building.last_mut() {
                 function.lost.lose();

@@ -1,11 +1,12 @@
 //! Reads the ranges of functions and of what is inlined into them (DWARF 5 2.17), past entries that are damaged, and
 //! tells those in code from tombstones.
 
-use gimli::AttributeValue;
+use gimli::{AttributeValue, RawRngListEntry};
 
 use super::super::{Bytes, Dwarf, Endianity};
 use super::{MAX_RANGES, UnitReader};
 use crate::model::{DieOffset, MAX_PIECE};
+use crate::open::DebugSection;
 use crate::report::Kind;
 
 /// A range of a function whose address is a tombstone.
@@ -77,6 +78,46 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             ranges.swap(0, at);
         }
         dead
+    }
+
+    /// True where the address of a function was a tombstone, and is that of a relocation now. `span` are the offsets of
+    /// its DIE.
+    pub(super) fn was_restored(&self, addresses: &Addresses<'f, E>, span: (u64, u64)) -> bool {
+        let restored = &self.code.restored;
+        if restored.is_empty() {
+            return false;
+        }
+        let size = u64::from(self.unit.header.address_size());
+        let base = self.unit.addr_base.0 as u64;
+        let indexed = |index: gimli::DebugAddrIndex<usize>| {
+            let place = base.saturating_add(size.saturating_mul(index.0 as u64));
+            restored.any(DebugSection::Addr, place, place.saturating_add(size))
+        };
+        let split = self.dwarf.file_type == gimli::DwarfFileType::Dwo;
+        match (addresses.low_pc, addresses.ranges) {
+            (Some(AttributeValue::DebugAddrIndex(index)), _) => indexed(index),
+            (Some(_), _) => !split && restored.any(DebugSection::Info, span.0, span.1),
+            (None, Some(list)) => {
+                let Ok(Some(offset)) = self.dwarf.attr_ranges_offset(self.unit, list) else { return false };
+                // The first entry: at most a kind and two addresses.
+                let (start, end) = (offset.0 as u64, (offset.0 as u64).saturating_add(2 * size));
+                let section = if self.unit.header.version() < 5 {
+                    DebugSection::Ranges
+                } else {
+                    DebugSection::RngLists
+                };
+                let first = self.dwarf.ranges(self.unit, offset).and_then(|mut list| list.next_raw());
+                match first {
+                    Ok(Some(
+                        RawRngListEntry::BaseAddressx { addr: index }
+                        | RawRngListEntry::StartxLength { begin: index, .. }
+                        | RawRngListEntry::StartxEndx { begin: index, .. },
+                    )) => indexed(index),
+                    _ => !split && restored.any(section, start, end),
+                }
+            }
+            (None, None) => false,
+        }
     }
 
     /// The range of a function with a tombstone address whose own sequence is live: the linker folded

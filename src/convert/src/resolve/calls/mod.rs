@@ -364,8 +364,11 @@ impl<'p> Keys<'_, 'p, '_> {
             let mut found: FxHashMap<ImageAddr, Vec<(usize, FuncId, FuncId)>> = FxHashMap::default();
             let mut order = Vec::new();
             for member in &group.members {
+                // A relocation that the linker kept may have the addresses of a folded one too.
+                let own = self.live_calls(id, member.function);
                 let calls = match (member.how, &remaining) {
-                    (How::LiveRange, _) => self.live_calls(id, member.function),
+                    (How::LiveRange, _) => own,
+                    _ if !own.is_empty() => own,
                     (_, Some(remaining)) => self.paired(remaining, member.function),
                     (_, None) => Vec::new(),
                 };

@@ -189,7 +189,7 @@ impl Twins {
         }
         for (unit_index, unit) in merged.program.units.iter().enumerate() {
             for (index, function) in unit.functions.iter().enumerate() {
-                let known = function.how == How::LiveRange || !function.scopes.is_empty();
+                let known = !function.lost.any() || !function.scopes.is_empty();
                 if let Some(range) = range(unit, index).filter(|range| known && wanted.contains(range)) {
                     twins.by_range.entry(range).or_default().push((unit_index, index));
                 }

@@ -7,6 +7,9 @@
 //! written must lie in one of those that are inlined there, and a run with a row that nobody of the inlined subtree can
 //! have written is none of its places.
 //!
+//! Rows of line 0 are the exception: between two scopes without a line no row need begin. So a run may also begin or end
+//! inside such a row, where its other end says how far; one with both ends inside such rows has no certain place.
+//!
 //! # What is done
 //! Each subroutine begins with all runs that fit it: its *places*. Then runs are crossed out that no solution can have:
 //! those outside every place of the caller, those that leave no place for an inlined callee, those that overlap a
@@ -51,6 +54,8 @@ struct Solver<'a> {
     children: Vec<Vec<u32>>,
     /// Offsets of the rows, and the end.
     starts: Vec<u32>,
+    /// Those of them that stand inside a row of line 0: sorted.
+    inside_zero: Vec<u32>,
     /// By node, by row: the node itself may have written it.
     own: Vec<bool>,
     /// By node, by row: how many rows before it nobody of the subtree can have written.
@@ -81,6 +86,9 @@ impl<'a> Solver<'a> {
         if starts.last() != Some(&function.size) || starts.first() != Some(&0) {
             return None;
         }
+        let inside_zero = inside_zero(function, &starts, budget)?;
+        starts.extend(&inside_zero);
+        starts.sort_unstable();
         let rows = starts.len() - 1;
         let cells = nodes.len().checked_mul(rows + 1).filter(|&cells| cells <= MAX_CELLS)?;
         *budget = budget.checked_sub(cells as u64)?;
@@ -121,6 +129,7 @@ impl<'a> Solver<'a> {
             nodes,
             children,
             starts,
+            inside_zero,
             own,
             foreign,
             places: Vec::with_capacity(nodes.len()),
@@ -196,7 +205,7 @@ impl<'a> Solver<'a> {
         for node in 0..self.nodes.len() {
             self.fixed[node] |= self.places[node].len() == 1;
         }
-        Some(self.left() < before || false)
+        Some(self.left() < before)
     }
 
     /// Places that are left, and nodes whose place is open.
@@ -353,8 +362,61 @@ impl<'a> Solver<'a> {
             return None;
         }
         let offsets = |run: &Run| (self.starts[run.0 as usize], self.starts[run.1 as usize]);
+        let inside = |offset: u32| self.inside_zero.binary_search(&offset).is_ok();
+        let uncertain = |run: &Run| inside(offsets(run).0) && inside(offsets(run).1);
+        let measured = self.nodes.iter().zip(&self.places).skip(1).filter(|(node, _)| node.len > 0);
+        if measured.flat_map(|(_, places)| places).any(uncertain) {
+            return None;
+        }
         Some(self.places[1..].iter().map(|runs| runs.iter().map(offsets).collect()).collect())
     }
+}
+
+/// The offsets inside rows of line 0 at which a run may begin or end: those that the length of a node leads to from a
+/// row, and of those with both ends inside one for each two rows.
+fn inside_zero(function: &Function<'_>, starts: &[u32], budget: &mut u64) -> Option<Vec<u32>> {
+    let zero = |start: u32| {
+        let after = function.rows.partition_point(|row| row.0 <= start);
+        after.checked_sub(1).is_none_or(|at| function.rows[at].2 == 0 || function.rows[at].1 == 0)
+    };
+    let rows: Vec<(u32, u32)> = starts
+        .windows(2)
+        .map(|pair| (pair[0], pair[1]))
+        .filter(|&(start, end)| end - start > 1 && zero(start))
+        .collect();
+    let mut found = Vec::new();
+    if rows.is_empty() {
+        return Some(found);
+    }
+    let mut lens: Vec<u32> = function.nodes.iter().map(|node| node.len).filter(|len| *len > 0).collect();
+    lens.sort_unstable();
+    lens.dedup();
+    let work = lens.len().checked_mul(rows.len())?.checked_mul(starts.len())?;
+    *budget = budget.checked_sub(work as u64)?;
+    let inside = |offset: u32| {
+        let at = rows.partition_point(|row| row.1 <= offset);
+        rows.get(at).is_some_and(|row| row.0 < offset)
+    };
+    for len in lens {
+        for &start in starts {
+            found.extend(
+                [start.checked_add(len), start.checked_sub(len)].into_iter().flatten().filter(|&o| inside(o)),
+            );
+        }
+        for first in &rows {
+            for second in &rows {
+                // Offsets strictly inside the first whose end is strictly inside the second.
+                let low = (first.0 + 1).max((second.0 + 1).saturating_sub(len));
+                let high = (first.1 - 1).min((second.1 - 1).saturating_sub(len));
+                if low <= high && low.checked_add(len).is_some_and(|end| second.0 < end && end < second.1) {
+                    found.extend([low, low + len]);
+                }
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Some(found)
 }
 
 /// Joins runs that touch.
@@ -366,4 +428,89 @@ fn join(runs: &mut Vec<Run>) {
         }
         touch
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A node declared at a line of file 1 that is `len` long.
+    fn node(parent: u32, line: u32, len: u32) -> Node<'static> {
+        Node { parent, len, ranges: &[], file: 1, line, call: line }
+    }
+
+    fn of(rows: &[(u32, u32, u32)], size: u32, nodes: Vec<Node<'_>>) -> Option<Vec<Vec<(u32, u32)>>> {
+        let function = Function { rows: rows.to_vec(), size, nodes };
+        places(&function, &mut 1_000_000)
+    }
+
+    #[test]
+    fn a_row_that_the_caller_cannot_have_is_the_callees() {
+        // Declared at line 10; lines 3 and 4 are of what is inlined, and no other run is 6 long.
+        let rows = [(0, 1, 11), (4, 1, 3), (7, 1, 4), (10, 1, 12)];
+        assert_eq!(of(&rows, 20, vec![node(0, 10, 0), node(0, 2, 6)]), Some(vec![vec![(4, 10)]]));
+        // Of another length there is none.
+        assert_eq!(of(&rows, 20, vec![node(0, 10, 0), node(0, 2, 5)]), None);
+        // Lines before its declaration are not its own.
+        assert_eq!(of(&rows, 20, vec![node(0, 10, 0), node(0, 4, 6)]), None);
+    }
+
+    #[test]
+    fn two_ways_are_none() {
+        let rows = [(0, 1, 11), (4, 1, 12), (8, 1, 13), (12, 1, 14)];
+        assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 4)]), None);
+        // Another file leaves one.
+        let rows = [(0, 1, 11), (4, 2, 12), (8, 1, 13), (12, 1, 14)];
+        let inlined = Node { file: 2, ..node(0, 2, 4) };
+        assert_eq!(of(&rows, 16, vec![node(0, 10, 0), inlined]), Some(vec![vec![(4, 8)]]));
+    }
+
+    #[test]
+    fn callees_stand_inside_their_callers_and_beside_each_other() {
+        // 1 is 8 long, 2 inside it and 3 beside 2.
+        let rows = [(0, 1, 31), (4, 1, 21), (8, 1, 1), (10, 1, 11), (12, 1, 32)];
+        let nodes = vec![node(0, 30, 0), node(0, 20, 8), node(1, 1, 2), node(1, 10, 2)];
+        assert_eq!(of(&rows, 16, nodes), Some(vec![vec![(4, 12)], vec![(8, 10)], vec![(10, 12)]]));
+    }
+
+    #[test]
+    fn ranges_that_survived_are_kept() {
+        let rows = [(0, 1, 11), (4, 1, 3), (6, 1, 12), (8, 1, 3), (12, 1, 13)];
+        let inlined = Node { len: 0, ranges: &[(8, 12), (4, 6)], ..node(0, 2, 0) };
+        let found = of(&rows, 16, vec![node(0, 10, 0), inlined]);
+        assert_eq!(found, Some(vec![vec![(4, 6), (8, 12)]]));
+        // A row that neither may have written.
+        let inlined = Node { len: 0, ranges: &[(8, 12)], ..node(0, 2, 0) };
+        assert_eq!(of(&rows, 16, vec![node(0, 10, 0), inlined]), None);
+    }
+
+    #[test]
+    fn calls_that_are_alike_share_their_places() {
+        let rows = [(0, 1, 11), (4, 1, 3), (6, 1, 12), (9, 1, 3), (11, 1, 13)];
+        let nodes = vec![node(0, 10, 0), node(0, 2, 2), node(0, 2, 2)];
+        assert_eq!(of(&rows, 16, nodes), Some(vec![vec![(4, 6)], vec![(9, 11)]]));
+        let other = Node { call: 99, ..node(0, 2, 2) };
+        assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 2), other]), None);
+    }
+
+    /// Between two scopes without a line no row begins: the place may be another than whole rows show.
+    #[test]
+    fn rows_of_line_zero_leave_ways_open() {
+        let rows = [(0, 1, 11), (4, 1, 0), (8, 1, 12), (10, 1, 13)];
+        // 4..8 are whole rows; 2 bytes into the row without a line, up to 10, is as long.
+        assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 4)]), None);
+        // One end is certain where a row must be its own.
+        let rows = [(0, 1, 11), (4, 1, 0), (8, 1, 3), (10, 1, 13), (13, 1, 14)];
+        assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 4)]), Some(vec![vec![(6, 10)]]));
+    }
+
+    #[test]
+    fn no_more_work_than_allowed() {
+        let rows: Vec<(u32, u32, u32)> = (0..1000).map(|at| (at * 2, 1, 11)).collect();
+        let nodes: Vec<Node<'_>> =
+            std::iter::once(node(0, 10, 0)).chain((0..100).map(|_| node(0, 2, 2))).collect();
+        let mut budget = 200_000;
+        assert_eq!(places(&Function { rows, size: 2000, nodes }, &mut budget), None);
+        assert!(budget < 200_000);
+    }
 }

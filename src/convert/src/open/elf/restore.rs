@@ -1,0 +1,103 @@
+//! Puts addresses back that the linker wrote tombstones over, from the relocations that it kept (`--emit-relocs`).
+//!
+//! The debug information of a function that was folded has a tombstone wherever an address stood, but the relocation
+//! beside it still names the place: a section that was folded into another counts as that one. What was discarded has
+//! no symbol any more and stays as it is. Only words that hold a tombstone are written, only with addresses of code,
+//! and which ones is remembered: such an address is evidence of another kind than one that the linker left.
+
+use super::Layout;
+use super::kept::KeptRelocations;
+use super::relocate::Relocator;
+use super::tables::Tables;
+use crate::open::error::OpenError;
+use crate::open::files::Files;
+use crate::open::image::{AddressRange, DebugSection, DebugSections, Restored};
+
+/// Sections in which addresses of code stand.
+const SECTIONS: [(DebugSection, &[u8]); 4] = [
+    (DebugSection::Info, b".debug_info"),
+    (DebugSection::Addr, b".debug_addr"),
+    (DebugSection::Ranges, b".debug_ranges"),
+    (DebugSection::RngLists, b".debug_rnglists"),
+];
+
+/// Replaces the debug sections in which an address could be put back by copies that have it.
+///
+/// # Errors
+/// A copy is above the limits of `files`.
+pub(super) fn restore<'f>(
+    files: &'f Files,
+    tables: &Tables<'f>,
+    layout: &Layout,
+    kept: &KeptRelocations<'f>,
+    debug: &mut DebugSections<'f>,
+    path: &std::path::Path,
+) -> Result<Restored, OpenError> {
+    let mut restored = Restored::default();
+    let code: Vec<AddressRange> =
+        layout.sections.iter().filter(|section| section.executable).map(|section| section.range).collect();
+    let is_code = |address: u64| {
+        let after = code.partition_point(|range| range.start <= address);
+        after.checked_sub(1).is_some_and(|at| address < code[at].end)
+    };
+    let relocator = Relocator::new(tables, &layout.bias);
+    for (id, name) in SECTIONS {
+        let bytes = debug.get(id);
+        let mut patches: Vec<(usize, usize, u64)> = Vec::new();
+        for section in kept.sections().iter().filter(|section| section.target_name == name) {
+            for relocation in section.iter().filter(|relocation| relocation.symbol != 0) {
+                let Some(width) = relocator.absolute(relocation.kind).map(usize::from) else { continue };
+                let Ok(at) = usize::try_from(relocation.section_off) else { continue };
+                let Some(word) = at.checked_add(width).and_then(|end| bytes.get(at..end)) else { continue };
+                if !is_tombstone(word, tables.is_big_endian()) {
+                    continue;
+                }
+                if let Some(target) = section.target(&relocation).filter(|&target| is_code(target)) {
+                    patches.push((at, width, target));
+                }
+            }
+        }
+        if patches.is_empty() {
+            continue;
+        }
+        let len = bytes.len() as u64;
+        let mut copy = files.reserve(path, "relocations that the linker kept", len, len)?;
+        copy.extend_from_slice(bytes);
+        for &(at, width, target) in &patches {
+            let place = &mut copy[at..at + width];
+            if tables.is_big_endian() {
+                place.copy_from_slice(&target.to_be_bytes()[8 - width..]);
+            } else {
+                place.copy_from_slice(&target.to_le_bytes()[..width]);
+            }
+        }
+        debug.set(id, files.keep(copy));
+        restored.set(id, patches.into_iter().map(|(at, ..)| at as u64).collect());
+    }
+    Ok(restored)
+}
+
+/// What linkers write for an address that is gone: 0, 1, and the two largest numbers.
+fn is_tombstone(word: &[u8], big_endian: bool) -> bool {
+    let (low, high) = match (word, big_endian) {
+        ([high @ .., low], true) | ([low, high @ ..], false) => (*low, high),
+        ([], _) => return false,
+    };
+    high.iter().all(|&byte| byte == 0) && low <= 1 || high.iter().all(|&byte| byte == 0xff) && low >= 0xfe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_tombstone;
+
+    #[test]
+    fn tombstones() {
+        for word in [0u64, 1, u64::MAX, u64::MAX - 1] {
+            assert!(is_tombstone(&word.to_le_bytes(), false) && is_tombstone(&word.to_be_bytes(), true));
+        }
+        for word in [2u64, 0x100, 1 << 56, u64::MAX - 2, u64::MAX >> 8] {
+            assert!(!is_tombstone(&word.to_le_bytes(), false) && !is_tombstone(&word.to_be_bytes(), true));
+        }
+        assert!(is_tombstone(&u32::MAX.to_le_bytes(), false) && !is_tombstone(&[], false));
+    }
+}
