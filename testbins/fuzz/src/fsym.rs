@@ -86,7 +86,10 @@ fn take_steps() -> u64 {
     foldsym_format::steps::take()
 }
 
-fn ids(frames: FrameIter<'_, '_>) -> Vec<Option<(Option<u32>, Option<u32>, u32, u32, bool)>> {
+/// Name, file, line, column, and whether it is the outermost.
+type FrameIds = (Option<u32>, Option<u32>, u32, u32, bool);
+
+fn ids(frames: FrameIter<'_, '_>) -> Vec<Option<FrameIds>> {
     frames
         .map(|frame| {
             let frame = frame.ok()?;
