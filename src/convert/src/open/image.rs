@@ -219,8 +219,8 @@ pub struct Image<'f> {
     pub build_id: &'f [u8],
     /// Loaded sections, by address, then index.
     pub sections: Vec<CodeSection>,
-    /// The bytes of executable sections, by address: (start, bytes). None for a Mach-O file, and for what a separate
-    /// debug file leaves out.
+    /// The bytes of executable sections, by address: (start, bytes). None for what a separate debug file or a dSYM leaves
+    /// out.
     pub code: Vec<(u64, &'f [u8])>,
     /// `.symtab`, then what only `.dynsym` has; in table order.
     pub symbols: Vec<Symbol<'f>>,

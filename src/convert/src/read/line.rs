@@ -54,6 +54,8 @@ struct Cover {
 pub(crate) struct Lines {
     pub(crate) rows: Vec<LineRow>,
     pub(crate) sequences: Vec<Sequence>,
+    /// By sequence: the largest end of it and those before it.
+    ends: Vec<u64>,
     /// Indexes of `sequences` by `first_opcode` and by `set_address`: both lie in their own sequence.
     by_offset: Vec<(u64, u32)>,
     /// `first_opcode` and `set_address` of the dead sequences, in the order of the program.
@@ -77,11 +79,20 @@ impl Lines {
         covers.map(|cover| (cover.sequence as usize, &self.sequences[cover.sequence as usize]))
     }
 
-    /// The sequences that start at `start`: several, where functions were folded.
-    pub(crate) fn starting(&self, start: u64) -> impl Iterator<Item = (usize, &Sequence)> {
-        let first = self.sequences.partition_point(|s| s.start < start);
-        let at_start = self.sequences[first..].iter().take_while(move |s| s.start == start);
-        at_start.enumerate().map(move |(i, s)| (first + i, s)).take(MAX_FOLDED)
+    /// The sequences with a row at `start`: several, where functions were folded. Mostly they begin there; dsymutil joins
+    /// those of functions that follow each other, so that a function begins in the middle.
+    pub(crate) fn with_row_at(&self, start: u64) -> impl Iterator<Item = (usize, &Sequence)> {
+        let after = self.sequences.partition_point(|s| s.start <= start);
+        let before = self.sequences[..after].iter().zip(&self.ends).enumerate().rev();
+        let reaching = before.take_while(move |(_, (_, end))| **end > start).take(MAX_FOLDED);
+        let found: Vec<(usize, &Sequence)> = reaching
+            .map(|(index, (sequence, _))| (index, sequence))
+            .filter(|(_, sequence)| {
+                let rows = &self.rows[sequence.rows.clone()];
+                sequence.end > start && rows.binary_search_by_key(&start, |row| row.address).is_ok()
+            })
+            .collect();
+        found.into_iter().rev()
     }
 
     /// The live sequence that a `DW_AT_LLVM_stmt_sequence` value names: by its first opcode, or by its
@@ -105,6 +116,7 @@ impl Lines {
                 self.cover.push(Cover { start, end: sequence.end, sequence: index as u32 });
                 end = sequence.end;
             }
+            self.ends.push(end);
         }
         let offsets = |(i, s): (usize, &Sequence)| [(s.first_opcode, i as u32), (s.set_address, i as u32)];
         self.by_offset = self.sequences.iter().enumerate().flat_map(offsets).collect();

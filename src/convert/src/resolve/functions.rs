@@ -90,11 +90,24 @@ pub(super) fn candidates<'f>(
         let first = at_address[0].start;
         let before = candidates.dies.partition_point(|die| die.start <= first);
         let end = at_address.iter().map(|symbol| symbol.end).max().unwrap_or(first);
-        if before.checked_sub(1).is_none_or(|at| candidates.dies[at].end < end) {
-            symbol_candidates(merged, at_address, &mut candidates);
+        let last = before.checked_sub(1).map(|at| &candidates.dies[at]);
+        if last.is_some_and(|die| die.end >= end) {
+            continue;
+        }
+        // Where symbols have no size (Mach-O has none), what is behind a subprogram is padding.
+        match last.filter(|die| die.start == first && at_address.iter().all(|symbol| !symbol.sized)) {
+            Some(die) => candidates.symbols.extend(padding(die, end)),
+            None => symbol_candidates(merged, at_address, &mut candidates),
         }
     }
     candidates
+}
+
+/// What stands between the end of a subprogram and the next symbol has its name, as `llvm-symbolizer` says. Of folded
+/// functions none has it.
+fn padding(die: &Candidate, end: u64) -> Option<Candidate> {
+    let [member] = die.members[..] else { return None };
+    Some(Candidate { start: die.start, end, members: vec![Member { rows: None, ..member }] })
 }
 
 /// One function for each subprogram and one entry for each of its ranges.
@@ -265,14 +278,15 @@ fn name_entry<'f>(
     for symbol in unexplained {
         let name = merged.name(symbol.name);
         let whole = !symbol.sized || symbol.end == end;
-        let explained = known.best(merged, symbol.name, |relation| relation != Relation::Other).is_some();
-        if is_mangled(symbol.name) && whole && !explained {
+        let explained = known.best(merged, symbol.name, |relation| relation != Relation::Other);
+        if is_mangled(symbol.name) && whole && explained.is_none() {
             known.add(merged, name, FuncId(functions.len() as u32));
             let origin = merged.origin(Origin { name, file: None, line: 0 });
             let function = symbol_function(functions, origin);
             members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
-        } else {
-            functions[first.index()].aliases.push(name);
+        } else if !matches!(explained, Some((Relation::Same, _))) {
+            let of = explained.map_or(first, |(_, function)| function);
+            functions[of.index()].aliases.push(name);
         }
     }
 }
@@ -409,7 +423,6 @@ fn symbol_candidates<'f>(
         return;
     }
     let mut members = Vec::with_capacity(1);
-    let mut aliases = Vec::new();
     let name = merged.name(first.name);
     let origin = merged.origin(Origin { name, file: None, line: 0 });
     let function = symbol_function(&mut candidates.functions, origin);
@@ -422,17 +435,17 @@ fn symbol_candidates<'f>(
             continue;
         }
         let same = |relation| matches!(relation, Relation::Same | Relation::Variant);
-        let explained = known.best(merged, symbol.name, same).is_some();
-        if !explained && symbol.function && is_mangled(symbol.name) && symbol.end == first.end {
+        let explained = known.best(merged, symbol.name, same);
+        if explained.is_none() && symbol.function && is_mangled(symbol.name) && symbol.end == first.end {
             let origin = merged.origin(Origin { name, file: None, line: 0 });
             let function = symbol_function(&mut candidates.functions, origin);
             known.add(merged, name, function);
             members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
-        } else {
-            aliases.push(name);
+        } else if !matches!(explained, Some((Relation::Same, _))) {
+            let of = explained.map_or(function, |(_, function)| function);
+            candidates.functions[of.index()].aliases.push(name);
         }
     }
-    candidates.functions[function.index()].aliases = aliases;
     order(merged, &mut members, &mut candidates.functions);
     let candidate = Candidate { start: first.start, end: first.end, members };
     if first.function { candidates.symbols.push(candidate) } else { candidates.labels.push(candidate) }

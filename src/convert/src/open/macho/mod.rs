@@ -174,6 +174,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
         let (symbols, has_debug_map) = self.symbols(&sections, &position);
         let debug = self.debug_sections(kind == ImageKind::Relocatable)?;
         let lowest = sections.first().map_or(0, |section| section.range.start);
+        let code = self.code(&sections);
         let image = Image {
             path: self.path.to_owned(),
             debug_path: None,
@@ -183,7 +184,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             image_base: if kind == ImageKind::Relocatable { 0 } else { self.text_base.unwrap_or(lowest) },
             build_id: self.uuid,
             sections,
-            code: Vec::new(),
+            code,
             symbols,
             symbol_files: Vec::new(),
             debug,
@@ -242,6 +243,15 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             position[section.index - 1] = at as u32;
         }
         (sections, position)
+    }
+
+    /// The bytes of sections with instructions. A companion file has none: its sections keep their sizes alone.
+    fn code(&self, sections: &[CodeSection]) -> Vec<(u64, &'f [u8])> {
+        let executable = sections.iter().filter(|section| section.executable);
+        let bytes = executable.map(|code| (code.range.start, self.sections[code.index - 1].bytes));
+        bytes
+            .filter(|(_, bytes)| self.header.filetype(self.endian) != macho::MH_DSYM && !bytes.is_empty())
+            .collect()
     }
 
     fn symbols(&mut self, sections: &[CodeSection], position: &[u32]) -> (Vec<Symbol<'f>>, bool) {

@@ -519,7 +519,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         for &(start, end) in &function.ranges {
             let own = match function.own_sequence {
                 Some(own) if self.lines.sequences[own].start <= start => Some(own),
-                _ => self.best_sequence(start, function.origin),
+                _ => self.best_sequence(start, end, function.origin),
             };
             let rows = self.rows(own, &segments, start, end, lost.scopes.is_empty());
             self.out.pieces.push(UnitPiece { start: ImageAddr(start), len: (end - start) as u32, how, rows });

@@ -5,7 +5,7 @@
 //! Merging it with the rows of the line table gives rows of (offset, node, file, line).
 
 use super::super::Endianity;
-use super::super::line::{LineRow, Lines};
+use super::super::line::{LineRow, Lines, Sequence};
 use super::{MAX_COMPARED, UnitReader};
 use crate::model::{BareLines, ImageAddr, LocalOrigin, MAX_PIECE, NONE16, Row, RowRange};
 use crate::paint::Segment;
@@ -15,11 +15,17 @@ use crate::report::Kind;
 pub(super) const NO_FILE: u32 = u32::MAX;
 
 impl<E: Endianity> UnitReader<'_, '_, E> {
-    /// Of several sequences that start at `start` (functions that were folded), the one with the row that is the
+    /// Of several sequences with a row at `start` (functions that were folded), the one with the row that is the
     /// nearest behind the declaration; `None` where there is no choice to make.
-    pub(super) fn best_sequence(&mut self, start: u64, origin: LocalOrigin) -> Option<usize> {
+    pub(super) fn best_sequence(&mut self, start: u64, end: u64, origin: LocalOrigin) -> Option<usize> {
+        let rows = |s: &Sequence| {
+            let from = |address| {
+                s.rows.start + self.lines.rows[s.rows.clone()].partition_point(|row| row.address < address)
+            };
+            from(start)..from(end)
+        };
         let found: Vec<(usize, std::ops::Range<usize>)> =
-            self.lines.starting(start).map(|(index, s)| (index, s.rows.clone())).collect();
+            self.lines.with_row_at(start).map(|(index, s)| (index, rows(s))).collect();
         if found.len() < 2 {
             return None;
         }
