@@ -24,6 +24,8 @@ const TOOLS: &[(&str, &str)] = &[
     ("LD64", "llvm:ld64.lld"),
     ("DSYMUTIL", "llvm:dsymutil"),
     ("LIPO", "llvm:llvm-lipo"),
+    ("NM", "llvm:llvm-nm"),
+    ("OBJDUMP", "llvm:llvm-objdump"),
     ("LLVM_OBJCOPY", "llvm:llvm-objcopy"),
     ("LLVM_DWP", "llvm:llvm-dwp"),
     ("GCC", "gcc"),

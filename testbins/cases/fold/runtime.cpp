@@ -102,11 +102,32 @@ static int first(dl_phdr_info *info, size_t, void *)
     return 1;
 }
 
+#ifdef MODULES
+// A program of several modules says where each is: `module BIAS START END NAME`, without a name the program itself.
+static int module(dl_phdr_info *info, size_t, void *)
+{
+    unsigned long start = -1ul, end = 0;
+    for (int at = 0; at < info->dlpi_phnum; at++) {
+        unsigned long from = info->dlpi_addr + info->dlpi_phdr[at].p_vaddr;
+        if (info->dlpi_phdr[at].p_type != PT_LOAD)
+            continue;
+        start = from < start ? from : start;
+        if (from + info->dlpi_phdr[at].p_memsz > end)
+            end = from + info->dlpi_phdr[at].p_memsz;
+    }
+    printf("module 0x%lx 0x%lx 0x%lx %s\n", info->dlpi_addr, start, end, info->dlpi_name);
+    return 0;
+}
+#endif
+
 int main(int count, char **)
 {
     dl_iterate_phdr(first, nullptr);
     if (count > 1)
         subtract = bias;
+#ifdef MODULES
+    dl_iterate_phdr(module, nullptr);
+#endif
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = trapped;

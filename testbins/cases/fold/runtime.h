@@ -42,10 +42,15 @@ extern "C" [[noreturn]] void leave();
 #else
 #define TAIL
 #endif
+#ifdef __aarch64__
+#define STOP "brk #1\n\tnop"
+#else
+#define STOP "int3\n\tnop"
+#endif
 // Stops in the middle of this very function. The `nop` is where the program goes on: still on this line.
 #define TRAP(vptr)                                       \
     do {                                                 \
         now = s;                                         \
         now_vptr = (vptr);                               \
-        __asm__ volatile("int3\n\tnop" ::: "memory");    \
+        __asm__ volatile(STOP ::: "memory");              \
     } while (0)

@@ -216,6 +216,11 @@ impl Program {
         })
     }
 
+    /// Whether this is a Mach-O program.
+    pub(crate) fn is_macho(&self) -> bool {
+        container(&self.file).is_ok_and(|container| container == Container::MachO)
+    }
+
     pub(crate) fn code_size(&self) -> u64 {
         self.code.iter().map(|code| code.size).sum()
     }
@@ -373,6 +378,44 @@ fn macho_symbols(text: &str) -> Vec<Symbol> {
         .collect()
 }
 
+/// The functions of a linked Mach-O program with their sizes and source files, of its debug map: the lines `SO`, `FUN` with a
+/// name, `FUN` with a size (of `llvm-nm --debug-syms --no-sort`).
+///
+/// # Errors
+/// A tool of LLVM that is missing or fails.
+pub(crate) fn debug_map(program: &Path) -> Result<Vec<Symbol>, String> {
+    let mut nm = Command::new(sh::llvm("llvm-nm")?);
+    let text = sh::output(nm.args(["--debug-syms", "--no-sort"]).arg(program))?;
+    Ok(stabs(&text))
+}
+
+fn stabs(text: &str) -> Vec<Symbol> {
+    let (mut symbols, mut file): (Vec<Symbol>, Option<String>) = (Vec::new(), None);
+    for line in text.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let value = words.next().and_then(|value| u64::from_str_radix(value, 16).ok());
+        let (Some(value), Some("-")) = (value, words.next()) else { continue };
+        let (kind, name) = (words.nth(2), words.next());
+        match (kind, name) {
+            (Some("SO"), name) => file = name.map(str::to_owned),
+            (Some("FUN"), Some(name)) => symbols.push(Symbol {
+                address: value,
+                size: 0,
+                kind: Kind::Function,
+                name: name.strip_prefix('_').unwrap_or(name).to_owned(),
+                file: file.clone(),
+            }),
+            (Some("FUN"), None) => {
+                if let Some(last) = symbols.last_mut() {
+                    last.size = value;
+                }
+            }
+            _ => {}
+        }
+    }
+    symbols
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -450,5 +493,21 @@ Symbol table '.symtab' contains 6 entries:
     fn thumb_functions_lose_their_mark() {
         let text = "Symbol table '.symtab'\n 1: 00001001 4 FUNC GLOBAL DEFAULT 2 t\n";
         assert_eq!(elf_symbols(text, true)[0].address, 0x1000);
+    }
+
+    #[test]
+    fn functions_of_a_debug_map() {
+        let text = "0000000000000000 - 00 0000    SO /src/f0.cpp
+0000000000000000 - 03 0001   OSO /tmp/f0.o
+0000000100001a60 - 01 0000   FUN __ZL6local8PK4Stepi
+0000000000000090 - 00 0000   FUN 
+0000000000000000 - 01 0000    SO 
+0000000100001a60 t __ZL6local8PK4Stepi";
+        let [symbol] = &stabs(text)[..] else { panic!("{:?}", stabs(text)) };
+        assert_eq!(
+            (symbol.address, symbol.size, symbol.name.as_str()),
+            (0x1_0000_1a60, 0x90, "_ZL6local8PK4Stepi")
+        );
+        assert_eq!(symbol.file.as_deref(), Some("/src/f0.cpp"));
     }
 }

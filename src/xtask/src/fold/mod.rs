@@ -13,6 +13,7 @@ mod ask;
 mod build;
 mod emit;
 mod graph;
+mod module;
 mod nm;
 mod tally;
 mod walk;
@@ -30,6 +31,7 @@ use std::sync::Mutex;
 pub(crate) use ask::{Foldsym, answer};
 use build::{Compile, LINKS, Link, UNFOLDED};
 use graph::Graph;
+use module::Module;
 use stacks::{Lines, Stack, Truth, Verdict};
 use tally::Tally;
 
@@ -191,18 +193,22 @@ impl Session {
         // number; of clang none may be so.
         let mut left_out = Vec::new();
         if !compile.merging {
-            let program = out.join("unfolded");
-            compile.link(&UNFOLDED, &objects, &program)?;
-            let wrong = nm::check(&program, &recorded(&program)?)?;
+            let linked = compile.link(&UNFOLDED, &objects, &out.join("unfolded"))?;
+            let (modules, recorded) = recorded(&linked)?;
+            let wrong = nm::check(&modules, &recorded)?;
             if let Some(first) = wrong.iter().flatten().next().filter(|_| compile.clang) {
                 return Err(format!("{}: the tables are not true: {first}", compile.name));
             }
             left_out = wrong.iter().map(Option::is_some).collect();
         }
+        let mut linked = Vec::new();
         for link in self.links.iter().filter(|link| self.wants(compile, link)) {
-            let program = out.join(link.name);
-            compile.link(link, &objects, &program)?;
-            self.program(compile, link, &program, &left_out)
+            linked.push((link, compile.link(link, &objects, &out.join(link.name))?));
+        }
+        let programs: Vec<PathBuf> = linked.iter().flat_map(|(_, files)| files.iter().cloned()).collect();
+        compile.pack(&objects, &programs)?;
+        for (link, files) in &linked {
+            self.program(compile, link, files, &left_out)
                 .map_err(|e| format!("{}.{}: {e}", compile.name, link.name))?;
         }
         // Objects and programs of a whole run are gigabytes.
@@ -213,15 +219,15 @@ impl Session {
         &self,
         compile: &Compile,
         link: &Link,
-        program: &Path,
+        files: &[PathBuf],
         left_out: &[bool],
     ) -> Result<(), String> {
-        let recorded = recorded(program)?;
+        let (modules, recorded) = recorded(files)?;
         let all = recorded.len();
         // Of folded parts with different frames the linker keeps one unwind entry; gcc makes such, and the addresses
         // that come of it are in functions that the tables do not name. Only lld keeps all symbols to see that by.
         let seen = !compile.clang && link.linker() == "lld";
-        let wrong = if seen { nm::check(program, &recorded)? } else { Vec::new() };
+        let wrong = if seen { nm::check(&modules, &recorded)? } else { Vec::new() };
         let astray = |at: usize| !compile.merging && wrong.get(at).is_some_and(Option::is_some);
         let out = |at: usize| left_out.get(at).copied().unwrap_or(false) || astray(at);
         let stacks: Vec<Stack> = recorded
@@ -230,27 +236,47 @@ impl Session {
             .filter(|(at, _)| !out(*at))
             .filter_map(|(_, stack)| stack)
             .collect();
-        let fsym = program.with_extension("fsym");
-        self.foldsym.convert(program, &fsym)?;
-        let base = stacks.first().map_or(0, |stack| stack.bias);
-        let lines: Vec<String> = stacks.iter().map(|stack| line(stack, false)).collect();
-        let answers = self.foldsym.stacks(&fsym, base, &lines)?;
-        let objects: Vec<&Stack> = stacks.iter().filter(|stack| stack.vptr.is_some()).collect();
-        let lines: Vec<String> = objects.iter().map(|stack| line(stack, true)).collect();
-        let by_class = self.foldsym.stacks(&fsym, base, &lines)?;
         let mut tally =
             Tally { programs: 1, stacks: stacks.len(), left_out: all - stacks.len(), ..Tally::default() };
-        tally.folded = self.folded(program, &fsym, compile.merging)?;
-        if self.options.gsym {
-            tally.gsym = ask::gsym(program, &stacks)?;
+        for module in &modules {
+            self.module(compile, link, module, &stacks, &mut tally)?;
+        }
+        let row =
+            format!("{}, {} {}", compile.family, link.linker(), link.name.rsplit('-').next().unwrap_or(""));
+        let mut results = self.results.lock().map_err(|_| "a job panicked")?;
+        results.programs.entry(row).or_default().add(&tally);
+        Ok(())
+    }
+
+    /// Asks for the frames of one file of a program.
+    fn module(
+        &self,
+        compile: &Compile,
+        link: &Link,
+        module: &Module,
+        stacks: &[Stack],
+        tally: &mut Tally,
+    ) -> Result<(), String> {
+        let (program, fsym) = (&module.path, module.path.with_extension("fsym"));
+        self.foldsym.convert(program, &fsym)?;
+        let lines: Vec<String> = stacks.iter().map(|stack| module.line(stack, false)).collect();
+        let answers = self.foldsym.stacks(&fsym, module.bias, &lines)?;
+        let objects: Vec<&Stack> = stacks.iter().filter(|stack| module.has_class(stack)).collect();
+        let lines: Vec<String> = objects.iter().map(|stack| module.line(stack, true)).collect();
+        let by_class = self.foldsym.stacks(&fsym, module.bias, &lines)?;
+        let folded = self.folded(program, &fsym, compile.merging)?;
+        tally.folded.iter_mut().zip(folded).for_each(|(sum, count)| *sum += count);
+        if self.options.gsym && !compile.shared {
+            tally.gsym = ask::gsym(program, stacks)?;
         }
         let name = format!("{}.{}", compile.name, link.name);
         let mut results = self.results.lock().map_err(|_| "a job panicked")?;
         for (stack, answers) in stacks.iter().zip(&answers) {
-            for (at, (truth, answer)) in stack.frames.iter().zip(answers).enumerate() {
-                tally.frame(truth, truth.judge(answer, compile.merging));
+            for (at, answer) in answers.iter().enumerate().filter(|(at, _)| module.holds(stack, *at)) {
+                let truth = module.truth(stack, at);
+                tally.frame(&truth, truth.judge(answer, compile.merging));
                 let shape = truth.shape.clone();
-                self.judge(&mut results, &name, compile.merging, (stack, at), (truth, shape, answer));
+                self.judge(&mut results, &name, compile.merging, (stack, at), (&truth, shape, answer));
             }
         }
         for (stack, answers) in objects.iter().zip(&by_class) {
@@ -259,9 +285,6 @@ impl Session {
             let shape = format!("{} with vptr", truth.shape);
             self.judge(&mut results, &name, compile.merging, (stack, 0), (&truth, shape, answer));
         }
-        let row =
-            format!("{}, {} {}", compile.family, link.linker(), link.name.rsplit('-').next().unwrap_or(""));
-        results.programs.entry(row).or_default().add(&tally);
         Ok(())
     }
 
@@ -326,26 +349,24 @@ impl Session {
     }
 }
 
-/// A stack as `foldsym stack` reads it.
-fn line(stack: &Stack, with_vptr: bool) -> String {
-    let mut words: Vec<String> = stack.addresses.iter().map(|address| format!("{address:#x}")).collect();
-    if let Some(vptr) = stack.vptr.filter(|_| with_vptr) {
-        words.insert(1, format!("vptr={vptr:#x}"));
-    }
-    words.join(" ")
-}
-
-/// Runs a program and reads the stacks that it prints; `None` for one with another number of frames than its table has.
-fn recorded(program: &Path) -> Result<Vec<Option<Stack>>, String> {
-    let text = sh::output(&mut Command::new(program))?;
-    let stacks: Vec<Option<Stack>> =
-        text.lines().map(Stack::parse).map(|stack| stack.ok().flatten()).collect();
-    if stacks.iter().flatten().count() * 2 > stacks.len() {
-        Ok(stacks)
-    } else {
+/// Runs a program and reads where its modules are and the stacks that it prints; `None` for one with another number of
+/// frames than its table has.
+fn recorded(files: &[PathBuf]) -> Result<(Vec<Module>, Vec<Option<Stack>>), String> {
+    let text = sh::output(&mut Command::new(&files[0]))?;
+    let stacks = text.lines().filter(|line| !line.starts_with("module "));
+    let stacks: Vec<Option<Stack>> = stacks.map(Stack::parse).map(|stack| stack.ok().flatten()).collect();
+    let modules: Vec<Module> = match files {
+        [program] => vec![Module::alone(program, &stacks)],
+        _ => text.lines().filter_map(|line| Module::parse(line, files)).collect(),
+    };
+    if stacks.iter().flatten().count() * 2 <= stacks.len() {
         let first = text.lines().next().unwrap_or("");
-        Err(format!("of {} stacks half cannot be read: {first}", stacks.len()))
+        return Err(format!("of {} stacks half cannot be read: {first}", stacks.len()));
     }
+    if modules.len() != files.len() {
+        return Err(format!("{} modules of {} files", modules.len(), files.len()));
+    }
+    Ok((modules, stacks))
 }
 
 /// The files of a seed's program, `(name, text)`.
@@ -360,7 +381,7 @@ fn sources(seed: u64, count: usize) -> Vec<(String, String)> {
 }
 
 /// Writes the files of a seed's program. Gives their names.
-fn write_sources(seed: u64, count: usize, dir: &Path) -> Result<Vec<String>, String> {
+pub(crate) fn write_sources(seed: u64, count: usize, dir: &Path) -> Result<Vec<String>, String> {
     sh::create_dir(dir)?;
     let mut names = Vec::new();
     for (name, text) in sources(seed, count) {

@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use super::module::Module;
 use super::stacks::{Stack, same_function};
 use crate::sh;
 
-/// `(address, size, name)` of each function, sorted.
-fn functions(program: &Path) -> Result<Vec<(u64, u64, String)>, String> {
+/// Address, size, name.
+type Named = (u64, u64, String);
+
+/// Each function, sorted.
+fn functions(program: &Path) -> Result<Vec<Named>, String> {
     let mut nm = Command::new(sh::llvm("llvm-nm")?);
     let text = sh::output(nm.args(["--defined-only", "--print-size", "--numeric-sort"]).arg(program))?;
     let mut all = Vec::new();
@@ -24,16 +28,19 @@ fn functions(program: &Path) -> Result<Vec<(u64, u64, String)>, String> {
 }
 
 /// Checks that each frame of each stack is in a symbol of its name. Gives what is wrong with each stack.
-pub(super) fn check(program: &Path, stacks: &[Option<Stack>]) -> Result<Vec<Option<String>>, String> {
-    let functions = functions(program)?;
+pub(super) fn check(modules: &[Module], stacks: &[Option<Stack>]) -> Result<Vec<Option<String>>, String> {
+    let tables: Vec<(&Module, Vec<Named>)> =
+        modules.iter().map(|module| Ok((module, functions(&module.path)?))).collect::<Result<_, String>>()?;
     let wrong = |stack: &Stack| {
         let mut places = stack.addresses.iter().zip(&stack.frames).enumerate();
         places.find_map(|(at, (address, truth))| {
-            let address = address - stack.bias - u64::from(at > 0);
-            let end = functions.partition_point(|(start, ..)| *start <= address);
-            let holds = |(start, size, name): &(u64, u64, String)| {
-                address - start < *size && same_function(name, &truth.name)
+            let Some((module, functions)) = tables.iter().find(|(module, _)| module.holds(stack, at)) else {
+                return Some(format!("frame {at} of {stack:x?} is in no module"));
             };
+            let address = address - module.bias - u64::from(at > 0);
+            let end = functions.partition_point(|(start, ..)| *start <= address);
+            let holds =
+                |(start, size, name): &Named| address - start < *size && same_function(name, &truth.name);
             let near = &functions[end.saturating_sub(64)..end];
             let last = near.last();
             (!near.iter().any(holds)).then(|| format!("frame {at} of {stack:x?} is in {last:x?}"))

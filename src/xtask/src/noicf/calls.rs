@@ -1,5 +1,7 @@
 //! The disassembly of the program without folding to a list of calls whose callee is known, and that list to counts: a
-//! stack of the callee's address and the call's return address must be answered with that callee.
+//! stack of the callee's address and the call's return address must be answered with that callee. Where the callee jumps to
+//! the start of another function, that one is above the return address too. A caller that is folded is asked once more
+//! with a return address of its own caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -19,10 +21,21 @@ struct Call {
     /// The caller is folded too: its return address alone does not tell who it is.
     caller_is_folded: bool,
     caller: String,
+    /// Where the callee and the caller are without folding: names may be those of several local functions.
+    callee_apart: u64,
+    caller_apart: u64,
+    /// The function that is called jumps to this one, or to one that does.
+    through_jumps: bool,
 }
 
-/// Compares and prints. Gives the number of defects.
-pub(super) fn compare(pair: &Pair, groups: &BTreeMap<u64, Group>) -> Result<usize, String> {
+/// A call, and for a folded caller the return address of a call of it by code that is not folded.
+struct Asked<'a> {
+    call: &'a Call,
+    outer: Option<u64>,
+}
+
+/// Compares and counts.
+pub(super) fn compare(pair: &Pair<'_>, groups: &BTreeMap<u64, Group>) -> Result<Counts, String> {
     let mut counts = Counts::keeping(pair.options.examples);
     let calls = list(pair, groups, &mut counts)?;
     if let Some(path) = &pair.options.list {
@@ -30,20 +43,31 @@ pub(super) fn compare(pair: &Pair, groups: &BTreeMap<u64, Group>) -> Result<usiz
         let text: String = calls.iter().map(line).collect();
         std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))?;
     }
-    let calls: Vec<Call> = calls.into_iter().collect();
-    for some in calls.chunks(4000) {
-        let lines: Vec<String> =
-            some.iter().map(|call| format!("{:#x} {:#x}", call.pc, call.return_address)).collect();
-        let answers = pair.foldsym.stacks(&pair.folded.fsym, 0, &lines)?;
-        for (call, stack) in some.iter().zip(&answers) {
-            let (kind, answer) = (kind(call, stack.first()), stack.first());
-            let example = || format!("{call:x?} is answered {}", answer.map(show).unwrap_or_default());
+    let mut outer: BTreeMap<u64, u64> = BTreeMap::new();
+    for call in calls.iter().filter(|call| !call.caller_is_folded && !call.through_jumps) {
+        outer.entry(call.callee_apart).or_insert(call.return_address);
+    }
+    let mut asked: Vec<Asked<'_>> = Vec::new();
+    for call in &calls {
+        asked.push(Asked { call, outer: None });
+        let known = outer.get(&call.caller_apart).filter(|_| call.caller_is_folded);
+        asked.extend(known.map(|&outer| Asked { call, outer: Some(outer) }));
+    }
+    for some in asked.chunks(4000) {
+        let line = |one: &Asked<'_>| {
+            let outer = one.outer.map(|outer| format!(" {outer:#x}")).unwrap_or_default();
+            format!("{:#x} {:#x}{outer}", one.call.pc, one.call.return_address)
+        };
+        let lines: Vec<String> = some.iter().map(line).collect();
+        let answers = pair.asker.foldsym.stacks(&pair.folded.fsym, 0, &lines)?;
+        for (one, stack) in some.iter().zip(&answers) {
+            let (kind, answer) = (kind(one, stack.first()), stack.first());
+            let example = || format!("{:x?} is answered {}", one.call, answer.map(show).unwrap_or_default());
             counts.add(&kind, example);
         }
     }
-    println!("direct calls into groups: {}", calls.len());
-    counts.print();
-    Ok(counts.of("DEFECT"))
+    counts.sum("calls and ways through jumps compared", asked.len());
+    Ok(counts)
 }
 
 fn show(answer: &Answer) -> String {
@@ -52,11 +76,17 @@ fn show(answer: &Answer) -> String {
     format!("{} {} of {}", answer.certainty, names.join(", "), answer.candidates.len())
 }
 
-fn kind(call: &Call, answer: Option<&Answer>) -> String {
+fn kind(asked: &Asked<'_>, answer: Option<&Answer>) -> String {
     let Some(answer) = answer else { return "DEFECT no answer".to_owned() };
+    let call = asked.call;
     let is = |name: &String| same_function(name, &call.callee);
     let right = answer.candidates.iter().any(|candidate| candidate.names.iter().any(is));
-    let caller = if call.caller_is_folded { "caller folded" } else { "caller not folded" };
+    let caller = match (call.caller_is_folded, asked.outer) {
+        (false, _) => "caller not folded",
+        (true, None) => "caller folded",
+        (true, Some(_)) => "caller folded, with its caller",
+    };
+    let caller = if call.through_jumps { format!("{caller}, through jumps") } else { caller.to_owned() };
     match (answer.certainty.as_str(), right) {
         ("exact", true) if answer.candidates.len() == 1 => format!("{caller}: exact"),
         ("exact", _) => format!("DEFECT {caller}: exact, and another"),
@@ -65,82 +95,163 @@ fn kind(call: &Call, answer: Option<&Answer>) -> String {
     }
 }
 
-/// Every direct call of the unfolded program whose callee is in a group of the folded one.
-fn list(pair: &Pair, groups: &BTreeMap<u64, Group>, counts: &mut Counts) -> Result<BTreeSet<Call>, String> {
+/// Every direct call of the unfolded program whose callee, or a function that this jumps to, is in a group of the folded
+/// one.
+fn list(
+    pair: &Pair<'_>,
+    groups: &BTreeMap<u64, Group>,
+    counts: &mut Counts,
+) -> Result<BTreeSet<Call>, String> {
     let mut objdump = Command::new(sh::llvm("llvm-objdump")?);
     objdump.args(["--disassemble", "--no-show-raw-insn"]).arg(&pair.unfolded.program.path);
     let mut child = objdump.stdout(Stdio::piped()).spawn().map_err(|e| format!("llvm-objdump: {e}"))?;
     let out = child.stdout.take().ok_or("llvm-objdump: no output")?;
-    let mut calls = BTreeSet::new();
+    let mut direct: Vec<(u64, &Symbol)> = Vec::new();
+    let mut jumps: BTreeMap<u64, Vec<&Symbol>> = BTreeMap::new();
     for line in BufReader::new(out).lines() {
         let line = line.map_err(|e| format!("llvm-objdump: {e}"))?;
-        if let Some((at, target, symbol)) = direct_call(&line) {
-            call(pair, groups, counts, (at, target, symbol), &mut calls);
+        let Some(transfer) = transfer(&line) else { continue };
+        let target = match transfer.symbol.strip_suffix("@plt") {
+            // Through the table of a shared library: by name, and only a global function has such an entry.
+            Some(name) => pair.unfolded.named(name).next(),
+            None => pair.unfolded.covering(transfer.target).filter(|found| found.address == transfer.target),
+        };
+        let Some(target) = target else { continue };
+        match transfer.size {
+            Some(size) => direct.push((transfer.at + size, target)),
+            None => {
+                let from = pair.unfolded.covering(transfer.at).map(|from| from.address);
+                if let Some(from) = from.filter(|from| *from != target.address) {
+                    jumps.entry(from).or_default().push(target);
+                }
+            }
         }
     }
     let status = child.wait().map_err(|e| format!("llvm-objdump: {e}"))?;
-    if status.success() { Ok(calls) } else { Err(format!("llvm-objdump: {status}")) }
+    if !status.success() {
+        return Err(format!("llvm-objdump: {status}"));
+    }
+    let mut calls = BTreeSet::new();
+    for (return_address, callee) in direct {
+        for (at, function) in reached(callee, &jumps).into_iter().enumerate() {
+            call(pair, groups, counts, (return_address, function, at > 0), &mut calls);
+        }
+    }
+    Ok(calls)
 }
 
-/// `  448987: \tcallq\t0x4488f0 <name>`: address, target, name.
-fn direct_call(line: &str) -> Option<(u64, u64, &str)> {
+/// A function and what jumps lead to from it, itself first.
+fn reached<'a>(from: &'a Symbol, jumps: &BTreeMap<u64, Vec<&'a Symbol>>) -> Vec<&'a Symbol> {
+    const MOST: usize = 64;
+    let mut found = vec![from];
+    let mut next = 0;
+    while let Some(at) = found.get(next).filter(|_| found.len() < MOST) {
+        next += 1;
+        for to in jumps.get(&at.address).into_iter().flatten() {
+            if !found.iter().any(|known| known.address == to.address) {
+                found.push(to);
+            }
+        }
+    }
+    found
+}
+
+/// A call, or a jump that may leave its function.
+#[derive(Debug, PartialEq, Eq)]
+struct Transfer<'l> {
+    at: u64,
+    target: u64,
+    symbol: &'l str,
+    /// The size of a call; `None` of a jump.
+    size: Option<u64>,
+}
+
+/// `  448987: \tcallq\t0x4488f0 <name>`. A jump within a function has `<name+0x10>`.
+fn transfer(line: &str) -> Option<Transfer<'_>> {
     let (address, rest) = line.trim_start().split_once(':')?;
-    let rest = rest.trim_start().strip_prefix("callq")?.trim_start().strip_prefix("0x")?;
-    let (target, symbol) = rest.split_once(" <")?;
-    let symbol = symbol.split('>').next()?;
-    Some((u64::from_str_radix(address, 16).ok()?, u64::from_str_radix(target, 16).ok()?, symbol))
+    let (mnemonic, operand) = rest.trim_start().split_once('\t')?;
+    let size = match mnemonic {
+        "callq" => Some(5),
+        "bl" => Some(4),
+        "b" => None,
+        _ if mnemonic.starts_with('j') || mnemonic.starts_with("b.") => None,
+        _ => return None,
+    };
+    let (target, symbol) = operand.trim_start().strip_prefix("0x")?.split_once(" <")?;
+    let at = u64::from_str_radix(address, 16).ok()?;
+    let target = u64::from_str_radix(target, 16).ok()?;
+    Some(Transfer { at, target, symbol: symbol.split('>').next()?, size })
 }
-
-/// The opcode and four bytes of offset.
-const CALL_SIZE: u64 = 5;
 
 fn call(
-    pair: &Pair,
+    pair: &Pair<'_>,
     groups: &BTreeMap<u64, Group>,
     counts: &mut Counts,
-    (at, target, symbol): (u64, u64, &str),
+    (return_address, callee, through_jumps): (u64, &Symbol, bool),
     calls: &mut BTreeSet<Call>,
 ) {
-    let callee: Option<&Symbol> = match symbol.strip_suffix("@plt") {
-        // Through the table of a shared library: by name, and only a global function has such an entry.
-        Some(name) => pair.unfolded.named(name).next(),
-        None => pair.unfolded.covering(target).filter(|function| function.address == target),
-    };
-    let Some(callee) = callee else { return };
     let Some(pc) = pair.folded.same(callee) else {
-        counts.add("callee not found in the folded program", || format!("{} at {at:#x}", callee.name));
+        counts.add("callee not found in the folded program", || {
+            format!("{} before {return_address:#x}", callee.name)
+        });
         return;
     };
     if !groups.contains_key(&pc) {
         return;
     }
-    let Some(caller) = pair.unfolded.covering(at) else { return };
-    let Some(folded) = pair.folded.same(caller) else {
-        counts.add("caller not found in the folded program", || format!("{} at {at:#x}", caller.name));
+    let Some(caller) = pair.unfolded.covering(return_address - 1) else { return };
+    let Some(caller_at) = pair.folded.same(caller) else {
+        counts.add("caller not found in the folded program", || {
+            format!("{} before {return_address:#x}", caller.name)
+        });
         return;
     };
     calls.insert(Call {
         pc,
-        return_address: folded + (at - caller.address) + CALL_SIZE,
+        return_address: caller_at + (return_address - caller.address),
         callee: callee.name.clone(),
-        caller_is_folded: groups.contains_key(&folded),
+        caller_is_folded: groups.contains_key(&caller_at),
         caller: caller.name.clone(),
+        callee_apart: callee.address,
+        caller_apart: caller.address,
+        through_jumps,
     });
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diff::program::Kind;
 
     #[test]
-    fn calls_are_read_from_a_disassembly() {
+    fn calls_and_jumps_are_read_from_a_disassembly() {
+        let read = |line| transfer(line).map(|found| (found.at, found.target, found.symbol, found.size));
         let line = "  448987:      \tcallq\t0x4488f0 <deregister_tm_clones>";
-        assert_eq!(direct_call(line), Some((0x44_8987, 0x44_88f0, "deregister_tm_clones")));
+        assert_eq!(read(line), Some((0x44_8987, 0x44_88f0, "deregister_tm_clones", Some(5))));
         let plt = "  448982:      \tcallq\t0xb2fe90 <__cxa_finalize@plt>";
-        assert_eq!(direct_call(plt).map(|(.., name)| name), Some("__cxa_finalize@plt"));
-        assert_eq!(direct_call("  44898c:      \tcallq\t*0x738d9d(%rip)    # 0xb81730 <x>"), None);
-        assert_eq!(direct_call("  448a47:      \tjmp\t0x4489fc <f+0xc>"), None);
-        assert_eq!(direct_call("0000000000448970 <f>:"), None);
+        assert_eq!(read(plt).map(|(_, _, name, _)| name), Some("__cxa_finalize@plt"));
+        assert_eq!(read("  44898c:      \tcallq\t*0x738d9d(%rip)    # 0xb81730 <x>"), None);
+        assert_eq!(read("  448a47:      \tjmp\t0x4489fc <f>"), Some((0x44_8a47, 0x44_89fc, "f", None)));
+        assert_eq!(
+            read("100000608:     \tbl\t0x100003ee0 <_p>"),
+            Some((0x1_0000_0608, 0x1_0000_3ee0, "_p", Some(4)))
+        );
+        assert_eq!(
+            read("1000006ec:     \tb\t0x1000006a0 <_q>").map(|(_, _, name, size)| (name, size)),
+            Some(("_q", None))
+        );
+        assert_eq!(read("1000006ec:     \tbr\tx8"), None);
+        assert_eq!(read("0000000000448970 <f>:"), None);
+    }
+
+    #[test]
+    fn jumps_are_followed() {
+        let symbol =
+            |address| Symbol { address, size: 1, kind: Kind::Function, name: String::new(), file: None };
+        let all = [symbol(1), symbol(2), symbol(3)];
+        let jumps = BTreeMap::from([(1, vec![&all[1]]), (2, vec![&all[2], &all[0]])]);
+        let of = |at: usize| reached(&all[at], &jumps).iter().map(|found| found.address).collect::<Vec<_>>();
+        assert_eq!((of(0), of(1), of(2)), (vec![1, 2, 3], vec![2, 3, 1], vec![3]));
     }
 
     #[test]
@@ -151,7 +262,11 @@ mod tests {
             callee: "_Z1av".into(),
             caller_is_folded: false,
             caller: "_Z1cv".into(),
+            callee_apart: 0,
+            caller_apart: 0,
+            through_jumps: false,
         };
+        let asked = Asked { call: &call, outer: None };
         let answer = |certainty: &str, names: &[&str]| {
             let candidates = names
                 .iter()
@@ -162,12 +277,12 @@ mod tests {
                 .collect();
             Answer { certainty: certainty.to_owned(), candidates }
         };
-        let of = |certainty: &str, names: &[&str]| kind(&call, Some(&answer(certainty, names)));
+        let of = |certainty: &str, names: &[&str]| kind(&asked, Some(&answer(certainty, names)));
         assert_eq!(of("exact", &["_Z1av"]), "caller not folded: exact");
         assert_eq!(of("narrowed", &["_Z1bv", "_Z1av"]), "caller not folded: narrowed");
         assert!(of("exact", &["_Z1bv"]).starts_with("DEFECT"));
         assert!(of("exact", &["_Z1av", "_Z1bv"]).starts_with("DEFECT"));
         assert!(of("ambiguous", &["_Z1bv"]).starts_with("DEFECT"));
-        assert!(kind(&call, None).starts_with("DEFECT"));
+        assert!(kind(&asked, None).starts_with("DEFECT"));
     }
 }

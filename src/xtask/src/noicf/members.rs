@@ -41,8 +41,8 @@ struct Asked<'a> {
     places: Vec<u64>,
 }
 
-/// Compares and prints. Gives the number of defects.
-pub(super) fn compare(pair: &Pair, groups: &BTreeMap<u64, Group>) -> Result<usize, String> {
+/// Compares and counts; each offset that is wrong is a defect, and not the member again.
+pub(super) fn compare(pair: &Pair<'_>, groups: &BTreeMap<u64, Group>) -> Result<Counts, String> {
     let mut counts = Counts::keeping(pair.options.examples);
     let mut random = pair.random();
     let places: Vec<(u64, u64)> = groups
@@ -55,7 +55,8 @@ pub(super) fn compare(pair: &Pair, groups: &BTreeMap<u64, Group>) -> Result<usiz
         })
         .collect();
     let addresses: Vec<u64> = places.iter().map(|(group, offset)| group + offset).collect();
-    let answers = pair.tools.ours(&pair.folded.program, &pair.folded.fsym, &addresses, &pair.scratch)?;
+    let answers =
+        pair.asker.tools.ours(&pair.folded.program, &pair.folded.fsym, &addresses, &pair.scratch)?;
     // Members are chosen by name, so that each keeps all its offsets.
     let chosen = |name: &str| {
         let hash = name
@@ -100,13 +101,12 @@ pub(super) fn compare(pair: &Pair, groups: &BTreeMap<u64, Group>) -> Result<usiz
         });
     }
     for ((group, name, _), (worth, how)) in &worst {
-        counts.add(&format!("members by {how}, worst offset: {}", worth.kind()), || {
-            format!("{name} at {group:#x}")
-        });
+        let kind = worth.kind().trim_start_matches("DEFECT ");
+        counts.add(&format!("members by {how}, worst offset: {kind}"), || format!("{name} at {group:#x}"));
     }
-    println!("members compared: {}, offsets {}", worst.len(), asked.len());
-    counts.print();
-    Ok(counts.of("offsets: DEFECT"))
+    counts.sum("members compared", worst.len());
+    counts.sum("offsets compared", asked.len());
+    Ok(counts)
 }
 
 /// Rows outside every inlined scope and not of line 0 are in the file where the function is declared.
@@ -130,7 +130,7 @@ fn property(counts: &mut Counts, one: &Asked<'_>, truths: &Truths) {
 }
 
 /// Where a member may be without folding: symbols of its name with the size that it has here.
-fn unfolded(pair: &Pair, group: u64, candidate: &Candidate) -> Vec<u64> {
+fn unfolded(pair: &Pair<'_>, group: u64, candidate: &Candidate) -> Vec<u64> {
     let here: Vec<&Symbol> = pair.folded.program.symbols.at(group).iter().collect();
     let of = |name: &str| -> Vec<u64> {
         let sizes: BTreeSet<u64> = here.iter().filter(|s| s.name == name).map(|s| s.size).collect();
@@ -152,12 +152,12 @@ struct Truths {
 }
 
 impl Truths {
-    fn ask(pair: &Pair, asked: &[Asked<'_>]) -> Result<Truths, String> {
+    fn ask(pair: &Pair<'_>, asked: &[Asked<'_>]) -> Result<Truths, String> {
         let places = asked.iter().flat_map(|one| one.places.iter().map(|place| place + one.offset));
         let addresses: Vec<u64> = places.collect::<BTreeSet<u64>>().into_iter().collect();
         let (side, scratch) = (&pair.unfolded, &pair.scratch);
-        let llvm = pair.tools.theirs(Oracle::Llvm, &side.program, &addresses, scratch)?;
-        let ours = pair.tools.ours(&side.program, &side.fsym, &addresses, scratch)?;
+        let llvm = pair.asker.tools.theirs(Oracle::Llvm, &side.program, &addresses, scratch)?;
+        let ours = pair.asker.tools.ours(&side.program, &side.fsym, &addresses, scratch)?;
         let keyed = |answers: Vec<Answer>| addresses.iter().copied().zip(answers).collect();
         Ok(Truths { llvm: keyed(llvm), ours: keyed(ours) })
     }

@@ -6,22 +6,25 @@
 //! known by disassembly: a call's bytes hold its target.
 
 mod calls;
+mod macho;
 mod members;
 mod names;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use crate::diff::program::{Kind, Symbol};
+use crate::diff::program::{Kind, Symbol, Symbols, debug_map};
 use crate::diff::{self, Oracle, Program, SplitMix, Tools};
 use crate::fold::Foldsym;
 use crate::sh;
 
-const HELP: &str = "cargo xtask noicf [FOLDED UNFOLDED] [OPTIONS]
+const HELP: &str = "cargo xtask noicf [FOLDED UNFOLDED | --macho SEEDS] [OPTIONS]
   compares every function that is folded in FOLDED (corpus/rocksdb/librocksdb.so) with the same function in UNFOLDED, the
   same objects linked without folding (`cargo xtask corpus rocksdb noicf`), and the callee of every direct call; fails for
   a wrong line, a wrong frame, an `exact` that is wrong, or an answer without the right callee
-  --seed N        another random choice of offsets (1)
+  --macho SEEDS   so many generated programs (`cargo xtask fold`) as Mach-O instead: arm64 and x86_64 by ld64.lld and dsymutil
+  --only TEXT     of those, only builds whose name contains TEXT (`arm64-4-O2-safe`)
+  --seed N        another random choice of offsets, and the first generated program (1)
   --offsets N     offsets in each group, with its start (4)
   --functions N   so many members, chosen at random (all)
   --no-members    only the calls
@@ -40,6 +43,8 @@ pub(crate) struct Options {
     examples: usize,
     foldsym: Option<PathBuf>,
     list: Option<PathBuf>,
+    macho: Option<u64>,
+    only: Option<String>,
 }
 
 fn parse(args: &[String]) -> Result<Options, String> {
@@ -53,6 +58,8 @@ fn parse(args: &[String]) -> Result<Options, String> {
         examples: 1,
         foldsym: None,
         list: None,
+        macho: None,
+        only: None,
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -60,6 +67,8 @@ fn parse(args: &[String]) -> Result<Options, String> {
         let number = |text: &String| text.parse::<u64>().map_err(|_| format!("{arg}: `{text}` is no number"));
         match arg.as_str() {
             "--seed" => options.seed = number(value()?)?,
+            "--macho" => options.macho = Some(number(value()?)?),
+            "--only" => options.only = Some(value()?.clone()),
             "--offsets" => options.offsets = number(value()?)?.max(1) as usize,
             "--functions" => options.functions = number(value()?)? as usize,
             "--no-members" => options.members = false,
@@ -71,11 +80,14 @@ fn parse(args: &[String]) -> Result<Options, String> {
             other => options.paths.push(PathBuf::from(other)),
         }
     }
+    if options.macho.is_some() && options.paths.is_empty() {
+        return Ok(options);
+    }
     if options.paths.is_empty() {
         let corpus = sh::root().join("corpus/rocksdb");
         options.paths = vec![corpus.join("librocksdb.so"), corpus.join("librocksdb.noicf.so")];
     }
-    if options.paths.len() == 2 { Ok(options) } else { Err(HELP.to_owned()) }
+    if options.paths.len() == 2 && options.macho.is_none() { Ok(options) } else { Err(HELP.to_owned()) }
 }
 
 /// # Errors
@@ -86,7 +98,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         return Err(format!("{} is not there: cargo xtask corpus rocksdb main noicf", missing.display()));
     }
     let scratch = sh::scratch(&format!("noicf-{}", std::process::id()))?;
-    let result = compare(options, &scratch);
+    let result = match options.macho {
+        Some(seeds) => macho::compare(&options, seeds, &scratch),
+        None => Asker::new(options.foldsym.as_ref())
+            .and_then(|asker| compare(&asker, &options, (&options.paths[0], &options.paths[1]), &scratch))
+            .map(|found| found.print()),
+    };
     std::fs::remove_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
     match result? {
         0 => Ok(()),
@@ -94,34 +111,75 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
 }
 
-fn compare(options: Options, scratch: &Path) -> Result<usize, String> {
-    let asked = diff::Options {
-        oracles: vec![Oracle::Llvm],
-        foldsym: options.foldsym.clone(),
-        ..diff::Options::default()
-    };
+/// Whom to ask.
+struct Asker {
+    tools: Tools,
+    foldsym: Foldsym,
+}
+
+impl Asker {
+    fn new(foldsym: Option<&PathBuf>) -> Result<Asker, String> {
+        let asked = diff::Options {
+            oracles: vec![Oracle::Llvm],
+            foldsym: foldsym.cloned(),
+            ..diff::Options::default()
+        };
+        Ok(Asker { tools: Tools::build(&asked)?, foldsym: Foldsym::build(foldsym.cloned())? })
+    }
+}
+
+/// What comparing came to, by what was compared.
+#[derive(Default)]
+struct Found(Vec<(&'static str, Counts)>);
+
+impl Found {
+    fn add(&mut self, title: &'static str, counts: Counts) {
+        match self.0.iter_mut().find(|(known, _)| *known == title) {
+            Some((_, known)) => known.merge(counts),
+            None => self.0.push((title, counts)),
+        }
+    }
+
+    /// Prints all; gives the number of defects.
+    fn print(&self) -> usize {
+        for (title, counts) in &self.0 {
+            println!("{title}");
+            counts.print();
+        }
+        self.0.iter().map(|(_, counts)| counts.defects()).sum()
+    }
+}
+
+fn compare(
+    asker: &Asker,
+    options: &Options,
+    (folded, unfolded): (&Path, &Path),
+    scratch: &Path,
+) -> Result<Found, String> {
     let pair = Pair {
-        tools: Tools::build(&asked)?,
-        foldsym: Foldsym::build(options.foldsym.clone())?,
-        folded: Side::open(&options.paths[0], scratch)?,
-        unfolded: Side::open(&options.paths[1], scratch)?,
-        scratch: scratch.to_owned(),
         options,
+        asker,
+        folded: Side::open(folded, scratch)?,
+        unfolded: Side::open(unfolded, scratch)?,
+        scratch: scratch.to_owned(),
     };
     for side in [&pair.folded, &pair.unfolded] {
-        pair.foldsym.convert(&side.program.path, &side.fsym)?;
+        asker.foldsym.convert(&side.program.path, &side.fsym)?;
     }
     let groups = pair.groups()?;
-    let members: usize = groups.values().map(|group| group.members).sum();
-    println!("{} groups with {members} members", groups.len());
-    let mut defects = names::compare(&pair, &groups)?;
-    if pair.options.members {
-        defects += members::compare(&pair, &groups)?;
+    let mut found = Found::default();
+    let mut all = Counts::keeping(options.examples);
+    all.sum("groups", groups.len());
+    all.sum("members of groups", groups.values().map(|group| group.members).sum());
+    found.add("what we answer", all);
+    found.add("what the symbol tables say is folded", names::compare(&pair, &groups)?);
+    if options.members {
+        found.add("frames of members", members::compare(&pair, &groups)?);
     }
-    if pair.options.calls {
-        defects += calls::compare(&pair, &groups)?;
+    if options.calls {
+        found.add("calls and jumps into groups", calls::compare(&pair, &groups)?);
     }
-    Ok(defects)
+    Ok(found)
 }
 
 /// One of the two programs.
@@ -136,7 +194,11 @@ struct Side {
 
 impl Side {
     fn open(path: &Path, scratch: &Path) -> Result<Side, String> {
-        let program = Program::open(path, None)?;
+        let mut program = Program::open(path, None)?;
+        // The symbols of Mach-O have no sizes: the debug map has them.
+        if program.is_macho() {
+            program.symbols = Symbols::new(debug_map(path)?).within(&program.code);
+        }
         let functions: Vec<Symbol> = program
             .symbols
             .all()
@@ -172,10 +234,9 @@ impl Side {
 }
 
 /// Both programs, and whom to ask.
-struct Pair {
-    options: Options,
-    tools: Tools,
-    foldsym: Foldsym,
+struct Pair<'a> {
+    options: &'a Options,
+    asker: &'a Asker,
     folded: Side,
     unfolded: Side,
     scratch: PathBuf,
@@ -187,7 +248,7 @@ struct Group {
     members: usize,
 }
 
-impl Pair {
+impl Pair<'_> {
     /// The groups, by address: each function symbol's address is asked.
     fn groups(&self) -> Result<BTreeMap<u64, Group>, String> {
         let sizes: BTreeMap<u64, u64> =
@@ -195,7 +256,8 @@ impl Pair {
         let addresses: Vec<u64> = sizes.keys().copied().collect();
         let mut groups = BTreeMap::new();
         for some in addresses.chunks(2000) {
-            let answers = self.tools.ours(&self.folded.program, &self.folded.fsym, some, &self.scratch)?;
+            let answers =
+                self.asker.tools.ours(&self.folded.program, &self.folded.fsym, some, &self.scratch)?;
             for (address, answer) in some.iter().zip(answers) {
                 let members = answer.candidates.len();
                 if members > 0 {
@@ -240,8 +302,22 @@ impl Counts {
         }
     }
 
-    /// Those whose kind begins so.
-    fn of(&self, start: &str) -> usize {
-        self.kinds.iter().filter(|(kind, _)| kind.starts_with(start)).map(|(_, (count, _))| count).sum()
+    /// Counts something so many times.
+    fn sum(&mut self, kind: &str, count: usize) {
+        self.kinds.entry(kind.to_owned()).or_default().0 += count;
+    }
+
+    fn merge(&mut self, other: Counts) {
+        for (kind, (count, examples)) in other.kinds {
+            let entry = self.kinds.entry(kind).or_default();
+            entry.0 += count;
+            entry.1.extend(examples);
+            entry.1.truncate(self.limit);
+        }
+    }
+
+    /// How often something was counted that must not be.
+    fn defects(&self) -> usize {
+        self.kinds.iter().filter(|(kind, _)| kind.contains("DEFECT")).map(|(_, (count, _))| count).sum()
     }
 }

@@ -15,8 +15,8 @@ enum Known {
     Member,
 }
 
-/// Compares and prints. Gives the number of defects.
-pub(super) fn compare(pair: &Pair, ours: &BTreeMap<u64, Group>) -> Result<usize, String> {
+/// Compares and counts.
+pub(super) fn compare(pair: &Pair<'_>, ours: &BTreeMap<u64, Group>) -> Result<Counts, String> {
     let mut counts = Counts::keeping(pair.options.examples);
     let mut at: BTreeMap<u64, Vec<&Symbol>> = BTreeMap::new();
     for symbol in &pair.folded.functions {
@@ -40,12 +40,12 @@ pub(super) fn compare(pair: &Pair, ours: &BTreeMap<u64, Group>) -> Result<usize,
             groups.insert(*address, functions);
         }
     }
-    println!(
-        "addresses with several symbols: {several}, names {names}; folded by the other link: {}",
-        groups.len()
-    );
+    counts.sum("addresses with several symbols", several);
+    counts.sum("names at addresses with several", names);
+    counts.sum("addresses that are folded by the other link", groups.len());
     let addresses: Vec<u64> = groups.keys().copied().collect();
-    let answers = pair.tools.ours(&pair.folded.program, &pair.folded.fsym, &addresses, &pair.scratch)?;
+    let answers =
+        pair.asker.tools.ours(&pair.folded.program, &pair.folded.fsym, &addresses, &pair.scratch)?;
     for ((address, functions), answer) in groups.iter().zip(&answers) {
         let mut left: Vec<&Candidate> = answer.candidates.iter().collect();
         for names in functions.values() {
@@ -64,8 +64,7 @@ pub(super) fn compare(pair: &Pair, ours: &BTreeMap<u64, Group>) -> Result<usize,
             format!("{address:#x} with {} members", group.members)
         });
     }
-    counts.print();
-    Ok(counts.of("DEFECT"))
+    Ok(counts)
 }
 
 /// How a function of these names is known. Local functions of one name are as many candidates.
