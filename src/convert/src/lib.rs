@@ -11,6 +11,7 @@ pub mod model;
 pub mod open;
 mod output;
 mod paint;
+mod pair;
 mod pipeline;
 pub mod read;
 mod readable;

@@ -325,6 +325,9 @@ pub struct Unit<'f> {
     pub calls: Vec<UnitCall>,
     pub callees: Vec<UnitCallee>,
     pub erased: Vec<UnitErased>,
+    /// Functions that are described and have no code: the compiler put others of the same code in their places
+    /// (gcc's ipa-icf), or describes their code in another unit (LTO).
+    pub codeless: Vec<LocalOrigin>,
     pub bare: Vec<BareLines>,
     /// Sequences of the line table that no function of the unit claims, where it has functions that were
     /// erased; by start, then in the order of the line program.
@@ -354,6 +357,7 @@ impl Unit<'_> {
             calls: self.calls,
             callees: self.callees,
             erased: self.erased,
+            codeless: self.codeless,
             bare: self.bare,
             unclaimed: self.unclaimed,
             partial: self.partial,

@@ -57,7 +57,7 @@ pub(crate) struct Info {
 }
 
 impl Info {
-    /// A unit whose root has a name, the line program at 0, and these attributes.
+    /// A unit whose root has a name, the line program at 0, and these attributes, each instead of its own.
     pub(crate) fn new(version: u16, attributes: &[(gimli::DwAt, Value<'_>)]) -> Info {
         Info::of_width(version, false, attributes)
     }
@@ -84,6 +84,7 @@ impl Info {
             (gimli::DW_AT_comp_dir, Value::Text("/made")),
             (gimli::DW_AT_stmt_list, Value::Offset(0)),
         ];
+        root.retain(|(name, _)| attributes.iter().all(|(other, _)| other != name));
         root.extend(attributes);
         info.open(gimli::DW_TAG_compile_unit, &root);
         info
@@ -174,6 +175,19 @@ impl Info {
     }
 }
 
+/// The sections of two units of 32-bit DWARF 4.
+pub(crate) fn two_units(first: &mut Info, second: &mut Info) -> Vec<(&'static str, Vec<u8>)> {
+    let (mut sections, others) = (first.sections(), second.sections());
+    let abbreviations = sections[1].1.len() as u32;
+    let at = sections[0].1.len();
+    for (ours, (_, theirs)) in sections.iter_mut().zip(others) {
+        ours.1.extend(theirs);
+    }
+    assert_eq!((first.version, second.version), (4, 4));
+    sections[0].1[at + 6..at + 10].copy_from_slice(&abbreviations.to_le_bytes());
+    sections
+}
+
 /// A line program of version 4, with one file in the compilation directory.
 pub(crate) fn line_program(opcodes: &[u8]) -> Vec<u8> {
     let mut header = vec![1, 1, 1, 0xfb, 14, 13];
@@ -213,11 +227,33 @@ pub(crate) fn elf(debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64, u64)]) -> Ve
 
 /// As [`elf`], with the code at this address.
 pub(crate) fn elf_at(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64, u64)]) -> Vec<u8> {
+    elf_with(code, debug, &symbols.iter().map(|&symbol| Symbol::Global(symbol)).collect::<Vec<_>>())
+}
+
+/// An entry of a symbol table.
+#[derive(Clone, Copy)]
+pub(crate) enum Symbol<'s> {
+    /// A function: name, address, size.
+    Global((&'s str, u64, u64)),
+    /// The same, of the file named last.
+    Local((&'s str, u64, u64)),
+    /// The file of the local ones behind it.
+    File(&'s str),
+}
+
+/// As [`elf_at`], with any symbols.
+pub(crate) fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'_>]) -> Vec<u8> {
     let (mut strings, mut table) = (vec![0], vec![0; 24]);
-    for (name, address, size) in symbols {
+    for symbol in symbols {
+        // Binding and type, section.
+        let (info, section, (name, address, size)) = match *symbol {
+            Symbol::Global(function) => (0x12, 1_u16, function),
+            Symbol::Local(function) => (0x02, 1, function),
+            Symbol::File(name) => (0x04, 0xfff1, (name, 0, 0)),
+        };
         table.extend((strings.len() as u32).to_le_bytes());
-        // STB_GLOBAL, STT_FUNC; section 1
-        table.extend([0x12, 0, 1, 0]);
+        table.extend([info, 0]);
+        table.extend(section.to_le_bytes());
         table.extend(address.to_le_bytes());
         table.extend(size.to_le_bytes());
         strings.extend(name.as_bytes());

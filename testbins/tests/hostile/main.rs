@@ -7,4 +7,6 @@ mod doubt;
 mod folds;
 mod harness;
 mod inputs;
+mod lines;
 mod made;
+mod names;

@@ -202,6 +202,18 @@ impl Restored {
     }
 }
 
+/// What is known of the linker that made a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Linker {
+    /// The file does not say.
+    #[default]
+    Unknown,
+    /// It can fold functions that are identical: lld, mold and gold leave their names.
+    MayFold,
+    /// It cannot: compilers left their names, and none of these linkers did.
+    NeverFolds,
+}
+
 /// One object file, opened: everything later steps need of it but the decoding.
 #[derive(Clone)]
 pub struct Image<'f> {
@@ -226,6 +238,8 @@ pub struct Image<'f> {
     pub symbols: Vec<Symbol<'f>>,
     /// Names of `STT_FILE` symbols.
     pub symbol_files: Vec<&'f [u8]>,
+    /// What made the program.
+    pub linker: Linker,
     /// The debug sections of the program itself (in a `.dwo`: those ending in `.dwo`).
     pub debug: DebugSections<'f>,
     /// dwz supplementary file (`.gnu_debugaltlink`, `.debug_sup`), where there is one and it was found.

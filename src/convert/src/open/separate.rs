@@ -13,7 +13,7 @@ use super::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use super::elf::{self, Links};
 use super::error::OpenError;
 use super::files::{Files, is_regular, path_from_bytes};
-use super::image::{DebugSections, Image, ImageKind, Symbol};
+use super::image::{DebugSections, Image, ImageKind, Linker, Symbol};
 use super::options::OpenOptions;
 
 /// Joins the program with its separate debug file, if it has no units of its own, and with its dwz file.
@@ -272,7 +272,16 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
     symbols.extend(ours.map(|symbol| Symbol { file: symbol.file.map(|file| file + shift), ..*symbol }));
     image.symbols = symbols;
     let ours = std::mem::replace(&mut image.symbol_files, other.symbol_files);
-    image.symbol_files.extend(ours);
+    // A file that both tables name is one file.
+    let theirs: FxHashSet<&[u8]> = image.symbol_files.iter().copied().collect();
+    image
+        .symbol_files
+        .extend(ours.into_iter().map(|name| if theirs.contains(name) { &[][..] } else { name }));
+    image.linker = match (image.linker, other.linker) {
+        (Linker::MayFold, _) | (_, Linker::MayFold) => Linker::MayFold,
+        (Linker::Unknown, theirs) => theirs,
+        (ours, _) => ours,
+    };
 }
 
 /// Lower-case hexadecimal digits; `none` for no bytes.

@@ -26,7 +26,7 @@ pub enum Kind {
     CopyOfLive,
     /// The same, of a function that was folded into another.
     CopyOfFolded,
-    /// A line sequence that no function claims, and that fits several which were erased.
+    /// A line sequence that fits several functions at its address, or none: none has it.
     AmbiguousSequence,
     /// A range with a tombstone address, of a function that has others.
     DeadRange,

@@ -11,6 +11,7 @@ use super::known::Known;
 use super::merge::Merged;
 use super::names::{COLD, Relation, is_mangled, is_program_wide, relation, source_name};
 use super::symbols::{CodeSymbol, Symbols, principal};
+use super::undescribed::{Undescribed, numbered, surplus};
 use crate::model::{
     DieOffset, FuncId, Function, How, LocalFunc, Member, NameId, Origin, OriginId, RowRange, Rows, Source,
     UnitId,
@@ -56,6 +57,7 @@ struct DiePiece {
 pub(super) fn candidates<'f>(
     merged: &mut Merged<'f>,
     symbols: &Symbols<'f>,
+    undescribed: &Undescribed,
     diagnostics: &mut Diagnostics,
 ) -> Candidates {
     let mut candidates = Candidates::default();
@@ -71,13 +73,23 @@ pub(super) fn candidates<'f>(
             parts.push(candidates.dies.len());
         }
         let Candidates { functions, same, .. } = &mut candidates;
-        let candidate = share(merged, symbols, shared, functions, same, diagnostics);
+        let (mut candidate, known) = share(merged, shared, functions, same, diagnostics);
+        if is_entry(shared) {
+            let at_start = symbols.at(candidate.start);
+            let known = name_entry(merged, at_start, undescribed, &mut candidate, functions, known);
+            known.report(candidate.start, diagnostics);
+        }
         candidates.dies.push(candidate);
         rest = later;
     }
     // Only now: a part is named beside the name that the entry's symbol gave its function.
     for index in parts {
         let part = &mut candidates.dies[index];
+        if symbols.at(part.start).len() > MAX_PARTS || part.members.len() > MAX_PARTS_NAMED {
+            diagnostics.add(Kind::CapReached, part.start, || {
+                format!("over {MAX_PARTS} symbols or {MAX_PARTS_NAMED} functions of a part at {:#x}: not all were compared", part.start)
+            });
+        }
         name_part(merged, symbols.at(part.start), &mut part.members, &candidates.functions);
         let functions = &mut candidates.functions;
         other_parts(merged, symbols.at(part.start), part.end, &mut part.members, functions);
@@ -97,7 +109,7 @@ pub(super) fn candidates<'f>(
         // Where symbols have no size (Mach-O has none), what is behind a subprogram is padding.
         match last.filter(|die| die.start == first && at_address.iter().all(|symbol| !symbol.sized)) {
             Some(die) => candidates.symbols.extend(padding(die, end)),
-            None => symbol_candidates(merged, at_address, &mut candidates),
+            None => symbol_candidates(merged, at_address, undescribed, &mut candidates, diagnostics),
         }
     }
     candidates
@@ -162,15 +174,14 @@ enum Same {
     Local(OriginId, UnitId),
 }
 
-/// Makes one candidate of the pieces that share a range, with the names that symbols add.
-fn share<'f>(
-    merged: &mut Merged<'f>,
-    symbols: &Symbols<'f>,
+/// Makes one candidate of the pieces that share a range, with the names that are known there.
+fn share(
+    merged: &Merged<'_>,
     shared: &[DiePiece],
-    functions: &mut Vec<Function>,
+    functions: &mut [Function],
     same_function: &mut FxHashMap<FuncId, FuncId>,
     diagnostics: &mut Diagnostics,
-) -> Candidate {
+) -> (Candidate, Known) {
     let (start, end) = (shared[0].start, shared[0].end);
     let mut members: Vec<Member> = Vec::with_capacity(1);
     let mut seen: FxHashMap<Same, FuncId> = FxHashMap::default();
@@ -207,10 +218,7 @@ fn share<'f>(
         }
         members.push(Member { function: piece.function, how: piece.how, rows: piece.rows, symbol: None });
     }
-    if is_entry(shared) {
-        name_entry(merged, symbols.at(start), end, &mut members, functions, known);
-    }
-    Candidate { start, end, members }
+    (Candidate { start, end, members }, known)
 }
 
 /// The unit of a subprogram that is a label of assembly code: an assembler describes each label by a DIE of its
@@ -227,11 +235,12 @@ fn label(merged: &Merged<'_>, function: &Function) -> Option<UnitId> {
 fn name_entry<'f>(
     merged: &mut Merged<'f>,
     at_start: &[CodeSymbol<'f>],
-    end: u64,
-    members: &mut Vec<Member>,
+    undescribed: &Undescribed,
+    candidate: &mut Candidate,
     functions: &mut Vec<Function>,
     mut known: Known,
-) {
+) -> Known {
+    let Candidate { start, end, ref mut members } = *candidate;
     let mut unexplained: Vec<&CodeSymbol<'f>> = Vec::new();
     // (member, relation) that each symbol fits best
     let mut clones: Vec<(FuncId, NameId)> = Vec::new();
@@ -256,9 +265,16 @@ fn name_entry<'f>(
             _ => unexplained.push(symbol),
         }
     }
+    let mut bases: FxHashMap<&[u8], usize> = FxHashMap::default();
+    for symbol in at_start.iter().filter(|symbol| symbol.function && !numbered(symbol.name).1.is_empty()) {
+        *bases.entry(numbered(symbol.name).0).or_default() += 1;
+    }
     for (function, name) in clones {
         let function_data = &mut functions[function.index()];
-        if exact.contains(&function) || function_data.symbol.is_some() {
+        // Of several files' functions of one name, none says which is whose.
+        let base = numbered(merged.name_bytes(name));
+        let several = !base.1.is_empty() && bases.get(base.0).is_some_and(|count| *count > 1);
+        if several || exact.contains(&function) || function_data.symbol.is_some() {
             function_data.aliases.push(name);
         } else {
             function_data.symbol = Some(name);
@@ -274,21 +290,48 @@ fn name_entry<'f>(
         let symbol = unexplained.remove(at);
         functions[function.index()].symbol = Some(merged.name(symbol.name));
     }
+    let described = members.len();
     let first = members[0].function;
     for symbol in unexplained {
         let name = merged.name(symbol.name);
         let whole = !symbol.sized || symbol.end == end;
         let explained = known.best(merged, symbol.name, |relation| relation != Relation::Other);
-        if is_mangled(symbol.name) && whole && explained.is_none() {
+        let own = || {
+            is_mangled(symbol.name)
+                || undescribed.is_function(merged, symbol, &members[..described], functions)
+        };
+        if whole && explained.is_none() && own() {
             known.add(merged, name, FuncId(functions.len() as u32));
-            let origin = merged.origin(Origin { name, file: None, line: 0 });
-            let function = symbol_function(functions, origin);
-            members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
+            members.push(by_name_alone(merged, functions, name));
         } else if !matches!(explained, Some((Relation::Same, _))) {
             let of = explained.map_or(first, |(_, function)| function);
             functions[of.index()].aliases.push(name);
         }
     }
+    for (name, count) in surplus(merged, undescribed, at_start, end, members, functions) {
+        let name = merged.name(name);
+        members.extend((0..count).map(|_| by_name_alone(merged, functions, name)));
+    }
+    let remains = members.iter().any(|member| member.how == How::LiveRange);
+    if members.len() == described {
+        // Lines of functions that have no name either; and what remains, if all that is known was folded into it.
+        if !remains && undescribed.may_fold() && described == 1 {
+            let name = merged.name(b"");
+            members.push(by_name_alone(merged, functions, name));
+        }
+        for &rows in undescribed.sequences(start, end) {
+            let name = merged.name(b"");
+            members.push(Member { rows: Some(rows), ..by_name_alone(merged, functions, name) });
+        }
+    }
+    known
+}
+
+/// A function of which a name is known.
+fn by_name_alone(merged: &mut Merged<'_>, functions: &mut Vec<Function>, name: NameId) -> Member {
+    let origin = merged.origin(Origin { name, file: None, line: 0 });
+    let function = symbol_function(functions, origin);
+    Member { function, how: How::SymbolOnly, rows: None, symbol: None }
 }
 
 /// Gives mangled names to the functions that have a plain one alone: functions of several units that were folded
@@ -374,9 +417,7 @@ fn other_parts<'f>(
             member.symbol == Some(name) || is_clone(own) || function.symbol.is_some_and(is_clone)
         };
         if is_part && !members.iter().take(MAX_PARTS_NAMED).any(explained) {
-            let origin = merged.origin(Origin { name, file: None, line: 0 });
-            let function = symbol_function(functions, origin);
-            members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
+            members.push(by_name_alone(merged, functions, name));
         }
     }
 }
@@ -416,36 +457,38 @@ fn symbol_function(functions: &mut Vec<Function>, origin: OriginId) -> FuncId {
 fn symbol_candidates<'f>(
     merged: &mut Merged<'f>,
     at_address: &[CodeSymbol<'f>],
+    undescribed: &Undescribed,
     candidates: &mut Candidates,
+    diagnostics: &mut Diagnostics,
 ) {
     let Some(first) = principal(at_address) else { return };
     if first.end <= first.start {
         return;
     }
-    let mut members = Vec::with_capacity(1);
     let name = merged.name(first.name);
-    let origin = merged.origin(Origin { name, file: None, line: 0 });
-    let function = symbol_function(&mut candidates.functions, origin);
-    members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
+    let mut members = vec![by_name_alone(merged, &mut candidates.functions, name)];
+    let function = members[0].function;
     let mut known = Known::default();
     known.add(merged, name, function);
     for symbol in at_address {
         let name = merged.name(symbol.name);
-        if symbol.name == first.name {
+        let folded = undescribed.are_functions(first, symbol);
+        if symbol.name == first.name && !folded {
             continue;
         }
         let same = |relation| matches!(relation, Relation::Same | Relation::Variant);
         let explained = known.best(merged, symbol.name, same);
-        if explained.is_none() && symbol.function && is_mangled(symbol.name) && symbol.end == first.end {
-            let origin = merged.origin(Origin { name, file: None, line: 0 });
-            let function = symbol_function(&mut candidates.functions, origin);
-            known.add(merged, name, function);
-            members.push(Member { function, how: How::SymbolOnly, rows: None, symbol: None });
+        let own = symbol.function && is_mangled(symbol.name) && symbol.end == first.end;
+        let of_another = folded && (explained.is_none() || symbol.of_another_file(first));
+        if (own && explained.is_none()) || of_another {
+            known.add(merged, name, FuncId(candidates.functions.len() as u32));
+            members.push(by_name_alone(merged, &mut candidates.functions, name));
         } else if !matches!(explained, Some((Relation::Same, _))) {
             let of = explained.map_or(function, |(_, function)| function);
             candidates.functions[of.index()].aliases.push(name);
         }
     }
+    known.report(first.start, diagnostics);
     order(merged, &mut members, &mut candidates.functions);
     let candidate = Candidate { start: first.start, end: first.end, members };
     if first.function { candidates.symbols.push(candidate) } else { candidates.labels.push(candidate) }

@@ -5,6 +5,7 @@
 //! share; what is found so is then compared in earnest. A hostile program has tens of thousands of functions and of
 //! symbols at one address.
 
+use std::cell::Cell;
 use std::hash::Hasher;
 
 use rustc_hash::{FxHashMap, FxHasher};
@@ -12,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use super::merge::Merged;
 use super::names::{Relation, relation, source_name};
 use crate::model::{FuncId, NameId};
+use crate::report::{Diagnostics, Kind};
 
 /// Names that are compared one by one.
 const FEW: usize = 16;
@@ -26,6 +28,8 @@ pub(super) struct Known {
     entries: Vec<(NameId, FuncId)>,
     /// Indexes of `entries` by hash, once there are more than [`FEW`].
     by_hash: FxHashMap<u64, Vec<u32>>,
+    /// Names that were not compared with all that they may fit, since [`MAX_TRIED`] was reached.
+    capped: Cell<u64>,
 }
 
 impl Known {
@@ -43,6 +47,8 @@ impl Known {
                 let same = self.by_hash.entry(hash).or_default();
                 if same.len() < MAX_TRIED {
                     same.push(index as u32);
+                } else {
+                    self.capped.set(self.capped.get() + 1);
                 }
             }
         }
@@ -64,12 +70,28 @@ impl Known {
             (0..self.entries.len()).filter_map(compare).min_by_key(|found| (found.0, found.1))
         } else {
             let clone_of = clone_hashes(symbol);
+            let dots = symbol.iter().filter(|byte| **byte == b'.').nth(MAX_TRIED).is_some();
+            self.capped.set(self.capped.get() + u64::from(dots));
             let own = [Some(hash(symbol)), variant_hash(symbol), source_name(symbol).map(hash)];
             let hashes = own.into_iter().flatten().chain(clone_of);
             let indexes = hashes.filter_map(|hash| self.by_hash.get(&hash)).flatten();
             indexes.filter_map(|&index| compare(index as usize)).min_by_key(|found| (found.0, found.1))
         };
         best.map(|(_, _, relation, function)| (relation, function))
+    }
+}
+
+impl Known {
+    /// Counts the names at an address that were not compared with all that they may fit.
+    pub(super) fn report(&self, address: u64, diagnostics: &mut Diagnostics) {
+        if self.capped.get() > 0 {
+            diagnostics.add(Kind::CapReached, address, || {
+                let count = self.capped.get();
+                format!(
+                    "{count} names at {address:#x} are like over {MAX_TRIED} others: not all were compared"
+                )
+            });
+        }
     }
 }
 

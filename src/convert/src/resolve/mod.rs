@@ -3,8 +3,8 @@
 //!
 //! `merge` numbers; `symbols` sorts the symbol table; `recover` finds functions that were folded and erased;
 //! `inlines` finds what is inlined into them;
-//! `functions` turns subprograms and symbols into
-//! candidates with a range; `pieces` paints the candidates over each other into disjoint pieces;
+//! `functions` turns subprograms and symbols into candidates with a range, and asks `undescribed` whether a name that
+//! no DIE has is one of them; `pieces` paints the candidates over each other into disjoint pieces;
 //! `calls` says which of the functions of a piece each call calls, and asks `machine` about jumps.
 
 mod calls;
@@ -17,6 +17,7 @@ mod names;
 mod pieces;
 mod recover;
 mod symbols;
+mod undescribed;
 
 use crate::model::{Program, Unit};
 use crate::open::Image;
@@ -43,7 +44,8 @@ pub fn resolve<'f>(image: &Image<'f>, units: Vec<Unit<'f>>, options: &ResolveOpt
     let symbols = symbols::Symbols::new(image, &mut diagnostics);
     recover::recover(&mut merged, &symbols, &mut diagnostics);
     inlines::restore(&mut merged, &mut diagnostics);
-    let candidates = functions::candidates(&mut merged, &symbols, &mut diagnostics);
+    let undescribed = undescribed::Undescribed::new(image, &merged, &symbols);
+    let candidates = functions::candidates(&mut merged, &symbols, &undescribed, &mut diagnostics);
     if merged.cut_names > 0 {
         diagnostics.add(Kind::CapReached, 0, || {
             format!("{} names are longer than {MAX_NAME} bytes: cut", merged.cut_names)

@@ -8,7 +8,12 @@
 //! claims, and that begins where a function remains, is that of a folded one.
 //!
 //! Either counts only where a function of the same size remains at the address. A copy of a function that remains
-//! is no fold: its name is already there.
+//! is no fold: its name is already there. Which function of a unit a sequence is of is told by `pair`, among all that
+//! may have it: those that a symbol puts there, and those of its size that nothing puts anywhere. The symbol table
+//! names the file of a local symbol without its folder, so that a local function counts as found only where its unit
+//! has a sequence there.
+
+use std::cell::Cell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,9 +21,10 @@ use super::merge::Merged;
 use super::names::{COLD, is_program_wide, source_name};
 use super::symbols::{CodeSymbol, Symbols};
 use crate::model::{
-    BareLines, DieOffset, How, ImageAddr, MAX_PIECE, NONE16, NameId, OriginId, RowRange, Unit, UnitErased,
-    UnitFunction, UnitPiece,
+    BareLines, DieOffset, How, ImageAddr, MAX_PIECE, NONE16, NameId, OriginId, Row, RowRange, Unit,
+    UnitErased, UnitFunction, UnitPiece,
 };
+use crate::pair::{Fit, pair};
 use crate::report::{Diagnostics, Kind};
 
 /// An erased function: its unit and its place in [`Unit::erased`].
@@ -39,22 +45,55 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &Symbols<'_>, diagnostic
     }
     let mut finder = Finder::new(merged, symbols);
     finder.by_symbol(&all);
-    finder.by_sequence(&all, diagnostics);
-    let Finder { found, capped, .. } = finder;
-    if capped {
-        diagnostics.add(Kind::CapReached, 0, || {
-            format!("over {MAX_TOGETHER} folded functions of one name, or of one unit at one address: not all were found")
-        });
-    }
+    // What is found says of copies in other units that they are none: those leave more room to tell the rest apart.
+    finder.by_lines(&all);
+    finder.by_lines(&all);
+    finder.count_ambiguous(diagnostics);
+    let Finder { found, caps, .. } = finder;
+    caps.report(diagnostics);
     count(merged, &all, &found, diagnostics);
     add(merged, &all, found);
 }
 
-/// Functions and sequences of one unit at one address that are compared with each other.
+/// Functions of one name, and functions and sequences of one unit and size, that are compared with each other.
 const MAX_TOGETHER: usize = 1024;
 
 /// Functions that remain at one address that each symbol there is compared with.
 const MAX_REMAINING: usize = 4096;
+
+/// Rows that are compared with declarations.
+const MAX_COMPARED: u64 = 1 << 28;
+
+/// How often a cap was reached.
+#[derive(Default)]
+struct Caps {
+    together: Cell<u64>,
+    remaining: Cell<u64>,
+    compared: Cell<u64>,
+}
+
+impl Caps {
+    fn reached(counter: &Cell<u64>) {
+        counter.set(counter.get() + 1);
+    }
+
+    fn report(&self, diagnostics: &mut Diagnostics) {
+        let mut add = |count: &Cell<u64>, text: String| {
+            (0..count.get()).for_each(|_| diagnostics.add(Kind::CapReached, 0, || text.clone()));
+        };
+        let places = "folded functions of one name, or of one unit and size: not all were found";
+        add(&self.together, format!("over {MAX_TOGETHER} {places}"));
+        add(
+            &self.remaining,
+            format!("over {MAX_REMAINING} functions remain at an address: not all were compared"),
+        );
+        let compared = self.compared.get().saturating_sub(MAX_COMPARED).min(1);
+        add(
+            &Cell::new(compared),
+            format!("over {MAX_COMPARED} rows compared with declarations of folded functions"),
+        );
+    }
+}
 
 /// Where an erased function was found.
 struct Found {
@@ -69,22 +108,38 @@ struct Finder<'m, 'f> {
     merged: &'m Merged<'f>,
     symbols: &'m Symbols<'f>,
     /// Ranges of functions that remain, with the unit and the origin of each that stands there.
-    remaining: FxHashMap<(u64, u64), Vec<(usize, OriginId)>>,
+    remaining: FxHashMap<(u64, u64), Vec<Remaining>>,
+    /// Names that one function of the program has, of functions that are known, with the unit of one.
+    named: FxHashMap<NameId, usize>,
     found: FxHashMap<(usize, usize), Found>,
     /// Sequences that were given to a function: unit and index.
     taken: FxHashSet<(usize, usize)>,
-    /// More functions or sequences stand in one place than are compared.
-    capped: bool,
+    caps: Caps,
+}
+
+/// A function that has its address.
+struct Remaining {
+    unit: usize,
+    origin: OriginId,
+    /// Other units mean the same function by its name.
+    shared: bool,
 }
 
 impl<'m, 'f> Finder<'m, 'f> {
     fn new(merged: &'m Merged<'f>, symbols: &'m Symbols<'f>) -> Self {
-        let mut remaining: FxHashMap<(u64, u64), Vec<(usize, OriginId)>> = FxHashMap::default();
+        let mut remaining: FxHashMap<(u64, u64), Vec<Remaining>> = FxHashMap::default();
+        let mut named = FxHashMap::default();
         for (index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
             for function in &unit.functions {
+                let origin = map.origins[function.origin.index()];
+                let name = merged.program.origins[origin.index()].name;
+                let shared = function.external || is_program_wide(merged.name_bytes(name));
+                if shared {
+                    named.entry(name).or_insert(index);
+                }
                 for piece in &unit.pieces[function.pieces.start as usize..function.pieces.end as usize] {
                     let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
-                    remaining.entry(range).or_default().push((index, map.origins[function.origin.index()]));
+                    remaining.entry(range).or_default().push(Remaining { unit: index, origin, shared });
                 }
             }
         }
@@ -92,9 +147,10 @@ impl<'m, 'f> Finder<'m, 'f> {
             merged,
             symbols,
             remaining,
+            named,
             found: FxHashMap::default(),
             taken: FxHashSet::default(),
-            capped: false,
+            caps: Caps::default(),
         }
     }
 
@@ -123,68 +179,167 @@ impl<'m, 'f> Finder<'m, 'f> {
                 continue;
             };
             let fits = |at: &&Erased| self.symbol_fits(symbol, **at);
-            // One a name and address: the one whose unit has a line sequence there, else the first.
-            let with_rows = |at: &&Erased| self.sequences(at.unit, symbol.start, symbol.end).next().is_some();
-            let mut fitting = erased.iter().take(MAX_TOGETHER).filter(fits);
-            let first = fitting.next();
-            let chosen = first.into_iter().chain(fitting).find(with_rows).or(first);
-            self.capped |= erased.len() > MAX_TOGETHER;
+            // One a name and address: the one whose unit has a line sequence there that fits it, or any, else the first.
+            let lines = |at: &Erased| self.sequences(at.unit, symbol.start, symbol.end);
+            let with_own = |at: &&Erased| {
+                let unclaimed = &self.merged.program.units[at.unit].unclaimed;
+                lines(at).any(|index| self.distance(**at, &unclaimed[index]).is_some())
+            };
+            let with_any = |at: &&Erased| lines(at).next().is_some();
+            let fitting: Vec<Erased> = erased.iter().take(MAX_TOGETHER).filter(fits).copied().collect();
+            let chosen = fitting.iter().find(with_own).or_else(|| fitting.iter().find(with_any));
+            let chosen = chosen.or(fitting.first()).copied();
+            if erased.len() > MAX_TOGETHER {
+                Caps::reached(&self.caps.together);
+            }
             if let Some(at) = chosen {
                 let found = Found { start: symbol.start, end: symbol.end, how: How::Symbol, sequence: None };
-                self.found.insert((at.unit, at.index), found);
+                self.keep(at, found);
             }
         }
-        self.give_sequences(all);
     }
 
-    /// Gives the functions that a unit has at one address the sequences that it has there: those that fit the
-    /// declarations best first, and the last to the last.
-    fn give_sequences(&mut self, all: &[Erased]) {
-        let mut together: Vec<(usize, u64, u64, Erased)> = all
-            .iter()
-            .filter_map(|&at| {
-                let found = self.found.get(&(at.unit, at.index))?;
-                Some((at.unit, found.start, found.end, at))
-            })
-            .collect();
-        together.sort_unstable();
-        for here in together.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
-            let (unit, start, end, _) = here[0];
-            self.capped |= here.len() > MAX_TOGETHER;
-            let mut functions: Vec<Erased> = here.iter().map(|entry| entry.3).take(MAX_TOGETHER).collect();
-            let mut sequences: Vec<usize> = self.sequences(unit, start, end).take(MAX_TOGETHER).collect();
-            let unclaimed = &self.merged.program.units[unit].unclaimed;
-            let mut pairs: Vec<(u32, Erased, usize)> = functions
-                .iter()
-                .flat_map(|&at| sequences.iter().map(move |&index| (at, index)))
-                .filter_map(|(at, index)| Some((self.distance(at, &unclaimed[index])?, at, index)))
-                .collect();
-            pairs.sort_unstable();
-            let mut give = |finder: &mut Self, at: Erased, index: usize| {
-                functions.retain(|other| *other != at);
-                sequences.retain(|other| *other != index);
-                finder.taken.insert((unit, index));
-                if let Some(found) = finder.found.get_mut(&(at.unit, at.index)) {
-                    found.sequence = Some(index);
-                }
-                if let ([at], [index]) = (&functions[..], &sequences[..]) {
-                    Some((*at, *index))
-                } else {
-                    None
-                }
-            };
-            let mut last = match (here, pairs.is_empty()) {
-                ([only], true) => self.sequences(unit, start, end).next().map(|index| (only.3, index)),
-                _ => None,
-            };
-            for (_, at, index) in pairs {
-                let free = self.found.get(&(at.unit, at.index)).is_some_and(|found| found.sequence.is_none());
-                if free && !self.taken.contains(&(unit, index)) {
-                    last = give(self, at, index);
+    fn keep(&mut self, at: Erased, found: Found) {
+        if self.is_shared(at) {
+            self.named.entry(self.name(at)).or_insert(at.unit);
+        }
+        self.found.insert((at.unit, at.index), found);
+    }
+
+    /// True where other units mean the same function by its name.
+    fn is_shared(&self, at: Erased) -> bool {
+        self.erased(at).external || is_program_wide(self.merged.name_bytes(self.name(at)))
+    }
+
+    /// True where the linker discarded it as a copy of a function that is known.
+    fn is_copy(&self, at: Erased) -> bool {
+        let known = self.found.contains_key(&(at.unit, at.index)) || !self.is_shared(at);
+        !known && self.named.contains_key(&self.name(at))
+    }
+
+    /// Evidence 5, and the lines of what evidence 4 found: sequences that no function claims, where a function of their
+    /// length remains.
+    fn by_lines(&mut self, all: &[Erased]) {
+        for unit in all.chunk_by(|a, b| a.unit == b.unit) {
+            let unit_index = unit[0].unit;
+            let mut by_len: FxHashMap<u64, (Vec<Erased>, Vec<usize>)> = FxHashMap::default();
+            for (index, lines) in self.merged.program.units[unit_index].unclaimed.iter().enumerate() {
+                if !self.taken.contains(&(unit_index, index)) {
+                    by_len.entry(lines.len.into()).or_default().1.push(index);
                 }
             }
-            if let Some((at, index)) = last {
-                give(self, at, index);
+            for &at in unit.iter().filter(|at| !self.erased(**at).removed && !self.is_copy(**at)) {
+                let found = self.found.get(&(at.unit, at.index));
+                let len = found.map_or(self.erased(at).size, |found| found.end - found.start);
+                if found.is_none_or(|found| found.sequence.is_none())
+                    && let Some(here) = by_len.get_mut(&len)
+                {
+                    here.0.push(at);
+                }
+            }
+            let mut by_len: Vec<_> = by_len.into_iter().filter(|(_, here)| !here.0.is_empty()).collect();
+            by_len.sort_unstable_by_key(|(len, _)| *len);
+            for (_, (mut functions, mut sequences)) in by_len {
+                if functions.len().max(sequences.len()) > MAX_TOGETHER {
+                    Caps::reached(&self.caps.together);
+                    functions.truncate(MAX_TOGETHER);
+                    sequences.truncate(MAX_TOGETHER);
+                }
+                self.pair(unit_index, &functions, &sequences);
+            }
+        }
+    }
+
+    /// Gives functions of one unit sequences that all have their length.
+    fn pair(&mut self, unit: usize, functions: &[Erased], sequences: &[usize]) {
+        let unit_data = &self.merged.program.units[unit];
+        let unclaimed = &unit_data.unclaimed;
+        // Sequences with the same rows are one.
+        let mut numbers: FxHashMap<(u64, &[Row]), usize> = FxHashMap::default();
+        let mut kinds: Vec<Vec<usize>> = Vec::new();
+        for &index in sequences {
+            let BareLines { start, rows, .. } = unclaimed[index];
+            let rows = &unit_data.rows[rows.start as usize..][..rows.len as usize];
+            let kind = *numbers.entry((start.0, rows)).or_insert_with(|| {
+                kinds.push(Vec::new());
+                kinds.len() - 1
+            });
+            kinds[kind].push(index);
+        }
+        kinds.iter_mut().for_each(|kind| kind.reverse());
+        let mut fits = Vec::new();
+        for (sequence, kind) in kinds.iter().enumerate() {
+            let lines = &unclaimed[kind[0]];
+            for (function, &at) in functions.iter().enumerate() {
+                if self.may_have(at, lines)
+                    && let Some(distance) = self.distance(at, lines)
+                {
+                    fits.push(Fit { function, sequence, distance });
+                }
+            }
+        }
+        let mut room: Vec<usize> = kinds.iter().map(Vec::len).collect();
+        let pairs = pair(fits, &mut room);
+        let mut paired = vec![false; functions.len()];
+        for (function, kind) in pairs {
+            paired[function] = true;
+            if let Some(index) = kinds[kind].pop() {
+                self.give(functions[function], index);
+            }
+        }
+        // The body of a function may come from another file. The last function has the last sequence, if a symbol puts
+        // it there and nothing else can have it.
+        let left: Vec<Erased> =
+            functions.iter().zip(paired).filter(|(_, paired)| !paired).map(|(at, _)| *at).collect();
+        let free: Vec<usize> = kinds.concat();
+        if let ([at], [index]) = (&left[..], &free[..])
+            && self.found.contains_key(&(at.unit, at.index))
+            && self.may_have(*at, &unclaimed[*index])
+        {
+            self.give(*at, *index);
+        }
+    }
+
+    /// True where a function of this length and the sequence may stand in one place.
+    fn may_have(&self, at: Erased, lines: &BareLines) -> bool {
+        let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
+        match self.found.get(&(at.unit, at.index)) {
+            Some(found) => (found.start, found.end) == range,
+            None => self.remaining.get(&range).is_some_and(|remaining| {
+                let own = |other: &Remaining| other.unit == at.unit && other.origin == self.origin(at);
+                self.compare(remaining).all(|other| !own(other))
+            }),
+        }
+    }
+
+    fn compare<'r>(&self, remaining: &'r [Remaining]) -> impl Iterator<Item = &'r Remaining> + use<'r> {
+        if remaining.len() > MAX_REMAINING {
+            Caps::reached(&self.caps.remaining);
+        }
+        remaining.iter().take(MAX_REMAINING)
+    }
+
+    fn give(&mut self, at: Erased, index: usize) {
+        self.taken.insert((at.unit, index));
+        if let Some(found) = self.found.get_mut(&(at.unit, at.index)) {
+            found.sequence = Some(index);
+            return;
+        }
+        let lines = &self.merged.program.units[at.unit].unclaimed[index];
+        let (start, end) = (lines.start.0, lines.start.0 + u64::from(lines.len));
+        self.keep(at, Found { start, end, how: How::LineSequence, sequence: Some(index) });
+    }
+
+    /// Counts sequences that may be of several functions, or of one that a symbol puts elsewhere.
+    fn count_ambiguous(&self, diagnostics: &mut Diagnostics) {
+        for (unit, found) in self.merged.program.units.iter().enumerate() {
+            for (index, lines) in found.unclaimed.iter().enumerate() {
+                let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
+                if !self.taken.contains(&(unit, index)) && self.remaining.contains_key(&range) {
+                    diagnostics.add(Kind::AmbiguousSequence, range.0, || {
+                        format!("{:#x}..{:#x} fits several functions, or none", range.0, range.1)
+                    });
+                }
             }
         }
     }
@@ -204,31 +359,49 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// True where another function remains in the symbol's range, and not this one.
     fn folded_here(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         let (own, name) = (self.origin(at), self.name(at));
-        let wide = is_program_wide(self.merged.name_bytes(name)) || self.erased(at).external;
-        // A static function of a header is another one in each unit.
-        let same = |&(unit, origin): &(usize, OriginId)| match wide {
-            true => self.merged.program.origins[origin.index()].name == name,
-            false => origin == own && unit == at.unit,
+        // A static function of a header is another one in each unit, and not the global one of its name.
+        let same = |other: &Remaining| match self.is_shared(at) {
+            true => other.shared && self.merged.program.origins[other.origin.index()].name == name,
+            false => other.origin == own && other.unit == at.unit,
         };
         match self.remaining.get(&(symbol.start, symbol.end)) {
-            Some(origins) => !origins.iter().take(MAX_REMAINING).any(same),
+            Some(remaining) => !self.compare(remaining).any(same),
             None => {
-                let other = |s: &CodeSymbol<'_>| s.function && s.end == symbol.end && s.name != symbol.name;
-                self.symbols.at(symbol.start).iter().take(MAX_REMAINING).any(other)
+                let here = self.symbols.at(symbol.start);
+                if here.len() > MAX_REMAINING {
+                    Caps::reached(&self.caps.remaining);
+                }
+                let other = |s: &CodeSymbol<'_>| {
+                    s.function && s.end == symbol.end && (s.name != symbol.name || s.of_another_file(symbol))
+                };
+                here.iter().take(MAX_REMAINING).any(other)
             }
         }
     }
 
     fn symbol_fits(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         let erased = self.erased(at);
-        let unit = &self.merged.program.units[at.unit];
         // What is split off has a suffix to its name, as have copies that a compiler specialised.
         let cold = symbol.name.windows(COLD.len()).any(|part| part == COLD);
         (erased.size == symbol.end - symbol.start || erased.size == 0)
             && erased.part == cold
             && !self.found.contains_key(&(at.unit, at.index))
-            && (!symbol.local || symbol.file.is_empty() || base_name(&unit.name) == base_name(symbol.file))
+            && self.binding_fits(symbol, at)
             && self.folded_here(symbol, at)
+    }
+
+    /// A global symbol is of a function that units share; a local one of a unit that has lines there, unless it has
+    /// none at all: another may have its name, and a function too.
+    fn binding_fits(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
+        let unit = &self.merged.program.units[at.unit];
+        let lines =
+            || unit.rows.is_empty() || self.sequences(at.unit, symbol.start, symbol.end).next().is_some();
+        if !symbol.local {
+            // A unit of `-g1` does not say which of its functions are global, nor where they are declared.
+            let undeclared = self.merged.program.origins[self.origin(at).index()].line == 0;
+            return self.is_shared(at) || (undeclared && lines());
+        }
+        (symbol.file.is_empty() || base_name(&unit.name) == base_name(symbol.file)) && lines()
     }
 
     /// Lines from the declaration of a function to the nearest row of a sequence; `None` where no row is behind it in
@@ -238,53 +411,14 @@ impl<'m, 'f> Finder<'m, 'f> {
         let map = &self.merged.program.maps[at.unit];
         let origin = self.merged.program.origins[self.origin(at).index()];
         let file = origin.file.filter(|_| origin.line > 0)?;
+        let compared = self.caps.compared.get();
+        self.caps.compared.set(compared.saturating_add(lines.rows.len.into()));
+        if compared > MAX_COMPARED {
+            return None;
+        }
         let rows = &unit.rows[lines.rows.start as usize..][..lines.rows.len as usize];
         let own = rows.iter().filter(|row| row.file != NONE16 && map.files[usize::from(row.file)] == file);
         own.filter_map(|row| row.line.checked_sub(origin.line)).min()
-    }
-
-    /// Evidence 5: a sequence that no function claims, where a function of its length remains.
-    fn by_sequence(&mut self, all: &[Erased], diagnostics: &mut Diagnostics) {
-        for unit in all.chunk_by(|a, b| a.unit == b.unit) {
-            let unit_index = unit[0].unit;
-            for index in 0..self.merged.program.units[unit_index].unclaimed.len() {
-                if self.taken.contains(&(unit_index, index)) {
-                    continue;
-                }
-                let lines = self.merged.program.units[unit_index].unclaimed[index];
-                let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
-                let Some(remaining) = self.remaining.get(&range) else { continue };
-                let candidates = unit.iter().filter(|&&at| {
-                    let erased = self.erased(at);
-                    erased.size == u64::from(lines.len)
-                        && !erased.removed
-                        && !remaining.contains(&(at.unit, self.origin(at)))
-                        && !self.found.contains_key(&(at.unit, at.index))
-                });
-                let near =
-                    candidates.take(MAX_TOGETHER).filter_map(|&at| Some((self.distance(at, &lines)?, at)));
-                let mut near: Vec<(u32, Erased)> = near.collect();
-                near.sort_unstable();
-                match near[..] {
-                    [] => {}
-                    [(first, _), (second, _), ..] if first == second => {
-                        diagnostics.add(Kind::AmbiguousSequence, lines.start.0, || {
-                            format!("{:#x}..{:#x} fits several functions", range.0, range.1)
-                        });
-                    }
-                    [(_, at), ..] => {
-                        self.taken.insert((unit_index, index));
-                        let found = Found {
-                            start: range.0,
-                            end: range.1,
-                            how: How::LineSequence,
-                            sequence: Some(index),
-                        };
-                        self.found.insert((at.unit, at.index), found);
-                    }
-                }
-            }
-        }
     }
 }
 
@@ -302,7 +436,10 @@ fn count(
     for (index, unit) in merged.program.units.iter().enumerate() {
         for function in &unit.functions {
             let set = if function.how == How::LiveRange { &mut live } else { &mut folded };
-            set.insert(name(index, function.origin));
+            let name = name(index, function.origin);
+            if function.external || is_program_wide(merged.name_bytes(name)) {
+                set.insert(name);
+            }
         }
     }
     let is_found = |at: &&Erased| found.contains_key(&(at.unit, at.index));
@@ -388,6 +525,6 @@ fn spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
     [Some(symbol), whole, whole.and_then(source_name)].into_iter().flatten()
 }
 
-fn base_name(path: &[u8]) -> &[u8] {
+pub(super) fn base_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }

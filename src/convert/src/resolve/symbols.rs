@@ -18,6 +18,8 @@ pub(super) struct CodeSymbol<'f> {
     pub(super) local: bool,
     /// The source file that the symbol table gives for a local symbol; empty where it gives none.
     pub(super) file: &'f [u8],
+    /// Which of the files of the symbol table that is: two may have one name.
+    pub(super) file_id: Option<u32>,
     /// Place in the symbol table.
     order: u32,
 }
@@ -54,6 +56,7 @@ impl<'f> Symbols<'f> {
                         .file
                         .and_then(|file| image.symbol_files.get(file as usize))
                         .map_or(&[][..], |file| *file),
+                    file_id: symbol.file.filter(|_| symbol.binding == Binding::Local),
                     order: order as u32,
                 })
             })
@@ -99,6 +102,19 @@ impl<'f> Symbols<'f> {
     /// The symbols of each address that has any, by address.
     pub(super) fn by_address(&self) -> impl Iterator<Item = &[CodeSymbol<'f>]> {
         self.sorted.chunk_by(|a, b| a.start == b.start)
+    }
+}
+
+impl CodeSymbol<'_> {
+    /// True where both are sized functions with one range: folded, or two names of one.
+    pub(super) fn shares(&self, other: &CodeSymbol<'_>) -> bool {
+        let sized = |symbol: &CodeSymbol<'_>| symbol.function && symbol.sized;
+        sized(self) && sized(other) && (self.start, self.end) == (other.start, other.end)
+    }
+
+    /// True where the symbol table says that the two are of different files.
+    pub(super) fn of_another_file(&self, other: &CodeSymbol<'_>) -> bool {
+        matches!((self.file_id, other.file_id), (Some(a), Some(b)) if a != b)
     }
 }
 

@@ -14,7 +14,7 @@ use object::elf;
 use super::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use super::error::OpenError;
 use super::files::Files;
-use super::image::{AddressRange, Arch, CodeSection, DebugSections, Format, Image, ImageKind};
+use super::image::{AddressRange, Arch, CodeSection, DebugSections, Format, Image, ImageKind, Linker};
 use kept::KeptRelocations;
 use sections::{Contents, DebugLayout};
 pub(super) use tables::{Section, Tables};
@@ -100,6 +100,7 @@ pub(super) fn read<'f>(
         code,
         symbols,
         symbol_files,
+        linker: linker(&tables),
         debug,
         supplementary: None,
         relocations,
@@ -107,6 +108,25 @@ pub(super) fn read<'f>(
         diagnostics: diagnostics.into_vec(),
     };
     Ok((image, links))
+}
+
+/// What made a file, by the names that linkers and compilers leave in it.
+fn linker(tables: &Tables<'_>) -> Linker {
+    if tables.section(b".note.gnu.gold-version").is_some() {
+        return Linker::MayFold;
+    }
+    // The content of a section that a separate debug file leaves out is not there.
+    let Some(comment) = tables.section(b".comment").map(|section| tables.bytes(section)) else {
+        return Linker::Unknown;
+    };
+    let names = |tool: &[u8]| {
+        comment.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| word.eq_ignore_ascii_case(tool))
+    };
+    match comment.is_empty() {
+        true => Linker::Unknown,
+        false if names(b"LLD") || names(b"mold") => Linker::MayFold,
+        false => Linker::NeverFolds,
+    }
 }
 
 /// The build id of an ELF file; empty where it has none.

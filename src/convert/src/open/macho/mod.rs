@@ -22,7 +22,7 @@ use super::elf::kept::KeptRelocations;
 use super::error::OpenError;
 use super::files::Files;
 use super::image::{
-    AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind,
+    AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Linker,
     Restored, Symbol, SymbolKind,
 };
 use relocate::Relocations;
@@ -187,6 +187,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             code,
             symbols,
             symbol_files: Vec::new(),
+            linker: Linker::Unknown,
             debug,
             supplementary: None,
             relocations: KeptRelocations::default(),

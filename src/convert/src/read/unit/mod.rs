@@ -302,7 +302,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let concrete =
             attributes.iter().any(|spec| matches!(spec.name(), gimli::DW_AT_low_pc | gimli::DW_AT_ranges));
         if !concrete {
-            entries.skip_attributes(attributes)?;
+            self.codeless(entries, attributes, offset)?;
             return Ok(Some(OpenKind::Without));
         }
         let place = self.origins.place(offset);
@@ -394,6 +394,28 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             all_tail_calls,
         });
         Ok(Some(OpenKind::Function))
+    }
+
+    /// Keeps the name of a function of gcc that is defined and has no code.
+    fn codeless(
+        &mut self,
+        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
+        attributes: &[gimli::AttributeSpecification],
+        offset: gimli::UnitOffset,
+    ) -> gimli::Result<()> {
+        let has = |name| attributes.iter().any(|spec| spec.name() == name);
+        let named = has(gimli::DW_AT_name) || has(gimli::DW_AT_specification);
+        if !self.out.keeps_callees || !named || has(gimli::DW_AT_declaration) || has(gimli::DW_AT_inline) {
+            return entries.skip_attributes(attributes);
+        }
+        let (place, mut identity) = (self.origins.place(offset), Identity::default());
+        for spec in attributes {
+            let attribute = entries.read_attribute(*spec)?;
+            self.origins.take(place, &mut identity, &attribute, &mut self.diagnostics);
+        }
+        let origin = self.origins.finish(place, identity, &mut self.diagnostics);
+        self.out.codeless.push(origin);
+        Ok(())
     }
 
     /// Reads a `DW_TAG_inlined_subroutine` (DWARF 5 3.3.8.2) below `parent`.

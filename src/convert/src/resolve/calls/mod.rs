@@ -294,11 +294,16 @@ impl<'p, 'f> Index<'p, 'f> {
         *self.code.calls.borrow_mut().entry((start, target)).or_insert_with(count)
     }
 
-    /// True where functions of the group may stand for others that the compiler merged with them: a name is there that
-    /// no DIE has.
+    /// True where functions of the group may stand for others that the compiler merged with them: a mangled name is
+    /// there that no DIE has. (Compilers of C that rewrite calls are not known.)
     fn merged_by_compiler(&self, function: FuncId) -> bool {
+        let name = |function: FuncId| {
+            self.program.origins[self.program.functions[function.index()].origin.index()].name
+        };
+        let mangled = |function: FuncId| is_mangled(&self.program.names[name(function).index()]);
         let undescribed = self.group.get(&function).is_some_and(|group| {
-            self.program.groups[group.index()].members.iter().any(|member| member.how == How::SymbolOnly)
+            let mut members = self.program.groups[group.index()].members.iter();
+            members.any(|member| member.how == How::SymbolOnly && mangled(member.function))
         });
         undescribed || self.thunks.contains(&self.starts[function.index()])
     }

@@ -1,0 +1,258 @@
+//! Decides whether a plain name (of C, of assembly code) that no DIE at its address has is another name of a function
+//! there, or that of a function of its own, which was folded into it.
+//!
+//! A linker that folds nothing leaves other names alone: glibc's `read` and `__read`. Where one that does made the
+//! program, a name is a function of its own if one of these shows it:
+//!
+//! - those that stand there were all erased, so that what remains is something that no DIE describes;
+//! - a unit has a line sequence of exactly this range, and no function for it (a unit of `-g1` has no more);
+//! - the symbol table gives the name to another source file than the functions there have.
+//!
+//! And it may be one, so that nobody can say who ran, where the program has objects that no unit describes (built
+//! without `-g`). Where units describe all, each of its functions has a DIE, and a name without one is an alias.
+//!
+//! Whatever the linker is, gcc merges functions itself: one that it describes and gives no code is no alias of another
+//! of its unit.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::merge::Merged;
+use super::names::{Relation, is_mangled, relation};
+use super::recover::base_name;
+use super::symbols::{CodeSymbol, Symbols};
+use crate::model::{Function, How, Member, NameId, Rows, UnitId};
+use crate::open::{Image, Linker};
+
+/// Compilers' start-up code: objects of every program, without debug information, and nothing in them folds.
+const START_UP: &[u8] = b"crt";
+
+/// What a program says of functions that no DIE describes.
+pub(super) struct Undescribed {
+    linker: Linker,
+    /// Something in the program was folded.
+    shown: bool,
+    /// Files that the symbol table names more often than units are named so, or that have no unit.
+    objects: bool,
+    /// By base name: how many files of the symbol table have it, and how many units.
+    files: FxHashMap<Vec<u8>, (u32, u32)>,
+    /// Functions that have no code of their own, with the units that describe them.
+    codeless: FxHashMap<NameId, Vec<UnitId>>,
+    /// By range: line sequences of units that have no function there for them.
+    sequences: FxHashMap<(u64, u64), Vec<Rows>>,
+}
+
+impl Undescribed {
+    pub(super) fn new(image: &Image<'_>, merged: &Merged<'_>, symbols: &Symbols<'_>) -> Undescribed {
+        let mut files: FxHashMap<Vec<u8>, (u32, u32)> = FxHashMap::default();
+        for file in image.symbol_files.iter().filter(|file| !file.is_empty()) {
+            files.entry(base_name(file).to_vec()).or_default().0 += 1;
+        }
+        for unit in &merged.program.units {
+            files.entry(base_name(&unit.name).to_vec()).or_default().1 += 1;
+        }
+        let mut named = image.symbol_files.iter().map(|file| base_name(file));
+        let objects = named.any(|name| !name.starts_with(START_UP) && more_files(&files, name));
+        let sequences = sequences(merged);
+        let recovered = |piece: &crate::model::UnitPiece| piece.how != How::LiveRange;
+        let shown = !sequences.is_empty()
+            || merged.program.units.iter().any(|unit| unit.pieces.iter().any(recovered))
+            || symbols.by_address().any(differ);
+        let mut codeless: FxHashMap<NameId, Vec<UnitId>> = FxHashMap::default();
+        for (index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
+            for origin in &unit.codeless {
+                let name = merged.program.origins[map.origins[origin.index()].index()].name;
+                codeless.entry(name).or_default().push(UnitId(index as u32));
+            }
+        }
+        Undescribed { linker: image.linker, shown, objects, files, codeless, sequences }
+    }
+
+    /// True where the linker may have folded what the program does not describe.
+    pub(super) fn may_fold(&self) -> bool {
+        self.linker != Linker::NeverFolds
+    }
+
+    /// Lines at a range that no function there has.
+    pub(super) fn sequences(&self, start: u64, end: u64) -> &[Rows] {
+        match self.may_fold() {
+            true => self.sequences.get(&(start, end)).map_or(&[], |found| found),
+            false => &[],
+        }
+    }
+
+    /// True where a plain name at the start of functions that have this range may be a function of its own.
+    pub(super) fn is_function(
+        &self,
+        merged: &Merged<'_>,
+        symbol: &CodeSymbol<'_>,
+        members: &[Member],
+        functions: &[Function],
+    ) -> bool {
+        if !symbol.sized || symbol.name.starts_with(b"_ZTH") {
+            return false;
+        }
+        let unit = |member: &Member| functions[member.function.index()].source.map(|source| source.unit);
+        // The compiler merges functions of one unit; another unit's may be a weak one that did not prevail.
+        let codeless = merged.name_of(symbol.name).and_then(|name| self.codeless.get(&name));
+        if codeless.is_some_and(|units| members.iter().filter_map(unit).any(|unit| units.contains(&unit))) {
+            return true;
+        }
+        if !self.may_fold() {
+            return false;
+        }
+        let erased = !members.iter().any(|member| member.how == How::LiveRange);
+        if erased || !self.sequences(symbol.start, symbol.end).is_empty() {
+            return true;
+        }
+        // As far as objects go that no unit describes.
+        let perhaps = self.objects && (self.linker == Linker::MayFold || self.shown);
+        if symbol.file.is_empty() || more_files(&self.files, base_name(symbol.file)) {
+            return perhaps;
+        }
+        let here = |unit: UnitId| &merged.program.units[unit.index()].name;
+        let mut units = members.iter().filter_map(unit).map(here);
+        !units.any(|name| base_name(name) == base_name(symbol.file))
+    }
+
+    /// True where two names that no DIE has, at one range, are functions of their own.
+    pub(super) fn are_functions(&self, one: &CodeSymbol<'_>, other: &CodeSymbol<'_>) -> bool {
+        self.may_fold()
+            && one.shares(other)
+            && !other.name.starts_with(b"_ZTH")
+            && (one.of_another_file(other) || (self.shown && one.name != other.name))
+    }
+}
+
+fn more_files(files: &FxHashMap<Vec<u8>, (u32, u32)>, name: &[u8]) -> bool {
+    files.get(name).is_some_and(|(files, units)| files > units)
+}
+
+/// True where the symbols at an address are of functions that differ.
+fn differ(here: &[CodeSymbol<'_>]) -> bool {
+    let [first, rest @ ..] = here else { return false };
+    let other = |symbol: &CodeSymbol<'_>| {
+        let mangled = is_mangled(first.name) && is_mangled(symbol.name);
+        first.of_another_file(symbol) || (mangled && relation(first.name, symbol.name) == Relation::Other)
+    };
+    rest.iter().any(|symbol| first.shares(symbol) && other(symbol))
+}
+
+/// The sequences of units that have fewer functions at their range than sequences.
+fn sequences(merged: &Merged<'_>) -> FxHashMap<(u64, u64), Vec<Rows>> {
+    let mut found: FxHashMap<(u64, u64), Vec<Rows>> = FxHashMap::default();
+    let program = &merged.program;
+    let mut described: FxHashSet<(u64, u64)> = FxHashSet::default();
+    for unit in &program.units {
+        described
+            .extend(unit.pieces.iter().map(|piece| (piece.start.0, piece.start.0 + u64::from(piece.len))));
+    }
+    for (index, unit) in program.units.iter().enumerate() {
+        // Those that a function had of itself are claimed already.
+        let mut own: FxHashMap<(u64, u64), (usize, usize)> = FxHashMap::default();
+        for piece in &unit.pieces {
+            let has = own.entry((piece.start.0, piece.start.0 + u64::from(piece.len))).or_default();
+            has.0 += usize::from(matches!(piece.how, How::Symbol | How::LineSequence));
+            has.1 += 1;
+        }
+        let erased = !unit.erased.is_empty();
+        let listed = if erased { &unit.unclaimed } else { &unit.bare };
+        for lines in listed.iter().filter(|lines| !lines.continues) {
+            let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
+            if !described.contains(&range) {
+                continue;
+            }
+            match own.get_mut(&range) {
+                Some((recovered, _)) if *recovered > 0 => *recovered -= 1,
+                // Several that keep their addresses may have one sequence each, whoever was given which.
+                Some((_, here)) if !erased || *here > 1 => {}
+                _ => found.entry(range).or_default().push(Rows {
+                    unit: UnitId(index as u32),
+                    range: lines.rows,
+                    skip: 0,
+                }),
+            }
+        }
+    }
+    found
+}
+
+/// What tells functions of one name apart: the number that a compiler gave, and the file.
+type Instance<'f> = (&'f [u8], Option<u32>);
+
+/// Names that more symbols at a range have than functions, with how many more: functions of one name in several files.
+/// Where compilers bring files together they number them (`f.lto_priv.1`, `f.llvm.17`, `f.1`), and may merge them.
+pub(super) fn surplus<'f>(
+    merged: &Merged<'f>,
+    undescribed: &Undescribed,
+    at_start: &[CodeSymbol<'f>],
+    end: u64,
+    members: &[Member],
+    functions: &[Function],
+) -> Vec<(&'f [u8], usize)> {
+    // A name may be of one function for the whole program, and of one for each file.
+    let mut named: FxHashMap<&'f [u8], FxHashSet<Instance<'f>>> = FxHashMap::default();
+    for symbol in at_start.iter().filter(|s| s.function && s.sized && s.end == end) {
+        let (name, number) = numbered(symbol.name);
+        let file = symbol.file_id.filter(|_| undescribed.may_fold());
+        if file.is_some() || !symbol.local || !number.is_empty() {
+            named.entry(name).or_default().insert((number, file));
+        }
+    }
+    let mut several: Vec<(&[u8], usize)> =
+        named.into_iter().map(|(name, of)| (name, of.len())).filter(|(_, count)| *count > 1).collect();
+    if several.is_empty() {
+        return several;
+    }
+    several.sort_unstable();
+    let mut have: FxHashMap<&[u8], usize> = FxHashMap::default();
+    for member in members {
+        let function = &functions[member.function.index()];
+        let name = function.symbol.unwrap_or(merged.program.origins[function.origin.index()].name);
+        *have.entry(numbered(merged.name_bytes(name)).0).or_default() += 1;
+    }
+    several.retain_mut(|(name, count)| {
+        let have = have.get(*name).copied().unwrap_or(0);
+        *count = count.saturating_sub(have);
+        have > 0 && *count > 0
+    });
+    several
+}
+
+/// A symbol's name without the number that compilers add where several files have a function of this name, and the
+/// rest of it.
+pub(super) fn numbered(name: &[u8]) -> (&[u8], &[u8]) {
+    let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let mut dots = name.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
+    let first = dots.clone().next();
+    // The number behind another word is that of a copy of one function (`f.isra.0`).
+    let found = dots.find(|&at| {
+        let rest = &name[at..];
+        rest.starts_with(b".lto_priv.")
+            || rest.starts_with(b".llvm.")
+            || (Some(at) == first && digits(&rest[1..]))
+    });
+    name.split_at(found.unwrap_or(name.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbered;
+
+    #[test]
+    fn numbers_of_files() {
+        for (name, expected) in [
+            ("f", ("f", "")),
+            ("f.lto_priv.0", ("f", ".lto_priv.0")),
+            ("f.lto_priv.1.cold", ("f", ".lto_priv.1.cold")),
+            ("_ZL1fv.llvm.123", ("_ZL1fv", ".llvm.123")),
+            ("f.12", ("f", ".12")),
+            ("f.isra.0", ("f.isra.0", "")),
+            ("f.constprop.0.isra.0", ("f.constprop.0.isra.0", "")),
+            ("f.cold", ("f.cold", "")),
+            (".L1", (".L1", "")),
+        ] {
+            let (base, number) = numbered(name.as_bytes());
+            assert_eq!((base, number), (expected.0.as_bytes(), expected.1.as_bytes()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Functions at one address whose lines can be taken for each other's: each has its own or none.
+
+use foldsym_convert::report::Kind;
+use gimli::{
+    DW_AT_decl_file, DW_AT_decl_line, DW_AT_external, DW_AT_high_pc, DW_AT_low_pc, DW_AT_name,
+    DW_TAG_subprogram,
+};
+
+use crate::build::{CODE, Info, Value, elf, line_program, sequence};
+use crate::folds::members;
+use crate::harness::{Bench, Kept};
+use Value::{Address, Flag, Number, Text};
+
+/// Name, line of declaration, address (0: erased), global.
+type Described = (&'static str, u64, u64, bool);
+
+/// One unit with these functions of 16 bytes, and a sequence for each of these lists of lines, four bytes each, at the
+/// start of the code.
+fn program(functions: &[Described], sequences: &[&[i8]], symbols: &[&str]) -> Kept {
+    let mut info = Info::new(4, &[]);
+    for &(name, line, start, external) in functions {
+        let mut attributes = vec![
+            (DW_AT_name, Text(name)),
+            (DW_AT_decl_file, Number(1)),
+            (DW_AT_decl_line, Number(line)),
+            (DW_AT_low_pc, Address(start)),
+            (DW_AT_high_pc, Number(0x10)),
+        ];
+        attributes.extend(external.then_some((DW_AT_external, Flag)));
+        info.open(DW_TAG_subprogram, &attributes).close();
+    }
+    let opcodes = sequences.iter().flat_map(|lines| {
+        let rows = lines.iter().enumerate().map(|(at, &line)| (CODE + 4 * at as u64, line));
+        sequence(&rows.collect::<Vec<_>>(), CODE + 0x10)
+    });
+    let mut sections = info.sections();
+    sections.push((".debug_line", line_program(&opcodes.collect::<Vec<_>>())));
+    let symbols: Vec<_> = symbols.iter().map(|&name| (name, CODE, 0x10)).collect();
+    Bench::new().kept(&elf(&sections, &symbols))
+}
+
+/// The line of each function at the start of the code.
+fn lines(kept: &Kept) -> Vec<(String, u32)> {
+    members(kept, CODE).into_iter().map(|(name, _, line)| (name, line)).collect()
+}
+
+fn some(expected: &[(&str, u32)]) -> Vec<(String, u32)> {
+    expected.iter().map(|&(name, line)| (name.to_owned(), line)).collect()
+}
+
+/// A copy of a function that the linker discarded is nearer to lines than the function that has them.
+#[test]
+fn a_discarded_copy_takes_no_lines() {
+    // `copy` stands elsewhere; its second description has lost its address, as `gone` has.
+    let elsewhere = CODE + 0x100;
+    let functions = [
+        ("kept", 5, CODE, true),
+        ("copy", 10, elsewhere, true),
+        ("copy", 10, 0, true),
+        ("gone", 20, 0, false),
+    ];
+    let kept = program(&functions, &[&[6], &[11, 21]], &["kept"]);
+    assert_eq!(lines(&kept), some(&[("kept", 6), ("gone", 11)]));
+    assert_eq!(kept.count(Kind::CopyOfLive), 1);
+    // Where a symbol puts it to where the lines are, they may be of the other all the same.
+    let functions = [("kept", 5, CODE, true), ("copy", 30, 0, true), ("gone", 20, 0, false)];
+    let kept = program(&functions, &[&[6], &[21]], &["kept", "copy"]);
+    assert_eq!(lines(&kept), some(&[("kept", 6), ("copy", 0), ("gone", 21)]));
+}
+
+#[test]
+fn folded_functions_that_nothing_tells_apart_have_no_lines() {
+    let functions = [("kept", 5, CODE, true), ("a", 30, 0, true), ("b", 40, 0, true)];
+    let known = [("a", 0), ("b", 0)];
+    for (sequences, expected) in [
+        // Their bodies are in another file.
+        (&[&[6][..], &[1], &[2]][..], known),
+        // Only that of `b` is.
+        (&[&[6], &[1], &[31]], [("a", 31), ("b", 1)]),
+        (&[&[6], &[41, 31], &[31, 41]], known),
+    ] {
+        let kept = program(&functions, sequences, &["kept", "a", "b"]);
+        assert_eq!(lines(&kept)[1..], some(&expected), "{sequences:?}");
+    }
+}
+
+/// A function is there that was erased, and its lines fit two of them: neither is named, and both may be.
+#[test]
+fn lines_that_fit_several_show_that_there_is_another() {
+    let functions = [("kept", 50, CODE, true), ("a", 10, 0, false), ("b", 10, 0, false)];
+    let kept = program(&functions, &[&[51], &[11]], &["kept"]);
+    assert_eq!(
+        members(&kept, CODE)[..],
+        [("kept".to_owned(), "live_range", 51), (String::new(), "symbol_only", 11)]
+    );
+    assert!(kept.count(Kind::AmbiguousSequence) > 0);
+}
+
+/// What is past a cap is in the report.
+#[test]
+fn caps_of_recovery_are_counted() {
+    let many = |count: usize, line: u64, start: u64| {
+        (0..count).map(move |_| ("f", line, start, false)).collect::<Vec<Described>>()
+    };
+    // Functions of one name and unit that were erased.
+    let mut functions = vec![("kept", 5, CODE, true)];
+    functions.extend(many(1100, 10, 0));
+    let few = program(&functions[..1000], &[&[6], &[11]], &["kept"]);
+    assert_eq!(few.count(Kind::CapReached), 0);
+    let kept = program(&functions, &[&[6], &[11]], &["kept", "f"]);
+    assert!(kept.count(Kind::CapReached) > 0, "{:?}", kept.report.diagnostics);
+    // Functions that remain at one address.
+    let mut functions = many(4200, 10, CODE);
+    functions.push(("gone", 20, 0, true));
+    let kept = program(&functions, &[&[11]], &["gone"]);
+    assert!(kept.count(Kind::CapReached) > 0, "{:?}", kept.report.diagnostics);
+}
+
+/// The same, of names at one address, and of parts of functions.
+#[test]
+fn caps_of_names_are_counted() {
+    let dots = ".a".repeat(70);
+    let many: Vec<String> = (0..40).map(|at| format!("f{at}")).chain([format!("g{dots}")]).collect();
+    let symbols: Vec<_> = many.iter().map(|name| (name.as_str(), CODE, 0x10)).collect();
+    let names: Vec<&'static str> = (0..40).map(|at| &*String::leak(format!("h{at}"))).collect();
+    let functions: Vec<Described> = names.iter().map(|&name| (name, 10, CODE, true)).collect();
+    let of = |symbols: &[&str]| program(&functions, &[&[11]], symbols).count(Kind::CapReached);
+    assert_eq!(of(&symbols[..40].iter().map(|symbol| symbol.0).collect::<Vec<_>>()), 0);
+    assert_eq!(of(&symbols.iter().map(|symbol| symbol.0).collect::<Vec<_>>()), 1);
+    // Functions that share a part.
+    let parts = |count: u64| {
+        let mut info = Info::new(4, &[]);
+        for at in 0..count {
+            let attributes = [
+                (DW_AT_name, Text("f")),
+                (DW_AT_decl_line, Number(at + 1)),
+                (gimli::DW_AT_ranges, Value::Offset(at * 48)),
+            ];
+            info.open(DW_TAG_subprogram, &attributes).close();
+        }
+        let entry = |at: u64| CODE + 0x40 + 4 * at;
+        let ranges = (0..count).flat_map(|at| [entry(at), entry(at) + 4, CODE, CODE + 0x10, 0, 0]);
+        let bytes = ranges.flat_map(u64::to_le_bytes).collect();
+        let mut sections = info.sections();
+        sections.push((".debug_ranges", bytes));
+        Bench::new().kept(&elf(&sections, &[("f.cold", CODE, 0x10)])).count(Kind::CapReached)
+    };
+    assert_eq!((parts(200), parts(300)), (0, 1));
+}

@@ -1,0 +1,186 @@
+//! Functions that a linker folded and that no DIE names, or names as another: nobody is taken for the only one.
+
+use foldsym_convert::report::Kind;
+use gimli::{
+    DW_AT_decl_file, DW_AT_decl_line, DW_AT_external, DW_AT_high_pc, DW_AT_low_pc, DW_AT_name,
+    DW_AT_stmt_list, DW_TAG_subprogram,
+};
+
+use crate::build::Symbol::{File, Global, Local};
+use crate::build::{CODE, Info, Symbol, Value, elf_with, line_program, sequence, two_units};
+use crate::folds::members;
+use crate::harness::{Bench, Kept};
+use Value::{Address, Flag, Number, Offset, Text};
+
+const LLD: &str = ".comment";
+
+fn comment(text: &str) -> (&'static str, Vec<u8>) {
+    (LLD, [b"\0", text.as_bytes(), b"\0"].concat())
+}
+
+fn function(info: &mut Info, name: &'static str, line: u64, start: u64, external: bool) {
+    let mut attributes = vec![
+        (DW_AT_name, Text(name)),
+        (DW_AT_decl_file, Number(1)),
+        (DW_AT_decl_line, Number(line)),
+        (DW_AT_low_pc, Address(start)),
+        (DW_AT_high_pc, Number(0x10)),
+    ];
+    attributes.extend(external.then_some((DW_AT_external, Flag)));
+    info.open(DW_TAG_subprogram, &attributes).close();
+}
+
+fn names(kept: &Kept, address: u64) -> Vec<(String, &'static str, u32)> {
+    members(kept, address)
+}
+
+fn some(expected: &[(&str, &'static str, u32)]) -> Vec<(String, &'static str, u32)> {
+    expected.iter().map(|&(name, how, line)| (name.to_owned(), how, line)).collect()
+}
+
+/// `kept` of `unit.c` is described, at line 10.
+fn described(linker: &str, symbols: &[Symbol<'_>]) -> Kept {
+    let mut info = Info::new(4, &[]);
+    function(&mut info, "kept", 10, CODE, true);
+    let mut sections = info.sections();
+    sections.push((".debug_line", line_program(&sequence(&[(CODE, 11)], CODE + 0x10))));
+    if !linker.is_empty() {
+        sections.push(comment(linker));
+    }
+    Bench::new().kept(&elf_with(CODE, &sections, symbols))
+}
+
+/// A name that no DIE has is an alias only where no object can have brought a function of that name.
+#[test]
+fn a_plain_name_may_be_of_an_object_without_debug_information() {
+    let kept = Global(("kept", CODE, 0x10));
+    let other = Global(("other", CODE, 0x10));
+    let both = some(&[("kept", "live_range", 11), ("other", "symbol_only", 0)]);
+    for linker in ["Linker: LLD 22.1.8", "mold 1.10.1 (compatible with GNU ld)", "clang, then ld.lld, LLD"] {
+        let undescribed = [File("unit.c"), File("other.c"), kept, other];
+        assert_eq!(names(&described(linker, &undescribed), CODE), both, "{linker}");
+        // Two objects of one name, and one unit.
+        assert_eq!(names(&described(linker, &[File("unit.c"), File("unit.c"), kept, other]), CODE), both);
+        // All objects are described, but for the compiler's own.
+        for files in [&[File("a/unit.c"), File("crtstuff.c")][..], &[]] {
+            let symbols = [files, &[kept, other]].concat();
+            assert_eq!(names(&described(linker, &symbols), CODE), [], "{linker}");
+        }
+    }
+    // GNU ld folds nothing, and of an unknown linker nothing shows that it did.
+    for linker in ["GCC: (Debian) 12.2.0", ""] {
+        let undescribed = [File("unit.c"), File("other.c"), kept, other];
+        assert_eq!(names(&described(linker, &undescribed), CODE), [], "{linker}");
+    }
+}
+
+#[test]
+fn the_file_of_a_local_name_tells_whose_it_is() {
+    let kept = Global(("kept", CODE, 0x10));
+    let local = Local(("helper", CODE, 0x10));
+    for (file, expected) in [
+        ("unit.c", some(&[])),
+        ("other.c", some(&[("kept", "live_range", 11), ("helper", "symbol_only", 0)])),
+    ] {
+        let found = described("Linker: LLD 22.1.8", &[File(file), local, kept]);
+        assert_eq!(names(&found, CODE), expected, "{file}");
+    }
+    // A function of the same name, in another file.
+    let same = described("Linker: LLD 22.1.8", &[File("other.c"), Local(("kept", CODE, 0x10)), kept]);
+    assert_eq!(names(&same, CODE), some(&[("kept", "live_range", 11), ("kept", "symbol_only", 0)]));
+    let same = described("GCC: 12", &[File("other.c"), Local(("kept", CODE, 0x10)), kept]);
+    assert_eq!(names(&same, CODE), []);
+}
+
+/// Of a name that is too short or too long nothing is known.
+#[test]
+fn a_name_of_another_size_is_an_alias() {
+    let symbols = [File("unit.c"), File("other.c"), Global(("kept", CODE, 0x10)), Global(("other", CODE, 8))];
+    assert_eq!(names(&described("Linker: LLD 22", &symbols), CODE), []);
+}
+
+/// Without any debug information the symbol table alone says what was folded.
+#[test]
+fn local_names_of_two_files_are_two_functions() {
+    let names_at = |symbols: &[Symbol<'_>], linker: &str| {
+        names(&Bench::new().kept(&elf_with(CODE, &[comment(linker)], symbols)), CODE)
+    };
+    let two = |a, b| [File("a.c"), Local((a, CODE, 0x10)), File("b.c"), Local((b, CODE, 0x10))];
+    for (a, b) in [("f", "g"), ("f", "f")] {
+        let both = some(&[(a, "symbol_only", 0), (b, "symbol_only", 0)]);
+        assert_eq!(names_at(&two(a, b), "Linker: LLD"), both);
+        assert_eq!(names_at(&two(a, b), "GCC: 12"), []);
+    }
+    // Where something was folded, other names may be of others too.
+    let folded = [Global(("_Z1av", CODE + 0x20, 4)), Global(("_Z1bv", CODE + 0x20, 4))];
+    let plain = [Global(("read", CODE, 0x10)), Global(("__read", CODE, 0x10))];
+    assert_eq!(names_at(&plain, "Linker: LLD"), []);
+    let both = some(&[("__read", "symbol_only", 0), ("read", "symbol_only", 0)]);
+    assert_eq!(names_at(&[plain, folded].concat(), "Linker: LLD"), both);
+}
+
+/// A unit of `-g1` has lines, and no DIE: they show a function, with its lines or with its name.
+#[test]
+fn lines_of_a_unit_that_has_no_function_there_show_one() {
+    let own = line_program(&sequence(&[(CODE, 11)], CODE + 0x10));
+    let stmt_list = (DW_AT_stmt_list, Offset(own.len() as u64));
+    let lines = [own, line_program(&sequence(&[(CODE, 31)], CODE + 0x10))].concat();
+    let with = |symbols: &[Symbol<'_>], linker: &str| {
+        let mut first = Info::new(4, &[]);
+        function(&mut first, "kept", 10, CODE, true);
+        let mut second = Info::new(4, &[(DW_AT_name, Text("second.c")), stmt_list]);
+        let mut sections = two_units(&mut first, &mut second);
+        sections.extend([(".debug_line", lines.clone()), comment(linker)]);
+        names(&Bench::new().kept(&elf_with(CODE, &sections, symbols)), CODE)
+    };
+    let kept = Global(("kept", CODE, 0x10));
+    let other = Global(("other", CODE, 0x10));
+    for (symbols, linker, expected) in [
+        (&[kept][..], "Linker: LLD", some(&[("kept", "live_range", 11), ("", "symbol_only", 31)])),
+        (&[kept, other], "Linker: LLD", some(&[("kept", "live_range", 11), ("other", "symbol_only", 0)])),
+        (&[kept, other], "GCC: 12", some(&[])),
+    ] {
+        assert_eq!(with(symbols, linker), expected, "{linker}");
+    }
+}
+
+/// A global function was folded into a static one of the same name, and the other way round.
+#[test]
+fn a_static_function_is_not_the_global_one_of_its_name() {
+    for global_remains in [false, true] {
+        let own = line_program(&sequence(&[(CODE, 11)], CODE + 0x10));
+        let stmt_list = (DW_AT_stmt_list, Offset(own.len() as u64));
+        let lines = [own, line_program(&sequence(&[(CODE, 31)], CODE + 0x10))].concat();
+        let mut first = Info::new(4, &[]);
+        function(&mut first, "f", 10, CODE, global_remains);
+        let mut second = Info::new(4, &[(DW_AT_name, Text("second.c")), stmt_list]);
+        function(&mut second, "f", 30, 0, !global_remains);
+        let mut sections = two_units(&mut first, &mut second);
+        sections.push((".debug_line", lines));
+        let file = if global_remains { "second.c" } else { "unit.c" };
+        let symbols = [File(file), Local(("f", CODE, 0x10)), Global(("f", CODE, 0x10))];
+        let kept = Bench::new().kept(&elf_with(CODE, &sections, &symbols));
+        let expected = some(&[("f", "live_range", 11), ("f", "symbol", 31)]);
+        assert_eq!(names(&kept, CODE), expected, "{global_remains}");
+        assert_eq!((kept.count(Kind::CopyOfLive), kept.count(Kind::FoldedFunction)), (0, 1));
+    }
+}
+
+/// The symbol table names files without their folders: a function that was removed has the name of one that remains.
+#[test]
+fn a_removed_function_does_not_stand_where_another_of_its_name_does() {
+    let own = line_program(&sequence(&[(0, 11)], 0x10));
+    let stmt_list = (DW_AT_stmt_list, Offset(own.len() as u64));
+    let lines = [own, line_program(&sequence(&[(CODE, 31)], CODE + 0x10))].concat();
+    let mut first = Info::new(4, &[(DW_AT_name, Text("x/util.c"))]);
+    function(&mut first, "f", 10, 0, false);
+    function(&mut first, "last", 40, CODE + 0x100, true);
+    let mut second = Info::new(4, &[(DW_AT_name, Text("y/util.c")), stmt_list]);
+    function(&mut second, "f", 30, CODE, false);
+    let mut sections = two_units(&mut first, &mut second);
+    sections.push((".debug_line", [lines, Vec::new()].concat()));
+    let symbols = [File("util.c"), File("util.c"), Local(("f", CODE, 0x10))];
+    let kept = Bench::new().kept(&elf_with(CODE, &sections, &symbols));
+    assert_eq!(names(&kept, CODE), []);
+    assert_eq!((kept.count(Kind::DeadFunction), kept.count(Kind::FoldedFunction)), (1, 0));
+}
