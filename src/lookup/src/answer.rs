@@ -9,7 +9,7 @@ use foldsym_format::{SectionId, What};
 use crate::entities::{Function, Group, How, Member, Owner, Piece};
 use crate::error::{Error, InSection};
 use crate::file::SymbolFile;
-use crate::frames::Frames;
+use crate::frames::{Frames, OriginParts};
 use crate::ids::{FunctionId, GroupId, ImageAddr, NameId, PieceId, RowsOffset};
 use crate::rows::{Spot, find_spot};
 
@@ -262,9 +262,11 @@ impl SymbolFile<'_> {
         name: Option<NameId>,
         frames: &mut Frames,
     ) -> Result<bool, Error> {
-        let spot = self.spot(rows, answer.offset)?;
+        // The function before its row: neither needs the other, and so their loads wait for memory together.
         let function = Function::read(self, function)?;
-        self.found_frames(answer, &function, &spot, name, frames)?;
+        let root = self.origin_parts(function.origin.0)?;
+        let spot = self.spot(rows, answer.offset)?;
+        self.found_frames(answer, (&function, &root), &spot, name, frames)?;
         Ok(function.partial)
     }
 
@@ -277,17 +279,17 @@ impl SymbolFile<'_> {
         }
     }
 
-    /// Leaves the frames of a row, as the answer has them.
+    /// Leaves the frames of a row of a function with this origin, as the answer has them.
     #[inline(always)]
     pub(crate) fn found_frames(
         &self,
         answer: &Answer,
-        function: &Function,
+        (function, root): (&Function, &OriginParts),
         spot: &Spot,
         name: Option<NameId>,
         frames: &mut Frames,
     ) -> Result<(), Error> {
-        self.spot_frames(function, spot, frames)?;
+        self.spot_frames(function, root, spot, frames)?;
         frames.padding = answer.padding;
         if name.is_some() {
             frames.name = name;

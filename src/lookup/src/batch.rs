@@ -44,8 +44,9 @@ impl SymbolFile<'_> {
                     let function = Function::read(self, answer.function);
                     let done = spot.and_then(|spot| {
                         let function = function?;
+                        let root = self.origin_parts(function.origin.0)?;
                         answer.partial = function.partial;
-                        self.found_frames(answer, &function, &spot, answer.name, frames)
+                        self.found_frames(answer, (&function, &root), &spot, answer.name, frames)
                     });
                     if let Err(error) = done {
                         *lookup = Err(error);

@@ -11,7 +11,7 @@ use crate::answer::{Answer, Entered, Lookup, Reason};
 use crate::entities::Function;
 use crate::error::{Error, InSection};
 use crate::file::SymbolFile;
-use crate::frames::{FrameIter, Frames};
+use crate::frames::{FrameIter, Frames, OriginParts};
 use crate::ids::ImageAddr;
 use crate::rows::{NearBlock, Rows, Spot};
 
@@ -33,6 +33,7 @@ pub struct Cursor<'f, 'd> {
 struct Last {
     answer: Answer,
     function: Function,
+    origin: OriginParts,
     /// Bytes of the piece, and how many of them are no padding.
     len: u64,
     body: u64,
@@ -91,7 +92,8 @@ impl<'f, 'd> Cursor<'f, 'd> {
             }
         };
         let found = spot.and_then(|spot| {
-            self.file.found_frames(&answer, &last.function, &spot, answer.name, &mut self.frames)
+            let function = (&last.function, &last.origin);
+            self.file.found_frames(&answer, function, &spot, answer.name, &mut self.frames)
         });
         if let Err(error) = found {
             self.frames.len = 0;
@@ -128,7 +130,8 @@ impl<'f, 'd> Cursor<'f, 'd> {
         };
         let function = Function::read(file, answer.function)?;
         answer.partial = function.partial;
-        self.last = Some(Last { answer, function, len, body });
+        let origin = file.origin_parts(function.origin.0)?;
+        self.last = Some(Last { answer, function, origin, len, body });
         Ok(None)
     }
 
