@@ -27,7 +27,8 @@ import zlib
 sys.dont_write_bytecode = True  # no `__pycache__` beside the specification
 
 import stacks  # noqa: E402
-from parts import TAIL, Damaged, Names, RowRecord, ScopeRecord, Table, byte, field, need, text, varint  # noqa: E402
+from parts import (TAIL, Damaged, Names, Pieces, RowRecord, ScopeRecord, Starts, Table, byte, field, need,  # noqa: E402
+                   text, varint)
 
 MAGIC = b"\x7ffsym\r\n\x1a"
 HEADER = struct.Struct("<8sIIQQQHBBB3sIIII")
@@ -38,10 +39,10 @@ ENTRY = struct.Struct("<IIQQQ")
 SECTION_IDS = {
     1: "BUILD_ID", 2: "PIECES", 3: "FUNCTIONS", 4: "ORIGINS", 5: "EDGES", 6: "ROWS", 7: "SCOPES", 8: "NAMES",
     9: "FILES", 10: "GROUPS", 11: "MEMBERS", 12: "ALIASES", 13: "SECTIONS", 14: "NAME_INDEX", 15: "RECORD",
-    16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS"}
-REQUIRED = range(2, 10)
+    16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS", 20: "STARTS"}
+REQUIRED = (*range(2, 10), 20)
 COLUMNS = {
-    "PIECES": "start body pad skip owner rows name",
+    "PIECES": "gap pad skip owner rows name",
     "FUNCTIONS": "origin scopes name aliases flags",
     "ORIGINS": "name file line edges",
     "EDGES": "callee line file",
@@ -99,6 +100,8 @@ class File:
             elif name in self.sections:
                 columns = COLUMNS[name] + (" column" if name == "EDGES" and self.columns else "")
                 self.tables[name] = Table(name, self.sections[name], columns)
+                if name == "PIECES":
+                    self.tables[name] = Pieces(self.tables[name], Starts(self.sections["STARTS"]))
             else:
                 self.tables[name] = ()
         return self.tables[name]
@@ -155,7 +158,8 @@ class File:
 
     def name_of(self, function, piece_name=0):
         """The number of the name of a function's outermost frame."""
-        return (piece_name or function.name or 1 + self.table("ORIGINS")[function.origin].name) - 1
+        own = self.table("ORIGINS")[function.origin].name + function.name
+        return piece_name - 1 if piece_name else own
 
     def program_sections(self):
         """(address, size, flags, name) of each."""
@@ -289,11 +293,8 @@ class Check:
 
     def check_pieces(self):
         table, end, groups = self.pieces, 0, set()
-        for first in range(0, len(table), 1 << table.block_log2):
-            _, slope, base = table.blocks[first >> table.block_log2][2][0]
-            need(slope == 0 and base == table[first].start, f"slope or base of `start` in the block of piece {first}")
         for i, piece in enumerate(table):
-            need(min(piece) >= 0, f"piece {i}: a negative value")
+            need(min(piece) >= 0 and min(table.table[i]) >= 0, f"piece {i}: a negative value")
             need(piece.start >= end and piece.body + piece.pad > 0, f"piece {i} begins before {end} or is empty")
             end, owner = piece.start + piece.body + piece.pad, piece.owner >> 1
             need(owner < len(self.groups if piece.owner & 1 else self.functions), f"piece {i}: owner {piece.owner}")
@@ -312,11 +313,12 @@ class Check:
         need(order == sorted(order), "functions are not sorted by their first piece")
         of_members = {member.function for member in self.members}
         for i, function in enumerate(self.functions):
-            need(min(function) >= 0 and function.flags < 2, f"function {i}: a negative value or unknown flags")
+            need(min(function._replace(name=0)) >= 0 and function.flags < 2,
+                 f"function {i}: a negative value or unknown flags")
             need(function.origin < len(self.origins), f"function {i}: origin {function.origin}")
             need(function.aliases <= len(self.aliases), f"function {i}: alias {function.aliases - 1}")
             need(i in starts or i in of_members, f"function {i} has no code")
-            self.name_or_0(function.name)
+            need(0 <= self.file.name_of(function) < len(self.names), f"function {i}: name {function.name}")
 
     def check_origins(self):
         before = (-1,)
@@ -470,6 +472,8 @@ def spans_of(file, name):
     data = file.sections[name]
     if name in COLUMNS or name in ("NAMES", "FILES"):
         yield from file.table(name).spans()
+    elif name == "STARTS":
+        yield from file.table("PIECES").starts.spans()
     elif name in ("ROWS", "SCOPES"):
         yield 0, 1, ["no record"]
         known = file.row_records if name == "ROWS" else file.scope_records

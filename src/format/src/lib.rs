@@ -26,10 +26,12 @@ pub mod header;
 pub mod names;
 pub mod records;
 pub mod sections;
+pub mod starts;
 pub mod table;
 pub mod varint;
 
 pub use error::{FormatError, What};
 pub use header::{DirectoryEntry, Header};
 pub use sections::SectionId;
+pub use starts::Starts;
 pub use table::Table;

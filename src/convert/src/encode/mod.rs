@@ -21,6 +21,7 @@ mod rows;
 mod scopes;
 mod sections;
 mod sort;
+mod starts;
 mod tables;
 #[cfg(test)]
 mod tests;
