@@ -10,6 +10,7 @@ mod expr;
 mod fold;
 mod json;
 mod noicf;
+mod scale;
 mod sh;
 mod split;
 mod testbins;
@@ -62,6 +63,11 @@ const TASKS: &[Task] = &[
         run: split::run,
     },
     Task { name: "expr", help: "our evaluator of location expressions against gimli's", run: expr::run },
+    Task {
+        name: "scale",
+        help: "how conversion scales with the input, as a table and a plot",
+        run: scale::run,
+    },
     Task { name: "compare", help: "measure us beside the peers (benches/compare)", run: compare::run },
     Task { name: "help", help: "this list; each task prints its own with --help", run: help },
 ];

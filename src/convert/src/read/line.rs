@@ -241,7 +241,7 @@ fn interpret<'f, E: Endianity>(
         match gimli::DwLns(opcode) {
             gimli::DwLns(0) => {
                 let opcode_offset = input.offset_from(section) as u64 - 1;
-                let len = input.read_uleb128()?;
+                let len = uleb128(&mut input)?;
                 if len == 0 {
                     continue;
                 }
@@ -264,15 +264,15 @@ fn interpret<'f, E: Endianity>(
             }
             gimli::DW_LNS_copy => row(lines, &registers, &mut building, code),
             gimli::DW_LNS_advance_pc => {
-                let operations = input.read_uleb128()?;
+                let operations = uleb128(&mut input)?;
                 machine.advance(&mut registers, operations);
             }
             gimli::DW_LNS_advance_line => {
-                let by = input.read_sleb128()?;
+                let by = sleb128(&mut input)?;
                 registers.line = registers.line.wrapping_add_signed(by);
             }
-            gimli::DW_LNS_set_file => registers.file = input.read_uleb128()?,
-            gimli::DW_LNS_set_column => registers.column = input.read_uleb128()?,
+            gimli::DW_LNS_set_file => registers.file = uleb128(&mut input)?,
+            gimli::DW_LNS_set_column => registers.column = uleb128(&mut input)?,
             gimli::DW_LNS_negate_stmt
             | gimli::DW_LNS_set_basic_block
             | gimli::DW_LNS_set_prologue_end
@@ -301,10 +301,29 @@ fn interpret<'f, E: Endianity>(
     Ok(())
 }
 
+/// Nearly all operands have one byte.
+#[inline]
+fn uleb128<E: Endianity>(input: &mut Bytes<'_, E>) -> gimli::Result<u64> {
+    match *input.slice() {
+        [byte @ ..0x80, ..] => input.skip(1).map(|()| byte.into()),
+        _ => input.read_uleb128(),
+    }
+}
+
+#[inline]
+fn sleb128<E: Endianity>(input: &mut Bytes<'_, E>) -> gimli::Result<i64> {
+    match *input.slice() {
+        // Bit 6 is the sign.
+        [byte @ ..0x80, ..] => input.skip(1).map(|()| i64::from((byte << 1).cast_signed() >> 1)),
+        _ => input.read_sleb128(),
+    }
+}
+
 fn start_sequence(lines: &Lines, first_opcode: u64) -> Building {
     Building { first_opcode, set_address: None, first_row: lines.rows.len(), live: None, ordered: true }
 }
 
+#[inline]
 fn row(lines: &mut Lines, registers: &Registers, building: &mut Building, code: &Code) {
     let live = match building.live {
         Some(live) => live,

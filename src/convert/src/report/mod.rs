@@ -5,7 +5,7 @@ mod diagnostics;
 pub use diagnostics::{Diagnostics, Kind, Seen};
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -13,14 +13,30 @@ use crate::encode::{EncodeStats, Encoded};
 use crate::model::{CallCounts, How, Program, Unit};
 use crate::open::{Image, OpenDiagnostic};
 
-/// Wall time of each step.
+/// What one step took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Step {
+    /// Wall time.
+    pub time: Duration,
+    /// The largest resident set of the process up to the end of the step, in KiB; 0 where the system does not tell.
+    pub peak_kib: u64,
+}
+
+impl Step {
+    /// A step that began at `began` and ends now.
+    pub(crate) fn since(began: Instant) -> Step {
+        Step { time: began.elapsed(), peak_kib: peak_kib() }
+    }
+}
+
+/// What each step took. Numbering the names of units goes on while others are read, and counts as reading.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Steps {
-    pub open: Duration,
-    pub read: Duration,
-    pub resolve: Duration,
-    pub encode: Duration,
-    pub write: Duration,
+    pub open: Step,
+    pub read: Step,
+    pub resolve: Step,
+    pub encode: Step,
+    pub write: Step,
 }
 
 /// What was read.
@@ -153,12 +169,9 @@ impl Report {
 
     /// All of it, for `--report`.
     pub fn to_json(&self) -> Value {
-        let steps: serde_json::Map<String, Value> = self
-            .steps
-            .named()
-            .into_iter()
-            .map(|(name, time)| (name.to_owned(), json!(time.as_secs_f64())))
-            .collect();
+        let by_step = |figure: fn(Step) -> Value| -> serde_json::Map<String, Value> {
+            self.steps.named().into_iter().map(|(name, step)| (name.to_owned(), figure(step))).collect()
+        };
         let sections: serde_json::Map<String, Value> =
             self.sections.iter().map(|(name, len)| (name.clone(), json!(len))).collect();
         let stats = &self.stats;
@@ -186,8 +199,9 @@ impl Report {
             },
             "diagnostics": self.diagnostics_json(|_, seen| Some(&seen.example)),
             "notes": self.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "seconds": steps,
+            "seconds": by_step(|step| json!(step.time.as_secs_f64())),
             "peak_kib": self.peak_kib,
+            "peak_kib_after": by_step(|step| json!(step.peak_kib)),
             "file_bytes": self.file_len,
             "section_bytes": sections,
         })

@@ -105,7 +105,7 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
-    use crate::resolve::merge::merge;
+    use crate::resolve::ResolveOptions;
 
     /// Few names are compared, many are looked up: both find the same.
     #[test]
@@ -124,7 +124,7 @@ mod tests {
             "g",
             "_Z1hv",
         ];
-        let mut merged = merge(Vec::new(), &[]);
+        let mut merged = Merged::new(ResolveOptions::default());
         let (mut few, mut many) = (Known::default(), Known::default());
         for (index, name) in own.iter().enumerate() {
             let id = merged.name(name.as_bytes());

@@ -10,8 +10,9 @@ mod rows;
 use gimli::AttributeValue;
 use rustc_hash::FxHashMap;
 
+use super::entries::{Entries, Entry, Wanted};
 use super::line::{self, LineRow, Lines};
-use super::origin::{Identity, Origins, Place, Tables, file_index};
+use super::origin::{IDENTITY, Identity, Origins, Place, Tables};
 use super::space::offset_of;
 use super::task::Source;
 use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
@@ -58,6 +59,72 @@ pub(super) fn walk<'f, E: Endianity>(
     *diagnostics = counted;
     unit
 }
+
+/// What an entry is to the walk.
+#[derive(Clone, Copy)]
+enum Role {
+    Root,
+    PartialRoot,
+    /// A subprogram with an address.
+    Function,
+    /// A subprogram without one, that has children.
+    Declared,
+    Inlined,
+    Call,
+}
+
+fn role(abbreviation: &gimli::Abbreviation) -> Option<Role> {
+    let has_code = |spec: &gimli::AttributeSpecification| {
+        matches!(spec.name(), gimli::DW_AT_low_pc | gimli::DW_AT_ranges)
+    };
+    match abbreviation.tag() {
+        gimli::DW_TAG_compile_unit => Some(Role::Root),
+        gimli::DW_TAG_partial_unit => Some(Role::PartialRoot),
+        gimli::DW_TAG_subprogram if abbreviation.attributes().iter().any(has_code) => Some(Role::Function),
+        // What is inside belongs to no function that encloses it.
+        gimli::DW_TAG_subprogram => abbreviation.has_children().then_some(Role::Declared),
+        gimli::DW_TAG_inlined_subroutine => Some(Role::Inlined),
+        gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site => Some(Role::Call),
+        _ => None,
+    }
+}
+
+/// The walk, and every attribute that one of the functions below looks at.
+const WANTED: Wanted<Role> = Wanted {
+    role,
+    attributes: &[
+        gimli::DW_AT_producer,
+        gimli::DW_AT_language,
+        gimli::DW_AT_low_pc,
+        gimli::DW_AT_high_pc,
+        gimli::DW_AT_ranges,
+        gimli::DW_AT_entry_pc,
+        DW_AT_LLVM_STMT_SEQUENCE,
+        gimli::DW_AT_linkage_name,
+        gimli::DW_AT_MIPS_linkage_name,
+        gimli::DW_AT_name,
+        gimli::DW_AT_decl_file,
+        gimli::DW_AT_decl_line,
+        gimli::DW_AT_external,
+        gimli::DW_AT_abstract_origin,
+        gimli::DW_AT_specification,
+        gimli::DW_AT_call_file,
+        gimli::DW_AT_call_line,
+        gimli::DW_AT_call_column,
+        gimli::DW_AT_call_return_pc,
+        gimli::DW_AT_call_origin,
+        gimli::DW_AT_call_tail_call,
+        gimli::DW_AT_GNU_tail_call,
+        gimli::DW_AT_call_all_calls,
+        gimli::DW_AT_call_all_source_calls,
+        gimli::DW_AT_call_all_tail_calls,
+        gimli::DW_AT_GNU_all_call_sites,
+        gimli::DW_AT_GNU_all_source_call_sites,
+        gimli::DW_AT_GNU_all_tail_call_sites,
+    ],
+};
+
+type UnitEntries<'a, 'f, E> = Entries<'a, 'f, E, Role>;
 
 /// An entry that encloses the one being read.
 struct Open {
@@ -164,6 +231,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 here_files: files,
                 row_files,
                 tables: Tables::new(),
+                entries: Entries::new(unit, IDENTITY),
             },
             lines,
             sequence_base,
@@ -189,51 +257,36 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     }
 
     fn walk(&mut self) -> gimli::Result<()> {
-        let unit = self.unit;
-        let mut entries = unit.entries_raw(None)?;
+        let mut entries = Entries::new(self.unit, WANTED);
         let mut open: Vec<Open> = Vec::new();
         let result = loop {
-            if entries.is_empty() {
-                break Ok(());
-            }
-            let depth = entries.next_depth();
-            let offset = entries.next_offset();
-            let abbreviation = match entries.read_abbreviation() {
-                Ok(Some(abbreviation)) => abbreviation,
-                Ok(None) => continue,
+            let entry = match entries.next() {
+                Ok(Some(entry)) => entry,
+                Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
             };
-            while open.last().is_some_and(|o| o.depth >= depth) {
+            while open.last().is_some_and(|o| o.depth >= entry.closes) {
                 self.close(open.pop());
             }
-            let read = match abbreviation.tag() {
-                gimli::DW_TAG_subprogram => self.subprogram(&mut entries, abbreviation, offset),
-                gimli::DW_TAG_inlined_subroutine => match open.last() {
-                    Some(&Open { kind: OpenKind::Function, .. }) => {
-                        self.inlined(&mut entries, abbreviation, offset, 0)
-                    }
-                    Some(&Open { kind: OpenKind::Scope { node }, .. }) => {
-                        self.inlined(&mut entries, abbreviation, offset, node)
-                    }
-                    Some(&Open { kind: OpenKind::Lost, .. }) => {
-                        entries.skip_attributes(abbreviation.attributes()).map(|()| Some(OpenKind::Lost))
-                    }
-                    _ => entries.skip_attributes(abbreviation.attributes()).map(|()| None),
-                },
-                gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site
-                    if open.last().is_some_and(|open| open.kind != OpenKind::Without) =>
-                {
-                    self.call_site(&mut entries, abbreviation, offset).map(|()| None)
+            let inside = open.last().map(|open| open.kind);
+            let read = match (entry.role, inside) {
+                (Role::Function, _) => self.subprogram(&mut entries, entry),
+                (Role::Declared, _) => entries.skip(&entry).map(|()| Some(OpenKind::Without)),
+                (Role::Inlined, Some(OpenKind::Function)) => self.inlined(&mut entries, entry, 0),
+                (Role::Inlined, Some(OpenKind::Scope { node })) => self.inlined(&mut entries, entry, node),
+                (Role::Inlined, Some(OpenKind::Lost)) => entries.skip(&entry).map(|()| Some(OpenKind::Lost)),
+                (Role::Call, Some(OpenKind::Function | OpenKind::Scope { .. } | OpenKind::Lost)) => {
+                    self.call_site(&mut entries, entry).map(|()| None)
                 }
-                gimli::DW_TAG_compile_unit => self.root(&mut entries, abbreviation).map(|()| None),
-                gimli::DW_TAG_partial_unit => {
+                (Role::Inlined | Role::Call, _) => entries.skip(&entry).map(|()| None),
+                (Role::Root, _) => self.root(&mut entries, entry).map(|()| None),
+                (Role::PartialRoot, _) => {
                     self.owns_lines = false;
-                    entries.skip_attributes(abbreviation.attributes()).map(|()| None)
+                    entries.skip(&entry).map(|()| None)
                 }
-                _ => entries.skip_attributes(abbreviation.attributes()).map(|()| None),
             };
             match read {
-                Ok(Some(kind)) => open.push(Open { depth, kind }),
+                Ok(Some(kind)) => open.push(Open { depth: entry.depth, kind }),
                 Ok(None) => {}
                 Err(error) => break Err(error),
             }
@@ -245,21 +298,15 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     }
 
     /// Reads what the root says of the compiler (DWARF 5 3.1.1).
-    fn root(
-        &mut self,
-        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
-        abbreviation: &gimli::Abbreviation,
-    ) -> gimli::Result<()> {
-        for spec in abbreviation.attributes() {
-            let attribute = entries.read_attribute(*spec)?;
-            match attribute.name() {
+    fn root(&mut self, entries: &mut UnitEntries<'_, 'f, E>, mut entry: Entry<Role>) -> gimli::Result<()> {
+        while let Some(attribute) = entries.attribute(&mut entry)? {
+            match attribute.name {
                 gimli::DW_AT_producer => {
-                    let producer = self.dwarf.attr_string(self.unit, attribute.value());
+                    let producer = self.dwarf.attr_string(self.unit, attribute.value);
                     self.out.keeps_callees = producer.is_ok_and(|text| text.slice().starts_with(b"GNU "));
                 }
                 gimli::DW_AT_language => {
-                    let assembler = AttributeValue::Language(gimli::DW_LANG_Mips_Assembler);
-                    self.out.assembly = attribute.value() == assembler;
+                    self.out.assembly = attribute.number() == Some(gimli::DW_LANG_Mips_Assembler.0.into());
                 }
                 _ => {}
             }
@@ -267,34 +314,27 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         Ok(())
     }
 
-    /// Reads a `DW_TAG_subprogram` (DWARF 5 3.3.1). One without address attributes is skipped.
+    /// Reads a `DW_TAG_subprogram` (DWARF 5 3.3.1) that has an address.
     fn subprogram(
         &mut self,
-        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
-        abbreviation: &gimli::Abbreviation,
-        offset: gimli::UnitOffset,
+        entries: &mut UnitEntries<'_, 'f, E>,
+        mut entry: Entry<Role>,
     ) -> gimli::Result<Option<OpenKind>> {
-        let attributes = abbreviation.attributes();
-        let concrete =
-            attributes.iter().any(|spec| matches!(spec.name(), gimli::DW_AT_low_pc | gimli::DW_AT_ranges));
-        if !concrete {
-            entries.skip_attributes(attributes)?;
-            return Ok(Some(OpenKind::Without));
-        }
-        let place = self.origins.place(offset);
+        let place = self.origins.place(entry.offset);
         let mut identity = Identity::default();
         let mut addresses = Addresses::default();
         let mut stmt_sequence = None;
         let mut all_tail_calls = false;
-        for spec in attributes {
-            let attribute = entries.read_attribute(*spec)?;
-            match attribute.name() {
-                gimli::DW_AT_low_pc => addresses.low_pc = Some(attribute.value()),
-                gimli::DW_AT_high_pc => addresses.high_pc = Some(attribute.value()),
-                gimli::DW_AT_ranges => addresses.ranges = Some(attribute.value()),
-                gimli::DW_AT_entry_pc => addresses.entry_pc = Some(attribute.value()),
+        while let Some(attribute) = entries.attribute(&mut entry)? {
+            match attribute.name {
+                gimli::DW_AT_low_pc => addresses.low_pc = Some(attribute.value),
+                gimli::DW_AT_high_pc => addresses.high_pc = Some(attribute.value),
+                gimli::DW_AT_ranges => addresses.ranges = Some(attribute.value),
+                gimli::DW_AT_entry_pc => addresses.entry_pc = Some(attribute.value),
                 DW_AT_LLVM_STMT_SEQUENCE => {
-                    stmt_sequence = attribute.offset_value().map(|value| value as u64);
+                    if let AttributeValue::SecOffset(offset) = attribute.value {
+                        stmt_sequence = Some(offset as u64);
+                    }
                 }
                 gimli::DW_AT_call_all_calls
                 | gimli::DW_AT_call_all_source_calls
@@ -302,12 +342,12 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 | gimli::DW_AT_GNU_all_call_sites
                 | gimli::DW_AT_GNU_all_source_call_sites
                 | gimli::DW_AT_GNU_all_tail_call_sites => {
-                    all_tail_calls |= attribute.value() == AttributeValue::Flag(true);
+                    all_tail_calls |= attribute.is_set();
                 }
                 _ => self.origins.take(place, &mut identity, &attribute, &mut self.diagnostics),
             }
         }
-        let die = DieOffset(self.unit_offset + offset.0 as u64);
+        let die = DieOffset(self.unit_offset + entry.offset.0 as u64);
         // Producers of a `.dwo` disagree on what it counts from.
         let named = stmt_sequence.map(|value| [value.wrapping_add(self.sequence_base), value]);
         let own_sequence =
@@ -367,33 +407,32 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     /// Reads a `DW_TAG_inlined_subroutine` (DWARF 5 3.3.8.2) below `parent`.
     fn inlined(
         &mut self,
-        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
-        abbreviation: &gimli::Abbreviation,
-        offset: gimli::UnitOffset,
+        entries: &mut UnitEntries<'_, 'f, E>,
+        mut entry: Entry<Role>,
         parent: u32,
     ) -> gimli::Result<Option<OpenKind>> {
+        let offset = entry.offset;
         let place = self.origins.place(offset);
         let mut addresses = Addresses::default();
         let (mut origin, mut file, mut line, mut column) = (None, NONE16, 0, 0);
-        for spec in abbreviation.attributes() {
-            let attribute = entries.read_attribute(*spec)?;
-            match attribute.name() {
-                gimli::DW_AT_low_pc => addresses.low_pc = Some(attribute.value()),
-                gimli::DW_AT_high_pc => addresses.high_pc = Some(attribute.value()),
-                gimli::DW_AT_ranges => addresses.ranges = Some(attribute.value()),
+        while let Some(attribute) = entries.attribute(&mut entry)? {
+            match attribute.name {
+                gimli::DW_AT_low_pc => addresses.low_pc = Some(attribute.value),
+                gimli::DW_AT_high_pc => addresses.high_pc = Some(attribute.value),
+                gimli::DW_AT_ranges => addresses.ranges = Some(attribute.value),
                 gimli::DW_AT_abstract_origin => {
-                    origin = self.origins.target(place, attribute.value(), &mut self.diagnostics);
+                    origin = self.origins.target(place, attribute.value, &mut self.diagnostics);
                 }
                 gimli::DW_AT_call_file => {
-                    if let Some(index) = file_index(&attribute) {
+                    if let Some(index) = attribute.number() {
                         file = self.origins.file(place, index, &mut self.diagnostics);
                     }
                 }
                 gimli::DW_AT_call_line => {
-                    line = attribute.udata_value().and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
+                    line = attribute.number().and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
                 }
                 gimli::DW_AT_call_column if self.options.columns => {
-                    column = attribute.udata_value().and_then(|c| u16::try_from(c).ok()).unwrap_or(0);
+                    column = attribute.number().and_then(|c| u16::try_from(c).ok()).unwrap_or(0);
                 }
                 _ => {}
             }
