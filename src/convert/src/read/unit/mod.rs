@@ -163,6 +163,15 @@ struct Building {
     all_tail_calls: bool,
 }
 
+/// Memory of a function that was read, for the next one.
+#[derive(Default)]
+struct Emptied {
+    scopes: Vec<Scope>,
+    scope_ranges: Vec<PaintRange>,
+    nodes: Vec<(LocalOrigin, u16)>,
+    calls: Vec<UnitCall>,
+}
+
 struct UnitReader<'a, 'f, E: Endianity> {
     dwarf: &'a Dwarf<'f, E>,
     unit: &'a gimli::Unit<Bytes<'f, E>>,
@@ -182,6 +191,7 @@ struct UnitReader<'a, 'f, E: Endianity> {
     /// By sequence: a function has its rows.
     claimed: Vec<bool>,
     building: Vec<Building>,
+    emptied: Vec<Emptied>,
     painter: Painter,
     segments: Vec<Segment>,
     runs: Vec<LineRow>,
@@ -246,6 +256,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             callee_ids: FxHashMap::default(),
             claimed,
             building: Vec::new(),
+            emptied: Vec::new(),
             painter: Painter::default(),
             segments: Vec::new(),
             runs: Vec::new(),
@@ -388,6 +399,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             Some(origin) => origin,
             None => self.origins.finish(place, identity, &mut self.diagnostics),
         };
+        let Emptied { scopes, scope_ranges, mut nodes, calls } = self.emptied.pop().unwrap_or_default();
+        nodes.push((origin, 0));
         self.building.push(Building {
             die,
             origin,
@@ -395,10 +408,10 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             dead,
             ranges,
             own_sequence,
-            scopes: Vec::new(),
-            scope_ranges: Vec::new(),
-            nodes: vec![(origin, 0)],
-            calls: Vec::new(),
+            scopes,
+            scope_ranges,
+            nodes,
+            calls,
             all_tail_calls,
         });
         Ok(Some(OpenKind::Function))
@@ -523,6 +536,10 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             scopes: first_scope..self.out.scopes.len() as u32,
             calls,
         });
+        let Building { scopes, mut scope_ranges, mut nodes, calls, .. } = function;
+        scope_ranges.clear();
+        nodes.clear();
+        self.emptied.push(Emptied { scopes, scope_ranges, nodes, calls });
     }
 
     fn finish(mut self) -> (Unit<'f>, Diagnostics) {
