@@ -506,8 +506,19 @@ fn take(
         | gimli::DW_FORM_addrx3
         | gimli::DW_FORM_addrx4 => Class::AddressIndex,
         gimli::DW_FORM_data1 | gimli::DW_FORM_data2 | gimli::DW_FORM_udata => Class::Number,
-        // Before DWARF 4 a constant of these sizes may be an offset.
-        gimli::DW_FORM_data4 | gimli::DW_FORM_data8 if encoding.version >= 4 => Class::Number,
+        // In some attributes these may be offsets (DWARF 3 7.5.4), as `gimli` knows.
+        gimli::DW_FORM_data4 | gimli::DW_FORM_data8
+            if matches!(
+                spec.name(),
+                gimli::DW_AT_high_pc
+                    | gimli::DW_AT_decl_file
+                    | gimli::DW_AT_decl_line
+                    | gimli::DW_AT_call_file
+                    | gimli::DW_AT_call_line
+            ) =>
+        {
+            Class::Number
+        }
         gimli::DW_FORM_flag => Class::Flag,
         gimli::DW_FORM_ref1 | gimli::DW_FORM_ref2 | gimli::DW_FORM_ref4 | gimli::DW_FORM_ref_udata => {
             Class::UnitRef
