@@ -6,6 +6,7 @@
     reader.py FILE --lookup ADDR...     one JSON a line for each address (hexadecimal with 0x, or decimal);
                                         without ADDR the addresses are read from standard input
     reader.py FILE --stack              the same for each line of standard input, a stack (see stacks.py)
+    reader.py FILE --blocks             every basic block, one JSON a line
     reader.py FILE --annotate           every byte of the file with its meaning, as Markdown
 
 An answer is {"address", "frames": [[name, file, line, column], ...]}, innermost frame first; null is a name or
@@ -13,7 +14,7 @@ file that is not known, 0 a line or column. Folded code adds "members": [{"how",
 are the first member's. Bytes of names that are not UTF-8 are lone surrogates (Python's `surrogateescape`).
 
 Needs Python 3.9 and its standard library. `parts.py` reads what a section consists of, `stacks.py` tells which function
-of a group ran; here are the file (sections 2, 3, 7 and 8), then what is asked of it.
+of a group ran, `blocks.py` reads basic blocks; here are the file (sections 2, 3, 7 and 8), then what is asked of it.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import zlib
 
 sys.dont_write_bytecode = True  # no `__pycache__` beside the specification
 
+import blocks  # noqa: E402
 import stacks  # noqa: E402
 from parts import TAIL, Damaged, Names, RowRecord, ScopeRecord, Table, byte, field, need, text, varint  # noqa: E402
 
@@ -38,7 +40,7 @@ ENTRY = struct.Struct("<IIQQQ")
 SECTION_IDS = {
     1: "BUILD_ID", 2: "PIECES", 3: "FUNCTIONS", 4: "ORIGINS", 5: "EDGES", 6: "ROWS", 7: "SCOPES", 8: "NAMES",
     9: "FILES", 10: "GROUPS", 11: "MEMBERS", 12: "ALIASES", 13: "SECTIONS", 14: "NAME_INDEX", 15: "RECORD",
-    16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS"}
+    16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS", 30: "BLOCK_GROUPS", 31: "BLOCK_RANGES"}
 REQUIRED = range(2, 10)
 COLUMNS = {
     "PIECES": "start body pad skip owner rows name",
@@ -49,7 +51,9 @@ COLUMNS = {
     "MEMBERS": "function rows how name",
     "ALIASES": "name last",
     "CALLS": "address caller callee how",
-    "TAILS": "function target"}
+    "TAILS": "function target",
+    "BLOCK_GROUPS": "start place range",
+    "BLOCK_RANGES": "first entry next"}
 HOW = ("live_range", "stmt_sequence", "relocation", "symbol", "line_sequence", "call_site", "symbol_only")
 
 
@@ -417,6 +421,11 @@ class Check:
     def check_tails(self):
         stacks.check_tails(self.file)
 
+    def check_blocks(self):
+        found = blocks.Blocks(self.file).blocks
+        for a, b in zip(found, found[1:]):
+            need(a.start + a.size <= b.start, f"block at {b.start:#x} begins before {a.start + a.size:#x}")
+
     def check_name_index(self):
         if "NAME_INDEX" in self.file.sections:
             self.file.name_index()
@@ -476,6 +485,8 @@ def spans_of(file, name):
         for offset in sorted(known):
             yield from known[offset].spans()
         yield len(data) - TAIL, len(data), ["tail"]
+    elif name == "BLOCKS":
+        yield from blocks.Blocks(file).spans
     elif name == "SECTIONS":
         yield 0, len(data), ["address, size, flags, name"] + [
             f"{address:#x} {size:#x} {flags} {name}" for address, size, flags, name in file.program_sections()]
@@ -537,7 +548,7 @@ def main():
         usage=__doc__.split("\n\n")[1], formatter_class=argparse.RawDescriptionHelpFormatter, add_help=True)
     parser.add_argument("file")
     what = parser.add_mutually_exclusive_group(required=True)
-    for name in ("check", "dump", "annotate", "stack"):
+    for name in ("check", "dump", "annotate", "stack", "blocks"):
         what.add_argument("--" + name, action="store_true")
     what.add_argument("--lookup", nargs="*", metavar="ADDR")
     arguments = parser.parse_args()
@@ -555,6 +566,9 @@ def main():
         elif arguments.annotate:
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
             print("\n".join(annotate(file, os.path.basename(arguments.file))))
+        elif arguments.blocks:
+            for block in blocks.Blocks(file).all():
+                print(json.dumps(block))
         elif arguments.stack:
             resolver = stacks.Stacks(file)
             for line in sys.stdin:

@@ -593,3 +593,30 @@ fn the_golden_file_is_what_we_write_and_its_listing_is_its_own() {
     let committed = fs::read_to_string(golden("demo.md")).unwrap().replace("\r\n", "\n");
     assert!(listing == committed, "demo.md is not the listing of demo.fsym; {help}");
 }
+
+#[test]
+fn the_independent_reader_reads_basic_blocks_as_we_do() {
+    let folder = tempfile::tempdir().unwrap();
+    for set in ["clang", "sections", "split", "profile", "aarch64"] {
+        let input = root().join("built").join(format!("blocks.{set}.set")).join("program");
+        let path = folder.path().join(format!("{set}.fsym"));
+        convert(&input, &path, &Options::default(), &NoProgress).unwrap();
+        let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
+        assert!(check.status.success(), "{set}: {}", stderr(&check));
+        let theirs = reader(&path, &["--blocks"], Stdio::null()).unwrap();
+        let theirs = String::from_utf8(theirs.stdout).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        let file = SymbolFile::open(&bytes).unwrap();
+        let blocks = file.basic_blocks().unwrap().unwrap();
+        let ours = (0..blocks.len()).map(|index| {
+            let block = blocks.block(index).unwrap();
+            json!({
+                "Id": block.id, "Start": format!("{:#x}", block.start.0), "Size": block.size,
+                "Flags": block.flag_names().collect::<Vec<_>>(),
+                "FunctionStart": format!("{:#x}", blocks.function_start(&block).unwrap().0),
+            })
+        });
+        let theirs = theirs.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        assert_eq!(theirs.collect::<Vec<_>>(), ours.collect::<Vec<_>>(), "{set}");
+    }
+}

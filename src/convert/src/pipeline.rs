@@ -146,6 +146,7 @@ pub(crate) fn load<'f>(
     let read = read::read(&image, &split, ReadOptions { columns: options.columns }, &|n| progress.advance(n));
     report.counts = Counts::of(&read.units);
     report.diagnostics.merge(read.diagnostics);
+    let blocks = read::read_blocks(&image, &mut report.diagnostics);
     report.steps.read = began.elapsed();
 
     progress.step("resolve", 0);
@@ -155,8 +156,9 @@ pub(crate) fn load<'f>(
         .iter()
         .map(|(old, new)| (old.clone().into_bytes(), new.clone().into_bytes()))
         .collect();
-    let resolved = resolve::resolve(&image, read.units, &ResolveOptions { remap_path });
+    let mut resolved = resolve::resolve(&image, read.units, &ResolveOptions { remap_path });
     report.diagnostics.merge(resolved.diagnostics);
+    resolved.program.blocks = blocks;
     report.steps.resolve = began.elapsed();
     report.decided(&resolved.program);
     Ok((image, resolved.program, report))

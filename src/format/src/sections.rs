@@ -58,12 +58,16 @@ sections! {
     RECORD = 15;
     /// Whom calls call, by return address.
     CALLS = 16;
-    /// Reserved for basic blocks.
+    /// Basic blocks, by address.
     BLOCKS = 17;
     /// Reserved for location lists.
     LOCATIONS = 18;
     /// What functions reach by tail calls.
     TAILS = 19;
+    /// Where to find the basic blocks of an address.
+    BLOCK_GROUPS = 30;
+    /// Which basic blocks belong together, and to which function.
+    BLOCK_RANGES = 31;
 }
 
 impl SectionId {
@@ -80,6 +84,8 @@ impl SectionId {
             Self::ALIASES => &["name", "last"],
             Self::CALLS => &["address", "caller", "callee", "how"],
             Self::TAILS => &["function", "target"],
+            Self::BLOCK_GROUPS => &["start", "place", "range"],
+            Self::BLOCK_RANGES => &["first", "entry", "next"],
             _ => &[],
         }
     }
@@ -97,6 +103,8 @@ impl SectionId {
             Self::ALIASES => aliases::COLUMNS,
             Self::CALLS => calls::COLUMNS,
             Self::TAILS => tails::COLUMNS,
+            Self::BLOCK_GROUPS => block_groups::COLUMNS,
+            Self::BLOCK_RANGES => block_ranges::COLUMNS,
             _ => 0,
         }
     }
@@ -230,4 +238,28 @@ pub mod tails {
     pub const TARGET: usize = 1;
     /// Number of columns.
     pub const COLUMNS: u8 = 2;
+}
+
+/// Columns of BLOCK_GROUPS.
+pub mod block_groups {
+    /// Start of the group's first block minus image_base.
+    pub const START: usize = 0;
+    /// Offset of the group's record in BLOCKS.
+    pub const PLACE: usize = 1;
+    /// Range of the group's first block.
+    pub const RANGE: usize = 2;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 3;
+}
+
+/// Columns of BLOCK_RANGES.
+pub mod block_ranges {
+    /// Index of the first block.
+    pub const FIRST: usize = 0;
+    /// 0: the function begins with this range; else 1 + index of the range that it begins with.
+    pub const ENTRY: usize = 1;
+    /// 0: the function has no further range; else 1 + index of the next, in the compiler's order.
+    pub const NEXT: usize = 2;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 3;
 }

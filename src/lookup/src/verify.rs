@@ -63,6 +63,9 @@ impl SymbolFile<'_> {
         self.verify_groups()?;
         self.verify_pieces()?;
         self.verify_calls()?;
+        if let Some(blocks) = self.basic_blocks()? {
+            blocks.verify()?;
+        }
         self.verify_program()
     }
 

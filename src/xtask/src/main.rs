@@ -1,6 +1,7 @@
 //! The project's own words as one table of tasks. CI calls the same words as a person does; nothing here has a dependency,
 //! so that it builds at once.
 
+mod blocks;
 mod check;
 mod ci;
 mod compare;
@@ -54,6 +55,11 @@ const TASKS: &[Task] = &[
         name: "noicf",
         help: "folded functions against the same objects linked without folding",
         run: noicf::run,
+    },
+    Task {
+        name: "blocks",
+        help: "basic blocks against llvm-readobj --bb-addr-map",
+        run: blocks::run,
     },
     Task {
         name: "split",

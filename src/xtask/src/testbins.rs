@@ -26,6 +26,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("LIPO", "llvm:llvm-lipo"),
     ("LLVM_OBJCOPY", "llvm:llvm-objcopy"),
     ("LLVM_DWP", "llvm:llvm-dwp"),
+    ("READOBJ", "llvm:llvm-readobj"),
     ("GCC", "gcc"),
     ("GXX", "g++"),
     ("GCC_AARCH64", "aarch64-linux-gnu-gcc"),

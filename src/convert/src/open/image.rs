@@ -175,6 +175,16 @@ impl<'f> DebugSections<'f> {
     }
 }
 
+/// One section of the basic-block address map (`SHT_LLVM_BB_ADDR_MAP`), uncompressed; relocated in `ET_REL`.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockMapSection<'f> {
+    pub bytes: &'f [u8],
+    /// Of the first type number, whose records have no version (`SHT_LLVM_BB_ADDR_MAP_V0`).
+    pub without_version: bool,
+    /// The section's index in its file.
+    pub index: usize,
+}
+
 /// One object file, opened: everything later steps need of it but the decoding.
 #[derive(Clone)]
 pub struct Image<'f> {
@@ -203,6 +213,8 @@ pub struct Image<'f> {
     pub debug: DebugSections<'f>,
     /// dwz supplementary file (`.gnu_debugaltlink`, `.debug_sup`), where there is one and it was found.
     pub supplementary: Option<DebugSections<'f>>,
+    /// In section order; the linker makes one of all, in `ET_REL` each text section has its own.
+    pub block_maps: Vec<BlockMapSection<'f>>,
     /// Relocations that the linker kept (`--emit-relocs`), of the program and its separate debug file.
     pub relocations: KeptRelocations<'f>,
     /// What was skipped or repaired.

@@ -23,7 +23,7 @@ pub use elf::kept::{KeptRelocation, KeptRelocations, KeptSection, RelocationSymb
 pub use error::OpenError;
 pub use files::Files;
 pub use image::{
-    AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Symbol,
+    AddressRange, Arch, Binding, BlockMapSection, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Symbol,
     SymbolKind,
 };
 pub use options::OpenOptions;

@@ -4,6 +4,7 @@
 //! lines of declaration are looked up where such a function refers to them. Only this module names
 //! `gimli`. The order of the result is the order of the file, whatever the number of threads.
 
+mod basic_blocks;
 mod file;
 mod line;
 mod origin;
@@ -17,7 +18,7 @@ mod unit;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::model::Unit;
+use crate::model::{BlockMap, Unit};
 use crate::open::{AddressRange, DebugSection, Image, SymbolKind};
 use crate::report::{Diagnostics, Kind};
 use space::Space;
@@ -110,6 +111,14 @@ fn read_with<'f, E: Endianity>(
         units.push(unit);
     }
     Read { units, diagnostics }
+}
+
+/// Reads the image's basic-block address map.
+pub fn read_blocks(image: &Image<'_>, diagnostics: &mut Diagnostics) -> BlockMap {
+    if image.block_maps.is_empty() {
+        return BlockMap::default();
+    }
+    basic_blocks::read(&image.block_maps, &image.arch, &Code::new(image), diagnostics)
 }
 
 /// The executable sections of the image: what tells a live address from a tombstone.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::encode::{EncodeStats, Encoded};
-use crate::model::{CallCounts, How, Program, Unit};
+use crate::model::{BlockCounts, CallCounts, How, Program, Unit};
 use crate::open::{Image, OpenDiagnostic};
 
 /// Wall time of each step.
@@ -63,6 +63,10 @@ pub struct Decided {
     pub tail_keys: u64,
     /// Members of groups by what recovered them, in the order of [`How`].
     pub by_evidence: [u64; 7],
+    /// Basic blocks.
+    pub blocks: u64,
+    pub block_ranges: u64,
+    pub block_counts: BlockCounts,
 }
 
 /// The report of one conversion.
@@ -119,6 +123,9 @@ impl Report {
         decided.calls = program.call_counts;
         decided.call_keys = program.calls.len() as u64;
         decided.tail_keys = program.tails.len() as u64;
+        decided.blocks = program.blocks.blocks.len() as u64;
+        decided.block_ranges = program.blocks.ranges.len() as u64;
+        decided.block_counts = program.blocks.counts;
         decided.folded_addresses = program.groups.len() as u64;
         for member in program.groups.iter().flat_map(|group| &group.members) {
             decided.folded_functions += 1;
@@ -207,13 +214,22 @@ impl Report {
             .zip(decided.by_evidence)
             .map(|(how, n)| (how.text().to_owned(), json!(n)))
             .collect();
-        json!({
+        let mut json = json!({
             "functions": decided.functions, "symbol_only": decided.symbol_only, "aliases": decided.aliases,
             "folded_addresses": decided.folded_addresses, "folded_functions": decided.folded_functions,
             "calls_into_folded": decided.calls.into_groups, "calls_with_key": decided.calls.keyed,
             "call_keys": decided.call_keys, "tail_keys": decided.tail_keys,
             "folded_by_evidence": evidence,
-        })
+        });
+        let counts = decided.block_counts;
+        if counts.bytes > 0 {
+            json["basic_blocks"] = json!({
+                "map_bytes": counts.bytes, "functions": counts.functions, "ranges": decided.block_ranges,
+                "blocks": decided.blocks, "not_kept": {"call_ends": counts.call_ends,
+                "functions_with_profile": counts.profiles, "hashes": counts.hashes},
+            });
+        }
+        json
     }
 
     fn diagnostics_json<'s>(&'s self, example: impl Fn(Kind, &'s Seen) -> Option<&'s str>) -> Value {

@@ -44,8 +44,7 @@ pub(crate) enum Command {
     /// Prints a completion script for a shell
     Completions { shell: Shell },
     /// Lists the basic blocks of a function
-    #[command(hide = true)]
-    Blocks(NotYet),
+    Blocks(Blocks),
     /// Evaluates one row of the call frame information
     #[command(hide = true)]
     Cfi(NotYet),
@@ -161,8 +160,8 @@ pub(crate) struct Lookup {
     pub(crate) addresses: Vec<String>,
     #[command(flatten)]
     pub(crate) answering: Answering,
-    /// Adds the basic block of each address
-    #[arg(long, hide = true)]
+    /// Adds the basic block of each address (programs built with -fbasic-block-address-map)
+    #[arg(long)]
     pub(crate) blocks: bool,
 }
 
@@ -214,6 +213,27 @@ pub(crate) struct Pattern {
     /// Every name that the regular expression finds
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     pub(crate) regex: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Blocks stand in the compiler's order, each with its number, its addresses (the end excluded) and what
+the compiler said of it, in the words of llvm-readobj --bb-addr-map.
+
+Examples:
+  foldsym blocks app.fsym main
+  foldsym blocks app.fsym main --json                   one object for each function of that name")]
+pub(crate) struct Blocks {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// A whole name, linkage or readable
+    pub(crate) function: String,
+    /// One JSON object for each function
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Linkage names as they are
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
 }
 
 #[derive(Args)]

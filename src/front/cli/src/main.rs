@@ -4,6 +4,7 @@ mod address;
 mod answer;
 mod answer_json;
 mod args;
+mod blocks;
 mod completions;
 mod convert;
 mod dump;
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
         Command::Dump(args) => dump::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Completions { shell } => completions::run(*shell),
-        Command::Blocks(_) => Err(Failure::not_in_this_version("blocks")),
+        Command::Blocks(args) => blocks::run(args),
         Command::Cfi(_) => Err(Failure::not_in_this_version("cfi")),
         Command::Wave(_) => Err(Failure::not_in_this_version("wave")),
     };

@@ -65,9 +65,7 @@ fn what_this_version_does_not_have() {
     let out = fsym.folder.path().join("never.fsym");
     let out = out.to_str().unwrap();
     for args in [
-        &["lookup", fsym.str(), "--blocks", "0x10"][..],
-        &["blocks", fsym.str(), "main"],
-        &["cfi", app, "0x10"],
+        &["cfi", app, "0x10"][..],
         &["wave", fsym.str(), "--pc", "0x10", "--exec", "0xff"],
         &["convert", app, "-o", out, "--demangled"],
         &["convert", app, "-o", out, "--locations"],

@@ -69,6 +69,7 @@ pub(super) fn read<'f>(
     }
     let symbol_table = tables.symbol_table(elf::SHT_SYMTAB.0);
     let debug = debug_layout.load(&contents, &layout, true, &mut diagnostics)?;
+    let block_maps = sections::block_maps(&contents, &layout, &mut diagnostics);
 
     let descriptors = symbols::Descriptors::read(&contents, &layout, &mut diagnostics)?;
     let (symbols, symbol_files) = symbols::read(&tables, &layout, &descriptors, &mut diagnostics);
@@ -100,6 +101,7 @@ pub(super) fn read<'f>(
         symbol_files,
         debug,
         supplementary: None,
+        block_maps,
         relocations,
         diagnostics: diagnostics.into_vec(),
     };

@@ -188,6 +188,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             symbol_files: Vec::new(),
             debug,
             supplementary: None,
+            block_maps: Vec::new(),
             relocations: KeptRelocations::default(),
             diagnostics: self.diagnostics.into_vec(),
         };
