@@ -129,9 +129,6 @@ pub(crate) fn load<'f>(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<(Image<'f>, Program<'f>, Report), ConvertError> {
-    if options.target.is_some() {
-        return Err(ConvertError::NotInThisVersion("--target"));
-    }
     let mut report = Report::new(input);
     progress.step("open", 0);
     let began = Instant::now();
@@ -213,6 +210,7 @@ pub(crate) fn image_info(image: &Image<'_>) -> ImageInfo {
 fn open_options(options: &Options) -> OpenOptions {
     OpenOptions {
         arch: options.arch.clone(),
+        target: options.target.clone(),
         debug_dirs: options.debug_dirs.clone(),
         dwo_dirs: options.dwo_dirs.clone(),
         map_prefix: options.map_prefix.clone(),

@@ -26,6 +26,8 @@ const TOOLS: &[(&str, &str)] = &[
     ("LIPO", "llvm:llvm-lipo"),
     ("LLVM_OBJCOPY", "llvm:llvm-objcopy"),
     ("LLVM_DWP", "llvm:llvm-dwp"),
+    ("BUNDLER", "llvm:clang-offload-bundler"),
+    ("OFFLOAD", "llvm:llvm-offload-binary"),
     ("GCC", "gcc"),
     ("GXX", "g++"),
     ("GCC_AARCH64", "aarch64-linux-gnu-gcc"),

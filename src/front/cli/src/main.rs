@@ -4,6 +4,7 @@ mod address;
 mod answer;
 mod answer_json;
 mod args;
+mod cfi;
 mod completions;
 mod convert;
 mod dump;
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify::run(args),
         Command::Completions { shell } => completions::run(*shell),
         Command::Blocks(_) => Err(Failure::not_in_this_version("blocks")),
-        Command::Cfi(_) => Err(Failure::not_in_this_version("cfi")),
+        Command::Cfi(args) => cfi::run(args),
         Command::Wave(_) => Err(Failure::not_in_this_version("wave")),
     };
     match result {
