@@ -5,6 +5,8 @@
 
 mod binary;
 mod bundle;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 
