@@ -6,6 +6,7 @@
     reader.py FILE --lookup ADDR...     one JSON a line for each address (hexadecimal with 0x, or decimal);
                                         without ADDR the addresses are read from standard input
     reader.py FILE --stack              the same for each line of standard input, a stack (see stacks.py)
+    reader.py FILE --blocks             every basic block, one JSON a line
     reader.py FILE --annotate           every byte of the file with its meaning, as Markdown
 
 An answer is {"address", "frames": [[name, file, line, column], ...]}, innermost frame first; null is a name or
@@ -13,7 +14,7 @@ file that is not known, 0 a line or column. Folded code adds "members": [{"how",
 are the first member's. Bytes of names that are not UTF-8 are lone surrogates (Python's `surrogateescape`).
 
 Needs Python 3.9 and its standard library. `parts.py` reads what a section consists of, `stacks.py` tells which function
-of a group ran; here are the file (sections 2, 3, 7 and 8), then what is asked of it.
+of a group ran, `blocks.py` reads basic blocks; here are the file (sections 2, 3, 7 and 8), then what is asked of it.
 """
 
 import argparse
@@ -26,8 +27,10 @@ import zlib
 
 sys.dont_write_bytecode = True  # no `__pycache__` beside the specification
 
+import blocks  # noqa: E402
 import stacks  # noqa: E402
-from parts import TAIL, Damaged, Names, RowRecord, ScopeRecord, Table, byte, field, need, text, varint  # noqa: E402
+from parts import (TAIL, Damaged, Names, Pieces, RowRecord, ScopeRecord, Starts, Table, byte, field, need,  # noqa: E402
+                   text, varint)
 
 MAGIC = b"\x7ffsym\r\n\x1a"
 HEADER = struct.Struct("<8sIIQQQHBBB3sIIII")
@@ -38,10 +41,11 @@ ENTRY = struct.Struct("<IIQQQ")
 SECTION_IDS = {
     1: "BUILD_ID", 2: "PIECES", 3: "FUNCTIONS", 4: "ORIGINS", 5: "EDGES", 6: "ROWS", 7: "SCOPES", 8: "NAMES",
     9: "FILES", 10: "GROUPS", 11: "MEMBERS", 12: "ALIASES", 13: "SECTIONS", 14: "NAME_INDEX", 15: "RECORD",
-    16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS"}
-REQUIRED = range(2, 10)
+    16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS", 20: "STARTS",
+    30: "BLOCK_STARTS", 31: "BLOCK_GROUPS", 32: "BLOCK_RANGES"}
+REQUIRED = (*range(2, 10), 20)
 COLUMNS = {
-    "PIECES": "start body pad skip owner rows name",
+    "PIECES": "gap pad skip owner rows name",
     "FUNCTIONS": "origin scopes name aliases flags",
     "ORIGINS": "name file line edges",
     "EDGES": "callee line file",
@@ -49,7 +53,9 @@ COLUMNS = {
     "MEMBERS": "function rows how name",
     "ALIASES": "name last",
     "CALLS": "address caller callee how",
-    "TAILS": "function target"}
+    "TAILS": "function target",
+    "BLOCK_GROUPS": "place range",
+    "BLOCK_RANGES": "first entry next"}
 HOW = ("live_range", "stmt_sequence", "relocation", "symbol", "line_sequence", "call_site", "symbol_only")
 
 
@@ -99,6 +105,8 @@ class File:
             elif name in self.sections:
                 columns = COLUMNS[name] + (" column" if name == "EDGES" and self.columns else "")
                 self.tables[name] = Table(name, self.sections[name], columns)
+                if name == "PIECES":
+                    self.tables[name] = Pieces(self.tables[name], Starts(self.sections["STARTS"]))
             else:
                 self.tables[name] = ()
         return self.tables[name]
@@ -155,7 +163,8 @@ class File:
 
     def name_of(self, function, piece_name=0):
         """The number of the name of a function's outermost frame."""
-        return (piece_name or function.name or 1 + self.table("ORIGINS")[function.origin].name) - 1
+        own = self.table("ORIGINS")[function.origin].name + function.name
+        return piece_name - 1 if piece_name else own
 
     def program_sections(self):
         """(address, size, flags, name) of each."""
@@ -289,11 +298,8 @@ class Check:
 
     def check_pieces(self):
         table, end, groups = self.pieces, 0, set()
-        for first in range(0, len(table), 1 << table.block_log2):
-            _, slope, base = table.blocks[first >> table.block_log2][2][0]
-            need(slope == 0 and base == table[first].start, f"slope or base of `start` in the block of piece {first}")
         for i, piece in enumerate(table):
-            need(min(piece) >= 0, f"piece {i}: a negative value")
+            need(min(piece) >= 0 and min(table.table[i]) >= 0, f"piece {i}: a negative value")
             need(piece.start >= end and piece.body + piece.pad > 0, f"piece {i} begins before {end} or is empty")
             end, owner = piece.start + piece.body + piece.pad, piece.owner >> 1
             need(owner < len(self.groups if piece.owner & 1 else self.functions), f"piece {i}: owner {piece.owner}")
@@ -312,11 +318,12 @@ class Check:
         need(order == sorted(order), "functions are not sorted by their first piece")
         of_members = {member.function for member in self.members}
         for i, function in enumerate(self.functions):
-            need(min(function) >= 0 and function.flags < 2, f"function {i}: a negative value or unknown flags")
+            need(min(function._replace(name=0)) >= 0 and function.flags < 2,
+                 f"function {i}: a negative value or unknown flags")
             need(function.origin < len(self.origins), f"function {i}: origin {function.origin}")
             need(function.aliases <= len(self.aliases), f"function {i}: alias {function.aliases - 1}")
             need(i in starts or i in of_members, f"function {i} has no code")
-            self.name_or_0(function.name)
+            need(0 <= self.file.name_of(function) < len(self.names), f"function {i}: name {function.name}")
 
     def check_origins(self):
         before = (-1,)
@@ -417,6 +424,11 @@ class Check:
     def check_tails(self):
         stacks.check_tails(self.file)
 
+    def check_blocks(self):
+        found = blocks.Blocks(self.file).blocks
+        for a, b in zip(found, found[1:]):
+            need(a.start + a.size <= b.start, f"block at {b.start:#x} begins before {a.start + a.size:#x}")
+
     def check_name_index(self):
         if "NAME_INDEX" in self.file.sections:
             self.file.name_index()
@@ -470,12 +482,18 @@ def spans_of(file, name):
     data = file.sections[name]
     if name in COLUMNS or name in ("NAMES", "FILES"):
         yield from file.table(name).spans()
+    elif name == "STARTS":
+        yield from file.table("PIECES").starts.spans()
     elif name in ("ROWS", "SCOPES"):
         yield 0, 1, ["no record"]
         known = file.row_records if name == "ROWS" else file.scope_records
         for offset in sorted(known):
             yield from known[offset].spans()
         yield len(data) - TAIL, len(data), ["tail"]
+    elif name == "BLOCK_STARTS":
+        yield from Starts(data).spans()
+    elif name == "BLOCKS":
+        yield from blocks.Blocks(file).spans
     elif name == "SECTIONS":
         yield 0, len(data), ["address, size, flags, name"] + [
             f"{address:#x} {size:#x} {flags} {name}" for address, size, flags, name in file.program_sections()]
@@ -537,7 +555,7 @@ def main():
         usage=__doc__.split("\n\n")[1], formatter_class=argparse.RawDescriptionHelpFormatter, add_help=True)
     parser.add_argument("file")
     what = parser.add_mutually_exclusive_group(required=True)
-    for name in ("check", "dump", "annotate", "stack"):
+    for name in ("check", "dump", "annotate", "stack", "blocks"):
         what.add_argument("--" + name, action="store_true")
     what.add_argument("--lookup", nargs="*", metavar="ADDR")
     arguments = parser.parse_args()
@@ -555,6 +573,9 @@ def main():
         elif arguments.annotate:
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
             print("\n".join(annotate(file, os.path.basename(arguments.file))))
+        elif arguments.blocks:
+            for block in blocks.Blocks(file).all():
+                print(json.dumps(block))
         elif arguments.stack:
             resolver = stacks.Stacks(file)
             for line in sys.stdin:

@@ -2,6 +2,8 @@
 //!
 //! `schema/reader.py` knows the file from the text of `schema/` alone; here it reads what we write and answers what
 //! we answer. Without `python3` those tests say so and pass, except where `CI` is `true`.
+//!
+//! Long because everything that is asked of the independent reader shares how it is run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -592,4 +594,31 @@ fn the_golden_file_is_what_we_write_and_its_listing_is_its_own() {
     }
     let committed = fs::read_to_string(golden("demo.md")).unwrap().replace("\r\n", "\n");
     assert!(listing == committed, "demo.md is not the listing of demo.fsym; {help}");
+}
+
+#[test]
+fn the_independent_reader_reads_basic_blocks_as_we_do() {
+    let folder = tempfile::tempdir().unwrap();
+    for set in ["clang", "sections", "split", "profile", "aarch64"] {
+        let input = root().join("built").join(format!("blocks.{set}.set")).join("program");
+        let path = folder.path().join(format!("{set}.fsym"));
+        convert(&input, &path, &Options::default(), &NoProgress).unwrap();
+        let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
+        assert!(check.status.success(), "{set}: {}", stderr(&check));
+        let theirs = reader(&path, &["--blocks"], Stdio::null()).unwrap();
+        let theirs = String::from_utf8(theirs.stdout).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        let file = SymbolFile::open(&bytes).unwrap();
+        let blocks = file.basic_blocks().unwrap().unwrap();
+        let ours = (0..blocks.len()).map(|index| {
+            let block = blocks.block(index).unwrap();
+            json!({
+                "Id": block.id, "Start": format!("{:#x}", block.start.0), "Size": block.size,
+                "Flags": block.flag_names().collect::<Vec<_>>(),
+                "FunctionStart": format!("{:#x}", blocks.function_start(&block).unwrap().0),
+            })
+        });
+        let theirs = theirs.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        assert_eq!(theirs.collect::<Vec<_>>(), ours.collect::<Vec<_>>(), "{set}");
+    }
 }

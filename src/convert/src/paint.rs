@@ -34,7 +34,8 @@ impl Painter {
     pub(crate) fn paint(&mut self, ranges: &mut [PaintRange], segments: &mut Vec<Segment>) {
         segments.clear();
         self.active.clear();
-        ranges.sort_unstable();
+        // Ranges come in the order of their nodes, and mostly of their addresses.
+        ranges.sort_by_key(|range| range.start);
         let Some(first) = ranges.first() else { return };
         let mut at = first.start;
         let mut next = 0;

@@ -8,7 +8,7 @@ use crate::model::Program;
 use crate::open::{self, Files, Format, Image, ImageKind, OpenError, OpenOptions};
 use crate::output::write_whole;
 use crate::read::{self, ReadOptions, SplitFiles};
-use crate::report::{Counts, Report, Steps};
+use crate::report::{Counts, Report, Step, Steps};
 use crate::resolve::{self, ResolveOptions};
 
 /// What to convert and how. The default keeps no columns and writes no name index.
@@ -111,12 +111,12 @@ pub fn convert(
         progress.step("encode", 0);
         let began = Instant::now();
         let encoded = encoded(input, &image, &program, options, &report)?;
-        report.steps.encode = began.elapsed();
+        report.steps.encode = Step::since(began);
         progress.step("write", 0);
         let began = Instant::now();
         write_whole(output, |file| encoded.write_to(file))
             .map_err(|source| ConvertError::Write { path: output.to_owned(), source })?;
-        report.steps.write = began.elapsed();
+        report.steps.write = Step::since(began);
         report.finish(&encoded);
         Ok(report)
     })?
@@ -129,9 +129,6 @@ pub(crate) fn load<'f>(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<(Image<'f>, Program<'f>, Report), ConvertError> {
-    if options.target.is_some() {
-        return Err(ConvertError::NotInThisVersion("--target"));
-    }
     let mut report = Report::new(input);
     progress.step("open", 0);
     let began = Instant::now();
@@ -139,30 +136,35 @@ pub(crate) fn load<'f>(
     let mut image = open::open_image(files, input, &open_options)?;
     let package = open::open_package(files, &open_options, &mut image)?;
     report.open(&image);
-    report.steps.open = began.elapsed();
+    report.steps.open = Step::since(began);
 
     let info_len = image.debug.get(open::DebugSection::Info).len() as u64;
     progress.step("read", info_len);
     let began = Instant::now();
     let split = SplitFiles { files, options: &open_options, package };
-    let read = read::read(&image, &split, ReadOptions { columns: options.columns }, &|n| progress.advance(n));
-    report.counts = Counts::of(&read.units);
-    report.diagnostics.merge(read.diagnostics);
-    report.steps.read = began.elapsed();
-
-    progress.step("resolve", 0);
-    let began = Instant::now();
     let remap_path = options
         .remap_path
         .iter()
         .map(|(old, new)| (old.clone().into_bytes(), new.clone().into_bytes()))
         .collect();
-    let mut resolved = resolve::resolve(&image, read.units, &ResolveOptions { remap_path });
+    // Takes each unit as it is read: one thread numbers its names while others read.
+    let mut merged = resolve::Merged::new(ResolveOptions { remap_path });
+    let read_options = ReadOptions { columns: options.columns };
+    let counted = read::read(&image, &split, read_options, &|n| progress.advance(n), &mut merged);
+    report.counts = Counts::of(merged.units());
+    report.diagnostics.merge(counted);
+    let blocks = read::read_blocks(&image, &mut report.diagnostics);
+    report.steps.read = Step::since(began);
+
+    progress.step("resolve", 0);
+    let began = Instant::now();
+    let mut resolved = resolve::resolve(&image, merged);
     report.diagnostics.merge(resolved.diagnostics);
     if options.readable_names {
         crate::readable::rename(&mut resolved.program);
     }
-    report.steps.resolve = began.elapsed();
+    resolved.program.blocks = blocks;
+    report.steps.resolve = Step::since(began);
     report.decided(&resolved.program);
     Ok((image, resolved.program, report))
 }
@@ -213,6 +215,7 @@ pub(crate) fn image_info(image: &Image<'_>) -> ImageInfo {
 fn open_options(options: &Options) -> OpenOptions {
     OpenOptions {
         arch: options.arch.clone(),
+        target: options.target.clone(),
         debug_dirs: options.debug_dirs.clone(),
         dwo_dirs: options.dwo_dirs.clone(),
         map_prefix: options.map_prefix.clone(),
@@ -229,7 +232,7 @@ pub(crate) fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) 
 
 impl Steps {
     /// The steps with the names that progress and report give them.
-    pub fn named(&self) -> [(&'static str, std::time::Duration); 5] {
+    pub fn named(&self) -> [(&'static str, Step); 5] {
         [
             ("open", self.open),
             ("read", self.read),

@@ -1,4 +1,4 @@
-//! Bit positions and codes of the row and scope records (spec, sections 5 and 6).
+//! Bit positions and codes of the records of rows, scopes and basic blocks (spec, sections 5, 6 and 9).
 
 /// Row records.
 pub mod rows {
@@ -44,6 +44,52 @@ pub mod rows {
     pub const MAX_EXTENDED_WIDTH: u8 = 32;
     /// The most bits that the offsets' high parts take.
     pub const MAX_HIGH_BITS: u32 = 192;
+}
+
+/// The section BLOCKS: basic blocks.
+pub mod basic_blocks {
+    /// Byte offset of the number of blocks, a `u32`.
+    pub const COUNT: usize = 0;
+    /// Byte offset of the number of kinds, a `u32`.
+    pub const KINDS: usize = 4;
+    /// Byte offset of the first kind.
+    pub const FIRST_KIND: usize = 8;
+    /// Bytes of a kind.
+    pub const KIND_LEN: usize = 8;
+    /// Lowest bit of the gap in a kind; the flags are below.
+    pub const GAP_SHIFT: u32 = 8;
+    /// Flag: ends with a return.
+    pub const RETURN: u8 = 1 << 0;
+    /// Flag: ends with a tail call.
+    pub const TAIL_CALL: u8 = 1 << 1;
+    /// Flag: where exceptions land.
+    pub const EH_PAD: u8 = 1 << 2;
+    /// Flag: execution can run on into the next block.
+    pub const FALL_THROUGH: u8 = 1 << 3;
+    /// Flag: ends with a jump through a register or memory.
+    pub const INDIRECT_BRANCH: u8 = 1 << 4;
+    /// All flags.
+    pub const ALL_FLAGS: u8 = (1 << 5) - 1;
+    /// Blocks of a group, all but the last one's.
+    pub const GROUP_BLOCKS: u32 = 32;
+    /// Byte offset in a group of the width of a span.
+    pub const SPAN_WIDTH: usize = 0;
+    /// Byte offset of the width of an id.
+    pub const ID_WIDTH: usize = 1;
+    /// Byte offset of the width of a kind's number.
+    pub const KIND_WIDTH: usize = 2;
+    /// Byte offset of a zero byte.
+    pub const RESERVED: usize = 3;
+    /// Byte offset of what is added to stored ids, a `u32`.
+    pub const ID_BASE: usize = 4;
+    /// Byte offset of the bits of blocks whose ids are stored, a `u32`.
+    pub const CHANGES: usize = 8;
+    /// Byte offset of the bits of blocks whose kinds are stored, a `u32`.
+    pub const OTHERS: usize = 12;
+    /// Byte offset of the bits of blocks that begin a range, a `u32`.
+    pub const FIRSTS: usize = 16;
+    /// Byte offset of the packed columns.
+    pub const PACKED: usize = 20;
 }
 
 /// Scope records.

@@ -28,7 +28,7 @@ macro_rules! sections {
 sections! {
     /// The program's build id or UUID.
     BUILD_ID = 1;
-    /// Disjoint ranges of code, sorted.
+    /// Disjoint ranges of code, sorted: all but where they start.
     PIECES = 2;
     /// Functions with code.
     FUNCTIONS = 3;
@@ -58,12 +58,20 @@ sections! {
     RECORD = 15;
     /// Whom calls call, by return address.
     CALLS = 16;
-    /// Reserved for basic blocks.
+    /// Basic blocks, by address.
     BLOCKS = 17;
     /// Reserved for location lists.
     LOCATIONS = 18;
     /// What functions reach by tail calls.
     TAILS = 19;
+    /// Where pieces start.
+    STARTS = 20;
+    /// Where groups of basic blocks start, as [`Self::STARTS`].
+    BLOCK_STARTS = 30;
+    /// What groups of basic blocks are.
+    BLOCK_GROUPS = 31;
+    /// Which basic blocks belong together, and to which function.
+    BLOCK_RANGES = 32;
 }
 
 impl SectionId {
@@ -71,7 +79,7 @@ impl SectionId {
     /// section that is no table (or whose columns version 1 does not define).
     pub const fn columns(self) -> &'static [&'static str] {
         match self {
-            Self::PIECES => &["start", "body", "pad", "skip", "owner", "rows", "name"],
+            Self::PIECES => &["gap", "pad", "skip", "owner", "rows", "name"],
             Self::FUNCTIONS => &["origin", "scopes", "name", "aliases", "flags"],
             Self::ORIGINS => &["name", "file", "line", "edges"],
             Self::EDGES => &["callee", "line", "file"],
@@ -80,6 +88,8 @@ impl SectionId {
             Self::ALIASES => &["name", "last"],
             Self::CALLS => &["address", "caller", "callee", "how"],
             Self::TAILS => &["function", "target"],
+            Self::BLOCK_GROUPS => &["place", "range"],
+            Self::BLOCK_RANGES => &["first", "entry", "next"],
             _ => &[],
         }
     }
@@ -97,6 +107,8 @@ impl SectionId {
             Self::ALIASES => aliases::COLUMNS,
             Self::CALLS => calls::COLUMNS,
             Self::TAILS => tails::COLUMNS,
+            Self::BLOCK_GROUPS => block_groups::COLUMNS,
+            Self::BLOCK_RANGES => block_ranges::COLUMNS,
             _ => 0,
         }
     }
@@ -104,22 +116,20 @@ impl SectionId {
 
 /// Columns of PIECES.
 pub mod pieces {
-    /// Address minus image_base.
-    pub const START: usize = 0;
-    /// Bytes that belong to the owner.
-    pub const BODY: usize = 1;
+    /// Bytes of nobody from the end of the padding to the next piece.
+    pub const GAP: usize = 0;
     /// Bytes of padding after the body.
-    pub const PAD: usize = 2;
+    pub const PAD: usize = 1;
     /// Bytes from the true start of the function's range to this piece.
-    pub const SKIP: usize = 3;
+    pub const SKIP: usize = 2;
     /// `2 x function`, or `2 x group + 1`.
-    pub const OWNER: usize = 4;
+    pub const OWNER: usize = 3;
     /// Offset in ROWS, 0: none.
-    pub const ROWS: usize = 5;
+    pub const ROWS: usize = 4;
     /// 0: the function's own name; else 1 + name.
-    pub const NAME: usize = 6;
+    pub const NAME: usize = 5;
     /// Number of columns.
-    pub const COLUMNS: u8 = 7;
+    pub const COLUMNS: u8 = 6;
 }
 
 /// Columns of FUNCTIONS.
@@ -128,7 +138,7 @@ pub mod functions {
     pub const ORIGIN: usize = 0;
     /// Offset in SCOPES, 0: nothing is inlined.
     pub const SCOPES: usize = 1;
-    /// 0: the origin's name; else 1 + name.
+    /// Its name minus that of its origin; 0: the same.
     pub const NAME: usize = 2;
     /// 0: none; else 1 + index of the first in ALIASES.
     pub const ALIASES: usize = 3;
@@ -230,4 +240,26 @@ pub mod tails {
     pub const TARGET: usize = 1;
     /// Number of columns.
     pub const COLUMNS: u8 = 2;
+}
+
+/// Columns of BLOCK_GROUPS.
+pub mod block_groups {
+    /// Offset of the group's record in BLOCKS.
+    pub const PLACE: usize = 0;
+    /// Range of the group's first block.
+    pub const RANGE: usize = 1;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 2;
+}
+
+/// Columns of BLOCK_RANGES.
+pub mod block_ranges {
+    /// Index of the first block.
+    pub const FIRST: usize = 0;
+    /// 0: the function begins with this range; else 1 + index of the range that it begins with.
+    pub const ENTRY: usize = 1;
+    /// 0: the function has no further range; else 1 + index of the next, in the compiler's order.
+    pub const NEXT: usize = 2;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 3;
 }

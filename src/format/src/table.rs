@@ -2,14 +2,10 @@
 //!
 //! Records stand in blocks. Each column of a block is stored as what is left of it above a line
 //! (`base + slope x index`), so a block header of one word a column and one multiplication give any
-//! record; there is nothing to decode before it. In the table of pieces the slope of the first column is
-//! 0 and its base is the first record's value, so a search reads headers only until it knows its block.
-
-use core::hint::select_unpredictable;
+//! record; there is nothing to decode before it.
 
 use crate::bits::{self, MAX_WIDTH, TAIL, u8_at, u16_at, u32_at};
 use crate::error::{FormatError, What};
-use crate::steps;
 
 /// Byte offset of `count`.
 pub const COUNT: usize = 0;
@@ -93,7 +89,6 @@ pub struct Table<'d> {
     /// The block headers.
     words: &'d [[u8; WORD]],
     count: u32,
-    blocks: u32,
     columns: u8,
     block_log2: u8,
 }
@@ -118,7 +113,7 @@ fn truncated(bit: u64) -> FormatError {
 
 impl<'d> Table<'d> {
     /// A table without records.
-    pub const EMPTY: Self = Self { data: &[], words: &[], count: 0, blocks: 0, columns: 0, block_log2: 0 };
+    pub const EMPTY: Self = Self { data: &[], words: &[], count: 0, columns: 0, block_log2: 0 };
 
     /// Opens a table of exactly this many columns: checks its first 8 bytes and that all block headers lie
     /// in the section. Takes constant time; the headers themselves are not read.
@@ -147,7 +142,7 @@ impl<'d> Table<'d> {
         if data.len() < least {
             return Err(early);
         }
-        Ok(Self { data, words, count, blocks, columns, block_log2 })
+        Ok(Self { data, words, count, columns, block_log2 })
     }
 
     /// Records of the table.
@@ -182,14 +177,6 @@ impl<'d> Table<'d> {
         FormatError::new(What::Truncated, self.data.len() as u64)
     }
 
-    #[inline(always)]
-    fn word(&self, index: usize) -> Result<u64, FormatError> {
-        match self.words.get(index) {
-            Some(word) => Ok(u64::from_le_bytes(*word)),
-            None => Err(self.early()),
-        }
-    }
-
     /// The words of a record's block from its word 0 on, and the record's index in the block.
     #[inline(always)]
     fn place(&self, record: u32) -> Result<(&'d [[u8; WORD]], u32), FormatError> {
@@ -208,15 +195,22 @@ impl<'d> Table<'d> {
     ///
     /// # Errors
     /// An index past the end, or a block whose records lie outside the section.
+    #[inline(always)]
+    pub fn record<const K: usize>(&self, record: u32) -> Result<[i64; K], FormatError> {
+        let mut out = [0; K];
+        self.fill(record, &mut out)?;
+        Ok(out)
+    }
+
+    /// Reads the first columns of a record. Small code has it once for tables of all widths.
     #[cfg_attr(feature = "small", inline(never))]
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub fn record<const K: usize>(&self, record: u32) -> Result<[i64; K], FormatError> {
+    fn fill(&self, record: u32, out: &mut [i64]) -> Result<(), FormatError> {
         let (words, index) = self.place(record)?;
         let Some((word, columns)) = words.split_first() else { return Err(self.early()) };
-        let Some(columns) = columns.first_chunk::<K>() else { return Err(self.early()) };
+        let Some(columns) = columns.get(..out.len()) else { return Err(self.early()) };
         let word = u64::from_le_bytes(*word);
         let mut bit = first_bit(word, index);
-        let mut out = [0; K];
         let (mut loaded, mut left) = self.load(bit)?;
         if word >> RECORD_BITS_SHIFT <= MAX_WIDTH.into() {
             // Most records: one load has the whole of it.
@@ -225,7 +219,7 @@ impl<'d> Table<'d> {
                 *value = column.value(index, loaded & bits::mask(column.width));
                 loaded = loaded.wrapping_shr(column.width);
             }
-            return Ok(out);
+            return Ok(());
         }
         for (value, word) in out.iter_mut().zip(columns) {
             let column = Column::unpack(u64::from_le_bytes(*word));
@@ -237,7 +231,7 @@ impl<'d> Table<'d> {
             left = left.wrapping_sub(column.width);
             bit = bit.wrapping_add(column.width.into());
         }
-        Ok(out)
+        Ok(())
     }
 
     /// The bits from `bit` on, and how many.
@@ -276,117 +270,6 @@ impl<'d> Table<'d> {
             Some(stored) => Ok(found.value(index, stored)),
             None => Err(truncated(bit)),
         }
-    }
-
-    /// Finds the last record whose first column is at most `key`; `None` where the first record's is
-    /// greater. The first column must be sorted, without slope, each block's base its first value.
-    ///
-    /// Takes log2 of the blocks plus log2 of a block's records steps.
-    ///
-    /// # Errors
-    /// A slope in the first column of the block, or records that lie outside the section.
-    #[inline]
-    pub fn search_first_column(&self, key: i64) -> Result<Option<u32>, FormatError> {
-        let stride = self.stride();
-        let mut block = 0u32;
-        let mut blocks = self.blocks;
-        while blocks > 1 {
-            steps::step();
-            let half = blocks >> 1;
-            let middle = block.wrapping_add(half);
-            let word = self.word((middle as usize).wrapping_mul(stride).wrapping_add(1))?;
-            block = select_unpredictable(word.cast_signed() >> BASE_SHIFT <= key, middle, block);
-            blocks = blocks.wrapping_sub(half);
-        }
-        let first = block.wrapping_shl(self.block_log2.into());
-        if first >= self.count {
-            return Ok(None);
-        }
-        let at = (block as usize).wrapping_mul(stride);
-        let word = self.word(at)?;
-        let column = Column::unpack(self.word(at.wrapping_add(1))?);
-        if column.slope != 0 {
-            return Err(FormatError::new(What::Order, first.into()));
-        }
-        if column.base > key {
-            return Ok(None);
-        }
-        let key = key.wrapping_sub(column.base).cast_unsigned();
-        let start = first_bit(word, 0);
-        let record_bits = word >> RECORD_BITS_SHIFT;
-        // The last of `left` records from `low` whose stored bits are at most the key; record 0 stores 0.
-        let mut low = 0u32;
-        let mut left = self.count.wrapping_sub(first).min(1u32.wrapping_shl(self.block_log2.into()));
-        while left > 1 {
-            steps::step();
-            let half = left >> 1;
-            let middle = low.wrapping_add(half);
-            let bit = start.wrapping_add(record_bits.wrapping_mul(middle.into()));
-            let Some(stored) = bits::read(self.data, bit, column.width) else { return Err(truncated(bit)) };
-            low = select_unpredictable(stored <= key, middle, low);
-            left = left.wrapping_sub(half);
-        }
-        Ok(Some(first.wrapping_add(low)))
-    }
-
-    /// Does [`Table::search_first_column`] for several keys at once, step by step beside each other, so that
-    /// the loads of one step wait for memory together.
-    ///
-    /// # Errors
-    /// As [`Table::search_first_column`], for the first key that meets one.
-    pub fn search_first_column_of<const N: usize>(
-        &self,
-        keys: &[i64; N],
-    ) -> Result<[Option<u32>; N], FormatError> {
-        let stride = self.stride();
-        let mut found = [None; N];
-        let mut block_of = [0u32; N];
-        let mut blocks = self.blocks;
-        while blocks > 1 {
-            let half = blocks >> 1;
-            for (block, key) in block_of.iter_mut().zip(keys) {
-                let middle = block.wrapping_add(half);
-                let word = self.word((middle as usize).wrapping_mul(stride).wrapping_add(1))?;
-                *block = select_unpredictable(word.cast_signed() >> BASE_SHIFT <= *key, middle, *block);
-            }
-            blocks = blocks.wrapping_sub(half);
-        }
-        if self.is_empty() {
-            return Ok(found);
-        }
-        // What a lane searches in its block: the first bit, the bits of a record and of the column, the key
-        // above the base, the records left, the last one known to be at most the key.
-        let mut lanes = [(0u64, 0u64, 0u32, 0u64, 0u32, 0u32); N];
-        for ((lane, block), key) in lanes.iter_mut().zip(&block_of).zip(keys) {
-            let at = (*block as usize).wrapping_mul(stride);
-            let word = self.word(at)?;
-            let column = Column::unpack(self.word(at.wrapping_add(1))?);
-            let first = block.wrapping_shl(self.block_log2.into());
-            if column.slope != 0 {
-                return Err(FormatError::new(What::Order, first.into()));
-            }
-            let left = self.count.wrapping_sub(first).min(1u32.wrapping_shl(self.block_log2.into()));
-            // A key below the first record finds nothing; any key will do in its place.
-            let key = key.wrapping_sub(column.base).max(0).cast_unsigned();
-            *lane = (first_bit(word, 0), word >> RECORD_BITS_SHIFT, column.width, key, left, 0);
-        }
-        for _ in 0..self.block_log2 {
-            for (start, record_bits, width, key, left, low) in &mut lanes {
-                let half = *left >> 1;
-                let middle = low.wrapping_add(half);
-                let bit = start.wrapping_add(record_bits.wrapping_mul(middle.into()));
-                let Some(stored) = bits::read(self.data, bit, *width) else { return Err(truncated(bit)) };
-                *low = select_unpredictable(stored <= *key, middle, *low);
-                *left = left.wrapping_sub(half);
-            }
-        }
-        for (((found, (.., low)), block), key) in found.iter_mut().zip(&lanes).zip(&block_of).zip(keys) {
-            let base = self.word((*block as usize).wrapping_mul(stride).wrapping_add(1))?;
-            if base.cast_signed() >> BASE_SHIFT <= *key {
-                *found = Some(block.wrapping_shl(self.block_log2.into()).wrapping_add(*low));
-            }
-        }
-        Ok(found)
     }
 
     /// Reads every block header and checks what [`Table::open`] does not: widths, their sum, records

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use foldsym_format::bits::{MAX_WIDTH, TAIL};
 use foldsym_format::header::{self, entry_field, features, field, flags};
 use foldsym_format::records::{file_code, line_code, rows, scopes};
-use foldsym_format::sections::{aliases, calls, edges, functions, groups, members, origins, pieces, tails};
-use foldsym_format::{SectionId, table};
+use foldsym_format::sections::{
+    aliases, block_groups, block_ranges, calls, edges, functions, groups, members, origins, pieces, tails,
+};
+use foldsym_format::{SectionId, starts, table};
 
 const TOML: &str = include_str!("../../../schema/format.toml");
 const SPEC: &str = include_str!("../../../schema/README.md");
@@ -108,6 +110,21 @@ fn code() -> BTreeMap<String, Vec<u64>> {
         put("sections.", &[(id.name(), &[id.0.into()])]);
     }
     put("function_flags.", &[("PARTIAL", &[bit(functions::PARTIAL)])]);
+    put(
+        "starts.",
+        &[
+            ("count", &[starts::COUNT as u64]),
+            ("low_width", &[starts::LOW_WIDTH as u64]),
+            ("index_width", &[starts::INDEX_WIDTH as u64]),
+            ("reserved", &[starts::RESERVED as u64]),
+            ("end", &[starts::END as u64]),
+            ("buckets", &[starts::BUCKETS as u64]),
+            ("index", &[starts::INDEX as u64]),
+            ("limits.low_width", &[MAX_WIDTH.into()]),
+            ("limits.index_width", &[starts::MAX_INDEX_WIDTH.into()]),
+            ("limits.tail", &[TAIL as u64]),
+        ],
+    );
     put(
         "table.",
         &[
@@ -212,8 +229,7 @@ fn columns() {
 
 fn column(section: &str, name: &str) -> usize {
     match (section, name) {
-        ("PIECES", "start") => pieces::START,
-        ("PIECES", "body") => pieces::BODY,
+        ("PIECES", "gap") => pieces::GAP,
         ("PIECES", "pad") => pieces::PAD,
         ("PIECES", "skip") => pieces::SKIP,
         ("PIECES", "owner") => pieces::OWNER,
@@ -245,6 +261,11 @@ fn column(section: &str, name: &str) -> usize {
         ("CALLS", "how") => calls::HOW,
         ("TAILS", "function") => tails::FUNCTION,
         ("TAILS", "target") => tails::TARGET,
+        ("BLOCK_GROUPS", "place") => block_groups::PLACE,
+        ("BLOCK_GROUPS", "range") => block_groups::RANGE,
+        ("BLOCK_RANGES", "first") => block_ranges::FIRST,
+        ("BLOCK_RANGES", "entry") => block_ranges::ENTRY,
+        ("BLOCK_RANGES", "next") => block_ranges::NEXT,
         _ => panic!("no constant for {section}.{name}"),
     }
 }

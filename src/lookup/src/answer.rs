@@ -1,15 +1,16 @@
 //! An address to an answer: which function, and the frames of its inlined calls.
 //!
-//! A lookup has three steps. The piece of the address is found by a search over block headers. The row of
+//! A lookup has three steps. The piece of the address is found in its bucket of STARTS. The row of
 //! the offset in the piece gives a node of the inline tree. The path from that node to the root gives the
 //! frames, which are left in [`Frames`].
 
+use foldsym_format::starts::Start;
 use foldsym_format::{SectionId, What};
 
 use crate::entities::{Function, Group, How, Member, Owner, Piece};
 use crate::error::{Error, InSection};
 use crate::file::SymbolFile;
-use crate::frames::Frames;
+use crate::frames::{Frames, OriginParts};
 use crate::ids::{FunctionId, GroupId, ImageAddr, NameId, PieceId, RowsOffset};
 use crate::rows::{Spot, find_spot};
 
@@ -148,7 +149,7 @@ impl SymbolFile<'_> {
     /// [`SymbolFile::frames`]. At folded code the answer is the first member of the group, `Ambiguous`; the
     /// frames of the others come from [`SymbolFile::member_frames`].
     ///
-    /// Allocates nothing. Steps: log2 of the blocks of PIECES and of the records in a block, log2 of the
+    /// Allocates nothing. Steps: log2 of the pieces in a bucket of STARTS and of its buckets, log2 of the
     /// row blocks of the piece plus 6, and the depth of the inline tree twice, at most
     /// [`foldsym_format::Header::max_depth`]; it does not depend on the size of the function otherwise.
     ///
@@ -157,7 +158,7 @@ impl SymbolFile<'_> {
     pub fn lookup(&self, address: ImageAddr, frames: &mut Frames) -> Result<Lookup, Error> {
         frames.len = 0;
         let found = match self.key(address) {
-            Some(key) => self.pieces.search_first_column(key).within(SectionId::PIECES)?,
+            Some(key) => self.starts.find(key).within(SectionId::STARTS)?,
             None => None,
         };
         let mut lookup = self.at_piece(address, found)?;
@@ -169,7 +170,7 @@ impl SymbolFile<'_> {
 
     /// What the search for a piece gives: the answer, but for its frames and whether it is partial.
     #[inline(always)]
-    pub(crate) fn at_piece(&self, address: ImageAddr, found: Option<u32>) -> Result<Lookup, Error> {
+    pub(crate) fn at_piece(&self, address: ImageAddr, found: Option<Start>) -> Result<Lookup, Error> {
         Ok(match self.enter(address, found)? {
             Ok(entered) => Lookup::Found(entered.answer),
             Err(reason) => Lookup::NotFound(reason),
@@ -181,21 +182,21 @@ impl SymbolFile<'_> {
     pub(crate) fn enter(
         &self,
         address: ImageAddr,
-        found: Option<u32>,
+        found: Option<Start>,
     ) -> Result<Result<Entered, Reason>, Error> {
-        let Some(found) = found.map(PieceId) else {
+        let Some(found) = found else {
             return Ok(Err(Reason::OutsideCode));
         };
         let piece = Piece::read(self, found)?;
         let offset = address.0.wrapping_sub(piece.start.0);
         if offset >= piece.len() {
-            let last = found.0 == self.pieces.len().wrapping_sub(1);
+            let last = found.piece == self.pieces.len().wrapping_sub(1);
             return Ok(Err(if last { Reason::OutsideCode } else { Reason::NoFunction }));
         }
         let mut answer = Answer {
             certainty: Certainty::Unique,
             evidence: None,
-            piece: found,
+            piece: PieceId(found.piece),
             piece_start: piece.start,
             function_start: piece.function_start(),
             offset,
@@ -223,10 +224,10 @@ impl SymbolFile<'_> {
         Ok(Ok(Entered { answer, len: piece.len(), body: piece.body }))
     }
 
-    /// The address as PIECES has it; `None` where that cannot be.
+    /// The address as STARTS has it; `None` where that cannot be.
     #[inline(always)]
-    pub(crate) fn key(&self, address: ImageAddr) -> Option<i64> {
-        i64::try_from(address.0.checked_sub(self.header().image_base)?).ok()
+    pub(crate) fn key(&self, address: ImageAddr) -> Option<u64> {
+        address.0.checked_sub(self.header().image_base)
     }
 
     /// Reads member `index` of the answer's functions, from 0 to [`Answer::member_count`], and leaves its
@@ -262,9 +263,11 @@ impl SymbolFile<'_> {
         name: Option<NameId>,
         frames: &mut Frames,
     ) -> Result<bool, Error> {
-        let spot = self.spot(rows, answer.offset)?;
+        // The function before its row: neither needs the other, and so their loads wait for memory together.
         let function = Function::read(self, function)?;
-        self.found_frames(answer, &function, &spot, name, frames)?;
+        let root = self.origin_parts(function.origin.0)?;
+        let spot = self.spot(rows, answer.offset)?;
+        self.found_frames(answer, (&function, &root), &spot, name, frames)?;
         Ok(function.partial)
     }
 
@@ -277,17 +280,17 @@ impl SymbolFile<'_> {
         }
     }
 
-    /// Leaves the frames of a row, as the answer has them.
+    /// Leaves the frames of a row of a function with this origin, as the answer has them.
     #[inline(always)]
     pub(crate) fn found_frames(
         &self,
         answer: &Answer,
-        function: &Function,
+        (function, root): (&Function, &OriginParts),
         spot: &Spot,
         name: Option<NameId>,
         frames: &mut Frames,
     ) -> Result<(), Error> {
-        self.spot_frames(function, spot, frames)?;
+        self.spot_frames(function, root, spot, frames)?;
         frames.padding = answer.padding;
         if name.is_some() {
             frames.name = name;

@@ -11,12 +11,9 @@ use crate::answer::{Answer, Entered, Lookup, Reason};
 use crate::entities::Function;
 use crate::error::{Error, InSection};
 use crate::file::SymbolFile;
-use crate::frames::{FrameIter, Frames};
+use crate::frames::{FrameIter, Frames, OriginParts};
 use crate::ids::ImageAddr;
 use crate::rows::{NearBlock, Rows, Spot};
-
-/// An address at most this far behind the last piece is looked for in the next one first.
-const NEAR: u64 = 1 << 12;
 
 /// Looks addresses up in one file and remembers where the last one was; see [`SymbolFile::cursor`].
 /// About 3 KiB.
@@ -33,6 +30,7 @@ pub struct Cursor<'f, 'd> {
 struct Last {
     answer: Answer,
     function: Function,
+    origin: OriginParts,
     /// Bytes of the piece, and how many of them are no padding.
     len: u64,
     body: u64,
@@ -62,7 +60,7 @@ impl<'d> SymbolFile<'d> {
 impl<'f, 'd> Cursor<'f, 'd> {
     /// What [`SymbolFile::lookup`] gives; the frames are those of [`Cursor::frames`] then.
     ///
-    /// Allocates nothing. Takes at most the steps of that, and one more piece.
+    /// Allocates nothing. Takes at most the steps of that.
     ///
     /// # Errors
     /// Damage at a place that the lookup reads; there are no frames then.
@@ -91,7 +89,8 @@ impl<'f, 'd> Cursor<'f, 'd> {
             }
         };
         let found = spot.and_then(|spot| {
-            self.file.found_frames(&answer, &last.function, &spot, answer.name, &mut self.frames)
+            let function = (&last.function, &last.origin);
+            self.file.found_frames(&answer, function, &spot, answer.name, &mut self.frames)
         });
         if let Err(error) = found {
             self.frames.len = 0;
@@ -106,29 +105,19 @@ impl<'f, 'd> Cursor<'f, 'd> {
         let file = self.file;
         self.frames.len = 0;
         self.block = None;
-        let next = self.last.take().and_then(|last| {
-            let behind = address.0.wrapping_sub(last.answer.piece_start.0).wrapping_sub(last.len);
-            let next = last.answer.piece.0.wrapping_add(1);
-            if behind < NEAR && next < file.piece_count() { Some(next) } else { None }
-        });
-        let mut entered = Err(Reason::OutsideCode);
-        if next.is_some() {
-            entered = file.enter(address, next)?;
-        }
-        if entered.is_err() {
-            let found = match file.key(address) {
-                Some(key) => file.pieces.search_first_column(key).within(SectionId::PIECES)?,
-                None => None,
-            };
-            entered = file.enter(address, found)?;
-        }
-        let Entered { mut answer, len, body } = match entered {
+        self.last = None;
+        let found = match file.key(address) {
+            Some(key) => file.starts.find(key).within(SectionId::STARTS)?,
+            None => None,
+        };
+        let Entered { mut answer, len, body } = match file.enter(address, found)? {
             Ok(entered) => entered,
             Err(reason) => return Ok(Some(reason)),
         };
         let function = Function::read(file, answer.function)?;
         answer.partial = function.partial;
-        self.last = Some(Last { answer, function, len, body });
+        let origin = file.origin_parts(function.origin.0)?;
+        self.last = Some(Last { answer, function, origin, len, body });
         Ok(None)
     }
 

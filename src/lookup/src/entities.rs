@@ -1,13 +1,12 @@
 //! Records of the tables to named fields, for those who list a file rather than look up an address.
 
-use foldsym_format::sections::{calls, edges, functions, groups, members};
+use foldsym_format::sections::{calls, edges, functions, groups, members, origins};
+use foldsym_format::starts::Start;
 use foldsym_format::{SectionId, What};
 
 use crate::error::{Error, InSection, large, optional, small};
 use crate::file::SymbolFile;
-use crate::ids::{
-    EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr, RowsOffset,
-};
+use crate::ids::{EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, ReturnAddr, RowsOffset};
 use crate::rows::FileCode;
 
 /// Whose code a piece is.
@@ -40,23 +39,31 @@ pub struct Piece {
 
 impl Piece {
     #[inline(always)]
-    pub(crate) fn read(file: &SymbolFile<'_>, id: PieceId) -> Result<Self, Error> {
+    pub(crate) fn read(file: &SymbolFile<'_>, place: Start) -> Result<Self, Error> {
         const PIECES: SectionId = SectionId::PIECES;
-        let [start, body, pad, skip, owner, rows, name] = file.pieces.record(id.0).within(PIECES)?;
-        let image_base = file.header().image_base;
-        let owner = large(owner, PIECES, id.0)?;
-        let index = small((owner >> 1).cast_signed(), PIECES, id.0)?;
+        let id = place.piece;
+        let [gap, pad, skip, owner, rows, name] = file.pieces.record(id).within(PIECES)?;
+        // All of them at once: none is negative.
+        if gap | pad | skip | owner | rows < 0 {
+            return Err(Error::new(PIECES, What::Value, id.into()));
+        }
+        let [gap, pad, skip, owner, rows] = [gap, pad, skip, owner, rows].map(i64::cast_unsigned);
+        let len = place.next.wrapping_sub(place.start);
+        let Some(body) = len.checked_sub(gap.wrapping_add(pad)) else {
+            return Err(Error::new(PIECES, What::Value, id.into()));
+        };
+        let index = small((owner >> 1).cast_signed(), PIECES, id)?;
         Ok(Self {
-            start: ImageAddr(image_base.wrapping_add(large(start, PIECES, id.0)?)),
-            body: large(body, PIECES, id.0)?,
-            pad: large(pad, PIECES, id.0)?,
-            skip: large(skip, PIECES, id.0)?,
+            start: ImageAddr(file.header().image_base.wrapping_add(place.start)),
+            body,
+            pad,
+            skip,
             owner: match owner & 1 {
                 0 => Owner::Function(FunctionId(index)),
                 _ => Owner::Group(GroupId(index)),
             },
-            rows: rows_offset(rows, PIECES, id.0)?,
-            name: optional(name, PIECES, id.0)?.map(NameId),
+            rows: if rows == 0 { None } else { Some(RowsOffset(rows)) },
+            name: optional(name, PIECES, id)?.map(NameId),
         })
     }
 
@@ -106,11 +113,19 @@ impl Function {
         let [origin, scopes, name, aliases, flags] = file.functions.record(id.0).within(FUNCTIONS)?;
         Ok(Self {
             origin: OriginId(small(origin, FUNCTIONS, id.0)?),
-            name: optional(name, FUNCTIONS, id.0)?.map(NameId),
+            name: if name == 0 { None } else { Some(Self::own_name(file, id, origin, name)?) },
             partial: flags.cast_unsigned() & functions::PARTIAL != 0,
             scopes: large(scopes, FUNCTIONS, id.0)?,
             aliases: optional(aliases, FUNCTIONS, id.0)?,
         })
+    }
+
+    /// The name that stands `distance` names behind that of the origin.
+    #[cold]
+    fn own_name(file: &SymbolFile<'_>, id: FunctionId, origin: i64, distance: i64) -> Result<NameId, Error> {
+        let origin = small(origin, SectionId::FUNCTIONS, id.0)?;
+        let name = file.origins.value(origin, origins::NAME).within(SectionId::ORIGINS)?;
+        small(name.wrapping_add(distance), SectionId::FUNCTIONS, id.0).map(NameId)
     }
 
     /// Offset of its inline tree in SCOPES, 0 where nothing is inlined: functions with equal trees share

@@ -2,7 +2,7 @@
 
 use foldsym_format::header::{ALIGN, HEADER_LEN};
 use foldsym_format::names::Names;
-use foldsym_format::{DirectoryEntry, Header, SectionId, Table, What};
+use foldsym_format::{DirectoryEntry, Header, SectionId, Starts, Table, What};
 
 use crate::entities::{Aliases, Edge, Function, Group, Member, Origin, Piece};
 use crate::error::{Error, InSection};
@@ -17,6 +17,7 @@ use crate::scopes::Scopes;
 pub struct SymbolFile<'d> {
     bytes: &'d [u8],
     header: Header,
+    pub(crate) starts: Starts<'d>,
     pub(crate) pieces: Table<'d>,
     pub(crate) functions: Table<'d>,
     pub(crate) origins: Table<'d>,
@@ -49,7 +50,7 @@ pub struct SectionInfo {
 }
 
 /// How many sections `open` looks for: ids below this.
-const WANTED: usize = 20;
+const WANTED: usize = 21;
 
 impl<'d> SymbolFile<'d> {
     /// Opens a file that lies whole in `bytes`: checks the header, the directory and their checksum, and
@@ -99,9 +100,15 @@ impl<'d> SymbolFile<'d> {
         let table_if_any = |id| optional(id).map_or(Ok(Table::EMPTY), |data| open(id, data));
         let name_table = |id| Names::open(section(id)?).within(id);
         let names = name_table(SectionId::NAMES)?;
+        let starts = Starts::open(section(SectionId::STARTS)?).within(SectionId::STARTS)?;
+        let pieces = table(SectionId::PIECES)?;
+        if starts.len() != pieces.len() {
+            return Err(Error::new(SectionId::STARTS, What::Length, starts.len().into()));
+        }
         Ok(Self {
             bytes,
-            pieces: table(SectionId::PIECES)?,
+            starts,
+            pieces,
             functions: table(SectionId::FUNCTIONS)?,
             origins: table(SectionId::ORIGINS)?,
             edges: table(SectionId::EDGES)?,
@@ -221,7 +228,7 @@ impl<'d> SymbolFile<'d> {
     /// # Errors
     /// An id that does not exist, or damage.
     pub fn piece(&self, id: PieceId) -> Result<Piece, Error> {
-        Piece::read(self, id)
+        Piece::read(self, self.starts.get(id.0).within(SectionId::STARTS)?)
     }
 
     /// Reads a function.

@@ -141,14 +141,15 @@ impl<'d> SymbolFile<'d> {
     pub fn row_frames(&self, function: &Function, row: &Row, frames: &mut Frames) -> Result<(), Error> {
         let spot = Spot { scope: row.scope, line: row.line, file: row.file.code(), column: row.column };
         frames.len = 0;
-        self.spot_frames(function, &spot, frames)
+        self.spot_frames(function, &self.origin_parts(function.origin.0)?, &spot, frames)
     }
 
-    /// Leaves the frames of what a row says. The path that `frames` holds must be of the same function; it
-    /// holds none where `len` is 0.
+    /// Leaves the frames of what a row says, of a function with this origin. The path that `frames` holds must be
+    /// of the same function; it holds none where `len` is 0.
     pub(crate) fn spot_frames(
         &self,
         function: &Function,
+        root: &OriginParts,
         spot: &Spot,
         frames: &mut Frames,
     ) -> Result<(), Error> {
@@ -164,12 +165,11 @@ impl<'d> SymbolFile<'d> {
                 id = ready.origin;
                 ready.parts()
             }
-            _ => {
-                if kept > 0 {
-                    id = self.edge_parts(frames.edges.get(kept).copied().unwrap_or(0))?.callee;
-                }
+            _ if kept > 0 => {
+                id = self.edge_parts(frames.edges.get(kept).copied().unwrap_or(0))?.callee;
                 self.origin_parts(id)?
             }
+            _ => *root,
         };
         for level in kept..depth {
             steps::step();
@@ -261,7 +261,7 @@ impl<'d> SymbolFile<'d> {
     }
 
     #[inline(always)]
-    fn origin_parts(&self, id: u32) -> Result<OriginParts, Error> {
+    pub(crate) fn origin_parts(&self, id: u32) -> Result<OriginParts, Error> {
         let [name, file, line, edges] = self.origins.record(id).within(SectionId::ORIGINS)?;
         Ok(OriginParts { name, file, line, edges })
     }
@@ -310,7 +310,8 @@ struct Walk {
 }
 
 /// The columns of an origin.
-struct OriginParts {
+#[derive(Clone, Copy)]
+pub(crate) struct OriginParts {
     name: i64,
     file: i64,
     line: i64,

@@ -41,6 +41,7 @@
 )]
 
 mod answer;
+mod basic_blocks;
 mod batch;
 mod cursor;
 mod entities;
@@ -57,6 +58,7 @@ mod stack;
 mod verify;
 
 pub use answer::{Answer, Certainty, Evidence, Lookup, Reason};
+pub use basic_blocks::{BasicBlock, BasicBlocks, FunctionBlocks};
 pub use cursor::Cursor;
 pub use entities::{Aliases, Call, CallHow, Edge, Function, Group, How, Member, Origin, Owner, Piece};
 pub use error::Error;

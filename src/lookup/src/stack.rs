@@ -13,7 +13,7 @@ use crate::answer::{Certainty, Evidence};
 use crate::entities::{Group, How, Member, Owner, Piece};
 use crate::error::{Error, InSection, small};
 use crate::file::SymbolFile;
-use crate::ids::{FunctionId, GroupId, ImageAddr, PieceId, ReturnAddr};
+use crate::ids::{FunctionId, GroupId, ImageAddr, ReturnAddr};
 
 /// Members that a [`Resolved`] names one by one; where more are possible, it stands for the whole group.
 pub const MAX_NAMED: usize = 16;
@@ -198,9 +198,8 @@ impl<'d> SymbolFile<'d> {
     fn owner_at(&self, address: StackAddr) -> Result<Option<Owner>, Error> {
         let Some(address) = address.lookup_address() else { return Ok(None) };
         let Some(key) = self.key(address) else { return Ok(None) };
-        let found = self.pieces.search_first_column(key).within(SectionId::PIECES)?;
-        let Some(found) = found else { return Ok(None) };
-        let piece = Piece::read(self, PieceId(found))?;
+        let Some(found) = self.starts.find(key).within(SectionId::STARTS)? else { return Ok(None) };
+        let piece = Piece::read(self, found)?;
         let offset = address.0.wrapping_sub(piece.start.0);
         Ok((offset < piece.body).then_some(piece.owner))
     }
@@ -243,7 +242,7 @@ impl<'d> SymbolFile<'d> {
     fn called(
         &self,
         group: Group,
-        key: i64,
+        key: u64,
         caller: Option<FunctionId>,
         last: &mut Option<FunctionId>,
         resolved: &mut Resolved,
@@ -269,8 +268,9 @@ impl<'d> SymbolFile<'d> {
     }
 
     /// The record of a call: that of whoever calls, else that of this caller.
-    fn call(&self, key: i64, caller: Option<FunctionId>) -> Result<Option<Key>, Error> {
+    fn call(&self, key: u64, caller: Option<FunctionId>) -> Result<Option<Key>, Error> {
         const CALLS: SectionId = SectionId::CALLS;
+        let key = key.cast_signed();
         let wanted = caller.map_or(0, |caller| i64::from(caller.0).wrapping_add(1));
         for wanted in [Some(0), Some(wanted).filter(|&wanted| wanted != 0)].into_iter().flatten() {
             let (mut low, mut high) = (0, self.calls.len());

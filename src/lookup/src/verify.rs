@@ -62,6 +62,7 @@ impl SymbolFile<'_> {
         for (section, table) in tables {
             table.verify().within(section)?;
         }
+        self.starts.verify().within(SectionId::STARTS)?;
         verify_records(SectionId::ROWS, self.rows)?;
         verify_records(SectionId::SCOPES, self.scopes)?;
         verify_names(SectionId::NAMES, self.names())?;
@@ -71,6 +72,9 @@ impl SymbolFile<'_> {
         self.verify_groups()?;
         self.verify_pieces(work)?;
         self.verify_calls()?;
+        if let Some(blocks) = self.basic_blocks()? {
+            blocks.verify()?;
+        }
         self.verify_program()
     }
 
@@ -255,14 +259,6 @@ impl SymbolFile<'_> {
                 return Err(order(PIECES, id));
             }
             end = piece_end;
-            // Where the block's base is not its first value, a search would miss this record.
-            let key = piece.start.0.wrapping_sub(self.image_base().0).cast_signed();
-            let found = self.pieces.search_first_column(key).within(PIECES)?;
-            // Empty pieces may share a start: then the last is found.
-            let found = found.map(|found| self.piece(PieceId(found))).transpose()?;
-            if found.map(|found| found.start) != Some(piece.start) {
-                return Err(order(PIECES, id));
-            }
             self.verify_name(piece.name, PIECES, id)?;
             match piece.owner {
                 Owner::Function(function) => {

@@ -1,6 +1,7 @@
 //! The project's own words as one table of tasks. CI calls the same words as a person does; nothing here has a dependency,
 //! so that it builds at once.
 
+mod blocks;
 mod check;
 mod ci;
 mod compare;
@@ -11,6 +12,7 @@ mod fold;
 mod fuzz;
 mod json;
 mod noicf;
+mod scale;
 mod sh;
 mod split;
 mod testbins;
@@ -57,6 +59,7 @@ const TASKS: &[Task] = &[
         help: "folded functions against the same objects linked without folding",
         run: noicf::run,
     },
+    Task { name: "blocks", help: "basic blocks against llvm-readobj --bb-addr-map", run: blocks::run },
     Task {
         name: "split",
         help: "RocksDB with split debug info against the same code with whole debug info",
@@ -64,6 +67,11 @@ const TASKS: &[Task] = &[
     },
     Task { name: "fuzz", help: "run the fuzz targets, or say what their corpora reach", run: fuzz::run },
     Task { name: "expr", help: "our evaluator of location expressions against gimli's", run: expr::run },
+    Task {
+        name: "scale",
+        help: "how conversion scales with the input, as a table and a plot",
+        run: scale::run,
+    },
     Task { name: "compare", help: "measure us beside the peers (benches/compare)", run: compare::run },
     Task { name: "help", help: "this list; each task prints its own with --help", run: help },
 ];

@@ -2,7 +2,7 @@
 
 use super::Section;
 use super::outline::Outline;
-use super::tables::{FirstColumn, Table};
+use super::tables::Table;
 use crate::model::{FuncId, Program};
 use foldsym_format::SectionId;
 
@@ -26,12 +26,12 @@ pub(super) fn sections(program: &Program<'_>, outline: &Outline, image_base: u64
     let mut sections = Vec::new();
     if !calls.is_empty() {
         let record = |i: usize| calls[i];
-        let table = Table { count: calls.len(), first_column: FirstColumn::Plain, record };
+        let table = Table { count: calls.len(), record };
         sections.push(Section::new(SectionId::CALLS, table.encode()));
     }
     if !tails.is_empty() {
         let record = |i: usize| tails[i];
-        let table = Table { count: tails.len(), first_column: FirstColumn::Plain, record };
+        let table = Table { count: tails.len(), record };
         sections.push(Section::new(SectionId::TAILS, table.encode()));
     }
     sections

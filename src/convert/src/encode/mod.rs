@@ -8,6 +8,7 @@
 //! The same program and options give the same bytes, whatever the number of threads: tasks have fixed
 //! sizes, their results are joined in order, and no hash map is walked.
 
+mod basic_blocks;
 mod bits;
 mod calls;
 mod dedup;
@@ -21,6 +22,7 @@ mod rows;
 mod scopes;
 mod sections;
 mod sort;
+mod starts;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -189,6 +191,7 @@ pub fn encode(
     sections.extend(names);
     sections.extend(index?);
     sections.extend(calls::sections(program, &outline, image_base));
+    sections.extend(basic_blocks::sections(&program.blocks, image_base));
     sections.push(Section::new(SectionId::BUILD_ID, image.build_id.clone()));
     sections.push(Section::new(SectionId::SECTIONS, sections::loaded_sections(image, image_base)));
     if let Some(record) = &options.record {

@@ -4,9 +4,9 @@
 use super::bits::put_varint;
 use super::outline::{Outline, members};
 use super::plan::Plan;
-use super::tables::{FirstColumn, Table};
-use super::{ImageInfo, Section};
-use crate::model::{FuncId, Member, NameId, Owner, Program};
+use super::tables::Table;
+use super::{ImageInfo, Section, starts};
+use crate::model::{FuncId, Member, NameId, Owner, Piece, Program};
 use foldsym_format::SectionId;
 use foldsym_format::sections::functions::PARTIAL;
 
@@ -47,7 +47,7 @@ impl Tables<'_> {
                 let origin = origins[i];
                 [origin.name, origin.file, origin.line, first_edges[i]].map(i64::from)
             };
-            Table { count: origins.len(), first_column: FirstColumn::Plain, record }.encode()
+            Table { count: origins.len(), record }.encode()
         };
         let edges_table = || {
             let mut declared = vec![0; edges.len()];
@@ -59,31 +59,34 @@ impl Tables<'_> {
                 let line = i64::from(edge.line) - i64::from(declared[i]);
                 [i64::from(edge.callee), line, i64::from(edge.file), i64::from(edge.column)]
             };
-            let (count, first_column) = (edges.len(), FirstColumn::Plain);
+            let count = edges.len();
             if self.columns {
-                return Table { count, first_column, record }.encode();
+                return Table { count, record }.encode();
             }
             let record = |i: usize| {
                 let [callee, line, file, _] = record(i);
                 [callee, line, file]
             };
-            Table { count, first_column, record }.encode()
+            Table { count, record }.encode()
         };
         let (origins, edges) = rayon::join(origins_table, edges_table);
         vec![Section::new(SectionId::ORIGINS, origins), Section::new(SectionId::EDGES, edges)]
     }
 
-    /// PIECES, FUNCTIONS, GROUPS, MEMBERS and ALIASES.
+    /// PIECES, FUNCTIONS, GROUPS, MEMBERS, ALIASES and STARTS.
     pub(super) fn code(&self, rows: &[u64], scopes: &[u64]) -> (Vec<Section>, GroupCounts) {
         let groups = self.groups();
         let (first_aliases, aliases) = self.aliases();
         let (pieces, functions) =
             rayon::join(|| self.pieces(&groups, rows), || self.functions(&first_aliases, scopes));
-        let mut sections =
-            vec![Section::new(SectionId::PIECES, pieces), Section::new(SectionId::FUNCTIONS, functions)];
+        let mut sections = vec![
+            Section::new(SectionId::PIECES, pieces),
+            Section::new(SectionId::FUNCTIONS, functions),
+            Section::new(SectionId::STARTS, self.starts()),
+        ];
         if groups.counts.groups > 0 {
             let record = |i: usize| [i64::from(groups.firsts[i])];
-            let table = Table { count: groups.firsts.len(), first_column: FirstColumn::Plain, record };
+            let table = Table { count: groups.firsts.len(), record };
             sections.push(Section::new(SectionId::GROUPS, table.encode()));
             let record = |i: usize| {
                 let (member, job) = groups.members[i];
@@ -95,12 +98,12 @@ impl Tables<'_> {
                     self.piece_name(member.function, member.symbol),
                 ]
             };
-            let table = Table { count: groups.members.len(), first_column: FirstColumn::Plain, record };
+            let table = Table { count: groups.members.len(), record };
             sections.push(Section::new(SectionId::MEMBERS, table.encode()));
         }
         if !aliases.is_empty() {
             let record = |i: usize| aliases[i];
-            let table = Table { count: aliases.len(), first_column: FirstColumn::Plain, record };
+            let table = Table { count: aliases.len(), record };
             sections.push(Section::new(SectionId::ALIASES, table.encode()));
         }
         (sections, groups.counts)
@@ -142,28 +145,44 @@ impl Tables<'_> {
                 }
                 (Owner::Group(_), group) => (group.unwrap_or(0) * 2 + 1, 0, 0),
             };
-            let start = piece.start.0.wrapping_sub(self.image_base) as i64;
-            let [body, pad, skip, owner] = [piece.body, piece.pad, piece.skip, owner].map(i64::from);
-            [start, body, pad, skip, owner, rows as i64, name]
+            let gap = self.next_start(i) - piece_end(piece);
+            let [pad, skip, owner] = [piece.pad, piece.skip, owner].map(i64::from);
+            [gap as i64, pad, skip, owner, rows as i64, name]
         };
-        Table { count: self.program.pieces.len(), first_column: FirstColumn::Searched, record }.encode()
+        Table { count: self.program.pieces.len(), record }.encode()
+    }
+
+    /// Where the next piece starts, or the last one ends.
+    fn next_start(&self, piece: usize) -> u64 {
+        match self.program.pieces.get(piece + 1) {
+            Some(next) => next.start.0,
+            None => piece_end(&self.program.pieces[piece]),
+        }
+    }
+
+    fn starts(&self) -> Vec<u8> {
+        let pieces = &self.program.pieces;
+        let starts: Vec<u64> = pieces.iter().map(|piece| piece.start.0 - self.image_base).collect();
+        let end = pieces.last().map_or(0, |last| piece_end(last) - self.image_base);
+        starts::encode(&starts, end)
     }
 
     fn functions(&self, first_aliases: &[u32], scopes: &[u64]) -> Vec<u8> {
         let record = |i: usize| {
             let function = &self.program.functions[self.outline.functions[i].index()];
             let origin = &self.program.origins[function.origin.index()];
-            let own = self.plan.name(origin.name);
-            let name = function.symbol.filter(|&symbol| self.plan.name(symbol) != own);
+            // Mostly `foo` and `foo.isra.0`, which are neighbours.
+            let own = i64::from(self.plan.name(origin.name));
+            let name = function.symbol.map_or(0, |symbol| i64::from(self.plan.name(symbol)) - own);
             [
                 i64::from(self.plan.origin_ranks[function.origin.index()]),
                 scopes[i] as i64,
-                self.plan.optional_name(name),
+                name,
                 i64::from(first_aliases[i]),
                 if function.partial { PARTIAL as i64 } else { 0 },
             ]
         };
-        Table { count: self.outline.functions.len(), first_column: FirstColumn::Plain, record }.encode()
+        Table { count: self.outline.functions.len(), record }.encode()
     }
 
     /// For each function 0 or 1 + the index of its first alias; and the records of ALIASES.
@@ -184,6 +203,10 @@ impl Tables<'_> {
         let firsts = self.outline.functions.iter().map(first).map(|first| first.unwrap_or(0)).collect();
         (firsts, aliases)
     }
+}
+
+fn piece_end(piece: &Piece) -> u64 {
+    piece.start.0 + u64::from(piece.body) + u64::from(piece.pad)
 }
 
 /// The list of the program's loaded sections.

@@ -16,14 +16,6 @@ use std::ops::RangeInclusive;
 const BLOCK_LOG2: RangeInclusive<u32> = 5..=8;
 const MAX_SLOPE: i64 = (1 << table::SLOPE_BITS) - 1;
 
-/// Where the first column of a table has slope 0 and the first record's value as its base, a search
-/// over the headers of blocks needs no record.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum FirstColumn {
-    Searched,
-    Plain,
-}
-
 /// How one column of a block is packed.
 #[derive(Clone, Copy, Default)]
 struct Band {
@@ -64,7 +56,6 @@ impl Band {
 /// A table of `K` columns; `record` gives the record of an index below `count`.
 pub(super) struct Table<const K: usize, R> {
     pub(super) count: usize,
-    pub(super) first_column: FirstColumn,
     pub(super) record: R,
 }
 
@@ -95,10 +86,7 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
                     column.push(value);
                 }
             }
-            bands.push(std::array::from_fn(|k| match self.first_column {
-                FirstColumn::Searched if k == 0 => Band::of(&columns[0], 0),
-                _ => Band::best(&columns[k]),
-            }));
+            bands.push(std::array::from_fn(|k| Band::best(&columns[k])));
         }
         bands
     }

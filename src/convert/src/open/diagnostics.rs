@@ -34,6 +34,8 @@ pub enum OpenDiagnosticKind {
     SupplementaryNotFound,
     /// `.gnu_debugdata` could not be read; its symbols are missing.
     BadMiniDebugInfo,
+    /// A section of the basic-block address map could not be unpacked; its blocks are missing.
+    BadBlockMap,
     /// A path from debug information leaves the directories that were given; it was not opened.
     PathRefused,
 }
@@ -47,7 +49,8 @@ impl OpenDiagnosticKind {
             Kind::DebugFileMismatch
             | Kind::DebugFileUnreadable
             | Kind::PackageUnreadable
-            | Kind::BadMiniDebugInfo => true,
+            | Kind::BadMiniDebugInfo
+            | Kind::BadBlockMap => true,
             Kind::UnknownRelocation { .. }
             | Kind::BadRelocation
             | Kind::UnknownCompression

@@ -44,12 +44,19 @@ pub enum OpenError {
         None => "several architectures, choose one with --arch".to_owned(),
     }, available.join(", "))]
     ChooseArch { path: PathBuf, wanted: Option<String>, available: Vec<String> },
+
+    /// A container of device programs, and the target to take was not given or does not mean one of them.
+    #[error("{}: {}; it has: {}", path.display(), match wanted {
+        Some(target) => format!("no single device program for {target}"),
+        None => "several device programs, choose one with --target".to_owned(),
+    }, available.join(", "))]
+    ChooseTarget { path: PathBuf, wanted: Option<String>, available: Vec<String> },
 }
 
 impl OpenError {
     /// True where another command line would help (the command line's exit code 2), false where the input is bad.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::ChooseArch { .. })
+        matches!(self, Self::ChooseArch { .. } | Self::ChooseTarget { .. })
     }
 
     pub(super) fn other_arch(path: &Path, found: &str, wanted: &str) -> Self {

@@ -175,6 +175,18 @@ impl<'f> DebugSections<'f> {
     }
 }
 
+/// What is known of the linker that made a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Linker {
+    /// The file does not say.
+    #[default]
+    Unknown,
+    /// It can fold functions that are identical: lld, mold and gold leave their names.
+    MayFold,
+    /// It cannot: compilers left their names, and none of these linkers did.
+    NeverFolds,
+}
+
 /// Where addresses were put back into debug sections, from relocations that the linker kept.
 #[derive(Clone, Debug, Default)]
 pub struct Restored {
@@ -202,16 +214,14 @@ impl Restored {
     }
 }
 
-/// What is known of the linker that made a program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Linker {
-    /// The file does not say.
-    #[default]
-    Unknown,
-    /// It can fold functions that are identical: lld, mold and gold leave their names.
-    MayFold,
-    /// It cannot: compilers left their names, and none of these linkers did.
-    NeverFolds,
+/// One section of the basic-block address map (`SHT_LLVM_BB_ADDR_MAP`), uncompressed; relocated in `ET_REL`.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockMapSection<'f> {
+    pub bytes: &'f [u8],
+    /// Of the first type number, whose records have no version (`SHT_LLVM_BB_ADDR_MAP_V0`).
+    pub without_version: bool,
+    /// The section's index in its file.
+    pub index: usize,
 }
 
 /// One object file, opened: everything later steps need of it but the decoding.
@@ -244,6 +254,8 @@ pub struct Image<'f> {
     pub debug: DebugSections<'f>,
     /// dwz supplementary file (`.gnu_debugaltlink`, `.debug_sup`), where there is one and it was found.
     pub supplementary: Option<DebugSections<'f>>,
+    /// In section order; the linker makes one of all, in `ET_REL` each text section has its own.
+    pub block_maps: Vec<BlockMapSection<'f>>,
     /// Relocations that the linker kept (`--emit-relocs`), of the program and its separate debug file.
     pub relocations: KeptRelocations<'f>,
     /// Where `debug` has addresses of those relocations instead of the linker's tombstones.

@@ -9,6 +9,8 @@ mod diagnostics;
 mod elf;
 mod error;
 mod files;
+mod frames;
+mod gpu;
 mod image;
 mod macho;
 mod options;
@@ -22,9 +24,11 @@ pub use diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
 pub use elf::kept::{KeptRelocation, KeptRelocations, KeptSection, RelocationSymbol};
 pub use error::OpenError;
 pub use files::Files;
+pub use frames::{FrameBytes, frame_sections};
+pub use gpu::{CodeObject, code_objects};
 pub use image::{
-    AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Linker,
-    Restored, Symbol, SymbolKind,
+    AddressRange, Arch, Binding, BlockMapSection, CodeSection, DebugSection, DebugSections, Format, Image,
+    ImageKind, Linker, Restored, Symbol, SymbolKind,
 };
 pub use options::OpenOptions;
 pub use program::{image_from_bytes, open_image};

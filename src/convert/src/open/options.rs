@@ -8,6 +8,8 @@ pub struct OpenOptions {
     /// The architecture to take of a fat file, by Apple's or the ELF name (`arm64` and `aarch64` are one). A program of
     /// another architecture is refused.
     pub arch: Option<String>,
+    /// The target of the device program to take, of a container of GPU code or of a host program that has one.
+    pub target: Option<String>,
     /// Roots of separate debug files (`DIR/.build-id/ab/cdef.debug`, `DIR/usr/bin/ls.debug`), in order.
     pub debug_dirs: Vec<PathBuf>,
     /// Looks in `/usr/lib/debug` after `debug_dirs`.
@@ -26,6 +28,7 @@ impl Default for OpenOptions {
     fn default() -> Self {
         Self {
             arch: None,
+            target: None,
             debug_dirs: Vec::new(),
             system_debug_dir: true,
             separate: true,

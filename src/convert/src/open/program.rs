@@ -6,6 +6,7 @@ use super::arch::is_arch;
 use super::elf::{self, Links};
 use super::error::OpenError;
 use super::files::Files;
+use super::gpu;
 use super::image::{Image, ImageKind};
 use super::macho::{self, fat};
 use super::options::OpenOptions;
@@ -75,6 +76,7 @@ fn open_alone<'f>(
     options: &OpenOptions,
 ) -> Result<Opened<'f>, OpenError> {
     let wanted = options.arch.as_deref();
+    let data = gpu::choose(files, path, data, options.target.as_deref())?.unwrap_or(data);
     if data.starts_with(b"\x7fELF") {
         let (image, links) = elf::read(files, path, data)?;
         if let Some(wanted) = wanted.filter(|wanted| !is_arch(&image.arch, wanted)) {

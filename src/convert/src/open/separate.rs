@@ -233,6 +233,9 @@ pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
     if image.build_id.is_empty() {
         image.build_id = debug.build_id;
     }
+    if image.block_maps.is_empty() {
+        image.block_maps = std::mem::take(&mut debug.block_maps);
+    }
     image.relocations.append(std::mem::take(&mut debug.relocations));
     let mut diagnostics = Diagnostics::default();
     diagnostics.merge(std::mem::take(&mut image.diagnostics));

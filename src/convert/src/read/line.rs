@@ -7,6 +7,7 @@
 
 use gimli::Reader as _;
 
+use super::unit::MAX_FOLDED;
 use super::{Bytes, Code, Endianity};
 use crate::report::{Diagnostics, Kind};
 
@@ -14,12 +15,8 @@ use crate::report::{Diagnostics, Kind};
 /// that this bounds memory, not time: to 400 MB. All of RocksDB has a tenth.
 const MAX_ROWS: usize = 1 << 24;
 
-/// Sequences at one address that are compared to find a function's own. Each function there compares them:
-/// without a bound, a hostile file takes the square of its size in time.
-const MAX_FOLDED: usize = 4096;
-
 /// One row of the line table (DWARF 5 6.2.2), of those registers that are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LineRow {
     pub(crate) address: u64,
     /// Index into the file table as the program writes it (from 1 before DWARF 5).
@@ -79,20 +76,35 @@ impl Lines {
         covers.map(|cover| (cover.sequence as usize, &self.sequences[cover.sequence as usize]))
     }
 
-    /// The sequences with a row at `start`: several, where functions were folded. Mostly they begin there; dsymutil joins
-    /// those of functions that follow each other, so that a function begins in the middle.
-    pub(crate) fn with_row_at(&self, start: u64) -> impl Iterator<Item = (usize, &Sequence)> {
-        let after = self.sequences.partition_point(|s| s.start <= start);
-        let before = self.sequences[..after].iter().zip(&self.ends).enumerate().rev();
-        let reaching = before.take_while(move |(_, (_, end))| **end > start).take(MAX_FOLDED);
-        let found: Vec<(usize, &Sequence)> = reaching
-            .map(|(index, (sequence, _))| (index, sequence))
-            .filter(|(_, sequence)| {
+    /// The sequences that start at `start`: several, where functions were folded.
+    pub(crate) fn starting(&self, start: u64) -> impl Iterator<Item = (usize, &Sequence)> {
+        let first = self.sequences.partition_point(|s| s.start < start);
+        let at_start = self.sequences[first..].iter().take_while(move |s| s.start == start);
+        at_start.enumerate().map(move |(i, s)| (first + i, s))
+    }
+
+    /// The sequences that start before `start` and have a row there: dsymutil joins those of functions that follow each
+    /// other, so that a function begins in the middle.
+    pub(crate) fn passing(&self, start: u64) -> Vec<usize> {
+        let first = self.sequences.partition_point(|s| s.start < start);
+        let before = (0..first).rev().take_while(|&index| self.ends[index] > start).take(MAX_FOLDED);
+        let mut found: Vec<usize> = before
+            .filter(|&index| {
+                let sequence = &self.sequences[index];
                 let rows = &self.rows[sequence.rows.clone()];
                 sequence.end > start && rows.binary_search_by_key(&start, |row| row.address).is_ok()
             })
             .collect();
-        found.into_iter().rev()
+        found.reverse();
+        found
+    }
+
+    /// The rows of a sequence for addresses of `start..end`.
+    pub(crate) fn rows_within(&self, index: usize, start: u64, end: u64) -> std::ops::Range<usize> {
+        let rows = self.sequences[index].rows.clone();
+        let from =
+            |address| rows.start + self.rows[rows.clone()].partition_point(|row| row.address < address);
+        from(start)..from(end)
     }
 
     /// The live sequence that a `DW_AT_LLVM_stmt_sequence` value names: by its first opcode, or by its
@@ -253,7 +265,7 @@ fn interpret<'f, E: Endianity>(
         match gimli::DwLns(opcode) {
             gimli::DwLns(0) => {
                 let opcode_offset = input.offset_from(section) as u64 - 1;
-                let len = input.read_uleb128()?;
+                let len = uleb128(&mut input)?;
                 if len == 0 {
                     continue;
                 }
@@ -276,15 +288,15 @@ fn interpret<'f, E: Endianity>(
             }
             gimli::DW_LNS_copy => row(lines, &registers, &mut building, code),
             gimli::DW_LNS_advance_pc => {
-                let operations = input.read_uleb128()?;
+                let operations = uleb128(&mut input)?;
                 machine.advance(&mut registers, operations);
             }
             gimli::DW_LNS_advance_line => {
-                let by = input.read_sleb128()?;
+                let by = sleb128(&mut input)?;
                 registers.line = registers.line.wrapping_add_signed(by);
             }
-            gimli::DW_LNS_set_file => registers.file = input.read_uleb128()?,
-            gimli::DW_LNS_set_column => registers.column = input.read_uleb128()?,
+            gimli::DW_LNS_set_file => registers.file = uleb128(&mut input)?,
+            gimli::DW_LNS_set_column => registers.column = uleb128(&mut input)?,
             gimli::DW_LNS_negate_stmt
             | gimli::DW_LNS_set_basic_block
             | gimli::DW_LNS_set_prologue_end
@@ -313,10 +325,29 @@ fn interpret<'f, E: Endianity>(
     Ok(())
 }
 
+/// Nearly all operands have one byte.
+#[inline]
+fn uleb128<E: Endianity>(input: &mut Bytes<'_, E>) -> gimli::Result<u64> {
+    match *input.slice() {
+        [byte @ ..0x80, ..] => input.skip(1).map(|()| byte.into()),
+        _ => input.read_uleb128(),
+    }
+}
+
+#[inline]
+fn sleb128<E: Endianity>(input: &mut Bytes<'_, E>) -> gimli::Result<i64> {
+    match *input.slice() {
+        // Bit 6 is the sign.
+        [byte @ ..0x80, ..] => input.skip(1).map(|()| i64::from((byte << 1).cast_signed() >> 1)),
+        _ => input.read_sleb128(),
+    }
+}
+
 fn start_sequence(lines: &Lines, first_opcode: u64) -> Building {
     Building { first_opcode, set_address: None, first_row: lines.rows.len(), live: None, ordered: true }
 }
 
+#[inline]
 fn row(lines: &mut Lines, registers: &Registers, building: &mut Building, code: &Code) {
     let live = match building.live {
         Some(live) => live,

@@ -4,27 +4,30 @@
 //! lines of declaration are looked up where such a function refers to them. Only this module names
 //! `gimli`. The order of the result is the order of the file, whatever the number of threads.
 
+mod basic_blocks;
+mod entries;
 mod file;
 mod line;
 mod origin;
 mod package;
 mod pool;
+mod queue;
 mod shared;
 mod space;
 mod split;
 mod task;
 mod unit;
 
-use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::model::Unit;
+use crate::model::{BlockMap, Unit};
 use crate::open::{AddressRange, DebugSection, Image, Restored, SymbolKind};
 use crate::report::{Diagnostics, Kind};
+use queue::Queue;
 use space::Space;
 pub use split::SplitFiles;
 use split::Supply;
-use task::{Done, Task};
+use task::Task;
 
 /// The bytes of a debug section, with their byte order.
 pub(crate) type Bytes<'f, E> = gimli::EndianSlice<'f, E>;
@@ -42,24 +45,33 @@ pub struct ReadOptions {
     pub columns: bool,
 }
 
-/// Everything that was read, in the order of the file.
-pub struct Read<'f> {
-    pub units: Vec<Unit<'f>>,
-    pub diagnostics: Diagnostics,
+/// Takes the units that were read, in the order of the file.
+pub(crate) trait Take<'f>: Send {
+    fn take(&mut self, unit: Unit<'f>);
+}
+
+impl<'f> Take<'f> for Vec<Unit<'f>> {
+    fn take(&mut self, unit: Unit<'f>) {
+        self.push(unit);
+    }
 }
 
 /// Reads every unit of the image's debug information, split units from where `split` says. An image
 /// without any gives no unit.
-pub fn read<'f>(
+///
+/// Uses the threads of the current `rayon` pool. `taker` has each unit as soon as all before it are read, so that
+/// what it does with one goes on beside the reading of others.
+pub(crate) fn read<'f>(
     image: &Image<'f>,
     split: &SplitFiles<'_, 'f>,
     options: ReadOptions,
     advance: &(dyn Fn(u64) + Sync),
-) -> Read<'f> {
+    taker: &mut dyn Take<'f>,
+) -> Diagnostics {
     if image.arch.big_endian {
-        read_with(image, split, gimli::BigEndian, options, advance)
+        read_with(image, split, gimli::BigEndian, options, advance, taker)
     } else {
-        read_with(image, split, gimli::LittleEndian, options, advance)
+        read_with(image, split, gimli::LittleEndian, options, advance, taker)
     }
 }
 
@@ -69,24 +81,26 @@ fn read_with<'f, E: Endianity>(
     endian: E,
     options: ReadOptions,
     advance: &(dyn Fn(u64) + Sync),
-) -> Read<'f> {
+    taker: &mut dyn Take<'f>,
+) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
     let space = Space::new(image, endian, &mut diagnostics);
     let code = Code::new(image);
     let supply = Supply::new(split, image, endian, &mut diagnostics);
     let task = Task { space: &space, code: &code, options, supply: &supply };
-    let read: Vec<Done<'f>> = (0..space.main.headers.len())
-        .into_par_iter()
-        .filter_map(|index| {
-            let header = &space.main.headers[index];
+    let queue = Queue::new(taker, split.files, &image.debug, diagnostics);
+    let next = AtomicUsize::new(0);
+    rayon::broadcast(|_| {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(header) = space.main.headers.get(index) else { break };
             let unit = task::read(&task, index);
             // What was read of it is not asked for again, but by units that refer into it.
-            let bytes = space.main.unit_bytes(index);
-            split.files.release(bytes);
+            split.files.release(space.main.unit_bytes(index));
             advance(header.length_including_self() as u64);
-            unit
-        })
-        .collect();
+            queue.put(index, unit);
+        }
+    });
     // Nothing is read once more but the names, which stay where they are; those of a package were copied.
     use DebugSection::{Abbrev, Addr, Info, Line, Ranges, RngLists, Str, StrOffsets};
     for section in [Info, Abbrev, Line, Addr, Ranges, RngLists, StrOffsets] {
@@ -97,23 +111,19 @@ fn read_with<'f, E: Endianity>(
             split.files.release(package.debug.get(section));
         }
     }
-    let mut units = Vec::with_capacity(read.len());
-    let mut skeletons: FxHashMap<u64, u64> = FxHashMap::default();
-    for Done { unit, dwo_id, diagnostics: counted } in read {
-        diagnostics.merge(counted);
-        if let Some(id) = dwo_id
-            && let Some(first) = skeletons.insert(id, unit.offset)
-        {
-            diagnostics.add(Kind::DuplicateDwoId, unit.offset, || {
-                format!("units at .debug_info+{first:#x} and +{:#x} have dwo id {id:#018x}", unit.offset)
-            });
-        }
-        units.push(unit);
+    queue.finish()
+}
+
+/// Reads the image's basic-block address map.
+pub fn read_blocks(image: &Image<'_>, diagnostics: &mut Diagnostics) -> BlockMap {
+    if image.block_maps.is_empty() {
+        return BlockMap::default();
     }
-    Read { units, diagnostics }
+    basic_blocks::read(&image.block_maps, &image.arch, &Code::new(image), diagnostics)
 }
 
 /// The executable sections of the image: what tells a live address from a tombstone.
+#[derive(Default)]
 pub(crate) struct Code {
     /// Sorted and disjoint.
     ranges: Vec<AddressRange>,

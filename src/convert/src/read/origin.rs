@@ -7,6 +7,7 @@
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
+use super::entries::{Attribute, Entries, Wanted};
 use super::file::FileTable;
 use super::space::{Info, Space};
 use super::unit::MAX_ATTRIBUTES;
@@ -144,6 +145,8 @@ pub(crate) struct Origins<'a, 'f, E: Endianity> {
     /// `.debug_line.dwo`).
     pub(crate) row_files: Option<FileTable<'a, 'f, E>>,
     pub(crate) tables: Tables<'f>,
+    /// Stands wherever it was last sent in this unit.
+    pub(crate) entries: Entries<'a, 'f, E, ()>,
 }
 
 impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
@@ -264,32 +267,31 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         &mut self,
         place: Place,
         identity: &mut Identity<'f, E>,
-        attribute: &gimli::Attribute<Bytes<'f, E>>,
+        attribute: &Attribute<'f, E>,
         diagnostics: &mut Diagnostics,
     ) {
-        match attribute.name() {
+        match attribute.name {
             gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name if identity.linkage_name.is_none() => {
-                identity.linkage_name = self.string(place, attribute.value());
+                identity.linkage_name = self.string(place, attribute.value);
             }
-            gimli::DW_AT_name if identity.name.is_none() => {
-                identity.name = self.string(place, attribute.value());
+            // Of no use beside a linkage name.
+            gimli::DW_AT_name if identity.name.is_none() && identity.linkage_name.is_none() => {
+                identity.name = self.string(place, attribute.value);
             }
             gimli::DW_AT_decl_file if identity.file.is_none() => {
-                if let Some(index) = file_index(attribute) {
+                if let Some(index) = attribute.number() {
                     identity.file = Some(self.file(place, index, diagnostics));
                 }
             }
             gimli::DW_AT_decl_line if identity.line.is_none() => {
-                identity.line = attribute.udata_value().and_then(|line| u32::try_from(line).ok());
+                identity.line = attribute.number().and_then(|line| u32::try_from(line).ok());
             }
-            gimli::DW_AT_external => {
-                identity.external |= attribute.value() == gimli::AttributeValue::Flag(true);
-            }
+            gimli::DW_AT_external => identity.external |= attribute.is_set(),
             gimli::DW_AT_abstract_origin => {
-                identity.next = self.target(place, attribute.value(), diagnostics);
+                identity.next = self.target(place, attribute.value, diagnostics);
             }
             gimli::DW_AT_specification if identity.next.is_none() => {
-                identity.next = self.target(place, attribute.value(), diagnostics);
+                identity.next = self.target(place, attribute.value, diagnostics);
             }
             _ => {}
         }
@@ -358,29 +360,38 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         identity: &mut Identity<'f, E>,
         diagnostics: &mut Diagnostics,
     ) -> Option<()> {
-        let here = self.here;
-        let unit: &gimli::Unit<Bytes<'f, E>> = if self.is_here(place) {
-            here
-        } else {
-            self.info(place.supplementary)?.unit(place.unit as usize)?
-        };
+        if self.is_here(place) {
+            let mut entry = self.entries.entry_at(gimli::UnitOffset(place.offset)).ok()??;
+            while let Some(attribute) = self.entries.attribute(&mut entry).ok()? {
+                self.take(place, identity, &attribute, diagnostics);
+            }
+            return Some(());
+        }
+        let unit = self.info(place.supplementary)?.unit(place.unit as usize)?;
         let mut entries = unit.entries_raw(Some(gimli::UnitOffset(place.offset))).ok()?;
         let abbreviation = entries.read_abbreviation().ok()??;
         if abbreviation.attributes().len() > MAX_ATTRIBUTES {
             return None;
         }
         for spec in abbreviation.attributes() {
-            let attribute = entries.read_attribute(*spec).ok()?;
+            let attribute = Attribute::of(&entries.read_attribute(*spec).ok()?);
             self.take(place, identity, &attribute, diagnostics);
         }
         Some(())
     }
 }
 
-/// The value of `DW_AT_decl_file` or `DW_AT_call_file`.
-pub(crate) fn file_index<R: gimli::Reader>(attribute: &gimli::Attribute<R>) -> Option<u64> {
-    match attribute.value() {
-        gimli::AttributeValue::FileIndex(index) => Some(index),
-        value => value.udata_value(),
-    }
-}
+/// Any entry that a reference leads to, and what [`Origins::take`] takes of it.
+pub(crate) const IDENTITY: Wanted<()> = Wanted {
+    role: |_| Some(()),
+    attributes: &[
+        gimli::DW_AT_linkage_name,
+        gimli::DW_AT_MIPS_linkage_name,
+        gimli::DW_AT_name,
+        gimli::DW_AT_decl_file,
+        gimli::DW_AT_decl_line,
+        gimli::DW_AT_external,
+        gimli::DW_AT_abstract_origin,
+        gimli::DW_AT_specification,
+    ],
+};

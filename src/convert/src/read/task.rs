@@ -5,6 +5,7 @@ use super::space::{Space, offset_of};
 use super::split::{self, Supply};
 use super::{Bytes, Code, Endianity, ReadOptions, bad_unit, unit};
 use crate::model::Unit;
+use crate::open::DebugSection;
 use crate::report::{Diagnostics, Kind};
 
 /// What the reading of every unit needs.
@@ -21,6 +22,19 @@ pub(super) struct Done<'f> {
     /// Of a skeleton.
     pub(super) dwo_id: Option<u64>,
     pub(super) diagnostics: Diagnostics,
+    pub(super) starts: Starts,
+}
+
+/// Where the unit's own part of each of [`SHARED`] begins; 0 where that is not known.
+pub(super) type Starts = [usize; SHARED.len()];
+
+/// Sections to which units add a part each, which linkers keep in the order of the units.
+pub(super) const SHARED: [DebugSection; 4] =
+    [DebugSection::Line, DebugSection::StrOffsets, DebugSection::Addr, DebugSection::RngLists];
+
+fn starts<E: Endianity>(unit: &gimli::Unit<Bytes<'_, E>>) -> Starts {
+    let line = unit.line_program.as_ref().map_or(0, |program| program.header().offset().0);
+    [line, unit.str_offsets_base.0, unit.addr_base.0, unit.rnglists_base.0]
 }
 
 /// One unit to walk, and the tables that it refers to.
@@ -57,15 +71,17 @@ pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
         }
         Err(error) => {
             bad_unit(&mut diagnostics, offset, error);
-            return Some(Done { unit: Unit { offset, ..Unit::default() }, dwo_id: None, diagnostics });
+            let unit = Unit { offset, ..Unit::default() };
+            return Some(Done { unit, dwo_id: None, diagnostics, starts: Starts::default() });
         }
     };
+    let starts = starts(&unit);
     let skeleton = split::skeleton(&main.dwarf, &unit);
     let dwo_id = skeleton.as_ref().map(|skeleton| skeleton.id);
     if let Some(skeleton) = &skeleton
         && let Some(read) = split::read(task, skeleton, &mut diagnostics)
     {
-        return Some(Done { unit: Unit { offset, ..read }, dwo_id, diagnostics });
+        return Some(Done { unit: Unit { offset, ..read }, dwo_id, diagnostics, starts });
     }
     let files = FileTable::of(&main.dwarf, &unit);
     let source =
@@ -73,5 +89,5 @@ pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
     let mut read = unit::walk(&source, task.code, task.options, &mut diagnostics);
     // The children of a skeleton (`-fsplit-dwarf-inlining`) say all that was inlined.
     read.partial = skeleton.is_some() && read.functions.is_empty();
-    Some(Done { unit: read, dwo_id, diagnostics })
+    Some(Done { unit: read, dwo_id, diagnostics, starts })
 }

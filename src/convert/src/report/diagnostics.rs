@@ -64,6 +64,19 @@ pub enum Kind {
     HiddenFunction,
     /// A symbol of size 0: it reaches to the next symbol or the section's end.
     SymbolWithoutSize,
+    /// A record of the basic-block address map of a version or with features that are not known: it and what follows
+    /// it in its section is skipped.
+    UnknownBlockMap,
+    /// A record of the basic-block address map that is damaged: as the above.
+    BadBlockMap,
+    /// Basic blocks outside the executable sections: of a function that the linker removed, or damaged.
+    DeadBlocks,
+    /// Basic blocks of a function that overlap those of another, or each other: the function's are skipped.
+    OverlappingBlocks,
+    /// A range of basic blocks that two functions have: a basic-block section that was folded. It is kept for the first.
+    FoldedBlocks,
+    /// A function whose map has no blocks (`-basic-block-address-map-skip-bb-entries`).
+    OmittedBlocks,
     /// What `open` had to say: a relocation it does not know, a section it could not read.
     Open,
 }
@@ -101,6 +114,12 @@ impl Kind {
             Kind::OverlapCut => "overlap_cut",
             Kind::HiddenFunction => "hidden_function",
             Kind::SymbolWithoutSize => "symbol_without_size",
+            Kind::UnknownBlockMap => "unknown_block_map",
+            Kind::BadBlockMap => "bad_block_map",
+            Kind::DeadBlocks => "dead_blocks",
+            Kind::OverlappingBlocks => "overlapping_blocks",
+            Kind::FoldedBlocks => "folded_blocks",
+            Kind::OmittedBlocks => "omitted_blocks",
             Kind::Open => "open",
         }
     }

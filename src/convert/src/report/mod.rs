@@ -5,22 +5,38 @@ mod diagnostics;
 pub use diagnostics::{Diagnostics, Kind, Seen};
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::encode::{EncodeStats, Encoded};
-use crate::model::{CallCounts, How, InlineCounts, Program, Unit};
+use crate::model::{BlockCounts, CallCounts, How, InlineCounts, Program, Unit};
 use crate::open::{Image, OpenDiagnostic};
 
-/// Wall time of each step.
+/// What one step took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Step {
+    /// Wall time.
+    pub time: Duration,
+    /// The largest resident set of the process up to the end of the step, in KiB; 0 where the system does not tell.
+    pub peak_kib: u64,
+}
+
+impl Step {
+    /// A step that began at `began` and ends now.
+    pub(crate) fn since(began: Instant) -> Step {
+        Step { time: began.elapsed(), peak_kib: peak_kib() }
+    }
+}
+
+/// What each step took. Numbering the names of units goes on while others are read, and counts as reading.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Steps {
-    pub open: Duration,
-    pub read: Duration,
-    pub resolve: Duration,
-    pub encode: Duration,
-    pub write: Duration,
+    pub open: Step,
+    pub read: Step,
+    pub resolve: Step,
+    pub encode: Step,
+    pub write: Step,
 }
 
 /// What was read.
@@ -65,6 +81,10 @@ pub struct Decided {
     pub inlines: InlineCounts,
     /// Members of groups by what recovered them, in the order of [`How`].
     pub by_evidence: [u64; 7],
+    /// Basic blocks.
+    pub blocks: u64,
+    pub block_ranges: u64,
+    pub block_counts: BlockCounts,
 }
 
 /// The report of one conversion.
@@ -122,6 +142,9 @@ impl Report {
         decided.inlines = program.inlines;
         decided.call_keys = program.calls.len() as u64;
         decided.tail_keys = program.tails.len() as u64;
+        decided.blocks = program.blocks.blocks.len() as u64;
+        decided.block_ranges = program.blocks.ranges.len() as u64;
+        decided.block_counts = program.blocks.counts;
         decided.folded_addresses = program.groups.len() as u64;
         for member in program.groups.iter().flat_map(|group| &group.members) {
             decided.folded_functions += 1;
@@ -156,12 +179,9 @@ impl Report {
 
     /// All of it, for `--report`.
     pub fn to_json(&self) -> Value {
-        let steps: serde_json::Map<String, Value> = self
-            .steps
-            .named()
-            .into_iter()
-            .map(|(name, time)| (name.to_owned(), json!(time.as_secs_f64())))
-            .collect();
+        let by_step = |figure: fn(Step) -> Value| -> serde_json::Map<String, Value> {
+            self.steps.named().into_iter().map(|(name, step)| (name.to_owned(), figure(step))).collect()
+        };
         let sections: serde_json::Map<String, Value> =
             self.sections.iter().map(|(name, len)| (name.clone(), json!(len))).collect();
         let stats = &self.stats;
@@ -189,8 +209,9 @@ impl Report {
             },
             "diagnostics": self.diagnostics_json(|_, seen| Some(&seen.example)),
             "notes": self.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "seconds": steps,
+            "seconds": by_step(|step| json!(step.time.as_secs_f64())),
             "peak_kib": self.peak_kib,
+            "peak_kib_after": by_step(|step| json!(step.peak_kib)),
             "file_bytes": self.file_len,
             "section_bytes": sections,
         })
@@ -210,7 +231,7 @@ impl Report {
             .zip(decided.by_evidence)
             .map(|(how, n)| (how.text().to_owned(), json!(n)))
             .collect();
-        json!({
+        let mut json = json!({
             "functions": decided.functions, "symbol_only": decided.symbol_only, "aliases": decided.aliases,
             "folded_addresses": decided.folded_addresses, "folded_functions": decided.folded_functions,
             "calls_into_folded": decided.calls.into_groups, "calls_with_key": decided.calls.keyed,
@@ -218,7 +239,16 @@ impl Report {
             "folded_by_evidence": evidence,
             "inlines_by_rows": decided.inlines.by_rows, "inlines_by_twin": decided.inlines.by_twin,
             "inlines_lost": decided.inlines.lost,
-        })
+        });
+        let counts = decided.block_counts;
+        if counts.bytes > 0 {
+            json["basic_blocks"] = json!({
+                "map_bytes": counts.bytes, "functions": counts.functions, "ranges": decided.block_ranges,
+                "blocks": decided.blocks, "not_kept": {"call_ends": counts.call_ends,
+                "functions_with_profile": counts.profiles, "hashes": counts.hashes},
+            });
+        }
+        json
     }
 
     fn diagnostics_json<'s>(&'s self, example: impl Fn(Kind, &'s Seen) -> Option<&'s str>) -> Value {

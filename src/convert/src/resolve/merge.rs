@@ -8,21 +8,64 @@ use std::borrow::Cow;
 use foldsym_format::names::MAX_NAME;
 use rustc_hash::FxHashMap;
 
+use super::ResolveOptions;
 use crate::model::{Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, Unit, UnitMap};
+use crate::read::Take;
 
 /// The program's tables while they grow.
-pub(super) struct Merged<'f> {
+pub(crate) struct Merged<'f> {
     pub(super) program: Program<'f>,
+    options: ResolveOptions,
     names: FxHashMap<Cow<'f, [u8]>, NameId>,
+    /// By the place and the length of a name in the program's files.
+    places: FxHashMap<(usize, usize), NameId>,
+    files: FxHashMap<Vec<u8>, FileId>,
     origins: FxHashMap<Origin, OriginId>,
+    edges: FxHashMap<Edge, EdgeId>,
     /// Names that are longer than a file holds.
     pub(super) cut_names: u64,
 }
 
 impl<'f> Merged<'f> {
+    pub(crate) fn new(options: ResolveOptions) -> Self {
+        Merged {
+            program: Program::default(),
+            options,
+            names: FxHashMap::default(),
+            places: FxHashMap::default(),
+            files: FxHashMap::default(),
+            origins: FxHashMap::default(),
+            edges: FxHashMap::default(),
+            cut_names: 0,
+        }
+    }
+
+    /// The units so far.
+    pub(crate) fn units(&self) -> &[Unit<'f>] {
+        &self.program.units
+    }
+
     /// The id of a name that borrows from the program's files.
     pub(super) fn name(&mut self, name: &'f [u8]) -> NameId {
         self.intern(Cow::Borrowed(name))
+    }
+
+    /// The same for a name that many units refer to at one place.
+    fn shared_name(&mut self, name: &'f [u8]) -> NameId {
+        let place = (name.as_ptr() as usize, name.len());
+        if let Some(&id) = self.places.get(&place) {
+            return id;
+        }
+        let id = self.name(name);
+        self.places.insert(place, id);
+        id
+    }
+
+    /// Ends the merging: frees what only units need.
+    pub(super) fn end_units(&mut self) {
+        self.places = FxHashMap::default();
+        self.files = FxHashMap::default();
+        self.edges = FxHashMap::default();
     }
 
     pub(super) fn intern(&mut self, mut name: Cow<'f, [u8]>) -> NameId {
@@ -49,6 +92,26 @@ impl<'f> Merged<'f> {
         })
     }
 
+    fn file(&mut self, path: Vec<u8>) -> FileId {
+        let mut path = remapped(path, &self.options.remap_path);
+        self.cut_names += u64::from(path.len() > MAX_NAME);
+        path.truncate(MAX_NAME);
+        if let Some(&id) = self.files.get(&path) {
+            return id;
+        }
+        let id = FileId(self.program.files.len() as u32);
+        self.program.files.push(path.clone());
+        self.files.insert(path, id);
+        id
+    }
+
+    fn edge(&mut self, edge: Edge) -> EdgeId {
+        *self.edges.entry(edge).or_insert_with(|| {
+            self.program.edges.push(edge);
+            EdgeId((self.program.edges.len() - 1) as u32)
+        })
+    }
+
     /// The id of a name that something of the program has already.
     pub(super) fn name_of(&self, name: &[u8]) -> Option<NameId> {
         self.names.get(name).copied()
@@ -59,72 +122,36 @@ impl<'f> Merged<'f> {
     }
 }
 
-/// Merges the units' tables. The units keep their rows and scopes; [`UnitMap`] translates their ids.
-pub(super) fn merge<'f>(units: Vec<Unit<'f>>, remap_path: &[(Vec<u8>, Vec<u8>)]) -> Merged<'f> {
-    let mut merged = Merged {
-        program: Program::default(),
-        names: FxHashMap::default(),
-        origins: FxHashMap::default(),
-        cut_names: 0,
-    };
-    let mut files: FxHashMap<Vec<u8>, FileId> = FxHashMap::default();
-    let mut edges: FxHashMap<Edge, EdgeId> = FxHashMap::default();
-    let mut places: FxHashMap<(usize, usize), NameId> = FxHashMap::default();
-    let mut maps = Vec::with_capacity(units.len());
-    let mut kept = Vec::with_capacity(units.len());
-    for mut unit in units {
-        let names: Vec<NameId> = std::mem::take(&mut unit.names)
-            .into_iter()
-            .map(|name| match name {
-                Cow::Borrowed(bytes) => *places
-                    .entry((bytes.as_ptr() as usize, bytes.len()))
-                    .or_insert_with(|| merged.intern(Cow::Borrowed(bytes))),
-                owned => merged.intern(owned),
-            })
-            .collect();
-        let mut map = UnitMap::default();
-        for path in std::mem::take(&mut unit.files) {
-            let mut path = remapped(path, remap_path);
-            merged.cut_names += u64::from(path.len() > MAX_NAME);
-            path.truncate(MAX_NAME);
-            let id = match files.get(&path) {
-                Some(&id) => id,
-                None => {
-                    let id = FileId(merged.program.files.len() as u32);
-                    merged.program.files.push(path.clone());
-                    files.insert(path, id);
-                    id
-                }
-            };
-            map.files.push(id);
+/// Merges the unit's tables. The unit keeps its rows and scopes; its [`UnitMap`] translates their ids.
+impl<'f> Take<'f> for Merged<'f> {
+    fn take(&mut self, mut unit: Unit<'f>) {
+        let mut names = Vec::with_capacity(unit.names.len());
+        for name in std::mem::take(&mut unit.names) {
+            names.push(match name {
+                Cow::Borrowed(bytes) => self.shared_name(bytes),
+                owned => self.intern(owned),
+            });
         }
-        let file = |local: u16| (local != NONE16).then(|| map.files[usize::from(local)]);
-        for origin in std::mem::take(&mut unit.origins) {
-            let origin =
-                Origin { name: names[origin.name as usize], file: file(origin.file), line: origin.line };
-            map.origins.push(merged.origin(origin));
-        }
-        for edge in std::mem::take(&mut unit.edges) {
-            let edge = Edge {
-                caller: map.origins[edge.caller.index()],
-                callee: map.origins[edge.callee.index()],
-                file: file(edge.file),
-                line: edge.line,
-                column: edge.column,
-            };
-            let next = EdgeId(edges.len() as u32);
-            let id = *edges.entry(edge).or_insert(next);
-            if id == next {
-                merged.program.edges.push(edge);
-            }
-            map.edges.push(id);
-        }
-        maps.push(map);
-        kept.push(unit);
+        let files: Vec<FileId> =
+            std::mem::take(&mut unit.files).into_iter().map(|path| self.file(path)).collect();
+        let file = |local: u16| (local != NONE16).then(|| files[usize::from(local)]);
+        let local = std::mem::take(&mut unit.origins).into_iter().map(|origin| Origin {
+            name: names[origin.name as usize],
+            file: file(origin.file),
+            line: origin.line,
+        });
+        let origins: Vec<OriginId> = local.map(|origin| self.origin(origin)).collect();
+        let local = std::mem::take(&mut unit.edges).into_iter().map(|edge| Edge {
+            caller: origins[edge.caller.index()],
+            callee: origins[edge.callee.index()],
+            file: file(edge.file),
+            line: edge.line,
+            column: edge.column,
+        });
+        let edges = local.map(|edge| self.edge(edge)).collect();
+        self.program.maps.push(UnitMap { files, origins, edges });
+        self.program.units.push(unit);
     }
-    merged.program.units = kept;
-    merged.program.maps = maps;
-    merged
 }
 
 /// The path with the first prefix that fits replaced. A prefix ends at a component.

@@ -19,10 +19,11 @@ mod recover;
 mod symbols;
 mod undescribed;
 
-use crate::model::{Program, Unit};
+use crate::model::Program;
 use crate::open::Image;
 use crate::report::{Diagnostics, Kind};
 use foldsym_format::names::MAX_NAME;
+pub(crate) use merge::Merged;
 
 /// What the decisions depend on besides the program.
 #[derive(Clone, Debug, Default)]
@@ -38,9 +39,9 @@ pub struct Resolved<'f> {
 }
 
 /// Resolves the units that were read against the image's symbols.
-pub fn resolve<'f>(image: &Image<'f>, units: Vec<Unit<'f>>, options: &ResolveOptions) -> Resolved<'f> {
+pub(crate) fn resolve<'f>(image: &Image<'f>, mut merged: Merged<'f>) -> Resolved<'f> {
     let mut diagnostics = Diagnostics::default();
-    let mut merged = merge::merge(units, &options.remap_path);
+    merged.end_units();
     let symbols = symbols::Symbols::new(image, &mut diagnostics);
     recover::recover(&mut merged, &symbols, &mut diagnostics);
     inlines::restore(&mut merged, &mut diagnostics);

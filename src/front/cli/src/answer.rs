@@ -1,6 +1,6 @@
 //! The one neutral answer that text and JSON print.
 
-use foldsym_lookup::{Certainty, Evidence, Frame, NameId};
+use foldsym_lookup::{BasicBlock, Certainty, Evidence, Frame, NameId};
 
 /// The frames of one function at an address, innermost first, and the function's other names.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,16 @@ pub(crate) struct Candidate {
     pub(crate) symbol: Symbol,
 }
 
+/// The basic block that holds an address.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) block: BasicBlock,
+    /// The function whose blocks these are.
+    pub(crate) function: Option<NameId>,
+    /// Other functions were folded into it: numbers and flags are of the one that remained.
+    pub(crate) folded: bool,
+}
+
 /// What is known of an address.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answer {
@@ -42,6 +52,8 @@ pub(crate) struct Answer {
     pub(crate) candidates: Vec<Candidate>,
     /// Inlined frames are unknown, since a `.dwo` was missing.
     pub(crate) partial: bool,
+    /// `None` where it was not asked for; then `None` where the address is in no block.
+    pub(crate) block: Option<Option<Block>>,
 }
 
 impl Answer {

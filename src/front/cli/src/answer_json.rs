@@ -1,8 +1,8 @@
 //! Prints an answer as `llvm-symbolizer --output-style=JSON` does, with what it does not know added.
 
-use foldsym_lookup::{Certainty, Evidence, Frame, OriginId};
+use foldsym_lookup::{BasicBlock, Certainty, Evidence, Frame, OriginId};
 
-use crate::answer::{Answer, Symbol};
+use crate::answer::{Answer, Block, Symbol};
 use crate::json::{address, number, string};
 use crate::names::Names;
 
@@ -42,6 +42,13 @@ pub(crate) fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, modu
     }
     if answer.partial {
         out.extend_from_slice(b",\"Partial\":true");
+    }
+    if let Some(block) = &answer.block {
+        out.extend_from_slice(b",\"BasicBlock\":");
+        match block {
+            Some(block) => basic_block(out, block, names),
+            None => out.extend_from_slice(b"null"),
+        }
     }
     out.push(b'}');
 }
@@ -88,6 +95,29 @@ fn symbol(out: &mut Vec<u8>, symbol: &Symbol, start: Option<u64>, names: &mut Na
         }
         out.push(b'}');
     });
+}
+
+fn basic_block(out: &mut Vec<u8>, found: &Block, names: &mut Names) {
+    out.push(b'{');
+    block_members(out, &found.block);
+    out.extend_from_slice(b",\"Function\":");
+    out.extend_from_slice(names.linkage(found.function));
+    if found.folded {
+        out.extend_from_slice(b",\"Folded\":true");
+    }
+    out.push(b'}');
+}
+
+/// Puts what is known of a block itself, without braces.
+pub(crate) fn block_members(out: &mut Vec<u8>, block: &BasicBlock) {
+    out.extend_from_slice(b"\"Id\":");
+    number(out, block.id);
+    out.extend_from_slice(b",\"Start\":");
+    address(out, block.start.0);
+    out.extend_from_slice(b",\"Size\":");
+    number(out, block.size);
+    out.extend_from_slice(b",\"Flags\":");
+    list(out, block.flag_names(), |out, name| string(out, name.as_bytes()));
 }
 
 fn word(out: &mut Vec<u8>, word: Option<&str>) {

@@ -44,11 +44,9 @@ pub(crate) enum Command {
     /// Prints a completion script for a shell
     Completions { shell: Shell },
     /// Lists the basic blocks of a function
-    #[command(hide = true)]
-    Blocks(NotYet),
-    /// Evaluates one row of the call frame information
-    #[command(hide = true)]
-    Cfi(NotYet),
+    Blocks(Blocks),
+    /// Prints the row of call frame information that holds at each address
+    Cfi(Cfi),
     /// Says where each lane of a stopped GPU wave stands
     #[command(hide = true)]
     Wave(NotYet),
@@ -70,7 +68,7 @@ pub(crate) struct Reading {
     /// Architecture to take from a fat file; a program of another one is refused
     #[arg(long, value_name = "A", conflicts_with = "target")]
     pub(crate) arch: Option<String>,
-    /// Target to take from an offload bundle
+    /// Target to take from an offload bundle, or a host program with one (`gfx90a`, `gfx90a:xnack+`)
     #[arg(long, value_name = "T")]
     pub(crate) target: Option<String>,
     /// Split debug information package (default: beside the program)
@@ -96,7 +94,8 @@ Examples:
   foldsym convert app -o app.fsym
   foldsym convert app libfoo.so --out-dir symbols       writes symbols/app.fsym, symbols/libfoo.so.fsym
   foldsym convert build/ --out-dir symbols --report r.json
-  foldsym convert app -o app.fsym --remap-path /build/=/src/")]
+  foldsym convert app -o app.fsym --remap-path /build/=/src/
+  foldsym convert bundle -o gpu.fsym --target gfx90a    one device program of a container")]
 pub(crate) struct Convert {
     /// Programs, libraries, object files, dSYM bundles, or folders of them
     #[arg(required = true, value_name = "INPUT")]
@@ -161,8 +160,8 @@ pub(crate) struct Lookup {
     pub(crate) addresses: Vec<String>,
     #[command(flatten)]
     pub(crate) answering: Answering,
-    /// Adds the basic block of each address
-    #[arg(long, hide = true)]
+    /// Adds the basic block of each address (programs built with -fbasic-block-address-map)
+    #[arg(long)]
     pub(crate) blocks: bool,
 }
 
@@ -217,6 +216,27 @@ pub(crate) struct Pattern {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Blocks stand in the compiler's order, each with its number, its addresses (the end excluded) and what
+the compiler said of it, in the words of llvm-readobj --bb-addr-map.
+
+Examples:
+  foldsym blocks app.fsym main
+  foldsym blocks app.fsym main --json                   one object for each function of that name")]
+pub(crate) struct Blocks {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// A whole name, linkage or readable
+    pub(crate) function: String,
+    /// One JSON object for each function
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Linkage names as they are
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
+}
+
+#[derive(Args)]
 pub(crate) struct Info {
     #[arg(value_name = "FILE.fsym")]
     pub(crate) file: PathBuf,
@@ -242,6 +262,25 @@ pub(crate) struct Dump {
     /// An address, or SECTION:OFFSET
     #[arg(long, value_name = "A")]
     pub(crate) address: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Registers are DWARF's numbers. `[CFA-8]` is memory 8 bytes below the frame's address, `CFA-8` that number.
+
+Examples:
+  foldsym cfi app 0x401180
+  foldsym cfi bundle --target gfx90a 0x1600")]
+pub(crate) struct Cfi {
+    /// A linked program, or a container of device code
+    #[arg(value_name = "PROGRAM")]
+    pub(crate) program: PathBuf,
+    /// Addresses: 0x hexadecimal, else decimal
+    #[arg(value_name = "ADDR", required = true, value_parser = number_argument)]
+    pub(crate) addresses: Vec<u64>,
+    /// Target to take from an offload bundle
+    #[arg(long, value_name = "T")]
+    pub(crate) target: Option<String>,
 }
 
 #[derive(Args)]

@@ -1,19 +1,23 @@
 //! `foldsym lookup`: answers addresses, one by one.
 
 use crate::args::Lookup;
-use crate::failure::Failure;
+use crate::failure::{Failure, complain};
 use crate::mapped::Mapped;
 use crate::resolver::Resolver;
 use crate::session::{LineError, Session};
 
 /// Answers each argument, or else each line of standard input.
 pub(crate) fn run(args: &Lookup) -> Result<u8, Failure> {
-    if args.blocks {
-        return Err(Failure::not_in_this_version("--blocks"));
-    }
     let mapped = Mapped::open(&args.file)?;
     let file = crate::open::open(&mapped)?;
     let mut resolver = Resolver::new(file, args.answering.json);
+    if args.blocks {
+        let blocks = crate::blocks::map(&mapped, &file)?;
+        if blocks.is_none() {
+            complain(&crate::blocks::none(&mapped));
+        }
+        resolver = resolver.with_blocks(blocks);
+    }
     let mut session = Session::new(&mapped, &file, &args.answering);
     session.run(args.addresses.clone(), |session, line| {
         let address = session.space.parse(line.trim()).map_err(LineError::usage)?;

@@ -4,6 +4,8 @@ mod address;
 mod answer;
 mod answer_json;
 mod args;
+mod blocks;
+mod cfi;
 mod completions;
 mod convert;
 mod dump;
@@ -43,8 +45,8 @@ fn main() -> ExitCode {
         Command::Dump(args) => dump::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Completions { shell } => completions::run(*shell),
-        Command::Blocks(_) => Err(Failure::not_in_this_version("blocks")),
-        Command::Cfi(_) => Err(Failure::not_in_this_version("cfi")),
+        Command::Blocks(args) => blocks::run(args),
+        Command::Cfi(args) => cfi::run(args),
         Command::Wave(_) => Err(Failure::not_in_this_version("wave")),
     };
     match result {

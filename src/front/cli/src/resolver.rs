@@ -1,12 +1,12 @@
 //! Turns addresses into neutral answers: the one place that knows what the reader gives.
 
 use foldsym_lookup::{
-    Answer as Found, Error, Frames, FunctionId, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr,
-    SymbolFile,
+    Answer as Found, BasicBlocks, Error, Frames, FunctionId, ImageAddr, Lookup, Resolved, ReturnAddr,
+    StackAddr, SymbolFile,
 };
 
 use crate::address::Address;
-use crate::answer::{Answer, Candidate, Symbol};
+use crate::answer::{Answer, Block, Candidate, Symbol};
 use crate::stack::{Entry, Parsed};
 
 /// Looks addresses up, with scratch memory that is used again.
@@ -18,6 +18,8 @@ pub(crate) struct Resolver<'f> {
     answer: Answer,
     stack: Vec<StackAddr>,
     resolved: Vec<Resolved>,
+    /// Present where basic blocks are wanted; without a map, no address has one.
+    blocks: Option<Option<BasicBlocks<'f>>>,
 }
 
 impl<'f> Resolver<'f> {
@@ -29,7 +31,13 @@ impl<'f> Resolver<'f> {
             answer: Answer::default(),
             stack: Vec::new(),
             resolved: Vec::new(),
+            blocks: None,
         }
+    }
+
+    /// The same with the basic block of each address.
+    pub(crate) fn with_blocks(self, blocks: Option<BasicBlocks<'f>>) -> Self {
+        Self { blocks: Some(blocks), ..self }
     }
 
     /// Answers an exact address.
@@ -38,7 +46,27 @@ impl<'f> Resolver<'f> {
     /// The file is damaged where the answer should be.
     pub(crate) fn lookup(&mut self, address: Address) -> Result<&Answer, Error> {
         self.resolve(Some(address.given), address.image, None)?;
+        if let Some(blocks) = self.blocks {
+            self.answer.block = Some(self.block(blocks, address.image)?);
+        }
         Ok(&self.answer)
+    }
+
+    fn block(
+        &mut self,
+        blocks: Option<BasicBlocks<'f>>,
+        image: Option<ImageAddr>,
+    ) -> Result<Option<Block>, Error> {
+        let (Some(blocks), Some(image)) = (blocks, image) else { return Ok(None) };
+        let Some(block) = blocks.at(image)? else { return Ok(None) };
+        // A part of a function may not be shared where its beginning is.
+        let folded = matches!(self.file.lookup(image, &mut self.frames)?, Lookup::Found(found) if found.group.is_some());
+        let start = blocks.function_start(&block)?;
+        let function = match self.file.lookup(start, &mut self.frames)? {
+            Lookup::Found(found) if !found.padding => self.file.function_name(found.function)?,
+            _ => None,
+        };
+        Ok(Some(Block { block, function, folded }))
     }
 
     /// Answers each entry of a stack, in order; at folded code the caller's return address tells which

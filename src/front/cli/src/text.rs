@@ -1,10 +1,10 @@
 //! Prints an answer as `llvm-symbolizer` prints it: a name line and a `file:line:column` line for each
 //! frame, a blank line after the last.
 
-use foldsym_lookup::{Certainty, Frame};
+use foldsym_lookup::{BasicBlock, Certainty, Frame};
 
 use crate::answer::Answer;
-use crate::json::number;
+use crate::json::{hex, number};
 use crate::names::Names;
 
 /// What the text shows.
@@ -18,7 +18,11 @@ pub(crate) struct Style {
 
 /// Puts the frames of an answer.
 pub(crate) fn answer(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, style: Style) {
-    let Some((outermost, inlined)) = answer.symbol.frames.split_last() else { return unknown(out) };
+    let Some((outermost, inlined)) = answer.symbol.frames.split_last() else {
+        out.extend_from_slice(b"??\n??:0:0\n");
+        block(out, answer, names, style);
+        return out.push(b'\n');
+    };
     for frame in inlined {
         name(out, frame, names, style);
         out.push(b'\n');
@@ -30,7 +34,35 @@ pub(crate) fn answer(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, styl
     }
     out.push(b'\n');
     place(out, outermost, names, style);
+    block(out, answer, names, style);
     out.push(b'\n');
+}
+
+/// A line for the basic block, where it was asked for: `block 3 of NAME: 0x1000-0x1010 HasReturn`.
+fn block(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, style: Style) {
+    let Some(found) = &answer.block else { return };
+    let Some(found) = found else { return out.extend_from_slice(b"no block\n") };
+    out.extend_from_slice(b"block ");
+    number(out, found.block.id);
+    out.extend_from_slice(b" of ");
+    match names.function(found.function) {
+        b"" => out.extend_from_slice(b"??"),
+        name => push(out, name, style),
+    }
+    out.extend_from_slice(if found.folded { b" (folded): " } else { b": " });
+    block_range(out, &found.block);
+    out.push(b'\n');
+}
+
+/// Puts the addresses of a block, the end excluded, and its flags.
+pub(crate) fn block_range(out: &mut Vec<u8>, block: &BasicBlock) {
+    hex(out, block.start.0);
+    out.push(b'-');
+    hex(out, block.start.0.saturating_add(block.size));
+    for flag in block.flag_names() {
+        out.push(b' ');
+        out.extend_from_slice(flag.as_bytes());
+    }
 }
 
 /// Puts what stands for an address, or a line, of which nothing is known.

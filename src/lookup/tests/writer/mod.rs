@@ -75,8 +75,8 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// Section 4. `slopes`: use the slope where it helps; never for the first column of PIECES.
-pub fn table<const K: usize>(records: &[[i64; K]], block_log2: u8, sorted_first: bool) -> Vec<u8> {
+/// Section 4, with a slope where it helps.
+pub fn table<const K: usize>(records: &[[i64; K]], block_log2: u8) -> Vec<u8> {
     let block_len = 1usize << block_log2;
     let blocks = records.len().div_ceil(block_len);
     let mut out = vec![];
@@ -90,7 +90,7 @@ pub fn table<const K: usize>(records: &[[i64; K]], block_log2: u8, sorted_first:
             let column: Vec<i64> = block.iter().map(|record| record[k]).collect();
             let last = *column.last().unwrap();
             let rise = (last - column[0]) / (column.len() as i64 - 1).max(1);
-            let slope = if sorted_first && k == 0 { 0 } else { rise.clamp(0, 1023) };
+            let slope = rise.clamp(0, 1023);
             let rest: Vec<i64> = column.iter().enumerate().map(|(i, v)| v - slope * i as i64).collect();
             let base = *rest.iter().min().unwrap();
             let width = rest.iter().map(|v| width_of((v - base) as u64)).max().unwrap();
@@ -385,7 +385,7 @@ impl Contents {
         let log2 = self.block_log2;
         let tailed = |data: &[u8]| [data, &[0; 8]].concat();
         let edges: Vec<[i64; 3]> = self.edges.iter().map(|edge| [edge[0], edge[1], edge[2]]).collect();
-        let edges = if self.columns { table(&self.edges, log2, false) } else { table(&edges, log2, false) };
+        let edges = if self.columns { table(&self.edges, log2) } else { table(&edges, log2) };
         let mut program = vec![];
         varint(&mut program, self.sections.len() as u64);
         for (address, size, flags, name) in &self.sections {
@@ -397,9 +397,9 @@ impl Contents {
         }
         let mut sections = vec![
             (1, self.build_id.clone()),
-            (2, table(&self.pieces, log2, true)),
-            (3, table(&self.functions, log2, false)),
-            (4, table(&self.origins, log2, false)),
+            (2, self.pieces_table()),
+            (3, self.functions_table()),
+            (4, table(&self.origins, log2)),
             (5, edges),
             (6, tailed(&self.rows)),
             (7, tailed(&self.scopes)),
@@ -407,22 +407,75 @@ impl Contents {
             (9, names(&self.files)),
         ];
         if !self.groups.is_empty() {
-            sections.push((10, table(&self.groups, log2, false)));
-            sections.push((11, table(&self.members, log2, false)));
+            sections.push((10, table(&self.groups, log2)));
+            sections.push((11, table(&self.members, log2)));
         }
         if !self.aliases.is_empty() {
-            sections.push((12, table(&self.aliases, log2, false)));
+            sections.push((12, table(&self.aliases, log2)));
         }
         sections.push((13, program));
         if !self.calls.is_empty() {
-            sections.push((16, table(&self.calls, log2, false)));
+            sections.push((16, table(&self.calls, log2)));
         }
         if !self.tails.is_empty() {
-            sections.push((19, table(&self.tails, log2, false)));
+            sections.push((19, table(&self.tails, log2)));
         }
+        sections.push((20, self.starts()));
         // A section that no version knows yet: readers skip it.
         sections.push((900, b"later".to_vec()));
         sections
+    }
+
+    /// Where a piece starts; of the one behind the last, where that ends.
+    fn start(&self, piece: usize) -> i64 {
+        match (self.pieces.get(piece), self.pieces.last()) {
+            (Some(piece), _) => piece[0],
+            (None, Some(last)) => last[0] + last[1] + last[2],
+            (None, None) => 0,
+        }
+    }
+
+    /// Section 3: names as distances from those of the origins. Here they are 0: the origin's, else 1 + name.
+    fn functions_table(&self) -> Vec<u8> {
+        let record = |&[origin, scopes, name, aliases, flags]: &[i64; 5]| {
+            let own = usize::try_from(origin).ok().and_then(|origin| self.origins.get(origin));
+            let distance = if name == 0 { 0 } else { name - 1 - own.map_or(0, |origin| origin[0]) };
+            [origin, scopes, distance, aliases, flags]
+        };
+        table(&self.functions.iter().map(record).collect::<Vec<_>>(), self.block_log2)
+    }
+
+    /// Section 3: what a piece is besides its start.
+    fn pieces_table(&self) -> Vec<u8> {
+        let record = |(index, &[start, body, pad, skip, owner, rows, name]): (usize, &[i64; 7])| {
+            [self.start(index + 1) - start - body - pad, pad, skip, owner, rows, name]
+        };
+        let records: Vec<[i64; 6]> = self.pieces.iter().enumerate().map(record).collect();
+        table(&records, self.block_log2)
+    }
+
+    /// Section 3: starts, in buckets of 32 addresses or as many as a thousandth of all.
+    fn starts(&self) -> Vec<u8> {
+        let starts: Vec<u64> = self.pieces.iter().map(|piece| piece[0] as u64).collect();
+        let last = starts.last().copied().unwrap_or(0);
+        let low_width = width_of(last >> 10).max(5);
+        let buckets = (last >> low_width) + 1;
+        let index_width = width_of(starts.len() as u64);
+        let mut out = vec![];
+        out.extend((starts.len() as u32).to_le_bytes());
+        out.extend([low_width as u8, index_width as u8, 0, 0]);
+        out.extend(self.start(starts.len()).to_le_bytes());
+        out.extend((buckets as u32).to_le_bytes());
+        let mut packed = BitWriter::default();
+        for bucket in 0..=buckets {
+            let before = starts.iter().filter(|&&start| start >> low_width < bucket).count();
+            packed.put(before as u64, index_width);
+        }
+        packed.align();
+        starts.iter().for_each(|start| packed.put(start % (1 << low_width), low_width));
+        out.extend(packed.bytes);
+        out.extend([0; 8]);
+        out
     }
 
     pub fn file(&self) -> Vec<u8> {

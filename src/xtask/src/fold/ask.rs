@@ -57,6 +57,27 @@ impl Foldsym {
         self.ask("lookup", fsym, 0, &lines)
     }
 
+    /// The basic blocks of addresses; `Null` for one in none.
+    ///
+    /// # Errors
+    /// As [`Foldsym::stacks`].
+    pub(crate) fn blocks(&self, fsym: &Path, addresses: &[u64]) -> Result<Vec<Json>, String> {
+        let input = fsym.with_extension("blocks.in");
+        let text: String = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
+        std::fs::write(&input, text).map_err(|e| format!("{}: {e}", input.display()))?;
+        let mut command = Command::new(&self.program);
+        command.arg("lookup").arg(fsym).args(["--json", "--no-demangle", "--blocks"]);
+        let output = sh::filter(&mut command, &input)?;
+        // The last member of each answer; the frames before it need not be read.
+        let block = |line: &str| match line.rsplit_once("\"BasicBlock\":") {
+            Some((_, rest)) => Json::parse(rest.strip_suffix('}').unwrap_or(rest)),
+            None => Err(format!("foldsym lookup --blocks: {line}")),
+        };
+        let blocks: Vec<Json> = output.lines().map(block).collect::<Result<_, _>>()?;
+        let count = addresses.len();
+        if blocks.len() == count { Ok(blocks) } else { Err(format!("{} answers to {count}", blocks.len())) }
+    }
+
     fn ask(&self, word: &str, fsym: &Path, base: u64, lines: &[String]) -> Result<Vec<Json>, String> {
         let input = fsym.with_extension(format!("{word}.in"));
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();

@@ -2,7 +2,8 @@
 
 use super::model_answers::{Answer, Frame, Keys, nameless};
 use foldsym_format::names::Names;
-use foldsym_format::{DirectoryEntry, Header, SectionId, Table, bits, varint};
+use foldsym_format::starts::Start;
+use foldsym_format::{DirectoryEntry, Header, SectionId, Starts, Table, bits, varint};
 
 pub(super) struct ReadBack<'d> {
     data: &'d [u8],
@@ -68,10 +69,14 @@ impl<'d> ReadBack<'d> {
 
     pub(super) fn answer(&self, address: u64) -> Answer {
         let key = address as i64 - self.header.image_base as i64;
-        let pieces = Table::open(self.section(SectionId::PIECES), 7).unwrap();
-        let Some(piece) = pieces.search_first_column(key).unwrap() else { return Answer::Nothing };
-        let [start, body, pad, _skip, owner, rows, name] = pieces.record(piece).unwrap();
-        let offset = key - start;
+        let pieces = Table::open(self.section(SectionId::PIECES), 6).unwrap();
+        let starts = Starts::open(self.section(SectionId::STARTS)).unwrap();
+        starts.verify().unwrap();
+        let found = u64::try_from(key).ok().and_then(|key| starts.find(key).unwrap());
+        let Some(Start { piece, start, next }) = found else { return Answer::Nothing };
+        let [gap, pad, _skip, owner, rows, name] = pieces.record(piece).unwrap();
+        let body = (next - start) as i64 - gap - pad;
+        let offset = key - start as i64;
         if offset >= body + pad {
             return Answer::Nothing;
         }
@@ -101,7 +106,7 @@ impl<'d> ReadBack<'d> {
     fn function_name(&self, function: i64) -> Vec<u8> {
         let [origin, _, name, _, _] = self.record(SectionId::FUNCTIONS, function).unwrap();
         let [origin_name, ..]: [i64; 4] = self.record(SectionId::ORIGINS, origin).unwrap();
-        self.string(SectionId::NAMES, if name == 0 { origin_name } else { name - 1 })
+        self.string(SectionId::NAMES, origin_name + name)
     }
 
     /// The records of CALLS and TAILS, in order, with functions by name.
@@ -178,9 +183,11 @@ impl<'d> ReadBack<'d> {
             calls.push((relative(row.file as i64, file), line, row.column as i64));
             out.extend(origins.iter().zip(calls).rev().map(|(&origin, at)| frame(origin, at)));
         }
-        if name != 0 || own_name != 0 {
-            let name = if name != 0 { name } else { own_name };
+        if name != 0 {
             out.last_mut().unwrap().name = self.string(SectionId::NAMES, name - 1);
+        } else if own_name != 0 {
+            let [origin_name, ..]: [i64; 4] = self.record(SectionId::ORIGINS, origin).unwrap();
+            out.last_mut().unwrap().name = self.string(SectionId::NAMES, origin_name + own_name);
         }
         out
     }

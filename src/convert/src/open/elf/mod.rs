@@ -70,6 +70,7 @@ pub(super) fn read<'f>(
     }
     let symbol_table = tables.symbol_table(elf::SHT_SYMTAB.0);
     let mut debug = debug_layout.load(&contents, &layout, true, &mut diagnostics)?;
+    let block_maps = sections::block_maps(&contents, &layout, &mut diagnostics);
 
     let descriptors = symbols::Descriptors::read(&contents, &layout, &mut diagnostics)?;
     let (symbols, symbol_files) = symbols::read(&tables, &layout, &descriptors, &mut diagnostics);
@@ -103,6 +104,7 @@ pub(super) fn read<'f>(
         linker: linker(&tables),
         debug,
         supplementary: None,
+        block_maps,
         relocations,
         restored,
         diagnostics: diagnostics.into_vec(),

@@ -19,7 +19,7 @@ use crate::open::decompress::{self, Method};
 use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use crate::open::error::OpenError;
 use crate::open::files::Files;
-use crate::open::image::{DebugSection, DebugSections};
+use crate::open::image::{BlockMapSection, DebugSection, DebugSections};
 
 /// One file's tables with what is needed to make new bytes from its sections.
 pub(super) struct Contents<'a, 'f> {
@@ -185,6 +185,46 @@ fn join<'f>(
         relocator.apply(piece.section, &mut bytes[start..], diagnostics);
     }
     Ok(contents.files.keep(bytes))
+}
+
+/// `SHT_LLVM_BB_ADDR_MAP`.
+const BLOCK_MAP: u32 = 0x6fff_4c0a;
+/// `SHT_LLVM_BB_ADDR_MAP_V0`, of LLVM 14 and before.
+const BLOCK_MAP_V0: u32 = 0x6fff_4c08;
+
+/// The sections of the basic-block address map. One that cannot be unpacked is counted and left out: nothing else
+/// depends on it.
+pub(super) fn block_maps<'f>(
+    contents: &Contents<'_, 'f>,
+    layout: &Layout,
+    diagnostics: &mut Diagnostics,
+) -> Vec<BlockMapSection<'f>> {
+    let is_map = |section: &&Section<'_>| section.kind == BLOCK_MAP || section.kind == BLOCK_MAP_V0;
+    let mut sections = contents.tables.sections.iter().filter(is_map).peekable();
+    if sections.peek().is_none() {
+        return Vec::new();
+    }
+    let relocator = Relocator::new(contents.tables, &layout.bias);
+    let mut found = Vec::new();
+    for section in sections {
+        if contents.tables.is_cut(section) {
+            diagnostics.note(OpenDiagnosticKind::TruncatedSection, || contents.place(section.index));
+        }
+        let unpacked = unpacking(contents, section, false, diagnostics).and_then(|piece| match piece {
+            Some(piece) => join(contents, &[piece], &relocator, diagnostics).map(Some),
+            None => Ok(None),
+        });
+        match unpacked {
+            Ok(Some(bytes)) => found.push(BlockMapSection {
+                bytes,
+                without_version: section.kind == BLOCK_MAP_V0,
+                index: section.index,
+            }),
+            Ok(None) => {}
+            Err(error) => diagnostics.note(OpenDiagnosticKind::BadBlockMap, || error.to_string()),
+        }
+    }
+    found
 }
 
 /// The debug section that a section's name stands for, and whether it is the old compressed name (`.zdebug_`).

@@ -190,6 +190,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             linker: Linker::Unknown,
             debug,
             supplementary: None,
+            block_maps: Vec::new(),
             relocations: KeptRelocations::default(),
             restored: Restored::default(),
             diagnostics: self.diagnostics.into_vec(),

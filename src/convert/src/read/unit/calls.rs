@@ -4,33 +4,28 @@
 //! `DW_AT_low_pc` and the callee in `DW_AT_abstract_origin`, and clang writes the standard's tag into units of
 //! version 4 for some debuggers.
 
-use gimli::AttributeValue;
-
+use super::super::Endianity;
+use super::super::entries::Entry;
 use super::super::origin::Place;
-use super::super::{Bytes, Endianity};
-use super::UnitReader;
+use super::{Role, UnitEntries, UnitReader};
 use crate::model::{ImageAddr, LocalCallee, UnitCall, UnitCallee};
 
 impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// Reads a `DW_TAG_call_site` of the function that is being read.
     pub(super) fn call_site(
         &mut self,
-        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
-        abbreviation: &gimli::Abbreviation,
-        offset: gimli::UnitOffset,
+        entries: &mut UnitEntries<'_, 'f, E>,
+        mut entry: Entry<Role>,
     ) -> gimli::Result<()> {
-        let place = self.origins.place(offset);
+        let place = self.origins.place(entry.offset);
         let (mut return_pc, mut target, mut tail) = (None, None, false);
-        for spec in abbreviation.attributes() {
-            let attribute = entries.read_attribute(*spec)?;
-            match attribute.name() {
-                gimli::DW_AT_call_return_pc | gimli::DW_AT_low_pc => return_pc = Some(attribute.value()),
+        while let Some(attribute) = entries.attribute(&mut entry)? {
+            match attribute.name {
+                gimli::DW_AT_call_return_pc | gimli::DW_AT_low_pc => return_pc = Some(attribute.value),
                 gimli::DW_AT_call_origin | gimli::DW_AT_abstract_origin => {
-                    target = self.origins.target(place, attribute.value(), &mut self.diagnostics);
+                    target = self.origins.target(place, attribute.value, &mut self.diagnostics);
                 }
-                gimli::DW_AT_call_tail_call | gimli::DW_AT_GNU_tail_call => {
-                    tail = attribute.value() == AttributeValue::Flag(true);
-                }
+                gimli::DW_AT_call_tail_call | gimli::DW_AT_GNU_tail_call => tail = attribute.is_set(),
                 _ => {}
             }
         }

@@ -6,25 +6,30 @@
 mod calls;
 mod lost;
 mod ranges;
+mod roles;
 mod rows;
+mod shared;
 
 use gimli::AttributeValue;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::entries::{Entries, Entry};
 use super::line::{self, LineRow, Lines};
-use super::origin::{Identity, Origins, Place, Tables, file_index};
+use super::origin::{IDENTITY, Identity, Origins, Place, Tables};
 use super::space::offset_of;
 use super::task::Source;
 use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
 use crate::model::{
-    Calls, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, Scope, Unit,
-    UnitCall, UnitEdge, UnitErased, UnitFunction, UnitPiece,
+    Calls, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange, Scope,
+    Unit, UnitCall, UnitEdge, UnitErased, UnitFunction, UnitPiece,
 };
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
 use lost::LostTree;
 use ranges::{Addresses, DeadRange};
+use roles::{Role, WANTED};
 use rows::NO_FILE;
+use shared::SharedPiece;
 
 /// The deepest inlining that is kept; the format's `max_depth` is at most this.
 const MAX_DEPTH: u16 = 255;
@@ -39,6 +44,10 @@ const ROW_COPIES: usize = 64;
 
 /// Rows that a unit may have compared with the declarations of functions that were folded.
 const MAX_COMPARED: usize = 1 << 25;
+
+/// Functions and sequences at one address that are compared with each other: without a bound, a hostile file takes
+/// the square of its size in time.
+pub(super) const MAX_FOLDED: usize = 1024;
 
 /// Bytes of a unit's name that are kept.
 const MAX_UNIT_NAME: usize = 4096;
@@ -60,12 +69,15 @@ pub(super) fn walk<'f, E: Endianity>(
             .diagnostics
             .add(Kind::BadEntries, offset, || format!("unit at .debug_info+{offset:#x}: {error}"));
     }
+    reader.settle();
     reader.unclaimed();
     reader.bare_lines();
     let (unit, counted) = reader.finish();
     *diagnostics = counted;
     unit
 }
+
+type UnitEntries<'a, 'f, E> = Entries<'a, 'f, E, Role>;
 
 /// An entry that encloses the one being read.
 struct Open {
@@ -125,6 +137,8 @@ struct UnitReader<'a, 'f, E: Endianity> {
     /// By sequence: a function has its rows.
     claimed: Vec<bool>,
     building: Vec<Building>,
+    /// Pieces whose rows wait for the rest of the unit.
+    shared: Vec<SharedPiece>,
     painter: Painter,
     segments: Vec<Segment>,
     runs: Vec<LineRow>,
@@ -176,6 +190,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 here_files: files,
                 row_files,
                 tables: Tables::new(),
+                entries: Entries::new(unit, IDENTITY),
             },
             lines,
             sequence_base,
@@ -194,6 +209,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             callee_ids: FxHashMap::default(),
             claimed,
             building: Vec::new(),
+            shared: Vec::new(),
             painter: Painter::default(),
             segments: Vec::new(),
             runs: Vec::new(),
@@ -206,58 +222,46 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     }
 
     fn walk(&mut self) -> gimli::Result<()> {
-        let unit = self.unit;
-        let mut entries = unit.entries_raw(None)?;
+        let mut entries = Entries::new(self.unit, WANTED);
         let mut open: Vec<Open> = Vec::new();
         let result = loop {
-            if entries.is_empty() {
-                break Ok(());
-            }
-            let depth = entries.next_depth();
-            let offset = entries.next_offset();
-            let abbreviation = match entries.read_abbreviation() {
-                Ok(Some(abbreviation)) => abbreviation,
-                Ok(None) => continue,
+            let entry = match entries.next() {
+                Ok(Some(entry)) => entry,
+                Ok(None) => break Ok(()),
+                Err(_) if entries.is_refused() => {
+                    let offset = self.unit_offset;
+                    self.diagnostics.add(Kind::CapReached, offset, || {
+                        format!(
+                            "an entry has over {MAX_ATTRIBUTES} attributes; the rest of the unit is not read"
+                        )
+                    });
+                    break Ok(());
+                }
                 Err(error) => break Err(error),
             };
-            if abbreviation.attributes().len() > MAX_ATTRIBUTES {
-                let die = self.unit_offset + offset.0 as u64;
-                self.diagnostics.add(Kind::CapReached, die, || {
-                    format!("over {MAX_ATTRIBUTES} attributes; the rest of the unit is not read")
-                });
-                break Ok(());
-            }
-            while open.last().is_some_and(|o| o.depth >= depth) {
+            while open.last().is_some_and(|o| o.depth >= entry.closes) {
                 self.close(open.pop());
             }
-            let read = match abbreviation.tag() {
-                gimli::DW_TAG_subprogram => self.subprogram(&mut entries, abbreviation, offset),
-                gimli::DW_TAG_inlined_subroutine => match open.last() {
-                    Some(&Open { kind: OpenKind::Function, .. }) => {
-                        self.inlined(&mut entries, abbreviation, offset, 0)
-                    }
-                    Some(&Open { kind: OpenKind::Scope { node }, .. }) => {
-                        self.inlined(&mut entries, abbreviation, offset, node)
-                    }
-                    Some(&Open { kind: OpenKind::Lost, .. }) => {
-                        entries.skip_attributes(abbreviation.attributes()).map(|()| Some(OpenKind::Lost))
-                    }
-                    _ => entries.skip_attributes(abbreviation.attributes()).map(|()| None),
-                },
-                gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site
-                    if open.last().is_some_and(|open| open.kind != OpenKind::Without) =>
-                {
-                    self.call_site(&mut entries, abbreviation, offset).map(|()| None)
+            let inside = open.last().map(|open| open.kind);
+            let read = match (entry.role, inside) {
+                (Role::Function, _) => self.subprogram(&mut entries, entry),
+                (Role::Codeless, _) => self.codeless(&mut entries, entry),
+                (Role::Declared, _) => entries.skip(&entry).map(|()| Some(OpenKind::Without)),
+                (Role::Inlined, Some(OpenKind::Function)) => self.inlined(&mut entries, entry, 0),
+                (Role::Inlined, Some(OpenKind::Scope { node })) => self.inlined(&mut entries, entry, node),
+                (Role::Inlined, Some(OpenKind::Lost)) => entries.skip(&entry).map(|()| Some(OpenKind::Lost)),
+                (Role::Call, Some(OpenKind::Function | OpenKind::Scope { .. } | OpenKind::Lost)) => {
+                    self.call_site(&mut entries, entry).map(|()| None)
                 }
-                gimli::DW_TAG_compile_unit => self.root(&mut entries, abbreviation).map(|()| None),
-                gimli::DW_TAG_partial_unit => {
+                (Role::Inlined | Role::Call, _) => entries.skip(&entry).map(|()| None),
+                (Role::Root, _) => self.root(&mut entries, entry).map(|()| None),
+                (Role::PartialRoot, _) => {
                     self.owns_lines = false;
-                    entries.skip_attributes(abbreviation.attributes()).map(|()| None)
+                    entries.skip(&entry).map(|()| None)
                 }
-                _ => entries.skip_attributes(abbreviation.attributes()).map(|()| None),
             };
             match read {
-                Ok(Some(kind)) => open.push(Open { depth, kind }),
+                Ok(Some(kind)) => open.push(Open { depth: entry.depth, kind }),
                 Ok(None) => {}
                 Err(error) => break Err(error),
             }
@@ -269,21 +273,15 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     }
 
     /// Reads what the root says of the compiler (DWARF 5 3.1.1).
-    fn root(
-        &mut self,
-        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
-        abbreviation: &gimli::Abbreviation,
-    ) -> gimli::Result<()> {
-        for spec in abbreviation.attributes() {
-            let attribute = entries.read_attribute(*spec)?;
-            match attribute.name() {
+    fn root(&mut self, entries: &mut UnitEntries<'_, 'f, E>, mut entry: Entry<Role>) -> gimli::Result<()> {
+        while let Some(attribute) = entries.attribute(&mut entry)? {
+            match attribute.name {
                 gimli::DW_AT_producer => {
-                    let producer = self.dwarf.attr_string(self.unit, attribute.value());
+                    let producer = self.dwarf.attr_string(self.unit, attribute.value);
                     self.out.keeps_callees = producer.is_ok_and(|text| text.slice().starts_with(b"GNU "));
                 }
                 gimli::DW_AT_language => {
-                    let assembler = AttributeValue::Language(gimli::DW_LANG_Mips_Assembler);
-                    self.out.assembly = attribute.value() == assembler;
+                    self.out.assembly = attribute.number() == Some(gimli::DW_LANG_Mips_Assembler.0.into());
                 }
                 _ => {}
             }
@@ -291,34 +289,27 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         Ok(())
     }
 
-    /// Reads a `DW_TAG_subprogram` (DWARF 5 3.3.1). One without address attributes is skipped.
+    /// Reads a `DW_TAG_subprogram` (DWARF 5 3.3.1) that has an address.
     fn subprogram(
         &mut self,
-        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
-        abbreviation: &gimli::Abbreviation,
-        offset: gimli::UnitOffset,
+        entries: &mut UnitEntries<'_, 'f, E>,
+        mut entry: Entry<Role>,
     ) -> gimli::Result<Option<OpenKind>> {
-        let attributes = abbreviation.attributes();
-        let concrete =
-            attributes.iter().any(|spec| matches!(spec.name(), gimli::DW_AT_low_pc | gimli::DW_AT_ranges));
-        if !concrete {
-            self.codeless(entries, attributes, offset)?;
-            return Ok(Some(OpenKind::Without));
-        }
-        let place = self.origins.place(offset);
+        let place = self.origins.place(entry.offset);
         let mut identity = Identity::default();
         let mut addresses = Addresses::default();
         let mut stmt_sequence = None;
         let mut all_tail_calls = false;
-        for spec in attributes {
-            let attribute = entries.read_attribute(*spec)?;
-            match attribute.name() {
-                gimli::DW_AT_low_pc => addresses.low_pc = Some(attribute.value()),
-                gimli::DW_AT_high_pc => addresses.high_pc = Some(attribute.value()),
-                gimli::DW_AT_ranges => addresses.ranges = Some(attribute.value()),
-                gimli::DW_AT_entry_pc => addresses.entry_pc = Some(attribute.value()),
+        while let Some(attribute) = entries.attribute(&mut entry)? {
+            match attribute.name {
+                gimli::DW_AT_low_pc => addresses.low_pc = Some(attribute.value),
+                gimli::DW_AT_high_pc => addresses.high_pc = Some(attribute.value),
+                gimli::DW_AT_ranges => addresses.ranges = Some(attribute.value),
+                gimli::DW_AT_entry_pc => addresses.entry_pc = Some(attribute.value),
                 DW_AT_LLVM_STMT_SEQUENCE => {
-                    stmt_sequence = attribute.offset_value().map(|value| value as u64);
+                    if let AttributeValue::SecOffset(offset) = attribute.value {
+                        stmt_sequence = Some(offset as u64);
+                    }
                 }
                 gimli::DW_AT_call_all_calls
                 | gimli::DW_AT_call_all_source_calls
@@ -326,12 +317,12 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 | gimli::DW_AT_GNU_all_call_sites
                 | gimli::DW_AT_GNU_all_source_call_sites
                 | gimli::DW_AT_GNU_all_tail_call_sites => {
-                    all_tail_calls |= attribute.value() == AttributeValue::Flag(true);
+                    all_tail_calls |= attribute.is_set();
                 }
                 _ => self.origins.take(place, &mut identity, &attribute, &mut self.diagnostics),
             }
         }
-        let die = DieOffset(self.unit_offset + offset.0 as u64);
+        let die = DieOffset(self.unit_offset + entry.offset.0 as u64);
         // Producers of a `.dwo` disagree on what it counts from.
         let named = stmt_sequence.map(|value| [value.wrapping_add(self.sequence_base), value]);
         let own_sequence =
@@ -399,55 +390,50 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     /// Keeps the name of a function of gcc that is defined and has no code.
     fn codeless(
         &mut self,
-        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
-        attributes: &[gimli::AttributeSpecification],
-        offset: gimli::UnitOffset,
-    ) -> gimli::Result<()> {
-        let has = |name| attributes.iter().any(|spec| spec.name() == name);
-        let named = has(gimli::DW_AT_name) || has(gimli::DW_AT_specification);
-        if !self.out.keeps_callees || !named || has(gimli::DW_AT_declaration) || has(gimli::DW_AT_inline) {
-            return entries.skip_attributes(attributes);
+        entries: &mut UnitEntries<'_, 'f, E>,
+        mut entry: Entry<Role>,
+    ) -> gimli::Result<Option<OpenKind>> {
+        if !self.out.keeps_callees {
+            return entries.skip(&entry).map(|()| Some(OpenKind::Without));
         }
-        let (place, mut identity) = (self.origins.place(offset), Identity::default());
-        for spec in attributes {
-            let attribute = entries.read_attribute(*spec)?;
+        let (place, mut identity) = (self.origins.place(entry.offset), Identity::default());
+        while let Some(attribute) = entries.attribute(&mut entry)? {
             self.origins.take(place, &mut identity, &attribute, &mut self.diagnostics);
         }
         let origin = self.origins.finish(place, identity, &mut self.diagnostics);
         self.out.codeless.push(origin);
-        Ok(())
+        Ok(Some(OpenKind::Without))
     }
 
     /// Reads a `DW_TAG_inlined_subroutine` (DWARF 5 3.3.8.2) below `parent`.
     fn inlined(
         &mut self,
-        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
-        abbreviation: &gimli::Abbreviation,
-        offset: gimli::UnitOffset,
+        entries: &mut UnitEntries<'_, 'f, E>,
+        mut entry: Entry<Role>,
         parent: u32,
     ) -> gimli::Result<Option<OpenKind>> {
+        let offset = entry.offset;
         let place = self.origins.place(offset);
         let mut addresses = Addresses::default();
         let (mut origin, mut file, mut line, mut column) = (None, NONE16, 0, 0);
-        for spec in abbreviation.attributes() {
-            let attribute = entries.read_attribute(*spec)?;
-            match attribute.name() {
-                gimli::DW_AT_low_pc => addresses.low_pc = Some(attribute.value()),
-                gimli::DW_AT_high_pc => addresses.high_pc = Some(attribute.value()),
-                gimli::DW_AT_ranges => addresses.ranges = Some(attribute.value()),
+        while let Some(attribute) = entries.attribute(&mut entry)? {
+            match attribute.name {
+                gimli::DW_AT_low_pc => addresses.low_pc = Some(attribute.value),
+                gimli::DW_AT_high_pc => addresses.high_pc = Some(attribute.value),
+                gimli::DW_AT_ranges => addresses.ranges = Some(attribute.value),
                 gimli::DW_AT_abstract_origin => {
-                    origin = self.origins.target(place, attribute.value(), &mut self.diagnostics);
+                    origin = self.origins.target(place, attribute.value, &mut self.diagnostics);
                 }
                 gimli::DW_AT_call_file => {
-                    if let Some(index) = file_index(&attribute) {
+                    if let Some(index) = attribute.number() {
                         file = self.origins.file(place, index, &mut self.diagnostics);
                     }
                 }
                 gimli::DW_AT_call_line => {
-                    line = attribute.udata_value().and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
+                    line = attribute.number().and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
                 }
                 gimli::DW_AT_call_column if self.options.columns => {
-                    column = attribute.udata_value().and_then(|c| u16::try_from(c).ok()).unwrap_or(0);
+                    column = attribute.number().and_then(|c| u16::try_from(c).ok()).unwrap_or(0);
                 }
                 _ => {}
             }
@@ -538,12 +524,24 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let mut segments = std::mem::take(&mut self.segments);
         self.painter.paint(&mut function.scope_ranges, &mut segments);
         let first_piece = self.out.pieces.len() as u32;
+        let joined = lost.scopes.is_empty();
         for &(start, end) in &function.ranges {
             let own = match function.own_sequence {
                 Some(own) if self.lines.sequences[own].start <= start => Some(own),
-                _ => self.best_sequence(start, end, function.origin),
+                _ => None,
             };
-            let rows = self.rows(own, &segments, start, end, lost.scopes.is_empty());
+            let rows = if own.is_none() && self.is_shared(start) {
+                let segments = segments.clone();
+                self.shared.push(SharedPiece {
+                    piece: self.out.pieces.len(),
+                    origin: function.origin,
+                    segments,
+                    joined,
+                });
+                RowRange::default()
+            } else {
+                self.rows(own, &segments, start, end, joined)
+            };
             self.out.pieces.push(UnitPiece { start: ImageAddr(start), len: (end - start) as u32, how, rows });
         }
         self.segments = segments;

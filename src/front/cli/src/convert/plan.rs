@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use foldsym_convert::open::{Files, code_objects};
+
 use crate::args::Convert;
 use crate::failure::{Failure, complain};
 
@@ -19,6 +21,8 @@ pub(crate) struct Job {
     pub(crate) output: PathBuf,
     /// Below `--out-dir`, the folders of an input folder are made again.
     pub(crate) make_folder: bool,
+    /// The device program to take of a container that has several; else what the command line says.
+    pub(crate) target: Option<String>,
 }
 
 /// A folder among the inputs that holds no program.
@@ -57,7 +61,12 @@ impl Plan {
             if several {
                 return Err(Failure::usage(format!("{}: a folder needs --out-dir", input.display())));
             }
-            plan.jobs.push(Job { input: input.clone(), output: output.clone(), make_folder: false });
+            plan.jobs.push(Job {
+                input: input.clone(),
+                output: output.clone(),
+                make_folder: false,
+                target: None,
+            });
             plan.refuse_overwriting(args.report.as_deref())?;
             return Ok(plan);
         }
@@ -67,7 +76,7 @@ impl Plan {
         for input in &args.inputs {
             if is_folder(input) {
                 let before = (plan.jobs.len(), plan.unreadable, plan.passed_over);
-                plan.walk(input, out_dir, 0);
+                plan.walk(input, out_dir, args.reading.target.is_some(), 0);
                 if (plan.jobs.len(), plan.unreadable) == (before.0, before.1) {
                     let passed_over = plan.passed_over - before.2;
                     plan.empty.push(Empty { folder: input.clone(), passed_over });
@@ -76,7 +85,7 @@ impl Plan {
                 let name = input
                     .file_name()
                     .ok_or_else(|| Failure::usage(format!("{}: not a file", input.display())))?;
-                plan.add(input.clone(), out_dir, name.to_owned());
+                plan.add(input.clone(), out_dir, name.to_owned(), args.reading.target.is_some());
             }
         }
         plan.refuse_collisions()?;
@@ -84,13 +93,35 @@ impl Plan {
         Ok(plan)
     }
 
-    fn add(&mut self, input: PathBuf, folder: &Path, mut name: OsString) {
-        name.push(".fsym");
-        self.jobs.push(Job { input, output: folder.join(name), make_folder: true });
+    /// Adds an input, and each device program in it: `NAME.fsym`, `NAME.TARGET.fsym`. With one target chosen there is
+    /// one file.
+    fn add(&mut self, input: PathBuf, folder: &Path, name: OsString, chosen: bool) {
+        let mut job = |target: Option<String>| {
+            let mut name = name.clone();
+            if let Some(target) = &target {
+                name.push(format!(".{}", file_name(target)));
+            }
+            name.push(".fsym");
+            self.jobs.push(Job {
+                input: input.clone(),
+                output: folder.join(name),
+                make_folder: true,
+                target,
+            });
+        };
+        let files = Files::default();
+        // A container that cannot be read is one conversion, which fails and says why.
+        let objects = if chosen { Vec::new() } else { code_objects(&files, &input).unwrap_or_default() };
+        if objects.is_empty() || begins_like_elf(&input) {
+            job(None);
+        }
+        for object in objects {
+            job(Some(object.target));
+        }
     }
 
     /// Takes the programs of a folder. What cannot be looked at is said and left out.
-    fn walk(&mut self, folder: &Path, into: &Path, depth: usize) {
+    fn walk(&mut self, folder: &Path, into: &Path, chosen: bool, depth: usize) {
         let entries = std::fs::read_dir(folder).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
         let mut entries = match entries {
             Ok(entries) => entries,
@@ -100,12 +131,12 @@ impl Plan {
         for entry in entries {
             let (path, name) = (entry.path(), entry.file_name());
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() && is_bundle(&path) => self.add(path, into, name),
+                Ok(kind) if kind.is_dir() && is_bundle(&path) => self.add(path, into, name, chosen),
                 Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
-                    self.walk(&path, &into.join(name), depth + 1)
+                    self.walk(&path, &into.join(name), chosen, depth + 1)
                 }
                 Ok(kind) if kind.is_file() => match is_program(&path) {
-                    Ok(true) => self.add(path, into, name),
+                    Ok(true) => self.add(path, into, name, chosen),
                     Ok(false) => self.passed_over += 1,
                     Err(error) => self.note_unreadable(&path, &error),
                 },
@@ -162,8 +193,20 @@ fn is_bundle(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "dSYM")
 }
 
-/// True for what a folder is searched for: ELF programs, libraries and objects, and Mach-O files, by their
-/// first bytes. Parts of other programs (`.dwo`, `.dwp`) and core dumps are not converted for themselves.
+/// True for a host program, which is converted beside the device programs that it holds.
+fn begins_like_elf(path: &Path) -> bool {
+    let mut head = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *b"\x7fELF"
+}
+
+/// A target as a part of a file name: what file systems or shells may refuse becomes `_`.
+fn file_name(target: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '+' | '#');
+    target.chars().map(|c| if plain(c) { c } else { '_' }).collect()
+}
+
+/// True for what a folder is searched for: ELF programs, libraries and objects, Mach-O files, and containers of
+/// GPU code, by their first bytes. Parts of other programs (`.dwo`, `.dwp`) and core dumps are not converted for themselves.
 fn is_program(path: &Path) -> io::Result<bool> {
     if path.extension().is_some_and(|extension| extension == "dwo" || extension == "dwp") {
         return Ok(false);
@@ -190,6 +233,8 @@ fn looks_like_a_program(head: &[u8; 20]) -> bool {
         [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..] | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] => true,
         // Fat files share their magic with Java classes, whose next number is a version from 45 up.
         [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, count, ..] => *count < 45,
+        [b'C', b'C', b'O', b'B', 1..=3, 0, ..] | [0x10, 0xff, 0x10, 0xad, ..] => true,
+        _ if head.starts_with(b"__CLANG_OFFLOAD_BUN") => true,
         _ => false,
     }
 }
@@ -216,6 +261,9 @@ mod tests {
         assert!(looks_like_a_program(&head(b"\xcf\xfa\xed\xfe", [0, 0])));
         assert!(looks_like_a_program(&head(b"\xca\xfe\xba\xbe\0\0\0\x02", [0, 0])));
         assert!(!looks_like_a_program(&head(b"\xca\xfe\xba\xbe\0\0\0\x34", [0, 0])));
+        assert!(looks_like_a_program(&head(b"__CLANG_OFFLOAD_BUND", [0, 0])));
+        assert!(looks_like_a_program(&head(b"CCOB\x03\0\x01\0", [0, 0])));
+        assert!(looks_like_a_program(&head(b"\x10\xff\x10\xad\x01", [0, 0])));
         assert!(!looks_like_a_program(&head(b"#!/bin/sh\n", [0, 0])));
     }
 }

@@ -24,7 +24,7 @@ impl Outcome {
             0 => "an empty folder, expected programs in it".to_owned(),
             others => format!("no program in this folder, only {others} other files"),
         };
-        let job = Job { input: folder.clone(), output: PathBuf::new(), make_folder: false };
+        let job = Job { input: folder.clone(), output: PathBuf::new(), make_folder: false, target: None };
         Self { job, result: Err(Failure::input(folder, what)) }
     }
 }
@@ -67,6 +67,8 @@ fn one(job: &Job, options: &Options, bar: &Bar) -> Result<Report, Failure> {
     {
         std::fs::create_dir_all(folder).map_err(|error| Failure::input(folder, error))?;
     }
+    let target = job.target.clone().or_else(|| options.target.clone());
+    let options = &Options { target, ..options.clone() };
     foldsym_convert::convert(&job.input, &job.output, options, bar)
         .map_err(|error| Failure { message: error.to_string(), code: error.exit_code() })
 }

@@ -109,16 +109,16 @@ fn scan(file: &SymbolFile<'_>, wanted: &Wanted) -> Result<Vec<FunctionId>, folds
 
 /// Where a function's code is.
 #[derive(Default)]
-struct Places {
+pub(crate) struct Places {
     /// Half-open ranges, in order of address.
-    ranges: Vec<(u64, u64)>,
+    pub(crate) ranges: Vec<(u64, u64)>,
     /// The most functions that one of the ranges has.
-    sharing: u32,
+    pub(crate) sharing: u32,
 }
 
 /// Collects the pieces of the functions. Pieces know their functions and not the other way round, so
 /// this goes over all of them, once.
-fn places(
+pub(crate) fn places(
     file: &SymbolFile<'_>,
     wanted: &[FunctionId],
 ) -> Result<FxHashMap<FunctionId, Places>, foldsym_lookup::Error> {

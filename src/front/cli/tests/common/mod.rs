@@ -74,7 +74,7 @@ impl Fsym {
     /// Converts a test program.
     pub(crate) fn of(name: &str, options: &[&str]) -> Fsym {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(format!("{name}.fsym"));
+        let path = folder.path().join(format!("{}.fsym", name.replace('/', ".")));
         let input = program(name);
         let mut args = vec!["convert", input.to_str().unwrap(), "-o", path.to_str().unwrap()];
         args.extend(options);

@@ -1,0 +1,74 @@
+//! Finds the sections with call frame information of a linked program, as plain bytes.
+
+use std::path::Path;
+
+use object::{CompressionFormat, Object, ObjectKind, ObjectSection};
+
+use super::decompress::{self, Method};
+use super::error::OpenError;
+use super::files::Files;
+use super::gpu;
+
+/// A section with call frame information.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameBytes<'f> {
+    /// Its name.
+    pub name: &'static str,
+    /// `.eh_frame`, not `.debug_frame`.
+    pub eh: bool,
+    /// Its link-time address; 0 where it is not loaded.
+    pub address: u64,
+    /// Its bytes, decompressed.
+    pub bytes: &'f [u8],
+    /// Bytes of an address of the program.
+    pub address_size: u8,
+    /// The program's byte order.
+    pub big_endian: bool,
+}
+
+/// The sections with call frame information, `.eh_frame` first. A program may have none.
+///
+/// `target` is as in [`super::OpenOptions::target`].
+///
+/// # Errors
+/// The file cannot be read, is no linked ELF or Mach-O program, or a section is damaged.
+pub fn frame_sections<'f>(
+    files: &'f Files,
+    path: &Path,
+    target: Option<&str>,
+) -> Result<Vec<FrameBytes<'f>>, OpenError> {
+    let data = files.map(path)?;
+    let data = gpu::choose(files, path, data, target)?.unwrap_or(data);
+    let file = object::File::parse(data)
+        .map_err(|error| OpenError::NotAnObject { path: path.to_owned(), found: error.to_string() })?;
+    if file.kind() == ObjectKind::Relocatable {
+        let what = "call frame information of an object file has no addresses before it is linked".to_owned();
+        return Err(OpenError::Unsupported { path: path.to_owned(), what });
+    }
+    let mut found = Vec::new();
+    for (name, eh) in [(".eh_frame", true), (".debug_frame", false)] {
+        let Some(section) = file.section_by_name(name) else { continue };
+        let wrong = |problem: String| OpenError::malformed(path, format!("section {name}"), problem);
+        // A file of debug information alone keeps the header of `.eh_frame` without its bytes.
+        let packed = section.compressed_data().map_err(|error| wrong(error.to_string()))?;
+        let method = match packed.format {
+            CompressionFormat::None => None,
+            CompressionFormat::Zlib => Some(Method::Zlib),
+            CompressionFormat::Zstandard => Some(Method::Zstd),
+            _ => return Err(wrong("its compression is not known".to_owned())),
+        };
+        let bytes = match method {
+            None => packed.data,
+            Some(method) => {
+                let (claimed, from) = (packed.uncompressed_size, packed.data.len() as u64);
+                let mut plain = files.reserve(path, name, claimed, from)?;
+                decompress::append(method, packed.data, claimed, &mut plain).map_err(wrong)?;
+                files.keep(plain)
+            }
+        };
+        let address_size = if file.is_64() { 8 } else { 4 };
+        let big_endian = !file.is_little_endian();
+        found.push(FrameBytes { name, eh, address: section.address(), bytes, address_size, big_endian });
+    }
+    Ok(found)
+}

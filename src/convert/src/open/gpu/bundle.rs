@@ -1,0 +1,110 @@
+//! Clang's offload bundles: a table of targets with offsets, plain or compressed as a whole.
+
+use std::path::Path;
+
+use super::{Contents, number, range};
+use crate::open::decompress::{self, Method};
+use crate::open::error::OpenError;
+use crate::open::files::Files;
+
+const PLAIN: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+const COMPRESSED: &[u8] = b"CCOB";
+
+/// More entries than this are damage.
+const MAX_ENTRIES: u64 = 1 << 16;
+
+pub(super) fn is_plain(data: &[u8]) -> bool {
+    data.starts_with(PLAIN)
+}
+
+pub(super) fn is_compressed(data: &[u8]) -> bool {
+    data.starts_with(COMPRESSED)
+}
+
+/// Reads a plain bundle at the start of `data`, and says how long it is: to the end of its last entry.
+///
+/// # Errors
+/// Its table or an entry is outside `data`.
+pub(super) fn read<'f>(
+    path: &Path,
+    place: &str,
+    data: &'f [u8],
+    contents: &mut Contents<'f>,
+) -> Result<usize, OpenError> {
+    let malformed = |problem: String| OpenError::malformed(path, place, problem);
+    let cut_off = || malformed("its table is cut off".to_owned());
+    let count = number(data, PLAIN.len(), 8).ok_or_else(cut_off)?;
+    let mut at = PLAIN.len() + 8;
+    if count > MAX_ENTRIES {
+        return Err(malformed(format!("{count} entries, at most {MAX_ENTRIES} allowed")));
+    }
+    let mut end = at;
+    for index in 0..count {
+        let mut field = || {
+            let value = number(data, at, 8)?;
+            at += 8;
+            Some(value)
+        };
+        let (offset, size, name_len) =
+            (field().ok_or_else(cut_off)?, field().ok_or_else(cut_off)?, field().ok_or_else(cut_off)?);
+        let name = range(data, at as u64, name_len).ok_or_else(cut_off)?;
+        at += name.len();
+        let code = range(data, offset, size).ok_or_else(|| {
+            malformed(format!(
+                "entry {index}, {size} bytes at {offset:#x}, is outside of {} bytes",
+                data.len()
+            ))
+        })?;
+        end = end.max(at).max(offset as usize + code.len());
+        contents.add(path, target(&String::from_utf8_lossy(name)), code)?;
+    }
+    Ok(end)
+}
+
+/// An entry's name without the kind before its target (`hipv4-amdgcn-amd-amdhsa--gfx90a`).
+fn target(name: &str) -> &str {
+    let kinds = ["hipv4-", "hip-", "openmp-", "openacc-", "opencl-", "host-"];
+    let rest = kinds.iter().find_map(|kind| name.strip_prefix(kind)).unwrap_or(name);
+    rest.trim_end_matches('-')
+}
+
+/// Reads a compressed bundle at the start of `data`, and says how long it is.
+///
+/// # Errors
+/// Its header contradicts `data`, its version or method is not known, or what is in it is damaged or too large.
+pub(super) fn read_compressed<'f>(
+    files: &'f Files,
+    path: &Path,
+    place: &str,
+    data: &'f [u8],
+    contents: &mut Contents<'f>,
+) -> Result<usize, OpenError> {
+    let malformed = |problem: String| OpenError::malformed(path, place, problem);
+    let field = |at: usize, len: usize| {
+        number(data, at, len).ok_or_else(|| malformed("its header is cut off".to_owned()))
+    };
+    let (version, method) = (field(4, 2)?, field(6, 2)?);
+    // Version 1 does not say how long the whole is: it then ends with the data. 8 bytes of hash end each header.
+    let (header, whole, claimed) = match version {
+        1 => (20, data.len() as u64, field(8, 4)?),
+        2 => (24, field(8, 4)?, field(12, 4)?),
+        3 => (32, field(8, 8)?, field(16, 8)?),
+        other => return Err(malformed(format!("version {other} of the compressed form is not known"))),
+    };
+    let method = match method {
+        0 => Method::Zlib,
+        1 => Method::Zstd,
+        other => return Err(malformed(format!("compression method {other} is not known"))),
+    };
+    let packed = range(data, 0, whole)
+        .and_then(|bytes| bytes.get(header..))
+        .ok_or_else(|| malformed(format!("{whole} bytes claimed, {} there", data.len())))?;
+    let mut plain = files.reserve(path, place, claimed, packed.len() as u64)?;
+    decompress::append(method, packed, claimed, &mut plain).map_err(malformed)?;
+    let plain = files.keep(plain);
+    if !is_plain(plain) {
+        return Err(OpenError::malformed(path, place, "what was compressed is no bundle"));
+    }
+    read(path, &format!("{place}, decompressed"), plain, contents)?;
+    Ok(whole as usize)
+}

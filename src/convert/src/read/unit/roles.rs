@@ -1,0 +1,79 @@
+//! Which entries the walk of a unit stops at, and which of their attributes it reads.
+
+use super::super::entries::Wanted;
+use super::DW_AT_LLVM_STMT_SEQUENCE;
+
+/// What an entry is to the walk.
+#[derive(Clone, Copy)]
+pub(super) enum Role {
+    Root,
+    PartialRoot,
+    /// A subprogram with an address.
+    Function,
+    /// A subprogram without one, that is a definition with a name.
+    Codeless,
+    /// Another without one, that has children.
+    Declared,
+    Inlined,
+    Call,
+}
+
+fn role(abbreviation: &gimli::Abbreviation) -> Option<Role> {
+    let has_code = |spec: &gimli::AttributeSpecification| {
+        matches!(spec.name(), gimli::DW_AT_low_pc | gimli::DW_AT_ranges)
+    };
+    match abbreviation.tag() {
+        gimli::DW_TAG_compile_unit => Some(Role::Root),
+        gimli::DW_TAG_partial_unit => Some(Role::PartialRoot),
+        gimli::DW_TAG_subprogram if abbreviation.attributes().iter().any(has_code) => Some(Role::Function),
+        gimli::DW_TAG_subprogram if is_codeless(abbreviation) => Some(Role::Codeless),
+        // What is inside belongs to no function that encloses it.
+        gimli::DW_TAG_subprogram => abbreviation.has_children().then_some(Role::Declared),
+        gimli::DW_TAG_inlined_subroutine => Some(Role::Inlined),
+        gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site => Some(Role::Call),
+        _ => None,
+    }
+}
+
+/// True for a subprogram that is defined, has a name, and is no origin of inlined ones.
+fn is_codeless(abbreviation: &gimli::Abbreviation) -> bool {
+    let has = |name| abbreviation.attributes().iter().any(|spec| spec.name() == name);
+    (has(gimli::DW_AT_name) || has(gimli::DW_AT_specification))
+        && !has(gimli::DW_AT_declaration)
+        && !has(gimli::DW_AT_inline)
+}
+
+/// The walk, and every attribute that one of the functions below looks at.
+pub(super) const WANTED: Wanted<Role> = Wanted {
+    role,
+    attributes: &[
+        gimli::DW_AT_producer,
+        gimli::DW_AT_language,
+        gimli::DW_AT_low_pc,
+        gimli::DW_AT_high_pc,
+        gimli::DW_AT_ranges,
+        gimli::DW_AT_entry_pc,
+        DW_AT_LLVM_STMT_SEQUENCE,
+        gimli::DW_AT_linkage_name,
+        gimli::DW_AT_MIPS_linkage_name,
+        gimli::DW_AT_name,
+        gimli::DW_AT_decl_file,
+        gimli::DW_AT_decl_line,
+        gimli::DW_AT_external,
+        gimli::DW_AT_abstract_origin,
+        gimli::DW_AT_specification,
+        gimli::DW_AT_call_file,
+        gimli::DW_AT_call_line,
+        gimli::DW_AT_call_column,
+        gimli::DW_AT_call_return_pc,
+        gimli::DW_AT_call_origin,
+        gimli::DW_AT_call_tail_call,
+        gimli::DW_AT_GNU_tail_call,
+        gimli::DW_AT_call_all_calls,
+        gimli::DW_AT_call_all_source_calls,
+        gimli::DW_AT_call_all_tail_calls,
+        gimli::DW_AT_GNU_all_call_sites,
+        gimli::DW_AT_GNU_all_source_call_sites,
+        gimli::DW_AT_GNU_all_tail_call_sites,
+    ],
+};

@@ -1,0 +1,340 @@
+//! The section STARTS to the piece at an address (spec, section 3).
+//!
+//! The starts of pieces rise. Their high parts number buckets of addresses, of a few pieces each; an index says which
+//! piece is the first of each bucket, and the low parts stand side by side. So an address leads to its bucket by a
+//! shift, and only the pieces of that one are compared with it: three places in memory, however many pieces there are.
+
+use core::hint::select_unpredictable;
+
+use crate::bits::{self, MAX_WIDTH, TAIL, u8_at, u16_at, u32_at};
+use crate::error::{FormatError, What};
+use crate::steps;
+
+/// Byte offset of `count`.
+pub const COUNT: usize = 0;
+/// Byte offset of `low_width`.
+pub const LOW_WIDTH: usize = 4;
+/// Byte offset of `index_width`.
+pub const INDEX_WIDTH: usize = 5;
+/// Byte offset of the reserved field.
+pub const RESERVED: usize = 6;
+/// Byte offset of `end`.
+pub const END: usize = 8;
+/// Byte offset of `buckets`.
+pub const BUCKETS: usize = 16;
+/// Byte offset of the index.
+pub const INDEX: usize = 20;
+/// The widest entry of the index.
+pub const MAX_INDEX_WIDTH: u8 = 32;
+
+/// Where pieces start, read in place.
+#[derive(Clone, Copy, Debug)]
+pub struct Starts<'d> {
+    data: &'d [u8],
+    count: u32,
+    buckets: u32,
+    low_width: u32,
+    index_width: u32,
+    /// Bit where the low parts begin.
+    lows: u64,
+    end: u64,
+}
+
+/// A piece that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Its number.
+    pub piece: u32,
+    /// Where it starts, from the image base.
+    pub start: u64,
+    /// Where the next piece starts; of the last piece, where it ends.
+    pub next: u64,
+}
+
+impl<'d> Starts<'d> {
+    /// Opens the section: checks its first bytes, and that index and low parts are what it has. Takes constant time.
+    ///
+    /// # Errors
+    /// A field out of range, or a section of another length than its fields say.
+    pub fn open(data: &'d [u8]) -> Result<Self, FormatError> {
+        let early = FormatError::new(What::Truncated, data.len() as u64);
+        let count = u32_at(data, COUNT).ok_or(early)?;
+        let low_width = u8_at(data, LOW_WIDTH).ok_or(early)?;
+        let index_width = u8_at(data, INDEX_WIDTH).ok_or(early)?;
+        let reserved = u16_at(data, RESERVED).ok_or(early)?;
+        let end = bits::word(data, END).ok_or(early)?;
+        let buckets = u32_at(data, BUCKETS).ok_or(early)?;
+        if u32::from(low_width) > MAX_WIDTH || index_width > MAX_INDEX_WIDTH {
+            return Err(FormatError::new(What::Width, LOW_WIDTH as u64));
+        }
+        if reserved != 0 {
+            return Err(FormatError::new(What::Reserved, RESERVED as u64));
+        }
+        // Products of two numbers of 32 bits and less: nothing wraps.
+        let index = u64::from(buckets).wrapping_add(1).wrapping_mul(index_width.into()).div_ceil(8);
+        let lows = index.wrapping_add(INDEX as u64);
+        let low_bytes = u64::from(count).wrapping_mul(low_width.into()).div_ceil(8);
+        if lows.wrapping_add(low_bytes).wrapping_add(TAIL as u64) != data.len() as u64 || buckets == 0 {
+            return Err(FormatError::new(What::Length, data.len() as u64));
+        }
+        let (low_width, index_width) = (low_width.into(), index_width.into());
+        Ok(Self { data, count, buckets, low_width, index_width, lows: lows.wrapping_shl(3), end })
+    }
+
+    /// Pieces.
+    #[inline]
+    pub const fn len(&self) -> u32 {
+        self.count
+    }
+
+    /// True where there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    #[inline(always)]
+    fn read(&self, bit: u64, width: u32) -> Result<u64, FormatError> {
+        match bits::read(self.data, bit, width) {
+            Some(value) => Ok(value),
+            None => Err(FormatError::new(What::Truncated, bit >> 3)),
+        }
+    }
+
+    /// The first piece of a bucket; of that behind the last one, the number of pieces.
+    #[cfg_attr(feature = "small", inline(never))]
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn first_of(&self, bucket: u32) -> Result<u32, FormatError> {
+        let bit = u64::from(self.index_width).wrapping_mul(bucket.into()).wrapping_add((INDEX as u64) << 3);
+        Ok(self.read(bit, self.index_width)? as u32)
+    }
+
+    #[cfg_attr(feature = "small", inline(never))]
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn low(&self, piece: u32) -> Result<u64, FormatError> {
+        self.read(
+            self.lows.wrapping_add(u64::from(self.low_width).wrapping_mul(piece.into())),
+            self.low_width,
+        )
+    }
+
+    #[inline(always)]
+    fn join(&self, bucket: u32, low: u64) -> u64 {
+        u64::from(bucket).wrapping_shl(self.low_width) | low
+    }
+
+    /// Finds the last piece that starts at or before `key`; `None` where the first one starts behind it.
+    ///
+    /// Takes log2 of the pieces of a bucket steps, and where the piece or the next one is in another bucket, twice log2
+    /// of the buckets between.
+    ///
+    /// # Errors
+    /// An index that is not one.
+    #[cfg_attr(feature = "small", inline(never))]
+    #[cfg_attr(not(feature = "small"), inline)]
+    pub fn find(&self, key: u64) -> Result<Option<Start>, FormatError> {
+        let last = self.buckets.wrapping_sub(1);
+        let bucket = key.wrapping_shr(self.low_width).min(last.into()) as u32;
+        // An address behind the last bucket is behind all of its pieces.
+        let low = key.wrapping_sub(self.join(bucket, 0));
+        let (first, end) = (self.first_of(bucket)?, self.first_of(bucket.wrapping_add(1))?);
+        let mut at = first;
+        let mut left = end.saturating_sub(first);
+        while left > 0 {
+            steps::step();
+            let half = left.div_ceil(2);
+            let middle = at.wrapping_add(half);
+            let stored = self.low(middle.wrapping_sub(1))?;
+            at = select_unpredictable(stored <= low, middle, at);
+            left = left.wrapping_sub(half);
+        }
+        let Some(piece) = at.checked_sub(1) else { return Ok(None) };
+        let start = if piece >= first {
+            self.join(bucket, self.low(piece)?)
+        } else {
+            self.start(piece, bucket.saturating_sub(1))?
+        };
+        let next = if at < end {
+            self.join(bucket, self.low(at)?)
+        } else {
+            self.start(at, bucket.saturating_add(1).min(last))?
+        };
+        Ok(Some(Start { piece, start, next }))
+    }
+
+    /// Where a piece starts that is in a bucket near this one; of the one behind the last, where that ends.
+    #[inline(never)]
+    fn start(&self, piece: u32, near: u32) -> Result<u64, FormatError> {
+        if piece >= self.count {
+            return Ok(self.end);
+        }
+        // Its bucket is the last one whose first piece is at or before it: from `low` on, before `high`.
+        let (mut low, mut high) = (near, near.wrapping_add(1));
+        let mut step = 1u32;
+        while low > 0 && self.first_of(low)? > piece {
+            steps::step();
+            (low, high) = (low.saturating_sub(step), low);
+            step = step.saturating_mul(2);
+        }
+        step = 1;
+        while high < self.buckets && self.first_of(high)? <= piece {
+            steps::step();
+            (low, high) = (high, high.saturating_add(step).min(self.buckets));
+            step = step.saturating_mul(2);
+        }
+        while low.wrapping_add(1) < high {
+            steps::step();
+            let middle = low.midpoint(high);
+            if self.first_of(middle)? <= piece { low = middle } else { high = middle }
+        }
+        Ok(self.join(low, self.low(piece)?))
+    }
+
+    /// Reads where a piece is. Takes four times log2 of the buckets steps.
+    ///
+    /// # Errors
+    /// A number past the last piece, or an index that is not one.
+    pub fn get(&self, piece: u32) -> Result<Start, FormatError> {
+        if piece >= self.count {
+            return Err(FormatError::new(What::NoRecord, piece.into()));
+        }
+        let next = self.start(piece.wrapping_add(1), 0)?;
+        Ok(Start { piece, start: self.start(piece, 0)?, next })
+    }
+
+    /// Checks what [`Starts::open`] does not: that the index and the starts rise, that the index is of all pieces, and
+    /// that other bits are 0. Reads everything once.
+    ///
+    /// # Errors
+    /// The first entry that breaks a rule.
+    pub fn verify(&self) -> Result<(), FormatError> {
+        let mut before = 0;
+        for bucket in 0..self.buckets {
+            let (first, end) = (self.first_of(bucket)?, self.first_of(bucket.wrapping_add(1))?);
+            if first > end || end > self.count || (bucket == 0 && first != 0) {
+                return Err(FormatError::new(What::Order, bucket.into()));
+            }
+            for piece in first..end {
+                let start = self.join(bucket, self.low(piece)?);
+                if start < before {
+                    return Err(FormatError::new(What::Order, piece.into()));
+                }
+                before = start;
+            }
+        }
+        if self.first_of(self.buckets)? != self.count || self.end < before {
+            return Err(FormatError::new(What::Order, self.count.into()));
+        }
+        let lows = u64::from(self.low_width).wrapping_mul(self.count.into()).wrapping_add(self.lows);
+        let index = u64::from(self.buckets).wrapping_add(1).wrapping_mul(self.index_width.into());
+        for end in [index.wrapping_add((INDEX as u64) << 3), lows] {
+            if self.read(end, (end.wrapping_neg() & 7) as u32)? != 0 {
+                return Err(FormatError::new(What::Reserved, end >> 3));
+            }
+        }
+        let tail = self.data.get(self.data.len().saturating_sub(TAIL)..).unwrap_or(&[]);
+        if tail.iter().any(|&byte| byte != 0) {
+            return Err(FormatError::new(What::Reserved, lows.div_ceil(8)));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::{vec, vec::Vec};
+
+    /// The section of these starts, from its description: in buckets of `1 << low_width` addresses.
+    fn section(starts: &[u64], end: u64, low_width: u8, index_width: u8, buckets: u32) -> Vec<u8> {
+        let mut out = vec![];
+        out.extend((starts.len() as u32).to_le_bytes());
+        out.extend([low_width, index_width, 0, 0]);
+        out.extend(end.to_le_bytes());
+        out.extend(buckets.to_le_bytes());
+        let mut pack = |values: &mut dyn Iterator<Item = u64>, width: u8| {
+            let bits: Vec<bool> =
+                values.flat_map(|value| (0..width).map(move |bit| value >> bit & 1 == 1)).collect();
+            out.extend(
+                bits.chunks(8).map(|byte| byte.iter().rev().fold(0u8, |sum, &bit| sum << 1 | u8::from(bit))),
+            );
+        };
+        let below = |bucket: u64| starts.iter().filter(|&&start| start < bucket << low_width).count() as u64;
+        pack(&mut (0..=u64::from(buckets)).map(below), index_width);
+        pack(&mut starts.iter().map(|start| start & bits::mask(low_width.into())), low_width);
+        out.resize(out.len() + TAIL, 0);
+        out
+    }
+
+    fn check(starts: &[u64], end: u64, low_width: u8) {
+        let buckets = starts.last().map_or(1, |last| (last >> low_width) as u32 + 1);
+        let bytes = section(starts, end, low_width, 9, buckets);
+        let opened = Starts::open(&bytes).unwrap();
+        opened.verify().unwrap();
+        assert_eq!(opened.len() as usize, starts.len());
+        let of = |piece: usize| Start {
+            piece: piece as u32,
+            start: starts[piece],
+            next: starts.get(piece + 1).copied().unwrap_or(end),
+        };
+        let keys = (0..end + 3).chain([u64::MAX, 1 << 40]);
+        for key in keys {
+            let expected = starts.iter().rposition(|&start| start <= key).map(of);
+            assert_eq!(opened.find(key).unwrap(), expected, "{starts:?} {low_width} {key}");
+        }
+        for piece in 0..starts.len() {
+            assert_eq!(opened.get(piece as u32).unwrap(), of(piece));
+        }
+        assert!(opened.get(starts.len() as u32).is_err());
+    }
+
+    #[test]
+    fn every_address() {
+        for low_width in 0..9 {
+            check(&[], 0, low_width);
+            check(&[0], 1, low_width);
+            check(&[200], 300, low_width);
+            check(&[3, 4, 5, 90, 91, 250], 251, low_width);
+            check(&(0..150).map(|at| at * 2 + 1).collect::<Vec<_>>(), 400, low_width);
+            check(&[7, 7, 7, 64, 64, 128], 130, low_width);
+        }
+    }
+
+    #[test]
+    fn what_is_broken_is_told() {
+        let sound = section(&[3, 4, 90, 91], 100, 4, 3, 6);
+        let broken = |at: usize, value: u8| {
+            let mut bytes = sound.clone();
+            bytes[at] = value;
+            Starts::open(&bytes).and_then(|starts| starts.verify()).unwrap_err().what
+        };
+        assert_eq!(broken(COUNT, 3), What::Order);
+        assert_eq!(broken(COUNT, 9), What::Length);
+        assert_eq!(broken(LOW_WIDTH, 57), What::Width);
+        assert_eq!(broken(INDEX_WIDTH, 33), What::Width);
+        assert_eq!(broken(RESERVED, 1), What::Reserved);
+        assert_eq!(broken(BUCKETS, 0), What::Length);
+        assert_eq!(broken(END, 90), What::Order);
+        // The index of 7 entries takes 21 bits; its first is 0.
+        assert_eq!(broken(INDEX, 1), What::Order);
+        assert_eq!(broken(INDEX + 2, 0xe0 | sound[INDEX + 2]), What::Reserved);
+        // The low parts of the first two.
+        assert_eq!(broken(INDEX + 3, 0x34), What::Order);
+        assert_eq!(broken(sound.len() - 1, 1), What::Reserved);
+        assert_eq!(Starts::open(&sound[..sound.len() - 1]).unwrap_err().what, What::Length);
+        // Any bytes: answers or errors, and all end.
+        for at in 0..sound.len() {
+            for bit in 0..8 {
+                let mut bytes = sound.clone();
+                bytes[at] ^= 1 << bit;
+                if let Ok(starts) = Starts::open(&bytes) {
+                    for key in 0..110 {
+                        let _ = starts.find(key);
+                    }
+                    let _ = (starts.get(0), starts.get(3), starts.verify());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! `foldsym blocks`: lists the basic blocks of the functions of a name.
+
+use foldsym_lookup::{BasicBlock, BasicBlocks, FunctionId, ImageAddr, SymbolFile};
+
+use crate::answer_json::{block_members, list};
+use crate::args::{Blocks, Pattern};
+use crate::failure::{Failure, exit};
+use crate::find::{Places, functions, places};
+use crate::json::address;
+use crate::mapped::Mapped;
+use crate::names::{Form, Names};
+use crate::open::damaged;
+use crate::output::Output;
+use crate::text::{block_range, push_escaped};
+
+/// The map of basic blocks, if the file has one.
+pub(crate) fn map<'f>(mapped: &Mapped, file: &SymbolFile<'f>) -> Result<Option<BasicBlocks<'f>>, Failure> {
+    file.basic_blocks().map_err(|error| damaged(mapped, error))
+}
+
+/// What to say of a file without one.
+pub(crate) fn none(mapped: &Mapped) -> String {
+    format!("{}: no basic blocks: the program has no address map of them", mapped.path().display())
+}
+
+/// Prints the blocks of each function of the name that has some.
+pub(crate) fn run(args: &Blocks) -> Result<u8, Failure> {
+    let mapped = Mapped::open(&args.file)?;
+    let file = crate::open::open(&mapped)?;
+    let Some(blocks) = map(&mapped, &file)? else {
+        return Err(Failure { message: none(&mapped), code: exit::NOTHING });
+    };
+    let pattern = Pattern { name: Some(args.function.clone()), prefix: None, regex: None };
+    let found = functions(&file, &mapped, &pattern)?;
+    let places = places(&file, &found).map_err(|error| damaged(&mapped, error))?;
+    let mut names = Names::new(&file, !args.no_demangle, if args.json { Form::Json } else { Form::Plain });
+    let mut out = Output::new();
+    let mut code = exit::NOTHING;
+    for function in found {
+        let Some(place) = places.get(&function) else { continue };
+        let listed = listed(&blocks, place).map_err(|error| damaged(&mapped, error))?;
+        let Some(start) = listed.first().map(|block| block.start) else { continue };
+        code = 0;
+        let name = file.function_name(function).map_err(|error| damaged(&mapped, error))?;
+        let shown = Shown { function, name, start, folded: place.sharing > 1, listed };
+        if args.json {
+            object(&mut out.text, &shown, &mut names);
+        } else {
+            text(&mut out.text, &shown, &mut names);
+        }
+        if let Some(error) = names.take_damage() {
+            return Err(damaged(&mapped, error));
+        }
+        out.give()?;
+    }
+    out.flush()?;
+    Ok(code)
+}
+
+/// A function with its blocks.
+struct Shown {
+    function: FunctionId,
+    name: Option<foldsym_lookup::NameId>,
+    start: ImageAddr,
+    /// It shares its code: the blocks are those of the function that remained.
+    folded: bool,
+    listed: Vec<BasicBlock>,
+}
+
+/// The blocks of the function that begins in one of these places.
+fn listed(blocks: &BasicBlocks<'_>, place: &Places) -> Result<Vec<BasicBlock>, foldsym_lookup::Error> {
+    for &(start, _) in &place.ranges {
+        let listed: Result<Vec<_>, _> = blocks.of_function(ImageAddr(start)).collect();
+        let listed = listed?;
+        if !listed.is_empty() {
+            return Ok(listed);
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn object(out: &mut Vec<u8>, shown: &Shown, names: &mut Names) {
+    out.extend_from_slice(b"{\"Function\":");
+    out.extend_from_slice(names.function(shown.name));
+    out.extend_from_slice(b",\"LinkageName\":");
+    out.extend_from_slice(names.linkage(shown.name));
+    out.extend_from_slice(b",\"Start\":");
+    address(out, shown.start.0);
+    if shown.folded {
+        out.extend_from_slice(b",\"Folded\":true");
+    }
+    out.extend_from_slice(b",\"Blocks\":");
+    list(out, &shown.listed, |out, block| {
+        out.push(b'{');
+        block_members(out, block);
+        out.push(b'}');
+    });
+    out.extend_from_slice(b"}\n");
+}
+
+fn text(out: &mut Vec<u8>, shown: &Shown, names: &mut Names) {
+    match names.function(shown.name) {
+        b"" => out.extend_from_slice(format!("function {}", shown.function.0).as_bytes()),
+        name => push_escaped(out, name),
+    }
+    if shown.folded {
+        out.extend_from_slice(b" (folded: the blocks are of the function that remained)");
+    }
+    out.push(b'\n');
+    for block in &shown.listed {
+        out.extend_from_slice(format!("{:>6}  ", block.id).as_bytes());
+        block_range(out, block);
+        out.push(b'\n');
+    }
+}

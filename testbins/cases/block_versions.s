@@ -1,0 +1,126 @@
+## about: every version of the basic-block address map that llvm-readobj 22 reads, with all features: several ranges, calls, hashes, profiles
+## let: SAVE = $READOBJ --bb-addr-map $OUT/program | sed "s|^File: .*|File: program|" > $OUT/map
+## variant: known.set: mkdir -p $OUT; $CLANG --target=x86_64-linux-gnu -c block_versions.s -o $T/a.o; $LLD -e two $T/a.o -o $OUT/program; $SAVE
+
+        .macro code name, size
+        .globl \name
+        .type \name, @function
+        .p2align 4
+\name:
+        .skip \size, 0x90
+        .size \name, \size
+        .endm
+
+        .text
+        code two, 40
+        code ranges, 24
+        code profile, 30
+        code omitted, 8
+        code calls, 64
+        code hashes, 33
+        code post_frequency, 16
+        code post_branches, 24
+        code post_all, 48
+        code post_alone, 16
+        code gaps, 60
+        .section .text.cold, "ax", @progbits
+        .globl ranges.cold
+        .type ranges.cold, @function
+ranges.cold:
+        .skip 20, 0x90
+        .size ranges.cold, 20
+
+        .section .llvm_bb_addr_map, "o", @llvm_bb_addr_map, .text
+# version 2, no features
+        .byte 2, 0x0
+        .quad two
+        .byte 0x3
+        .byte 0x0, 0x0, 0x10, 0x8
+        .byte 0x7, 0x0, 0xc, 0x8
+        .byte 0xac, 0x2, 0x4, 0x8, 0x1
+# version 2, several ranges, out of order
+        .byte 2, 0x8
+        .byte 0x2
+        .quad ranges.cold
+        .byte 0x1
+        .byte 0x0, 0x0, 0x14, 0x8
+        .quad ranges
+        .byte 0x2
+        .byte 0x2, 0x0, 0x8, 0x8
+        .byte 0x1, 0x8, 0x8, 0x1
+# version 2, entry count, frequency, branches
+        .byte 2, 0x7
+        .quad profile
+        .byte 0x3
+        .byte 0x0, 0x0, 0xa, 0x8
+        .byte 0x1, 0x0, 0xa, 0xa
+        .byte 0x2, 0x0, 0xa, 0x1
+        .byte 0xe8, 0x7
+        .byte 0x64, 0x2, 0x1, 0x80, 0x80, 0x80, 0x80, 0x4, 0x2, 0x80, 0x80, 0x80, 0x80, 0x4
+        .byte 0x32, 0x0
+        .byte 0x64, 0x1, 0x0, 0x80, 0x80, 0x80, 0x80, 0x8
+# version 2, blocks left out, with an entry count
+        .byte 2, 0x11
+        .quad omitted
+        .byte 0x2
+        .byte 0x4d
+# version 3, ends of calls
+        .byte 3, 0x20
+        .quad calls
+        .byte 0x2
+        .byte 0x0, 0x0, 0x2, 0x5, 0x9, 0x6, 0x8
+        .byte 0x1, 0x4, 0x0, 0x28, 0x1
+# version 4, hashes
+        .byte 4, 0x60
+        .quad hashes
+        .byte 0x2
+        .byte 0x0, 0x0, 0x1, 0x5, 0x6, 0x8
+        .quad 0x1122334455667788
+        .byte 0x4, 0x2, 0x0, 0x14, 0x1
+        .quad 0xffffffffffffffff
+# version 5, frequency and post-link
+        .byte 5
+        .short 0x82
+        .quad post_frequency
+        .byte 0x1
+        .byte 0x0, 0x0, 0x10, 0x1
+        .byte 0x21, 0x22
+# version 5, branches and post-link without frequency
+        .byte 5
+        .short 0x84
+        .quad post_branches
+        .byte 0x2
+        .byte 0x0, 0x0, 0xc, 0x8
+        .byte 0x1, 0x0, 0xc, 0x1
+        .byte 0x5, 0x1, 0x1, 0x80, 0x80, 0x80, 0x80, 0x8, 0x9
+        .byte 0x6, 0x0
+# version 5, everything
+        .byte 5
+        .short 0xef
+        .byte 0x1
+        .quad post_all
+        .byte 0x2
+        .byte 0x0, 0x0, 0x1, 0x14, 0x4, 0xc
+        .quad 1
+        .byte 0x1, 0x0, 0x0, 0x18, 0x1f
+        .quad 2
+        .byte 0xf4, 0x3
+        .byte 0xa, 0xb, 0x1, 0x1, 0x80, 0x80, 0x80, 0x80, 0x8, 0xc
+        .byte 0xd, 0xe, 0x0
+# version 5, post-link alone: no numbers follow
+        .byte 5
+        .short 0x80
+        .quad post_alone
+        .byte 0x1
+        .byte 0x0, 0x0, 0x10, 0x1
+# version 5, padding between blocks and blocks of no bytes
+        .byte 5
+        .short 0x0
+        .quad gaps
+        .byte 0x5
+        .byte 0x9, 0x0, 0x0, 0x8
+        .byte 0x8, 0x2, 0xa, 0x8
+        .byte 0x7, 0x14, 0x0, 0x8
+        .byte 0x6, 0x0, 0x10, 0x10
+        .byte 0x5, 0xc, 0x0, 0x4
+        .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,120 @@
+//! Erases addresses from programs as a linker that folds does, and compares what is found again with what was there.
+//!
+//! Every word of `.debug_addr` becomes a tombstone: each function is then known by its line sequence alone, and the code
+//! that is inlined into it by its lengths and lines. The original says for each address which frames are right. Frames
+//! may be missing where nothing is proved; none may be wrong. With the relocations of `--emit-relocs` nothing is missing.
+
+use foldsym_convert::{NoProgress, Options, Report, convert};
+use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
+use foldsym_testbins::root;
+use object::{Object as _, ObjectSection as _};
+
+/// One frame: function, file, line.
+type Frame = (String, String, u32);
+
+/// Where the bytes of a section are in the file.
+fn place(bytes: &[u8], name: &str) -> std::ops::Range<usize> {
+    let file = object::File::parse(bytes).unwrap();
+    let (start, len) = file.section_by_name(name).unwrap().file_range().unwrap();
+    start as usize..(start + len) as usize
+}
+
+fn converted(bytes: &[u8], folder: &std::path::Path, name: &str) -> (Vec<u8>, Report) {
+    let (program, output) = (folder.join(name), folder.join(name).with_extension("fsym"));
+    std::fs::write(&program, bytes).unwrap();
+    let report = convert(&program, &output, &Options::default(), &NoProgress).unwrap();
+    (std::fs::read(output).unwrap(), report)
+}
+
+/// The members at each address of code that begins a row of the original, each with its frames, innermost first.
+fn answers(fsym: &[u8], addresses: &[u64]) -> Vec<Vec<Vec<Frame>>> {
+    let file = SymbolFile::open(fsym).unwrap();
+    let mut frames = Frames::new();
+    let mut buffer = vec![0; 1 << 16];
+    let mut text = |write: &dyn Fn(&mut [u8]) -> Option<usize>| {
+        let len = write(&mut buffer).unwrap_or(0);
+        String::from_utf8(buffer[..len].to_vec()).unwrap()
+    };
+    let mut all = Vec::with_capacity(addresses.len());
+    for &address in addresses {
+        let mut members = Vec::new();
+        if let Lookup::Found(found) = file.lookup(ImageAddr(address), &mut frames).unwrap() {
+            for index in 0.. {
+                if file.member_frames(&found, index, &mut frames).is_err() {
+                    break;
+                }
+                let mut listed = Vec::new();
+                for frame in file.frames(&frames) {
+                    let frame = frame.unwrap();
+                    listed.push((
+                        text(&|buffer| file.write_name(frame.name?, buffer)),
+                        text(&|buffer| file.write_path(frame.file?, buffer)),
+                        frame.line,
+                    ));
+                }
+                members.push(listed);
+            }
+        }
+        all.push(members);
+    }
+    all
+}
+
+fn code(bytes: &[u8]) -> Vec<u64> {
+    let file = object::File::parse(bytes).unwrap();
+    let text = file.section_by_name(".text").unwrap();
+    (text.address()..text.address() + text.size()).collect()
+}
+
+/// Addresses by what became of their members: all frames right, and lines right with frames missing.
+fn compare(name: &str, before: &[Vec<Vec<Frame>>], after: &[Vec<Vec<Frame>>]) -> [usize; 2] {
+    let mut counts = [0; 2];
+    for (members, found) in before.iter().zip(after) {
+        // Members of a group are in another order: each is known by its outermost name.
+        for member in members {
+            let Some(outermost) = member.last() else { continue };
+            let mut same = found
+                .iter()
+                .filter(|other| other.last().is_some_and(|last| last.0 == outermost.0))
+                .peekable();
+            if same.peek().is_none() || outermost.0.is_empty() {
+                continue;
+            }
+            let equal = |other: &Vec<Frame>| other == member;
+            let lines = |other: &Vec<Frame>| {
+                member.len() > 1
+                    && matches!(&other[..], [only] if (&only.1, only.2) == (&member[0].1, member[0].2))
+            };
+            let all: Vec<&Vec<Frame>> = same.collect();
+            let right = all.iter().any(|other| equal(other));
+            assert!(right || all.iter().any(|other| lines(other)), "{name}: {member:?} became {all:?}");
+            counts[usize::from(!right)] += usize::from(member.len() > 1);
+        }
+    }
+    counts
+}
+
+#[test]
+fn what_is_inlined_is_found_again_by_lines_and_lengths() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = std::fs::read(root().join("built/fold.clang-lld.set/program")).unwrap();
+    let mut erased = bytes.clone();
+    erased[place(&bytes, ".debug_addr")].fill(0);
+    let (original, _) = converted(&bytes, folder.path(), "original");
+    let (found, report) = converted(&erased, folder.path(), "erased");
+    let addresses = code(&bytes);
+    let [right, missing] = compare("erased", &answers(&original, &addresses), &answers(&found, &addresses));
+    println!("inlined: {right} addresses right, {missing} with lines alone; {:?}", report.decided.inlines);
+    assert!(right > 0 && report.decided.inlines.by_rows > 0);
+    assert_eq!(report.decided.by_evidence[0], 0, "no live address is left");
+}
+
+#[test]
+fn kept_relocations_hold_what_was_erased() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = std::fs::read(root().join("built/fold.clang-relocs.set/program")).unwrap();
+    let (_, report) = converted(&bytes, folder.path(), "relocations");
+    let relocated = report.decided.by_evidence[foldsym_convert::model::How::Relocation as usize];
+    assert!(relocated > 20, "{:?}", report.decided);
+    assert_eq!(report.decided.inlines.lost, 0);
+}
