@@ -9,10 +9,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::known::Known;
 use super::merge::Merged;
-use super::names::{COLD, Relation, is_mangled, is_program_wide, plain_base, relation, source_name};
+use super::names::{COLD, Relation, is_mangled, is_program_wide, relation, source_name};
 use super::symbols::{CodeSymbol, Symbols, principal};
 use super::undescribed::{Undescribed, numbered, surplus};
-use crate::demangle::demangle;
 use crate::model::{
     DieOffset, FuncId, Function, How, LocalFunc, Member, NameId, Origin, OriginId, RowRange, Rows, Source,
     UnitId,
@@ -350,28 +349,14 @@ fn name_plain<'f>(
         let function = &functions[member.function.index()];
         if function.symbol.is_none() {
             let own = merged.program.origins[function.origin.index()].name;
-            plain.entry(plain_base(merged.name_bytes(own)).to_vec()).or_default().push(member.function);
+            plain.entry(merged.name_bytes(own).to_vec()).or_default().push(member.function);
         }
     }
     for overloads in mangled.chunk_by(|a, b| source_name(a) == source_name(b)) {
         let named = source_name(overloads[0]).and_then(|name| plain.get(name)).map_or(&[][..], |named| named);
-        // Instances of a template say which they are. Of the rest, one name is that of all, several are one each.
-        let (mut left, mut open) = (overloads.to_vec(), Vec::new());
-        for &function in named {
-            let own = merged.program.origins[functions[function.index()].origin.index()].name;
-            let own = String::from_utf8_lossy(merged.name_bytes(own)).into_owned();
-            let instance = left.iter().position(|symbol| {
-                left.len() > 1
-                    && own.contains('<')
-                    && demangle(symbol).is_some_and(|text| text.contains(&format!("{own}(")))
-            });
-            match instance {
-                Some(at) => functions[function.index()].symbol = Some(merged.name(left.remove(at))),
-                None => open.push(function),
-            }
-        }
-        for (index, function) in open.into_iter().enumerate() {
-            let symbol = if overloads.len() == 1 { left.first() } else { left.get(index) };
+        for (index, function) in named.iter().enumerate() {
+            // One name is that of all, several are one each.
+            let symbol = if overloads.len() == 1 { overloads.first() } else { overloads.get(index) };
             if let Some(symbol) = symbol {
                 functions[function.index()].symbol = Some(merged.name(symbol));
             }
@@ -494,8 +479,8 @@ fn symbol_candidates<'f>(
         let same = |relation| matches!(relation, Relation::Same | Relation::Variant);
         let explained = known.best(merged, symbol.name, same);
         let own = symbol.function && is_mangled(symbol.name) && symbol.end == first.end;
-        if (own && explained.is_none()) || (folded && (explained.is_none() || symbol.of_another_file(first)))
-        {
+        let of_another = folded && (explained.is_none() || symbol.of_another_file(first));
+        if (own && explained.is_none()) || of_another {
             known.add(merged, name, FuncId(candidates.functions.len() as u32));
             members.push(by_name_alone(merged, &mut candidates.functions, name));
         } else if !matches!(explained, Some((Relation::Same, _))) {

@@ -394,13 +394,14 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// none at all: another may have its name, and a function too.
     fn binding_fits(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         let unit = &self.merged.program.units[at.unit];
-        if !symbol.local {
-            return self.is_shared(at);
-        }
-        let file = symbol.file.is_empty() || base_name(&unit.name) == base_name(symbol.file);
         let lines =
-            unit.rows.is_empty() || self.sequences(at.unit, symbol.start, symbol.end).next().is_some();
-        file && lines
+            || unit.rows.is_empty() || self.sequences(at.unit, symbol.start, symbol.end).next().is_some();
+        if !symbol.local {
+            // A unit of `-g1` does not say which of its functions are global, nor where they are declared.
+            let undeclared = self.merged.program.origins[self.origin(at).index()].line == 0;
+            return self.is_shared(at) || (undeclared && lines());
+        }
+        (symbol.file.is_empty() || base_name(&unit.name) == base_name(symbol.file)) && lines()
     }
 
     /// Lines from the declaration of a function to the nearest row of a sequence; `None` where no row is behind it in

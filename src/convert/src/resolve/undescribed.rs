@@ -11,7 +11,8 @@
 //! And it may be one, so that nobody can say who ran, where the program has objects that no unit describes (built
 //! without `-g`). Where units describe all, each of its functions has a DIE, and a name without one is an alias.
 //!
-//! Whatever the linker is, gcc merges functions itself: one that it describes and gives no code is no alias.
+//! Whatever the linker is, gcc merges functions itself: one that it describes and gives no code is no alias of another
+//! of its unit.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -90,13 +91,10 @@ impl Undescribed {
         if !symbol.sized || symbol.name.starts_with(b"_ZTH") {
             return false;
         }
-        // Of a local function only a unit of its file knows.
-        let knows = |unit: &UnitId| {
-            let unit = &merged.program.units[unit.index()];
-            !symbol.local || symbol.file.is_empty() || base_name(&unit.name) == base_name(symbol.file)
-        };
+        let unit = |member: &Member| functions[member.function.index()].source.map(|source| source.unit);
+        // The compiler merges functions of one unit; another unit's may be a weak one that did not prevail.
         let codeless = merged.name_of(symbol.name).and_then(|name| self.codeless.get(&name));
-        if codeless.is_some_and(|units| units.iter().any(knows)) {
+        if codeless.is_some_and(|units| members.iter().filter_map(unit).any(|unit| units.contains(&unit))) {
             return true;
         }
         if !self.may_fold() {
@@ -111,7 +109,6 @@ impl Undescribed {
         if symbol.file.is_empty() || more_files(&self.files, base_name(symbol.file)) {
             return perhaps;
         }
-        let unit = |member: &Member| functions[member.function.index()].source.map(|source| source.unit);
         let here = |unit: UnitId| &merged.program.units[unit.index()].name;
         let mut units = members.iter().filter_map(unit).map(here);
         !units.any(|name| base_name(name) == base_name(symbol.file))
@@ -151,11 +148,11 @@ fn sequences(merged: &Merged<'_>) -> FxHashMap<(u64, u64), Vec<Rows>> {
     }
     for (index, unit) in program.units.iter().enumerate() {
         // Those that a function had of itself are claimed already.
-        let mut own: FxHashMap<(u64, u64), (usize, bool)> = FxHashMap::default();
+        let mut own: FxHashMap<(u64, u64), (usize, usize)> = FxHashMap::default();
         for piece in &unit.pieces {
             let has = own.entry((piece.start.0, piece.start.0 + u64::from(piece.len))).or_default();
             has.0 += usize::from(matches!(piece.how, How::Symbol | How::LineSequence));
-            has.1 = true;
+            has.1 += 1;
         }
         let erased = !unit.erased.is_empty();
         let listed = if erased { &unit.unclaimed } else { &unit.bare };
@@ -166,7 +163,8 @@ fn sequences(merged: &Merged<'_>) -> FxHashMap<(u64, u64), Vec<Rows>> {
             }
             match own.get_mut(&range) {
                 Some((recovered, _)) if *recovered > 0 => *recovered -= 1,
-                Some((_, true)) if !erased => {}
+                // Several that keep their addresses may have one sequence each, whoever was given which.
+                Some((_, here)) if !erased || *here > 1 => {}
                 _ => found.entry(range).or_default().push(Rows {
                     unit: UnitId(index as u32),
                     range: lines.rows,
@@ -178,8 +176,8 @@ fn sequences(merged: &Merged<'_>) -> FxHashMap<(u64, u64), Vec<Rows>> {
     found
 }
 
-/// The number that a compiler gave a name, and the file of its symbol.
-type Numbered<'f> = (&'f [u8], Option<u32>);
+/// What tells functions of one name apart: the number that a compiler gave, and the file.
+type Instance<'f> = (&'f [u8], Option<u32>);
 
 /// Names that more symbols at a range have than functions, with how many more: functions of one name in several files.
 /// Where compilers bring files together they number them (`f.lto_priv.1`, `f.llvm.17`, `f.1`), and may merge them.
@@ -192,7 +190,7 @@ pub(super) fn surplus<'f>(
     functions: &[Function],
 ) -> Vec<(&'f [u8], usize)> {
     // A name may be of one function for the whole program, and of one for each file.
-    let mut named: FxHashMap<&'f [u8], FxHashSet<Numbered<'f>>> = FxHashMap::default();
+    let mut named: FxHashMap<&'f [u8], FxHashSet<Instance<'f>>> = FxHashMap::default();
     for symbol in at_start.iter().filter(|s| s.function && s.sized && s.end == end) {
         let (name, number) = numbered(symbol.name);
         let file = symbol.file_id.filter(|_| undescribed.may_fold());

@@ -5,9 +5,9 @@
 //! Merging it with the rows of the line table gives rows of (offset, node, file, line).
 
 use super::super::Endianity;
-use super::super::line::{LineRow, Lines};
-use super::UnitReader;
-use crate::model::{BareLines, ImageAddr, MAX_PIECE, NONE16, Row, RowRange};
+use super::super::line::{LineRow, Lines, Sequence};
+use super::{MAX_COMPARED, UnitReader};
+use crate::model::{BareLines, ImageAddr, LocalOrigin, MAX_PIECE, NONE16, Row, RowRange};
 use crate::paint::Segment;
 use crate::report::Kind;
 
@@ -15,8 +15,46 @@ use crate::report::Kind;
 pub(super) const NO_FILE: u32 = u32::MAX;
 
 impl<E: Endianity> UnitReader<'_, '_, E> {
+    /// Of several sequences with a row at `start` (functions that were folded), the one with the row that is the
+    /// nearest behind the declaration; `None` where there is no choice to make.
+    pub(super) fn best_sequence(&mut self, start: u64, end: u64, origin: LocalOrigin) -> Option<usize> {
+        let rows = |s: &Sequence| {
+            let from = |address| {
+                s.rows.start + self.lines.rows[s.rows.clone()].partition_point(|row| row.address < address)
+            };
+            from(start)..from(end)
+        };
+        let found: Vec<(usize, std::ops::Range<usize>)> =
+            self.lines.with_row_at(start).map(|(index, s)| (index, rows(s))).collect();
+        if found.len() < 2 {
+            return None;
+        }
+        let declared = self.origins.tables.origins[origin.index()];
+        let mut best: Option<(u32, usize)> = None;
+        for (index, rows) in found {
+            if self.compared_left < rows.len() {
+                let offset = self.unit_offset;
+                self.diagnostics.add(Kind::CapReached, offset, || {
+                    format!("over {MAX_COMPARED} rows compared to tell sequences at one address apart, at {start:#x}")
+                });
+                break;
+            }
+            self.compared_left -= rows.len();
+            for at in rows {
+                let row = self.lines.rows[at];
+                if row.line >= declared.line && self.file(row.file) == declared.file {
+                    let distance = row.line - declared.line;
+                    if best.is_none_or(|(least, _)| distance < least) {
+                        best = Some((distance, index));
+                    }
+                }
+            }
+        }
+        best.map(|(_, index)| index)
+    }
+
     /// The local id of a file index of the line program.
-    pub(super) fn file(&mut self, index: u32) -> u16 {
+    fn file(&mut self, index: u32) -> u16 {
         if index == NO_FILE {
             return NONE16;
         }
