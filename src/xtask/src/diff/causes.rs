@@ -118,7 +118,7 @@ pub(crate) const CAUSES: &[Cause] = &[
     },
     Cause {
         name: "padding behind a symbol without a size",
-        verdict: "ours: the bytes up to the next symbol have the function's name and no line; its DIE, which ends before, says where it is declared",
+        verdict: "ours: the bytes up to the next symbol have the function's name; its DIE, which ends before, says where it is declared",
         explains: unsized_padding,
     },
     Cause {
@@ -403,22 +403,22 @@ fn no_symbol_table(case: &Case) -> bool {
     case.oracle == Oracle::Addr2line && from_symbol && (nothing || no_name)
 }
 
-/// We have a name alone, that of the function whose symbol has no size (Mach-O) and goes on to the address; theirs has
-/// the same from the symbol, and so no declaration, or reads no symbols.
+/// We have the function whose symbol has no size (Mach-O) and goes on to the address, in an object file with the line of
+/// the last row, which goes on too; theirs has the same from the symbol, and so no declaration, or reads no symbols.
 fn unsized_padding(case: &Case) -> bool {
     let ([ours], Some(start)) = (case.ours.frames.as_slice(), case.ours.start) else { return false };
     let named = |symbol: &Symbol| symbol.name == ours.name && symbol.size == 0 && symbol.covers(case.address);
-    let bare = ours.file.is_empty() && ours.line == 0 && case.symbols.at(start).iter().any(named);
     let same = match (case.oracle, case.theirs.frames.as_slice()) {
-        (Oracle::Addr2line, []) => true,
+        (Oracle::Addr2line, []) => ours.file.is_empty() && ours.line == 0,
         (Oracle::Llvm, [theirs]) => {
             matches!(case.difference.what, What::StartFile | What::StartLine)
                 && theirs.start_file.is_empty()
                 && theirs.start_line == 0
+                && (&theirs.name, &theirs.file, theirs.line) == (&ours.name, &ours.file, ours.line)
         }
         _ => false,
     };
-    bare && same
+    same && case.symbols.at(start).iter().any(named)
 }
 
 /// Theirs knows the line of the declaration and not its file, in a program whose abbreviations have such files.

@@ -40,8 +40,17 @@ fn symbols() -> Symbols {
 
 /// The causes that explain every difference between two answers, or `None` where one is left.
 fn explained(oracle: Oracle, address: u64, ours: &Answer, theirs: &Answer) -> Option<Vec<&'static str>> {
+    explained_in(oracle, address, ours, theirs, Fields { columns: true, starts: false })
+}
+
+fn explained_in(
+    oracle: Oracle,
+    address: u64,
+    ours: &Answer,
+    theirs: &Answer,
+    fields: Fields,
+) -> Option<Vec<&'static str>> {
     let symbols = symbols();
-    let fields = Fields { columns: true, starts: false };
     differences(&ours.frames, &theirs.frames, fields)
         .into_iter()
         .map(|difference| {
@@ -230,12 +239,23 @@ fn a_symbol_without_a_die_is_unknown_to_the_crate() {
 fn padding_behind_a_symbol_without_a_size_has_its_name() {
     let declared = Frame { start_line: 3, start_file: "u.c".into(), ..frame("unsized", "", 0) };
     let ours = answer(std::slice::from_ref(&declared), 0x3c0);
-    let cause = Some(vec!["padding behind a symbol without a size"]);
-    assert_eq!(explained(Oracle::Addr2line, 0x3c4, &ours, &Answer::default()), cause);
+    let cause = ["padding behind a symbol without a size"];
+    assert_eq!(explained(Oracle::Addr2line, 0x3c4, &ours, &Answer::default()), Some(cause.to_vec()));
     assert_eq!(explained(Oracle::Llvm, 0x3c4, &ours, &Answer::default()), None);
     // With a line it is no padding; nor is it one of a symbol that says where it ends.
     let line = answer(&[Frame { line: 4, ..declared.clone() }], 0x3c0);
     assert_eq!(explained(Oracle::Addr2line, 0x3c4, &line, &Answer::default()), None);
+    // Theirs has the symbol, and the line where the last row goes on.
+    for line in [0, 4] {
+        let ours = answer(&[Frame { line, ..declared.clone() }], 0x3c0);
+        let asked = |line| {
+            let theirs = Frame { line, ..frame("unsized", "", 0) };
+            let fields = Fields { columns: true, starts: true };
+            explained_in(Oracle::Llvm, 0x3c4, &ours, &answer(&[theirs], 0x3c0), fields)
+        };
+        assert_eq!(asked(line), Some(vec![cause[0]; 2]));
+        assert_eq!(asked(line + 1), None);
+    }
     let sized = answer(&[Frame { name: "read".into(), ..declared }], 0x60);
     assert_eq!(explained(Oracle::Addr2line, 0x62, &sized, &Answer::default()), None);
 }
