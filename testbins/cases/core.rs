@@ -1,5 +1,5 @@
 //# about: Rust without std: generics, closures, iterator chains inlined deeply, trait objects, panics, both manglings
-//# let: LINK = -C panic=abort -C relocation-model=static -C linker=$CLANG -C link-arg=-fuse-ld=lld -C link-arg=-nostdlib -C link-arg=-static -C link-arg=-Wl,--build-id,--gc-sections,--compress-debug-sections=zstd -C target-feature=+crt-static
+//# let: LINK = -C panic=abort -C relocation-model=static -C linker=$CLANG -C link-arg=-fuse-ld=lld -C link-arg=-nostdlib -C link-arg=-static -C link-arg=-Wl,--build-id,--gc-sections,--compress-sections=.debug_*=zstd:19 -C target-feature=+crt-static
 //# let: RS = $RUSTC --edition 2021 --crate-name core_case --remap-path-prefix $SRC=/src --remap-path-prefix $T=/tmpdir $LINK core.rs -o $OUT
 //# variant: dwarf4: $RS -C opt-level=2 -C debuginfo=2 -C dwarf-version=4 -C codegen-units=1
 //# variant: dwarf5: $RS -C opt-level=2 -C debuginfo=2 -C dwarf-version=5 -C codegen-units=1 -C symbol-mangling-version=v0

@@ -7,7 +7,7 @@ const MACHINE: &[&str] =
     &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/fa", "rm/"), concat!("/ho", "me/")];
 
 const LARGEST: usize = 300_000;
-const ALL_BUILT: usize = 6 << 20;
+const ALL_BUILT: usize = 6_000_000;
 
 /// No file, text or binary, names a folder that only one machine has.
 pub(super) fn machine_paths(files: &[Tracked]) -> Vec<Finding> {
