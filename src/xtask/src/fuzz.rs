@@ -3,8 +3,10 @@
 //! The flags are those of `cargo fuzz`, which is not needed: all of them are stable, so the toolchain that builds
 //! everything else will do. Without a sanitizer of addresses: our crates have no unsafe code outside of a few lines.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 use crate::sh;
 
@@ -39,7 +41,8 @@ const HELP: &str = "cargo xtask fuzz [TARGET]... [--seconds N] [--report]
   --seconds N  for each target, 120 without it
   --report     run no input; say which lines of format, lookup, open and read the corpora reach
 
-Corpora are kept in testbins/fuzz/corpus, inputs that break an invariant in testbins/fuzz/artifacts.";
+Targets run side by side, one a core. Corpora are kept in testbins/fuzz/corpus; what each run printed, and inputs that
+break an invariant, in testbins/fuzz/artifacts.";
 
 struct Options {
     targets: Vec<(&'static str, u32)>,
@@ -61,28 +64,60 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let programs = build("fuzz", COVERAGE)?;
     let seeds = sh::scratch("fuzz-seeds")?;
     sh::run(Command::new(programs.join("fsym_fields")).env("FOLDSYM_SEEDS", &seeds))?;
-    let mut broken = Vec::new();
-    for (target, longest) in &options.targets {
+    let seconds = options.seconds;
+    println!(
+        "fuzz: {} targets, each for {seconds} seconds, as many at a time as there are cores",
+        options.targets.len()
+    );
+    let broken = Mutex::new(Vec::new());
+    sh::parallel("fuzz", &options.targets, |&(target, longest)| {
         let (corpus, artifacts) = (fuzz.join("corpus").join(target), fuzz.join("artifacts").join(target));
         sh::create_dir(&corpus)?;
         sh::create_dir(&artifacts)?;
-        println!("fuzz: {target} for {} seconds", options.seconds);
+        let log = artifacts.join("log");
+        let file = File::create(&log).map_err(|e| format!("{}: {e}", log.display()))?;
         let result = sh::run(
             Command::new(programs.join(target))
                 .arg(&corpus)
                 .arg(seeds.join(target))
                 .arg(format!("-artifact_prefix={}/", artifacts.display()))
-                .arg(format!("-max_total_time={}", options.seconds))
+                .arg(format!("-max_total_time={seconds}"))
                 .arg(format!("-max_len={longest}"))
                 .arg(format!("-timeout={TIMEOUT}"))
                 .arg(format!("-rss_limit_mb={MEMORY}"))
-                .args(["-print_final_stats=1", "-verbosity=1"]),
+                .args(["-print_final_stats=1", "-verbosity=1"])
+                .stderr(file),
         );
-        if let Err(error) = result {
-            broken.push(format!("{target}: {error}; the input is in {}", artifacts.display()));
+        println!("fuzz: {target}: {}", summary(&sh::read(&log)?));
+        if let (Err(error), Ok(mut broken)) = (result, broken.lock()) {
+            broken.push(format!("{target}: {error}; the input and the log are in {}", artifacts.display()));
         }
-    }
+        Ok(())
+    })?;
+    let broken = broken.into_inner().unwrap_or_default();
     if broken.is_empty() { Ok(()) } else { Err(broken.join("\n")) }
+}
+
+/// What libFuzzer says at the end of a run: inputs executed, and the edges that the corpus takes.
+fn summary(log: &str) -> String {
+    let stat = |name: &str| {
+        let line = log.lines().rev().find_map(|line| line.strip_prefix("stat::")?.strip_prefix(name));
+        line.and_then(|rest| rest.strip_prefix(':')).map_or("?", str::trim)
+    };
+    // `#123 DONE cov: 45 ft: 67 corp: 8/9Kb ...`
+    let word = |name: &str| {
+        let done = log.lines().rev().find(|line| line.starts_with('#') && line.contains(" cov: "));
+        let mut words = done.unwrap_or_default().split_whitespace();
+        words.find(|word| *word == name).and_then(|_| words.next()).unwrap_or("?")
+    };
+    format!(
+        "{} executions, {} a second; {} edges, corpus {}, {} MB",
+        stat("number_of_executed_units"),
+        stat("average_exec_per_sec"),
+        word("cov:"),
+        word("corp:"),
+        stat("peak_rss_mb")
+    )
 }
 
 fn parse(args: &[String]) -> Result<Option<Options>, String> {
@@ -173,6 +208,15 @@ mod tests {
         assert_eq!(of(&[]).unwrap().unwrap().targets.len(), TARGETS.len());
         assert!(of(&["--help"]).unwrap().is_none());
         assert!(of(&["nothing"]).is_err() && of(&["--seconds", "x"]).is_err());
+    }
+
+    #[test]
+    fn the_end_of_a_run_in_one_line() {
+        let log = "#2 INITED cov: 3 ft: 4 corp: 1/1b exec/s: 0 rss: 40Mb\n\
+                   #64\tDONE   cov: 5 ft: 6 corp: 7/80Kb lim: 9 exec/s: 10 rss: 41Mb\n\
+                   stat::number_of_executed_units: 64\nstat::average_exec_per_sec:     10\nstat::peak_rss_mb:   42\n";
+        assert_eq!(summary(log), "64 executions, 10 a second; 5 edges, corpus 7/80Kb, 42 MB");
+        assert_eq!(summary(""), "? executions, ? a second; ? edges, corpus ?, ? MB");
     }
 
     #[test]

@@ -224,6 +224,32 @@ fn a_long_name_is_not_copied_for_every_unit() {
     assert!(line.starts_with("kept: "), "{line}");
 }
 
+/// A string of megabytes: each of many functions has a name that is the end of it; each of a million units is named so.
+#[test]
+fn a_long_string_is_not_read_for_every_entry() {
+    // DW_TAG_compile_unit with children; DW_TAG_subprogram with DW_AT_name, DW_FORM_strp, and an address, DW_FORM_addr.
+    let abbreviations =
+        vec![1, 0x11, 1, 0, 0, 2, 0x2e, 0, 3, 0x0e, 0x11, 1, 0x12, 0x0f, 0, 0, 3, 0x11, 0, 3, 0x0e, 0, 0, 0];
+    let mut entries = vec![1];
+    for function in 0..200_000_u32 {
+        entries.push(2);
+        entries.extend(function.to_le_bytes());
+        entries.extend(CODE.to_le_bytes());
+        entries.push(0x10);
+    }
+    let strings = [vec![b's'; 20_000_000], vec![0]].concat();
+    let info = units([0].into_iter(), &entries);
+    let sections =
+        [(".debug_info", info), (".debug_abbrev", abbreviations.clone()), (".debug_str", strings.clone())];
+    let line = limited(&elf(&sections, &[]));
+    // The unit's, and that of the one name, which is too long to keep.
+    assert!(line.starts_with("kept: 2 caps"), "{line}");
+    let info = units((0..1_000_000).map(|_| 0), &[3, 0, 0, 0, 0]);
+    let sections = [(".debug_info", info), (".debug_abbrev", abbreviations), (".debug_str", strings)];
+    let line = limited(&elf(&sections, &[]));
+    assert!(line.starts_with("kept: 1 caps"), "{line}");
+}
+
 /// Blocks in blocks, and forms that name a form that names a form.
 #[test]
 fn depth_takes_no_stack() {

@@ -21,6 +21,11 @@ const MAX_CHAIN: usize = 64;
 /// Bytes that the paths of a unit's files may have together: each may repeat one long directory.
 const MAX_PATH_BYTES: usize = 1 << 24;
 
+/// Bytes of names that a unit may read, for each of its own bytes, and besides: any number of its entries may name one
+/// long string, or the end of it.
+const NAME_BYTES: u64 = 1 << 10;
+const MIN_NAME_BYTES: u64 = 1 << 16;
+
 /// Stands for a unit in the keys of [`Tables::file_indexes`]: the table of the rows.
 const ROW_FILES: u32 = u32::MAX;
 
@@ -70,10 +75,13 @@ pub(crate) struct Tables<'f> {
     pub(crate) full: bool,
     /// Bytes of paths that there is room for.
     path_bytes: usize,
+    /// Bytes of names that may still be read; `None` where a name was not.
+    pub(crate) name_bytes: Option<u64>,
 }
 
 impl<'f> Tables<'f> {
-    pub(crate) fn new() -> Tables<'f> {
+    /// For a unit of so many bytes.
+    pub(crate) fn new(unit: usize) -> Tables<'f> {
         Tables {
             names: Vec::new(),
             files: Vec::new(),
@@ -86,6 +94,7 @@ impl<'f> Tables<'f> {
             resolved: FxHashMap::default(),
             full: false,
             path_bytes: MAX_PATH_BYTES,
+            name_bytes: Some((unit as u64).saturating_mul(NAME_BYTES).saturating_add(MIN_NAME_BYTES)),
         }
     }
 
@@ -272,11 +281,11 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     ) {
         match attribute.name {
             gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name if identity.linkage_name.is_none() => {
-                identity.linkage_name = self.string(place, attribute.value);
+                identity.linkage_name = self.name(place, attribute.value);
             }
             // Of no use beside a linkage name.
             gimli::DW_AT_name if identity.name.is_none() && identity.linkage_name.is_none() => {
-                identity.name = self.string(place, attribute.value);
+                identity.name = self.name(place, attribute.value);
             }
             gimli::DW_AT_decl_file if identity.file.is_none() => {
                 if let Some(index) = attribute.number() {
@@ -297,8 +306,11 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         }
     }
 
-    fn string(&self, place: Place, value: gimli::AttributeValue<Bytes<'f, E>>) -> Option<Bytes<'f, E>> {
-        self.with_unit(place, |unit, info| info.string(unit, value))
+    fn name(&mut self, place: Place, value: gimli::AttributeValue<Bytes<'f, E>>) -> Option<Bytes<'f, E>> {
+        let left = self.tables.name_bytes?;
+        let name = self.with_unit(place, |unit, info| info.string(unit, value))?;
+        self.tables.name_bytes = left.checked_sub(name.len() as u64);
+        Some(name)
     }
 
     /// The origin that the chain from `place` leads to. Each place is followed once.

@@ -240,3 +240,40 @@ fn u32_at<E: Endianity>(table: Bytes<'_, E>, at: u64) -> Option<u32> {
     table.skip(usize::try_from(at).ok()?.checked_mul(4)?).ok()?;
     table.read_u32().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A full table of one unit's row, in which the id of `at` turns of the search is `id` and all others are another.
+    fn full(slots: u32, id: u64, at: u32) -> Vec<u8> {
+        let mut out = Vec::new();
+        for number in [5, 1, 1, slots] {
+            out.extend(u32::to_le_bytes(number));
+        }
+        for slot in 0..slots {
+            out.extend(if slot == at { id } else { !id }.to_le_bytes());
+        }
+        for _ in 0..slots {
+            out.extend(1_u32.to_le_bytes());
+        }
+        // The one column, and what the unit has there.
+        for number in [1, 0, 0] {
+            out.extend(u32::to_le_bytes(number));
+        }
+        out
+    }
+
+    #[test]
+    fn a_full_table_is_not_searched_to_its_end() {
+        // The first slot is 0, and each next one the one behind.
+        let id = 1 << 63;
+        let row = |at| {
+            let table = full(4 * MAX_PROBES, id, at);
+            Index::parse(Bytes::new(&table, gimli::LittleEndian)).unwrap().row(id)
+        };
+        assert_eq!(row(0), Some(1));
+        assert_eq!(row(MAX_PROBES - 1), Some(1));
+        assert_eq!(row(MAX_PROBES), None);
+    }
+}

@@ -8,10 +8,14 @@ use gimli::{Reader as _, Section as _};
 use super::shared::Shared;
 use super::{Bytes, Dwarf, Endianity, bad_unit};
 use crate::open::{DebugSection, DebugSections, Image};
-use crate::report::Diagnostics;
+use crate::report::{Diagnostics, Kind};
 
 /// Bytes before the offsets of a `.debug_str_offsets` in 64 bits: length, version, padding.
 const WIDE_HEADER: usize = 16;
+
+/// Bytes of strings that the roots of all units may read together: each names its unit and its folder, and any number
+/// of units may name one string.
+const MAX_ROOT_STRINGS: u64 = 1 << 40;
 
 /// One `.debug_info` with its units in the order of their offsets.
 pub(crate) struct Info<'f, E: Endianity> {
@@ -29,7 +33,7 @@ impl<'f, E: Endianity> Info<'f, E> {
         Info::of(load(sections, endian), diagnostics)
     }
 
-    pub(crate) fn of(dwarf: Dwarf<'f, E>, diagnostics: &mut Diagnostics) -> Info<'f, E> {
+    pub(crate) fn of(mut dwarf: Dwarf<'f, E>, diagnostics: &mut Diagnostics) -> Info<'f, E> {
         let mut headers = Vec::new();
         let section = *dwarf.debug_info.reader();
         let mut offset = 0;
@@ -49,6 +53,8 @@ impl<'f, E: Endianity> Info<'f, E> {
             let Some(next) = offset.checked_add(len).filter(|&next| next > offset) else { break };
             offset = next;
         }
+        dwarf.debug_str = bounded(*dwarf.debug_str.reader(), headers.len(), diagnostics).into();
+        dwarf.debug_line_str = bounded(*dwarf.debug_line_str.reader(), headers.len(), diagnostics).into();
         let referred = headers.iter().map(|_| OnceLock::new()).collect();
         let wide_strings = dwarf.file_type == gimli::DwarfFileType::Dwo
             && dwarf.debug_str_offsets.reader().slice().starts_with(&[0xff; 4]);
@@ -119,6 +125,26 @@ impl<'f, E: Endianity> Info<'f, E> {
             Err(error) => Ok((unit_without_lines(&self.dwarf, header, abbreviations)?, Some(error))),
         }
     }
+}
+
+/// A section of strings; empty where one of them is too long for so many units to read.
+fn bounded<'f, E: Endianity>(
+    section: Bytes<'f, E>,
+    units: usize,
+    diagnostics: &mut Diagnostics,
+) -> Bytes<'f, E> {
+    let too_much = |len: usize| (len as u64).saturating_mul(units as u64) > MAX_ROOT_STRINGS;
+    if !too_much(section.len()) {
+        return section;
+    }
+    let longest = section.slice().split(|&byte| byte == 0).map(<[u8]>::len).max().unwrap_or(0);
+    if !too_much(longest) {
+        return section;
+    }
+    diagnostics.add(Kind::CapReached, 0, || {
+        format!("no debug string is read: one has {longest} bytes, and {units} units may name it")
+    });
+    Bytes::new(&[], section.endian())
 }
 
 fn unit_without_lines<'f, E: Endianity>(

@@ -3,8 +3,10 @@
 mod common;
 
 use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
 
-use common::{both_tiers, compile, compiler, folder, run, source, symbol_file, text};
+use common::{both_tiers, compile, compiler, crate_dir, folder, run, skip, source, symbol_file, text};
 use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
 
 /// What `tier2.c` prints, by the Rust reader.
@@ -61,5 +63,58 @@ fn a_path_and_many_addresses() {
             compile(&compiler, &program, &all);
             assert_eq!(run(&program, &args), expected, "{name}, {kind}");
         }
+    }
+}
+
+/// What pkg-config says of the library under a prefix, in words.
+fn pkg_config(prefix: &Path, args: &[&str]) -> Vec<String> {
+    let output = Command::new("pkg-config")
+        .args(args)
+        .arg("foldsym")
+        .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().split_whitespace().map(str::to_owned).collect()
+}
+
+/// Installed as a package would be, each of the two libraries is found and linked by what the template says alone.
+#[test]
+fn pkg_config_finds_the_installed_library() {
+    if Command::new("pkg-config").arg("--version").output().is_err() {
+        return skip("pkg-config");
+    }
+    let Some(compiler) = compiler("cc") else { return };
+    let folder = folder("pkg-config");
+    let symbols = symbol_file("fold.clang-lld.set/program", &folder);
+    let bytes = std::fs::read(&symbols).unwrap();
+    let file = SymbolFile::open(&bytes).unwrap();
+    let start = file.piece(foldsym_lookup::PieceId(0)).unwrap().start.0;
+    let template = std::fs::read_to_string(crate_dir().join("foldsym.pc.in")).unwrap();
+    for (library, how) in [
+        ("libfoldsym_capi.a", &["--static", "--cflags", "--libs"][..]),
+        ("libfoldsym_capi.so", &["--cflags", "--libs"]),
+    ] {
+        let prefix = folder.join(library);
+        for part in ["include", "lib/pkgconfig"] {
+            std::fs::create_dir_all(prefix.join(part)).unwrap();
+        }
+        let header = "include/foldsym.h";
+        std::fs::copy(crate_dir().join(header), prefix.join(header)).unwrap();
+        std::fs::copy(both_tiers().join(library), prefix.join("lib").join(library)).unwrap();
+        let package = template.replace("@prefix@", text(&prefix));
+        std::fs::write(prefix.join("lib/pkgconfig/foldsym.pc"), package).unwrap();
+        assert_eq!(pkg_config(&prefix, &["--modversion"]), [env!("CARGO_PKG_VERSION")]);
+
+        let program = prefix.join("program");
+        let output = Command::new(&compiler)
+            .args(["-std=c11", "-o", text(&program), &source("tier2.c")])
+            .args(pkg_config(&prefix, how))
+            .arg(format!("-Wl,-rpath,{}/lib", prefix.display()))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{library}: {}", String::from_utf8_lossy(&output.stderr));
+        let words = [text(&symbols), &format!("{start:x}")];
+        assert_eq!(run(&program, &words), expect(&file, start), "{library}");
     }
 }

@@ -180,7 +180,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 here_index: index,
                 here_files: files,
                 row_files,
-                tables: Tables::new(),
+                tables: Tables::new(unit.header.length_including_self()),
                 entries: Entries::new(unit, IDENTITY),
             },
             lines,
@@ -544,6 +544,12 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             let offset = self.unit_offset;
             self.diagnostics.add(Kind::CapReached, offset, || {
                 format!("the unit at {offset:#x} has over {NONE16} files or 16 MiB of paths: later ones are unknown")
+            });
+        }
+        if tables.name_bytes.is_none() {
+            let offset = self.unit_offset;
+            self.diagnostics.add(Kind::CapReached, offset, || {
+                format!("the unit at {offset:#x} has longer names than fit its size: later ones are unknown")
             });
         }
         self.out.names = tables.names;
