@@ -41,7 +41,7 @@ ENTRY = struct.Struct("<IIQQQ")
 SECTION_IDS = {
     1: "BUILD_ID", 2: "PIECES", 3: "FUNCTIONS", 4: "ORIGINS", 5: "EDGES", 6: "ROWS", 7: "SCOPES", 8: "NAMES",
     9: "FILES", 10: "GROUPS", 11: "MEMBERS", 12: "ALIASES", 13: "SECTIONS", 14: "NAME_INDEX", 15: "RECORD",
-    16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS", 20: "STARTS",
+    16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS", 20: "STARTS", 21: "VTABLES", 22: "SLOTS",
     30: "BLOCK_STARTS", 31: "BLOCK_GROUPS", 32: "BLOCK_RANGES"}
 REQUIRED = (*range(2, 10), 20)
 COLUMNS = {
@@ -54,6 +54,8 @@ COLUMNS = {
     "ALIASES": "name last",
     "CALLS": "address caller callee how",
     "TAILS": "function target",
+    "VTABLES": "point function slot doubtful",
+    "SLOTS": "address slot",
     "BLOCK_GROUPS": "place range",
     "BLOCK_RANGES": "first entry next"}
 HOW = ("live_range", "stmt_sequence", "relocation", "symbol", "line_sequence", "call_site", "symbol_only")
@@ -429,6 +431,12 @@ class Check:
         for a, b in zip(found, found[1:]):
             need(a.start + a.size <= b.start, f"block at {b.start:#x} begins before {a.start + a.size:#x}")
 
+    def check_vtables(self):
+        stacks.check_vtables(self.file)
+
+    def check_slots(self):
+        stacks.check_slots(self.file)
+
     def check_name_index(self):
         if "NAME_INDEX" in self.file.sections:
             self.file.name_index()
@@ -579,7 +587,7 @@ def main():
         elif arguments.stack:
             resolver = stacks.Stacks(file)
             for line in sys.stdin:
-                print(json.dumps(resolver.resolve(stacks.parse(line))))
+                print(json.dumps(resolver.resolve(*stacks.parse(line))))
         else:
             addresses = arguments.lookup or (word for line in sys.stdin for word in line.split())
             for address in addresses:

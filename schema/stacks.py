@@ -1,7 +1,9 @@
-"""Which function of a group ran (README.md, section 3): stacks to sets of functions, and what CALLS and TAILS must hold.
+"""Which function of a group ran (README.md, section 3): stacks to sets of functions, and what CALLS, TAILS, VTABLES and SLOTS must
+hold.
 
 A stack is a line: the exact address, then return addresses, innermost first; `=A` is an exact address further out
-(a frame that a signal interrupted), `?` a frame of another program. The answer has an entry for each frame:
+(a frame that a signal interrupted), `?` a frame of another program. `vptr=A` after the first address is what the object
+of the innermost frame has as its pointer to virtual functions. The answer has an entry for each frame:
 [certainty, functions], where certainty is null if no function is known, and the functions are numbers of records,
 sorted.
 """
@@ -12,21 +14,25 @@ from parts import need
 
 MOST_LISTED = 16
 MOST_TAILS = 65
+MOST_METHODS = 1024
+MOST_SLOT = 65535
 SYMBOL_ONLY = 6
 DOUBTFUL = 2
 
 
 def parse(line):
-    """[(kind, address)] with kind `exact`, `return` or `foreign`."""
-    out = []
+    """[(kind, address)] with kind `exact`, `return` or `foreign`; and what `vptr=` says, else None."""
+    out, vptr = [], None
     for at, word in enumerate(line.split()):
-        if word == "?":
+        if word.startswith("vptr="):
+            vptr = int(word[5:], 0)
+        elif word == "?":
             out.append(("foreign", None))
         elif word.startswith("="):
             out.append(("exact", int(word[1:], 0)))
         else:
             out.append(("return" if at else "exact", int(word, 0)))
-    return out
+    return out, vptr
 
 
 class Stacks:
@@ -41,6 +47,10 @@ class Stacks:
         self.tails = {}
         for tail in file.table("TAILS"):
             self.tails.setdefault(tail.function, []).append(tail.target)
+        self.slots = {slot.address: slot.slot for slot in file.table("SLOTS")}
+        self.vtables = {}
+        for method in file.table("VTABLES"):
+            self.vtables.setdefault(method.point, []).append(method)
 
     def owner(self, kind, address):
         """The owner of the code at a frame; None in padding and where there is no code."""
@@ -52,7 +62,7 @@ class Stacks:
             return None
         return self.pieces[at].owner
 
-    def resolve(self, stack):
+    def resolve(self, stack, vptr=None):
         out, outer, outer_may_be = [], None, None
         for kind, address in reversed(stack):
             owner = self.owner(kind, address)
@@ -64,8 +74,22 @@ class Stacks:
                 certainty, functions = self.member(self.groups[owner >> 1], outer, outer_may_be)
                 may_be = functions
             out.append([certainty, sorted(functions)])
+            if len(out) == len(stack) and vptr is not None and may_be is not None:
+                out[-1] = self.object(self.groups[owner >> 1], vptr, outer, certainty, functions)
             outer, outer_may_be = (kind, address), may_be
         return out[::-1]
+
+    def object(self, members, vptr, outer, certainty, functions):
+        """The answer for a frame of a group that ran on an object, from what the callers leave."""
+        slot = self.slots.get(outer[1] - self.base) if outer is not None and outer[0] == "return" else None
+        every = {member.function for member in members}
+        fits = [method for method in self.vtables.get(vptr - self.base, [])
+                if method.function in every and method.slot in (0, None if slot is None else 1 + slot)]
+        found = {method.function for method in fits}
+        sure = len(found) == 1 and not any(method.doubtful for method in fits)
+        if certainty != "exact" and sure and found <= set(functions):
+            return ["exact", sorted(found)]
+        return [certainty, sorted(functions)]
 
     def member(self, members, outer, outer_may_be):
         """(certainty, functions) of a frame of a group. `outer_may_be` is None where the next frame is not folded."""
@@ -116,3 +140,25 @@ def check_tails(file):
         run = run + 1 if tail.function == before[0] else 1
         need(run <= MOST_TAILS, f"tail {i}: function {tail.function} has more than {MOST_TAILS}")
         before = tail
+
+
+def check_vtables(file):
+    functions, before, run = len(file.table("FUNCTIONS")), (-1, -1, -1), 0
+    grouped = {member.function for member in file.table("MEMBERS")}
+    for i, method in enumerate(file.table("VTABLES")):
+        here = method.point, method.function, method.slot
+        need(before < here, f"method {i} is not after the one before it")
+        need(0 <= method.point and 0 <= method.function < functions, f"method {i}: point or function")
+        need(method.function in grouped, f"method {i}: function {method.function} is in no group")
+        need(0 <= method.slot <= MOST_SLOT and 0 <= method.doubtful <= 1, f"method {i}: slot or doubtful")
+        run = run + 1 if method.point == before[0] else 1
+        need(run <= MOST_METHODS, f"method {i}: table {method.point:#x} has more than {MOST_METHODS}")
+        before = here
+
+
+def check_slots(file):
+    before = -1
+    for i, call in enumerate(file.table("SLOTS")):
+        need(before < call.address, f"slot {i} is not after the one before it")
+        need(0 <= call.slot < MOST_SLOT, f"slot {i}: slot")
+        before = call.address

@@ -19,7 +19,7 @@ struct Reader<'f> {
 
 impl Reader<'_> {
     /// The answers to one stack.
-    fn stack(&mut self, stack: &Stack, _vptr: Option<ImageAddr>) -> Vec<Answer> {
+    fn stack(&mut self, stack: &Stack, vptr: Option<ImageAddr>) -> Vec<Answer> {
         let entry = |(at, address): (usize, &u64)| match address - stack.bias {
             address if at == 0 => StackAddr::Exact(ImageAddr(address)),
             address => StackAddr::Return(ReturnAddr(address)),
@@ -27,6 +27,9 @@ impl Reader<'_> {
         let entries: Vec<StackAddr> = stack.addresses.iter().enumerate().map(entry).collect();
         let mut resolved = vec![Resolved::NONE; entries.len()];
         self.file.resolve_stack(&entries, &mut resolved).unwrap();
+        if let Some(vptr) = vptr {
+            self.file.resolve_object(&mut resolved[0], vptr, entries.get(1).copied()).unwrap();
+        }
         entries.iter().zip(resolved).map(|(entry, resolved)| self.answer(*entry, &resolved)).collect()
     }
 
@@ -83,6 +86,8 @@ struct Outcome {
     frames: usize,
     /// Frames whose caller decides who they are, and frames whose object's class does: those answered so, and all.
     exact: (u32, u32),
+    /// Of those the frames whose object's class decides.
+    objects: (u32, u32),
     lines: [usize; 2],
     lost: Vec<String>,
 }
@@ -130,7 +135,10 @@ fn outcome(file: &str, folder: &Path) -> Outcome {
         if let Some(vptr) = stack.vptr {
             let answers = reader.stack(&stack, Some(ImageAddr(vptr - stack.bias)));
             let truth = Truth { sure: stack.frames[0].by_class, ..stack.frames[0].clone() };
+            let before = outcome.exact;
             outcome.frame(&truth, &answers[0], merging);
+            outcome.objects.0 += outcome.exact.0 - before.0;
+            outcome.objects.1 += outcome.exact.1 - before.1;
         }
     }
     outcome
@@ -148,11 +156,13 @@ fn no_frame_is_answered_wrong_and_as_many_exact_as_claimed() {
         let outcome = outcome(file, folder.path());
         let (exact, lost) = (claim(&case.exact, file), claim(&case.lost, file));
         println!(
-            "{file}: {} frames; of those that can be exact {} of {} are ({}%); lines right {}, wrong {}; lost {}",
+            "{file}: {} frames; of those that can be exact {} of {} are ({}%); of objects {} of {}; lines right {}, wrong {}; lost {}",
             outcome.frames,
             outcome.exact.0,
             outcome.exact.1,
             outcome.percent(),
+            outcome.objects.0,
+            outcome.objects.1,
             outcome.lines[0],
             outcome.lines[1],
             outcome.lost.len()

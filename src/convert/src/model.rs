@@ -6,6 +6,10 @@
 
 use std::borrow::Cow;
 
+mod classes;
+
+pub use classes::{SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable, VtableKey};
+
 /// Marks the absence of an id in a packed field.
 pub const NONE16: u16 = u16::MAX;
 
@@ -259,6 +263,9 @@ pub struct UnitCall {
     pub callee: Option<LocalCallee>,
     /// The call is the last thing that the function does: the callee takes its frame.
     pub tail: bool,
+    /// Which word of a table in memory the call goes through (a virtual call's slot); [`NONE16`] where it goes
+    /// another way, or that is not recorded.
+    pub slot: u16,
 }
 
 /// A subprogram that is called, as the unit describes it.
@@ -332,6 +339,12 @@ pub struct Unit<'f> {
     /// Sequences of the line table that no function of the unit claims, where it has functions that were
     /// erased; by start, then in the order of the line program.
     pub unclaimed: Vec<BareLines>,
+    /// It may describe tables of virtual functions: a second walk reads classes.
+    pub has_classes: bool,
+    /// Only of the second walk: classes that have a table of virtual functions, and what they derive from.
+    pub classes: Vec<UnitClass>,
+    /// Only of the second walk.
+    pub vtables: Vec<UnitVtable>,
     /// True where the unit's `.dwo` is missing: its functions come from symbols, inlines are unknown.
     pub partial: bool,
 }
@@ -360,6 +373,9 @@ impl Unit<'_> {
             codeless: self.codeless,
             bare: self.bare,
             unclaimed: self.unclaimed,
+            has_classes: self.has_classes,
+            classes: self.classes,
+            vtables: self.vtables,
             partial: self.partial,
         }
     }
@@ -541,6 +557,10 @@ pub struct Program<'f> {
     pub calls: Vec<CallKey>,
     /// Sorted, distinct.
     pub tails: Vec<TailKey>,
+    /// Sorted, one an address.
+    pub slots: Vec<SlotKey>,
+    /// Sorted, distinct.
+    pub vtables: Vec<VtableKey>,
     pub call_counts: CallCounts,
     pub blocks: BlockMap,
     pub inlines: InlineCounts,

@@ -158,7 +158,8 @@ pub(crate) fn load<'f>(
 
     progress.step("resolve", 0);
     let began = Instant::now();
-    let mut resolved = resolve::resolve(&image, merged);
+    let classes = |units: &[u64], counted: &mut _| read::read_classes(&image, &split, units, counted);
+    let mut resolved = resolve::resolve(&image, merged, &classes);
     report.diagnostics.merge(resolved.diagnostics);
     if options.readable_names {
         crate::readable::rename(&mut resolved.program);

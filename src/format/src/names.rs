@@ -42,7 +42,7 @@ pub const HEADER_LEN: usize = 24;
 const CHUNK: usize = 32;
 
 /// The prefix code of the tokens, ready for decoding.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Codes {
     /// For each length, the first left-justified code of `bits` bits that is longer. Signed, since that is
     /// what processors compare in vectors.
@@ -53,8 +53,8 @@ struct Codes {
     bits: u32,
 }
 
-/// A name table, borrowed from the file.
-#[derive(Clone, Copy)]
+/// A name table, borrowed from the file. The default has no names.
+#[derive(Clone, Copy, Default)]
 pub struct Names<'d> {
     tokens: &'d [[u8; 4]],
     bodies: &'d [u8],

@@ -66,6 +66,10 @@ sections! {
     TAILS = 19;
     /// Where pieces start.
     STARTS = 20;
+    /// Which functions run on the objects of a class.
+    VTABLES = 21;
+    /// Calls through tables of functions.
+    SLOTS = 22;
     /// Where groups of basic blocks start, as [`Self::STARTS`].
     BLOCK_STARTS = 30;
     /// What groups of basic blocks are.
@@ -90,6 +94,8 @@ impl SectionId {
             Self::TAILS => &["function", "target"],
             Self::BLOCK_GROUPS => &["place", "range"],
             Self::BLOCK_RANGES => &["first", "entry", "next"],
+            Self::VTABLES => &["point", "function", "slot", "doubtful"],
+            Self::SLOTS => &["address", "slot"],
             _ => &[],
         }
     }
@@ -109,6 +115,8 @@ impl SectionId {
             Self::TAILS => tails::COLUMNS,
             Self::BLOCK_GROUPS => block_groups::COLUMNS,
             Self::BLOCK_RANGES => block_ranges::COLUMNS,
+            Self::VTABLES => vtables::COLUMNS,
+            Self::SLOTS => slots::COLUMNS,
             _ => 0,
         }
     }
@@ -262,4 +270,27 @@ pub mod block_ranges {
     pub const NEXT: usize = 2;
     /// Number of columns.
     pub const COLUMNS: u8 = 3;
+}
+/// Columns of VTABLES.
+pub mod vtables {
+    /// What an object's pointer to its virtual functions holds, minus image_base.
+    pub const POINT: usize = 0;
+    /// Function, of a group.
+    pub const FUNCTION: usize = 1;
+    /// 0: whoever calls; else 1 + the slot that the call goes through.
+    pub const SLOT: usize = 2;
+    /// 1: other functions of the group may have run.
+    pub const DOUBTFUL: usize = 3;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 4;
+}
+
+/// Columns of SLOTS.
+pub mod slots {
+    /// Return address minus image_base.
+    pub const ADDRESS: usize = 0;
+    /// Which word of a table of functions the call goes through.
+    pub const SLOT: usize = 1;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 2;
 }

@@ -27,8 +27,8 @@ pub const INDEX: usize = 20;
 /// The widest entry of the index.
 pub const MAX_INDEX_WIDTH: u8 = 32;
 
-/// Where pieces start, read in place.
-#[derive(Clone, Copy, Debug)]
+/// Where pieces start, read in place. The default has none.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Starts<'d> {
     data: &'d [u8],
     count: u32,

@@ -6,7 +6,8 @@ use foldsym_format::bits::{MAX_WIDTH, TAIL};
 use foldsym_format::header::{self, entry_field, features, field, flags};
 use foldsym_format::records::{file_code, line_code, rows, scopes};
 use foldsym_format::sections::{
-    aliases, block_groups, block_ranges, calls, edges, functions, groups, members, origins, pieces, tails,
+    aliases, block_groups, block_ranges, calls, edges, functions, groups, members, origins, pieces, slots,
+    tails, vtables,
 };
 use foldsym_format::{SectionId, starts, table};
 
@@ -266,6 +267,12 @@ fn column(section: &str, name: &str) -> usize {
         ("BLOCK_RANGES", "first") => block_ranges::FIRST,
         ("BLOCK_RANGES", "entry") => block_ranges::ENTRY,
         ("BLOCK_RANGES", "next") => block_ranges::NEXT,
+        ("VTABLES", "point") => vtables::POINT,
+        ("VTABLES", "function") => vtables::FUNCTION,
+        ("VTABLES", "slot") => vtables::SLOT,
+        ("VTABLES", "doubtful") => vtables::DOUBTFUL,
+        ("SLOTS", "address") => slots::ADDRESS,
+        ("SLOTS", "slot") => slots::SLOT,
         _ => panic!("no constant for {section}.{name}"),
     }
 }

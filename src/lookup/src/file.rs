@@ -27,6 +27,8 @@ pub struct SymbolFile<'d> {
     pub(crate) aliases: Table<'d>,
     pub(crate) calls: Table<'d>,
     pub(crate) tails: Table<'d>,
+    pub(crate) vtables: Table<'d>,
+    pub(crate) slots: Table<'d>,
     pub(crate) rows: &'d [u8],
     pub(crate) scopes: &'d [u8],
     names: Names<'d>,
@@ -50,7 +52,7 @@ pub struct SectionInfo {
 }
 
 /// How many sections `open` looks for: ids below this.
-const WANTED: usize = 21;
+const WANTED: usize = 23;
 
 impl<'d> SymbolFile<'d> {
     /// Opens a file that lies whole in `bytes`: checks the header, the directory and their checksum, and
@@ -61,7 +63,41 @@ impl<'d> SymbolFile<'d> {
     /// Bytes that are no `.fsym` of version 1, that end before or go on behind the file's own length, or
     /// whose header, directory or section heads break the format.
     pub fn open(bytes: &'d [u8]) -> Result<Self, Error> {
-        let header = Header::parse(bytes).within(Error::FILE)?;
+        let mut file = Self {
+            bytes,
+            header: Header::default(),
+            starts: Starts::default(),
+            pieces: Table::EMPTY,
+            functions: Table::EMPTY,
+            origins: Table::EMPTY,
+            edges: Table::EMPTY,
+            groups: Table::EMPTY,
+            members: Table::EMPTY,
+            aliases: Table::EMPTY,
+            calls: Table::EMPTY,
+            tails: Table::EMPTY,
+            vtables: Table::EMPTY,
+            slots: Table::EMPTY,
+            rows: &[],
+            scopes: &[],
+            names: Names::default(),
+            files: Names::default(),
+            build_id: &[],
+            first_name_is_empty: false,
+        };
+        // Filled in place, and each kind of section opened in one: the C interface has bars on stack and code.
+        let found = file.find_sections()?;
+        file.open_sections(&found)?;
+        file.first_name_is_empty = file.names.write(0, &mut []) == Some(0);
+        Ok(file)
+    }
+
+    /// Reads header and directory, and finds the sections with ids below [`WANTED`].
+    #[inline(never)]
+    fn find_sections(&mut self) -> Result<[Option<&'d [u8]>; WANTED], Error> {
+        let bytes = self.bytes;
+        self.header = Header::parse(bytes).within(Error::FILE)?;
+        let header = &self.header;
         let wrong = |what, offset| Error::new(Error::FILE, what, offset);
         let file_len = bytes.len() as u64;
         if header.file_len > file_len {
@@ -72,7 +108,7 @@ impl<'d> SymbolFile<'d> {
         }
         let mut found: [Option<&'d [u8]>; WANTED] = [None; WANTED];
         let mut last_id = SectionId(0);
-        let mut end = directory_end(&header);
+        let mut end = directory_end(header);
         for index in 0..header.section_count {
             let at = entry_offset(index);
             let entry = entry(bytes, index).ok_or(wrong(What::Reserved, at))?;
@@ -93,38 +129,45 @@ impl<'d> SymbolFile<'d> {
         if end != file_len {
             return Err(wrong(What::Length, end));
         }
+        Ok(found)
+    }
+
+    /// Opens the sections that were found, by id.
+    #[inline(never)]
+    fn open_sections(&mut self, found: &[Option<&'d [u8]>; WANTED]) -> Result<(), Error> {
         let optional = |id: SectionId| found.get(id.0 as usize).copied().flatten();
         let section = |id| optional(id).ok_or(Error::new(id, What::Missing, 0));
-        let open = |id: SectionId, data| Table::open(data, id.column_count(header.features)).within(id);
-        let table = |id| open(id, section(id)?);
-        let table_if_any = |id| optional(id).map_or(Ok(Table::EMPTY), |data| open(id, data));
-        let name_table = |id| Names::open(section(id)?).within(id);
-        let names = name_table(SectionId::NAMES)?;
-        let starts = Starts::open(section(SectionId::STARTS)?).within(SectionId::STARTS)?;
-        let pieces = table(SectionId::PIECES)?;
-        if starts.len() != pieces.len() {
-            return Err(Error::new(SectionId::STARTS, What::Length, starts.len().into()));
+        for (names, id) in [(&mut self.names, SectionId::NAMES), (&mut self.files, SectionId::FILES)] {
+            *names = Names::open(section(id)?).within(id)?;
         }
-        Ok(Self {
-            bytes,
-            starts,
-            pieces,
-            functions: table(SectionId::FUNCTIONS)?,
-            origins: table(SectionId::ORIGINS)?,
-            edges: table(SectionId::EDGES)?,
-            groups: table_if_any(SectionId::GROUPS)?,
-            members: table_if_any(SectionId::MEMBERS)?,
-            aliases: table_if_any(SectionId::ALIASES)?,
-            calls: table_if_any(SectionId::CALLS)?,
-            tails: table_if_any(SectionId::TAILS)?,
-            rows: section(SectionId::ROWS)?,
-            scopes: section(SectionId::SCOPES)?,
-            names,
-            files: name_table(SectionId::FILES)?,
-            build_id: optional(SectionId::BUILD_ID).unwrap_or(&[]),
-            first_name_is_empty: names.write(0, &mut []) == Some(0),
-            header,
-        })
+        self.starts = Starts::open(section(SectionId::STARTS)?).within(SectionId::STARTS)?;
+        self.rows = section(SectionId::ROWS)?;
+        self.scopes = section(SectionId::SCOPES)?;
+        self.build_id = optional(SectionId::BUILD_ID).unwrap_or(&[]);
+        // The tables, and whether a file must have each.
+        for (table, id, required) in [
+            (&mut self.pieces, SectionId::PIECES, true),
+            (&mut self.functions, SectionId::FUNCTIONS, true),
+            (&mut self.origins, SectionId::ORIGINS, true),
+            (&mut self.edges, SectionId::EDGES, true),
+            (&mut self.groups, SectionId::GROUPS, false),
+            (&mut self.members, SectionId::MEMBERS, false),
+            (&mut self.aliases, SectionId::ALIASES, false),
+            (&mut self.calls, SectionId::CALLS, false),
+            (&mut self.tails, SectionId::TAILS, false),
+            (&mut self.vtables, SectionId::VTABLES, false),
+            (&mut self.slots, SectionId::SLOTS, false),
+        ] {
+            match optional(id) {
+                Some(data) => *table = Table::open(data, id.column_count(self.header.features)).within(id)?,
+                None if required => return Err(Error::new(id, What::Missing, 0)),
+                None => {}
+            }
+        }
+        if self.starts.len() != self.pieces.len() {
+            return Err(Error::new(SectionId::STARTS, What::Length, self.starts.len().into()));
+        }
+        Ok(())
     }
 
     /// The header's fields.

@@ -50,6 +50,7 @@ mod file;
 mod frames;
 mod high;
 mod ids;
+mod object;
 mod program;
 mod row_block;
 mod rows;
@@ -69,6 +70,7 @@ pub use frames::{Frame, FrameIter, Frames};
 pub use ids::{
     EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr, RowsOffset,
 };
+pub use object::Method;
 pub use program::{ProgramSection, ProgramSections};
 pub use rows::{FileCode, Row, RowIter, Rows};
 pub use scopes::{Scope, Scopes};

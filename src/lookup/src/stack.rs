@@ -6,8 +6,8 @@
 //! recorded for its call, and whom that callee reaches by tail calls; if one of them has no record, or reaches
 //! what is not known, nothing is ruled out.
 
-use foldsym_format::sections::{calls, members, tails};
-use foldsym_format::{SectionId, What, steps};
+use foldsym_format::sections::{calls, members};
+use foldsym_format::{SectionId, Table, What, steps};
 
 use crate::answer::{Certainty, Evidence};
 use crate::entities::{Group, How, Member, Owner, Piece};
@@ -57,14 +57,14 @@ pub struct Resolved {
     /// The group, at folded code.
     pub group: Option<GroupId>,
     /// Members that were named, by their index in the group.
-    named: [u32; MAX_NAMED],
-    named_len: u8,
+    pub(crate) named: [u32; MAX_NAMED],
+    pub(crate) named_len: u8,
     /// Members of the group.
-    group_len: u32,
+    pub(crate) group_len: u32,
     /// Members that were not named are possible too.
-    open: bool,
+    pub(crate) open: bool,
     /// More were found than can be named; none is likelier than another.
-    full: bool,
+    pub(crate) full: bool,
 }
 
 impl Resolved {
@@ -80,7 +80,7 @@ impl Resolved {
         full: false,
     };
 
-    fn named(&self) -> &[u32] {
+    pub(crate) fn named(&self) -> &[u32] {
         self.named.get(..usize::from(self.named_len)).unwrap_or(&[])
     }
 
@@ -129,7 +129,7 @@ impl Resolved {
     }
 
     /// Says what the named members amount to.
-    fn conclude(&mut self, doubtful: bool) {
+    pub(crate) fn conclude(&mut self, doubtful: bool) {
         if self.named_len == 0 {
             self.open = true;
         }
@@ -273,14 +273,7 @@ impl<'d> SymbolFile<'d> {
         let key = key.cast_signed();
         let wanted = caller.map_or(0, |caller| i64::from(caller.0).wrapping_add(1));
         for wanted in [Some(0), Some(wanted).filter(|&wanted| wanted != 0)].into_iter().flatten() {
-            let (mut low, mut high) = (0, self.calls.len());
-            while low < high {
-                steps::step();
-                let middle = low.midpoint(high);
-                let address = self.calls.value(middle, calls::ADDRESS).within(CALLS)?;
-                let here = (address, self.calls.value(middle, calls::CALLER).within(CALLS)?);
-                if here < (key, wanted) { low = middle.saturating_add(1) } else { high = middle }
-            }
+            let low = first(&self.calls, CALLS, (key, wanted))?;
             if low < self.calls.len() {
                 let [address, found, callee, how] = self.calls.record(low).within(CALLS)?;
                 if (address, found) == (key, wanted) {
@@ -293,7 +286,7 @@ impl<'d> SymbolFile<'d> {
     }
 
     /// Names the member that is this function; false where none is.
-    fn name_member(
+    pub(crate) fn name_member(
         &self,
         group: Group,
         function: FunctionId,
@@ -331,13 +324,7 @@ impl<'d> SymbolFile<'d> {
     ) -> Result<(), Error> {
         const TAILS: SectionId = SectionId::TAILS;
         let wanted = i64::from(function.0);
-        let (mut low, mut high) = (0, self.tails.len());
-        while low < high {
-            steps::step();
-            let middle = low.midpoint(high);
-            let here = self.tails.value(middle, tails::FUNCTION).within(TAILS)?;
-            if here < wanted { low = middle.saturating_add(1) } else { high = middle }
-        }
+        let low = first(&self.tails, TAILS, (wanted, 0))?;
         // More than a frame can name make no difference.
         for record in (low..self.tails.len()).take(MAX_TAILS) {
             steps::step();
@@ -378,3 +365,15 @@ fn charge(left: &mut u32, steps: u32) -> bool {
 
 /// Records of TAILS of one function; a writer makes no more.
 pub(crate) const MAX_TAILS: usize = 65;
+
+/// The first record whose first two columns are not below `key`. Takes log2 of the records.
+pub(crate) fn first(table: &Table<'_>, section: SectionId, key: (i64, i64)) -> Result<u32, Error> {
+    let (mut low, mut high) = (0, table.len());
+    while low < high {
+        steps::step();
+        let middle = low.midpoint(high);
+        let here = (table.value(middle, 0).within(section)?, table.value(middle, 1).within(section)?);
+        if here < key { low = middle.saturating_add(1) } else { high = middle }
+    }
+    Ok(low)
+}

@@ -18,6 +18,7 @@ use crate::error::{Error, InSection};
 use crate::file::{SymbolFile, directory_end, slice};
 use crate::frames::Frames;
 use crate::ids::{EdgeId, FileId, FunctionId, GroupId, NameId, OriginId, PieceId, RowsOffset};
+use crate::object::MAX_METHODS;
 use crate::rows::FileCode;
 use crate::stack::MAX_TAILS;
 
@@ -58,6 +59,8 @@ impl SymbolFile<'_> {
             (SectionId::ALIASES, &self.aliases),
             (SectionId::CALLS, &self.calls),
             (SectionId::TAILS, &self.tails),
+            (SectionId::VTABLES, &self.vtables),
+            (SectionId::SLOTS, &self.slots),
         ];
         for (section, table) in tables {
             table.verify().within(section)?;
@@ -75,6 +78,7 @@ impl SymbolFile<'_> {
         if let Some(blocks) = self.basic_blocks()? {
             blocks.verify()?;
         }
+        self.verify_vtables()?;
         self.verify_program()
     }
 
@@ -349,6 +353,42 @@ impl SymbolFile<'_> {
             // A lookup reads no more of one function.
             if !known || target == function.saturating_add(1) || listed > MAX_TAILS {
                 return Err(value(TAILS, id));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tables of virtual functions and the calls through them: sorted, distinct, of functions that exist.
+    fn verify_vtables(&self) -> Result<(), Error> {
+        const VTABLES: SectionId = SectionId::VTABLES;
+        const SLOTS: SectionId = SectionId::SLOTS;
+        const MAX_SLOT: i64 = u16::MAX as i64;
+        let functions = i64::from(self.functions.len());
+        let mut before = None;
+        let mut listed = 0usize;
+        for id in 0..self.vtables.len() {
+            let [point, function, slot, doubtful] = self.vtables.record(id).within(VTABLES)?;
+            if before.is_some_and(|before: (i64, i64, i64)| before >= (point, function, slot)) {
+                return Err(order(VTABLES, id));
+            }
+            let same = before.is_some_and(|(before, ..)| before == point);
+            listed = if same { listed.saturating_add(1) } else { 1 };
+            before = Some((point, function, slot));
+            let known = (0..functions).contains(&function) && (0..=MAX_SLOT).contains(&slot);
+            // A lookup reads no more of one table.
+            if !known || point < 0 || !(0..=1).contains(&doubtful) || listed > MAX_METHODS {
+                return Err(value(VTABLES, id));
+            }
+        }
+        let mut before = -1;
+        for id in 0..self.slots.len() {
+            let [address, slot] = self.slots.record(id).within(SLOTS)?;
+            if address <= before {
+                return Err(order(SLOTS, id));
+            }
+            before = address;
+            if !(0..MAX_SLOT).contains(&slot) {
+                return Err(value(SLOTS, id));
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Writes CALLS and TAILS: whom the calls into folded code call (schema, section 3).
+//! Writes CALLS, TAILS, VTABLES and SLOTS: whom the calls into folded code call (schema, section 3).
 
 use super::Section;
 use super::outline::Outline;
@@ -20,19 +20,36 @@ pub(super) fn sections(program: &Program<'_>, outline: &Outline, image_base: u64
         .collect();
     let mut tails: Vec<[i64; 2]> =
         program.tails.iter().map(|key| [rank(key.function), optional(key.target)]).collect();
+    let mut vtables: Vec<[i64; 4]> = program
+        .vtables
+        .iter()
+        .map(|key| {
+            let point = key.point.0.wrapping_sub(image_base) as i64;
+            let slot = key.slot.map_or(0, |slot| i64::from(slot) + 1);
+            [point, rank(key.function), slot, i64::from(key.doubtful)]
+        })
+        .collect();
+    let slots: Vec<[i64; 2]> = program
+        .slots
+        .iter()
+        .map(|key| [key.return_addr.0.wrapping_sub(image_base) as i64, i64::from(key.slot)])
+        .collect();
     // Ranks have another order than the ids of the model.
     calls.sort_unstable();
     tails.sort_unstable();
+    vtables.sort_unstable();
     let mut sections = Vec::new();
-    if !calls.is_empty() {
-        let record = |i: usize| calls[i];
-        let table = Table { count: calls.len(), record };
-        sections.push(Section::new(SectionId::CALLS, table.encode()));
-    }
-    if !tails.is_empty() {
-        let record = |i: usize| tails[i];
-        let table = Table { count: tails.len(), record };
-        sections.push(Section::new(SectionId::TAILS, table.encode()));
-    }
+    add(&mut sections, SectionId::CALLS, &calls);
+    add(&mut sections, SectionId::TAILS, &tails);
+    add(&mut sections, SectionId::VTABLES, &vtables);
+    add(&mut sections, SectionId::SLOTS, &slots);
     sections
+}
+
+fn add<const K: usize>(sections: &mut Vec<Section>, id: SectionId, records: &[[i64; K]]) {
+    if !records.is_empty() {
+        let record = |i: usize| records[i];
+        let table = Table { count: records.len(), record };
+        sections.push(Section::new(id, table.encode()));
+    }
 }

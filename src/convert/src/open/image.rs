@@ -244,6 +244,8 @@ pub struct Image<'f> {
     /// The bytes of executable sections, by address: (start, bytes). None for what a separate debug file or a dSYM leaves
     /// out.
     pub code: Vec<(u64, &'f [u8])>,
+    /// Those of the other loaded sections, alike.
+    pub data: Vec<(u64, &'f [u8])>,
     /// `.symtab`, then what only `.dynsym` has; in table order.
     pub symbols: Vec<Symbol<'f>>,
     /// Names of `STT_FILE` symbols.

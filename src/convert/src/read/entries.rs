@@ -8,17 +8,22 @@
 //!
 //! Forms that compilers hardly write are left to `gimli`, one attribute at a time.
 
+mod forms;
+
 use gimli::{AttributeSpecification, AttributeValue, DwAt, Reader as _, UnitOffset};
 use rustc_hash::FxHashMap;
 
 use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Endianity};
+use forms::{past, ranges, take, value};
 
 /// What a walk asks for.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<R> {
     /// What an entry of this abbreviation is to the walk; `None` steps over it, but not over its children.
     pub(crate) role: fn(&gimli::Abbreviation) -> Option<R>,
+    /// Abbreviations that [`Entries::has_noted`] tells of.
+    pub(crate) noted: fn(&gimli::Abbreviation) -> bool,
     /// The attributes that [`Entries::attribute`] gives; others are stepped over.
     pub(crate) attributes: &'static [DwAt],
 }
@@ -99,6 +104,8 @@ enum Form {
     /// In so many bytes: 1 to 8.
     Bytes(u8),
     Leb,
+    /// An expression, after its length as a LEB128.
+    Expression,
     /// In the abbreviation: an index into [`Plans::specs`].
     Given(u32),
     /// As only `gimli` knows: an index into [`Plans::specs`].
@@ -175,6 +182,7 @@ pub(crate) struct Entries<'a, 'f, E: Endianity, R> {
     endian: E,
     plans: Plans<R>,
     refused: bool,
+    has_noted: bool,
 }
 
 impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
@@ -191,12 +199,28 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
             specs: Vec::new(),
         };
         let (bytes, endian) = (input.slice(), input.endian());
-        Entries { unit, wanted, bytes, root: root.0, at: 0, depth: 0, endian, plans, refused: false }
+        Entries {
+            unit,
+            wanted,
+            bytes,
+            root: root.0,
+            at: 0,
+            depth: 0,
+            endian,
+            plans,
+            refused: false,
+            has_noted: false,
+        }
     }
 
     /// Where reading stands: behind an entry whose attributes were all read or skipped.
     pub(crate) fn next_offset(&self) -> UnitOffset {
         UnitOffset(self.root + self.at)
+    }
+
+    /// True where an entry of a noted abbreviation was met.
+    pub(crate) fn has_noted(&self) -> bool {
+        self.has_noted
     }
 
     /// True where the last error is that an entry has more attributes than are read.
@@ -275,6 +299,14 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
             let raw = match form {
                 Form::Bytes(size) => self.integer(size)?,
                 Form::Leb => self.leb()?,
+                Form::Expression => {
+                    let len = self.leb()?;
+                    let start = self.at;
+                    self.advance(len)?;
+                    let bytes = Bytes::new(&self.bytes[start..self.at], self.endian);
+                    let value = AttributeValue::Exprloc(gimli::Expression(bytes));
+                    return Ok(Some(Attribute { name, value }));
+                }
                 Form::Given(spec) => match self.plans.specs[spec as usize].implicit_const_value() {
                     Some(number @ ..0) => {
                         return Ok(Some(Attribute { name, value: AttributeValue::Sdata(number) }));
@@ -300,6 +332,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
                 return Err(gimli::Error::InvalidAbbreviationCode(code));
             }
             let role = (self.wanted.role)(abbreviation);
+            self.has_noted |= (self.wanted.noted)(abbreviation);
             let plan = self.plans.make(&unit.header, abbreviation, role, self.wanted.attributes);
             self.plans.insert(code, plan);
         }
@@ -482,102 +515,6 @@ impl<R: Copy> Plans<R> {
             fields: (first_field as u32, self.fields.len() as u32),
         }
     }
-}
-
-/// How to get past a value of this form (DWARF 5 7.5.6), whose size is not known; `spec` is for `gimli`.
-fn past(form: gimli::DwForm, spec: u32) -> Past {
-    match form {
-        gimli::DW_FORM_block1 => Past::Sized(1),
-        gimli::DW_FORM_block2 => Past::Sized(2),
-        gimli::DW_FORM_block4 => Past::Sized(4),
-        gimli::DW_FORM_block | gimli::DW_FORM_exprloc => Past::Block,
-        gimli::DW_FORM_string => Past::Text,
-        gimli::DW_FORM_udata
-        | gimli::DW_FORM_sdata
-        | gimli::DW_FORM_ref_udata
-        | gimli::DW_FORM_strx
-        | gimli::DW_FORM_GNU_str_index
-        | gimli::DW_FORM_addrx
-        | gimli::DW_FORM_GNU_addr_index
-        | gimli::DW_FORM_loclistx
-        | gimli::DW_FORM_rnglistx => Past::Leb,
-        _ => Past::Other(spec),
-    }
-}
-
-/// How a wanted attribute of `size` bytes is read (DWARF 5 7.5.6); `index` is for what form and class do not say.
-fn take(
-    spec: AttributeSpecification,
-    encoding: gimli::Encoding,
-    size: Option<u8>,
-    index: u32,
-) -> (Form, Class) {
-    let class = match spec.form() {
-        gimli::DW_FORM_implicit_const => return (Form::Given(index), Class::Number),
-        gimli::DW_FORM_flag_present => return (Form::Given(index), Class::Flag),
-        gimli::DW_FORM_addr if matches!(encoding.address_size, 1 | 2 | 4 | 8) => Class::Address,
-        gimli::DW_FORM_addrx
-        | gimli::DW_FORM_addrx1
-        | gimli::DW_FORM_addrx2
-        | gimli::DW_FORM_addrx3
-        | gimli::DW_FORM_addrx4 => Class::AddressIndex,
-        gimli::DW_FORM_data1 | gimli::DW_FORM_data2 | gimli::DW_FORM_udata => Class::Number,
-        // In some attributes these may be offsets (DWARF 3 7.5.4), as `gimli` knows.
-        gimli::DW_FORM_data4 | gimli::DW_FORM_data8
-            if matches!(
-                spec.name(),
-                gimli::DW_AT_high_pc
-                    | gimli::DW_AT_decl_file
-                    | gimli::DW_AT_decl_line
-                    | gimli::DW_AT_call_file
-                    | gimli::DW_AT_call_line
-            ) =>
-        {
-            Class::Number
-        }
-        gimli::DW_FORM_flag => Class::Flag,
-        gimli::DW_FORM_ref1 | gimli::DW_FORM_ref2 | gimli::DW_FORM_ref4 | gimli::DW_FORM_ref_udata => {
-            Class::UnitRef
-        }
-        gimli::DW_FORM_ref_addr if encoding.version > 2 => Class::InfoRef,
-        gimli::DW_FORM_sec_offset if spec.name() == gimli::DW_AT_ranges => Class::Ranges,
-        gimli::DW_FORM_sec_offset => Class::Offset,
-        gimli::DW_FORM_rnglistx => Class::RangesIndex,
-        gimli::DW_FORM_strp => Class::Text,
-        gimli::DW_FORM_strx
-        | gimli::DW_FORM_strx1
-        | gimli::DW_FORM_strx2
-        | gimli::DW_FORM_strx3
-        | gimli::DW_FORM_strx4 => Class::TextIndex,
-        _ => return (Form::Other(index), Class::Number),
-    };
-    match size {
-        None => (Form::Leb, class),
-        Some(size @ 1..=8) => (Form::Bytes(size), class),
-        Some(_) => (Form::Other(index), class),
-    }
-}
-
-fn value<R: gimli::Reader<Offset = usize>>(class: Class, raw: u64) -> AttributeValue<R> {
-    use AttributeValue as Value;
-    let offset = raw as usize;
-    match class {
-        Class::Address => Value::Addr(raw),
-        Class::AddressIndex => Value::DebugAddrIndex(gimli::DebugAddrIndex(offset)),
-        Class::Number => Value::Udata(raw),
-        Class::Flag => Value::Flag(raw != 0),
-        Class::UnitRef => Value::UnitRef(UnitOffset(offset)),
-        Class::InfoRef => Value::DebugInfoRef(gimli::DebugInfoOffset(offset)),
-        Class::Offset => Value::SecOffset(offset),
-        Class::Ranges => ranges(offset),
-        Class::RangesIndex => Value::DebugRngListsIndex(gimli::DebugRngListsIndex(offset)),
-        Class::Text => Value::DebugStrRef(gimli::DebugStrOffset(offset)),
-        Class::TextIndex => Value::DebugStrOffsetsIndex(gimli::DebugStrOffsetsIndex(offset)),
-    }
-}
-
-fn ranges<R: gimli::Reader<Offset = usize>>(offset: usize) -> AttributeValue<R> {
-    AttributeValue::RangeListsRef(gimli::RawRangeListsOffset(offset))
 }
 
 #[cfg(test)]

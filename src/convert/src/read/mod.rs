@@ -27,7 +27,7 @@ use queue::Queue;
 use space::Space;
 pub use split::SplitFiles;
 use split::Supply;
-use task::Task;
+use task::{Task, Walk};
 
 /// The bytes of a debug section, with their byte order.
 pub(crate) type Bytes<'f, E> = gimli::EndianSlice<'f, E>;
@@ -68,26 +68,53 @@ pub(crate) fn read<'f>(
     advance: &(dyn Fn(u64) + Sync),
     taker: &mut dyn Take<'f>,
 ) -> Diagnostics {
+    let how = How { options, walk: Walk::Functions, advance };
     if image.arch.big_endian {
-        read_with(image, split, gimli::BigEndian, options, advance, taker)
+        read_with(image, split, gimli::BigEndian, how, taker)
     } else {
-        read_with(image, split, gimli::LittleEndian, options, advance, taker)
+        read_with(image, split, gimli::LittleEndian, how, taker)
     }
+}
+
+/// Reads the classes of the units at these offsets, which are sorted: each that is returned has those and names alone.
+/// Of what is damaged [`read`] has told.
+pub(crate) fn read_classes<'f>(
+    image: &Image<'f>,
+    split: &SplitFiles<'_, 'f>,
+    units: &[u64],
+    diagnostics: &mut Diagnostics,
+) -> Vec<Unit<'f>> {
+    let how = How { options: ReadOptions::default(), walk: Walk::Classes(units), advance: &|_| () };
+    let mut read = Vec::new();
+    let counted = if image.arch.big_endian {
+        read_with(image, split, gimli::BigEndian, how, &mut read)
+    } else {
+        read_with(image, split, gimli::LittleEndian, how, &mut read)
+    };
+    diagnostics.merge(counted.only(Kind::SkippedClasses));
+    read
+}
+
+/// How units are read.
+#[derive(Clone, Copy)]
+struct How<'a> {
+    options: ReadOptions,
+    walk: Walk<'a>,
+    advance: &'a (dyn Fn(u64) + Sync),
 }
 
 fn read_with<'f, E: Endianity>(
     image: &Image<'f>,
     split: &SplitFiles<'_, 'f>,
     endian: E,
-    options: ReadOptions,
-    advance: &(dyn Fn(u64) + Sync),
+    How { options, walk, advance }: How<'_>,
     taker: &mut dyn Take<'f>,
 ) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
     let space = Space::new(image, endian, &mut diagnostics);
     let code = Code::new(image);
     let supply = Supply::new(split, image, endian, &mut diagnostics);
-    let task = Task { space: &space, code: &code, options, supply: &supply };
+    let task = Task { space: &space, code: &code, options, supply: &supply, walk };
     let queue = Queue::new(taker, split.files, &image.debug, diagnostics);
     let next = AtomicUsize::new(0);
     rayon::broadcast(|_| {

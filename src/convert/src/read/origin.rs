@@ -99,7 +99,7 @@ impl<'f> Tables<'f> {
     }
 
     /// Equal strings at different places get different ids here; `resolve` compares their content once.
-    fn name(&mut self, bytes: &'f [u8]) -> u32 {
+    pub(crate) fn name(&mut self, bytes: &'f [u8]) -> u32 {
         *self.name_ids.entry((bytes.as_ptr() as usize, bytes.len())).or_insert_with(|| {
             self.names.push(Cow::Borrowed(bytes));
             (self.names.len() - 1) as u32
@@ -306,7 +306,12 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         }
     }
 
-    fn name(&mut self, place: Place, value: gimli::AttributeValue<Bytes<'f, E>>) -> Option<Bytes<'f, E>> {
+    /// The text of an attribute, as long as there is room for it.
+    pub(crate) fn name(
+        &mut self,
+        place: Place,
+        value: gimli::AttributeValue<Bytes<'f, E>>,
+    ) -> Option<Bytes<'f, E>> {
         let left = self.tables.name_bytes?;
         let name = self.with_unit(place, |unit, info| info.string(unit, value))?;
         self.tables.name_bytes = left.checked_sub(name.len() as u64);
@@ -396,6 +401,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
 /// Any entry that a reference leads to, and what [`Origins::take`] takes of it.
 pub(crate) const IDENTITY: Wanted<()> = Wanted {
     role: |_| Some(()),
+    noted: |_| false,
     attributes: &[
         gimli::DW_AT_linkage_name,
         gimli::DW_AT_MIPS_linkage_name,

@@ -11,7 +11,7 @@ use super::package::Package;
 use super::pool::NamePool;
 use super::space::{Info, Space, load, offset_of};
 use super::task::{Source, Task};
-use super::{Bytes, Dwarf, Endianity, unit};
+use super::{Bytes, Dwarf, Endianity};
 use crate::model::Unit;
 use crate::open::{
     Arch, DebugSection, DebugSections, DwoFinder, Files, Image, OpenError, OpenOptions, SplitFile, open_dwo,
@@ -239,7 +239,7 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     let rows = FileTable::of(&main.dwarf, skeleton.unit);
     let files = if unit.line_program.is_some() { FileTable::of(&space.main.dwarf, &unit) } else { rows };
     let source = Source { space: &space, unit: &unit, index, files, rows, debug_line: main.debug_line() };
-    Ok(unit::walk(&source, task.code, task.options, diagnostics))
+    Ok(task.walk(&source, diagnostics))
 }
 
 /// The split unit of an id, and its index.

@@ -14,6 +14,29 @@ pub(super) struct Task<'a, 'f, E: Endianity> {
     pub(super) code: &'a Code,
     pub(super) options: ReadOptions,
     pub(super) supply: &'a Supply<'a, 'f, E>,
+    pub(super) walk: Walk<'a>,
+}
+
+/// What is read of a unit.
+#[derive(Clone, Copy)]
+pub(super) enum Walk<'a> {
+    /// All but classes.
+    Functions,
+    /// Only the classes, of the units at these offsets; sorted.
+    Classes(&'a [u64]),
+}
+
+impl<'f, E: Endianity> Task<'_, 'f, E> {
+    /// Walks a unit.
+    pub(super) fn walk<'d>(&self, source: &Source<'_, 'd, E>, diagnostics: &mut Diagnostics) -> Unit<'d>
+    where
+        'f: 'd,
+    {
+        match self.walk {
+            Walk::Functions => unit::walk(source, self.code, self.options, diagnostics),
+            Walk::Classes(_) => unit::classes(source, diagnostics),
+        }
+    }
 }
 
 /// One unit, read.
@@ -60,6 +83,11 @@ pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
         return None;
     }
     let offset = offset_of(&header);
+    if let Walk::Classes(units) = task.walk
+        && units.binary_search(&offset).is_err()
+    {
+        return None;
+    }
     let mut diagnostics = Diagnostics::default();
     let unit = match main.parse(index) {
         Ok((unit, None)) => unit,
@@ -86,7 +114,7 @@ pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
     let files = FileTable::of(&main.dwarf, &unit);
     let source =
         Source { space: task.space, unit: &unit, index, files, rows: files, debug_line: main.debug_line() };
-    let mut read = unit::walk(&source, task.code, task.options, &mut diagnostics);
+    let mut read = task.walk(&source, &mut diagnostics);
     // The children of a skeleton (`-fsplit-dwarf-inlining`) say all that was inlined.
     read.partial = skeleton.is_some() && read.functions.is_empty();
     Some(Done { unit: read, dwo_id, diagnostics, starts })

@@ -77,6 +77,8 @@ pub enum Kind {
     FoldedBlocks,
     /// A function whose map has no blocks (`-basic-block-address-map-skip-bb-entries`).
     OmittedBlocks,
+    /// Classes past a cap: an object of theirs does not tell which of its methods ran.
+    SkippedClasses,
     /// What `open` had to say: a relocation it does not know, a section it could not read.
     Open,
 }
@@ -120,6 +122,7 @@ impl Kind {
             Kind::OverlappingBlocks => "overlapping_blocks",
             Kind::FoldedBlocks => "folded_blocks",
             Kind::OmittedBlocks => "omitted_blocks",
+            Kind::SkippedClasses => "skipped_classes",
             Kind::Open => "open",
         }
     }
@@ -169,6 +172,12 @@ impl Diagnostics {
         for (kind, seen) in later.seen {
             self.seen.entry(kind).and_modify(|mine| mine.count += seen.count).or_insert(seen);
         }
+    }
+
+    /// The same with one kind alone.
+    pub(crate) fn only(mut self, kind: Kind) -> Diagnostics {
+        self.seen.retain(|&other, _| other == kind);
+        self
     }
 
     /// Every kind that was met.

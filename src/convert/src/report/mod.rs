@@ -79,6 +79,10 @@ pub struct Decided {
     pub tail_keys: u64,
     /// Functions without addresses that were given what is inlined into them.
     pub inlines: InlineCounts,
+    /// Keys of the objects of classes, those of them that leave one function, and calls through slots.
+    pub vtable_keys: u64,
+    pub sure_vtable_keys: u64,
+    pub slot_keys: u64,
     /// Members of groups by what recovered them, in the order of [`How`].
     pub by_evidence: [u64; 7],
     /// Basic blocks.
@@ -145,6 +149,9 @@ impl Report {
         decided.blocks = program.blocks.blocks.len() as u64;
         decided.block_ranges = program.blocks.ranges.len() as u64;
         decided.block_counts = program.blocks.counts;
+        decided.vtable_keys = program.vtables.len() as u64;
+        decided.sure_vtable_keys = program.vtables.iter().filter(|key| !key.doubtful).count() as u64;
+        decided.slot_keys = program.slots.len() as u64;
         decided.folded_addresses = program.groups.len() as u64;
         for member in program.groups.iter().flat_map(|group| &group.members) {
             decided.folded_functions += 1;
@@ -236,6 +243,8 @@ impl Report {
             "folded_addresses": decided.folded_addresses, "folded_functions": decided.folded_functions,
             "calls_into_folded": decided.calls.into_groups, "calls_with_key": decided.calls.keyed,
             "call_keys": decided.call_keys, "tail_keys": decided.tail_keys,
+            "vtable_keys": decided.vtable_keys, "sure_vtable_keys": decided.sure_vtable_keys,
+            "slot_keys": decided.slot_keys,
             "folded_by_evidence": evidence,
             "inlines_by_rows": decided.inlines.by_rows, "inlines_by_twin": decided.inlines.by_twin,
             "inlines_lost": decided.inlines.lost,

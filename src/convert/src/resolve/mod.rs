@@ -19,7 +19,7 @@ mod recover;
 mod symbols;
 mod undescribed;
 
-use crate::model::Program;
+use crate::model::{Program, Unit};
 use crate::open::Image;
 use crate::report::{Diagnostics, Kind};
 use foldsym_format::names::MAX_NAME;
@@ -38,8 +38,15 @@ pub struct Resolved<'f> {
     pub diagnostics: Diagnostics,
 }
 
+/// Reads the classes of the units at these offsets, once it is known that they matter.
+pub(crate) type ReadClasses<'a, 'f> = &'a dyn Fn(&[u64], &mut Diagnostics) -> Vec<Unit<'f>>;
+
 /// Resolves the units that were read against the image's symbols.
-pub(crate) fn resolve<'f>(image: &Image<'f>, mut merged: Merged<'f>) -> Resolved<'f> {
+pub(crate) fn resolve<'f>(
+    image: &Image<'f>,
+    mut merged: Merged<'f>,
+    classes: ReadClasses<'_, 'f>,
+) -> Resolved<'f> {
     let mut diagnostics = Diagnostics::default();
     merged.end_units();
     let symbols = symbols::Symbols::new(image, &mut diagnostics);
@@ -53,6 +60,6 @@ pub(crate) fn resolve<'f>(image: &Image<'f>, mut merged: Merged<'f>) -> Resolved
         });
     }
     let mut cut = pieces::cut(merged, candidates, &mut diagnostics);
-    calls::key(&mut cut, &machine::Machine::new(image));
+    calls::key(&mut cut, image, classes, &mut diagnostics);
     Resolved { program: cut.program, diagnostics }
 }

@@ -144,7 +144,8 @@ typedef struct foldsym_stack {
     size_t count;
     size_t resolved_size; /* sizeof(foldsym_resolved) */
     uint64_t load_bias;
-    uint64_t reserved[4];
+    uint64_t vptr; /* what the first word of the object of the innermost function is, as in memory; 0: not known */
+    uint64_t reserved[3];
 } foldsym_stack;
 
 /* Input: what is looked up. */

@@ -232,8 +232,11 @@ structs! {
         resolved_size: usize,
         /// What the loader added to link-time addresses.
         load_bias: u64,
+        /// What the pointer to its virtual functions holds of the object that the innermost function runs on; 0: not
+        /// known.
+        vptr: u64,
         /// 0.
-        reserved: [u64; 4],
+        reserved: [u64; 3],
     }
     /// What is looked up.
     Query "foldsym_query" {
@@ -354,7 +357,7 @@ pub(crate) trait Input: Copy {
 
 impl Input for Stack {
     fn is_clear(&self) -> bool {
-        self.reserved == [0; 4]
+        self.reserved == [0; 3]
     }
 }
 

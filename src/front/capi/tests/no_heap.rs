@@ -62,7 +62,8 @@ fn walk(bytes: &[u8], entries: &[StackEntry], load_bias: u64, resolved: &mut [Re
             count: entries.len(),
             resolved_size: size_of::<Resolved>(),
             load_bias,
-            reserved: [0; 4],
+            vptr: 0,
+            reserved: [0; 3],
         };
         assert_eq!(foldsym_resolve_stack(&raw const file, &raw const stack), FOLDSYM_OK);
         for (entry, resolved) in entries.iter().zip(&*resolved) {

@@ -114,6 +114,8 @@ fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
         ("CallsWithKey", counted("calls_with_key")),
         ("CallKeys", file.calls().count().into()),
         ("TailKeys", file.tail_calls().count().into()),
+        ("VtableKeys", file.methods().count().into()),
+        ("SlotKeys", file.slot_calls().count().into()),
     ];
     Ok(Folded { members, facts })
 }

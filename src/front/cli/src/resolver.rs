@@ -70,7 +70,7 @@ impl<'f> Resolver<'f> {
     }
 
     /// Answers each entry of a stack, in order; at folded code the caller's return address tells which
-    /// function ran. The vtable pointer is not used.
+    /// function ran, and at the innermost one the class of its object.
     ///
     /// # Errors
     /// What `each` gives; or, through `damaged`, that the file is damaged where an answer should be.
@@ -94,6 +94,11 @@ impl<'f> Resolver<'f> {
         self.resolved.clear();
         self.resolved.resize(self.stack.len(), Resolved::NONE);
         self.file.resolve_stack(&self.stack, &mut self.resolved).map_err(&damaged)?;
+        if let (Some(vptr), Some(first)) = (stack.vptr.and_then(|vptr| vptr.image), self.resolved.first_mut())
+        {
+            let caller = self.stack.get(1).copied();
+            self.file.resolve_object(first, vptr, caller).map_err(&damaged)?;
+        }
         for (index, entry) in stack.entries.iter().enumerate() {
             let given = match *entry {
                 Entry::Exact(address) | Entry::Return(address) => Some(address.given),

@@ -71,6 +71,8 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     const MEMBERS: u32 = 11;
     const CALLS: u32 = 16;
     const TAILS: u32 = 19;
+    const VTABLES: u32 = 21;
+    const SLOTS: u32 = 22;
     let sound = sound_calls();
     let mut out = Vec::new();
     let mut add = |what, section, change: &dyn Fn(&mut Contents)| {
@@ -100,6 +102,22 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     add("66 records of one function", TAILS, &|c| {
         c.tails = (0..66).map(|target| [1, target + i64::from(target > 1)]).collect();
     });
+    add("a method before the one before it", VTABLES, &|c| c.vtables.swap(0, 1));
+    add("two records of one method", VTABLES, &|c| c.vtables.insert(1, c.vtables[0]));
+    add("a table below the program", VTABLES, &|c| c.vtables[0][0] = -1);
+    add("a method that is not there", VTABLES, &|c| c.vtables[2][1] = c.functions.len() as i64);
+    add("a negative method", VTABLES, &|c| c.vtables[0][1] = -1);
+    add("a negative slot of a method", VTABLES, &|c| c.vtables[0][2] = -1);
+    add("a slot of a method that is too large", VTABLES, &|c| c.vtables[2][2] = 1 << 16);
+    add("a method that is neither doubtful nor not", VTABLES, &|c| c.vtables[0][3] = 2);
+    add("1025 methods of one table", VTABLES, &|c| {
+        c.vtables = (0..1025).map(|slot| [0x8000, 2, slot, 0]).collect();
+    });
+    add("a slot before the one before it", SLOTS, &|c| c.slots.swap(0, 1));
+    add("two slots of one call", SLOTS, &|c| c.slots.insert(1, [c.slots[0][0], 9]));
+    add("a call below the program", SLOTS, &|c| c.slots[0][0] = -1);
+    add("a negative slot", SLOTS, &|c| c.slots[0][1] = -1);
+    add("a slot that is too large", SLOTS, &|c| c.slots[0][1] = 65535);
     add("a group that begins in another", GROUPS, &|c| c.groups[1][0] -= 1);
     add("a group that begins behind its members", GROUPS, &|c| c.groups[1][0] = 1 << 20);
     add("a negative group", GROUPS, &|c| c.groups[1][0] = -1);
@@ -118,5 +136,8 @@ pub fn sound_calls() -> Contents {
     program.call(last, Some(3), 1, 2).call(last, Some(4), 4, 0);
     program.tail(1, None).tail(1, Some(3));
     assert!(first > BASE);
-    program.contents()
+    let mut contents = program.contents();
+    contents.vtables = vec![[0x8000, 2, 0, 0], [0x8000, 3, 1 + 4, 1], [0x8040, 3, 1 + 4, 0]];
+    contents.slots = vec![[0x1004, 4], [0x1010, 0]];
+    contents
 }

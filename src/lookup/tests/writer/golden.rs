@@ -106,6 +106,8 @@ pub fn contents() -> Contents {
         ],
         //   function target
         tails: vec![[0, 1 + 4]], // alpha ends in a call of zeta
+        vtables: Vec::new(),
+        slots: Vec::new(),
         sections: vec![(0x1000, 0x300, 1, ".text"), (0x2000, 0x10, 0, ".data")],
     }
 }

@@ -376,6 +376,8 @@ pub struct Contents {
     pub aliases: Vec<[i64; 2]>,
     pub calls: Vec<[i64; 4]>,
     pub tails: Vec<[i64; 2]>,
+    pub vtables: Vec<[i64; 4]>,
+    pub slots: Vec<[i64; 2]>,
     /// Address minus image_base, size, flags, name.
     pub sections: Vec<(u64, u64, u8, &'static str)>,
 }
@@ -421,6 +423,12 @@ impl Contents {
             sections.push((19, table(&self.tails, log2)));
         }
         sections.push((20, self.starts()));
+        if !self.vtables.is_empty() {
+            sections.push((21, table(&self.vtables, log2)));
+        }
+        if !self.slots.is_empty() {
+            sections.push((22, table(&self.slots, log2)));
+        }
         // A section that no version knows yet: readers skip it.
         sections.push((900, b"later".to_vec()));
         sections

@@ -9,6 +9,7 @@ mod calls;
 mod macho;
 mod members;
 mod names;
+mod vtables;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -20,15 +21,17 @@ use crate::sh;
 
 const HELP: &str = "cargo xtask noicf [FOLDED UNFOLDED | --macho SEEDS] [OPTIONS]
   compares every function that is folded in FOLDED (corpus/rocksdb/librocksdb.so) with the same function in UNFOLDED, the
-  same objects linked without folding (`cargo xtask corpus rocksdb noicf`), and the callee of every direct call; fails for
+  same objects linked without folding (`cargo xtask corpus rocksdb noicf`), the callee of every direct call, and what
+  stands in each slot of each table of virtual functions; fails for
   a wrong line, a wrong frame, an `exact` that is wrong, or an answer without the right callee
   --macho SEEDS   so many generated programs (`cargo xtask fold`) as Mach-O instead: arm64 and x86_64 by ld64.lld and dsymutil
   --only TEXT     of those, only builds whose name contains TEXT (`arm64-4-O2-safe`)
   --seed N        another random choice of offsets, and the first generated program (1)
   --offsets N     offsets in each group, with its start (4)
   --functions N   so many members, chosen at random (all)
-  --no-members    only the calls
-  --no-calls      only the members
+  --no-members    not the members
+  --no-calls      not the calls
+  --no-vtables    not the tables of virtual functions
   --examples N    of each kind (1)
   --foldsym BIN   another build of foldsym than this checkout's
   --calls F       writes the list of calls to a file: pc, return address, callee";
@@ -40,6 +43,7 @@ pub(crate) struct Options {
     functions: usize,
     members: bool,
     calls: bool,
+    vtables: bool,
     examples: usize,
     foldsym: Option<PathBuf>,
     list: Option<PathBuf>,
@@ -55,6 +59,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
         functions: usize::MAX,
         members: true,
         calls: true,
+        vtables: true,
         examples: 1,
         foldsym: None,
         list: None,
@@ -73,6 +78,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
             "--functions" => options.functions = number(value()?)? as usize,
             "--no-members" => options.members = false,
             "--no-calls" => options.calls = false,
+            "--no-vtables" => options.vtables = false,
             "--examples" => options.examples = number(value()?)? as usize,
             "--foldsym" => options.foldsym = Some(value()?.into()),
             "--calls" => options.list = Some(value()?.into()),
@@ -178,6 +184,9 @@ fn compare(
     }
     if options.calls {
         found.add("calls and jumps into groups", calls::compare(&pair, &groups)?);
+    }
+    if options.vtables {
+        found.add("what tables of virtual functions lead to", vtables::compare(&pair, &groups)?);
     }
     Ok(found)
 }

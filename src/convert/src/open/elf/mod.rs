@@ -83,12 +83,15 @@ pub(super) fn read<'f>(
         minidebug: tables.section(b".gnu_debugdata").map(|section| tables.bytes(section)),
         symtab: symbol_table.is_some(),
     };
-    let code = layout
-        .sections
-        .iter()
-        .filter(|section| section.executable)
-        .filter_map(|section| Some((section.range.start, tables.bytes(tables.sections.get(section.index)?))))
-        .collect();
+    let contents_of = |executable: bool| {
+        let sections = layout.sections.iter().filter(|section| section.executable == executable);
+        sections
+            .filter_map(|section| {
+                Some((section.range.start, tables.bytes(tables.sections.get(section.index)?)))
+            })
+            .collect()
+    };
+    let (code, data) = (contents_of(true), contents_of(false));
     let image = Image {
         path: path.to_owned(),
         debug_path: None,
@@ -99,6 +102,7 @@ pub(super) fn read<'f>(
         build_id: tables.build_id(),
         sections: layout.sections,
         code,
+        data,
         symbols,
         symbol_files,
         linker: linker(&tables),

@@ -185,6 +185,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             build_id: self.uuid,
             sections,
             code,
+            data: Vec::new(),
             symbols,
             symbol_files: Vec::new(),
             linker: Linker::Unknown,

@@ -9,7 +9,8 @@ use super::*;
 const WANTED_TAG: DwTag = gimli::DW_TAG_subprogram;
 const WANTED: Wanted<()> = Wanted {
     role: |abbreviation| (abbreviation.tag() == WANTED_TAG).then_some(()),
-    attributes: &[gimli::DW_AT_low_pc, gimli::DW_AT_ranges, gimli::DW_AT_name],
+    noted: |_| false,
+    attributes: &[gimli::DW_AT_low_pc, gimli::DW_AT_ranges, gimli::DW_AT_name, gimli::DW_AT_location],
 };
 const TAGS: [DwTag; 3] = [WANTED_TAG, gimli::DW_TAG_variable, gimli::DW_TAG_structure_type];
 const NAMES: [DwAt; 6] = [

@@ -4,11 +4,13 @@
 //! `DW_AT_low_pc` and the callee in `DW_AT_abstract_origin`, and clang writes the standard's tag into units of
 //! version 4 for some debuggers.
 
-use super::super::Endianity;
 use super::super::entries::Entry;
 use super::super::origin::Place;
+use super::super::{Bytes, Endianity};
 use super::{Role, UnitEntries, UnitReader};
-use crate::model::{ImageAddr, LocalCallee, UnitCall, UnitCallee};
+use gimli::AttributeValue;
+
+use crate::model::{ImageAddr, LocalCallee, NONE16, UnitCall, UnitCallee};
 
 impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// Reads a `DW_TAG_call_site` of the function that is being read.
@@ -18,7 +20,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         mut entry: Entry<Role>,
     ) -> gimli::Result<()> {
         let place = self.origins.place(entry.offset);
-        let (mut return_pc, mut target, mut tail) = (None, None, false);
+        let (mut return_pc, mut target, mut tail, mut slot) = (None, None, false, NONE16);
         while let Some(attribute) = entries.attribute(&mut entry)? {
             match attribute.name {
                 gimli::DW_AT_call_return_pc | gimli::DW_AT_low_pc => return_pc = Some(attribute.value),
@@ -26,6 +28,10 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                     target = self.origins.target(place, attribute.value, &mut self.diagnostics);
                 }
                 gimli::DW_AT_call_tail_call | gimli::DW_AT_GNU_tail_call => tail = attribute.is_set(),
+                gimli::DW_AT_call_target
+                | gimli::DW_AT_call_target_clobbered
+                | gimli::DW_AT_GNU_call_site_target
+                | gimli::DW_AT_GNU_call_site_target_clobbered => slot = self.slot(attribute.value),
                 _ => {}
             }
         }
@@ -37,9 +43,24 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             .map(ImageAddr);
         let callee = target.map(|target| self.callee(target));
         if let Some(function) = self.building.last_mut() {
-            function.calls.push(UnitCall { return_addr, callee, tail });
+            function.calls.push(UnitCall { return_addr, callee, tail, slot });
         }
         Ok(())
+    }
+
+    /// The word of a table that a call goes through: of an address that is a register's value plus an offset, that in
+    /// words.
+    fn slot(&self, value: AttributeValue<Bytes<'f, E>>) -> u16 {
+        let AttributeValue::Exprloc(expression) = value else { return NONE16 };
+        let encoding = self.unit.encoding();
+        let mut operations = expression.operations(encoding);
+        let (Ok(Some(gimli::Operation::RegisterOffset { offset, .. })), Ok(None)) =
+            (operations.next(), operations.next())
+        else {
+            return NONE16;
+        };
+        let size = i64::from(encoding.address_size.max(1));
+        if offset < 0 || offset % size != 0 { NONE16 } else { u16::try_from(offset / size).unwrap_or(NONE16) }
     }
 
     /// The local id of a callee, described once a unit.

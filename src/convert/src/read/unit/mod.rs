@@ -4,6 +4,7 @@
 //! with code nor an inlined subroutine inside one are skipped by their abbreviation, never decoded.
 
 mod calls;
+mod classes;
 mod lost;
 mod ranges;
 mod roles;
@@ -24,6 +25,7 @@ use crate::model::{
 };
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
+pub(super) use classes::classes;
 use lost::LostTree;
 use ranges::{Addresses, DeadRange};
 use roles::{Role, WANTED};
@@ -259,6 +261,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         while let Some(last) = open.pop() {
             self.close(Some(last));
         }
+        self.out.has_classes = entries.has_noted();
         result
     }
 

@@ -1,7 +1,7 @@
 //! Which entries the walk of a unit stops at, and which of their attributes it reads.
 
 use super::super::entries::Wanted;
-use super::DW_AT_LLVM_STMT_SEQUENCE;
+use super::{DW_AT_LLVM_STMT_SEQUENCE, classes};
 
 /// What an entry is to the walk.
 #[derive(Clone, Copy)]
@@ -46,6 +46,7 @@ fn is_codeless(abbreviation: &gimli::Abbreviation) -> bool {
 /// The walk, and every attribute that one of the functions below looks at.
 pub(super) const WANTED: Wanted<Role> = Wanted {
     role,
+    noted: classes::may_be_of_table,
     attributes: &[
         gimli::DW_AT_producer,
         gimli::DW_AT_language,
@@ -69,6 +70,10 @@ pub(super) const WANTED: Wanted<Role> = Wanted {
         gimli::DW_AT_call_origin,
         gimli::DW_AT_call_tail_call,
         gimli::DW_AT_GNU_tail_call,
+        gimli::DW_AT_call_target,
+        gimli::DW_AT_call_target_clobbered,
+        gimli::DW_AT_GNU_call_site_target,
+        gimli::DW_AT_GNU_call_site_target_clobbered,
         gimli::DW_AT_call_all_calls,
         gimli::DW_AT_call_all_source_calls,
         gimli::DW_AT_call_all_tail_calls,

@@ -13,7 +13,9 @@
 //! reaches. Where it may reach functions that are not known, nothing can be ruled out. What the compiler recorded
 //! of tail calls is compared with the jumps in the code, since it leaves some out.
 
+mod classes;
 mod embed;
+mod hierarchy;
 mod reach;
 
 use std::cell::RefCell;
@@ -21,6 +23,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::ReadClasses;
 use super::machine::{Jumps, Machine};
 use super::names::{is_mangled, is_program_wide};
 use super::pieces::Cut;
@@ -28,6 +31,8 @@ use crate::model::{
     CallCounts, CallHow, CallKey, Calls, FuncId, GroupId, How, ImageAddr, LocalCallee, NameId, Owner, Piece,
     Program, TailKey, UnitCall,
 };
+use crate::open::Image;
+use crate::report::Diagnostics;
 use embed::embed;
 use reach::Reach;
 
@@ -58,17 +63,24 @@ fn thunks(program: &Program<'_>, machine: &Machine<'_, '_>) -> FxHashSet<u64> {
 const MAX_THUNK: u32 = 16;
 
 /// Fills in the call keys of the program.
-pub(super) fn key(cut: &mut Cut<'_>, machine: &Machine<'_, '_>) {
+pub(super) fn key<'f>(
+    cut: &mut Cut<'f>,
+    image: &Image<'f>,
+    classes: ReadClasses<'_, 'f>,
+    diagnostics: &mut Diagnostics,
+) {
     if cut.program.groups.is_empty() {
         return;
     }
-    let index = Index::new(&cut.program, &cut.numbers, machine);
+    let machine = Machine::new(image);
+    let index = Index::new(&cut.program, &cut.numbers, &machine);
     let mut keys =
         Keys { index: &index, calls: Vec::new(), tails: FxHashMap::default(), counts: CallCounts::default() };
     keys.of_single_functions();
     keys.of_groups();
     keys.of_relocations();
     let Keys { mut calls, tails, counts, .. } = keys;
+    let found = classes::keys(&index, image, classes, diagnostics);
     calls.sort_unstable();
     // Two callees of one call: neither is known. Of two records of one callee the more doubtful counts.
     let calls: Vec<CallKey> = calls
@@ -86,6 +98,7 @@ pub(super) fn key(cut: &mut Cut<'_>, machine: &Machine<'_, '_>) {
     cut.program.calls = calls;
     cut.program.tails = listed;
     cut.program.call_counts = counts;
+    (cut.program.slots, cut.program.vtables) = (found.slots, found.vtables);
 }
 
 /// What was read of the machine code, so that no code is read twice.

@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_void};
 use core::mem::size_of;
 
-use foldsym_lookup::{Error, FileId, NameId, Resolved, StackAddr, SymbolFile};
+use foldsym_lookup::{Error, FileId, ImageAddr, NameId, Resolved, StackAddr, SymbolFile};
 
 use super::{array, buffer, get, open_file, output_size, put, read_input, scratch, write_output};
 use crate::tier1::{self, Status};
@@ -182,11 +182,19 @@ pub unsafe extern "C" fn foldsym_resolve_stack(file: *const File, stack: *const 
         };
         let caller_now = caller.as_ref().map(|(address, resolved)| (*address, resolved));
         match file.resolve_one(address, caller_now) {
-            // SAFETY: as above.
-            Ok(resolved) => unsafe {
-                write_resolved(at(index), &resolved);
+            Ok(mut resolved) => {
+                let vptr = stack.vptr.checked_sub(stack.load_bias).filter(|_| stack.vptr != 0 && index == 0);
+                if let Some(vptr) = vptr
+                    && file
+                        .resolve_object(&mut resolved, ImageAddr(vptr), caller.map(|caller| caller.0))
+                        .is_err()
+                {
+                    return FOLDSYM_E_DAMAGED;
+                }
+                // SAFETY: as above.
+                unsafe { write_resolved(at(index), &resolved) };
                 caller = Some((address, resolved));
-            },
+            }
             Err(_) => return FOLDSYM_E_DAMAGED,
         }
     }

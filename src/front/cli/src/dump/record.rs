@@ -3,8 +3,8 @@
 use std::io;
 
 use foldsym_lookup::{
-    Call, Edge, EdgeId, FileCode, FileId, Function, FunctionId, OriginId, Owner, Piece, PieceId, RowsOffset,
-    SectionId, SymbolFile,
+    Call, Edge, EdgeId, FileCode, FileId, Function, FunctionId, Method, OriginId, Owner, Piece, PieceId,
+    RowsOffset, SectionId, SymbolFile,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -57,6 +57,8 @@ struct Calls {
     from: Vec<Call>,
     /// Whom it reaches by tail calls.
     reached: Vec<Option<FunctionId>>,
+    /// On whose objects it runs.
+    objects: Vec<Method>,
 }
 
 /// Prints functions of one file.
@@ -111,6 +113,12 @@ impl<'f> Printer<'f> {
                 calls.entry(function).or_default().reached.push(target);
             }
         }
+        for method in file.methods() {
+            let method = method?;
+            if wanted.contains(&method.function) {
+                calls.entry(method.function).or_default().objects.push(method);
+            }
+        }
         let offset = |section| place::of_section(&file, section).unwrap_or(0);
         let (rows_at, scopes_at) = (offset(SectionId::ROWS), offset(SectionId::SCOPES));
         let names = Names::new(&file, true, Form::Plain);
@@ -146,7 +154,7 @@ impl<'f> Printer<'f> {
 
     /// Prints the calls to and from a function: those that tell which of the functions of folded code ran.
     fn calls(&mut self, out: &mut Output, id: FunctionId) -> Result<(), Stop> {
-        let Calls { to, from, reached } = self.calls.remove(&id).unwrap_or_default();
+        let Calls { to, from, reached, objects } = self.calls.remove(&id).unwrap_or_default();
         for (word, other, calls) in [
             ("called", (|call: &Call| call.caller) as fn(&Call) -> Option<FunctionId>, to),
             ("calls", |call| Some(call.callee), from),
@@ -169,6 +177,14 @@ impl<'f> Printer<'f> {
                 None => put(out, "functions that are not known"),
             }
             put(out, " by tail calls\n");
+            out.give()?;
+        }
+        for method in objects {
+            put(out, &format!("  runs on   objects with vptr {:#x}", method.point.0));
+            if let Some(slot) = method.slot {
+                put(out, &format!(", by calls through slot {slot}"));
+            }
+            put(out, if method.doubtful { ", or another does\n" } else { "\n" });
             out.give()?;
         }
         Ok(())

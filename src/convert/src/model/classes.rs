@@ -1,0 +1,65 @@
+//! Classes with tables of virtual functions, as units describe them, and what follows for folded functions.
+
+use super::{FuncId, ImageAddr};
+
+/// A class of the unit, as far as virtual calls concern it (DWARF 5 5.7).
+#[derive(Clone, Debug)]
+pub struct UnitClass {
+    /// Index into [`super::Unit::names`].
+    pub name: u32,
+    /// Nothing but its name is known here (`DW_AT_declaration`).
+    pub declared: bool,
+    pub bases: Vec<UnitBase>,
+    pub methods: Vec<UnitMethod>,
+}
+
+/// A class that another derives from (`DW_TAG_inheritance`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitBase {
+    /// Index into [`super::Unit::classes`]; `None` for one that is not in the unit.
+    pub class: Option<u32>,
+    /// Bytes from the start of the object; `None` for a virtual base.
+    pub offset: Option<u64>,
+}
+
+/// A method as its class declares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitMethod {
+    /// Index into [`super::Unit::names`]: the linkage name.
+    pub linkage_name: u32,
+    /// Index into [`super::Unit::names`]: the name in the source.
+    pub name: u32,
+    pub is_virtual: bool,
+    /// It has no code of its own.
+    pub is_pure: bool,
+    /// `DW_AT_vtable_elem_location`; [`super::NONE16`] where there is none. clang gives 0 to every destructor.
+    pub slot: u16,
+}
+
+/// A table of virtual functions that the unit describes (clang's `_vtable$`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitVtable {
+    /// Where the table's symbol is, not what an object's pointer holds.
+    pub address: ImageAddr,
+    /// Index into [`super::Unit::classes`].
+    pub class: u32,
+}
+
+/// A call through a table of functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SlotKey {
+    pub return_addr: ImageAddr,
+    /// Which word of the table.
+    pub slot: u16,
+}
+
+/// Which function of a group runs on an object whose pointer to its virtual functions holds `point`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct VtableKey {
+    pub point: ImageAddr,
+    pub function: FuncId,
+    /// Only where the call goes through this word of the table; `None`: whoever calls.
+    pub slot: Option<u16>,
+    /// Other functions of the group may have run: this is the likeliest.
+    pub doubtful: bool,
+}

@@ -1,0 +1,464 @@
+//! Says which function of a group runs on an object, by what the object's pointer to its virtual functions holds.
+//!
+//! That pointer names the object's class. A virtual method runs on objects of its class and of those that derive from it,
+//! and on no others: their first word is a pointer to another table. So of a group of virtual methods only those can
+//! have run that the class has, itself or from its bases. Whether one was overridden does not matter: it may still be
+//! called by its name. Where that leaves one function, it ran, whoever called it. Where it leaves several, the slot of
+//! the call tells them apart: the last overrider of each slot, in each of the tables that the object has, since a method
+//! may run with another pointer than the one through which it was called. A function that is called directly at the end
+//! of another one, or through a table, is no longer who was called first; where that may be so, nothing is ruled out.
+//!
+//! All other functions of the group stay possible: the first word of what they work on may be anything, also an object
+//! that is their own object's first member. Constructors run before the pointer is written.
+//!
+//! Whether a method is of a class is told by its linkage name, which begins with the class's: so that methods count whose
+//! declaration is not listed in the class (instances of templates, what the compiler made).
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::super::ReadClasses;
+use super::super::names::is_program_wide;
+use super::hierarchy::{Class, Classes, Method};
+use super::{Callee, Index};
+use crate::model::{FuncId, GroupId, How, ImageAddr, NONE16, NameId, SlotKey, Unit, VtableKey};
+use crate::open::{Image, Symbol, SymbolKind};
+use crate::report::{Diagnostics, Kind};
+
+/// Classes that one may derive from, itself included; more are not looked at.
+const MAX_ANCESTORS: usize = 256;
+
+/// Words of a table that are looked at for further tables.
+const MAX_WORDS: usize = 1 << 14;
+
+/// Names that are longer are not compared with those of classes.
+const MAX_NAME: usize = 2048;
+
+/// Methods that are looked at, over all tables: a large program has a few millions.
+const MAX_WORK: usize = 1 << 28;
+
+/// Keys of one table; the file holds no more.
+const MAX_KEYS: usize = 1024;
+
+/// Keys of all tables.
+const MAX_ALL_KEYS: usize = 1 << 22;
+
+/// What was found.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) slots: Vec<SlotKey>,
+    pub(super) vtables: Vec<VtableKey>,
+}
+
+/// The keys of the program's classes.
+pub(super) fn keys<'f>(
+    index: &Index<'_, 'f>,
+    image: &Image<'f>,
+    read: ReadClasses<'_, 'f>,
+    diagnostics: &mut Diagnostics,
+) -> Found {
+    let mut found = Found::default();
+    let units = units(index, image, read, diagnostics);
+    let classes = Classes::new(&units);
+    if classes.list.is_empty() {
+        return found;
+    }
+    let members = Members::new(index, &classes);
+    let tails = Tails::new(index, &members);
+    let mut work = 0;
+    for (address, size, class) in tables(image, &units, &classes) {
+        let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
+        if line.iter().any(|&class| classes.list[class].bases.iter().any(|base| base.1.is_none())) {
+            // A virtual base is found through the table: which word is which depends on the whole object.
+            continue;
+        }
+        let points = points(image, &classes, class, address, size);
+        if points.is_empty() {
+            continue;
+        }
+        work += line.iter().map(|&class| classes.list[class].methods.len()).sum::<usize>()
+            + line.len() * line.len();
+        if work > MAX_WORK || found.vtables.len() > MAX_ALL_KEYS {
+            diagnostics.add(Kind::SkippedClasses, address, || {
+                format!(
+                    "the tables of virtual functions from {address:#x} on are left out: there are too many"
+                )
+            });
+            break;
+        }
+        let first = found.vtables.len();
+        let lost = classes.is_open(&line) || members.lost(&classes, &line);
+        for (group, related) in members.of(&line) {
+            let others = members.unexcluded(group, &related);
+            let mut add = |function, slot, doubtful| {
+                let key = |&point| VtableKey { point: ImageAddr(point), function, slot, doubtful };
+                found.vtables.extend(points.iter().map(key));
+            };
+            if let [function] = related[..] {
+                add(function, None, lost || others);
+                continue;
+            }
+            let view = View { classes: &classes, members: &members };
+            for (slot, function) in view.by_slot(class, &related, &mut work) {
+                let tails = tails.reach(&related, function);
+                add(function, Some(slot), lost || others || tails);
+            }
+        }
+        if found.vtables.len() - first > MAX_KEYS * points.len() {
+            found.vtables.truncate(first);
+            diagnostics.add(Kind::SkippedClasses, address, || {
+                format!("the table of virtual functions at {address:#x} has over {MAX_KEYS} keys: left out")
+            });
+        }
+    }
+    found.vtables.sort_unstable();
+    found.vtables.dedup();
+    // Symbols may overlap in a damaged file.
+    let sound = found.vtables.chunk_by(|a, b| a.point == b.point).filter(|same| same.len() <= MAX_KEYS);
+    found.vtables = sound.flatten().copied().collect();
+    let used: FxHashSet<u16> = found.vtables.iter().filter_map(|key| key.slot).collect();
+    for call in index.program.units.iter().flat_map(|unit| &unit.calls) {
+        if let (Some(return_addr), false, true) = (call.return_addr, call.tail, used.contains(&call.slot))
+            && call.callee.is_none()
+        {
+            found.slots.push(SlotKey { return_addr, slot: call.slot });
+        }
+    }
+    found.slots.sort_unstable();
+    found.slots.dedup();
+    found
+}
+
+/// Reads the classes of the units that may have any of use, with the units' numbers: none unless methods were folded,
+/// and the program has tables.
+fn units<'f>(
+    index: &Index<'_, 'f>,
+    image: &Image<'f>,
+    read: ReadClasses<'_, 'f>,
+    diagnostics: &mut Diagnostics,
+) -> Vec<(u32, Unit<'f>)> {
+    let program = index.program;
+    let is_method = |function: FuncId| {
+        let function = &program.functions[function.index()];
+        let own = program.origins[function.origin.index()].name;
+        nested(&program.names[own.index()]).is_some()
+    };
+    let mut members = program.groups.iter().flat_map(|group| &group.members);
+    if !image.symbols.iter().any(is_table) || !members.any(|member| is_method(member.function)) {
+        return Vec::new();
+    }
+    let offsets: Vec<u64> =
+        program.units.iter().filter(|unit| unit.has_classes).map(|unit| unit.offset).collect();
+    if offsets.is_empty() {
+        return Vec::new();
+    }
+    let numbered = read(&offsets, diagnostics).into_iter().filter_map(|unit| {
+        let number = program.units.binary_search_by_key(&unit.offset, |unit| unit.offset).ok()?;
+        Some((number as u32, unit))
+    });
+    numbered.collect()
+}
+
+fn is_table(symbol: &Symbol<'_>) -> bool {
+    symbol.kind == SymbolKind::Data && symbol.name.starts_with(b"_ZTV")
+}
+
+/// The tables of virtual functions: address of the symbol, bytes, class. Each address once; none where a symbol names
+/// another class's table there too: lld folds equal tables, of functions that it folded, where they are read-only. So
+/// there must be a symbol, and not only of what is exported.
+fn tables(image: &Image<'_>, units: &[(u32, Unit<'_>)], classes: &Classes<'_>) -> Vec<(u64, u64, usize)> {
+    let mut symbols: FxHashMap<u64, (&[u8], u64, bool)> = FxHashMap::default();
+    for symbol in image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Data) {
+        let Some(name) = symbol.name.strip_prefix(b"_ZTV") else { continue };
+        let known = symbols.entry(symbol.address).or_insert((name, symbol.size, !symbol.dynamic));
+        known.2 &= known.0 == name;
+    }
+    let mut found: Vec<(u64, usize)> = Vec::new();
+    for (&address, (name, ..)) in &symbols {
+        let nested = name.strip_prefix(b"N").and_then(|name| name.strip_suffix(b"E"));
+        if let Some(class) = classes.by_key(nested.unwrap_or(name)) {
+            found.push((address, class));
+        }
+    }
+    for (unit, described) in units {
+        let class = |local: u32| classes.of_unit(*unit, local);
+        found.extend(
+            described.vtables.iter().filter_map(|table| Some((table.address.0, class(table.class)?))),
+        );
+    }
+    found.sort_unstable();
+    found.dedup();
+    let alone = found.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() == 1).map(|same| same[0]);
+    let sized = alone.filter_map(|(address, class)| {
+        let &(_, size, one_name) = symbols.get(&address)?;
+        one_name.then_some((address, size, class))
+    });
+    sized.collect()
+}
+
+/// What the pointers of an object to its tables hold: each points behind two words, of which the first is how far the
+/// object begins before the part that has the pointer (Itanium C++ ABI 2.5.2).
+fn points(image: &Image<'_>, classes: &Classes<'_>, class: usize, address: u64, size: u64) -> Vec<u64> {
+    let width = u64::from(image.arch.address_size);
+    let mut points = Vec::new();
+    if word(image, address).is_none_or(|first| first == 0) && matches!(width, 4 | 8) {
+        points.push(address.wrapping_add(2 * width));
+    }
+    let offsets = classes.part_offsets(class);
+    for at in (2..(size / width.max(1)).saturating_sub(1)).take(MAX_WORDS) {
+        let place = address.wrapping_add(at * width);
+        let above = word(image, place).filter(|&word| word < 0).map(i64::wrapping_neg);
+        if above.is_some_and(|above| offsets.contains(&above.cast_unsigned())) {
+            points.push(place.wrapping_add(2 * width));
+        }
+    }
+    points
+}
+
+/// A word of the program's data; `None` where it is not at hand.
+fn word(image: &Image<'_>, address: u64) -> Option<i64> {
+    let after = image.data.partition_point(|&(start, _)| start <= address);
+    let (start, bytes) = *image.data.get(after.checked_sub(1)?)?;
+    let from = usize::try_from(address - start).ok()?;
+    let big = image.arch.big_endian;
+    if image.arch.address_size == 4 {
+        let word: [u8; 4] = bytes.get(from..from.checked_add(4)?)?.try_into().ok()?;
+        Some(i64::from(if big { i32::from_be_bytes(word) } else { i32::from_le_bytes(word) }))
+    } else {
+        let word: [u8; 8] = bytes.get(from..from.checked_add(8)?)?.try_into().ok()?;
+        Some(if big { i64::from_be_bytes(word) } else { i64::from_le_bytes(word) })
+    }
+}
+
+/// What the members of the groups are to the classes.
+struct Members<'n> {
+    /// By class: members whose names begin with the class's.
+    of_class: FxHashMap<usize, Vec<(GroupId, FuncId)>>,
+    /// Members that may have run whatever the object is, by group.
+    unexcluded: FxHashMap<GroupId, FxHashSet<FuncId>>,
+    /// Classes of which a function was erased and not found again.
+    lost: FxHashSet<usize>,
+    /// Declared virtual methods that are functions.
+    functions: FxHashMap<(u32, &'n [u8]), FuncId>,
+}
+
+/// In the key of a function that all units mean by its name.
+const ANY_UNIT: u32 = u32::MAX;
+
+impl<'n> Members<'n> {
+    fn new(index: &Index<'n, '_>, classes: &Classes<'_>) -> Members<'n> {
+        let program = index.program;
+        let text = |name: NameId| &*program.names[name.index()];
+        let mut functions = FxHashMap::default();
+        for (number, function) in program.functions.iter().enumerate() {
+            let id = FuncId(number as u32);
+            let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
+            let own = program.origins[function.origin.index()].name;
+            functions.insert((unit, text(own)), id);
+        }
+        for (&name, &function) in &index.by_name {
+            if let Some(function) = function {
+                functions.insert((ANY_UNIT, text(name)), function);
+            }
+        }
+        let mut members = Members {
+            of_class: FxHashMap::default(),
+            unexcluded: FxHashMap::default(),
+            lost: FxHashSet::default(),
+            functions,
+        };
+        for (number, group) in program.groups.iter().enumerate() {
+            let id = GroupId(number as u32);
+            for member in &group.members {
+                let function = &program.functions[member.function.index()];
+                let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
+                let own = program.origins[function.origin.index()].name;
+                let names = [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied());
+                let mut excluded = function.source.is_some() && member.how != How::SymbolOnly;
+                for name in names {
+                    let bytes = text(name);
+                    for class in classes.named(bytes, unit) {
+                        members.of_class.entry(class).or_default().push((id, member.function));
+                    }
+                    excluded &= bytes.len() <= MAX_NAME && classes.is_virtual(bytes, unit);
+                }
+                if !excluded {
+                    members.unexcluded.entry(id).or_default().insert(member.function);
+                }
+            }
+        }
+        for (unit_index, unit) in program.units.iter().enumerate() {
+            for erased in unit.erased.iter().filter(|erased| !erased.removed) {
+                if index.by_die.contains_key(&(unit_index as u32, erased.die.0)) {
+                    continue;
+                }
+                let origin = program.maps[unit_index].origins[erased.origin.index()];
+                let name = program.origins[origin.index()].name;
+                if index.by_name.contains_key(&name) {
+                    continue;
+                }
+                members.lost.extend(classes.named(text(name), unit_index as u32));
+            }
+        }
+        members
+    }
+
+    /// The members of a class and of what it derives from, by group.
+    fn of(&self, line: &[usize]) -> Vec<(GroupId, Vec<FuncId>)> {
+        let all = line.iter().filter_map(|class| self.of_class.get(class)).flatten();
+        let mut all: Vec<(GroupId, FuncId)> = all.copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        let groups = all.chunk_by(|a, b| a.0 == b.0);
+        groups.map(|same| (same[0].0, same.iter().map(|member| member.1).collect())).collect()
+    }
+
+    /// True where a member that is not `related` may have run.
+    fn unexcluded(&self, group: GroupId, related: &[FuncId]) -> bool {
+        let unexcluded = self.unexcluded.get(&group);
+        unexcluded.is_some_and(|members| members.iter().any(|member| !related.contains(member)))
+    }
+
+    /// True where a method of the classes may be at any address: it was erased, or is not in the program.
+    fn lost(&self, classes: &Classes<'_>, line: &[usize]) -> bool {
+        let mut overridden: FxHashSet<&[u8]> = FxHashSet::default();
+        line.iter().any(|&class| {
+            let methods = &classes.list[class].methods;
+            let here = |method: &&Method<'_>| {
+                let code = method.is_virtual && !method.is_pure && !method.is_destructor();
+                code && !overridden.contains(method.name)
+            };
+            let known =
+                |method: &Method<'_>| self.function(&classes.list[class], method.linkage_name).is_some();
+            let lost = self.lost.contains(&class) || !methods.iter().filter(here).all(known);
+            overridden.extend(methods.iter().filter(|method| method.is_virtual).map(|method| method.name));
+            lost
+        })
+    }
+
+    /// The function that a method of a class is.
+    fn function(&self, class: &Class<'_>, linkage_name: &[u8]) -> Option<FuncId> {
+        let of = |unit: u32| self.functions.get(&(unit, linkage_name)).copied();
+        match class.local {
+            Some(unit) => of(unit),
+            None => of(ANY_UNIT),
+        }
+    }
+}
+
+/// The methods of a class by slot.
+struct View<'a> {
+    classes: &'a Classes<'a>,
+    members: &'a Members<'a>,
+}
+
+impl View<'_> {
+    /// The slots whose calls reach one of `related`, with that one.
+    fn by_slot(&self, class: usize, related: &[FuncId], work: &mut usize) -> Vec<(u16, FuncId)> {
+        let Some(chains) = self.classes.chains(class) else { return Vec::new() };
+        let mut slots: Vec<u16> = Vec::new();
+        for &class in chains.iter().flat_map(|chain| &chain.classes) {
+            let own = self.classes.list[class].methods.iter().filter(|method| !method.is_destructor());
+            slots.extend(own.map(|method| method.slot).filter(|&slot| slot != NONE16));
+        }
+        slots.sort_unstable();
+        slots.dedup();
+        let all = chains.iter().flat_map(|chain| chain.classes.iter().chain(&chain.above));
+        *work += slots.len() * all.map(|&class| 1 + self.classes.list[class].methods.len()).sum::<usize>();
+        if *work > MAX_WORK {
+            return Vec::new();
+        }
+        let reached = |slot: u16| -> Option<FuncId> {
+            let mut reached = None;
+            for chain in &chains {
+                for function in self.overriders(chain, slot)? {
+                    if related.contains(&function) && reached.replace(function).is_some_and(|f| f != function)
+                    {
+                        return None;
+                    }
+                }
+            }
+            reached
+        };
+        slots.into_iter().filter_map(|slot| Some((slot, reached(slot)?))).collect()
+    }
+
+    /// Which function a call of a slot of one table reaches: none where the table has no such slot. `None` where that
+    /// cannot be told: at the slots of destructors, and where the names do not show what overrides what.
+    fn overriders(&self, chain: &super::hierarchy::Chain, slot: u16) -> Option<Vec<FuncId>> {
+        let mut destructor = false;
+        for &id in &chain.classes {
+            let class = &self.classes.list[id];
+            destructor |= class.methods.iter().any(|method| method.is_virtual && method.is_destructor());
+            let at = class.methods.iter().find(|method| method.slot == slot && !method.is_destructor());
+            let Some(declared) = at else { continue };
+            let wanted = class.signature(declared.linkage_name)?;
+            // The classes of the object that derive from the one that begins this table, the last one first.
+            for &above in &chain.above {
+                let class = &self.classes.list[above];
+                for method in class.methods.iter().filter(|method| method.name == declared.name) {
+                    if class.signature(method.linkage_name)? == wanted {
+                        return Some(self.members.function(class, method.linkage_name).into_iter().collect());
+                    }
+                }
+            }
+            return Some(self.members.function(class, declared.linkage_name).into_iter().collect());
+        }
+        if destructor { None } else { Some(Vec::new()) }
+    }
+}
+
+/// The tail calls of the program that may lead from one method to another.
+struct Tails {
+    /// Functions that are called so by name.
+    direct: FxHashSet<FuncId>,
+    /// Some are called through a register or a table.
+    indirect: bool,
+}
+
+impl Tails {
+    fn new(index: &Index<'_, '_>, members: &Members<'_>) -> Tails {
+        let mut tails = Tails { direct: FxHashSet::default(), indirect: false };
+        for (unit_index, unit) in index.program.units.iter().enumerate() {
+            for call in unit.calls.iter().filter(|call| call.tail) {
+                match index.callee(unit_index, call.callee) {
+                    Callee::Function(function) => _ = tails.direct.insert(function),
+                    Callee::Indirect | Callee::Unknown => tails.indirect = true,
+                    Callee::Elsewhere(_) => {}
+                }
+            }
+        }
+        // What does not promise to have recorded its tail calls may have any.
+        let all = members.of_class.values().flatten();
+        tails.indirect |= all
+            .into_iter()
+            .any(|&(_, function)| index.calls(function).is_some_and(|(_, calls, _)| !calls.all_tail_calls));
+        tails
+    }
+
+    /// True where a call of `function` may have led to another of `related`.
+    fn reach(&self, related: &[FuncId], function: FuncId) -> bool {
+        let mut others = related.iter().filter(|&&other| other != function);
+        others.any(|other| self.indirect || self.direct.contains(other))
+    }
+}
+
+/// What a linkage name says of the class that its function is in: what follows `_ZN` and the qualifiers; of a thunk, that
+/// of what it leads to (Itanium C++ ABI 5.1.4, 5.1.5.3).
+pub(super) fn nested(name: &[u8]) -> Option<&[u8]> {
+    let mut rest = match name.strip_prefix(b"_ZT") {
+        Some([b'h' | b'v' | b'c', ..]) => {
+            let place = name.windows(2).position(|pair| pair == b"_N")?;
+            &name[place + 2..]
+        }
+        _ => name.strip_prefix(b"_ZN")?,
+    };
+    while let [b'r' | b'V' | b'K' | b'R' | b'O', after @ ..] = rest {
+        rest = after;
+    }
+    Some(rest)
+}
+
+/// True for the key of a class that no other unit can mean.
+pub(super) fn is_local(key: &[u8]) -> bool {
+    !is_program_wide(&[b"_ZN", key, b"1xEv"].concat())
+}

@@ -1,0 +1,424 @@
+//! The classes of all units as one: each once, with what it derives from.
+//!
+//! A class is known by what the linkage names of its methods begin with; that is the same in each unit, and in the name
+//! of its table. One of an unnamed namespace is its unit's own. What a unit only declares is looked up by name, where
+//! one class alone has it.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::classes::{is_local, nested};
+use crate::model::{Unit, UnitClass};
+
+/// Tables of one object that are looked at.
+const MAX_CHAINS: usize = 64;
+
+/// Names that are longer are not compared with those of classes.
+const MAX_NAME: usize = 2048;
+
+/// A method as its class declares it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Method<'n> {
+    pub(super) linkage_name: &'n [u8],
+    pub(super) name: &'n [u8],
+    pub(super) is_virtual: bool,
+    pub(super) is_pure: bool,
+    pub(super) slot: u16,
+}
+
+impl Method<'_> {
+    pub(super) fn is_destructor(&self) -> bool {
+        self.name.starts_with(b"~")
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Class<'n> {
+    /// What the linkage names of its methods begin with, behind `_ZN` and qualifiers.
+    key: Vec<u8>,
+    /// The unit that it is local to.
+    pub(super) local: Option<u32>,
+    /// With the offset of each, `None` for a virtual one. A class that is not known is [`UNKNOWN`] or [`OPAQUE`].
+    pub(super) bases: Vec<(usize, Option<u64>)>,
+    pub(super) methods: Vec<Method<'n>>,
+    has_virtual_destructor: bool,
+}
+
+const UNKNOWN: usize = usize::MAX;
+
+/// A class of a name that no class has which is known. What it derives from is not known either.
+const OPAQUE: usize = usize::MAX - 1;
+
+impl Class<'_> {
+    /// What a method's linkage name says behind the class's own, qualifiers before it; `None` where it repeats parts
+    /// of what stands before, so that equal functions may be spelled in two ways.
+    pub(super) fn signature<'s>(&self, name: &'s [u8]) -> Option<(&'s [u8], &'s [u8])> {
+        let rest = nested(name)?;
+        let qualifiers = name.strip_prefix(b"_ZN")?;
+        let qualifiers = &qualifiers[..qualifiers.len() - rest.len()];
+        let signature = rest.strip_prefix(&self.key[..])?;
+        let repeats = signature.windows(2).any(|pair| {
+            pair[0] == b'S' && (pair[1] == b'_' || pair[1].is_ascii_digit() || pair[1].is_ascii_uppercase())
+        });
+        (!repeats).then_some((qualifiers, signature))
+    }
+}
+
+/// One table of an object: the classes whose slots it has, the most derived first.
+pub(super) struct Chain {
+    pub(super) classes: Vec<usize>,
+    /// Classes of the object that derive from the first of them, the most derived first.
+    pub(super) above: Vec<usize>,
+}
+
+pub(super) struct Classes<'n> {
+    pub(super) list: Vec<Class<'n>>,
+    /// By key: the class of all units, and those of one.
+    keys: FxHashMap<Vec<u8>, Vec<usize>>,
+    /// Lengths of keys.
+    lengths: Vec<usize>,
+    /// By unit: which each local one is.
+    of_units: FxHashMap<(u32, u32), usize>,
+    /// Linkage names of virtual methods, with the unit of a local class.
+    virtuals: FxHashSet<(Option<u32>, &'n [u8])>,
+}
+
+impl<'n> Classes<'n> {
+    /// Of the units with these numbers.
+    pub(super) fn new(units: &'n [(u32, Unit<'_>)]) -> Classes<'n> {
+        let mut classes = Classes {
+            list: Vec::new(),
+            keys: FxHashMap::default(),
+            lengths: Vec::new(),
+            of_units: FxHashMap::default(),
+            virtuals: FxHashSet::default(),
+        };
+        let mut named: FxHashMap<&[u8], usize> = FxHashMap::default();
+        let mut new: Vec<(usize, u32, &Unit<'_>, &UnitClass)> = Vec::new();
+        for &(unit_index, ref unit) in units {
+            let name = |local: u32| &*unit.names[local as usize];
+            for (local, class) in (0u32..).zip(&unit.classes).filter(|(_, class)| !class.declared) {
+                let Some(key) = key(unit, class) else { continue };
+                let of = is_local(&key).then_some(unit_index);
+                let known = classes
+                    .keys
+                    .get(&key)
+                    .and_then(|same| same.iter().copied().find(|&other| classes.list[other].local == of));
+                let id = known.unwrap_or(classes.list.len());
+                classes.of_units.insert((unit_index, local), id);
+                if known.is_some() {
+                    continue;
+                }
+                let methods = class.methods.iter().map(|method| Method {
+                    linkage_name: name(method.linkage_name),
+                    name: name(method.name),
+                    is_virtual: method.is_virtual,
+                    is_pure: method.is_pure,
+                    slot: method.slot,
+                });
+                let methods: Vec<Method> = methods.collect();
+                let virtuals = methods.iter().filter(|method| method.is_virtual);
+                classes.virtuals.extend(virtuals.map(|method| (of, method.linkage_name)));
+                named.entry(name(class.name)).and_modify(|other| *other = UNKNOWN).or_insert(id);
+                classes.keys.entry(key.clone()).or_default().push(id);
+                let has_virtual_destructor =
+                    methods.iter().any(|method| method.is_virtual && method.is_destructor());
+                let bases = Vec::new();
+                classes.list.push(Class { key, local: of, bases, methods, has_virtual_destructor });
+                new.push((id, unit_index, unit, class));
+            }
+        }
+        for (id, unit_index, unit, class) in new {
+            let bases = class.bases.iter().map(|base| {
+                let whole = base.class.and_then(|class| classes.of_units.get(&(unit_index, class)).copied());
+                let declared = || {
+                    let class = unit.classes.get(base.class? as usize).filter(|class| class.declared)?;
+                    let name = &*unit.names[class.name as usize];
+                    Some(named.get(name).copied().unwrap_or(if name.is_empty() { UNKNOWN } else { OPAQUE }))
+                };
+                (whole.or_else(declared).unwrap_or(UNKNOWN), base.offset)
+            });
+            classes.list[id].bases = bases.collect();
+        }
+        classes.lengths = classes.keys.keys().map(Vec::len).collect();
+        classes.lengths.sort_unstable();
+        classes.lengths.dedup();
+        classes
+    }
+
+    /// The class that all units mean by a key.
+    pub(super) fn by_key(&self, key: &[u8]) -> Option<usize> {
+        self.keys.get(key)?.iter().copied().find(|&class| self.list[class].local.is_none())
+    }
+
+    /// The class that a unit has by this number.
+    pub(super) fn of_unit(&self, unit: u32, local: u32) -> Option<usize> {
+        self.of_units.get(&(unit, local)).copied()
+    }
+
+    /// A class and all that it derives from; `None` where one is not known, or there are more than `most`.
+    pub(super) fn ancestors(&self, class: usize, most: usize) -> Option<Vec<usize>> {
+        let mut line = vec![class];
+        let mut next = 0;
+        while let Some(&at) = line.get(next) {
+            next += 1;
+            for &(base, _) in &self.list[at].bases {
+                if base == UNKNOWN || line.len() >= most {
+                    return None;
+                }
+                if base != OPAQUE && !line.contains(&base) {
+                    line.push(base);
+                }
+            }
+        }
+        Some(line)
+    }
+
+    /// True where one of these classes derives from one that is only declared, which may have any bases.
+    pub(super) fn is_open(&self, line: &[usize]) -> bool {
+        line.iter().any(|&class| self.list[class].bases.iter().any(|base| base.0 == OPAQUE))
+    }
+
+    /// Classes that a function of this name may be a method of, or of a class in them.
+    pub(super) fn named(&self, name: &[u8], unit: u32) -> Vec<usize> {
+        let Some(rest) = nested(name) else { return Vec::new() };
+        let rest = &rest[..rest.len().min(MAX_NAME)];
+        let lengths = self.lengths.iter().take_while(|&&length| length <= rest.len());
+        let keyed = lengths.filter_map(|&length| self.keys.get(&rest[..length])).flatten();
+        let of =
+            |&&class: &&usize| self.list[class].local.is_none_or(|local| local == unit || unit == u32::MAX);
+        keyed.filter(of).copied().collect()
+    }
+
+    /// True for a virtual method that is no constructor: what it runs on has its class's table.
+    pub(super) fn is_virtual(&self, name: &[u8], unit: u32) -> bool {
+        if self.virtuals.contains(&(None, name)) || self.virtuals.contains(&(Some(unit), name)) {
+            return true;
+        }
+        // The variants of a destructor are declared as one.
+        let Some(rest) = nested(name).filter(|_| name.starts_with(b"_ZN")) else { return false };
+        let key = [b"D0Ev", b"D1Ev", b"D2Ev"].iter().find_map(|end| rest.strip_suffix(*end));
+        let Some(key) = key else { return false };
+        let mut same = self.keys.get(key).into_iter().flatten().map(|&class| &self.list[class]);
+        same.any(|class| {
+            let own = class.local.is_none_or(|local| local == unit);
+            own && class.has_virtual_destructor
+        })
+    }
+
+    /// The first class in the object that shares its table: a base at its beginning.
+    fn primary(&self, class: usize) -> Option<usize> {
+        let bases = self.list[class].bases.iter();
+        let first = bases.filter(|base| base.1 == Some(0)).map(|base| base.0);
+        first.filter(|&base| base < OPAQUE).find(|&base| self.is_dynamic(base))
+    }
+
+    fn is_dynamic(&self, class: usize) -> bool {
+        let line = self.ancestors(class, 64);
+        line.is_none_or(|line| {
+            line.iter().any(|&class| self.list[class].methods.iter().any(|method| method.is_virtual))
+        })
+    }
+
+    /// Offsets of the parts of an object that have a table of their own, but for the first.
+    pub(super) fn part_offsets(&self, class: usize) -> FxHashSet<u64> {
+        let mut offsets = FxHashSet::default();
+        let mut parts = vec![(class, 0u64)];
+        let mut next = 0;
+        while let Some(&(at, offset)) = parts.get(next) {
+            next += 1;
+            for &(base, by) in &self.list[at].bases {
+                let by = offset.wrapping_add(by.unwrap_or(0));
+                if base < OPAQUE && parts.len() < 4 * MAX_CHAINS && self.is_dynamic(base) {
+                    if by != 0 {
+                        offsets.insert(by);
+                    }
+                    parts.push((base, by));
+                }
+            }
+        }
+        offsets
+    }
+
+    /// The tables of an object; `None` where there are too many.
+    pub(super) fn chains(&self, class: usize) -> Option<Vec<Chain>> {
+        let mut chains: Vec<Chain> = Vec::new();
+        let mut begin = vec![(class, Vec::new())];
+        while let Some((first, above)) = begin.pop() {
+            if chains.len() >= MAX_CHAINS {
+                return None;
+            }
+            let mut chain = Chain { classes: Vec::new(), above };
+            let mut at = Some(first);
+            while let Some(class) = at {
+                // A class that derives from itself is damage.
+                if chain.classes.contains(&class) || chain.above.contains(&class) {
+                    return None;
+                }
+                chain.classes.push(class);
+                let primary = self.primary(class);
+                let above: Vec<usize> = chain.above.iter().chain(&chain.classes).copied().collect();
+                let mut shared = false;
+                for &(base, _) in &self.list[class].bases {
+                    if Some(base) == primary && !std::mem::replace(&mut shared, true) {
+                        continue;
+                    }
+                    // Which slots it has is not known.
+                    if base >= OPAQUE || begin.len() >= MAX_CHAINS {
+                        return None;
+                    }
+                    if self.is_dynamic(base) {
+                        begin.push((base, above.clone()));
+                    }
+                }
+                at = primary;
+            }
+            chains.push(chain);
+        }
+        Some(chains)
+    }
+}
+
+/// What the linkage names of a class's methods have before their own names; `None` where they do not agree on one.
+fn key(unit: &Unit<'_>, class: &UnitClass) -> Option<Vec<u8>> {
+    let text = |local: u32| &*unit.names[local as usize];
+    let class_name = text(class.name);
+    let mut possible: Option<Vec<&[u8]>> = None;
+    for method in &class.methods {
+        let (linkage, own) = (text(method.linkage_name), text(method.name));
+        let Some(rest) = nested(linkage).filter(|rest| rest.len() <= MAX_NAME) else { continue };
+        let own = match own {
+            [b'~', ..] => b"D".to_vec(),
+            // Of a template the name of the class may have its arguments.
+            _ if class_name.starts_with(own) => b"C".to_vec(),
+            _ if own.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_') => {
+                [own.len().to_string().as_bytes(), own].concat()
+            }
+            _ => continue,
+        };
+        if own.contains(&b' ') || own.contains(&b'<') {
+            continue;
+        }
+        let places = (1..rest.len()).filter(|&at| {
+            let behind = rest[at..].strip_prefix(&own[..]);
+            match (own.as_slice(), behind) {
+                (b"C" | b"D", Some([b'0'..=b'9', b'E', ..])) => true,
+                (b"C" | b"D", _) => false,
+                (_, Some([b'E', ..])) => true,
+                _ => false,
+            }
+        });
+        let here: Vec<&[u8]> = places.map(|at| &rest[..at]).collect();
+        possible = Some(match possible {
+            None => here,
+            Some(before) => before.into_iter().filter(|key| here.contains(key)).collect(),
+        });
+    }
+    match possible?[..] {
+        [key] => Some(key.to_vec()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{NONE16, UnitBase, UnitMethod};
+
+    /// Units with these classes: name, methods (linkage name, name, slot), bases (class of the unit, offset).
+    type Described =
+        (&'static str, &'static [(&'static str, &'static str, u16)], &'static [(u32, Option<u64>)]);
+
+    fn program(units: &[&[Described]]) -> Vec<(u32, Unit<'static>)> {
+        let mut all = Vec::new();
+        for (number, classes) in (0..).zip(units) {
+            let mut unit = Unit::default();
+            let mut name = |text: &'static str| {
+                unit.names.push(text.as_bytes().into());
+                (unit.names.len() - 1) as u32
+            };
+            for (class, methods, bases) in *classes {
+                let method = |&(linkage_name, own, slot): &(&'static str, &'static str, u16)| UnitMethod {
+                    linkage_name: name(linkage_name),
+                    name: name(own),
+                    is_virtual: slot != NONE16,
+                    is_pure: false,
+                    slot,
+                };
+                let methods = methods.iter().map(method).collect();
+                let base = |&(class, offset): &(u32, Option<u64>)| UnitBase { class: Some(class), offset };
+                let (name, declared) = (name(class), bases.is_empty() && class.is_empty());
+                let bases = bases.iter().map(base).collect();
+                unit.classes.push(UnitClass { name, declared, bases, methods });
+            }
+            all.push((number, unit));
+        }
+        all
+    }
+
+    const BASE: Described = ("Base", &[("_ZN4Base2m0Ei", "m0", 0), ("_ZNK4Base2m1Ei", "m1", 1)], &[]);
+    const SIDE: Described = ("Side", &[("_ZN4Side2q0Ei", "q0", 0), ("_ZN4SideD4Ev", "~Side", 0)], &[]);
+
+    #[test]
+    fn a_class_is_known_by_its_methods() {
+        let of = |class: Described| {
+            let program = program(&[&[class]]);
+            let classes = Classes::new(&program);
+            classes.list.first().map(|class| String::from_utf8(class.key.clone()).unwrap())
+        };
+        assert_eq!(of(BASE).as_deref(), Some("4Base"));
+        assert_eq!(of(SIDE).as_deref(), Some("4Side"));
+        let nested: Described =
+            ("C<a::m>", &[("_ZN1n1CIN1a1mEE1mEv", "m", 0), ("_ZN1n1CIN1a1mEE1kEv", "k", 1)], &[]);
+        assert_eq!(of(nested).as_deref(), Some("1n1CIN1a1mEE"));
+        // Only a constructor; an operator; names that do not agree.
+        assert_eq!(of(("S", &[("_ZN1SC4Ev", "S", NONE16)], &[])).as_deref(), Some("1S"));
+        assert_eq!(of(("S", &[("_ZN1SplEi", "operator+", NONE16)], &[])), None);
+        assert_eq!(of(("S", &[("_ZN1S1mEv", "m", 0), ("_ZN1T1kEv", "k", 1)], &[])), None);
+    }
+
+    #[test]
+    fn classes_of_unnamed_namespaces_are_their_units_own() {
+        let local: Described = ("A", &[("_ZN12_GLOBAL__N_11A1mEv", "m", 0)], &[]);
+        let program = program(&[&[local, BASE], &[local, BASE]]);
+        let classes = Classes::new(&program);
+        assert_eq!(classes.list.len(), 3);
+        assert_ne!(classes.of_unit(0, 0), classes.of_unit(1, 0));
+        assert_eq!(classes.of_unit(0, 1), classes.of_unit(1, 1));
+        assert_eq!(classes.named(b"_ZN12_GLOBAL__N_11A1mEv", 1), [classes.of_unit(1, 0).unwrap()]);
+        assert_eq!(classes.named(b"_ZN12_GLOBAL__N_11A1mEv", u32::MAX).len(), 2);
+        assert_eq!(classes.by_key(b"12_GLOBAL__N_11A"), None);
+        assert!(classes.by_key(b"4Base").is_some());
+    }
+
+    #[test]
+    fn tables_of_an_object_with_two_bases() {
+        let derived: Described =
+            ("C", &[("_ZN1C2q0Ei", "q0", 2), ("_ZN1C2m0Ei", "m0", 0)], &[(0, Some(0)), (1, Some(16))]);
+        let program = program(&[&[BASE, SIDE, derived]]);
+        let classes = Classes::new(&program);
+        let chains = classes.chains(2).unwrap();
+        let shown: Vec<_> = chains.iter().map(|chain| (&chain.classes[..], &chain.above[..])).collect();
+        assert_eq!(shown, [(&[2, 0][..], &[][..]), (&[1][..], &[2][..])]);
+        assert_eq!(classes.part_offsets(2), FxHashSet::from_iter([16]));
+        assert_eq!(classes.ancestors(2, 8), Some(vec![2, 0, 1]));
+        let class = &classes.list[2];
+        assert_eq!(class.signature(b"_ZN1C2q0Ei"), classes.list[1].signature(b"_ZN4Side2q0Ei"));
+        assert_ne!(class.signature(b"_ZNK1C2q0Ei"), class.signature(b"_ZN1C2q0Ei"));
+        // What repeats the class is spelled otherwise in another.
+        assert_eq!(class.signature(b"_ZN1C2q0ES_"), None);
+    }
+
+    #[test]
+    fn what_derives_from_itself_or_from_nothing_known_has_no_answer() {
+        let own: Described = ("C", &[("_ZN1C1mEv", "m", 0)], &[(0, Some(0))]);
+        let program_of_one = program(&[&[own]]);
+        let classes = Classes::new(&program_of_one);
+        assert!(classes.chains(0).is_none());
+        assert_eq!(classes.ancestors(0, 8), Some(vec![0]));
+        let unknown: Described = ("C", &[("_ZN1C1mEv", "m", 0)], &[(7, Some(0))]);
+        let program_of_one = program(&[&[unknown]]);
+        let classes = Classes::new(&program_of_one);
+        assert_eq!(classes.ancestors(0, 8), None);
+        assert_eq!(classes.ancestors(0, 0), None);
+    }
+}
