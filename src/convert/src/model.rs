@@ -304,6 +304,9 @@ pub struct BareLines {
     pub rows: RowRange,
     /// The first row began before `start`: the line table has no row of its own here.
     pub continues: bool,
+    /// A sequence that no function has, and that may be of one which got none: it shows that another function is there,
+    /// and has no rows.
+    pub in_doubt: bool,
 }
 
 /// What was read of one compile unit.
@@ -337,7 +340,7 @@ pub struct Unit<'f> {
     pub codeless: Vec<LocalOrigin>,
     pub bare: Vec<BareLines>,
     /// Sequences of the line table that no function of the unit claims, where it has functions that were
-    /// erased; by start, then in the order of the line program.
+    /// erased, or that begin with one of its functions; by start, then in the order of the line program.
     pub unclaimed: Vec<BareLines>,
     /// It may describe tables of virtual functions: a second walk reads classes.
     pub has_classes: bool,

@@ -48,6 +48,57 @@ fn some(expected: &[(&str, u32)]) -> Vec<(String, u32)> {
     expected.iter().map(|&(name, line)| (name.to_owned(), line)).collect()
 }
 
+#[test]
+fn functions_that_keep_their_addresses_have_their_own_lines() {
+    let both = [("a", 10, CODE, true), ("b", 20, CODE, true)];
+    for (sequences, expected) in [
+        (&[&[11][..], &[21]][..], [("a", 11), ("b", 21)]),
+        (&[&[21], &[11]], [("a", 11), ("b", 21)]),
+        // `b` is a call of `a`, which was inlined; `a` has no row of its own opening.
+        (&[&[11], &[11, 21]], [("a", 11), ("b", 11)]),
+        (&[&[11, 21], &[11]], [("a", 11), ("b", 11)]),
+        // The body of `b` is in another file (here: before its declaration).
+        (&[&[1], &[11]], [("a", 11), ("b", 1)]),
+        // Both are, or nothing tells them apart.
+        (&[&[1], &[2]], [("a", 0), ("b", 0)]),
+        (&[&[21], &[22]], [("a", 22), ("b", 21)]),
+        (&[&[21, 11], &[11, 21]], [("a", 0), ("b", 0)]),
+        // It does not matter then.
+        (&[&[1], &[1]], [("a", 1), ("b", 1)]),
+    ] {
+        let kept = program(&both, sequences, &["a", "b"]);
+        assert_eq!(lines(&kept), some(&expected), "{sequences:?}");
+        let unknown = expected.iter().any(|&(_, line)| line == 0);
+        assert_eq!(kept.count(Kind::AmbiguousSequence) > 0, unknown, "{sequences:?}");
+    }
+}
+
+/// Lines that nobody is given tell of another function all the same: the one that is known is not the only one.
+#[test]
+fn lines_in_doubt_show_that_there_is_another() {
+    let one = [("a", 10, CODE, true)];
+    for (sequences, expected) in [
+        (&[&[1][..], &[2]][..], &[("a", 0), ("", 0)][..]),
+        (&[&[1], &[2], &[3]], &[("a", 0), ("", 0), ("", 0)]),
+        (&[&[11], &[1]], &[("a", 11), ("", 1)]),
+        // Of two that are as near the first: linkers fold into what comes first.
+        (&[&[11, 21], &[11, 31]], &[("a", 11), ("", 11)]),
+        (&[&[12], &[11]], &[("a", 11), ("", 12)]),
+        // Instances of a template have the same rows.
+        (&[&[11], &[11]], &[("a", 11), ("", 11)]),
+        (&[&[11]], &[]),
+    ] {
+        assert_eq!(lines(&program(&one, sequences, &["a"])), some(expected), "{sequences:?}");
+    }
+    // One of three is described, two are erased and named by their symbols: nobody is missing, nobody is new.
+    let three = [("a", 10, CODE, true), ("b", 10, 0, true), ("c", 10, 0, true)];
+    let kept = program(&three, &[&[1], &[2], &[3]], &["a", "b", "c"]);
+    assert_eq!(lines(&kept), some(&[("a", 0), ("b", 0), ("c", 0)]));
+    // The same without their symbols.
+    let kept = program(&three, &[&[1], &[2], &[3]], &["a"]);
+    assert_eq!(lines(&kept), some(&[("a", 0), ("", 0), ("", 0)]));
+}
+
 /// A copy of a function that the linker discarded is nearer to lines than the function that has them.
 #[test]
 fn a_discarded_copy_takes_no_lines() {
@@ -113,6 +164,12 @@ fn caps_of_recovery_are_counted() {
     let mut functions = many(4200, 10, CODE);
     functions.push(("gone", 20, 0, true));
     let kept = program(&functions, &[&[11]], &["gone"]);
+    assert!(kept.count(Kind::CapReached) > 0, "{:?}", kept.report.diagnostics);
+    // Sequences at one address.
+    let functions = [("a", 10, CODE, true), ("b", 20, CODE, true)];
+    let rows: Vec<[i8; 1]> = (0..1100).map(|at| [(at % 100) as i8]).collect();
+    let rows: Vec<&[i8]> = rows.iter().map(|rows| &rows[..]).collect();
+    let kept = program(&functions, &rows, &[]);
     assert!(kept.count(Kind::CapReached) > 0, "{:?}", kept.report.diagnostics);
 }
 

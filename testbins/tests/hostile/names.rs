@@ -184,3 +184,41 @@ fn a_removed_function_does_not_stand_where_another_of_its_name_does() {
     assert_eq!(names(&kept, CODE), []);
     assert_eq!((kept.count(Kind::DeadFunction), kept.count(Kind::FoldedFunction)), (1, 0));
 }
+
+/// gcc gives a local function no linkage name: which of the overloads at its address it is, its file and the arguments of
+/// its template may tell. No name is lost.
+#[test]
+fn overloads_of_a_plain_name_are_all_there() {
+    let local = |name| Local((name, CODE, 0x10));
+    let of = |described: &[&'static str], symbols: &[Symbol<'_>]| {
+        let mut info = Info::new(4, &[]);
+        for (at, name) in described.iter().enumerate() {
+            function(&mut info, name, 10 + at as u64, CODE, false);
+        }
+        let kept = Bench::new().kept(&elf_with(CODE, &info.sections(), symbols));
+        names(&kept, CODE).into_iter().map(|(name, how, _)| (name, how)).collect::<Vec<_>>()
+    };
+    let (int, long) = (local("_ZL1fi"), local("_ZL1fl"));
+    let (die, symbol) = ("live_range", "symbol_only");
+    for (described, symbols, expected) in [
+        (&["f"][..], &[File("unit.c"), int][..], &[][..]),
+        // One of the two is the function that is described.
+        (&["f"], &[File("unit.c"), int, long], &[("f", die), ("_ZL1fi", symbol), ("_ZL1fl", symbol)]),
+        (&["f"], &[File("unit.c"), long, File("other.c"), int], &[("_ZL1fl", die), ("_ZL1fi", symbol)]),
+        // Each has one of them, and nobody knows which.
+        (&["f", "f"], &[File("unit.c"), int, long], &[("f", die), ("f", die)]),
+        (
+            &["f<int>", "f<long>"],
+            &[File("unit.c"), local("_ZL1fIlEvT_"), local("_ZL1fIiEvT_")],
+            &[("_ZL1fIiEvT_", die), ("_ZL1fIlEvT_", die)],
+        ),
+        (
+            &["f<int>"],
+            &[File("unit.c"), local("_ZL1fIlEvT_"), local("_ZL1fIiEvT_"), int],
+            &[("_ZL1fIiEvT_", die), ("_ZL1fIlEvT_", symbol), ("_ZL1fi", symbol)],
+        ),
+    ] {
+        let expected: Vec<_> = expected.iter().map(|&(name, how)| (name.to_owned(), how)).collect();
+        assert_eq!(of(described, symbols), expected, "{described:?}");
+    }
+}

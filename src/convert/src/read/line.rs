@@ -7,16 +7,13 @@
 
 use gimli::Reader as _;
 
+use super::unit::MAX_FOLDED;
 use super::{Bytes, Code, Endianity};
 use crate::report::{Diagnostics, Kind};
 
 /// Rows that one line program may have; more are not kept. A row takes at least one byte of program, so
 /// that this bounds memory, not time: to 400 MB. All of RocksDB has a tenth.
 const MAX_ROWS: usize = 1 << 24;
-
-/// Sequences at one address that are compared to find a function's own. Each function there compares them:
-/// without a bound, a hostile file takes the square of its size in time.
-const MAX_FOLDED: usize = 4096;
 
 /// One row of the line table (DWARF 5 6.2.2), of those registers that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,20 +76,35 @@ impl Lines {
         covers.map(|cover| (cover.sequence as usize, &self.sequences[cover.sequence as usize]))
     }
 
-    /// The sequences with a row at `start`: several, where functions were folded. Mostly they begin there; dsymutil joins
-    /// those of functions that follow each other, so that a function begins in the middle.
-    pub(crate) fn with_row_at(&self, start: u64) -> impl Iterator<Item = (usize, &Sequence)> {
-        let after = self.sequences.partition_point(|s| s.start <= start);
-        let before = self.sequences[..after].iter().zip(&self.ends).enumerate().rev();
-        let reaching = before.take_while(move |(_, (_, end))| **end > start).take(MAX_FOLDED);
-        let found: Vec<(usize, &Sequence)> = reaching
-            .map(|(index, (sequence, _))| (index, sequence))
-            .filter(|(_, sequence)| {
+    /// The sequences that start at `start`: several, where functions were folded.
+    pub(crate) fn starting(&self, start: u64) -> impl Iterator<Item = (usize, &Sequence)> {
+        let first = self.sequences.partition_point(|s| s.start < start);
+        let at_start = self.sequences[first..].iter().take_while(move |s| s.start == start);
+        at_start.enumerate().map(move |(i, s)| (first + i, s))
+    }
+
+    /// The sequences that start before `start` and have a row there: dsymutil joins those of functions that follow each
+    /// other, so that a function begins in the middle.
+    pub(crate) fn passing(&self, start: u64) -> Vec<usize> {
+        let first = self.sequences.partition_point(|s| s.start < start);
+        let before = (0..first).rev().take_while(|&index| self.ends[index] > start).take(MAX_FOLDED);
+        let mut found: Vec<usize> = before
+            .filter(|&index| {
+                let sequence = &self.sequences[index];
                 let rows = &self.rows[sequence.rows.clone()];
                 sequence.end > start && rows.binary_search_by_key(&start, |row| row.address).is_ok()
             })
             .collect();
-        found.into_iter().rev()
+        found.reverse();
+        found
+    }
+
+    /// The rows of a sequence for addresses of `start..end`.
+    pub(crate) fn rows_within(&self, index: usize, start: u64, end: u64) -> std::ops::Range<usize> {
+        let rows = self.sequences[index].rows.clone();
+        let from =
+            |address| rows.start + self.rows[rows.clone()].partition_point(|row| row.address < address);
+        from(start)..from(end)
     }
 
     /// The live sequence that a `DW_AT_LLVM_stmt_sequence` value names: by its first opcode, or by its

@@ -9,7 +9,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::known::Known;
 use super::merge::Merged;
-use super::names::{COLD, Relation, is_mangled, is_program_wide, relation, source_name};
+use super::names::{COLD, Relation, is_mangled, is_program_wide, relation};
+use super::overloads::name_plain;
 use super::symbols::{CodeSymbol, Symbols, principal};
 use super::undescribed::{Undescribed, numbered, surplus};
 use crate::model::{
@@ -244,7 +245,7 @@ fn name_entry<'f>(
     let mut unexplained: Vec<&CodeSymbol<'f>> = Vec::new();
     // (member, relation) that each symbol fits best
     let mut clones: Vec<(FuncId, NameId)> = Vec::new();
-    let mut mangled: Vec<&'f [u8]> = Vec::new();
+    let mut mangled: Vec<&CodeSymbol<'f>> = Vec::new();
     let mut exact: FxHashSet<FuncId> = FxHashSet::default();
     let mut claimed = false;
     for symbol in at_start.iter().filter(|symbol| symbol.function) {
@@ -257,7 +258,7 @@ fn name_entry<'f>(
             Some((Relation::Clone, function)) => {
                 clones.push((function, merged.name(symbol.name)));
             }
-            Some((Relation::Mangled, _)) => mangled.push(symbol.name),
+            Some((Relation::Mangled, _)) => mangled.push(symbol),
             Some((Relation::Variant, function)) => {
                 let name = merged.name(symbol.name);
                 functions[function.index()].aliases.push(name);
@@ -280,7 +281,7 @@ fn name_entry<'f>(
             function_data.symbol = Some(name);
         }
     }
-    name_plain(merged, mangled, members, functions);
+    let overloads = name_plain(merged, mangled, members, functions);
     // A subprogram whose own name is no symbol here (a C++ function without a linkage name) has the
     // symbol that nothing else explains.
     if let [Member { function, .. }] = members[..]
@@ -292,6 +293,10 @@ fn name_entry<'f>(
     }
     let described = members.len();
     let first = members[0].function;
+    for name in overloads {
+        known.add(merged, name, FuncId(functions.len() as u32));
+        members.push(by_name_alone(merged, functions, name));
+    }
     for symbol in unexplained {
         let name = merged.name(symbol.name);
         let whole = !symbol.sized || symbol.end == end;
@@ -321,7 +326,7 @@ fn name_entry<'f>(
         }
         for &rows in undescribed.sequences(start, end) {
             let name = merged.name(b"");
-            members.push(Member { rows: Some(rows), ..by_name_alone(merged, functions, name) });
+            members.push(Member { rows, ..by_name_alone(merged, functions, name) });
         }
     }
     known
@@ -332,36 +337,6 @@ fn by_name_alone(merged: &mut Merged<'_>, functions: &mut Vec<Function>, name: N
     let origin = merged.origin(Origin { name, file: None, line: 0 });
     let function = symbol_function(functions, origin);
     Member { function, how: How::SymbolOnly, rows: None, symbol: None }
-}
-
-/// Gives mangled names to the functions that have a plain one alone: functions of several units that were folded
-/// may have both in common.
-fn name_plain<'f>(
-    merged: &mut Merged<'f>,
-    mut mangled: Vec<&'f [u8]>,
-    members: &[Member],
-    functions: &mut [Function],
-) {
-    mangled.sort_unstable_by_key(|symbol| (source_name(symbol), *symbol));
-    mangled.dedup();
-    let mut plain: FxHashMap<Vec<u8>, Vec<FuncId>> = FxHashMap::default();
-    for member in members {
-        let function = &functions[member.function.index()];
-        if function.symbol.is_none() {
-            let own = merged.program.origins[function.origin.index()].name;
-            plain.entry(merged.name_bytes(own).to_vec()).or_default().push(member.function);
-        }
-    }
-    for overloads in mangled.chunk_by(|a, b| source_name(a) == source_name(b)) {
-        let named = source_name(overloads[0]).and_then(|name| plain.get(name)).map_or(&[][..], |named| named);
-        for (index, function) in named.iter().enumerate() {
-            // One name is that of all, several are one each.
-            let symbol = if overloads.len() == 1 { overloads.first() } else { overloads.get(index) };
-            if let Some(symbol) = symbol {
-                functions[function.index()].symbol = Some(merged.name(symbol));
-            }
-        }
-    }
 }
 
 fn best_unexplained(symbols: &[&CodeSymbol<'_>]) -> Option<usize> {

@@ -11,7 +11,7 @@ use std::hash::Hasher;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::merge::Merged;
-use super::names::{Relation, relation, source_name};
+use super::names::{Relation, plain_base, relation, source_name};
 use crate::model::{FuncId, NameId};
 use crate::report::{Diagnostics, Kind};
 
@@ -43,7 +43,9 @@ impl Known {
         };
         for index in first..self.entries.len() {
             let name = merged.name_bytes(self.entries[index].0);
-            for hash in [Some(hash(name)), variant_hash(name)].into_iter().flatten() {
+            let base = plain_base(name);
+            let base = (base.len() < name.len()).then(|| hash(base));
+            for hash in [Some(hash(name)), variant_hash(name), base].into_iter().flatten() {
                 let same = self.by_hash.entry(hash).or_default();
                 if same.len() < MAX_TRIED {
                     same.push(index as u32);
@@ -132,7 +134,7 @@ mod tests {
     /// Few names are compared, many are looked up: both find the same.
     #[test]
     fn many_names_answer_as_few_do() {
-        let own = ["f", "_ZN1SC1Ev", "f.a", "_Z1gv", "_ZN1TD0Ev"];
+        let own = ["f", "_ZN1SC1Ev", "f.a", "_Z1gv", "_ZN1TD0Ev", "h<int>"];
         let asked = [
             "f",
             "f.a",
@@ -145,6 +147,7 @@ mod tests {
             "_ZL1fi",
             "g",
             "_Z1hv",
+            "_ZL1hIiET_v",
         ];
         let mut merged = Merged::new(ResolveOptions::default());
         let (mut few, mut many) = (Known::default(), Known::default());

@@ -14,6 +14,7 @@ mod known;
 mod machine;
 mod merge;
 mod names;
+mod overloads;
 mod pieces;
 mod recover;
 mod symbols;

@@ -33,13 +33,38 @@ pub(super) fn relation(function: &[u8], symbol: &[u8]) -> Relation {
     {
         return Relation::Clone;
     }
-    if !function.is_empty() && !is_mangled(function) && source_name(symbol) == Some(function) {
+    if !function.is_empty() && !is_mangled(function) && is_named(symbol, plain_base(function)) {
         return Relation::Mangled;
     }
     if differ_in_variant(function, symbol) { Relation::Variant } else { Relation::Other }
 }
 
-/// The name of the function itself in an Itanium name without templates: `f` of `_ZL1fi` and `_ZN2nsL1fEi`.
+/// A plain name without the arguments of a template.
+pub(super) fn plain_base(name: &[u8]) -> &[u8] {
+    let end = name.iter().position(|byte| *byte == b'<').filter(|_| !name.starts_with(CALL_PREFIX));
+    end.filter(|end| *end > 0).map_or(name, |end| &name[..end])
+}
+
+/// How the name of an operator begins: it may hold the sign that begins arguments of a template.
+const CALL_PREFIX: &[u8] = b"operator";
+
+/// The operator that lambdas have.
+const CALL: &[u8] = b"operator()";
+
+/// True where the function itself has this name in an Itanium name.
+fn is_named(symbol: &[u8], name: &[u8]) -> bool {
+    match source_name(symbol) {
+        Some(own) => own == name,
+        // What is local to a function (a lambda) is read as text.
+        None if name == CALL && symbol.starts_with(b"_ZZ") => {
+            demangle(symbol).is_some_and(|text| text.matches("::operator()(").count() == 1)
+        }
+        None => false,
+    }
+}
+
+/// The name of the function itself in an Itanium name: `f` of `_ZL1fi`, `_ZN2nsL1fEi` and `_ZL1fIiET_S0_`. `None` for
+/// names that are local to a function, for constructors, and for arguments of templates that are expressions.
 pub(super) fn source_name(name: &[u8]) -> Option<&[u8]> {
     let rest = name.strip_prefix(b"_Z")?;
     let nested = rest.first() == Some(&b'N');
@@ -57,9 +82,60 @@ pub(super) fn source_name(name: &[u8]) -> Option<&[u8]> {
                     return last;
                 }
             }
+            b'I' if nested && last.is_some() => at = after_arguments(rest, at + 1)?,
+            b'S' => at = after_substitution(rest, at)?,
+            b'c' if rest.get(at + 1) == Some(&b'l') => {
+                last = Some(CALL);
+                at += 2;
+            }
+            b'B' if last.is_some() => {
+                let (start, len) = counted(rest, at + 1);
+                at = start.checked_add(len)?;
+            }
             b'E' if nested => return last,
             _ => return None,
         }
+    }
+}
+
+/// Where the arguments of a template end whose first begins here (Itanium C++ ABI 5.1.5).
+fn after_arguments(name: &[u8], mut at: usize) -> Option<usize> {
+    let mut depth = 1;
+    while depth > 0 {
+        at = match name.get(at)? {
+            b'1'..=b'9' => {
+                let (start, len) = counted(name, at);
+                start.checked_add(len)?
+            }
+            b'I' | b'N' | b'J' | b'F' => {
+                depth += 1;
+                at + 1
+            }
+            b'E' => {
+                depth -= 1;
+                at + 1
+            }
+            // A value of a built-in type.
+            b'L' if name.get(at + 1)?.is_ascii_lowercase() => {
+                at + 1 + name[at..].iter().position(|byte| *byte == b'E')?
+            }
+            b'S' => after_substitution(name, at)?,
+            b'T' => at + 1 + name[at..].iter().position(|byte| *byte == b'_')?,
+            b'D' if matches!(name.get(at + 1)?, b'p' | b'n' | b'i' | b's' | b'u' | b'a' | b'c') => at + 2,
+            b'P' | b'R' | b'O' | b'K' | b'V' => at + 1,
+            b'u' => return None,
+            byte if byte.is_ascii_lowercase() => at + 1,
+            _ => return None,
+        };
+    }
+    Some(at)
+}
+
+/// Where a substitution ends (`S_`, `S1A_`, `St`; Itanium C++ ABI 5.1.10).
+fn after_substitution(name: &[u8], at: usize) -> Option<usize> {
+    match name.get(at + 1)? {
+        byte if byte.is_ascii_lowercase() => Some(at + 2),
+        _ => Some(at + 1 + name[at..].iter().position(|byte| *byte == b'_')?),
     }
 }
 
@@ -174,6 +250,17 @@ mod tests {
             ("local8", "_ZL6local8PK4Stepi", Relation::Mangled),
             ("f", "_ZN2nsL1fEi", Relation::Mangled),
             ("f", "_ZN12_GLOBAL__N_11fEi", Relation::Mangled),
+            ("tf<int>", "_ZL2tfIiET_S0_", Relation::Mangled),
+            ("tf<int>", "_ZL2tfIiET_S0_.constprop.0", Relation::Mangled),
+            ("tg<int>", "_Z2tfIiET_S0_", Relation::Other),
+            ("push<char>", "_ZN12_GLOBAL__N_16vectorIiN2ns1AILi3EEESaIcEE4pushIcEEvT_", Relation::Mangled),
+            ("get", "_ZNSt3mapIiPKcE3getB5cxx11ERKS_", Relation::Mangled),
+            ("operator()", "_ZNK12_GLOBAL__N_11SclEi", Relation::Mangled),
+            ("operator()", "_ZZ4mainENKUliE_clEi", Relation::Mangled),
+            ("operator()", "_ZZ4mainENKUliE_4_FUNEi", Relation::Other),
+            ("operator<", "_ZNK12_GLOBAL__N_11SltERKS0_", Relation::Other),
+            ("f", "_ZN1aIiE", Relation::Other),
+            ("f", "_ZN1aIXadL_Z1gvEEE1fEv", Relation::Other),
             ("f", "_ZL1gi1f", Relation::Other),
             ("f", "_ZN1f1gEv", Relation::Other),
             ("f", "_ZL9", Relation::Other),

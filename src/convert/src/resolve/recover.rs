@@ -224,7 +224,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             let unit_index = unit[0].unit;
             let mut by_len: FxHashMap<u64, (Vec<Erased>, Vec<usize>)> = FxHashMap::default();
             for (index, lines) in self.merged.program.units[unit_index].unclaimed.iter().enumerate() {
-                if !self.taken.contains(&(unit_index, index)) {
+                if !lines.in_doubt && !self.taken.contains(&(unit_index, index)) {
                     by_len.entry(lines.len.into()).or_default().1.push(index);
                 }
             }
@@ -335,7 +335,11 @@ impl<'m, 'f> Finder<'m, 'f> {
         for (unit, found) in self.merged.program.units.iter().enumerate() {
             for (index, lines) in found.unclaimed.iter().enumerate() {
                 let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
-                if !self.taken.contains(&(unit, index)) && self.remaining.contains_key(&range) {
+                if !lines.in_doubt
+                    && !found.erased.is_empty()
+                    && !self.taken.contains(&(unit, index))
+                    && self.remaining.contains_key(&range)
+                {
                     diagnostics.add(Kind::AmbiguousSequence, range.0, || {
                         format!("{:#x}..{:#x} fits several functions, or none", range.0, range.1)
                     });

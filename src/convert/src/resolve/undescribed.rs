@@ -38,7 +38,7 @@ pub(super) struct Undescribed {
     /// Functions that have no code of their own, with the units that describe them.
     codeless: FxHashMap<NameId, Vec<UnitId>>,
     /// By range: line sequences of units that have no function there for them.
-    sequences: FxHashMap<(u64, u64), Vec<Rows>>,
+    sequences: FxHashMap<(u64, u64), Vec<Option<Rows>>>,
 }
 
 impl Undescribed {
@@ -72,8 +72,8 @@ impl Undescribed {
         self.linker != Linker::NeverFolds
     }
 
-    /// Lines at a range that no function there has.
-    pub(super) fn sequences(&self, start: u64, end: u64) -> &[Rows] {
+    /// Lines at a range that no function there has; `None` for those that one there may have.
+    pub(super) fn sequences(&self, start: u64, end: u64) -> &[Option<Rows>] {
         match self.may_fold() {
             true => self.sequences.get(&(start, end)).map_or(&[], |found| found),
             false => &[],
@@ -138,8 +138,8 @@ fn differ(here: &[CodeSymbol<'_>]) -> bool {
 }
 
 /// The sequences of units that have fewer functions at their range than sequences.
-fn sequences(merged: &Merged<'_>) -> FxHashMap<(u64, u64), Vec<Rows>> {
-    let mut found: FxHashMap<(u64, u64), Vec<Rows>> = FxHashMap::default();
+fn sequences(merged: &Merged<'_>) -> FxHashMap<(u64, u64), Vec<Option<Rows>>> {
+    let mut found: FxHashMap<(u64, u64), Vec<Option<Rows>>> = FxHashMap::default();
     let program = &merged.program;
     let mut described: FxHashSet<(u64, u64)> = FxHashSet::default();
     for unit in &program.units {
@@ -147,29 +147,24 @@ fn sequences(merged: &Merged<'_>) -> FxHashMap<(u64, u64), Vec<Rows>> {
             .extend(unit.pieces.iter().map(|piece| (piece.start.0, piece.start.0 + u64::from(piece.len))));
     }
     for (index, unit) in program.units.iter().enumerate() {
-        // Those that a function had of itself are claimed already.
-        let mut own: FxHashMap<(u64, u64), (usize, usize)> = FxHashMap::default();
-        for piece in &unit.pieces {
-            let has = own.entry((piece.start.0, piece.start.0 + u64::from(piece.len))).or_default();
-            has.0 += usize::from(matches!(piece.how, How::Symbol | How::LineSequence));
-            has.1 += 1;
+        // Functions that were found again have one of the sequences each; the others have claimed theirs already.
+        let mut recovered: FxHashMap<(u64, u64), usize> = FxHashMap::default();
+        for piece in unit.pieces.iter().filter(|p| matches!(p.how, How::Symbol | How::LineSequence)) {
+            *recovered.entry((piece.start.0, piece.start.0 + u64::from(piece.len))).or_default() += 1;
         }
-        let erased = !unit.erased.is_empty();
-        let listed = if erased { &unit.unclaimed } else { &unit.bare };
-        for lines in listed.iter().filter(|lines| !lines.continues) {
+        // A unit without functions of its own there has them as lines without a function.
+        let bare = unit.bare.iter().filter(|_| unit.erased.is_empty());
+        for lines in unit.unclaimed.iter().chain(bare).filter(|lines| !lines.continues) {
             let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
             if !described.contains(&range) {
                 continue;
             }
-            match own.get_mut(&range) {
-                Some((recovered, _)) if *recovered > 0 => *recovered -= 1,
-                // Several that keep their addresses may have one sequence each, whoever was given which.
-                Some((_, here)) if !erased || *here > 1 => {}
-                _ => found.entry(range).or_default().push(Rows {
-                    unit: UnitId(index as u32),
-                    range: lines.rows,
-                    skip: 0,
-                }),
+            match recovered.get_mut(&range) {
+                Some(recovered) if *recovered > 0 => *recovered -= 1,
+                _ => {
+                    let rows = Rows { unit: UnitId(index as u32), range: lines.rows, skip: 0 };
+                    found.entry(range).or_default().push((!lines.in_doubt).then_some(rows));
+                }
             }
         }
     }

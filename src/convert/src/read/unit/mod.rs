@@ -9,6 +9,7 @@ mod lost;
 mod ranges;
 mod roles;
 mod rows;
+mod shared;
 
 use gimli::AttributeValue;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,8 +21,8 @@ use super::space::offset_of;
 use super::task::Source;
 use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
 use crate::model::{
-    Calls, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, Scope, Unit,
-    UnitCall, UnitEdge, UnitErased, UnitFunction, UnitPiece,
+    Calls, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange, Scope,
+    Unit, UnitCall, UnitEdge, UnitErased, UnitFunction, UnitPiece,
 };
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
@@ -29,7 +30,8 @@ pub(super) use classes::classes;
 use lost::LostTree;
 use ranges::{Addresses, DeadRange};
 use roles::{Role, WANTED};
-use rows::NO_FILE;
+use rows::{NO_FILE, Own};
+use shared::SharedPiece;
 
 /// The deepest inlining that is kept; the format's `max_depth` is at most this.
 const MAX_DEPTH: u16 = 255;
@@ -44,6 +46,10 @@ const ROW_COPIES: usize = 64;
 
 /// Rows that a unit may have compared with the declarations of functions that were folded.
 const MAX_COMPARED: usize = 1 << 25;
+
+/// Functions and sequences at one address that are compared with each other: without a bound, a hostile file takes
+/// the square of its size in time.
+pub(super) const MAX_FOLDED: usize = 1024;
 
 /// Bytes of a unit's name that are kept.
 const MAX_UNIT_NAME: usize = 4096;
@@ -65,6 +71,7 @@ pub(super) fn walk<'f, E: Endianity>(
             .diagnostics
             .add(Kind::BadEntries, offset, || format!("unit at .debug_info+{offset:#x}: {error}"));
     }
+    reader.settle();
     reader.unclaimed();
     reader.bare_lines();
     let (unit, counted) = reader.finish();
@@ -132,6 +139,10 @@ struct UnitReader<'a, 'f, E: Endianity> {
     /// By sequence: a function has its rows.
     claimed: Vec<bool>,
     building: Vec<Building>,
+    /// Pieces whose rows wait for the rest of the unit.
+    shared: Vec<SharedPiece>,
+    /// Sequences that show that there are more functions than the unit describes, and not whose lines they are.
+    in_doubt: Vec<usize>,
     painter: Painter,
     segments: Vec<Segment>,
     runs: Vec<LineRow>,
@@ -202,6 +213,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             callee_ids: FxHashMap::default(),
             claimed,
             building: Vec::new(),
+            shared: Vec::new(),
+            in_doubt: Vec::new(),
             painter: Painter::default(),
             segments: Vec::new(),
             runs: Vec::new(),
@@ -521,9 +534,20 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         for &(start, end) in &function.ranges {
             let own = match function.own_sequence {
                 Some(own) if self.lines.sequences[own].start <= start => Some(own),
-                _ => self.best_sequence(start, end, function.origin),
+                _ => None,
             };
-            let rows = self.rows(own, &segments, start, end, joined);
+            let rows = if own.is_none() && self.is_shared(start) {
+                let segments = segments.clone();
+                self.shared.push(SharedPiece {
+                    piece: self.out.pieces.len(),
+                    origin: function.origin,
+                    segments,
+                    joined,
+                });
+                RowRange::default()
+            } else {
+                self.rows(own.map_or(Own::Any, Own::Sequence), &segments, start, end, joined)
+            };
             self.out.pieces.push(UnitPiece { start: ImageAddr(start), len: (end - start) as u32, how, rows });
         }
         self.segments = segments;

@@ -4,57 +4,30 @@
 //! wins, which for a proper tree is the innermost. The result is a list of segments, each with one node.
 //! Merging it with the rows of the line table gives rows of (offset, node, file, line).
 
+use rustc_hash::FxHashSet;
+
 use super::super::Endianity;
-use super::super::line::{LineRow, Lines, Sequence};
-use super::{MAX_COMPARED, UnitReader};
-use crate::model::{BareLines, ImageAddr, LocalOrigin, MAX_PIECE, NONE16, Row, RowRange};
+use super::super::line::{LineRow, Lines};
+use super::UnitReader;
+use crate::model::{BareLines, ImageAddr, MAX_PIECE, NONE16, Row, RowRange};
 use crate::paint::Segment;
 use crate::report::Kind;
 
 /// No row of the line table covers the address.
 pub(super) const NO_FILE: u32 = u32::MAX;
 
-impl<E: Endianity> UnitReader<'_, '_, E> {
-    /// Of several sequences with a row at `start` (functions that were folded), the one with the row that is the
-    /// nearest behind the declaration; `None` where there is no choice to make.
-    pub(super) fn best_sequence(&mut self, start: u64, end: u64, origin: LocalOrigin) -> Option<usize> {
-        let rows = |s: &Sequence| {
-            let from = |address| {
-                s.rows.start + self.lines.rows[s.rows.clone()].partition_point(|row| row.address < address)
-            };
-            from(start)..from(end)
-        };
-        let found: Vec<(usize, std::ops::Range<usize>)> =
-            self.lines.with_row_at(start).map(|(index, s)| (index, rows(s))).collect();
-        if found.len() < 2 {
-            return None;
-        }
-        let declared = self.origins.tables.origins[origin.index()];
-        let mut best: Option<(u32, usize)> = None;
-        for (index, rows) in found {
-            if self.compared_left < rows.len() {
-                let offset = self.unit_offset;
-                self.diagnostics.add(Kind::CapReached, offset, || {
-                    format!("over {MAX_COMPARED} rows compared to tell sequences at one address apart, at {start:#x}")
-                });
-                break;
-            }
-            self.compared_left -= rows.len();
-            for at in rows {
-                let row = self.lines.rows[at];
-                if row.line >= declared.line && self.file(row.file) == declared.file {
-                    let distance = row.line - declared.line;
-                    if best.is_none_or(|(least, _)| distance < least) {
-                        best = Some((distance, index));
-                    }
-                }
-            }
-        }
-        best.map(|(_, index)| index)
-    }
+/// Whose rows a function has.
+#[derive(Clone, Copy)]
+pub(super) enum Own {
+    /// Those of this sequence, before others that cover the same code.
+    Sequence(usize),
+    /// Those of the first sequences that cover its code.
+    Any,
+}
 
+impl<E: Endianity> UnitReader<'_, '_, E> {
     /// The local id of a file index of the line program.
-    fn file(&mut self, index: u32) -> u16 {
+    pub(super) fn file(&mut self, index: u32) -> u16 {
         if index == NO_FILE {
             return NONE16;
         }
@@ -68,7 +41,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     /// are one row if `joined`: of others the boundary may be that of inlined code.
     pub(super) fn rows(
         &mut self,
-        own: Option<usize>,
+        own: Own,
         segments: &[Segment],
         start: u64,
         end: u64,
@@ -148,15 +121,26 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         }
     }
 
-    /// Keeps each sequence that is no function's: the rows of functions that were folded, and whose addresses
-    /// are gone.
+    /// Keeps each sequence that is no function's: the rows of functions that were folded, and whose addresses are gone;
+    /// and those that show, where a function of the unit stands, that it is not the only one.
     pub(super) fn unclaimed(&mut self) {
-        if self.out.erased.is_empty() {
+        let all = !self.out.erased.is_empty();
+        let mut in_doubt = vec![false; self.claimed.len()];
+        self.in_doubt.iter().for_each(|&index| in_doubt[index] = true);
+        if !all && !in_doubt.contains(&true) && !self.claimed.contains(&false) {
             return;
         }
-        for index in 0..self.lines.sequences.len() {
-            if !self.claimed[index] {
-                let (start, end) = (self.lines.sequences[index].start, self.lines.sequences[index].end);
+        let starts: FxHashSet<ImageAddr> = match all {
+            true => FxHashSet::default(),
+            false => self.out.pieces.iter().map(|piece| piece.start).collect(),
+        };
+        for (index, in_doubt) in in_doubt.into_iter().enumerate() {
+            let (start, end) = (self.lines.sequences[index].start, self.lines.sequences[index].end);
+            if in_doubt {
+                let len = (end - start).min(MAX_PIECE) as u32;
+                let (start, rows) = (ImageAddr(start), RowRange::default());
+                self.out.unclaimed.push(BareLines { start, len, rows, continues: false, in_doubt: true });
+            } else if !self.claimed[index] && (all || starts.contains(&ImageAddr(start))) {
                 let lines = self.sequence(index, start, end, false);
                 self.out.unclaimed.extend(lines);
             }
@@ -172,28 +156,26 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     fn sequence(&mut self, sequence: usize, start: u64, end: u64, joined: bool) -> Option<BareLines> {
         let section = self.code.section(start)?;
         let end = end.min(section.end).min(start.saturating_add(MAX_PIECE));
-        let rows = self.rows(Some(sequence), &[], start, end, joined);
+        let rows = self.rows(Own::Sequence(sequence), &[], start, end, joined);
         let sequence = &self.lines.sequences[sequence];
         let continues =
             self.lines.rows[sequence.rows.clone()].binary_search_by_key(&start, |row| row.address).is_err();
-        Some(BareLines { start: ImageAddr(start), len: (end - start) as u32, rows, continues })
+        Some(BareLines {
+            start: ImageAddr(start),
+            len: (end - start) as u32,
+            rows,
+            continues,
+            in_doubt: false,
+        })
     }
 }
 
 /// Collects the line rows of `start..end`, each from the address at which it begins to hold; where no
-/// sequence covers the code, a row with [`NO_FILE`]. `own` is the function's own sequence, where known:
-/// it comes before others that cover the same code.
-fn line_runs(
-    lines: &Lines,
-    own: Option<usize>,
-    start: u64,
-    end: u64,
-    runs: &mut Vec<LineRow>,
-    claimed: &mut [bool],
-) {
+/// sequence covers the code, a row with [`NO_FILE`].
+fn line_runs(lines: &Lines, own: Own, start: u64, end: u64, runs: &mut Vec<LineRow>, claimed: &mut [bool]) {
     runs.clear();
     let mut at = start;
-    if let Some(own) = own {
+    if let Own::Sequence(own) = own {
         claimed[own] = true;
         at = sequence_runs(lines, own, at, end, runs);
     }

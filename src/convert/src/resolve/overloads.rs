@@ -1,0 +1,123 @@
+//! Gives mangled names to functions whose DIE has a plain one alone.
+//!
+//! gcc writes no linkage name for a function that is local to its unit, so that `f` of the debug information is
+//! `_ZL1fi` of the symbol table, or `_ZL1fl`, which may have been folded into it. A function is given a name that alone
+//! fits it: by the arguments of its template, and by the file that the symbol table gives. Of several it keeps the
+//! plain one, since a wrong one would be that of another function. Names that no function here accounts for are those
+//! of functions that have no DIE here, and are handed back.
+
+use rustc_hash::FxHashMap;
+
+use super::merge::Merged;
+use super::names::{plain_base, source_name};
+use super::recover::base_name;
+use super::symbols::CodeSymbol;
+use crate::demangle::demangle;
+use crate::model::{FuncId, Function, Member, NameId, UnitId};
+
+/// A mangled name, with the symbols that have it.
+type Name<'s, 'f> = &'s [&'s CodeSymbol<'f>];
+
+/// Names and functions of one plain name that are compared with each other: of more, all names are handed back.
+const MAX_TOGETHER: usize = 64;
+
+/// Names the members by these symbols, and returns the names that are of none of them.
+pub(super) fn name_plain<'f>(
+    merged: &mut Merged<'f>,
+    mut mangled: Vec<&CodeSymbol<'f>>,
+    members: &[Member],
+    functions: &mut [Function],
+) -> Vec<NameId> {
+    mangled.sort_by_key(|symbol| (source_name(symbol.name), symbol.name));
+    let mut plain: FxHashMap<Vec<u8>, Vec<FuncId>> = FxHashMap::default();
+    for member in members {
+        let function = &functions[member.function.index()];
+        if function.symbol.is_none() {
+            let own = merged.program.origins[function.origin.index()].name;
+            plain.entry(plain_base(merged.name_bytes(own)).to_vec()).or_default().push(member.function);
+        }
+    }
+    let mut left = Vec::new();
+    for overloads in mangled.chunk_by(|a, b| source_name(a.name) == source_name(b.name)) {
+        let named = source_name(overloads[0].name).and_then(|name| plain.get(name)).map_or(&[][..], |n| n);
+        let names: Vec<Name<'_, 'f>> = overloads.chunk_by(|a, b| a.name == b.name).collect();
+        match (&names[..], named) {
+            ([only], [function]) => functions[function.index()].symbol = Some(merged.name(only[0].name)),
+            _ => left.extend(assign(merged, &names, named, functions)),
+        }
+    }
+    left
+}
+
+fn assign<'f>(
+    merged: &mut Merged<'f>,
+    names: &[Name<'_, 'f>],
+    named: &[FuncId],
+    functions: &mut [Function],
+) -> Vec<NameId> {
+    if names.len().max(named.len()) > MAX_TOGETHER {
+        return names.iter().map(|name| merged.name(name[0].name)).collect();
+    }
+    let texts: Vec<Option<String>> = names.iter().map(|name| demangle(name[0].name)).collect();
+    let fitting: Vec<Vec<usize>> =
+        named.iter().map(|f| fitting(merged, &functions[f.index()], names, &texts)).collect();
+    let unit = |function: FuncId, functions: &[Function]| functions[function.index()].source.map(|s| s.unit);
+    // Two functions of one unit that one name alone fits have overloads that are not here.
+    let mut owners: FxHashMap<(usize, Option<UnitId>), usize> = FxHashMap::default();
+    for (&function, fitting) in named.iter().zip(&fitting) {
+        if let [at] = fitting[..] {
+            *owners.entry((at, unit(function, functions))).or_default() += 1;
+        }
+    }
+    let mut given = vec![false; names.len()];
+    let mut open: Vec<(FuncId, &[usize])> = Vec::new();
+    for (&function, fitting) in named.iter().zip(&fitting) {
+        match fitting[..] {
+            [at] if owners[&(at, unit(function, functions))] == 1 => {
+                functions[function.index()].symbol = Some(merged.name(names[at][0].name));
+                given[at] = true;
+            }
+            _ => open.push((function, fitting)),
+        }
+    }
+    let fitted = |at: &usize| open.iter().any(|(_, fitting)| fitting.contains(at));
+    let rest: Vec<usize> = (0..names.len()).filter(|&at| !given[at]).collect();
+    let contested = rest.iter().copied().filter(|at| fitted(at)).count();
+    // As many functions as names: each has one of them.
+    let accounted = contested <= open.len();
+    for (function, fitting) in &open {
+        for &at in fitting.iter().filter(|at| accounted && !given[**at]) {
+            let name = merged.name(names[at][0].name);
+            functions[function.index()].aliases.push(name);
+        }
+    }
+    let unaccounted = rest.into_iter().filter(|at| !(accounted && fitted(at)));
+    unaccounted.map(|at| merged.name(names[at][0].name)).collect()
+}
+
+/// The names that may be a function's: those with the arguments of its template, or with none; of several, those of its
+/// file. (gold and mold drop local symbols, so that another file's may be all that is left of a name.)
+fn fitting(
+    merged: &Merged<'_>,
+    function: &Function,
+    names: &[Name<'_, '_>],
+    texts: &[Option<String>],
+) -> Vec<usize> {
+    let own = merged.program.origins[function.origin.index()].name;
+    let own = format!("{}(", String::from_utf8_lossy(merged.name_bytes(own)));
+    let mut fitting: Vec<usize> =
+        (0..names.len()).filter(|&at| texts[at].as_ref().is_none_or(|text| text.contains(&own))).collect();
+    if fitting.len() > 1
+        && let Some(source) = function.source
+    {
+        let unit = base_name(&merged.program.units[source.unit.index()].name);
+        let of_file = |symbol: &&CodeSymbol<'_>| {
+            !symbol.local || symbol.file.is_empty() || base_name(symbol.file) == unit
+        };
+        let fits = |at: &usize| names[*at].iter().any(of_file);
+        if fitting.iter().any(fits) {
+            fitting.retain(fits);
+        }
+    }
+    fitting
+}
