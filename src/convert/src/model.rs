@@ -7,8 +7,10 @@
 use std::borrow::Cow;
 
 mod classes;
+mod codeless;
 
 pub use classes::{SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable, VtableKey};
+pub use codeless::Codeless;
 
 /// Marks the absence of an id in a packed field.
 pub const NONE16: u16 = u16::MAX;
@@ -333,11 +335,13 @@ pub struct Unit<'f> {
     pub pieces: Vec<UnitPiece>,
     pub functions: Vec<UnitFunction>,
     pub calls: Vec<UnitCall>,
+    /// Calls of any functions that a table lists (`.debug_dcall`).
+    pub listed: Vec<UnitCall>,
     pub callees: Vec<UnitCallee>,
     pub erased: Vec<UnitErased>,
     /// Functions that are described and have no code: the compiler put others of the same code in their places
     /// (gcc's ipa-icf), or describes their code in another unit (LTO).
-    pub codeless: Vec<LocalOrigin>,
+    pub codeless: Vec<Codeless>,
     pub bare: Vec<BareLines>,
     /// Sequences of the line table that no function of the unit claims, where it has functions that were
     /// erased, or that begin with one of its functions; by start, then in the order of the line program.
@@ -371,6 +375,7 @@ impl Unit<'_> {
             pieces: self.pieces,
             functions: self.functions,
             calls: self.calls,
+            listed: self.listed,
             callees: self.callees,
             erased: self.erased,
             codeless: self.codeless,
@@ -560,6 +565,8 @@ pub struct Program<'f> {
     pub calls: Vec<CallKey>,
     /// Sorted, distinct.
     pub tails: Vec<TailKey>,
+    /// What a table lists of calls through slots (`.debug_vcall`), for `resolve` to make `slots` of.
+    pub listed_slots: Vec<SlotKey>,
     /// Sorted, one an address.
     pub slots: Vec<SlotKey>,
     /// Sorted, distinct.

@@ -5,6 +5,7 @@
 //! `gimli`. The order of the result is the order of the file, whatever the number of threads.
 
 mod basic_blocks;
+mod call_tables;
 mod entries;
 mod file;
 mod line;
@@ -20,9 +21,10 @@ mod unit;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::model::{BlockMap, Unit};
+use crate::model::{BlockMap, SlotKey, Unit};
 use crate::open::{AddressRange, DebugSection, Image, Restored, SymbolKind};
 use crate::report::{Diagnostics, Kind};
+use call_tables::CallTables;
 use queue::Queue;
 use space::Space;
 pub use split::SplitFiles;
@@ -48,6 +50,9 @@ pub struct ReadOptions {
 /// Takes the units that were read, in the order of the file.
 pub(crate) trait Take<'f>: Send {
     fn take(&mut self, unit: Unit<'f>);
+
+    /// Takes what a table lists of calls through slots (`.debug_vcall`), before the units.
+    fn take_slots(&mut self, _: &[SlotKey]) {}
 }
 
 impl<'f> Take<'f> for Vec<Unit<'f>> {
@@ -113,8 +118,20 @@ fn read_with<'f, E: Endianity>(
     let mut diagnostics = Diagnostics::default();
     let space = Space::new(image, endian, &mut diagnostics);
     let code = Code::new(image);
+    let sections = [DebugSection::Dcall, DebugSection::Vcall].map(|section| image.debug.get(section));
+    let is_unit = |at: u64| {
+        let found = space.main.unit_at(usize::try_from(at).unwrap_or(usize::MAX));
+        found.is_some_and(|unit| space::offset_of(&space.main.headers[unit]) == at)
+    };
+    let tables = match walk {
+        Walk::Functions => {
+            call_tables::read(sections, image.arch.big_endian, &code, is_unit, &mut diagnostics)
+        }
+        Walk::Classes(_) => CallTables::default(),
+    };
+    taker.take_slots(&tables.slots);
     let supply = Supply::new(split, image, endian, &mut diagnostics);
-    let task = Task { space: &space, code: &code, options, supply: &supply, walk };
+    let task = Task { space: &space, code: &code, options, supply: &supply, tables: &tables, walk };
     let queue = Queue::new(taker, split.files, &image.debug, diagnostics);
     let next = AtomicUsize::new(0);
     rayon::broadcast(|_| {

@@ -238,7 +238,8 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     unit.comp_dir = skeleton.unit.comp_dir.or(unit.comp_dir);
     let rows = FileTable::of(&main.dwarf, skeleton.unit);
     let files = if unit.line_program.is_some() { FileTable::of(&space.main.dwarf, &unit) } else { rows };
-    let source = Source { space: &space, unit: &unit, index, files, rows, debug_line: main.debug_line() };
+    let source =
+        Source { space: &space, unit: &unit, index, files, rows, debug_line: main.debug_line(), listed: &[] };
     Ok(task.walk(&source, diagnostics))
 }
 

@@ -1,5 +1,6 @@
 //! Reads one unit of the program, from wherever its entries are: the program itself or a `.dwo`.
 
+use super::call_tables::{CallTables, DirectCall};
 use super::file::FileTable;
 use super::space::{Space, offset_of};
 use super::split::{self, Supply};
@@ -14,6 +15,7 @@ pub(super) struct Task<'a, 'f, E: Endianity> {
     pub(super) code: &'a Code,
     pub(super) options: ReadOptions,
     pub(super) supply: &'a Supply<'a, 'f, E>,
+    pub(super) tables: &'a CallTables,
     pub(super) walk: Walk<'a>,
 }
 
@@ -72,6 +74,8 @@ pub(super) struct Source<'a, 'f, E: Endianity> {
     /// skeleton's.
     pub(super) rows: FileTable<'a, 'f, E>,
     pub(super) debug_line: Bytes<'f, E>,
+    /// The calls that a table lists for it.
+    pub(super) listed: &'a [DirectCall],
 }
 
 /// Reads the unit at `index`; `None` for a unit that never holds code (a type unit). A skeleton is read
@@ -112,8 +116,8 @@ pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
         return Some(Done { unit: Unit { offset, ..read }, dwo_id, diagnostics, starts });
     }
     let files = FileTable::of(&main.dwarf, &unit);
-    let source =
-        Source { space: task.space, unit: &unit, index, files, rows: files, debug_line: main.debug_line() };
+    let (debug_line, listed) = (main.debug_line(), task.tables.of_unit(offset));
+    let source = Source { space: task.space, unit: &unit, index, files, rows: files, debug_line, listed };
     let mut read = task.walk(&source, &mut diagnostics);
     // The children of a skeleton (`-fsplit-dwarf-inlining`) say all that was inlined.
     read.partial = skeleton.is_some() && read.functions.is_empty();

@@ -36,6 +36,10 @@ pub enum Kind {
     FoldedFunction,
     /// A folded function of which it could not be proved where the code that is inlined into it stands: lines alone.
     LostInlines,
+    /// A part or an entry of a call table (`.debug_dcall`, `.debug_vcall`) that cannot be read, or that names no function.
+    BadCallTable,
+    /// An entry of a call table whose call is not in code: of a function that was folded or removed, or damaged.
+    DeadCall,
     /// A range of no bytes.
     EmptyRange,
     /// A reference to a DIE that is not there, or whose unit cannot be read.
@@ -102,6 +106,8 @@ impl Kind {
             Kind::NoEnd => "no_end",
             Kind::FoldedFunction => "folded_function",
             Kind::LostInlines => "lost_inlines",
+            Kind::BadCallTable => "bad_call_table",
+            Kind::DeadCall => "dead_call",
             Kind::EmptyRange => "empty_range",
             Kind::BadReference => "bad_reference",
             Kind::OriginCycle => "origin_cycle",

@@ -103,6 +103,26 @@ impl<'i, 'f> Machine<'i, 'f> {
         }
     }
 
+    /// Where the call goes to that returns to an address; `None` where it does not go straight there.
+    pub(super) fn call_before(&self, return_addr: u64) -> Option<u64> {
+        match self.image.arch.machine {
+            EM_X86_64 | EM_386 => match self.bytes(return_addr.checked_sub(5)?, return_addr)? {
+                [0xe8, by @ ..] => {
+                    let by = i32::from_le_bytes(by.try_into().ok()?);
+                    Some(return_addr.wrapping_add_signed(by.into()))
+                }
+                _ => None,
+            },
+            EM_AARCH64 => {
+                let call = return_addr.checked_sub(4)?;
+                let word = u32::from_le_bytes(self.bytes(call, return_addr)?.try_into().ok()?);
+                let by = i64::from((word << 6).cast_signed() >> 6) * 4;
+                (word & 0xfc00_0000 == 0x9400_0000).then(|| call.wrapping_add_signed(by))
+            }
+            _ => None,
+        }
+    }
+
     /// The calls for which the linker kept a relocation against a function's own symbol.
     pub(super) fn named_calls(&self) -> impl Iterator<Item = NamedCall<'f>> {
         let machine = self.image.arch.machine;

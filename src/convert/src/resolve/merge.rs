@@ -9,7 +9,7 @@ use foldsym_format::names::MAX_NAME;
 use rustc_hash::FxHashMap;
 
 use super::ResolveOptions;
-use crate::model::{Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, Unit, UnitMap};
+use crate::model::{Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitMap};
 use crate::read::Take;
 
 /// The program's tables while they grow.
@@ -124,6 +124,10 @@ impl<'f> Merged<'f> {
 
 /// Merges the unit's tables. The unit keeps its rows and scopes; its [`UnitMap`] translates their ids.
 impl<'f> Take<'f> for Merged<'f> {
+    fn take_slots(&mut self, slots: &[SlotKey]) {
+        self.program.listed_slots.extend_from_slice(slots);
+    }
+
     fn take(&mut self, mut unit: Unit<'f>) {
         let mut names = Vec::with_capacity(unit.names.len());
         for name in std::mem::take(&mut unit.names) {

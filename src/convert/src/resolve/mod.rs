@@ -2,12 +2,13 @@
 //! program, joins functions with symbols, finds which functions share code, and cuts what overlaps.
 //!
 //! `merge` numbers; `symbols` sorts the symbol table; `recover` finds functions that were folded and erased;
-//! `inlines` finds what is inlined into them;
+//! `inlines` finds what is inlined into them; `compiled` finds functions that the compiler merged;
 //! `functions` turns subprograms and symbols into candidates with a range, and asks `undescribed` whether a name that
 //! no DIE has is one of them; `pieces` paints the candidates over each other into disjoint pieces;
 //! `calls` says which of the functions of a piece each call calls, and asks `machine` about jumps.
 
 mod calls;
+mod compiled;
 mod functions;
 mod inlines;
 mod known;
@@ -53,6 +54,8 @@ pub(crate) fn resolve<'f>(
     let symbols = symbols::Symbols::new(image, &mut diagnostics);
     recover::recover(&mut merged, &symbols, &mut diagnostics);
     inlines::restore(&mut merged, &mut diagnostics);
+    let machine = machine::Machine::new(image);
+    compiled::find(&mut merged, &symbols, &machine);
     let undescribed = undescribed::Undescribed::new(image, &merged, &symbols);
     let candidates = functions::candidates(&mut merged, &symbols, &undescribed, &mut diagnostics);
     if merged.cut_names > 0 {

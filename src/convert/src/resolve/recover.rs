@@ -524,7 +524,7 @@ fn add(merged: &mut Merged<'_>, all: &[Erased], mut found: FxHashMap<(usize, usi
 
 /// The names that a function of this symbol may have in its DIE: the symbol's, that before a suffix which a
 /// compiler adds to copies and parts, the plain one of a mangled name.
-fn spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = symbol.split(|byte| *byte == b'.').next().filter(|whole| !whole.is_empty());
     [Some(symbol), whole, whole.and_then(source_name)].into_iter().flatten()
 }

@@ -53,14 +53,16 @@ impl Undescribed {
         let mut named = image.symbol_files.iter().map(|file| base_name(file));
         let objects = named.any(|name| !name.starts_with(START_UP) && more_files(&files, name));
         let sequences = sequences(merged);
-        let recovered = |piece: &crate::model::UnitPiece| piece.how != How::LiveRange;
+        // Not by the compiler.
+        let recovered =
+            |piece: &crate::model::UnitPiece| !matches!(piece.how, How::LiveRange | How::CallSite);
         let shown = !sequences.is_empty()
             || merged.program.units.iter().any(|unit| unit.pieces.iter().any(recovered))
             || symbols.by_address().any(differ);
         let mut codeless: FxHashMap<NameId, Vec<UnitId>> = FxHashMap::default();
         for (index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
-            for origin in &unit.codeless {
-                let name = merged.program.origins[map.origins[origin.index()].index()].name;
+            for function in &unit.codeless {
+                let name = merged.program.origins[map.origins[function.origin.index()].index()].name;
                 codeless.entry(name).or_default().push(UnitId(index as u32));
             }
         }

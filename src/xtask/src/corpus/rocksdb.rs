@@ -278,7 +278,7 @@ fn bitcode(folder: &Path) -> Result<(), String> {
 fn sources(folder: &Path) -> Result<Vec<String>, String> {
     let src = folder.join("src");
     if !src.exists() {
-        fetch(folder)?;
+        super::fetch(folder, PACKAGE, VERSION)?;
     }
     let list = sh::read(&src.join("rocksdb_lib_sources.txt"))?;
     // The package brings its own version of this file, as its build script says.
@@ -297,24 +297,6 @@ fn names(folder: &Path) -> Result<Vec<String>, String> {
 /// One file name from a path.
 fn flat(source: &str) -> String {
     source.replace('/', "_")
-}
-
-/// Fetches the Rust package through cargo, with a project made for it, and keeps the source.
-fn fetch(folder: &Path) -> Result<(), String> {
-    let project = folder.join("fetch");
-    sh::create_dir(&project.join("src"))?;
-    // Its own workspace: it stands below ours and must not be looked for there.
-    let manifest = format!(
-        "[package]\nname = \"fetch\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [workspace]\n\n[dependencies]\n{PACKAGE} = \"={VERSION}\"\n"
-    );
-    for (name, text) in [("Cargo.toml", manifest.as_str()), ("src/lib.rs", "")] {
-        let path = project.join(name);
-        std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
-    }
-    sh::run(sh::cargo().current_dir(&project).args(["vendor", "--quiet", "vendor"]))?;
-    sh::rename(&project.join("vendor").join(PACKAGE), &folder.join("src"))?;
-    std::fs::remove_dir_all(&project).map_err(|e| format!("{}: {e}", project.display()))
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     }
 
     /// The local id of a callee, described once a unit.
-    fn callee(&mut self, target: Place) -> LocalCallee {
+    pub(super) fn callee(&mut self, target: Place) -> LocalCallee {
         if let Some(&id) = self.callee_ids.get(&target) {
             return id;
         }

@@ -5,6 +5,7 @@
 
 mod calls;
 mod classes;
+mod listed;
 mod lost;
 mod ranges;
 mod roles;
@@ -21,8 +22,8 @@ use super::space::offset_of;
 use super::task::Source;
 use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
 use crate::model::{
-    Calls, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange, Scope,
-    Unit, UnitCall, UnitEdge, UnitErased, UnitFunction, UnitPiece,
+    Calls, Codeless, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange,
+    Scope, Unit, UnitCall, UnitEdge, UnitErased, UnitFunction, UnitPiece,
 };
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
@@ -72,6 +73,7 @@ pub(super) fn walk<'f, E: Endianity>(
             .add(Kind::BadEntries, offset, || format!("unit at .debug_info+{offset:#x}: {error}"));
     }
     reader.settle();
+    reader.listed_calls(source.listed);
     reader.unclaimed();
     reader.bare_lines();
     let (unit, counted) = reader.finish();
@@ -164,7 +166,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         options: ReadOptions,
         mut diagnostics: Diagnostics,
     ) -> Self {
-        let &Source { space, unit, index, files, rows, debug_line } = source;
+        let &Source { space, unit, index, files, rows, debug_line, listed: _ } = source;
         let dwarf = &space.main.dwarf;
         let unit_offset = offset_of(&unit.header);
         let owns_lines = !matches!(unit.header.type_(), gimli::UnitType::Partial);
@@ -403,11 +405,13 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             return entries.skip(&entry).map(|()| Some(OpenKind::Without));
         }
         let (place, mut identity) = (self.origins.place(entry.offset), Identity::default());
+        let die = DieOffset(self.unit_offset + entry.offset.0 as u64);
         while let Some(attribute) = entries.attribute(&mut entry)? {
             self.origins.take(place, &mut identity, &attribute, &mut self.diagnostics);
         }
         let origin = self.origins.finish(place, identity, &mut self.diagnostics);
-        self.out.codeless.push(origin);
+        let external = self.origins.tables.is_external(origin);
+        self.out.codeless.push(Codeless { die, origin, external });
         Ok(Some(OpenKind::Without))
     }
 

@@ -116,15 +116,17 @@ pub(super) fn keys<'f>(
     let sound = found.vtables.chunk_by(|a, b| a.point == b.point).filter(|same| same.len() <= MAX_KEYS);
     found.vtables = sound.flatten().copied().collect();
     let used: FxHashSet<u16> = found.vtables.iter().filter_map(|key| key.slot).collect();
-    for call in index.program.units.iter().flat_map(|unit| &unit.calls) {
-        if let (Some(return_addr), false, true) = (call.return_addr, call.tail, used.contains(&call.slot))
-            && call.callee.is_none()
-        {
-            found.slots.push(SlotKey { return_addr, slot: call.slot });
-        }
-    }
-    found.slots.sort_unstable();
-    found.slots.dedup();
+    let calls = index.program.units.iter().flat_map(|unit| &unit.calls);
+    let through = calls.filter(|call| !call.tail && call.callee.is_none() && call.slot != NONE16);
+    let mut slots: Vec<SlotKey> = through
+        .filter_map(|call| Some(SlotKey { return_addr: call.return_addr?, slot: call.slot }))
+        .chain(index.program.listed_slots.iter().copied())
+        .collect();
+    slots.sort_unstable();
+    slots.dedup();
+    // Two slots of one call: neither is known.
+    let known = slots.chunk_by(|a, b| a.return_addr == b.return_addr).filter(|same| same.len() == 1);
+    found.slots = known.flatten().filter(|key| used.contains(&key.slot)).copied().collect();
     found
 }
 

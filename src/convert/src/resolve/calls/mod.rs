@@ -17,6 +17,7 @@ mod classes;
 mod embed;
 mod hierarchy;
 mod reach;
+mod tables;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -78,6 +79,7 @@ pub(super) fn key<'f>(
         Keys { index: &index, calls: Vec::new(), tails: FxHashMap::default(), counts: CallCounts::default() };
     keys.of_single_functions();
     keys.of_groups();
+    keys.of_tables();
     keys.of_relocations();
     let Keys { mut calls, tails, counts, .. } = keys;
     let found = classes::keys(&index, image, classes, diagnostics);
@@ -429,7 +431,7 @@ impl<'p> Keys<'_, 'p, '_> {
     fn of_relocations(&mut self) {
         let index = self.index;
         let mut recorded: FxHashSet<u64> = FxHashSet::default();
-        for call in index.program.units.iter().flat_map(|unit| &unit.calls) {
+        for call in index.program.units.iter().flat_map(|unit| unit.calls.iter().chain(&unit.listed)) {
             recorded.extend(call.return_addr.map(|address| address.0));
         }
         for call in index.machine.named_calls() {

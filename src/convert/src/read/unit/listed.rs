@@ -1,0 +1,67 @@
+//! Keeps the calls that a table lists for the unit (`.debug_dcall`), with the entries that they call.
+
+use rustc_hash::FxHashSet;
+
+use super::super::Endianity;
+use super::super::call_tables::DirectCall;
+use super::{MAX_ATTRIBUTES, UnitReader};
+use crate::model::{NONE16, UnitCall};
+use crate::report::Kind;
+
+impl<E: Endianity> UnitReader<'_, '_, E> {
+    /// Keeps the listed calls of which the callee is an entry of this unit.
+    pub(super) fn listed_calls(&mut self, listed: &[DirectCall]) {
+        if listed.is_empty() {
+            return;
+        }
+        let entries = self.callable(listed);
+        for call in listed {
+            let Some(offset) = self.offsets(call).find(|offset| entries.contains(offset)) else {
+                self.diagnostics.add(Kind::BadCallTable, call.return_addr.0, || {
+                    let (callee, address, unit) = (call.callee, call.return_addr.0, self.unit_offset);
+                    format!(
+                        "the call that returns to {address:#x} calls {callee:#x} of the unit at .debug_info+{unit:#x}, no function"
+                    )
+                });
+                continue;
+            };
+            let callee = self.callee(self.origins.place(gimli::UnitOffset(offset)));
+            self.out.listed.push(UnitCall {
+                return_addr: Some(call.return_addr),
+                callee: Some(callee),
+                tail: false,
+                slot: NONE16,
+            });
+        }
+    }
+
+    /// Where the callee may be in the unit: the proposal counts from the unit's beginning, and from the section's.
+    fn offsets(&self, call: &DirectCall) -> impl Iterator<Item = usize> + use<E> {
+        let absolute = call.callee.checked_sub(self.unit_offset);
+        [Some(call.callee), absolute].into_iter().flatten().filter_map(|offset| usize::try_from(offset).ok())
+    }
+
+    /// Of the offsets that the calls name, those at which the entry of a function begins.
+    fn callable(&self, listed: &[DirectCall]) -> FxHashSet<usize> {
+        let asked: FxHashSet<usize> = listed.iter().flat_map(|call| self.offsets(call)).collect();
+        let mut found = FxHashSet::default();
+        let Ok(mut entries) = self.unit.entries_raw(None) else { return found };
+        while !entries.is_empty() {
+            let offset = entries.next_offset().0;
+            let abbreviation = match entries.read_abbreviation() {
+                Ok(Some(abbreviation)) if abbreviation.attributes().len() <= MAX_ATTRIBUTES => abbreviation,
+                Ok(None) => continue,
+                // The walk of the unit has counted it.
+                _ => break,
+            };
+            let callable = matches!(abbreviation.tag(), gimli::DW_TAG_subprogram | gimli::DW_TAG_entry_point);
+            if callable && asked.contains(&offset) {
+                found.insert(offset);
+            }
+            if entries.skip_attributes(abbreviation.attributes()).is_err() {
+                break;
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,156 @@
+//! Finds functions that the compiler merged with others of the same code before there was any debug information.
+//!
+//! gcc (`-fipa-icf`) keeps the description of a function that it put another one in the place of, without an address,
+//! and goes on naming it where it was called in the source. So the call tells where it is: the address that the call
+//! instruction goes to. Where calls are made elsewhere, a symbol of its name may stand there, an alias. It counts only
+//! where another function begins, and where no function of its name does: a compiler also leaves out the code of what
+//! another unit has.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::machine::Machine;
+use super::merge::Merged;
+use super::names::is_program_wide;
+use super::recover::{base_name, spellings};
+use super::symbols::Symbols;
+use crate::model::{How, ImageAddr, NameId, OriginId, RowRange, UnitFunction, UnitPiece};
+
+/// A function without code: its unit, and its place in [`crate::model::Unit::codeless`].
+type Codeless = (usize, usize);
+
+/// Functions that begin at one address and are compared with each that was merged with them.
+const MAX_HERE: usize = 256;
+
+/// A function with code, as what begins at its address is compared.
+struct Here {
+    unit: usize,
+    origin: OriginId,
+    len: u32,
+}
+
+/// Gives the functions that a call names, and that have no code, the code that is called.
+pub(super) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Machine<'_, '_>) {
+    if merged.program.units.iter().all(|unit| unit.codeless.is_empty()) {
+        return;
+    }
+    let (called, named) = called(merged, machine);
+    let mut found = called;
+    by_symbol(merged, symbols, &named, &mut found);
+    let here = here(merged, &found);
+    let mut list: Vec<(Codeless, u64)> = found
+        .into_iter()
+        .filter(|(_, addresses)| addresses.len() == 1)
+        .flat_map(|(codeless, addresses)| addresses.into_iter().map(move |address| (codeless, address)))
+        .collect();
+    list.sort_unstable();
+    for ((unit_index, index), address) in list {
+        let Some(here) = here.get(&address).filter(|here| here.len() <= MAX_HERE) else { continue };
+        let codeless = merged.program.units[unit_index].codeless[index];
+        let origin = merged.program.maps[unit_index].origins[codeless.origin.index()];
+        let name = merged.program.origins[origin.index()].name;
+        let shared = codeless.external || is_program_wide(merged.name_bytes(name));
+        let own = |other: &Here| {
+            other.origin == origin || (shared && merged.program.origins[other.origin.index()].name == name)
+        };
+        if here.iter().any(own) {
+            continue;
+        }
+        let Some(remains) = here.iter().find(|other| other.unit == unit_index).or(here.first()) else {
+            continue;
+        };
+        let unit = &mut merged.program.units[unit_index];
+        let (first, scopes) = (unit.pieces.len() as u32, unit.scopes.len() as u32);
+        let (start, how) = (ImageAddr(address), How::CallSite);
+        unit.pieces.push(UnitPiece { start, len: remains.len, how, rows: RowRange::default() });
+        unit.functions.push(UnitFunction {
+            die: codeless.die,
+            origin: codeless.origin,
+            how,
+            external: codeless.external,
+            pieces: first..first + 1,
+            scopes: scopes..scopes,
+            lost: Default::default(),
+            calls: Default::default(),
+        });
+    }
+}
+
+/// Where calls of functions without code go to, and the names of those that calls name at all.
+fn called(
+    merged: &Merged<'_>,
+    machine: &Machine<'_, '_>,
+) -> (FxHashMap<Codeless, FxHashSet<u64>>, FxHashSet<NameId>) {
+    let mut targets: FxHashMap<Codeless, FxHashSet<u64>> = FxHashMap::default();
+    let mut named = FxHashSet::default();
+    for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
+        for callee in &unit.callees {
+            named.insert(merged.program.origins[map.origins[callee.origin.index()].index()].name);
+        }
+        if unit.codeless.is_empty() {
+            continue;
+        }
+        let by_die: FxHashMap<u64, usize> =
+            unit.codeless.iter().enumerate().map(|(index, codeless)| (codeless.die.0, index)).collect();
+        for call in unit.calls.iter().filter(|call| !call.tail) {
+            let (Some(return_addr), Some(callee)) = (call.return_addr, call.callee) else { continue };
+            let callee = unit.callees[callee.index()];
+            if let Some(&index) = by_die.get(&callee.die.0).filter(|_| callee.here)
+                && let Some(target) = machine.call_before(return_addr.0)
+            {
+                targets.entry((unit_index, index)).or_default().insert(target);
+            }
+        }
+    }
+    (targets, named)
+}
+
+/// Adds those that a call names, no call of their unit shows, and a symbol has.
+fn by_symbol(
+    merged: &Merged<'_>,
+    symbols: &Symbols<'_>,
+    named: &FxHashSet<NameId>,
+    found: &mut FxHashMap<Codeless, FxHashSet<u64>>,
+) {
+    let mut by_name: FxHashMap<NameId, Vec<Codeless>> = FxHashMap::default();
+    for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
+        for (index, codeless) in unit.codeless.iter().enumerate() {
+            let name = merged.program.origins[map.origins[codeless.origin.index()].index()].name;
+            if named.contains(&name) && !found.contains_key(&(unit_index, index)) {
+                by_name.entry(name).or_default().push((unit_index, index));
+            }
+        }
+    }
+    for symbol in symbols.iter().filter(|symbol| symbol.function && symbol.sized) {
+        let name =
+            spellings(symbol.name).find_map(|name| merged.name_of(name).filter(|n| by_name.contains_key(n)));
+        // One name of several units: nothing tells whose symbol it is, but the file of a local one.
+        let Some(&[(unit, index)]) = name.and_then(|name| by_name.get(&name)).map(|of| &of[..]) else {
+            continue;
+        };
+        let file = !symbol.local
+            || symbol.file.is_empty()
+            || base_name(symbol.file) == base_name(&merged.program.units[unit].name);
+        if file && symbol.local != merged.program.units[unit].codeless[index].external {
+            found.entry((unit, index)).or_default().insert(symbol.start);
+        }
+    }
+}
+
+/// The functions that begin at the addresses that were found.
+fn here(merged: &Merged<'_>, found: &FxHashMap<Codeless, FxHashSet<u64>>) -> FxHashMap<u64, Vec<Here>> {
+    let addresses: FxHashSet<u64> = found.values().flatten().copied().collect();
+    let mut here: FxHashMap<u64, Vec<Here>> = FxHashMap::default();
+    for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
+        for function in &unit.functions {
+            let Some(entry) = unit.pieces.get(function.pieces.start as usize) else { continue };
+            if addresses.contains(&entry.start.0) {
+                let of = here.entry(entry.start.0).or_default();
+                if of.len() <= MAX_HERE {
+                    let origin = map.origins[function.origin.index()];
+                    of.push(Here { unit: unit_index, origin, len: entry.len });
+                }
+            }
+        }
+    }
+    here
+}
