@@ -7,6 +7,7 @@
                                         without ADDR the addresses are read from standard input
     reader.py FILE --stack              the same for each line of standard input, a stack (see stacks.py)
     reader.py FILE --blocks             every basic block, one JSON a line
+    reader.py FILE --locations          every function's expressions, one JSON a line
     reader.py FILE --annotate           every byte of the file with its meaning, as Markdown
 
 An answer is {"address", "frames": [[name, file, line, column], ...]}, innermost frame first; null is a name or
@@ -14,7 +15,7 @@ file that is not known, 0 a line or column. Folded code adds "members": [{"how",
 are the first member's. Bytes of names that are not UTF-8 are lone surrogates (Python's `surrogateescape`).
 
 Needs Python 3.9 and its standard library. `parts.py` reads what a section consists of, `stacks.py` tells which function
-of a group ran, `blocks.py` reads basic blocks; here are the file (sections 2, 3, 7 and 8), then what is asked of it.
+of a group ran, `blocks.py` reads basic blocks, `locations.py` expressions; here are the file (sections 2, 3, 7 and 8), then what is asked of it.
 """
 
 import argparse
@@ -28,6 +29,7 @@ import zlib
 sys.dont_write_bytecode = True  # no `__pycache__` beside the specification
 
 import blocks  # noqa: E402
+import locations  # noqa: E402
 import stacks  # noqa: E402
 from parts import (TAIL, Damaged, Names, Pieces, RowRecord, ScopeRecord, Starts, Table, byte, field, need,  # noqa: E402
                    text, varint)
@@ -42,7 +44,7 @@ SECTION_IDS = {
     1: "BUILD_ID", 2: "PIECES", 3: "FUNCTIONS", 4: "ORIGINS", 5: "EDGES", 6: "ROWS", 7: "SCOPES", 8: "NAMES",
     9: "FILES", 10: "GROUPS", 11: "MEMBERS", 12: "ALIASES", 13: "SECTIONS", 14: "NAME_INDEX", 15: "RECORD",
     16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS", 20: "STARTS", 21: "VTABLES", 22: "SLOTS",
-    30: "BLOCK_STARTS", 31: "BLOCK_GROUPS", 32: "BLOCK_RANGES"}
+    30: "BLOCK_STARTS", 31: "BLOCK_GROUPS", 32: "BLOCK_RANGES", 33: "LOCATED"}
 REQUIRED = (*range(2, 10), 20)
 COLUMNS = {
     "PIECES": "gap pad skip owner rows name",
@@ -57,7 +59,8 @@ COLUMNS = {
     "VTABLES": "point function slot doubtful",
     "SLOTS": "address slot",
     "BLOCK_GROUPS": "place range",
-    "BLOCK_RANGES": "first entry next"}
+    "BLOCK_RANGES": "first entry next",
+    "LOCATED": "function kind place unit"}
 HOW = ("live_range", "stmt_sequence", "relocation", "symbol", "line_sequence", "call_site", "symbol_only")
 
 
@@ -437,6 +440,9 @@ class Check:
     def check_slots(self):
         stacks.check_slots(self.file)
 
+    def check_locations(self):
+        locations.Locations(self.file)
+
     def check_name_index(self):
         if "NAME_INDEX" in self.file.sections:
             self.file.name_index()
@@ -563,7 +569,7 @@ def main():
         usage=__doc__.split("\n\n")[1], formatter_class=argparse.RawDescriptionHelpFormatter, add_help=True)
     parser.add_argument("file")
     what = parser.add_mutually_exclusive_group(required=True)
-    for name in ("check", "dump", "annotate", "stack", "blocks"):
+    for name in ("check", "dump", "annotate", "stack", "blocks", "locations"):
         what.add_argument("--" + name, action="store_true")
     what.add_argument("--lookup", nargs="*", metavar="ADDR")
     arguments = parser.parse_args()
@@ -581,6 +587,9 @@ def main():
         elif arguments.annotate:
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
             print("\n".join(annotate(file, os.path.basename(arguments.file))))
+        elif arguments.locations:
+            for located in locations.Locations(file).all():
+                print(json.dumps(located))
         elif arguments.blocks:
             for block in blocks.Blocks(file).all():
                 print(json.dumps(block))

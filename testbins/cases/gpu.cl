@@ -1,6 +1,7 @@
 //# about: device code for AMD GPUs in every container of device code, and alone
 //# let: CC = $CLANG -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -nogpulib $MAP
 //# let: LINK = $LLD -shared --no-undefined
+//# variant: gfx90a: $CC -mcpu=gfx90a -g -O1 -c gpu.cl -o $T/a.o; $LINK $T/a.o -o $OUT
 //# variant: containers.set: mkdir -p $OUT; for p in gfx90a gfx906; do $CC -mcpu=$p -g -O1 -c gpu.cl -o $T/$p.o; $LINK $T/$p.o -o $T/$p; done;
 //#| cp $T/gfx90a $OUT; H=host-x86_64-unknown-linux-gnu-; A=hipv4-amdgcn-amd-amdhsa-;
 //#| $BUNDLER -type=o -targets=$H,$A-gfx906,$A-gfx90a:xnack+ -input=/dev/null -input=$T/gfx906 -input=$T/gfx90a -output=$OUT/two.bundle;

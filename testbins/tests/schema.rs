@@ -34,6 +34,8 @@ const PROGRAMS: &[(&str, Option<&str>)] = &[
     ("inline.i386", None),
     ("inline.mips-be", None),
     ("inline.s390x-be.o", None), // relocatable and big-endian
+    ("lanes.first", None),       // expressions of functions
+    ("lanes.user", None),
     ("lines.gas.o", None),
     ("macho.arm64", None),
     ("macho.fat", Some("x86_64")),

@@ -8,9 +8,14 @@ use std::borrow::Cow;
 
 mod classes;
 mod codeless;
+mod locations;
 
 pub use classes::{SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable, VtableKey};
 pub use codeless::Codeless;
+pub use locations::{
+    Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, OPAQUE,
+    UnitLocations,
+};
 
 /// Marks the absence of an id in a packed field.
 pub const NONE16: u16 = u16::MAX;
@@ -354,6 +359,8 @@ pub struct Unit<'f> {
     pub vtables: Vec<UnitVtable>,
     /// True where the unit's `.dwo` is missing: its functions come from symbols, inlines are unknown.
     pub partial: bool,
+    /// `None` where no function has any.
+    pub locations: Option<Box<UnitLocations>>,
 }
 
 impl Unit<'_> {
@@ -385,6 +392,7 @@ impl Unit<'_> {
             classes: self.classes,
             vtables: self.vtables,
             partial: self.partial,
+            locations: self.locations,
         }
     }
 }

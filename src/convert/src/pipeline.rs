@@ -32,6 +32,8 @@ pub struct Options {
     pub remap_path: Vec<(String, String)>,
     /// Keep columns.
     pub columns: bool,
+    /// Keep where methods that share their code with others have the pointer to their object.
+    pub locations: bool,
     /// Write the index for `find`.
     pub name_index: bool,
     /// Gives the index readable names.
@@ -149,7 +151,7 @@ pub(crate) fn load<'f>(
         .collect();
     // Takes each unit as it is read: one thread numbers its names while others read.
     let mut merged = resolve::Merged::new(ResolveOptions { remap_path });
-    let read_options = ReadOptions { columns: options.columns };
+    let read_options = ReadOptions { columns: options.columns, locations: options.locations };
     let counted = read::read(&image, &split, read_options, &|n| progress.advance(n), &mut merged);
     report.counts = Counts::of(merged.units());
     report.diagnostics.merge(counted);

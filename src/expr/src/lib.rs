@@ -56,6 +56,7 @@ mod read;
 mod scratch;
 mod settings;
 mod value;
+mod walk;
 
 pub use context::Context;
 pub use location::{Entry, Location, Node, NodeId, Storage};
@@ -66,3 +67,4 @@ pub use read::Leaf;
 pub use scratch::{Buffers, Return, Scratch};
 pub use settings::{Dialect, Settings, Want};
 pub use value::{Binary, Class, Type, Unary, Value};
+pub use walk::{Reference, references};

@@ -15,7 +15,7 @@ use crate::op::{self, DieRef, Op};
 use crate::problem::{Missing, Problem};
 use crate::scratch::{Return, Scratch};
 use crate::settings::{Settings, Want};
-use crate::value::{Type, Value};
+use crate::value::{Class, Type, Value};
 
 /// An evaluation of one expression. It borrows its memory from the caller.
 pub struct Evaluation<'s, 'e> {
@@ -462,7 +462,13 @@ impl<'s, 'e> Evaluation<'s, 'e> {
 
     fn register_value(&self, register: u64, ty: Type, context: &dyn Context<'e>) -> Result<Value, Problem> {
         let mut room = [0; 8];
-        let bytes = room.get_mut(..usize::from(ty.size)).unwrap_or_default();
+        // A register that is narrower than an address is an unsigned number.
+        let narrow = context.register_size(register).and_then(|size| u8::try_from(size).ok());
+        let size = match (narrow, ty.class) {
+            (Some(size), Class::Generic) => ty.size.min(size),
+            _ => ty.size,
+        };
+        let bytes = room.get_mut(..usize::from(size)).unwrap_or_default();
         context.read_register(register, 0, bytes).ok_or(Missing::Register(register))?;
         Ok(Value::new(ty, number(bytes, self.settings.big_endian)))
     }

@@ -72,11 +72,25 @@ impl<'e> Evaluation<'_, 'e> {
         bytes: &mut [u8],
         context: &dyn Context<'e>,
     ) -> Result<(), Problem> {
+        self.read_behind(location, 0, bytes, context)
+    }
+
+    /// Reads the bytes that stand `skip` bits behind a location: an element of what is there.
+    ///
+    /// # Errors
+    /// As [`Evaluation::read`].
+    pub fn read_behind(
+        &self,
+        location: Location<'e>,
+        skip: u64,
+        bytes: &mut [u8],
+        context: &dyn Context<'e>,
+    ) -> Result<(), Problem> {
         let whole = u64::try_from(bytes.len()).unwrap_or(u64::MAX).saturating_mul(8);
         bytes.fill(0);
         let mut at = 0u64;
         while at < whole {
-            let leaf = self.leaf(location, at);
+            let leaf = self.leaf(location, skip.saturating_add(at));
             let len = leaf.bits.unwrap_or(u64::MAX).min(whole.saturating_sub(at));
             let aligned = leaf.location.bit == 0 && at & 7 == 0 && len & 7 == 0;
             if aligned {

@@ -309,6 +309,14 @@ fn numbers_of_the_architecture() {
 }
 
 #[test]
+fn a_register_narrower_than_an_address_is_unsigned() {
+    // bregx 64 0: of 4 bytes.
+    let known = Known { registers: [(64, vec![0xf0, 0xff, 0xff, 0xff])].into(), ..nothing() };
+    let stack = steps(&[0x92, 0xc0, 0, 0x10], &known, Settings::default());
+    assert_eq!(stack.last().unwrap(), "= memory 0x100000000");
+}
+
+#[test]
 fn which_generation_an_expression_is_of() {
     let settings = Settings::default();
     let rocm = Some(&b"[amdgpu:v0.0]"[..]);

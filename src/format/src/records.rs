@@ -108,6 +108,22 @@ pub mod scopes {
     pub const USED_BITS: u16 = 0x3ff;
 }
 
+/// What the expressions of a unit refer to.
+pub mod locations {
+    /// An entry by its offset in the unit: its expressions.
+    pub const BY_UNIT: u8 = 0;
+    /// An entry by its offset in `.debug_info`: its expressions.
+    pub const BY_SECTION: u8 = 1;
+    /// A base type by its offset in the unit: `encoding + 256 x bytes`.
+    pub const BASE_TYPE: u8 = 2;
+    /// An entry of `.debug_addr` by its index: the address.
+    pub const ADDRESS: u8 = 3;
+    /// Operations of the extensions have the codes of `DW_OP_LLVM_user`.
+    pub const USER_CODES: u8 = 0;
+    /// They have those of 2020.
+    pub const FIRST_CODES: u8 = 1;
+}
+
 /// How rows and edges code a file.
 pub mod file_code {
     /// The file of the origin that the line belongs to.

@@ -60,7 +60,7 @@ sections! {
     CALLS = 16;
     /// Basic blocks, by address.
     BLOCKS = 17;
-    /// Reserved for location lists.
+    /// Expressions of functions, and what they refer to.
     LOCATIONS = 18;
     /// What functions reach by tail calls.
     TAILS = 19;
@@ -76,6 +76,8 @@ sections! {
     BLOCK_GROUPS = 31;
     /// Which basic blocks belong together, and to which function.
     BLOCK_RANGES = 32;
+    /// Which function has which expressions.
+    LOCATED = 33;
 }
 
 impl SectionId {
@@ -96,6 +98,7 @@ impl SectionId {
             Self::BLOCK_RANGES => &["first", "entry", "next"],
             Self::VTABLES => &["point", "function", "slot", "doubtful"],
             Self::SLOTS => &["address", "slot"],
+            Self::LOCATED => &["function", "kind", "place", "unit"],
             _ => &[],
         }
     }
@@ -117,6 +120,7 @@ impl SectionId {
             Self::BLOCK_RANGES => block_ranges::COLUMNS,
             Self::VTABLES => vtables::COLUMNS,
             Self::SLOTS => slots::COLUMNS,
+            Self::LOCATED => located::COLUMNS,
             _ => 0,
         }
     }
@@ -293,4 +297,28 @@ pub mod slots {
     pub const SLOT: usize = 1;
     /// Number of columns.
     pub const COLUMNS: u8 = 2;
+}
+
+/// Columns of LOCATED.
+pub mod located {
+    /// Function.
+    pub const FUNCTION: usize = 0;
+    /// What it is, see [`LANES`] and the others.
+    pub const KIND: usize = 1;
+    /// Offset of the list in LOCATIONS; of [`LANES`] the number itself.
+    pub const PLACE: usize = 2;
+    /// Offset of the unit in LOCATIONS; of [`LANES`] 0.
+    pub const UNIT: usize = 3;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 4;
+    /// How many lanes a thread has.
+    pub const LANES: u64 = 0;
+    /// The lanes that execute.
+    pub const ACTIVE_LANE: u64 = 1;
+    /// Where each lane stands.
+    pub const LANE_PC: u64 = 2;
+    /// Where the pointer to a method's object is.
+    pub const OBJECT: u64 = 3;
+    /// What `DW_OP_fbreg` counts from.
+    pub const FRAME_BASE: u64 = 4;
 }

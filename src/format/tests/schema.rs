@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use foldsym_format::bits::{MAX_WIDTH, TAIL};
 use foldsym_format::header::{self, entry_field, features, field, flags};
-use foldsym_format::records::{file_code, line_code, rows, scopes};
+use foldsym_format::records::{file_code, line_code, locations, rows, scopes};
 use foldsym_format::sections::{
-    aliases, block_groups, block_ranges, calls, edges, functions, groups, members, origins, pieces, slots,
-    tails, vtables,
+    aliases, block_groups, block_ranges, calls, edges, functions, groups, located, members, origins, pieces,
+    slots, tails, vtables,
 };
 use foldsym_format::{SectionId, starts, table};
 
@@ -111,6 +111,27 @@ fn code() -> BTreeMap<String, Vec<u64>> {
         put("sections.", &[(id.name(), &[id.0.into()])]);
     }
     put("function_flags.", &[("PARTIAL", &[bit(functions::PARTIAL)])]);
+    put(
+        "located.",
+        &[
+            ("lanes", &[located::LANES]),
+            ("active_lane", &[located::ACTIVE_LANE]),
+            ("lane_pc", &[located::LANE_PC]),
+            ("object", &[located::OBJECT]),
+            ("frame_base", &[located::FRAME_BASE]),
+        ],
+    );
+    put(
+        "locations.",
+        &[
+            ("codes.user", &[locations::USER_CODES.into()]),
+            ("codes.first", &[locations::FIRST_CODES.into()]),
+            ("reference.by_unit", &[locations::BY_UNIT.into()]),
+            ("reference.by_section", &[locations::BY_SECTION.into()]),
+            ("reference.base_type", &[locations::BASE_TYPE.into()]),
+            ("reference.address", &[locations::ADDRESS.into()]),
+        ],
+    );
     put(
         "starts.",
         &[
@@ -273,6 +294,10 @@ fn column(section: &str, name: &str) -> usize {
         ("VTABLES", "doubtful") => vtables::DOUBTFUL,
         ("SLOTS", "address") => slots::ADDRESS,
         ("SLOTS", "slot") => slots::SLOT,
+        ("LOCATED", "function") => located::FUNCTION,
+        ("LOCATED", "kind") => located::KIND,
+        ("LOCATED", "place") => located::PLACE,
+        ("LOCATED", "unit") => located::UNIT,
         _ => panic!("no constant for {section}.{name}"),
     }
 }

@@ -50,6 +50,7 @@ mod file;
 mod frames;
 mod high;
 mod ids;
+mod locations;
 mod object;
 mod program;
 mod row_block;
@@ -70,6 +71,7 @@ pub use frames::{Frame, FrameIter, Frames};
 pub use ids::{
     EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr, RowsOffset,
 };
+pub use locations::{LocationKey, LocationKind, LocationList, LocationTarget, LocationUnit, Locations};
 pub use object::Method;
 pub use program::{ProgramSection, ProgramSections};
 pub use rows::{FileCode, Row, RowIter, Rows};

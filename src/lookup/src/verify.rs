@@ -79,6 +79,9 @@ impl SymbolFile<'_> {
             blocks.verify()?;
         }
         self.verify_vtables()?;
+        if let Some(locations) = self.locations()? {
+            locations.verify(self.functions.len(), &mut || work.spend(SectionId::LOCATIONS))?;
+        }
         self.verify_program()
     }
 

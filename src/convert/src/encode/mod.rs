@@ -14,6 +14,7 @@ mod calls;
 mod dedup;
 mod index;
 mod layout;
+mod locations;
 pub mod names;
 mod outline;
 mod plan;
@@ -192,6 +193,7 @@ pub fn encode(
     sections.extend(index?);
     sections.extend(calls::sections(program, &outline, image_base));
     sections.extend(basic_blocks::sections(&program.blocks, image_base));
+    sections.extend(locations::sections(program, &outline, image_base));
     sections.push(Section::new(SectionId::BUILD_ID, image.build_id.clone()));
     sections.push(Section::new(SectionId::SECTIONS, sections::loaded_sections(image, image_base)));
     if let Some(record) = &options.record {

@@ -1,13 +1,15 @@
-//! Finds the sections with call frame information of a linked program, as plain bytes.
+//! Finds the sections with call frame information of a program, as plain bytes. Those of an object file are relocated to
+//! the synthetic addresses that its sections have everywhere here.
 
 use std::path::Path;
 
-use object::{CompressionFormat, Object, ObjectKind, ObjectSection};
+use object::{BinaryFormat, CompressionFormat, Object, ObjectKind, ObjectSection};
 
 use super::decompress::{self, Method};
 use super::error::OpenError;
 use super::files::Files;
-use super::gpu;
+use super::image::DebugSection;
+use super::{elf, gpu};
 
 /// A section with call frame information.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +33,7 @@ pub struct FrameBytes<'f> {
 /// `target` is as in [`super::OpenOptions::target`].
 ///
 /// # Errors
-/// The file cannot be read, is no linked ELF or Mach-O program, or a section is damaged.
+/// The file cannot be read, is no ELF file and no linked Mach-O program, or a section is damaged.
 pub fn frame_sections<'f>(
     files: &'f Files,
     path: &Path,
@@ -42,8 +44,7 @@ pub fn frame_sections<'f>(
     let file = object::File::parse(data)
         .map_err(|error| OpenError::NotAnObject { path: path.to_owned(), found: error.to_string() })?;
     if file.kind() == ObjectKind::Relocatable {
-        let what = "call frame information of an object file has no addresses before it is linked".to_owned();
-        return Err(OpenError::Unsupported { path: path.to_owned(), what });
+        return relocated(files, path, data, &file);
     }
     let mut found = Vec::new();
     for (name, eh) in [(".eh_frame", true), (".debug_frame", false)] {
@@ -69,6 +70,38 @@ pub fn frame_sections<'f>(
         let address_size = if file.is_64() { 8 } else { 4 };
         let big_endian = !file.is_little_endian();
         found.push(FrameBytes { name, eh, address: section.address(), bytes, address_size, big_endian });
+    }
+    Ok(found)
+}
+
+/// Those of an object file.
+fn relocated<'f>(
+    files: &'f Files,
+    path: &Path,
+    data: &'f [u8],
+    file: &object::File<'f>,
+) -> Result<Vec<FrameBytes<'f>>, OpenError> {
+    if file.format() != BinaryFormat::Elf {
+        let what = "call frame information of an object file that is not ELF".to_owned();
+        return Err(OpenError::Unsupported { path: path.to_owned(), what });
+    }
+    let (image, _) = elf::read(files, path, data)?;
+    let (address_size, big_endian) = (image.arch.address_size, image.arch.big_endian);
+    let mut found: Vec<FrameBytes<'f>> = elf::eh_frames(files, path, data)?
+        .into_iter()
+        .map(|(address, bytes)| FrameBytes {
+            name: ".eh_frame",
+            eh: true,
+            address,
+            bytes,
+            address_size,
+            big_endian,
+        })
+        .collect();
+    let bytes = image.debug.get(DebugSection::Frame);
+    if !bytes.is_empty() {
+        let name = ".debug_frame";
+        found.push(FrameBytes { name, eh: false, address: 0, bytes, address_size, big_endian });
     }
     Ok(found)
 }

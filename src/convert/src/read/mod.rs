@@ -45,6 +45,8 @@ impl Endianity for gimli::BigEndian {}
 pub struct ReadOptions {
     /// Keep the columns of rows and calls.
     pub columns: bool,
+    /// Keep where methods have the pointer to their object.
+    pub locations: bool,
 }
 
 /// Takes the units that were read, in the order of the file.

@@ -83,6 +83,10 @@ pub enum Kind {
     OmittedBlocks,
     /// Classes past a cap: an object of theirs does not tell which of its methods ran.
     SkippedClasses,
+    /// An expression with an operation that is not known: it is kept as one that tells nothing.
+    OpaqueExpression,
+    /// An expression or location list that cannot be read, or refers to what is not there.
+    BadExpression,
     /// What `open` had to say: a relocation it does not know, a section it could not read.
     Open,
 }
@@ -129,6 +133,8 @@ impl Kind {
             Kind::FoldedBlocks => "folded_blocks",
             Kind::OmittedBlocks => "omitted_blocks",
             Kind::SkippedClasses => "skipped_classes",
+            Kind::OpaqueExpression => "opaque_expression",
+            Kind::BadExpression => "bad_expression",
             Kind::Open => "open",
         }
     }

@@ -5,7 +5,9 @@
 //! [`Answer`]. An answer changes only where a piece or a row of one of the sides begins or ends, so the
 //! address space is cut at all of these, of both sides, and each interval between two cuts is asked at its
 //! first and its last address. That covers the gaps between pieces and what lies outside of all of them.
+//! Basic blocks are compared one by one.
 
+mod blocks;
 mod expected;
 mod found;
 #[cfg(test)]
@@ -77,6 +79,7 @@ fn compare(
             mismatches.add(|| format!("{path}: {what}: expected {expected}, found {found}"));
         }
     }
+    blocks::compare(&path, file, &program.blocks, &mut mismatches)?;
     let mut expected = Expected::new(program, file.header().features & features::COLUMNS != 0);
     let found = Found::new(file)?;
     let mut frames = Frames::new();

@@ -264,3 +264,26 @@ fn names_are_compared_to_their_end() {
         assert!(compared(&bytes, image, program).unwrap().count > 0);
     });
 }
+
+#[test]
+fn other_basic_blocks_are_found() {
+    with_program("blocks.sections.set/program", false, |image, program| {
+        let bytes = encoded(image, program, false);
+        let compare = |program: &Program<'_>| compared(&bytes, image, program).unwrap();
+        assert_eq!(compare(program).count, 0);
+        let (blocks, ranges) = (program.blocks.blocks.len(), program.blocks.ranges.len());
+        assert!(blocks > 50 && ranges > 5, "{blocks} {ranges}");
+        for at in [0, blocks / 2, blocks - 1] {
+            program.blocks.blocks[at].id += 100;
+            assert_eq!(compare(program).count, 1, "{at}");
+            program.blocks.blocks[at].id -= 100;
+            program.blocks.blocks[at].flags ^= 1;
+            assert_eq!(compare(program).count, 1, "{at}");
+            program.blocks.blocks[at].flags ^= 1;
+        }
+        program.blocks.ranges[ranges - 1].next = Some(0);
+        assert!(compare(program).examples[0].contains("range"), "{:?}", compare(program));
+        program.blocks = crate::model::BlockMap::default();
+        assert!(compare(program).examples[0].contains("basic blocks"), "{:?}", compare(program));
+    });
+}

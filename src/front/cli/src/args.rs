@@ -48,15 +48,7 @@ pub(crate) enum Command {
     /// Prints the row of call frame information that holds at each address
     Cfi(Cfi),
     /// Says where each lane of a stopped GPU wave stands
-    #[command(hide = true)]
-    Wave(NotYet),
-}
-
-/// The arguments of a command that this version does not have, unread.
-#[derive(Args)]
-pub(crate) struct NotYet {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    pub(crate) rest: Vec<String>,
+    Wave(Wave),
 }
 
 /// Options that say which part of a program is read and where the rest of it is.
@@ -272,7 +264,7 @@ Examples:
   foldsym cfi app 0x401180
   foldsym cfi bundle --target gfx90a 0x1600")]
 pub(crate) struct Cfi {
-    /// A linked program, or a container of device code
+    /// A program, an object file, or a container of device code
     #[arg(value_name = "PROGRAM")]
     pub(crate) program: PathBuf,
     /// Addresses: 0x hexadecimal, else decimal
@@ -281,6 +273,43 @@ pub(crate) struct Cfi {
     /// Target to take from an offload bundle
     #[arg(long, value_name = "T")]
     pub(crate) target: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Lanes that execute are at PC. Of the others the program's DW_AT_LLVM_lane_pc says where they wait, if it has one.
+FILE.json: {\"regs\": {\"s34\": \"0xff\", \"66\": 255, \"v3\": [1, 2, ...]},
+            \"mem\": [{\"addr\": \"0x100\", \"hex\": \"ff00\", \"space\": 6}]}
+Registers are s0, v0, a0, vcc or numbers of DWARF; v and a hold 4 bytes for each lane. The space is an address space of
+DWARF, 0 where there is none.
+
+Examples:
+  foldsym wave kernel.fsym --pc 0x1640 --exec 0xff
+  foldsym wave kernel.fsym --pc 0x1640 --exec 0xff --regs wave.json --json")]
+pub(crate) struct Wave {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// Where the wave stands
+    #[arg(long, value_name = "PC")]
+    pub(crate) pc: String,
+    /// The lanes that execute, lane 0 the lowest bit
+    #[arg(long, value_name = "MASK", value_parser = number_argument)]
+    pub(crate) exec: u64,
+    /// The wave's registers and memory
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) regs: Option<PathBuf>,
+    /// How many lanes the wave has (default: as many as the program says, else 32 or 64, as MASK needs)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) lanes: Option<u32>,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Linkage names as they are
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
+    /// Load bias, subtracted from the addresses
+    #[arg(long, value_name = "A", default_value = "0", value_parser = number_argument)]
+    pub(crate) base: u64,
 }
 
 #[derive(Args)]

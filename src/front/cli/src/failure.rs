@@ -34,11 +34,6 @@ impl Failure {
         Self { message: format!("{}: {what}", path.display()), code: exit::BAD_INPUT }
     }
 
-    /// An option or command that the contract names and this version does not have.
-    pub(crate) fn not_in_this_version(what: &str) -> Self {
-        Self::usage(format!("{what}: not in this version"))
-    }
-
     /// Prints the message, if there is one, as a single line.
     pub(crate) fn print(&self) {
         if !self.message.is_empty() {

@@ -24,14 +24,15 @@ mod regex;
 mod resolver;
 mod session;
 mod stack;
+mod stopped;
 mod text;
 mod verify;
+mod wave;
 
 use std::process::ExitCode;
 
 use args::{Cli, Command};
 use clap::Parser;
-use failure::Failure;
 
 fn main() -> ExitCode {
     // Usage errors, `--help` and `--version` end here, with the exit codes of the contract (2, 0, 0).
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
         Command::Completions { shell } => completions::run(*shell),
         Command::Blocks(args) => blocks::run(args),
         Command::Cfi(args) => cfi::run(args),
-        Command::Wave(_) => Err(Failure::not_in_this_version("wave")),
+        Command::Wave(args) => wave::run(args),
     };
     match result {
         Ok(code) => ExitCode::from(code),

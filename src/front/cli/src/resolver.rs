@@ -1,9 +1,11 @@
 //! Turns addresses into neutral answers: the one place that knows what the reader gives.
 
 use foldsym_lookup::{
-    Answer as Found, BasicBlocks, Error, Frames, FunctionId, ImageAddr, Lookup, Resolved, ReturnAddr,
+    Answer as Found, BasicBlocks, Error, Frames, FunctionId, ImageAddr, Lookup, NameId, Resolved, ReturnAddr,
     StackAddr, SymbolFile,
 };
+
+use rustc_hash::FxHashMap;
 
 use crate::address::Address;
 use crate::answer::{Answer, Block, Candidate, Symbol};
@@ -20,6 +22,8 @@ pub(crate) struct Resolver<'f> {
     resolved: Vec<Resolved>,
     /// Present where basic blocks are wanted; without a map, no address has one.
     blocks: Option<Option<BasicBlocks<'f>>>,
+    /// Whose the blocks of a range are, of ranges that were asked for.
+    block_functions: FxHashMap<u32, Option<NameId>>,
 }
 
 impl<'f> Resolver<'f> {
@@ -32,6 +36,7 @@ impl<'f> Resolver<'f> {
             stack: Vec::new(),
             resolved: Vec::new(),
             blocks: None,
+            block_functions: FxHashMap::default(),
         }
     }
 
@@ -60,12 +65,16 @@ impl<'f> Resolver<'f> {
         let (Some(blocks), Some(image)) = (blocks, image) else { return Ok(None) };
         let Some(block) = blocks.at(image)? else { return Ok(None) };
         // A part of a function may not be shared where its beginning is.
-        let folded = matches!(self.file.lookup(image, &mut self.frames)?, Lookup::Found(found) if found.group.is_some());
+        let folded = self.answer.candidate_count.is_some();
+        if let Some(&function) = self.block_functions.get(&block.range) {
+            return Ok(Some(Block { block, function, folded }));
+        }
         let start = blocks.function_start(&block)?;
         let function = match self.file.lookup(start, &mut self.frames)? {
             Lookup::Found(found) if !found.padding => self.file.function_name(found.function)?,
             _ => None,
         };
+        self.block_functions.insert(block.range, function);
         Ok(Some(Block { block, function, folded }))
     }
 

@@ -27,6 +27,11 @@ impl LineError {
         Self { message: message.into(), code: exit::USAGE }
     }
 
+    /// The same where there is one answer alone.
+    pub(crate) fn into_failure(self) -> Failure {
+        Failure { message: self.message, code: self.code }
+    }
+
     /// The `.fsym` is damaged where the answer should be.
     pub(crate) fn damaged(file: &Mapped, error: foldsym_lookup::Error) -> Self {
         Self { message: crate::open::damage_text(file, error), code: exit::BAD_INPUT }

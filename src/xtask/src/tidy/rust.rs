@@ -66,7 +66,7 @@ pub(super) fn reading_layers(files: &[Tracked]) -> Vec<Finding> {
 }
 
 /// Crates that run without the standard library and without an allocator.
-const BARE: &[&str] = &["src/lookup", "src/expr"];
+const BARE: &[&str] = &["src/lookup", "src/expr", "src/stopped"];
 
 /// The reader and the evaluator run so.
 pub(super) fn lookup_is_bare(files: &[Tracked]) -> Vec<Finding> {
@@ -87,7 +87,7 @@ pub(super) fn lookup_is_bare(files: &[Tracked]) -> Vec<Finding> {
 /// `format`, `lookup` and `expr` have no unsafe code and forbid it.
 pub(super) fn no_unsafe(files: &[Tracked]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for folder in ["src/format", "src/lookup", "src/expr"] {
+    for folder in ["src/format", "src/lookup", "src/expr", "src/stopped"] {
         for (file, text) in rust(files).filter(|(file, _)| file.below(folder)) {
             let code = code(text);
             if file.path == format!("{folder}/src/lib.rs") && !code.contains("#![forbid(unsafe_code)]") {

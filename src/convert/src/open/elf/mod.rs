@@ -237,6 +237,35 @@ fn arch(tables: &Tables<'_>) -> Arch {
     Arch { machine: tables.machine, name, address_size, big_endian: tables.is_big_endian() }
 }
 
+/// The `.eh_frame` sections of an `ET_REL` file at their synthetic addresses, relocated.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn eh_frames<'f>(
+    files: &'f Files,
+    path: &Path,
+    data: &'f [u8],
+) -> Result<Vec<(u64, &'f [u8])>, OpenError> {
+    let tables = Tables::parse(path, data)?;
+    let mut diagnostics = Diagnostics::default();
+    let layout = layout(path, &tables, &mut diagnostics)?;
+    let relocator = relocate::Relocator::new(&tables, &layout.bias);
+    let mut found = Vec::new();
+    for section in tables.sections.iter().filter(|section| section.name == b".eh_frame") {
+        let input = tables.bytes(section);
+        let size = input.len() as u64;
+        let mut bytes = files.reserve(path, ".eh_frame", size, size)?;
+        bytes.extend_from_slice(input);
+        relocator.apply(section.index, &mut bytes, &mut diagnostics);
+        found.push((layout.bias[section.index], files.keep(bytes)));
+    }
+    match diagnostics.into_vec().into_iter().next() {
+        None => Ok(found),
+        // A row would be wrong, or one of another function.
+        Some(noted) => Err(OpenError::malformed(path, "section .eh_frame".to_owned(), noted.to_string())),
+    }
+}
+
 /// Places all loaded sections.
 ///
 /// In a linked file they have addresses. In `ET_REL` they get consecutive, aligned ones from 0 in section order, so that

@@ -6,6 +6,7 @@
 mod calls;
 mod classes;
 mod listed;
+mod locations;
 mod lost;
 mod ranges;
 mod roles;
@@ -28,6 +29,7 @@ use crate::model::{
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
 pub(super) use classes::classes;
+use locations::attribute;
 use lost::LostTree;
 use ranges::{Addresses, DeadRange};
 use roles::{Role, WANTED};
@@ -76,6 +78,7 @@ pub(super) fn walk<'f, E: Endianity>(
     reader.listed_calls(source.listed);
     reader.unclaimed();
     reader.bare_lines();
+    reader.locations();
     let (unit, counted) = reader.finish();
     *diagnostics = counted;
     unit
@@ -145,6 +148,8 @@ struct UnitReader<'a, 'f, E: Endianity> {
     shared: Vec<SharedPiece>,
     /// Sequences that show that there are more functions than the unit describes, and not whose lines they are.
     in_doubt: Vec<usize>,
+    /// Functions of which expressions are kept.
+    with_locations: Vec<gimli::UnitOffset>,
     painter: Painter,
     segments: Vec<Segment>,
     runs: Vec<LineRow>,
@@ -217,6 +222,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             building: Vec::new(),
             shared: Vec::new(),
             in_doubt: Vec::new(),
+            with_locations: Vec::new(),
             painter: Painter::default(),
             segments: Vec::new(),
             runs: Vec::new(),
@@ -308,6 +314,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let mut addresses = Addresses::default();
         let mut stmt_sequence = None;
         let mut all_tail_calls = false;
+        let mut located = self.options.locations;
         while let Some(attribute) = entries.attribute(&mut entry)? {
             match attribute.name {
                 gimli::DW_AT_low_pc => addresses.low_pc = Some(attribute.value),
@@ -327,8 +334,16 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 | gimli::DW_AT_GNU_all_tail_call_sites => {
                     all_tail_calls |= attribute.is_set();
                 }
+                attribute::ACTIVE_LANE
+                | attribute::LANES
+                | attribute::FIRST_LANES
+                | attribute::LANE_PC
+                | attribute::FIRST_LANE_PC => located = true,
                 _ => self.origins.take(place, &mut identity, &attribute, &mut self.diagnostics),
             }
+        }
+        if located {
+            self.with_locations.push(entry.offset);
         }
         let die = DieOffset(self.unit_offset + entry.offset.0 as u64);
         // Producers of a `.dwo` disagree on what it counts from.

@@ -1,6 +1,7 @@
 //! Which entries the walk of a unit stops at, and which of their attributes it reads.
 
 use super::super::entries::Wanted;
+use super::locations::attribute;
 use super::{DW_AT_LLVM_STMT_SEQUENCE, classes};
 
 /// What an entry is to the walk.
@@ -80,5 +81,10 @@ pub(super) const WANTED: Wanted<Role> = Wanted {
         gimli::DW_AT_GNU_all_call_sites,
         gimli::DW_AT_GNU_all_source_call_sites,
         gimli::DW_AT_GNU_all_tail_call_sites,
+        attribute::ACTIVE_LANE,
+        attribute::LANES,
+        attribute::FIRST_LANES,
+        attribute::LANE_PC,
+        attribute::FIRST_LANE_PC,
     ],
 };

@@ -17,12 +17,13 @@ use run::Outcome;
 /// Converts every input, and says at the end what became of each.
 pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     if args.locations {
-        return Err(Failure::not_in_this_version("--locations"));
+        return Err(Failure::usage("--locations: not in this version"));
     }
     let plan = Plan::new(args)?;
     let bar = Bar::new(plan.jobs.len(), args.quiet);
     let options = Options {
         columns: args.columns,
+        locations: args.locations,
         name_index: !args.no_name_index,
         readable_names: args.demangled,
         ..options(&args.reading)
@@ -64,6 +65,7 @@ pub(crate) fn options(reading: &Reading) -> Options {
         map_prefix: reading.map_prefix.clone(),
         remap_path: reading.remap_path.clone(),
         columns: false,
+        locations: false,
         name_index: false,
         demangle: Some(foldsym_convert::demangle::demangle),
         readable_names: false,

@@ -1,0 +1,149 @@
+//! Writes LOCATIONS and LOCATED: expressions of functions, and what they refer to (schema, section 10).
+
+use rustc_hash::FxHashMap;
+
+use super::Section;
+use super::bits::put_varint;
+use super::outline::{Outline, members};
+use super::tables::Table;
+use crate::model::{
+    FuncId, Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, Program,
+    UnitLocations,
+};
+use foldsym_format::SectionId;
+use foldsym_format::records::locations as code;
+
+/// The sections, where any function of the file has expressions.
+pub(super) fn sections(program: &Program<'_>, outline: &Outline, image_base: u64) -> Vec<Section> {
+    if program.units.iter().all(|unit| unit.locations.is_none()) {
+        return Vec::new();
+    }
+    let mut in_group = vec![false; program.functions.len()];
+    for piece in &program.pieces {
+        members(program, piece.owner).iter().for_each(|member| in_group[member.function.index()] = true);
+    }
+    // The functions of each unit.
+    let mut of_unit: Vec<Vec<FuncId>> = vec![Vec::new(); program.units.len()];
+    for &id in &outline.functions {
+        if let Some(source) = program.functions[id.index()].source {
+            of_unit[source.unit.index()].push(id);
+        }
+    }
+    let mut writer = Writer { image_base, out: vec![0], places: FxHashMap::default() };
+    let mut rows: Vec<[i64; 4]> = Vec::new();
+    for (unit, ids) in program.units.iter().zip(&of_unit) {
+        let Some(locations) = &unit.locations else { continue };
+        let first = rows.len();
+        for &id in ids {
+            let Some(source) = program.functions[id.index()].source else { continue };
+            let function = &unit.functions[source.function.index()];
+            let start = unit.pieces[function.pieces.start as usize].start.0;
+            let begin = locations.located.partition_point(|located| located.die < function.die);
+            let own = locations.located[begin..].iter().take_while(|located| located.die == function.die);
+            let len = unit.pieces[function.pieces.start as usize].len.into();
+            let own: Vec<&Located> = own
+                .filter(|located| is_kept(located, in_group[id.index()]) && is_inside(located, len))
+                .collect();
+            if own.iter().all(|located| located.kind == LocationKind::FrameBase) {
+                continue;
+            }
+            let rank = i64::from(outline.function_ranks[id.index()]);
+            for located in own {
+                let place = match &located.value {
+                    LocatedValue::Number(number) => *number as i64,
+                    LocatedValue::List(list) => writer.list(list, start),
+                };
+                rows.push([rank, located.kind as i64, place, 0]);
+            }
+        }
+        if rows.len() > first {
+            let place = writer.unit(locations);
+            rows[first..].iter_mut().filter(|row| row[1] != LocationKind::Lanes as i64).for_each(|row| {
+                row[3] = place;
+            });
+        }
+    }
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    rows.sort_unstable();
+    let record = |i: usize| rows[i];
+    vec![
+        Section::new(SectionId::LOCATIONS, writer.out),
+        Section::new(SectionId::LOCATED, Table { count: rows.len(), record }.encode()),
+    ]
+}
+
+/// Where the object is asks only who wants to tell the functions of a group apart.
+fn is_kept(located: &Located, in_group: bool) -> bool {
+    located.kind != LocationKind::Object || in_group
+}
+
+/// Addresses that count from the function's start count from its section's in truth: that is the same only where the
+/// function stands alone in its section, and then a parameter's first range begins with it.
+fn is_inside(located: &Located, len: u64) -> bool {
+    let LocatedValue::List(list) = &located.value else { return true };
+    let mut ranges = list.entries.iter().filter(|entry| entry.len > 0);
+    let first = ranges.clone().map(|entry| entry.start).min().unwrap_or(0);
+    let inside = |entry: &LocationEntry| entry.start.checked_add(entry.len).is_some_and(|end| end <= len);
+    !list.from_start || (first == 0 && ranges.all(inside))
+}
+
+struct Writer {
+    image_base: u64,
+    out: Vec<u8>,
+    /// Records that are there already; a unit and a list may have the same bytes.
+    places: FxHashMap<(bool, Vec<u8>), i64>,
+}
+
+impl Writer {
+    fn record(&mut self, is_unit: bool, record: Vec<u8>) -> i64 {
+        let out = &mut self.out;
+        *self.places.entry((is_unit, record)).or_insert_with_key(|(_, record)| {
+            let place = out.len() as i64;
+            out.extend_from_slice(record);
+            place
+        })
+    }
+
+    /// Writes a list of a function that begins at `start`, and gives its place.
+    fn list(&mut self, list: &LocationList, start: u64) -> i64 {
+        let mut record = Vec::new();
+        put_varint(&mut record, list.entries.len() as u64);
+        for entry in &list.entries {
+            let from = match (list.from_start, entry.len) {
+                // It holds wherever no other does.
+                (_, 0) => 0,
+                (true, _) => start.wrapping_add(entry.start).wrapping_sub(self.image_base),
+                (false, _) => entry.start.wrapping_sub(self.image_base),
+            };
+            put_varint(&mut record, from);
+            put_varint(&mut record, entry.len);
+            put_varint(&mut record, entry.expression.len() as u64);
+            record.extend_from_slice(&entry.expression);
+        }
+        self.record(false, record)
+    }
+
+    fn unit(&mut self, unit: &UnitLocations) -> i64 {
+        let codes = if unit.first_codes { code::FIRST_CODES } else { code::USER_CODES };
+        let mut record = vec![unit.version as u8, unit.offset_size, codes];
+        put_varint(&mut record, unit.references.len() as u64);
+        for reference in &unit.references {
+            let (kind, key) = reference.key();
+            let value = match reference {
+                LocationReference::Unit(_, list) | LocationReference::Section(_, list) => {
+                    self.list(list, 0) as u64
+                }
+                LocationReference::BaseType(_, encoding, size) => {
+                    u64::from(*encoding) | u64::from(*size) << 8
+                }
+                LocationReference::Address(_, address) => *address,
+            };
+            record.push(kind);
+            put_varint(&mut record, key);
+            put_varint(&mut record, value);
+        }
+        self.record(true, record)
+    }
+}

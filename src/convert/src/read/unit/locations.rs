@@ -1,0 +1,475 @@
+//! Reads expressions of functions: where the lanes of a thread stand (heterogeneous debugging), and where methods
+//! have the pointer to their object.
+//!
+//! Few functions have lanes, and object pointers are read on demand, so the walk only notes which entries to come back
+//! to. What is kept answers without the program: location lists become ranges of addresses, and what operations refer
+//! to in the unit (procedures, base types, `.debug_addr`) is kept beside the expressions, whose bytes stay as they are.
+
+use foldsym_expr::{Dialect, DieRef, Problem, Reference, Settings, Type, dialect, references};
+use gimli::{AttributeValue, RawLocListEntry, Reader as _, Section as _, UnitOffset};
+use rustc_hash::FxHashSet;
+
+use super::super::{Bytes, Endianity};
+use super::UnitReader;
+use crate::model::{
+    DieOffset, Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, OPAQUE,
+    UnitLocations,
+};
+use crate::report::Kind;
+
+/// Attributes of the extensions. The first generation's codes mean other things in LLVM 22, on entries of types; of a
+/// subprogram only the extensions have them.
+pub(super) mod attribute {
+    use gimli::DwAt;
+
+    /// `DW_AT_LLVM_active_lane`, that LLVM 22 has no code for.
+    pub(in super::super) const ACTIVE_LANE: DwAt = DwAt(0x3e08);
+    /// `DW_AT_LLVM_lanes`.
+    pub(in super::super) const LANES: DwAt = DwAt(0x3e11);
+    pub(in super::super) const FIRST_LANES: DwAt = DwAt(0x3e0a);
+    /// `DW_AT_LLVM_lane_pc`.
+    pub(in super::super) const LANE_PC: DwAt = DwAt(0x3e12);
+    pub(in super::super) const FIRST_LANE_PC: DwAt = DwAt(0x3e0b);
+    /// `DW_AT_LLVM_augmentation` of a unit.
+    pub(super) const AUGMENTATION: DwAt = DwAt(0x3e09);
+}
+
+/// Entries of location lists that are read of a unit.
+const MAX_ENTRIES: usize = 1 << 20;
+/// Bytes of expressions that are read of a unit.
+const MAX_BYTES: usize = 1 << 24;
+/// Bytes of an expression.
+const MAX_EXPRESSION: usize = 1 << 16;
+/// What the expressions of a unit may refer to.
+const MAX_REFERENCES: usize = 1 << 16;
+
+/// What is collected of a unit.
+struct Collected {
+    settings: Settings,
+    augmentation: Option<Vec<u8>>,
+    out: UnitLocations,
+    /// References that were seen, in the order of [`LocationReference::key`].
+    seen: FxHashSet<(u8, u64)>,
+    left: Vec<Reference>,
+    entries_left: usize,
+    bytes_left: usize,
+}
+
+/// Why a location list was not read.
+#[derive(Debug, thiserror::Error)]
+enum Unread {
+    #[error(transparent)]
+    Damaged(#[from] gimli::Error),
+    #[error("an expression over {MAX_EXPRESSION} bytes, or more than a unit may have")]
+    TooMuch,
+    #[error("a location list of which only some addresses were erased")]
+    HalfErased,
+}
+
+impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
+    /// Reads the expressions of the functions that were noted.
+    pub(super) fn locations(&mut self) {
+        let functions = std::mem::take(&mut self.with_locations);
+        if functions.is_empty() {
+            return;
+        }
+        let header = &self.unit.header;
+        let settings = Settings {
+            address_size: header.address_size(),
+            offset_size: header.format().word_size(),
+            version: header.version(),
+            big_endian: !self.dwarf.debug_info.reader().endian().is_little_endian(),
+            ..Settings::default()
+        };
+        let mut collected = Collected {
+            settings,
+            augmentation: self.augmentation(),
+            out: UnitLocations {
+                version: settings.version,
+                offset_size: settings.offset_size,
+                ..UnitLocations::default()
+            },
+            seen: FxHashSet::default(),
+            left: Vec::new(),
+            entries_left: MAX_ENTRIES,
+            bytes_left: MAX_BYTES,
+        };
+        for offset in functions {
+            if let Err(error) = self.function_locations(offset, &mut collected) {
+                self.bad_expression(offset, &error.to_string());
+            }
+        }
+        while let Some(reference) = collected.left.pop() {
+            if collected.out.references.len() >= MAX_REFERENCES {
+                collected.bytes_left = 0;
+                break;
+            }
+            self.referred(reference, &mut collected);
+        }
+        if collected.bytes_left == 0 || collected.entries_left == 0 {
+            let offset = self.unit_offset;
+            self.diagnostics.add(Kind::CapReached, offset, || {
+                format!("the unit at {offset:#x} has more expressions than are read")
+            });
+        }
+        let mut out = collected.out;
+        if !out.located.is_empty() {
+            self.settle_codes(&mut out, &collected.settings, collected.augmentation.as_deref());
+            out.references.sort_by_key(LocationReference::key);
+            out.located.sort_by_key(|located| (located.die, located.kind));
+            self.out.locations = Some(Box::new(out));
+        }
+    }
+
+    fn bad_expression(&mut self, offset: UnitOffset, what: &str) {
+        let die = self.unit_offset + offset.0 as u64;
+        self.diagnostics.add(Kind::BadExpression, die, || format!("entry at {die:#x}: {what}"));
+    }
+
+    /// The unit's `DW_AT_LLVM_augmentation`.
+    fn augmentation(&self) -> Option<Vec<u8>> {
+        let mut entries = self.unit.header.entries(&self.unit.abbreviations);
+        let root = entries.next_dfs().ok().flatten()?;
+        let value = root.attr_value(attribute::AUGMENTATION)?;
+        let text = self.dwarf.attr_string(self.unit, value).ok()?;
+        Some(text.slice().iter().take(64).copied().collect())
+    }
+
+    fn function_locations(&mut self, offset: UnitOffset, collected: &mut Collected) -> gimli::Result<()> {
+        let entry = self.unit.entry(offset)?;
+        let die = DieOffset(self.unit_offset + offset.0 as u64);
+        let first = collected.out.located.len();
+        for attribute in entry.attrs() {
+            let (kind, value) = match attribute.name() {
+                attribute::LANES | attribute::FIRST_LANES => {
+                    if let Some(lanes) = attribute.udata_value() {
+                        let value = LocatedValue::Number(lanes);
+                        collected.out.located.push(Located { die, kind: LocationKind::Lanes, value });
+                    }
+                    continue;
+                }
+                attribute::ACTIVE_LANE => (LocationKind::ActiveLane, attribute.value()),
+                attribute::LANE_PC | attribute::FIRST_LANE_PC => (LocationKind::LanePc, attribute.value()),
+                _ => continue,
+            };
+            self.keep(offset, kind, value, collected);
+        }
+        if self.options.locations
+            && let Some(value) = self.object_pointer(&entry)?
+        {
+            self.keep(offset, LocationKind::Object, value, collected);
+        }
+        // What the kept ones may count from.
+        if collected.out.located.len() > first
+            && let Some(value) = entry.attr_value(gimli::DW_AT_frame_base)
+        {
+            self.keep(offset, LocationKind::FrameBase, value, collected);
+        }
+        // A number alone says nothing of an address; of two of one kind the first counts.
+        collected.out.located[first..].sort_by_key(|located| located.kind);
+        let mut kept = collected.out.located.split_off(first);
+        kept.dedup_by_key(|located| located.kind);
+        collected.out.located.append(&mut kept);
+        Ok(())
+    }
+
+    /// `DW_AT_location` of the parameter that points to the object of a method (DWARF 5 5.7.8), where the method
+    /// has one: the entry that `DW_AT_object_pointer` names, else a first parameter that is artificial.
+    fn object_pointer(
+        &self,
+        function: &gimli::DebuggingInformationEntry<Bytes<'f, E>>,
+    ) -> gimli::Result<Option<AttributeValue<Bytes<'f, E>>>> {
+        if let Some(AttributeValue::UnitRef(offset)) = function.attr_value(gimli::DW_AT_object_pointer) {
+            let parameter = self.unit.entry(offset)?;
+            return Ok(parameter.attr_value(gimli::DW_AT_location));
+        }
+        let mut tree = self.unit.entries_tree(Some(function.offset()))?;
+        let mut children = tree.root()?.children();
+        while let Some(child) = children.next()? {
+            let entry = child.entry();
+            if entry.tag() != gimli::DW_TAG_formal_parameter {
+                continue;
+            }
+            let mut artificial = entry.attr_value(gimli::DW_AT_artificial).is_some();
+            if let Some(AttributeValue::UnitRef(offset)) = entry.attr_value(gimli::DW_AT_abstract_origin) {
+                artificial |= self.unit.entry(offset)?.attr_value(gimli::DW_AT_artificial).is_some();
+            }
+            return Ok(entry.attr_value(gimli::DW_AT_location).filter(|_| artificial));
+        }
+        Ok(None)
+    }
+
+    fn keep(
+        &mut self,
+        offset: UnitOffset,
+        kind: LocationKind,
+        value: AttributeValue<Bytes<'f, E>>,
+        collected: &mut Collected,
+    ) {
+        // A constant there is another attribute of that code.
+        if !is_location(&value) {
+            return;
+        }
+        match self.list(&value, collected) {
+            Ok(list) if list.entries.is_empty() => {}
+            Ok(list) => {
+                self.note_references(offset, &list, collected);
+                let die = DieOffset(self.unit_offset + offset.0 as u64);
+                collected.out.located.push(Located { die, kind, value: LocatedValue::List(list) });
+            }
+            Err(error) => self.bad_expression(offset, &error.to_string()),
+        }
+    }
+
+    /// An expression, or a location list with its addresses.
+    fn list(
+        &self,
+        value: &AttributeValue<Bytes<'f, E>>,
+        collected: &mut Collected,
+    ) -> Result<LocationList, Unread> {
+        let mut list = LocationList::default();
+        let mut add = |start: u64, len: u64, expression: &gimli::Expression<Bytes<'f, E>>| {
+            let bytes = expression.0.slice();
+            if bytes.len() > MAX_EXPRESSION
+                || bytes.len() > collected.bytes_left
+                || collected.entries_left == 0
+            {
+                collected.bytes_left = 0;
+                return Err(Unread::TooMuch);
+            }
+            collected.bytes_left -= bytes.len();
+            collected.entries_left -= 1;
+            list.entries.push(LocationEntry { start, len, expression: bytes.to_vec() });
+            Ok(())
+        };
+        let value = match value {
+            AttributeValue::Exprloc(expression) => {
+                add(0, 0, expression)?;
+                return Ok(list);
+            }
+            AttributeValue::Block(bytes) => {
+                add(0, 0, &gimli::Expression(*bytes))?;
+                return Ok(list);
+            }
+            AttributeValue::SecOffset(offset) => {
+                AttributeValue::LocationListsRef(gimli::LocationListsOffset(*offset))
+            }
+            other => *other,
+        };
+        let Some(offset) = self.dwarf.attr_locations_offset(self.unit, value)? else { return Ok(list) };
+        let mut raw = self.dwarf.raw_locations(self.unit, offset)?;
+        // Behind a base that is a tombstone addresses count from the function's start; others are lost with theirs.
+        let (mut base, mut is_given) = (self.unit.low_pc, false);
+        let (mut live, mut erased, mut fallback) = (false, false, None);
+        let indexed = |index| self.dwarf.address(self.unit, index);
+        while let Some(entry) = raw.next()? {
+            let (start, end, data, known) = match entry {
+                RawLocListEntry::BaseAddress { addr } => {
+                    (base, is_given) = (addr, true);
+                    continue;
+                }
+                RawLocListEntry::BaseAddressx { addr } => {
+                    (base, is_given) = (indexed(addr)?, true);
+                    continue;
+                }
+                RawLocListEntry::DefaultLocation { data } => {
+                    fallback = Some(data);
+                    continue;
+                }
+                RawLocListEntry::AddressOrOffsetPair { begin, end, data }
+                | RawLocListEntry::OffsetPair { begin, end, data } => {
+                    let live = self.code.section(base.wrapping_add(begin)).is_some();
+                    let known = live || !is_given;
+                    let base = if known { base } else { 0 };
+                    (base.wrapping_add(begin), base.wrapping_add(end), data, known)
+                }
+                RawLocListEntry::StartxEndx { begin, end, data } => {
+                    (indexed(begin)?, indexed(end)?, data, true)
+                }
+                RawLocListEntry::StartxLength { begin, length, data } => {
+                    let start = indexed(begin)?;
+                    (start, start.wrapping_add(length), data, true)
+                }
+                RawLocListEntry::StartEnd { begin, end, data } => (begin, end, data, true),
+                RawLocListEntry::StartLength { begin, length, data } => {
+                    (begin, begin.wrapping_add(length), data, true)
+                }
+            };
+            let Some(len) = end.checked_sub(start).filter(|&len| len > 0) else { continue };
+            if known && self.code.section(start).is_some() {
+                live = true;
+            } else if known {
+                // Only where it would be the function's start it is known what the address was.
+                continue;
+            } else {
+                erased = true;
+            }
+            add(start, len, &data)?;
+        }
+        if let Some(data) = fallback {
+            add(0, 0, &data)?;
+        }
+        if erased && live {
+            return Err(Unread::HalfErased);
+        }
+        list.from_start = erased;
+        Ok(list)
+    }
+
+    /// Notes what the expressions of a list refer to, and replaces those that cannot be read.
+    fn note_references(&mut self, offset: UnitOffset, list: &LocationList, collected: &mut Collected) {
+        for entry in &list.entries {
+            let chosen = dialect(&entry.expression, collected.augmentation.as_deref(), &collected.settings);
+            let Some(chosen) = chosen else { continue };
+            let settings = Settings { dialect: chosen, ..collected.settings };
+            let read = references(&entry.expression, &settings, &mut |reference| {
+                let key = match reference {
+                    Reference::Procedure(DieRef::Unit(die)) => (0, die),
+                    Reference::Procedure(DieRef::Section(die)) => (1, die),
+                    Reference::BaseType(die) => (2, die),
+                    Reference::AddressIndex(index) => (3, index),
+                };
+                if collected.seen.insert(key) {
+                    collected.left.push(reference);
+                }
+            });
+            match read {
+                Ok(()) | Err(Problem::Opaque { .. } | Problem::Unsupported(_)) => {}
+                Err(problem) => self.bad_expression(offset, &problem.to_string()),
+            }
+        }
+    }
+
+    /// Reads what an expression refers to. Nothing is kept of what is not there: an evaluation will say so.
+    fn referred(&mut self, reference: Reference, collected: &mut Collected) {
+        let here = |offset: u64| usize::try_from(offset).map(UnitOffset);
+        let (offset, by_section) = match reference {
+            Reference::AddressIndex(index) => {
+                let address = usize::try_from(index)
+                    .ok()
+                    .and_then(|index| self.dwarf.address(self.unit, gimli::DebugAddrIndex(index)).ok());
+                match address {
+                    Some(address) => {
+                        collected.out.references.push(LocationReference::Address(index, address));
+                    }
+                    None => self.bad_expression(UnitOffset(0), &format!("no address {index}")),
+                }
+                return;
+            }
+            Reference::BaseType(offset) => {
+                match here(offset).ok().and_then(|offset| self.base_type(offset)) {
+                    Some((encoding, size)) => {
+                        let found = LocationReference::BaseType(offset, encoding, size);
+                        collected.out.references.push(found);
+                    }
+                    None => {
+                        self.bad_expression(UnitOffset(offset as usize), "no base type of at most 8 bytes")
+                    }
+                }
+                return;
+            }
+            Reference::Procedure(DieRef::Unit(offset)) => (Some(offset), None),
+            // Offsets in an expression of another unit would count from that one.
+            Reference::Procedure(DieRef::Section(offset)) => {
+                (offset.checked_sub(self.unit_offset), Some(offset))
+            }
+        };
+        let entry = offset
+            .and_then(|offset| here(offset).ok())
+            .filter(|offset| offset.is_in_bounds(self.unit))
+            .and_then(|offset| self.unit.entry(offset).ok());
+        let at = UnitOffset(offset.unwrap_or(0) as usize);
+        let Some(entry) = entry else {
+            let offset = by_section.or(offset).unwrap_or(0);
+            return self.bad_expression(
+                UnitOffset(0),
+                &format!("calls the entry at {offset:#x}, which is none of this unit"),
+            );
+        };
+        // An entry without one is an empty expression (DWARF 5 2.5.1.5).
+        let value = entry.attr_value(gimli::DW_AT_location).filter(is_location);
+        let list = match value.map(|value| self.list(&value, collected)) {
+            Some(Ok(list)) => list,
+            Some(Err(error)) => return self.bad_expression(at, &error.to_string()),
+            None => {
+                let entry = LocationEntry { start: 0, len: 0, expression: Vec::new() };
+                LocationList { entries: vec![entry], from_start: false }
+            }
+        };
+        if list.from_start {
+            return self.bad_expression(at, "a procedure whose addresses were erased");
+        }
+        self.note_references(at, &list, collected);
+        collected.out.references.push(match (by_section, offset) {
+            (Some(offset), _) => LocationReference::Section(offset, list),
+            (None, offset) => LocationReference::Unit(offset.unwrap_or(0), list),
+        });
+    }
+
+    /// Encoding and bytes of a base type that is a number of at most 8 bytes.
+    fn base_type(&self, offset: UnitOffset) -> Option<(u8, u8)> {
+        let entry = self.unit.entry(offset).ok()?;
+        let Some(AttributeValue::Encoding(encoding)) = entry.attr_value(gimli::DW_AT_encoding) else {
+            return None;
+        };
+        let size = entry.attr(gimli::DW_AT_byte_size)?.udata_value()?;
+        Type::of_encoding(encoding.0, size).map(|ty| (encoding.0, ty.size))
+    }
+
+    /// Decides which codes the unit's expressions have, and replaces those that then cannot be read.
+    fn settle_codes(&mut self, out: &mut UnitLocations, settings: &Settings, augmentation: Option<&[u8]>) {
+        let lists = |out: &UnitLocations, visit: &mut dyn FnMut(&LocationEntry)| {
+            let referred = out.references.iter().filter_map(|reference| match reference {
+                LocationReference::Unit(_, list) | LocationReference::Section(_, list) => Some(list),
+                _ => None,
+            });
+            let located = out.located.iter().filter_map(|located| match &located.value {
+                LocatedValue::List(list) => Some(list),
+                LocatedValue::Number(_) => None,
+            });
+            referred.chain(located).flat_map(|list| &list.entries).for_each(visit);
+        };
+        let mut first = false;
+        lists(out, &mut |entry| {
+            first |= dialect(&entry.expression, augmentation, settings) == Some(Dialect::First);
+        });
+        out.first_codes = first;
+        let settings = Settings { dialect: if first { Dialect::First } else { Dialect::User }, ..*settings };
+        let mut opaque = 0;
+        let mut settle = |entry: &mut LocationEntry| {
+            let known = dialect(&entry.expression, augmentation, &settings).is_some();
+            let read = references(&entry.expression, &settings, &mut |_| {});
+            if !known || matches!(read, Err(Problem::Opaque { .. })) {
+                opaque += 1;
+                entry.expression = OPAQUE.to_vec();
+            }
+        };
+        for reference in &mut out.references {
+            if let LocationReference::Unit(_, list) | LocationReference::Section(_, list) = reference {
+                list.entries.iter_mut().for_each(&mut settle);
+            }
+        }
+        for located in &mut out.located {
+            if let LocatedValue::List(list) = &mut located.value {
+                list.entries.iter_mut().for_each(&mut settle);
+            }
+        }
+        let offset = self.unit_offset;
+        for _ in 0..opaque {
+            self.diagnostics.add(Kind::OpaqueExpression, offset, || {
+                format!("an expression of the unit at {offset:#x} has an operation that is not known")
+            });
+        }
+    }
+}
+
+fn is_location<E: Endianity>(value: &AttributeValue<Bytes<'_, E>>) -> bool {
+    matches!(
+        value,
+        AttributeValue::Exprloc(_)
+            | AttributeValue::Block(_)
+            | AttributeValue::SecOffset(_)
+            | AttributeValue::LocationListsRef(_)
+            | AttributeValue::DebugLocListsIndex(_)
+    )
+}

@@ -1,0 +1,209 @@
+//! Registers and memory of a stopped program, as JSON has them.
+
+use std::collections::BTreeMap;
+
+use foldsym_expr::amdgpu;
+use foldsym_stopped::Machine;
+use serde_json::Value;
+
+use crate::address::number;
+
+/// ELF's numbers of processors whose registers have names here.
+const X86_64: u16 = 62;
+const AARCH64: u16 = 183;
+const AMDGPU: u16 = 224;
+
+/// Names of x86-64 registers by their DWARF numbers (System V ABI, figure 3.36).
+const X86_64_NAMES: [&str; 17] = [
+    "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+    "r15", "rip",
+];
+
+/// What is known of the program.
+#[derive(Debug, Default)]
+pub(crate) struct Stopped {
+    registers: BTreeMap<u64, Vec<u8>>,
+    /// By address space and address.
+    memory: BTreeMap<(u64, u64), Vec<u8>>,
+    big_endian: bool,
+}
+
+impl Stopped {
+    /// Takes `regs` and `mem` of a JSON object; other keys are somebody else's.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the user.
+    pub(crate) fn parse(json: &Value, machine: u16, big_endian: bool, wide: bool) -> Result<Stopped, String> {
+        let mut stopped = Stopped { big_endian, ..Stopped::default() };
+        if let Some(registers) = json.get("regs") {
+            let registers = registers.as_object().ok_or("\"regs\" is no object")?;
+            for (name, value) in registers {
+                let number = register(name, machine, wide)
+                    .ok_or_else(|| format!("{name:?} is no register of this processor"))?;
+                let bytes = stopped.bytes(number, value, machine);
+                let bytes =
+                    bytes.ok_or_else(|| format!("register {name}: {value} is no number that fits"))?;
+                if stopped.registers.insert(number, bytes).is_some() {
+                    return Err(format!("register {name} is given twice"));
+                }
+            }
+        }
+        if let Some(memory) = json.get("mem") {
+            for block in memory.as_array().ok_or("\"mem\" is no list")? {
+                let wrong = |what: &str| format!("\"mem\": {block} {what}");
+                let address = block.get("addr").and_then(unsigned).ok_or_else(|| wrong("has no \"addr\""))?;
+                let hex = block.get("hex").and_then(Value::as_str).and_then(unhex);
+                let bytes = hex.ok_or_else(|| wrong("has no \"hex\", two digits for each byte"))?;
+                let space = match block.get("space") {
+                    Some(space) => unsigned(space).ok_or_else(|| wrong("has no number for \"space\""))?,
+                    None => 0,
+                };
+                stopped.memory.insert((space, address), bytes);
+            }
+        }
+        Ok(stopped)
+    }
+
+    /// The bytes of a register's value, as they would stand in memory.
+    fn bytes(&self, number: u64, value: &Value, machine: u16) -> Option<Vec<u8>> {
+        let size = if machine == AMDGPU { amdgpu::register_size(number)? } else { 8 };
+        if let Some(lanes) = value.as_array() {
+            let lanes: Option<Vec<u32>> =
+                lanes.iter().map(|lane| unsigned(lane).and_then(|lane| lane.try_into().ok())).collect();
+            let bytes: Vec<u8> = lanes?.into_iter().flat_map(u32::to_le_bytes).collect();
+            return (bytes.len() as u64 <= size).then_some(bytes);
+        }
+        let value = unsigned(value)?;
+        let size = usize::try_from(size).ok().filter(|&size| size <= 8)?;
+        if size < 8 && value >> (8 * size) != 0 {
+            return None;
+        }
+        Some(match self.big_endian {
+            true => value.to_be_bytes()[8 - size..].to_vec(),
+            false => value.to_le_bytes()[..size].to_vec(),
+        })
+    }
+}
+
+impl Machine for Stopped {
+    fn register(&self, number: u64, offset: u64, bytes: &mut [u8]) -> Option<()> {
+        let all = self.registers.get(&number)?;
+        // The low part of a register of a big-endian program is its end.
+        let skip = if self.big_endian && offset == 0 { all.len().checked_sub(bytes.len())? } else { 0 };
+        let from = all.get(usize::try_from(offset).ok()?..)?.get(skip..)?;
+        bytes.copy_from_slice(from.get(..bytes.len())?);
+        Some(())
+    }
+
+    fn memory(&self, space: u64, address: u64, bytes: &mut [u8]) -> Option<()> {
+        // The last of the blocks that begin at or before it.
+        let (&(found, start), all) = self.memory.range(..=(space, address)).next_back()?;
+        let from = all.get(usize::try_from(address - start).ok()?..).filter(|_| found == space)?;
+        bytes.copy_from_slice(from.get(..bytes.len())?);
+        Some(())
+    }
+}
+
+/// DWARF's number of a register; `wide` is a GPU's wave of more than 32 lanes.
+fn register(name: &str, machine: u16, wide: bool) -> Option<u64> {
+    if let Ok(number) = name.parse::<u64>() {
+        return Some(number);
+    }
+    let numbered = |prefix: &str| name.strip_prefix(prefix)?.parse::<u64>().ok();
+    match machine {
+        X86_64 => X86_64_NAMES.iter().position(|&known| known == name).map(|at| at as u64),
+        AARCH64 if name == "sp" => Some(31),
+        AARCH64 => numbered("x").filter(|&x| x <= 30),
+        AMDGPU if name == "vcc" => Some(if wide { 768 } else { 512 }),
+        AMDGPU => match (numbered("s"), numbered("v"), numbered("a")) {
+            (Some(s @ 0..=63), ..) => Some(32 + s),
+            (Some(s @ 64..=105), ..) => Some(1088 - 64 + s),
+            (_, Some(v @ 0..=255), _) => Some(if wide { 2560 } else { 1536 } + v),
+            (_, _, Some(a @ 0..=255)) => Some(if wide { 3072 } else { 2048 } + a),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A number of JSON, or a string that is one as everywhere on the command line.
+fn unsigned(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| number(value.as_str()?))
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|c| c.to_digit(16).and_then(|digit| digit.try_into().ok())).collect();
+    let digits = digits?;
+    let (pairs, rest) = digits.as_chunks::<2>();
+    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn registers_by_name_and_number() {
+        for (name, machine, wide, number) in [
+            ("rdi", X86_64, false, Some(5)),
+            ("r15", X86_64, false, Some(15)),
+            ("x0", AARCH64, false, Some(0)),
+            ("sp", AARCH64, false, Some(31)),
+            ("x31", AARCH64, false, None),
+            ("s34", AMDGPU, true, Some(66)),
+            ("s64", AMDGPU, true, Some(1088)),
+            ("v2", AMDGPU, true, Some(2562)),
+            ("v2", AMDGPU, false, Some(1538)),
+            ("vcc", AMDGPU, true, Some(768)),
+            ("66", AMDGPU, true, Some(66)),
+            ("rdi", AMDGPU, true, None),
+            ("rdi", 0, true, None),
+        ] {
+            assert_eq!(register(name, machine, wide), number, "{name}");
+        }
+    }
+
+    #[test]
+    fn values_and_memory() {
+        let json = json!({
+            "regs": {"s1": "0x12345678", "v0": [1, 2, 3]},
+            "mem": [{"addr": "0x10", "hex": "0a0b0c", "space": 6}, {"addr": 16, "hex": "ff"}],
+        });
+        let stopped = Stopped::parse(&json, AMDGPU, false, true).unwrap();
+        let mut bytes = [0; 2];
+        assert_eq!(stopped.register(33, 2, &mut bytes), Some(()));
+        assert_eq!(bytes, [0x34, 0x12]);
+        assert_eq!(stopped.register(33, 3, &mut bytes), None);
+        assert_eq!(stopped.register(2560, 4, &mut bytes), Some(()));
+        assert_eq!(bytes, [2, 0]);
+        assert_eq!(stopped.memory(6, 0x11, &mut bytes), Some(()));
+        assert_eq!(bytes, [0x0b, 0x0c]);
+        assert_eq!(stopped.memory(6, 0x12, &mut bytes), None);
+        assert_eq!(stopped.memory(0, 0x10, &mut bytes), None);
+        assert_eq!(stopped.memory(0, 0x10, &mut bytes[..1]), Some(()));
+    }
+
+    #[test]
+    fn what_does_not_parse() {
+        for json in [
+            json!({"regs": []}),
+            json!({"regs": {"q1": 1}}),
+            json!({"regs": {"s1": -1}}),
+            json!({"regs": {"s1": "x"}}),
+            json!({"regs": {"s1": "0x100000000"}}),
+            json!({"regs": {"s1": 1, "33": 2}}),
+            json!({"regs": {"s1": [1, 2]}}),
+            json!({"regs": {"v1": 5}}),
+            json!({"mem": {}}),
+            json!({"mem": [{"hex": "00"}]}),
+            json!({"mem": [{"addr": 1, "hex": "0"}]}),
+            json!({"mem": [{"addr": 1, "hex": "+1"}]}),
+            json!({"mem": [{"addr": 1, "hex": "00", "space": "x"}]}),
+        ] {
+            assert!(Stopped::parse(&json, AMDGPU, false, true).is_err(), "{json}");
+        }
+    }
+}

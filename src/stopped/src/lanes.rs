@@ -1,0 +1,194 @@
+//! Where each lane of a stopped wave stands (`DW_AT_LLVM_lane_pc`, `DW_AT_LLVM_active_lane`, `DW_AT_LLVM_lanes`).
+//!
+//! A wave has one pc, and a mask of the lanes that execute. Lanes that are masked off wait somewhere else: the compiler
+//! says where by an expression whose value is one address for each lane, undefined for those that never came into the
+//! function. Without one, it is known of the lanes that execute alone.
+
+use foldsym_expr::amdgpu::{EXEC32, EXEC64, PC};
+use foldsym_expr::{Evaluation, Location, Problem};
+use foldsym_lookup::{Error, Frames, ImageAddr, LocationKind, Lookup, SymbolFile};
+
+use crate::frame::{Frame, Machine, evaluate, number};
+
+/// The lanes that a wave may have.
+pub const MAX_LANES: usize = 64;
+
+/// The 32-bit program counter (`PC_32`).
+const PC32: u64 = 0;
+
+/// Where a lane stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At this link-time address: it executes there, or goes on there when it is switched on again.
+    At(ImageAddr),
+    /// It is not in the function: it was switched off before it was entered. Of a function that says nothing of its lanes:
+    /// it is switched off.
+    Inactive,
+    /// It is not known, and why.
+    Unknown(Problem),
+}
+
+/// A lane of a wave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lane {
+    /// It executes.
+    pub active: bool,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// All lanes of a wave.
+#[derive(Clone, Copy, Debug)]
+pub struct Wave {
+    lanes: [Lane; MAX_LANES],
+    count: usize,
+    /// The function says where its lanes stand at this address.
+    pub described: bool,
+    /// Why the function's own mask of active lanes is not known, where it has one: the wave's counts.
+    pub active_problem: Option<Problem>,
+    /// Why the function's number of lanes is not used, where it is not: it is more than a wave has.
+    pub lanes_refused: Option<u32>,
+}
+
+impl Wave {
+    /// The lanes, from 0.
+    pub fn lanes(&self) -> &[Lane] {
+        self.lanes.get(..self.count).unwrap_or_default()
+    }
+}
+
+/// A wave that is stopped.
+#[derive(Clone, Copy, Debug)]
+pub struct WaveAt {
+    /// Link-time address at which it stands.
+    pub pc: ImageAddr,
+    /// What is added to link-time addresses in the running program.
+    pub bias: u64,
+    /// The lanes that execute.
+    pub exec: u64,
+    /// How many lanes the wave has; `None`: as many as the function says, else 32 or 64, as `exec` needs.
+    pub lanes: Option<u32>,
+}
+
+/// The registers that a wave gives itself, and the caller's others.
+struct WithWave<'a> {
+    machine: &'a dyn Machine,
+    at: WaveAt,
+}
+
+impl Machine for WithWave<'_> {
+    fn register(&self, register: u64, offset: u64, bytes: &mut [u8]) -> Option<()> {
+        let (value, size) = match register {
+            PC => (self.at.pc.0.wrapping_add(self.at.bias), 8),
+            PC32 => (self.at.pc.0.wrapping_add(self.at.bias), 4),
+            EXEC64 => (self.at.exec, 8),
+            EXEC32 => (self.at.exec, 4),
+            _ => return self.machine.register(register, offset, bytes),
+        };
+        let all = value.to_le_bytes();
+        let start = usize::try_from(offset).ok()?;
+        let from = all.get(..size)?.get(start..)?.get(..bytes.len())?;
+        bytes.copy_from_slice(from);
+        Some(())
+    }
+
+    fn memory(&self, space: u64, address: u64, bytes: &mut [u8]) -> Option<()> {
+        self.machine.memory(space, address, bytes)
+    }
+}
+
+/// Says where each lane of a wave stands.
+///
+/// A lane that executes is at the wave's pc whatever else is not known. Of folded code nothing is read but the mask: which
+/// function's expression it is would have to be known.
+///
+/// # Errors
+/// The file is damaged where the answer should be.
+pub fn wave<'d>(file: &SymbolFile<'d>, at: WaveAt, machine: &dyn Machine) -> Result<Wave, Error> {
+    let mut frames = Frames::new();
+    let function = match file.lookup(at.pc, &mut frames)? {
+        Lookup::Found(answer) if answer.group.is_none() && !answer.padding => Some(answer.function),
+        _ => None,
+    };
+    let locations = file.locations()?.zip(function);
+    let own = match locations {
+        Some((locations, function)) => locations.lanes(function)?,
+        None => None,
+    };
+    let fits = |count: &u32| (1..=MAX_LANES).contains(&(*count as usize));
+    let by_mask = if at.exec >> 32 == 0 { 32 } else { 64 };
+    let count = at.lanes.or(own).filter(fits).unwrap_or(by_mask) as usize;
+    let machine = &WithWave { machine, at };
+    let mut active = at.exec;
+    let mut wave = Wave {
+        lanes: [Lane { active: false, place: Place::Inactive }; MAX_LANES],
+        count,
+        described: false,
+        active_problem: None,
+        lanes_refused: own.filter(|own| !fits(own)),
+    };
+    if let Some((locations, function)) = locations {
+        let here = (machine as &dyn Machine, at.pc, at.bias);
+        let mask = |evaluation: &Evaluation<'_, 'd>, frame: &Frame<'_, 'd>, place| {
+            lanes_of(evaluation, frame, place, count)
+        };
+        let found = evaluate(&locations, file.header(), function, LocationKind::ActiveLane, here, mask)?;
+        match found {
+            Some(Ok(Ok(mask))) => active = mask,
+            Some(Ok(Err(problem)) | Err(problem)) => wave.active_problem = Some(problem),
+            None => {}
+        }
+        let size = usize::from(file.header().address_size);
+        let read = |evaluation: &Evaluation<'_, 'd>, frame: &Frame<'_, 'd>, place| {
+            let elements = wave.lanes.iter_mut().take(count).zip(0u64..);
+            elements.for_each(|(lane, index)| {
+                lane.place = element(evaluation, frame, place, index, size, at.bias);
+            });
+        };
+        let found = evaluate(&locations, file.header(), function, LocationKind::LanePc, here, read)?;
+        wave.described = found.is_some();
+        if let Some(Err(problem)) = found {
+            wave.lanes.iter_mut().for_each(|lane| lane.place = Place::Unknown(problem));
+        }
+    }
+    for (lane, index) in wave.lanes.iter_mut().zip(0u32..) {
+        lane.active = active.wrapping_shr(index) & 1 != 0;
+        let known = wave.described && matches!(lane.place, Place::At(_));
+        if lane.active && !known {
+            lane.place = Place::At(at.pc);
+        }
+    }
+    Ok(wave)
+}
+
+/// Element `index` of the addresses at a place.
+fn element<'d>(
+    evaluation: &Evaluation<'_, 'd>,
+    frame: &Frame<'_, 'd>,
+    place: Location<'d>,
+    index: u64,
+    size: usize,
+    bias: u64,
+) -> Place {
+    let mut bytes = [0; 8];
+    let Some(room) = bytes.get_mut(..size) else { return Place::Unknown(Problem::BadSize(size as u64)) };
+    let bits = (size as u64).wrapping_mul(8);
+    match evaluation.read_behind(place, index.wrapping_mul(bits), room, frame) {
+        Ok(()) => Place::At(ImageAddr(number(room, false).wrapping_sub(bias))),
+        Err(Problem::Undefined) => Place::Inactive,
+        Err(problem) => Place::Unknown(problem),
+    }
+}
+
+/// The bits of a mask at a place, one for each lane.
+fn lanes_of<'d>(
+    evaluation: &Evaluation<'_, 'd>,
+    frame: &Frame<'_, 'd>,
+    place: Location<'d>,
+    count: usize,
+) -> Result<u64, Problem> {
+    let mut bytes = [0; 8];
+    let room = bytes.get_mut(..count.div_ceil(8)).ok_or(Problem::BadSize(count as u64))?;
+    evaluation.read(place, room, frame)?;
+    Ok(number(room, false))
+}
