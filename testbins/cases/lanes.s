@@ -1,7 +1,7 @@
 ## about: lanes of a wave that part: an if with an else, a loop, and a loop inside an if whose mask is in memory
 ## let: CC = $CLANG --target=amdgcn-amd-amdhsa -mcpu=gfx90a -c lanes.s
-## variant: user: $CC -o $T/a.o; $LLD -shared $T/a.o -o $OUT
-## variant: first: $CC -Wa,--defsym,FIRST=1 -o $T/a.o; $LLD -shared $T/a.o -o $OUT
+## variant: user: $CC -o $T/a.o; $LLD -shared --discard-all $T/a.o -o $OUT
+## variant: first: $CC -Wa,--defsym,FIRST=1 -o $T/a.o; $LLD -shared --discard-all $T/a.o -o $OUT
 //
 // The construction is that of the proposal's example (DW_AT_LLVM_lane_pc): each region in which lanes part is a DWARF
 // procedure that calls its parent's, puts the place at which lanes masked off by it go on, and takes it for the lanes

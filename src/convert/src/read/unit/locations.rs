@@ -34,6 +34,8 @@ pub(super) mod attribute {
     pub(super) const AUGMENTATION: DwAt = DwAt(0x3e09);
 }
 
+/// Lanes that a thread may have.
+const MAX_LANES: u64 = 1 << 16;
 /// Entries of location lists that are read of a unit.
 const MAX_ENTRIES: usize = 1 << 20;
 /// Bytes of expressions that are read of a unit.
@@ -142,9 +144,12 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         for attribute in entry.attrs() {
             let (kind, value) = match attribute.name() {
                 attribute::LANES | attribute::FIRST_LANES => {
-                    if let Some(lanes) = attribute.udata_value() {
+                    let lanes = attribute.udata_value().filter(|lanes| (1..=MAX_LANES).contains(lanes));
+                    if let Some(lanes) = lanes {
                         let value = LocatedValue::Number(lanes);
                         collected.out.located.push(Located { die, kind: LocationKind::Lanes, value });
+                    } else {
+                        self.bad_expression(offset, "a number of lanes that no thread has");
                     }
                     continue;
                 }

@@ -10,6 +10,7 @@ mod locations;
 mod lost;
 mod ranges;
 mod roles;
+mod root;
 mod rows;
 mod shared;
 
@@ -284,23 +285,6 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         }
         self.out.has_classes = entries.has_noted();
         result
-    }
-
-    /// Reads what the root says of the compiler (DWARF 5 3.1.1).
-    fn root(&mut self, entries: &mut UnitEntries<'_, 'f, E>, mut entry: Entry<Role>) -> gimli::Result<()> {
-        while let Some(attribute) = entries.attribute(&mut entry)? {
-            match attribute.name {
-                gimli::DW_AT_producer => {
-                    let producer = self.dwarf.attr_string(self.unit, attribute.value);
-                    self.out.keeps_callees = producer.is_ok_and(|text| text.slice().starts_with(b"GNU "));
-                }
-                gimli::DW_AT_language => {
-                    self.out.assembly = attribute.number() == Some(gimli::DW_LANG_Mips_Assembler.0.into());
-                }
-                _ => {}
-            }
-        }
-        Ok(())
     }
 
     /// Reads a `DW_TAG_subprogram` (DWARF 5 3.3.1) that has an address.

@@ -1,0 +1,51 @@
+//! Basic blocks of the machine code, as the compiler's address map has them.
+
+use super::ImageAddr;
+
+/// A basic block of the machine code, as the compiler laid it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    pub start: ImageAddr,
+    /// Bytes; 0 for a block without instructions.
+    pub size: u32,
+    /// The compiler's number of the block, unique in its function.
+    pub id: u32,
+    /// Bits of [`foldsym_format::records::basic_blocks`].
+    pub flags: u8,
+}
+
+/// Blocks of one function that stand together: all of them, or one basic-block section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockRange {
+    /// Index range into [`BlockMap::blocks`].
+    pub blocks: std::ops::Range<u32>,
+    /// Index of the range that the function begins with; its own for that one.
+    pub entry: u32,
+    /// The next range of the same function, in the order of the map.
+    pub next: Option<u32>,
+}
+
+/// The basic-block address map of the program.
+#[derive(Clone, Debug, Default)]
+pub struct BlockMap {
+    /// By address, disjoint, none empty.
+    pub ranges: Vec<BlockRange>,
+    /// By address, in the order of the ranges; those of one range touch or leave gaps, and never overlap.
+    pub blocks: Vec<Block>,
+    pub counts: BlockCounts,
+}
+
+/// What the map was made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockCounts {
+    /// Bytes of the sections.
+    pub bytes: u64,
+    /// Functions with blocks that were kept.
+    pub functions: u64,
+    /// Calls whose ends the map lists; not kept, as return addresses are those of call sites.
+    pub call_ends: u64,
+    /// Functions with numbers of a profile, which are not kept.
+    pub profiles: u64,
+    /// Hashes of blocks, which are not kept.
+    pub hashes: u64,
+}
