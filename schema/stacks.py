@@ -105,12 +105,14 @@ class Stacks:
                     possible = every
                     break
                 targets = self.tails.get(call.callee, [])
-                possible = possible | every & {call.callee, *(target - 1 for target in targets)}
-                if 0 in targets:
+                called = every & {call.callee, *(target - 1 for target in targets)}
+                possible = possible | called
+                if 0 in targets or not called and call.how != DOUBTFUL:
                     possible = every
                 if call.how == DOUBTFUL:
                     doubtful = True
-                    possible = possible | {member.function for member in members if member.how == SYMBOL_ONLY}
+                    undescribed = {member.function for member in members if member.how == SYMBOL_ONLY}
+                    possible = possible | undescribed if called or undescribed else every
         if not possible or len(possible) > MOST_LISTED:
             possible = every
         if possible == every:

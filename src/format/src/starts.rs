@@ -205,8 +205,14 @@ impl<'d> Starts<'d> {
     /// that other bits are 0. Reads everything once.
     ///
     /// # Errors
-    /// The first entry that breaks a rule.
+    /// The first entry that breaks a rule; buckets of addresses past 2^64, or more than the section has bits.
     pub fn verify(&self) -> Result<(), FormatError> {
+        let last = u64::from(self.buckets.wrapping_sub(1));
+        let fits = last.wrapping_shl(self.low_width).wrapping_shr(self.low_width) == last;
+        let bits = (self.data.len() as u64).wrapping_mul(8);
+        if !fits || u64::from(self.buckets.max(self.count)) > bits {
+            return Err(FormatError::new(What::Value, BUCKETS as u64));
+        }
         let mut before = 0;
         for bucket in 0..self.buckets {
             let (first, end) = (self.first_of(bucket)?, self.first_of(bucket.wrapping_add(1))?);

@@ -113,7 +113,8 @@ pub struct Answer {
     pub offset: u64,
     /// The address is in padding after the function: one frame, with file and line and without a name.
     pub padding: bool,
-    /// The function's `.dwo` was missing: inlined frames are unknown.
+    /// The `.dwo` of [`Answer::function`] was missing: inlined frames are unknown. [`Frames::is_partial`] says it of
+    /// another member.
     pub partial: bool,
     /// The function; at folded code the first of the group.
     pub function: FunctionId,
@@ -149,7 +150,7 @@ impl SymbolFile<'_> {
     /// [`SymbolFile::frames`]. At folded code the answer is the first member of the group, `Ambiguous`; the
     /// frames of the others come from [`SymbolFile::member_frames`].
     ///
-    /// Allocates nothing. Steps: log2 of the pieces in a bucket of STARTS and of its buckets, log2 of the
+    /// Allocates nothing. Steps: log2 of the pieces in a bucket of STARTS, four times log2 of its buckets, log2 of the
     /// row blocks of the piece plus 6, and the depth of the inline tree twice, at most
     /// [`foldsym_format::Header::max_depth`]; it does not depend on the size of the function otherwise.
     ///
@@ -268,6 +269,7 @@ impl SymbolFile<'_> {
         let root = self.origin_parts(function.origin.0)?;
         let spot = self.spot(rows, answer.offset)?;
         self.found_frames(answer, (&function, &root), &spot, name, frames)?;
+        frames.partial = function.partial;
         Ok(function.partial)
     }
 

@@ -31,6 +31,8 @@ pub struct Frames {
     /// Frames: 0 before the first lookup.
     pub(crate) len: u32,
     pub(crate) padding: bool,
+    /// Of the function whose frames these are.
+    pub(crate) partial: bool,
     /// The name of the outermost frame; `None`: its origin's.
     pub(crate) name: Option<NameId>,
     /// Frames by depth: the function first.
@@ -79,12 +81,23 @@ impl Frames {
         Self {
             len: 0,
             padding: false,
+            partial: false,
             name: None,
             ready: [Ready::NONE; READY],
             innermost: Ready::NONE,
             nodes: [0; PATH],
             edges: [0; PATH],
         }
+    }
+
+    /// Forgets the frames of the last lookup.
+    pub const fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// The function's `.dwo` was missing: frames that were inlined into it are unknown.
+    pub const fn is_partial(&self) -> bool {
+        self.len > 0 && self.partial
     }
 
     /// How many frames the last lookup left: 0 where nothing was found.

@@ -123,7 +123,7 @@ impl<'d> Rows<'d> {
     }
 
     #[inline(always)]
-    const fn block_count(&self) -> u32 {
+    pub(crate) const fn block_count(&self) -> u32 {
         self.len.div_ceil(layout::BLOCK_ROWS)
     }
 

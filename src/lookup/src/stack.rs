@@ -3,8 +3,8 @@
 //! The outermost frame is resolved first, since a caller that is folded itself must be known before it can
 //! tell whom it called. A frame's set of functions is some members of its group, at most [`MAX_NAMED`] by
 //! number, or the whole group. Each function that the caller may be adds the callee that the compiler
-//! recorded for its call, and whom that callee reaches by tail calls; if one of them has no record, or reaches
-//! what is not known, nothing is ruled out.
+//! recorded for its call, and whom that callee reaches by tail calls; if one of them has no record, or one that leads to
+//! nobody of the group, or reaches what is not known, nothing is ruled out.
 
 use foldsym_format::sections::{calls, members};
 use foldsym_format::{SectionId, Table, What, steps};
@@ -146,6 +146,19 @@ impl Resolved {
     }
 }
 
+/// How far the record of a call is to be believed.
+#[derive(Clone, Copy)]
+struct Told {
+    /// The compiler may have put the callee in the place of another function.
+    doubtful: bool,
+    /// So it has, and the callee is no member.
+    lost: bool,
+}
+
+impl Told {
+    const SURE: Self = Self { doubtful: false, lost: false };
+}
+
 /// Whom a call calls.
 struct Key {
     callee: FunctionId,
@@ -207,13 +220,13 @@ impl<'d> SymbolFile<'d> {
     fn resolve_frame(&self, id: GroupId, caller: Option<(StackAddr, &Resolved)>) -> Result<Resolved, Error> {
         let group = Group::read(self, id)?;
         let mut resolved = Resolved { group: Some(id), group_len: group.len(), ..Resolved::NONE };
-        let (mut doubtful, mut left) = (false, MAX_FRAME_STEPS);
+        let (mut told, mut left) = (Told::SURE, MAX_FRAME_STEPS);
         if let Some((StackAddr::Return(address), caller)) = caller
             && let Some(key) = self.key(ImageAddr(address.0))
         {
             let mut last = None;
             match caller.group {
-                None => doubtful = self.called(group, key, None, &mut last, &mut resolved, &mut left)?,
+                None => told = self.called(group, key, None, &mut last, &mut resolved, &mut left)?,
                 Some(calling) => {
                     let calling = Group::read(self, calling)?;
                     for index in 0..caller.candidate_count().min(calling.len()) {
@@ -221,7 +234,8 @@ impl<'d> SymbolFile<'d> {
                         let Some(member) = caller.candidate(index) else { break };
                         let function = Member::read(self, calling, member)?.function;
                         let caller = Some(function);
-                        doubtful |= self.called(group, key, caller, &mut last, &mut resolved, &mut left)?;
+                        let one = self.called(group, key, caller, &mut last, &mut resolved, &mut left)?;
+                        told = Told { doubtful: told.doubtful | one.doubtful, lost: told.lost | one.lost };
                         // Nothing that follows can rule a function out.
                         if resolved.open {
                             break;
@@ -230,15 +244,16 @@ impl<'d> SymbolFile<'d> {
                 }
             }
         }
-        if doubtful && !resolved.open {
-            self.name_undescribed(group, &mut resolved, &mut left)?;
+        if told.doubtful && !resolved.open {
+            let any = self.name_undescribed(group, &mut resolved, &mut left)?;
+            resolved.open |= told.lost && !any;
         }
-        resolved.conclude(doubtful);
+        resolved.conclude(told.doubtful);
         Ok(resolved)
     }
 
-    /// Adds whom `caller` calls where the call returns to `key`; true where that is doubtful. `last` is the callee that
-    /// was added before: functions of folded code mostly call the same.
+    /// Adds whom `caller` calls where the call returns to `key`. `last` is the callee that was added before: functions of
+    /// folded code mostly call the same.
     fn called(
         &self,
         group: Group,
@@ -247,24 +262,31 @@ impl<'d> SymbolFile<'d> {
         last: &mut Option<FunctionId>,
         resolved: &mut Resolved,
         left: &mut u32,
-    ) -> Result<bool, Error> {
+    ) -> Result<Told, Error> {
         let found = if charge(left, CALLER_STEPS) { self.call(key, caller)? } else { None };
         let Some(found) = found else {
             resolved.open = true;
-            return Ok(false);
+            return Ok(Told::SURE);
         };
+        let told = Told { doubtful: found.how == calls::DOUBTFUL, lost: false };
         if last.replace(found.callee) == Some(found.callee) {
-            return Ok(found.how == calls::DOUBTFUL);
+            return Ok(told);
         }
         let direct = self.name_member(group, found.callee, resolved, left)?;
-        self.reached(group, found.callee, resolved, left)?;
+        let reached = self.reached(group, found.callee, resolved, left)?;
         resolved.evidence.get_or_insert(match (found.of_caller, direct, found.how) {
             (true, ..) => Evidence::MergedCaller,
             (_, false, _) => Evidence::TailCall,
             (_, _, calls::RELOCATION) => Evidence::Relocation,
             _ => Evidence::DirectCall,
         });
-        Ok(found.how == calls::DOUBTFUL)
+        // The callee is code of this address: it is a function that the group does not list, or the record is wrong.
+        let lost = !(direct || reached);
+        if lost {
+            resolved.open |= !told.doubtful;
+            *last = None;
+        }
+        Ok(Told { lost, ..told })
     }
 
     /// The record of a call: that of whoever calls, else that of this caller.
@@ -314,17 +336,18 @@ impl<'d> SymbolFile<'d> {
         Ok(FunctionId(small(function, MEMBERS, record)?))
     }
 
-    /// Names the members that a function reaches by tail calls.
+    /// Names the members that a function reaches by tail calls; false where it reaches none.
     fn reached(
         &self,
         group: Group,
         function: FunctionId,
         resolved: &mut Resolved,
         left: &mut u32,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         const TAILS: SectionId = SectionId::TAILS;
         let wanted = i64::from(function.0);
         let low = first(&self.tails, TAILS, (wanted, 0))?;
+        let mut any = false;
         // More than a frame can name make no difference.
         for record in (low..self.tails.len()).take(MAX_TAILS) {
             steps::step();
@@ -332,27 +355,31 @@ impl<'d> SymbolFile<'d> {
             match target.checked_sub(1) {
                 _ if here != wanted => break,
                 Some(target) if target >= 0 => {
-                    self.name_member(group, FunctionId(small(target, TAILS, record)?), resolved, left)?;
+                    let target = FunctionId(small(target, TAILS, record)?);
+                    any |= self.name_member(group, target, resolved, left)?;
                 }
                 _ => resolved.open = true,
             }
         }
-        Ok(())
+        Ok(any)
     }
 
-    /// Names the members that are known by their names alone: what a compiler merged may be one of them.
-    fn name_undescribed(&self, group: Group, resolved: &mut Resolved, left: &mut u32) -> Result<(), Error> {
+    /// Names the members that are known by their names alone: what a compiler merged may be one of them. False where
+    /// there are none.
+    fn name_undescribed(&self, group: Group, resolved: &mut Resolved, left: &mut u32) -> Result<bool, Error> {
         if !charge(left, group.len()) {
             resolved.open = true;
-            return Ok(());
+            return Ok(false);
         }
+        let mut any = false;
         for index in 0..group.len() {
             steps::step();
             if Member::read(self, group, index)?.how == How::SymbolOnly {
                 resolved.name(index);
+                any = true;
             }
         }
-        Ok(())
+        Ok(any)
     }
 }
 

@@ -39,7 +39,7 @@ impl SymbolFile<'_> {
     /// scope decodable, and no answer deeper than the header says. After a change of any single byte it
     /// reports a fault.
     ///
-    /// Checks at most 2^24 rows, nodes and members, and 256 for each byte of the file.
+    /// Checks at most 2^24 rows, nodes, members and bytes of names, and 256 for each byte of the file.
     ///
     /// # Errors
     /// The first fault, or records that are shared so often that checking each use exceeds that.
@@ -68,14 +68,15 @@ impl SymbolFile<'_> {
         self.starts.verify().within(SectionId::STARTS)?;
         verify_records(SectionId::ROWS, self.rows)?;
         verify_records(SectionId::SCOPES, self.scopes)?;
-        verify_names(SectionId::NAMES, self.names())?;
-        verify_names(SectionId::FILES, self.files())?;
+        verify_names(SectionId::NAMES, self.names(), work)?;
+        verify_names(SectionId::FILES, self.files(), work)?;
         self.verify_origins()?;
         self.verify_functions(work)?;
         self.verify_groups()?;
         self.verify_pieces(work)?;
         self.verify_calls()?;
         if let Some(blocks) = self.basic_blocks()? {
+            work.take(SectionId::BLOCKS, u64::from(blocks.len()).saturating_mul(Work::A_BLOCK))?;
             blocks.verify()?;
         }
         self.verify_vtables()?;
@@ -298,6 +299,7 @@ impl SymbolFile<'_> {
         let function = self.function(id)?;
         let Some(at) = rows else { return Ok(()) };
         let rows = self.rows(at)?;
+        work.take(ROWS, rows.block_count().into())?;
         rows.verify_padding()?;
         let mut frames = Frames::new();
         let mut before = None;
@@ -429,9 +431,16 @@ impl Work {
         Self { left: Cell::new((file_len as u64).saturating_mul(Self::A_BYTE).saturating_add(Self::FLOOR)) }
     }
 
+    /// What finding a basic block again by its address is worth.
+    const A_BLOCK: u64 = 16;
+
     /// Counts one; an error where none is left.
     fn spend(&self, section: SectionId) -> Result<(), Error> {
-        let left = self.left.get().checked_sub(1).ok_or(Error::new(section, What::Length, 0))?;
+        self.take(section, 1)
+    }
+
+    fn take(&self, section: SectionId, count: u64) -> Result<(), Error> {
+        let left = self.left.get().checked_sub(count).ok_or(Error::new(section, What::Length, 0))?;
         self.left.set(left);
         Ok(())
     }
@@ -456,12 +465,13 @@ const WINDOW: usize = 1024;
 /// Every name can be decoded and is greater than the one before.
 ///
 /// Names that share more than a window of bytes are not told apart: there is no room to hold them.
-fn verify_names(section: SectionId, names: &Names<'_>) -> Result<(), Error> {
+fn verify_names(section: SectionId, names: &Names<'_>, work: &Work) -> Result<(), Error> {
     let mut buffers = [[0u8; WINDOW]; 2];
     let [before, this] = &mut buffers;
     let mut before_len = 0usize;
     for id in 0..names.len() {
         let len = names.write(id, this).ok_or(Error::new(section, What::Name, id.into()))?;
+        work.take(section, (len as u64).saturating_add(1))?;
         if id > 0 {
             let old = before.get(..before_len.min(WINDOW)).unwrap_or(&[]);
             let new = this.get(..len.min(WINDOW)).unwrap_or(&[]);

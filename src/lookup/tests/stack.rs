@@ -134,6 +134,25 @@ fn a_folded_caller_is_resolved_first() {
 }
 
 #[test]
+fn a_record_that_leads_elsewhere_rules_nothing_out() {
+    // One of the possible callers calls a function that the group does not list.
+    let mut program = Folded::new(1, &[2, 2]);
+    let call = program.inside(Place::Group(1));
+    program.call(call, Some(3), 0, 0).call(call, Some(4), 1, 0);
+    assert_eq!(innermost(&program, &[call]), said("ambiguous", None, [1, 2]));
+    let mut program = Folded::new(1, &[2, 2]);
+    program.call(call, Some(3), 1, 0).call(call, Some(4), 0, 0);
+    assert_eq!(innermost(&program, &[call]), said("ambiguous", None, [1, 2]));
+    // The compiler may have merged what it calls: it is one without a DIE, or any.
+    let mut program = Folded::new(1, &[3, 2]);
+    let call = program.inside(Place::Group(1));
+    program.call(call, Some(4), 0, 2).call(call, Some(5), 1, 0);
+    assert_eq!(innermost(&program, &[call]).certainty, "ambiguous");
+    program.groups[0][2] = 6;
+    assert_eq!(innermost(&program, &[call]), said("narrowed", Evidence::MergedCaller, [1, 3]));
+}
+
+#[test]
 fn the_record_of_whoever_calls_comes_first() {
     let mut program = Folded::new(1, &[2, 2]);
     let call = program.inside(Place::Group(1));

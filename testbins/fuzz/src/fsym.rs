@@ -4,9 +4,10 @@
 //! lookups say the same; a resolved frame names members that are there, each once. What holds of a file that
 //! `verify` accepts besides: no question meets damage.
 
+use foldsym_format::starts::BUCKETS;
 use foldsym_lookup::{
     FrameIter, Frames, FunctionId, ImageAddr, Lookup, NameId, OriginId, PieceId, Resolved, ReturnAddr,
-    StackAddr, SymbolFile,
+    SectionId, StackAddr, SymbolFile,
 };
 
 /// Addresses that a file is asked for.
@@ -16,10 +17,19 @@ const LOOKED_AT: usize = 80;
 /// Bytes of a name that are read.
 const NAME: usize = 1 << 10;
 
+/// The steps of finding a piece in any bytes: in its bucket, and the buckets of it and of the next.
+fn search_bound(file: &SymbolFile<'_>) -> u64 {
+    let starts = file.section_bytes(SectionId::STARTS).unwrap_or(&[]);
+    let buckets =
+        starts.get(BUCKETS..).and_then(|rest| rest.first_chunk()).map_or(1, |&word| u32::from_le_bytes(word));
+    let log2 = |count: u32| u64::from(count.max(1).ilog2());
+    log2(file.piece_count()) + 3 + 4 * log2(buckets) + 6
+}
+
 /// The steps of one lookup in any bytes: the search for the piece and for the row, and three walks along a
 /// path that is no longer than the deepest tree (see `SymbolFile::lookup`).
 pub fn lookup_bound(file: &SymbolFile<'_>, answered: bool) -> u64 {
-    let search = u64::from(file.piece_count().max(1).ilog2()) + 3;
+    let search = search_bound(file);
     let rows = 26 + 7;
     let depth = u64::from(file.header().max_depth);
     let path = if answered { 3 * depth } else { 3 * depth + 257 };
@@ -28,7 +38,7 @@ pub fn lookup_bound(file: &SymbolFile<'_>, answered: bool) -> u64 {
 
 /// The steps of resolving one frame (see `SymbolFile::resolve_stack`).
 pub fn frame_bound(file: &SymbolFile<'_>) -> u64 {
-    u64::from(foldsym_lookup::MAX_FRAME_STEPS) + u64::from(file.piece_count().max(1).ilog2()) + 3
+    u64::from(foldsym_lookup::MAX_FRAME_STEPS) + search_bound(file)
 }
 
 /// The steps of writing one name (see `foldsym_format::names`).

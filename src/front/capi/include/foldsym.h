@@ -213,8 +213,8 @@ int32_t foldsym_resolve_stack(const foldsym_file *file, const foldsym_stack *sta
 
 /*
  * Writes a function's name to `out`, cut to len - 1 bytes and with a zero behind, and returns its whole length in
- * bytes; FOLDSYM_BAD and "" for one that does not exist or is damaged; 0 and "" for FOLDSYM_NONE. The rest of `out`
- * is zeroed. Control characters are as the program has them.
+ * bytes; FOLDSYM_BAD and "" for one that does not exist or is damaged; 0 and "" for FOLDSYM_NONE. What `out` holds
+ * behind that zero is not said. Control characters are as the program has them.
  */
 size_t foldsym_write_name(const foldsym_file *file, uint32_t name, char *out, size_t len);
 

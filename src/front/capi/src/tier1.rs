@@ -55,16 +55,14 @@ pub(crate) fn info(file: &SymbolFile<'_>, size: usize) -> Info {
     }
 }
 
-/// A frame's address without the load bias; `None` for a kind that does not exist. One below the bias is of
-/// another module.
+/// A frame's address without the load bias; `None` for a kind that does not exist.
 pub(crate) fn stack_addr(kind: u32, address: u64, load_bias: u64) -> Option<StackAddr> {
-    let biased = address.checked_sub(load_bias);
-    match (kind, biased) {
-        (types::FOLDSYM_EXACT, Some(address)) => Some(StackAddr::Exact(ImageAddr(address))),
-        (types::FOLDSYM_RETURN, Some(address)) => Some(StackAddr::Return(ReturnAddr(address))),
-        (types::FOLDSYM_EXACT | types::FOLDSYM_RETURN, None) | (types::FOLDSYM_FOREIGN, _) => {
-            Some(StackAddr::Foreign)
-        }
+    // A program may stand below where it was linked to: the bias wraps.
+    let address = address.wrapping_sub(load_bias);
+    match kind {
+        types::FOLDSYM_EXACT => Some(StackAddr::Exact(ImageAddr(address))),
+        types::FOLDSYM_RETURN => Some(StackAddr::Return(ReturnAddr(address))),
+        types::FOLDSYM_FOREIGN => Some(StackAddr::Foreign),
         _ => None,
     }
 }
@@ -146,7 +144,7 @@ pub(crate) fn lookup(
     }
     out.frame_count = if answer.padding { 1 } else { frames.len() };
     out.flags = if answer.padding { types::FOLDSYM_PADDING } else { 0 }
-        | if answer.partial { types::FOLDSYM_PARTIAL } else { 0 };
+        | if frames.is_partial() { types::FOLDSYM_PARTIAL } else { 0 };
     out.function_start = answer.function_start.0.wrapping_add(query.load_bias);
     Ok(types::FOLDSYM_OK)
 }

@@ -4,8 +4,7 @@
 //! compiler makes of it and compares it with [`LAYOUTS`] and [`CONSTANTS`].
 //!
 //! Structs that can grow begin with their size. A caller's input that is longer than ours must be zero where
-//! we know nothing; one that is shorter is read as if zeros followed. Of an output as much is written as the
-//! caller has.
+//! we know nothing; of an output that is longer the rest is zeroed. One that is shorter than the first version's is refused.
 
 use core::ffi::c_char;
 use core::mem::{align_of, offset_of, size_of};

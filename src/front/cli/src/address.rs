@@ -7,7 +7,7 @@ use foldsym_lookup::ImageAddr;
 pub(crate) struct Address {
     /// What the answer repeats.
     pub(crate) given: u64,
-    /// `None` where no image address belongs to it: below the load bias, or past the end of the section.
+    /// `None` where no image address belongs to it: past the end of the section.
     pub(crate) image: Option<ImageAddr>,
 }
 
@@ -32,11 +32,20 @@ impl Space {
     /// # Errors
     /// What is wrong with the text, for the user.
     pub(crate) fn parse(&self, text: &str) -> Result<Address, String> {
+        self.parse_below(text, |section| section.size)
+    }
+
+    /// As [`Space::parse`], of a return address: a call may be the last instruction of a section.
+    pub(crate) fn parse_return(&self, text: &str) -> Result<Address, String> {
+        self.parse_below(text, |section| section.size.saturating_add(1))
+    }
+
+    fn parse_below(&self, text: &str, end: impl Fn(&Section) -> u64) -> Result<Address, String> {
         // A section's name may hold colons; an offset cannot.
         let Some((name, offset)) = text.rsplit_once(':') else {
             let given = number(text)
                 .ok_or_else(|| format!("{text:?} is not an address: expected 0x and hexadecimal digits, decimal digits, or SECTION:OFFSET"))?;
-            return Ok(Address { given, image: given.checked_sub(self.base).map(ImageAddr) });
+            return Ok(Address { given, image: Some(ImageAddr(given.wrapping_sub(self.base))) });
         };
         let offset = number(offset).ok_or_else(|| {
             format!("{offset:?} is not an offset: expected 0x and hexadecimal digits, or decimal digits")
@@ -48,7 +57,7 @@ impl Space {
         }
         // Section addresses are the file's own, so no load bias is in them.
         let given = section.start.wrapping_add(offset);
-        Ok(Address { given, image: (offset < section.size).then_some(ImageAddr(given)) })
+        Ok(Address { given, image: (offset < end(section)).then_some(ImageAddr(given)) })
     }
 }
 
@@ -97,9 +106,14 @@ mod tests {
         ];
         let space = Space { base: 0x1000, sections };
         assert_eq!(space.parse("0x1010"), Ok(Address { given: 0x1010, image: Some(ImageAddr(0x10)) }));
-        assert_eq!(space.parse("0xfff"), Ok(Address { given: 0xfff, image: None }));
+        // Below where it was linked to: the bias wraps.
+        let below = Some(ImageAddr(u64::MAX));
+        assert_eq!(space.parse("0xfff"), Ok(Address { given: 0xfff, image: below }));
         assert_eq!(space.parse(".text:0x3f"), Ok(Address { given: 0x13f, image: Some(ImageAddr(0x13f)) }));
         assert_eq!(space.parse(".text:64"), Ok(Address { given: 0x140, image: None }));
+        let end = Ok(Address { given: 0x140, image: Some(ImageAddr(0x140)) });
+        assert_eq!(space.parse_return(".text:64"), end);
+        assert_eq!(space.parse_return(".text:65"), Ok(Address { given: 0x141, image: None }));
         assert_eq!(space.parse("a:b:1"), Ok(Address { given: 0x201, image: Some(ImageAddr(0x201)) }));
         for wrong in ["", ":", ".text:", ".data:0", "two:0", ".text:x", "-1"] {
             assert!(space.parse(wrong).is_err(), "{wrong}");

@@ -133,7 +133,6 @@ impl<'f> Resolver<'f> {
         let Some(image) = image else { return Ok(()) };
         let Lookup::Found(found) = self.file.lookup(image, &mut self.frames)? else { return Ok(()) };
         self.answer.certainty = Some(found.certainty);
-        self.answer.partial = found.partial;
         self.answer.start = (!found.padding).then_some(found.function_start.0);
         let mut function = found.function;
         // The group of a stack's frame and that of its address are one, unless the file is damaged.
@@ -150,6 +149,7 @@ impl<'f> Resolver<'f> {
         if found.group.is_some() {
             self.answer.candidate_count = Some(count);
         }
+        self.answer.partial = self.frames.is_partial();
         let mut symbol = std::mem::take(&mut self.answer.symbol);
         let filled = self.fill(&mut symbol, &found, function);
         self.answer.symbol = symbol;

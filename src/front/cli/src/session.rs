@@ -48,6 +48,8 @@ pub(crate) struct Session<'f> {
     pub(crate) out: Output,
     pub(crate) json: bool,
     style: Style,
+    /// A line's text ends with a blank line more.
+    blank_lines: bool,
     /// What `ModuleName` repeats.
     module: Vec<u8>,
 }
@@ -63,8 +65,14 @@ impl<'f> Session<'f> {
             out,
             json: args.json,
             style: Style { certainty: args.certainty || on_terminal, escape: on_terminal },
+            blank_lines: false,
             module: mapped.path().as_os_str().as_encoded_bytes().to_vec(),
         }
+    }
+
+    /// The same with a blank line behind the text of each line: a line has many answers, and an answer ends with one.
+    pub(crate) fn with_blank_lines(self) -> Self {
+        Self { blank_lines: true, ..self }
     }
 
     /// Puts one answer: its text, or its object without a line end.
@@ -134,10 +142,18 @@ impl<'f> Session<'f> {
         Ok(code)
     }
 
+    /// Ends the answers of a line; gives its exit code.
+    fn end_line(&mut self, result: Result<(), LineError>, start: usize, line: Option<u64>) -> u8 {
+        let code = result.map_or_else(|error| self.unanswered(&error, start, line), |()| 0);
+        if self.blank_lines && !self.json {
+            self.out.text.push(b'\n');
+        }
+        code
+    }
+
     /// Puts what stands for a line without an answer, so that answers stay in step with lines.
     /// `start` is where in the buffer the line's answer begins, which may be there in part.
-    fn end_line(&mut self, result: Result<(), LineError>, start: usize, line: Option<u64>) -> u8 {
-        let Err(error) = result else { return 0 };
+    fn unanswered(&mut self, error: &LineError, start: usize, line: Option<u64>) -> u8 {
         self.out.text.truncate(start);
         if self.json {
             json::error_line(&mut self.out.text, &error.message);

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::open::open(&mapped)?;
     let mut resolver = Resolver::new(file, args.answering.json);
-    let mut session = Session::new(&mapped, &file, &args.answering);
+    let mut session = Session::new(&mapped, &file, &args.answering).with_blank_lines();
     let given = if args.addresses.is_empty() { Vec::new() } else { vec![args.addresses.join(" ")] };
     session.run(given, |session, line| {
         let stack = parse(line, &session.space).map_err(LineError::usage)?;
@@ -55,7 +55,9 @@ pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
             }
             session.put(answer)
         })?;
-        session.out.text.extend_from_slice(if session.json { b"]}\n" } else { b"\n" });
+        if session.json {
+            session.out.text.extend_from_slice(b"]}\n");
+        }
         Ok(())
     })
 }
@@ -82,7 +84,7 @@ fn parse(line: &str, space: &Space) -> Result<Parsed, String> {
         } else if at == 0 {
             stack.entries.push(Entry::Exact(space.parse(word)?));
         } else {
-            stack.entries.push(Entry::Return(space.parse(word)?));
+            stack.entries.push(Entry::Return(space.parse_return(word)?));
         }
     }
     if stack.entries.is_empty() {

@@ -154,7 +154,7 @@ impl Folded {
             Some(Place::Group(_)) => self.resolve(outer).1.into_iter().map(|caller| caller + 1).collect(),
             _ => vec![0],
         };
-        let (mut possible, mut doubtful) = (BTreeSet::new(), false);
+        let (mut possible, mut doubtful, mut lost) = (BTreeSet::new(), false, false);
         for caller in callers {
             let of = |wanted| self.calls.iter().find(|call| (call.0, call.1) == (address, wanted));
             let &(_, _, callee, how) = of(0).or_else(|| of(caller))?;
@@ -164,12 +164,21 @@ impl Folded {
                 return None;
             }
             let reached = reached.into_iter().map(|target| target - 1).chain([callee]);
-            possible.extend(reached.filter(|function| every.contains(function)));
+            let reached: BTreeSet<u32> = reached.filter(|function| every.contains(function)).collect();
+            if reached.is_empty() && how != 2 {
+                return None;
+            }
+            lost |= reached.is_empty();
+            possible.extend(reached);
             doubtful |= how == 2;
         }
         if doubtful {
             let members = self.groups[group].iter().enumerate();
             let symbols = members.filter(|(_, how)| **how == 6).map(|(index, _)| self.member(group, index));
+            let symbols: BTreeSet<u32> = symbols.collect();
+            if lost && symbols.is_empty() {
+                return None;
+            }
             possible.extend(symbols);
         }
         Some((possible, doubtful))

@@ -2,6 +2,7 @@
 
 use core::ffi::{c_char, c_void};
 use core::mem::size_of;
+use core::ptr;
 
 use foldsym_lookup::{Error, FileId, ImageAddr, NameId, Resolved, StackAddr, SymbolFile};
 
@@ -83,6 +84,7 @@ pub unsafe extern "C" fn foldsym_lookup(
     // SAFETY: as promised above; C's structs do not overlap, since each is a whole object.
     unsafe {
         let Some(frames) = scratch(frames) else { return FOLDSYM_E_ARGUMENT };
+        frames.clear();
         let Some(file) = open_file(file) else { return FOLDSYM_E_ARGUMENT };
         let query = match read_input(query) {
             Ok(query) => query,
@@ -98,6 +100,9 @@ pub unsafe extern "C" fn foldsym_lookup(
         }
         let mut out = empty_answer(size);
         let status = status(tier1::lookup(file, &query, resolved, frames, &mut out));
+        if status != FOLDSYM_OK {
+            frames.clear();
+        }
         write_output(answer, size, &out);
         status
     }
@@ -172,11 +177,18 @@ pub unsafe extern "C" fn foldsym_resolve_stack(file: *const File, stack: *const 
     let at = |index: usize| stack.resolved.cast::<u8>().wrapping_add(index.wrapping_mul(stride)).cast();
     for index in 0..entries.len() {
         // SAFETY: `index` is below `count`, and the caller has room for that many.
-        unsafe { write_resolved(at(index), &Resolved::NONE) };
+        unsafe {
+            let at: *mut types::Resolved = at(index);
+            ptr::write_bytes(at.cast::<u8>(), 0, stride);
+            write_resolved(at, &Resolved::NONE);
+        }
     }
     // From the outermost frame in: a frame is told by its caller.
     let mut caller: Option<(StackAddr, Resolved)> = None;
     for (index, entry) in entries.iter().enumerate().rev() {
+        if entry.reserved != 0 {
+            return types::FOLDSYM_E_RESERVED;
+        }
         let Some(address) = tier1::stack_addr(entry.kind, entry.address, stack.load_bias) else {
             return FOLDSYM_E_ARGUMENT;
         };

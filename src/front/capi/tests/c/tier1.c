@@ -96,6 +96,7 @@ static void check_versions(uint64_t address)
 static void check_arguments(uint64_t address)
 {
     foldsym_answer answer;
+    foldsym_frame frame;
     foldsym_resolved unresolved;
     foldsym_query query = ask(address);
     answer.size = sizeof answer;
@@ -115,6 +116,10 @@ static void check_arguments(uint64_t address)
     query = ask(address);
     query.kind = FOLDSYM_FOREIGN;
     CHECK(look_up(&query, &answer) == FOLDSYM_NO_FUNCTION);
+    /* Frames of the lookup before are gone. */
+    memset(&frame, 0, sizeof frame);
+    frame.size = sizeof frame;
+    CHECK(foldsym_frame_at(&file, &frames, 0, &frame) == FOLDSYM_END);
     query = ask(address);
     query.candidate = 1000000;
     CHECK(look_up(&query, &answer) == FOLDSYM_END);
@@ -123,7 +128,11 @@ static void check_arguments(uint64_t address)
     query.load_bias = 0x5000;
     CHECK(look_up(&query, &answer) == FOLDSYM_OK && answer.function_start == address + 0x5000);
     query.load_bias = address + 0x5001;
-    CHECK(look_up(&query, &answer) == FOLDSYM_NO_FUNCTION);
+    CHECK(look_up(&query, &answer) == FOLDSYM_OUTSIDE_CODE);
+    /* A program that stands below where it was linked to. */
+    query.address = address - 0x10;
+    query.load_bias = 0 - (uint64_t)0x10;
+    CHECK(look_up(&query, &answer) == FOLDSYM_OK && answer.function_start == address - 0x10);
     query = ask(address + 1);
     query.kind = FOLDSYM_RETURN;
     CHECK(look_up(&query, &answer) == FOLDSYM_OK);
@@ -186,12 +195,15 @@ static void check_stacks(uint64_t address)
     CHECK(foldsym_resolve_stack(&file, &stack) == FOLDSYM_E_ARGUMENT);
     stack.resolved = &slots[0].resolved;
     CHECK(foldsym_resolve_stack(&file, &stack) == FOLDSYM_OK);
-    CHECK(slots[0].resolved.certainty != FOLDSYM_UNKNOWN && slots[0].newer[1] == UINT64_MAX);
+    CHECK(slots[0].resolved.certainty != FOLDSYM_UNKNOWN && slots[0].newer[1] == 0);
     CHECK(slots[1].resolved.certainty == FOLDSYM_UNKNOWN && slots[2].resolved.certainty == FOLDSYM_UNKNOWN);
     CHECK(slots[2].resolved.group == FOLDSYM_NONE);
     stack.count = SIZE_MAX / 4;
     CHECK(foldsym_resolve_stack(&file, &stack) == FOLDSYM_E_ARGUMENT);
     stack.count = 3;
+    entries[1].reserved = 7;
+    CHECK(foldsym_resolve_stack(&file, &stack) == FOLDSYM_E_RESERVED);
+    entries[1].reserved = 0;
     entries[1].kind = 77;
     CHECK(foldsym_resolve_stack(&file, &stack) == FOLDSYM_E_ARGUMENT);
     CHECK(foldsym_resolve_stack(&zeroed, &stack) == FOLDSYM_E_ARGUMENT);

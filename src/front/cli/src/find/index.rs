@@ -52,10 +52,12 @@ impl<'f> NameIndex<'f> {
         let values = walked.ok().flatten().ok_or(DAMAGED)?;
         let mut found = Vec::new();
         let mut seen = FxHashSet::default();
+        // Lists do not overlap: together they have no more functions than bytes.
+        let mut left = self.lists.len() as u64;
         for value in values {
             let many = value & 1 != 0;
             let value = value >> 1;
-            let list = if many { self.list(value).ok_or(DAMAGED)? } else { vec![value] };
+            let list = if many { self.list(value, &mut left).ok_or(DAMAGED)? } else { vec![value] };
             for function in list {
                 let function =
                     u32::try_from(function).ok().filter(|id| *id < self.functions).ok_or(DAMAGED)?;
@@ -67,7 +69,7 @@ impl<'f> NameIndex<'f> {
         Ok(found)
     }
 
-    /// The values of matching keys; `None` for damage.
+    /// The values of matching keys, each once; `None` for damage.
     fn values(&self, wanted: &Wanted) -> Option<Vec<u64>> {
         let map = fst::Map::new(self.map).ok()?;
         map.as_fst().verify().ok()?;
@@ -81,20 +83,20 @@ impl<'f> NameIndex<'f> {
     fn walk(&self, map: &fst::Map<&[u8]>, automaton: &impl Automaton) -> Option<Vec<u64>> {
         let left = Cell::new(MAX_STEPS);
         let mut stream = map.search(Bounded { automaton, left: &left }).into_stream();
-        let mut values = Vec::new();
+        let (mut values, mut seen) = (Vec::new(), FxHashSet::default());
+        // Nodes are shared: a small map may have any number of keys.
         while let Some((_, value)) = stream.next() {
-            values.push(value);
+            if seen.insert(value) {
+                values.push(value);
+            }
         }
         (left.get() > 0).then_some(values)
     }
 
-    /// A list of functions, at its offset in the table behind the map.
-    fn list(&self, offset: u64) -> Option<Vec<u64>> {
+    /// A list of functions, at its offset in the table behind the map; takes them off those that are left.
+    fn list(&self, offset: u64, left: &mut u64) -> Option<Vec<u64>> {
         let (count, mut at) = varint::read(self.lists, usize::try_from(offset).ok()?)?;
-        // Each takes a byte at least.
-        if count > self.lists.len() as u64 {
-            return None;
-        }
+        *left = left.checked_sub(count)?;
         let mut list = Vec::with_capacity(usize::try_from(count).ok()?);
         for _ in 0..count {
             let (function, next) = varint::read(self.lists, at)?;
