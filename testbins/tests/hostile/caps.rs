@@ -250,6 +250,25 @@ fn a_long_string_is_not_read_for_every_entry() {
     assert!(line.starts_with("kept: 1 caps"), "{line}");
 }
 
+/// A list of base addresses alone, or of ranges that were removed, for a hundred thousand functions.
+#[test]
+fn entries_of_range_lists_are_counted() {
+    // DW_TAG_compile_unit with children; DW_TAG_subprogram with DW_AT_ranges, DW_FORM_sec_offset.
+    let abbreviations = vec![1, 0x11, 1, 0, 0, 2, 0x2e, 0, 0x55, 0x17, 0, 0, 0];
+    let info = units([0].into_iter(), &[&[1][..], &[2, 0, 0, 0, 0].repeat(100_000)].concat());
+    for entry in [[u64::MAX, CODE], [1, 1], [CODE, CODE]] {
+        let list: Vec<u8> = entry.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let list = [list.repeat(250_000), vec![0; 16]].concat();
+        let sections = [
+            (".debug_info", info.clone()),
+            (".debug_abbrev", abbreviations.clone()),
+            (".debug_ranges", list),
+        ];
+        let line = limited(&elf(&sections, &[]));
+        assert!(line.starts_with("kept: ") && !line.starts_with("kept: 0"), "{line}");
+    }
+}
+
 /// Blocks in blocks, and forms that name a form that names a form.
 #[test]
 fn depth_takes_no_stack() {

@@ -29,7 +29,7 @@ mod tables;
 mod tests;
 mod usage;
 
-use crate::model::Program;
+use crate::model::{Block, Program};
 use foldsym_format::{Header, SectionId, header};
 use outline::Outline;
 use plan::{Plan, stored};
@@ -255,10 +255,15 @@ fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {
             return Err(EncodeError::TooMany { what, count });
         }
     }
-    let (Some(first), Some(last)) = (program.pieces.first(), program.pieces.last()) else {
+    let blocks = &program.blocks.blocks;
+    let first = program.pieces.first().map(|piece| piece.start.0).into_iter();
+    let last = program.pieces.last().map(|piece| piece.start.0).into_iter();
+    // A map may have blocks where no function is known.
+    let Some(lowest) = first.chain(blocks.first().map(|block| block.start.0)).min() else {
         return Ok(image.image_base);
     };
-    let (lowest, highest) = (first.start.0, last.start.0);
+    let end = |block: &Block| block.start.0 + u64::from(block.size);
+    let highest = last.chain(blocks.last().map(end)).max().unwrap_or(lowest);
     let fits = |base: u64| highest.checked_sub(base).is_some_and(|span| span < MAX_SPAN) && base <= lowest;
     // A Linux kernel has a segment at 0, for each processor's data, far below its code.
     [image.image_base, lowest]

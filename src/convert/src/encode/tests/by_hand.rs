@@ -126,6 +126,11 @@ fn addresses_too_far_apart_are_an_error() {
     program.pieces.push(Piece { start: ImageAddr(1 << 50), ..program.pieces[0] });
     let error = encode(&program, &image(), &EncodeOptions::default()).unwrap_err();
     assert!(matches!(error, EncodeError::AddressSpan { lowest: 0x1000, .. }), "{error}");
+    // Basic blocks where no function is known.
+    let mut program = main_with_f();
+    program.blocks.blocks.push(Block { start: ImageAddr(1 << 50), size: 1, id: 0, flags: 0 });
+    let error = encode(&program, &image(), &EncodeOptions::default()).unwrap_err();
+    assert!(matches!(error, EncodeError::AddressSpan { lowest: 0x1000, .. }), "{error}");
 }
 
 #[test]

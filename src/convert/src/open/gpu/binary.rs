@@ -10,6 +10,12 @@ const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 /// More strings than this are damage.
 const MAX_STRINGS: u64 = 1 << 12;
 
+/// So is a longer string; any number of them may be one text.
+const MAX_TEXT: usize = 1 << 12;
+
+/// And more strings of all entries together.
+const MAX_ALL_STRINGS: u64 = 1 << 16;
+
 pub(super) fn is_binary(data: &[u8]) -> bool {
     data.starts_with(&MAGIC)
 }
@@ -53,6 +59,7 @@ pub(super) fn read<'f>(
     let whole = range(data, 0, size).filter(|whole| whole.len() >= 32).ok_or_else(|| {
         OpenError::malformed(path, place, format!("{size} bytes claimed, {} there", data.len()))
     })?;
+    let mut all_strings = 0;
     for index in 0..count {
         let outside = |what: &str| {
             OpenError::malformed(path, place, format!("{what} of entry {index} is outside of it"))
@@ -62,7 +69,8 @@ pub(super) fn read<'f>(
         let field = |at: usize| number(entry, at, 8).unwrap_or(u64::MAX);
         let (strings, string_count, offset, len) = (field(8), field(16), field(24), field(32));
         let image = range(whole, offset, len).ok_or_else(|| outside("the image"))?;
-        if string_count > MAX_STRINGS {
+        all_strings = string_count.saturating_add(all_strings);
+        if string_count > MAX_STRINGS || all_strings > MAX_ALL_STRINGS {
             return Err(outside("a table of many strings"));
         }
         let (mut triple, mut arch) = (String::new(), String::new());
@@ -71,7 +79,7 @@ pub(super) fn read<'f>(
             let entry = at.and_then(|at| range(whole, at, string_len)).ok_or_else(|| outside("a string"))?;
             let text = |at: usize| {
                 let bytes = whole.get(usize::try_from(number(entry, at, 8)?).ok()?..)?;
-                let len = bytes.iter().position(|byte| *byte == 0)?;
+                let len = bytes.iter().take(MAX_TEXT).position(|byte| *byte == 0)?;
                 Some(String::from_utf8_lossy(&bytes[..len]).into_owned())
             };
             let (key, value) = text(0).zip(text(8)).ok_or_else(|| outside("a string"))?;

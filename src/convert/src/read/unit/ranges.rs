@@ -168,11 +168,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             return;
         };
         let left = &mut self.ranges_left;
-        let result = visit_list(dwarf, unit, value, |start, end| {
-            visit(start, end);
-            *left = left.saturating_sub(1);
-            *left > 0
-        });
+        let result = visit_list(dwarf, unit, value, left, visit);
         if let Err(error) = result {
             self.diagnostics.add(Kind::BadRanges, die.0, || format!("DW_AT_ranges: {error}"));
         }
@@ -183,7 +179,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     }
 }
 
-/// Visits each range of the list that is no tombstone of gimli's, as long as `visit` says to go on. Before DWARF 5
+/// Visits each range of the list that is no tombstone of gimli's, as long as entries are left. Before DWARF 5
 /// linkers write 1 for both ends of a range that they removed: it is visited as an empty one.
 ///
 /// # Errors
@@ -193,21 +189,25 @@ fn visit_list<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &gimli::Unit<Bytes<'f, E>>,
     value: gimli::AttributeValue<Bytes<'f, E>>,
-    mut visit: impl FnMut(u64, u64) -> bool,
+    left: &mut u32,
+    mut visit: impl FnMut(u64, u64),
 ) -> gimli::Result<()> {
     let Some(mut list) = dwarf.attr_ranges(unit, value)? else { return Ok(()) };
     let mut damage = Ok(());
     while let Some(entry) = list.next_raw()? {
+        // Each of them, of a range or not: any number of DIEs may name one long list.
+        *left = left.saturating_sub(1);
+        if *left == 0 {
+            break;
+        }
         let is_base = matches!(entry, gimli::RawRngListEntry::BaseAddressx { .. });
         if let gimli::RawRngListEntry::AddressOrOffsetPair { begin: 1, end: 1 } = entry {
-            if !visit(1, 1) {
-                break;
-            }
+            visit(1, 1);
             continue;
         }
         match list.convert_raw(entry) {
-            Ok(Some(range)) if !visit(range.begin, range.end) => break,
-            Ok(_) => {}
+            Ok(Some(range)) => visit(range.begin, range.end),
+            Ok(None) => {}
             Err(error) if is_base => return Err(error),
             Err(error) => damage = damage.and(Err(error)),
         }
