@@ -7,11 +7,13 @@
 use std::borrow::Cow;
 
 mod blocks;
+mod calls;
 mod classes;
 mod codeless;
 mod locations;
 
 pub use blocks::{Block, BlockCounts, BlockMap, BlockRange};
+pub use calls::{CalleePlace, Calls, UnitCall, UnitCallee};
 pub use classes::{SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable, VtableKey};
 pub use codeless::Codeless;
 pub use locations::{
@@ -251,41 +253,6 @@ impl Lost {
     pub fn any(&self) -> bool {
         self.beyond || !self.scopes.is_empty()
     }
-}
-
-/// The calls of a function.
-#[derive(Clone, Debug, Default)]
-pub struct Calls {
-    /// Index range into [`Unit::calls`], in the order of the DIEs.
-    pub range: std::ops::Range<u32>,
-    /// The compiler promises that no tail call is missing (`DW_AT_call_all_calls`,
-    /// `DW_AT_call_all_tail_calls`; DWARF 5 3.3.1.3).
-    pub all_tail_calls: bool,
-}
-
-/// A call (DWARF 5 3.4.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnitCall {
-    /// Address of the instruction after the call; `None` for a tail call, and where the linker erased it.
-    pub return_addr: Option<ImageAddr>,
-    /// `None` where the call goes through a register or memory.
-    pub callee: Option<LocalCallee>,
-    /// The call is the last thing that the function does: the callee takes its frame.
-    pub tail: bool,
-    /// Which word of a table in memory the call goes through (a virtual call's slot); [`NONE16`] where it goes
-    /// another way, or that is not recorded.
-    pub slot: u16,
-}
-
-/// A subprogram that is called, as the unit describes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnitCallee {
-    pub die: DieOffset,
-    /// The DIE is one of this unit. Otherwise it is of the unit of the program that its offset lies in.
-    pub here: bool,
-    pub origin: LocalOrigin,
-    /// Other units mean the same function by its name (`DW_AT_external`).
-    pub external: bool,
 }
 
 /// A subprogram, or one range of it, whose address the linker erased, for `resolve` to find again.

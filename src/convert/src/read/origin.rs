@@ -12,7 +12,7 @@ use super::file::FileTable;
 use super::space::{Info, Space};
 use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Endianity};
-use crate::model::{DieOffset, LocalOrigin, NONE16, UnitOrigin};
+use crate::model::{CalleePlace, DieOffset, LocalOrigin, NONE16, UnitOrigin};
 use crate::report::{Diagnostics, Kind};
 
 /// Links of a chain that are followed; a longer one, or a cycle, ends there.
@@ -175,6 +175,15 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
 
     pub(crate) fn is_here(&self, place: Place) -> bool {
         !place.supplementary && place.unit as usize == self.here_index
+    }
+
+    /// How others may find the DIE at a place.
+    pub(crate) fn callee_place(&self, place: Place) -> CalleePlace {
+        if self.is_here(place) {
+            return CalleePlace::Here;
+        }
+        let split = self.space.main.dwarf.file_type == gimli::DwarfFileType::Dwo;
+        if place.supplementary || split { CalleePlace::Elsewhere } else { CalleePlace::Program }
     }
 
     /// The place of a DIE of the unit being read.

@@ -13,7 +13,7 @@ use super::merge::Merged;
 use super::names::is_program_wide;
 use super::recover::{base_name, spellings};
 use super::symbols::Symbols;
-use crate::model::{How, ImageAddr, NameId, OriginId, RowRange, UnitFunction, UnitPiece};
+use crate::model::{CalleePlace, How, ImageAddr, NameId, OriginId, RowRange, UnitFunction, UnitPiece};
 
 /// A function without code: its unit, and its place in [`crate::model::Unit::codeless`].
 type Codeless = (usize, usize);
@@ -94,7 +94,7 @@ fn called(
         for call in unit.calls.iter().filter(|call| !call.tail) {
             let (Some(return_addr), Some(callee)) = (call.return_addr, call.callee) else { continue };
             let callee = unit.callees[callee.index()];
-            if let Some(&index) = by_die.get(&callee.die.0).filter(|_| callee.here)
+            if let Some(&index) = by_die.get(&callee.die.0).filter(|_| callee.place == CalleePlace::Here)
                 && let Some(target) = machine.call_before(return_addr.0)
             {
                 targets.entry((unit_index, index)).or_default().insert(target);

@@ -287,6 +287,10 @@ fn name_entry<'f>(
     if let [Member { function, .. }] = members[..]
         && !claimed
         && let Some(at) = best_unexplained(&unexplained)
+        && undescribed.may_name(
+            unexplained[at],
+            merged.name_bytes(merged.program.origins[functions[function.index()].origin.index()].name),
+        )
     {
         let symbol = unexplained.remove(at);
         functions[function.index()].symbol = Some(merged.name(symbol.name));

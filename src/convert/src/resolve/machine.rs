@@ -39,7 +39,9 @@ pub(super) struct Jumps {
 /// A call that a relocation names the callee of.
 pub(super) struct NamedCall<'f> {
     pub(super) return_addr: u64,
+    /// The callee's own symbol, and its address.
     pub(super) name: &'f [u8],
+    pub(super) callee: u64,
 }
 
 impl<'i, 'f> Machine<'i, 'f> {
@@ -123,6 +125,18 @@ impl<'i, 'f> Machine<'i, 'f> {
         }
     }
 
+    /// True where the call that returns to an address goes straight to other code than the callee's or a stub in a
+    /// section of its own (`.plt`): a stub belongs to a name, but a thunk that a linker put between call and callee
+    /// because they are far apart belongs to an address, and so to all functions that were folded there.
+    pub(super) fn calls_other_code(&self, return_addr: u64, callee: u64) -> bool {
+        let Some(target) = self.call_before(return_addr).filter(|&target| target != callee) else {
+            return false;
+        };
+        let Some(section) = self.image.section_at(target) else { return true };
+        let name = &self.image.sections[section].name;
+        ![".plt", ".iplt", "__stubs", "__auth_stubs"].iter().any(|stubs| name.contains(stubs))
+    }
+
     /// The calls for which the linker kept a relocation against a function's own symbol.
     pub(super) fn named_calls(&self) -> impl Iterator<Item = NamedCall<'f>> {
         let machine = self.image.arch.machine;
@@ -145,8 +159,9 @@ impl<'i, 'f> Machine<'i, 'f> {
                     return None;
                 }
                 let symbol = kept.symbol(relocation.symbol)?;
-                let named = symbol.is_function && !symbol.is_section && !symbol.name.is_empty();
-                named.then_some(NamedCall { return_addr: place.checked_add(4)?, name: symbol.name })
+                let named = symbol.is_function && !symbol.is_local && !symbol.name.is_empty();
+                let (return_addr, name, callee) = (place.checked_add(4)?, symbol.name, symbol.address?);
+                named.then_some(NamedCall { return_addr, name, callee })
             })
         })
     }

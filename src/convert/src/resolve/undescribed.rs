@@ -24,7 +24,26 @@ use crate::model::{Function, How, Member, NameId, Rows, UnitId};
 use crate::open::{Image, Linker};
 
 /// Compilers' start-up code: objects of every program, without debug information, and nothing in them folds.
-const START_UP: &[u8] = b"crt";
+const START_UP: &[&[u8]] = &[
+    b"crtstuff.c",
+    b"crtbegin.c",
+    b"crtend.c",
+    b"crtfastmath.c",
+    b"crt1.c",
+    b"Scrt1.c",
+    b"rcrt1.c",
+    b"crt1.S",
+    b"crti.S",
+    b"crtn.S",
+    b"crti.s",
+    b"crtn.s",
+    b"crt1.o",
+    b"Scrt1.o",
+    b"rcrt1.o",
+    b"gcrt1.o",
+    b"crti.o",
+    b"crtn.o",
+];
 
 /// What a program says of functions that no DIE describes.
 pub(super) struct Undescribed {
@@ -38,7 +57,9 @@ pub(super) struct Undescribed {
     /// Functions that have no code of their own, with the units that describe them.
     codeless: FxHashMap<NameId, Vec<UnitId>>,
     /// By range: line sequences of units that have no function there for them.
-    sequences: FxHashMap<(u64, u64), Vec<Option<Rows>>>,
+    sequences: Sequences,
+    /// Ranges that several line sequences have and no function: so many are folded there.
+    several: FxHashSet<(u64, u64)>,
 }
 
 impl Undescribed {
@@ -51,12 +72,13 @@ impl Undescribed {
             files.entry(base_name(&unit.name).to_vec()).or_default().1 += 1;
         }
         let mut named = image.symbol_files.iter().map(|file| base_name(file));
-        let objects = named.any(|name| !name.starts_with(START_UP) && more_files(&files, name));
-        let sequences = sequences(merged);
+        let objects = named.any(|name| !START_UP.contains(&name) && more_files(&files, name));
+        let (sequences, several) = sequences(merged);
         // Not by the compiler.
         let recovered =
             |piece: &crate::model::UnitPiece| !matches!(piece.how, How::LiveRange | How::CallSite);
         let shown = !sequences.is_empty()
+            || !several.is_empty()
             || merged.program.units.iter().any(|unit| unit.pieces.iter().any(recovered))
             || symbols.by_address().any(differ);
         let mut codeless: FxHashMap<NameId, Vec<UnitId>> = FxHashMap::default();
@@ -66,7 +88,7 @@ impl Undescribed {
                 codeless.entry(name).or_default().push(UnitId(index as u32));
             }
         }
-        Undescribed { linker: image.linker, shown, objects, files, codeless, sequences }
+        Undescribed { linker: image.linker, shown, objects, files, codeless, sequences, several }
     }
 
     /// True where the linker may have folded what the program does not describe.
@@ -116,12 +138,20 @@ impl Undescribed {
         !units.any(|name| base_name(name) == base_name(symbol.file))
     }
 
+    /// True where a symbol that no DIE names may be that of the function at its address, whose own name no symbol has: not
+    /// where it is as plain as the function's, and the linker may have folded the one into the other.
+    pub(super) fn may_name(&self, symbol: &CodeSymbol<'_>, own: &[u8]) -> bool {
+        self.linker != Linker::MayFold || own.is_empty() || is_mangled(symbol.name) != is_mangled(own)
+    }
+
     /// True where two names that no DIE has, at one range, are functions of their own.
     pub(super) fn are_functions(&self, one: &CodeSymbol<'_>, other: &CodeSymbol<'_>) -> bool {
         self.may_fold()
             && one.shares(other)
             && !other.name.starts_with(b"_ZTH")
-            && (one.of_another_file(other) || (self.shown && one.name != other.name))
+            && (one.of_another_file(other)
+                || (self.shown && one.name != other.name)
+                || self.several.contains(&(one.start, one.end)))
     }
 }
 
@@ -139,9 +169,15 @@ fn differ(here: &[CodeSymbol<'_>]) -> bool {
     rest.iter().any(|symbol| first.shares(symbol) && other(symbol))
 }
 
-/// The sequences of units that have fewer functions at their range than sequences.
-fn sequences(merged: &Merged<'_>) -> FxHashMap<(u64, u64), Vec<Option<Rows>>> {
-    let mut found: FxHashMap<(u64, u64), Vec<Option<Rows>>> = FxHashMap::default();
+/// By range of addresses: lines of functions that no DIE describes; `None` for those that one there may have.
+type Sequences = FxHashMap<(u64, u64), Vec<Option<Rows>>>;
+
+/// The sequences of units that have fewer functions at their range than sequences; and the ranges of several sequences at
+/// which no unit has a function.
+fn sequences(merged: &Merged<'_>) -> (Sequences, FxHashSet<(u64, u64)>) {
+    let mut found = Sequences::default();
+    let mut once: FxHashSet<(u64, u64)> = FxHashSet::default();
+    let mut several: FxHashSet<(u64, u64)> = FxHashSet::default();
     let program = &merged.program;
     let mut described: FxHashSet<(u64, u64)> = FxHashSet::default();
     for unit in &program.units {
@@ -159,6 +195,9 @@ fn sequences(merged: &Merged<'_>) -> FxHashMap<(u64, u64), Vec<Option<Rows>>> {
         for lines in unit.unclaimed.iter().chain(bare).filter(|lines| !lines.continues) {
             let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
             if !described.contains(&range) {
+                if !once.insert(range) {
+                    several.insert(range);
+                }
                 continue;
             }
             match recovered.get_mut(&range) {
@@ -170,7 +209,7 @@ fn sequences(merged: &Merged<'_>) -> FxHashMap<(u64, u64), Vec<Option<Rows>>> {
             }
         }
     }
-    found
+    (found, several)
 }
 
 /// What tells functions of one name apart: the number that a compiler gave, and the file.

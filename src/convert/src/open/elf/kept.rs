@@ -32,6 +32,8 @@ pub struct RelocationSymbol<'f> {
     pub is_section: bool,
     /// `STT_FUNC` or `STT_GNU_IFUNC`.
     pub is_function: bool,
+    /// `STB_LOCAL`: other files may have a function of this name.
+    pub is_local: bool,
 }
 
 /// One kept relocation section.
@@ -92,6 +94,7 @@ impl<'f> KeptSection<'f> {
             size: raw.size,
             is_section: kind == elf::STT_SECTION,
             is_function: kind == elf::STT_FUNC || kind == elf::STT_GNU_IFUNC,
+            is_local: elf::SymbolBind(raw.bind) == elf::STB_LOCAL,
         })
     }
 

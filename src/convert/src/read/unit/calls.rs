@@ -72,7 +72,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let id = LocalCallee(self.out.callees.len() as u32);
         self.out.callees.push(UnitCallee {
             die: self.origins.die(target),
-            here: self.origins.is_here(target),
+            place: self.origins.callee_place(target),
             origin,
             external: self.origins.tables.is_external(origin),
         });

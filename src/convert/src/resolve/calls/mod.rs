@@ -29,8 +29,8 @@ use super::machine::{Jumps, Machine};
 use super::names::{is_mangled, is_program_wide};
 use super::pieces::Cut;
 use crate::model::{
-    CallCounts, CallHow, CallKey, Calls, FuncId, GroupId, How, ImageAddr, LocalCallee, NameId, Owner, Piece,
-    Program, TailKey, UnitCall,
+    CallCounts, CallHow, CallKey, CalleePlace, Calls, FuncId, GroupId, How, ImageAddr, LocalCallee, NameId,
+    Owner, Piece, Program, TailKey, UnitCall,
 };
 use crate::open::Image;
 use crate::report::Diagnostics;
@@ -228,12 +228,15 @@ impl<'p, 'f> Index<'p, 'f> {
     fn callees_of(&self, unit_index: usize) -> Vec<Callee> {
         let (unit, map) = (&self.program.units[unit_index], &self.program.maps[unit_index]);
         let resolve = |callee: &crate::model::UnitCallee| {
-            let owner = if callee.here {
-                unit_index
-            } else {
-                self.program.units.partition_point(|u| u.offset <= callee.die.0).saturating_sub(1)
+            let owner = match callee.place {
+                CalleePlace::Here => Some(unit_index),
+                CalleePlace::Program => {
+                    self.program.units.partition_point(|u| u.offset <= callee.die.0).checked_sub(1)
+                }
+                CalleePlace::Elsewhere => None,
             };
-            if let Some(&function) = self.by_die.get(&(owner as u32, callee.die.0)) {
+            let by_die = owner.and_then(|owner| self.by_die.get(&(owner as u32, callee.die.0)));
+            if let Some(&function) = by_die {
                 return Callee::Function(function);
             }
             let name = self.program.origins[map.origins[callee.origin.index()].index()].name;
@@ -437,7 +440,7 @@ impl<'p> Keys<'_, 'p, '_> {
         for call in index.machine.named_calls() {
             let Some(&name_id) = index.named.get(call.name) else { continue };
             let Some(&Some(callee)) = index.by_name.get(&name_id) else { continue };
-            if index.is_plain_alias(name_id, callee) {
+            if index.is_plain_alias(name_id, callee) || index.starts[callee.index()] != call.callee {
                 continue;
             }
             if recorded.contains(&call.return_addr) {
@@ -449,10 +452,10 @@ impl<'p> Keys<'_, 'p, '_> {
                 None => None,
                 Some(group) => {
                     let members = &index.program.groups[group.index()].members;
-                    let Some(first) = members.first().filter(|first| first.how == How::LiveRange) else {
-                        continue;
-                    };
-                    Some(first.function)
+                    // Of several that kept their addresses nothing says which that is.
+                    let mut live = members.iter().filter(|member| member.how == How::LiveRange);
+                    let (Some(only), None) = (live.next(), live.next()) else { continue };
+                    Some(only.function)
                 }
             };
             if self.wants(callee) {
@@ -500,19 +503,25 @@ impl<'p> Keys<'_, 'p, '_> {
                 [count(&mut remaining.iter().map(|call| call.1)), count(&mut erased.iter().copied())];
             match (self.index.calls_in_code(remaining, callee), self.index.program.units[unit].keeps_callees)
             {
-                // Through a stub, which is the callee's own.
+                // Through a stub, which is the callee's own; not so a thunk.
                 (Some(0), _) => true,
                 (Some(calls), _) => counts == [calls; 2],
                 (None, false) => true,
                 (None, true) => counts[0] == counts[1] && !erased.contains(&Callee::Indirect),
             }
         };
+        let calls = |address: ImageAddr, callee: Callee| match callee {
+            Callee::Function(callee) => {
+                !self.index.machine.calls_other_code(address.0, self.index.starts[callee.index()])
+            }
+            _ => true,
+        };
         let ordered = remaining.windows(2).all(|pair| pair[0].0 < pair[1].0);
         if ordered && !self.index.program.units[unit].keeps_callees {
             return embed(remaining.len(), erased.len(), |at, call| same(remaining[at].1, erased[call]))
                 .into_iter()
                 .map(|(at, call)| (remaining[at].0, erased[call]))
-                .filter(|(_, callee)| complete(*callee))
+                .filter(|&(address, callee)| complete(callee) && calls(address, callee))
                 .collect();
         }
         // In any order: those that call one address, where they all call one function.
@@ -521,6 +530,7 @@ impl<'p> Keys<'_, 'p, '_> {
             let first = here.next()?;
             (here.all(|other| other == first) && complete(callee)).then_some(*first)
         };
-        remaining.iter().filter_map(|call| Some((call.0, at_address(call.1)?))).collect()
+        let paired = remaining.iter().filter_map(|call| Some((call.0, at_address(call.1)?)));
+        paired.filter(|&(address, callee)| calls(address, callee)).collect()
     }
 }
