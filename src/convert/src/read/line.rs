@@ -65,6 +65,8 @@ pub(crate) struct Lines {
     pub(crate) capped: bool,
     /// Rows whose line or column is larger than a file holds, and unknown now.
     pub(crate) too_large: u64,
+    /// Sequences with rows and no end: at most one, the last.
+    pub(crate) unended: u32,
 }
 
 impl Lines {
@@ -206,6 +208,11 @@ pub(crate) fn run<'f, E: Endianity>(
             format!("line program at .debug_line+{offset:#x} has rows out of order")
         });
     }
+    if lines.unended > 0 {
+        diagnostics.add(Kind::BadLineProgram, offset, || {
+            format!("line program at .debug_line+{offset:#x}: its last sequence has no end, and is left out")
+        });
+    }
     if lines.too_large > 0 {
         diagnostics.add(Kind::CapReached, offset, || {
             let rows = lines.too_large;
@@ -321,6 +328,7 @@ fn interpret<'f, E: Endianity>(
             }
         }
     }
+    lines.unended += u32::from(lines.rows.len() > building.first_row);
     lines.rows.truncate(building.first_row);
     Ok(())
 }

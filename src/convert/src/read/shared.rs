@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use gimli::{Reader as _, Section as _};
 
 use super::space::offset_of;
+use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Dwarf, Endianity};
 use crate::report::{Diagnostics, Kind};
 
@@ -129,6 +130,9 @@ impl Shared {
         let abbreviations = self.abbreviations(dwarf, header).ok()?;
         let mut entries = header.entries_raw(&abbreviations, None).ok()?;
         let abbreviation = entries.read_abbreviation().ok()??;
+        if abbreviation.attributes().len() > MAX_ATTRIBUTES {
+            return None;
+        }
         let mut at = None;
         for spec in abbreviation.attributes() {
             let attribute = entries.read_attribute(*spec).ok()?;

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use gimli::{Reader as _, Section as _};
 
 use super::shared::Shared;
+use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Dwarf, Endianity, bad_unit};
 use crate::open::{DebugSection, DebugSections, Image};
 use crate::report::{Diagnostics, Kind};
@@ -117,6 +118,12 @@ impl<'f, E: Endianity> Info<'f, E> {
     ) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<gimli::Error>)> {
         let header = self.headers[index];
         let abbreviations = self.shared.abbreviations(&self.dwarf, &header)?;
+        // A unit takes a few bytes; attributes without a byte may be any number.
+        if let Some(root) = header.entries_raw(&abbreviations, None)?.read_abbreviation()?
+            && root.attributes().len() > MAX_ATTRIBUTES
+        {
+            return Err(gimli::Error::InvalidAbbreviationCode(root.code()));
+        }
         if self.shared.is_without_lines(index) {
             return Ok((unit_without_lines(&self.dwarf, header, abbreviations)?, None));
         }

@@ -62,6 +62,9 @@ impl Nodes {
     }
 }
 
+/// Members of all groups. A range that others cut has a group for each of its parts.
+const MAX_MEMBERS: usize = 1 << 22;
+
 /// The program, and for each function of the candidates its id there, if it has any code.
 pub(super) struct Cut<'f> {
     pub(super) program: Program<'f>,
@@ -99,6 +102,8 @@ pub(super) fn cut<'f>(
         renumbered: FxHashMap::default(),
         candidates,
         nameless: [None; 2],
+        members_left: MAX_MEMBERS,
+        left_out: 0,
     };
     cutter.cover();
     cutter.hidden(&segments, diagnostics);
@@ -106,7 +111,14 @@ pub(super) fn cut<'f>(
         let end = segments.get(index + 1).map_or(segment.start, |next| next.start);
         cutter.segment(&mut merged, *segment, end, diagnostics);
     }
-    let Cutter { pieces, groups, functions, renumbered, candidates, .. } = cutter;
+    let Cutter { pieces, groups, functions, renumbered, candidates, left_out, .. } = cutter;
+    if left_out > 0 {
+        diagnostics.add(Kind::CapReached, 0, || {
+            format!(
+                "{left_out} ranges of folded code are unknown: others have {MAX_MEMBERS} members together"
+            )
+        });
+    }
     let mut numbers = renumbered;
     for (other, function) in candidates.same {
         if let Some(&number) = numbers.get(&function) {
@@ -144,6 +156,9 @@ struct Cutter {
     renumbered: FxHashMap<FuncId, FuncId>,
     /// Stand for code without a name: of whole units, and of those whose `.dwo` is missing.
     nameless: [Option<FuncId>; 2],
+    members_left: usize,
+    /// Ranges that got no group.
+    left_out: u64,
 }
 
 impl Cutter {
@@ -302,6 +317,15 @@ impl Cutter {
     }
 
     fn piece(&mut self, start: u64, end: u64, skip: u32, members: &[Member], rows: Option<Rows>) {
+        if members.len() > 1 {
+            match self.members_left.checked_sub(members.len()) {
+                Some(left) => self.members_left = left,
+                None => {
+                    self.left_out += 1;
+                    return;
+                }
+            }
+        }
         let mut members: Vec<Member> = members.to_vec();
         for member in &mut members {
             member.function = self.renumber(member.function);

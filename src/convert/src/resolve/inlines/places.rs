@@ -220,9 +220,10 @@ impl<'a> Solver<'a> {
 
     /// Keeps the places that lie inside one of the caller's.
     fn inside_caller(&mut self, node: usize) -> Option<()> {
+        let parent = self.nodes[node].parent as usize;
+        self.pay(self.places[node].len() * self.places[parent].len())?;
         let mut places = std::mem::take(&mut self.places[node]);
-        let parent = &self.places[self.nodes[node].parent as usize];
-        let work = places.len() * parent.len();
+        let parent = &self.places[parent];
         let inside = |run: &Run| parent.iter().any(|around| around.0 <= run.0 && run.1 <= around.1);
         if self.fixed[node] {
             if !places.iter().all(inside) {
@@ -235,7 +236,7 @@ impl<'a> Solver<'a> {
             }
         }
         self.places[node] = places;
-        self.pay(work)
+        Some(())
     }
 
     /// Keeps the places that leave one for each callee that is inlined there.
@@ -243,11 +244,11 @@ impl<'a> Solver<'a> {
         if self.fixed[node] {
             return Some(());
         }
+        let inner: usize = self.children[node].iter().map(|&child| self.places[child as usize].len()).sum();
+        self.pay(self.places[node].len() * inner)?;
         let mut places = std::mem::take(&mut self.places[node]);
-        let mut work = 0;
         for &child in &self.children[node] {
             let inner = &self.places[child as usize];
-            work += places.len() * inner.len();
             let fixed = self.fixed[child as usize];
             places.retain(|around| {
                 let inside = |run: &Run| around.0 <= run.0 && run.1 <= around.1;
@@ -255,7 +256,7 @@ impl<'a> Solver<'a> {
             });
         }
         self.places[node] = places;
-        self.pay(work)
+        Some(())
     }
 
     /// Crosses out what overlaps an inlined callee of the node whose place is known.
@@ -285,6 +286,9 @@ impl<'a> Solver<'a> {
 
     /// A row that the node cannot have written, and that one of its callees alone can cover, is that one's.
     fn no_row_left(&mut self, node: usize) -> Option<()> {
+        let covered = |run: &Run| (run.1 - run.0) as usize;
+        let inner = self.children[node].iter().flat_map(|&child| &self.places[child as usize]);
+        self.pay(inner.chain(&self.places[node]).map(covered).sum())?;
         let rows = self.rows();
         let own = &self.own[node * rows..][..rows];
         // By row: how many callees can cover it, and which one did last.
@@ -292,7 +296,6 @@ impl<'a> Solver<'a> {
         let mut work = rows;
         for &child in &self.children[node] {
             for run in &self.places[child as usize] {
-                work += (run.1 - run.0) as usize;
                 for cover in &mut covers[run.0 as usize..run.1 as usize] {
                     if cover.1 != child {
                         *cover = (cover.0 + 1, child);
