@@ -144,6 +144,50 @@ fn lines_of_a_unit_that_has_no_function_there_show_one() {
     }
 }
 
+/// Two units of `-g1` have lines at one address, and no function: two were folded, and nothing says whose the lines are.
+#[test]
+fn lines_of_two_units_without_functions_are_of_two() {
+    let own = line_program(&sequence(&[(CODE, 11)], CODE + 0x10));
+    let stmt_list = (DW_AT_stmt_list, Offset(own.len() as u64));
+    let lines = [own, line_program(&sequence(&[(CODE, 31)], CODE + 0x10))].concat();
+    let (one, other) = (Global(("one", CODE, 0x10)), Global(("other", CODE, 0x10)));
+    for (linker, expected) in [
+        ("Linker: LLD", some(&[("one", "symbol_only", 0), ("other", "symbol_only", 0)])),
+        ("GCC: 12", some(&[])),
+    ] {
+        let mut second = Info::new(4, &[(DW_AT_name, Text("second.c")), stmt_list]);
+        let mut sections = two_units(&mut Info::new(4, &[]), &mut second);
+        sections.extend([(".debug_line", lines.clone()), comment(linker)]);
+        let symbols = [File("unit.c"), File("second.c"), one, other];
+        assert_eq!(
+            names(&Bench::new().kept(&elf_with(CODE, &sections, &symbols)), CODE),
+            expected,
+            "{linker}"
+        );
+    }
+}
+
+/// The symbol of a static function was removed, that of one which was folded into it was not.
+#[test]
+fn a_plain_symbol_does_not_rename_the_function_that_is_described() {
+    let named = |linker: &str| {
+        let kept = described(linker, &[Global(("other", CODE, 0x10))]);
+        kept.frames(CODE).last().map(|frame| (frame.0.clone(), frame.2))
+    };
+    assert_eq!(named("Linker: LLD"), Some(("kept".to_owned(), 11)));
+    // No linker folded it: another name for the same.
+    assert_eq!(named("GCC: 12"), Some(("other".to_owned(), 11)));
+}
+
+/// The prefix of compilers' own files is no name of one.
+#[test]
+fn a_file_named_as_start_up_code_begins_may_be_the_users() {
+    let symbols =
+        [File("unit.c"), File("crtutil.c"), Global(("kept", CODE, 0x10)), Global(("other", CODE, 0x10))];
+    let both = some(&[("kept", "live_range", 11), ("other", "symbol_only", 0)]);
+    assert_eq!(names(&described("Linker: LLD 22.1.8", &symbols), CODE), both);
+}
+
 /// A global function was folded into a static one of the same name, and the other way round.
 #[test]
 fn a_static_function_is_not_the_global_one_of_its_name() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// A kind of thing that was skipped or repaired. The name is what the report prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// A unit whose header or root DIE cannot be read; the rest of its section is skipped.
+    /// A unit whose header or root DIE cannot be read; reading goes on where its length says that the next one is.
     BadUnit,
     /// A DIE tree that ends in damage: what came before it is kept.
     BadEntries,

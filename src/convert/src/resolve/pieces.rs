@@ -229,7 +229,10 @@ impl Cutter {
                 None => self.bare.get(next).map_or(end, |b| b.start),
             };
             let stop = stop.min(end);
-            let rows = covering.map(|b| rows_from(b.unit, b.rows, (at - b.start) as u32));
+            // Of several functions nothing says whose the lines are.
+            let rows = covering
+                .filter(|_| members.len() == 1)
+                .map(|b| rows_from(b.unit, b.rows, (at - b.start) as u32));
             if self.partial_at(at) {
                 self.mark_partial(&members);
             }
