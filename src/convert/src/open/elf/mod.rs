@@ -14,7 +14,9 @@ use object::elf;
 use super::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use super::error::OpenError;
 use super::files::Files;
-use super::image::{AddressRange, Arch, CodeSection, DebugSections, Format, Image, ImageKind, Linker};
+use super::image::{
+    AddressRange, Arch, CodeSection, DebugSections, Format, Image, ImageKind, Linker, Restored,
+};
 use kept::KeptRelocations;
 use sections::{Contents, DebugLayout};
 pub(super) use tables::{Section, Tables};
@@ -76,7 +78,12 @@ pub(super) fn read<'f>(
     let (symbols, symbol_files) = symbols::read(&tables, &layout, &descriptors, &mut diagnostics);
     let relocations =
         if tables.is_relocatable() { KeptRelocations::default() } else { KeptRelocations::find(&tables) };
-    let restored = restore::restore(files, &tables, &layout, &relocations, &mut debug, path)?;
+    let linker = linker(&tables);
+    let restored = match linker {
+        // A linker that folds nothing erases only what it removed. A Linux kernel keeps ten million relocations.
+        Linker::NeverFolds => Restored::default(),
+        _ => restore::restore(files, &tables, &layout, &relocations, &mut debug, path)?,
+    };
     let links = Links {
         debuglink: contents.debuglink(),
         altlink: contents.altlink(),
@@ -105,7 +112,7 @@ pub(super) fn read<'f>(
         data,
         symbols,
         symbol_files,
-        linker: linker(&tables),
+        linker,
         debug,
         supplementary: None,
         block_maps,
