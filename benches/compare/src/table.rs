@@ -198,5 +198,7 @@ fn object(input: &str, figures: &Figures, threads: Option<usize>, first: bool) -
         object[format!("disk_{key}")] = json!(once(figures.cold_disk(key)));
     }
     object["command_ms"] = json!(once(figures.command(|cost| cost.wall_s * 1e3)));
+    object["command_minor_faults"] = json!(once(figures.command(|cost| cost.minor_faults as f64)));
+    object["command_major_faults"] = json!(once(figures.command(|cost| cost.major_faults as f64)));
     object
 }

@@ -57,6 +57,7 @@ mod row_block;
 mod rows;
 mod scopes;
 mod stack;
+mod texts;
 mod verify;
 
 pub use answer::{Answer, Certainty, Evidence, Lookup, Reason};
@@ -77,3 +78,4 @@ pub use program::{ProgramSection, ProgramSections};
 pub use rows::{FileCode, Row, RowIter, Rows};
 pub use scopes::{Scope, Scopes};
 pub use stack::{MAX_FRAME_STEPS, MAX_NAMED, Resolved, StackAddr};
+pub use texts::Texts;

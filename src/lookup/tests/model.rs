@@ -2,7 +2,7 @@
 
 mod writer;
 
-use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
+use foldsym_lookup::{FileId, Frames, ImageAddr, Lookup, NameId, SymbolFile};
 use writer::{Random, model};
 
 fn check(seed: u64, shape: model::Shape) {
@@ -40,6 +40,45 @@ fn check(seed: u64, shape: model::Shape) {
             }
         }
     }
+}
+
+#[test]
+fn texts_are_written_as_without_memory() {
+    let shape = model::Shape {
+        functions: 700,
+        max_rows: 4,
+        max_nodes: 4,
+        origins: 900,
+        deep: false,
+        unit_log2: 0,
+        block_log2: 3,
+        columns: false,
+    };
+    let program = model::Program::random(&mut Random(9), &shape);
+    let bytes = program.contents().file();
+    let file = SymbolFile::open(&bytes).unwrap();
+    let (names, paths) = (u64::from(file.names().len()), u64::from(file.files().len()));
+    assert!(names > 512, "several names share a place");
+    let mut texts = file.texts();
+    let mut random = Random(10);
+    let (mut expected, mut found) = ([0; 300], [0; 300]);
+    for turn in 0..20_000 {
+        // Few ids often, all of them now and then, and some that do not exist.
+        let below = if turn % 3 == 0 { names + 2 } else { 9 };
+        let name = NameId(random.below(below) as u32);
+        let path = FileId(random.below(paths + 1) as u32);
+        let room = [0, 3, 127, 128, 300][random.below(5) as usize];
+        let as_before = |expected: Option<usize>, found: Option<usize>, texts: [&[u8]; 2]| {
+            assert_eq!(found, expected);
+            let len = found.unwrap_or(0).min(room);
+            assert_eq!(texts[0][..len], texts[1][..len]);
+        };
+        let lens = (file.write_name(name, &mut expected[..room]), texts.write_name(name, &mut found[..room]));
+        as_before(lens.0, lens.1, [&expected, &found]);
+        let lens = (file.write_path(path, &mut expected[..room]), texts.write_path(path, &mut found[..room]));
+        as_before(lens.0, lens.1, [&expected, &found]);
+    }
+    assert_eq!(texts.write_name(NameId(u32::MAX), &mut found), None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! foldsym: its command converts, `foldsym-lookup` reads.
 
 use super::Output;
-use foldsym_lookup::{Cursor, FrameIter, Frames, ImageAddr, Lookup, SymbolFile};
+use foldsym_lookup::{Cursor, FrameIter, Frames, ImageAddr, Lookup, SymbolFile, Texts};
 use std::hint::black_box;
 use std::path::Path;
 use std::process::Command;
@@ -31,6 +31,8 @@ pub(crate) fn lookup_command(program: &Path) -> Command {
 
 pub(crate) struct Reader {
     file: &'static SymbolFile<'static>,
+    /// For names and paths, one after the other.
+    texts: Box<Texts<'static, 'static>>,
     /// For one address after the other.
     cursor: Cursor<'static, 'static>,
     /// For the batch.
@@ -61,7 +63,8 @@ impl super::Reader for Reader {
         let file = SymbolFile::open(super::map(path)?).map_err(|error| format!("foldsym: {error}"))?;
         // For the rest of the process's life, as the map is.
         let file: &'static SymbolFile<'static> = Box::leak(Box::new(file));
-        Ok(Self { file, cursor: file.cursor(), frames: Frames::new(), addresses: Vec::new() })
+        let texts = Box::new(file.texts());
+        Ok(Self { file, texts, cursor: file.cursor(), frames: Frames::new(), addresses: Vec::new() })
     }
 
     fn ids(&mut self, address: u64) -> usize {
@@ -75,10 +78,10 @@ impl super::Reader for Reader {
         let mut count = 0;
         for frame in self.cursor.frames().map_while(Result::ok) {
             if let Some(name) = frame.name {
-                out.fill(|room| self.file.write_name(name, room));
+                out.fill(|room| self.texts.write_name(name, room));
             }
             if let Some(path) = frame.file {
-                out.fill(|room| self.file.write_path(path, room));
+                out.fill(|room| self.texts.write_path(path, room));
             }
             black_box(frame.line);
             count += 1;
