@@ -15,6 +15,9 @@ use crate::report::{Diagnostics, Kind};
 /// that this bounds memory, not time: to 400 MB. All of RocksDB has a tenth.
 const MAX_ROWS: usize = 1 << 24;
 
+/// Rows that there is room for at once: a program may claim any number.
+const RESERVED_ROWS: usize = 1 << 16;
+
 /// One row of the line table (DWARF 5 6.2.2), of those registers that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LineRow {
@@ -165,7 +168,17 @@ struct Machine {
 }
 
 impl Machine {
+    /// By special opcode: the operation advance, and what is added to the line (DWARF 5 6.2.5.1).
+    fn special(&self) -> [(u8, i16); 256] {
+        std::array::from_fn(|opcode| {
+            let adjusted = (opcode as u8).wrapping_sub(self.opcode_base);
+            let by = self.line_base + i64::from(adjusted % self.line_range);
+            (adjusted / self.line_range, by as i16)
+        })
+    }
+
     /// Adds an operation advance to the address (DWARF 5 6.2.5.1).
+    #[inline(always)]
     fn advance(&self, registers: &mut Registers, operations: u64) {
         if self.max_operations == 1 {
             let bytes = self.min_instruction_length.wrapping_mul(operations);
@@ -240,13 +253,67 @@ fn run_to_damage<'f, E: Endianity>(
     (lines, error)
 }
 
+/// The opcodes of a line program, of which nearly all operands have one byte.
+struct Program<'f, E: Endianity> {
+    bytes: &'f [u8],
+    at: usize,
+    /// Offset of the first in `.debug_line`.
+    base: u64,
+    endian: E,
+}
+
+impl<'f, E: Endianity> Program<'f, E> {
+    /// Offset in `.debug_line`.
+    fn offset(&self) -> u64 {
+        self.base + self.at as u64
+    }
+
+    /// What comes next, as `gimli` reads it.
+    fn rest(&self) -> Bytes<'f, E> {
+        Bytes::new(self.bytes.get(self.at..).unwrap_or_default(), self.endian)
+    }
+
+    #[inline(always)]
+    fn uleb128(&mut self) -> gimli::Result<u64> {
+        match self.bytes.get(self.at) {
+            Some(&byte @ ..0x80) => {
+                self.at += 1;
+                Ok(byte.into())
+            }
+            _ => self.by_gimli(Bytes::read_uleb128),
+        }
+    }
+
+    #[inline(always)]
+    fn sleb128(&mut self) -> gimli::Result<i64> {
+        match self.bytes.get(self.at) {
+            // Bit 6 is the sign.
+            Some(&byte @ ..0x80) => {
+                self.at += 1;
+                Ok(i64::from((byte << 1).cast_signed() >> 1))
+            }
+            _ => self.by_gimli(Bytes::read_sleb128),
+        }
+    }
+
+    #[inline(never)]
+    fn by_gimli<T>(&mut self, read: impl FnOnce(&mut Bytes<'f, E>) -> gimli::Result<T>) -> gimli::Result<T> {
+        let mut rest = self.rest();
+        let value = read(&mut rest)?;
+        self.at = self.bytes.len() - rest.len();
+        Ok(value)
+    }
+}
+
 fn interpret<'f, E: Endianity>(
     header: &gimli::LineProgramHeader<Bytes<'f, E>>,
     section: Bytes<'f, E>,
     code: &Code,
     lines: &mut Lines,
 ) -> gimli::Result<()> {
-    let mut input = header.raw_program_buf();
+    let input = header.raw_program_buf();
+    let base = input.offset_from(section) as u64;
+    let mut program = Program { bytes: input.slice(), at: 0, base, endian: input.endian() };
     let address_size = header.address_size();
     let machine = Machine {
         min_instruction_length: u64::from(header.minimum_instruction_length()),
@@ -256,32 +323,34 @@ fn interpret<'f, E: Endianity>(
         opcode_base: header.opcode_base(),
         address_mask: if address_size >= 8 { u64::MAX } else { (1u64 << (8 * u32::from(address_size))) - 1 },
     };
+    let special = machine.special();
     let lengths = header.standard_opcode_lengths().slice();
     let mut registers = Registers::reset();
-    let mut building = start_sequence(lines, input.offset_from(section) as u64);
-    while !input.is_empty() {
-        let opcode = input.read_u8()?;
+    // A row mostly takes more than four bytes.
+    lines.rows.reserve((program.bytes.len() / 4).min(RESERVED_ROWS));
+    let mut building = start_sequence(lines, program.offset());
+    while let Some(&opcode) = program.bytes.get(program.at) {
+        program.at += 1;
         if opcode >= machine.opcode_base {
-            let adjusted = opcode - machine.opcode_base;
-            machine.advance(&mut registers, u64::from(adjusted / machine.line_range));
-            let by = machine.line_base + i64::from(adjusted % machine.line_range);
-            registers.line = registers.line.wrapping_add_signed(by);
+            let (operations, by) = special[usize::from(opcode)];
+            machine.advance(&mut registers, u64::from(operations));
+            registers.line = registers.line.wrapping_add_signed(by.into());
             row(lines, &registers, &mut building, code);
             continue;
         }
         match gimli::DwLns(opcode) {
             gimli::DwLns(0) => {
-                let opcode_offset = input.offset_from(section) as u64 - 1;
-                let len = uleb128(&mut input)?;
+                let opcode_offset = program.offset() - 1;
+                let len = program.uleb128()?;
                 if len == 0 {
                     continue;
                 }
-                let mut operands = input.split(len as usize)?;
+                let mut operands = program.by_gimli(|rest| rest.split(len as usize))?;
                 match gimli::DwLne(operands.read_u8()?) {
                     gimli::DW_LNE_end_sequence => {
                         end_sequence(lines, &registers, building);
                         registers = Registers::reset();
-                        building = start_sequence(lines, input.offset_from(section) as u64);
+                        building = start_sequence(lines, program.offset());
                     }
                     gimli::DW_LNE_set_address => {
                         // The operand's length is the opcode's own: some producers write a size that is not the header's.
@@ -295,15 +364,15 @@ fn interpret<'f, E: Endianity>(
             }
             gimli::DW_LNS_copy => row(lines, &registers, &mut building, code),
             gimli::DW_LNS_advance_pc => {
-                let operations = uleb128(&mut input)?;
+                let operations = program.uleb128()?;
                 machine.advance(&mut registers, operations);
             }
             gimli::DW_LNS_advance_line => {
-                let by = sleb128(&mut input)?;
+                let by = program.sleb128()?;
                 registers.line = registers.line.wrapping_add_signed(by);
             }
-            gimli::DW_LNS_set_file => registers.file = uleb128(&mut input)?,
-            gimli::DW_LNS_set_column => registers.column = uleb128(&mut input)?,
+            gimli::DW_LNS_set_file => registers.file = program.uleb128()?,
+            gimli::DW_LNS_set_column => registers.column = program.uleb128()?,
             gimli::DW_LNS_negate_stmt
             | gimli::DW_LNS_set_basic_block
             | gimli::DW_LNS_set_prologue_end
@@ -313,17 +382,17 @@ fn interpret<'f, E: Endianity>(
                 machine.advance(&mut registers, operations);
             }
             gimli::DW_LNS_fixed_advance_pc => {
-                let by = u64::from(input.read_u16()?);
+                let by = u64::from(program.by_gimli(Bytes::read_u16)?);
                 registers.address = registers.address.wrapping_add(by) & machine.address_mask;
                 registers.op_index = 0;
             }
             gimli::DW_LNS_set_isa => {
-                input.read_uleb128()?;
+                program.uleb128()?;
             }
             _ => {
                 // An opcode of a later standard: the header says how many operands to skip.
                 for _ in 0..lengths.get(usize::from(opcode) - 1).copied().unwrap_or(0) {
-                    input.read_uleb128()?;
+                    program.uleb128()?;
                 }
             }
         }
@@ -333,41 +402,27 @@ fn interpret<'f, E: Endianity>(
     Ok(())
 }
 
-/// Nearly all operands have one byte.
-#[inline]
-fn uleb128<E: Endianity>(input: &mut Bytes<'_, E>) -> gimli::Result<u64> {
-    match *input.slice() {
-        [byte @ ..0x80, ..] => input.skip(1).map(|()| byte.into()),
-        _ => input.read_uleb128(),
-    }
-}
-
-#[inline]
-fn sleb128<E: Endianity>(input: &mut Bytes<'_, E>) -> gimli::Result<i64> {
-    match *input.slice() {
-        // Bit 6 is the sign.
-        [byte @ ..0x80, ..] => input.skip(1).map(|()| i64::from((byte << 1).cast_signed() >> 1)),
-        _ => input.read_sleb128(),
-    }
-}
-
 fn start_sequence(lines: &Lines, first_opcode: u64) -> Building {
     Building { first_opcode, set_address: None, first_row: lines.rows.len(), live: None, ordered: true }
 }
 
-#[inline]
+#[inline(always)]
 fn row(lines: &mut Lines, registers: &Registers, building: &mut Building, code: &Code) {
-    let live = match building.live {
-        Some(live) => live,
+    match building.live {
+        Some(true) => {}
+        Some(false) => return,
         None => {
             let live = code.contains(registers.address);
             building.live = Some(live);
-            live
+            if !live {
+                return;
+            }
         }
-    };
-    if !live {
-        return;
     }
+    add_row(lines, registers, building);
+}
+
+fn add_row(lines: &mut Lines, registers: &Registers, building: &mut Building) {
     let (line, column) = (u32::try_from(registers.line), u16::try_from(registers.column));
     lines.too_large += u64::from(line.is_err() || column.is_err());
     let row = LineRow {

@@ -127,23 +127,80 @@ impl Shared {
         dwarf: &Dwarf<'f, E>,
         header: &Header<'f, E>,
     ) -> Option<(u64, u64)> {
-        let abbreviations = self.abbreviations(dwarf, header).ok()?;
-        let mut entries = header.entries_raw(&abbreviations, None).ok()?;
-        let abbreviation = entries.read_abbreviation().ok()??;
-        if abbreviation.attributes().len() > MAX_ATTRIBUTES {
-            return None;
-        }
-        let mut at = None;
-        for spec in abbreviation.attributes() {
-            let attribute = entries.read_attribute(*spec).ok()?;
-            if attribute.name() == gimli::DW_AT_stmt_list {
-                at = attribute.offset_value();
+        let at = match root_attributes(dwarf, header) {
+            Some((attributes, root)) => {
+                let empty = gimli::Abbreviations::default();
+                statements(&mut header.entries_raw(&empty, Some(root)).ok()?, &attributes)?
             }
-        }
-        let at = at?;
+            None => {
+                let abbreviations = self.abbreviations(dwarf, header).ok()?;
+                let mut entries = header.entries_raw(&abbreviations, None).ok()?;
+                let attributes = entries.read_abbreviation().ok()??.attributes();
+                if attributes.len() > MAX_ATTRIBUTES {
+                    return None;
+                }
+                statements(&mut entries, attributes)?
+            }
+        };
         let mut section = *dwarf.debug_line.reader();
         section.skip(at).ok()?;
         let (len, _) = section.read_initial_length().ok()?;
         Some((at as u64, len.min(section.len()) as u64))
     }
+}
+
+/// Bytes of an abbreviation table in which the root's is looked for: units that share a table share no such search.
+const ROOT_BYTES: usize = 512;
+
+/// The attributes of a unit's first entry, and the offset of their values, without the rest of its abbreviation table.
+/// `None` where the first bytes of the table do not have them.
+fn root_attributes<E: Endianity>(
+    dwarf: &Dwarf<'_, E>,
+    header: &Header<'_, E>,
+) -> Option<(Vec<gimli::AttributeSpecification>, gimli::UnitOffset)> {
+    let root = header.root_offset();
+    let mut entry = header.range_from(root..).ok()?;
+    let before = entry.len();
+    let wanted = entry.read_uleb128().ok()?;
+    let root = gimli::UnitOffset(root.0 + before - entry.len());
+    let mut table = *dwarf.debug_abbrev.reader();
+    table.skip(header.debug_abbrev_offset().0).ok()?;
+    table.truncate(table.len().min(ROOT_BYTES)).ok()?;
+    let mut attributes = Vec::new();
+    loop {
+        let code = table.read_uleb128().ok().filter(|&code| code != 0)?;
+        // Tag, and whether there are children (DWARF 5 7.5.3).
+        table.read_uleb128().and_then(|_| table.read_u8()).ok()?;
+        attributes.clear();
+        loop {
+            let (name, form) = (table.read_uleb128_u16().ok()?, table.read_uleb128_u16().ok()?);
+            if name == 0 && form == 0 {
+                break;
+            }
+            let form = gimli::DwForm(form);
+            let value = match form {
+                gimli::DW_FORM_implicit_const => Some(table.read_sleb128().ok()?),
+                _ => None,
+            };
+            attributes.push(gimli::AttributeSpecification::new(gimli::DwAt(name), form, value));
+        }
+        if code == wanted {
+            return Some((attributes, root));
+        }
+    }
+}
+
+/// The `DW_AT_stmt_list` of the entry whose values come next.
+fn statements<E: Endianity>(
+    entries: &mut gimli::EntriesRaw<'_, Bytes<'_, E>>,
+    attributes: &[gimli::AttributeSpecification],
+) -> Option<usize> {
+    let mut at = None;
+    for spec in attributes {
+        let attribute = entries.read_attribute(*spec).ok()?;
+        if attribute.name() == gimli::DW_AT_stmt_list {
+            at = attribute.offset_value();
+        }
+    }
+    at
 }

@@ -1,6 +1,7 @@
 //! The debug sections of a program and of its supplementary file, with the headers of their units, so
 //! that a reference from one unit finds its target in another.
 
+use std::ffi::CStr;
 use std::sync::{Arc, OnceLock};
 
 use gimli::{Reader as _, Section as _};
@@ -89,10 +90,23 @@ impl<'f, E: Endianity> Info<'f, E> {
                 let format = gimli::Format::Dwarf64;
                 let base = gimli::DebugStrOffsetsBase(WIDE_HEADER);
                 let offset = self.dwarf.debug_str_offsets.get_str_offset(format, base, index).ok()?;
-                self.dwarf.string(offset).ok()
+                self.str(offset)
             }
+            gimli::AttributeValue::DebugStrOffsetsIndex(index) => {
+                let (format, base) = (unit.header.format(), unit.str_offsets_base);
+                let offset = self.dwarf.debug_str_offsets.get_str_offset(format, base, index).ok()?;
+                self.str(offset)
+            }
+            gimli::AttributeValue::DebugStrRef(offset) => self.str(offset),
             _ => self.dwarf.attr_string(unit, value).ok(),
         }
+    }
+
+    /// The string at an offset in `.debug_str`: as `gimli` finds it, but by words instead of bytes.
+    fn str(&self, offset: gimli::DebugStrOffset) -> Option<Bytes<'f, E>> {
+        let section = *self.dwarf.debug_str.reader();
+        let text = CStr::from_bytes_until_nul(section.slice().get(offset.0..)?).ok()?;
+        Some(Bytes::new(text.to_bytes(), section.endian()))
     }
 
     /// Index of the unit that the section offset `offset` lies in.

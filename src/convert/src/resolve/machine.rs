@@ -167,11 +167,29 @@ impl<'i, 'f> Machine<'i, 'f> {
     }
 }
 
+/// By byte: a jump may begin with it.
+const MAY_JUMP: [bool; 256] = {
+    let mut may = [false; 256];
+    let mut byte = 0x70;
+    while byte <= 0x7f {
+        may[byte] = true;
+        byte += 1;
+    }
+    may[0x0f] = true;
+    may[0xe9] = true;
+    may[0xeb] = true;
+    may[0xff] = true;
+    may
+};
+
 /// Every place that could be a jump: `jmp` and the conditional ones to an address (Intel SDM: EB, E9, 70..7F,
 /// 0F 80..8F), `jmp` through a register or memory (FF /4).
 fn x86_jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) {
     let to = |next: usize, by: i64| start.wrapping_add(next as u64).wrapping_add_signed(by);
-    for at in 0..bytes.len() {
+    for (at, byte) in bytes.iter().enumerate() {
+        if !MAY_JUMP[usize::from(*byte)] {
+            continue;
+        }
         match bytes[at..] {
             [0xff, operand, ..] => jumps.indirect |= operand >> 3 & 7 == 4,
             [0xe9, a, b, c, d, ..] => {

@@ -169,24 +169,28 @@ fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
 /// unit, describes that function again. A function that is local to a unit (`_ZL`, an anonymous namespace)
 /// shares its name with those of other units.
 pub(super) fn is_program_wide(name: &[u8]) -> bool {
-    let holds = |text: &[u8]| name.windows(text.len()).any(|part| part == text);
-    let anonymous = || holds(ANONYMOUS) || holds(UNNUMBERED);
-    // The letter stands for internal linkage, also behind a namespace (`_ZN1aL`), and where the name is only
-    // an argument of a template (`_Z5applyIZL3bariE1SEiT_i`).
-    let local_argument =
-        || name.windows(3).any(|part| matches!(part, [b'Z', b'L', b'1'..=b'9'])) || holds(b"ZNL");
-    let internal = || local_argument() || name.starts_with(b"_ZN") && nested_local(name);
-    is_mangled(name) && !anonymous() && !internal()
+    is_mangled(name) && !(0..name.len()).any(|at| tells_local(&name[at..])) && !nested_local(name)
+}
+
+/// True where a mangled name goes on with what only a name has that is local to its unit.
+#[inline]
+fn tells_local(rest: &[u8]) -> bool {
+    match rest {
+        [b'_', b'G', ..] => rest.starts_with(ANONYMOUS),
+        // What clang calls a lambda that other units cannot name (`$_0`).
+        [b'$', b'_', ..] => true,
+        // The letter stands for internal linkage, also behind a namespace (`_ZN1aL`), and where the name is only an
+        // argument of a template (`_Z5applyIZL3bariE1SEiT_i`).
+        [b'Z', b'L', b'1'..=b'9', ..] | [b'Z', b'N', b'L', ..] => true,
+        _ => false,
+    }
 }
 
 const ANONYMOUS: &[u8] = b"_GLOBAL__N_";
 
-/// In what clang calls a lambda that other units cannot name (`$_0`).
-const UNNUMBERED: &[u8] = b"$_";
-
 /// True where a component of a nested name has internal linkage (`_ZN1aL1fEv`).
 fn nested_local(name: &[u8]) -> bool {
-    let mut at = 3;
+    let mut at = if name.starts_with(b"_ZN") { 3 } else { return false };
     loop {
         match name.get(at) {
             Some(b'L') => return true,

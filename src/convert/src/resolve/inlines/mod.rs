@@ -10,6 +10,7 @@
 mod places;
 mod twin;
 
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
@@ -22,6 +23,9 @@ const MAX_STEPS: u64 = 1 << 30;
 
 /// Steps that one function may take.
 const MAX_FUNCTION_STEPS: u64 = 1 << 24;
+
+/// Functions that are looked at side by side: whatever the number of threads, the same.
+const AT_ONCE: usize = 64;
 
 /// Functions at one address that one is compared with to find its twin.
 const MAX_TWINS: usize = 64;
@@ -37,21 +41,36 @@ pub(super) fn restore(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
     let mut counts = InlineCounts::default();
     let mut left = MAX_STEPS;
     let mut open: Vec<At> = Vec::new();
-    for unit in 0..merged.program.units.len() {
-        for function in 0..merged.program.units[unit].functions.len() {
-            let found = &merged.program.units[unit].functions[function];
-            if found.how == How::LiveRange || !found.lost.any() {
-                continue;
-            }
-            match by_rows(merged, (unit, function), &mut left) {
+    let wanted = |(unit, function): &At| {
+        let found = &merged.program.units[*unit].functions[*function];
+        found.how != How::LiveRange && found.lost.any()
+    };
+    let units = merged.program.units.iter().enumerate();
+    let all =
+        units.flat_map(|(index, unit)| (0..unit.functions.len()).map(move |function| (index, function)));
+    let lost: Vec<At> = all.filter(wanted).collect();
+    // No function's rows tell of another's. A few at a time, so that the limit holds.
+    for some in lost.chunks(AT_ONCE) {
+        let shared = &*merged;
+        let found: Vec<(Option<Ranges>, u64)> = some.par_iter().map(|&at| by_rows(shared, at)).collect();
+        for (&at, (ranges, steps)) in some.iter().zip(found) {
+            let within = steps <= left;
+            left = left.saturating_sub(steps);
+            match ranges.filter(|_| within) {
                 Some(ranges) => {
                     counts.by_rows += 1;
-                    lay(merged, (unit, function), &ranges);
+                    lay(merged, at, &ranges);
                 }
-                None => open.push((unit, function)),
+                None => open.push(at),
             }
         }
+        if left == 0 {
+            break;
+        }
     }
+    // Those behind the limit.
+    let tried = counts.by_rows as usize + open.len();
+    open.extend(&lost[tried..]);
     let mut twins = Twins::new(merged, &open);
     // One that has a twin may be the twin of the next.
     open.retain(|&at| match twins.find(merged, at, &mut left) {
@@ -88,8 +107,14 @@ fn rows_of(unit: &Unit<'_>, function: usize) -> Option<RowRange> {
     (pieces.len() == 1).then(|| unit.pieces[pieces.start as usize].rows)
 }
 
-/// What is inlined, where the rows leave one way alone.
-fn by_rows(merged: &Merged<'_>, (unit, function): At, left: &mut u64) -> Option<Ranges> {
+/// What is inlined, where the rows leave one way alone, and the steps that it took to find that.
+fn by_rows(merged: &Merged<'_>, at: At) -> (Option<Ranges>, u64) {
+    let mut budget = MAX_FUNCTION_STEPS;
+    let ranges = places_by_rows(merged, at, &mut budget);
+    (ranges, MAX_FUNCTION_STEPS - budget)
+}
+
+fn places_by_rows(merged: &Merged<'_>, (unit, function): At, budget: &mut u64) -> Option<Ranges> {
     let (unit, map) = (&merged.program.units[unit], &merged.program.maps[unit]);
     let found = &unit.functions[function];
     let rows = rows_of(unit, function).filter(|rows| rows.len > 0 && !found.lost.beyond)?;
@@ -111,11 +136,7 @@ fn by_rows(merged: &Merged<'_>, (unit, function): At, left: &mut u64) -> Option<
         nodes.push(places::Node { parent: scope.parent, len: scope.len, ranges, file, line, call: call.0 });
     }
     let size = unit.pieces[found.pieces.start as usize].len;
-    let mut budget = MAX_FUNCTION_STEPS.min(*left);
-    *left -= budget;
-    let ranges = places::places(&places::Function { rows, size, nodes }, &mut budget);
-    *left += budget;
-    ranges
+    places::places(&places::Function { rows, size, nodes }, budget)
 }
 
 /// Gives a function its inline tree, and its rows the scopes. Without a tree only rows that say the same are joined.
