@@ -83,8 +83,9 @@ class Stacks:
         """The answer for a frame of a group that ran on an object, from what the callers leave."""
         slot = self.slots.get(outer[1] - self.base) if outer is not None and outer[0] == "return" else None
         every = {member.function for member in members}
-        fits = [method for method in self.vtables.get(vptr - self.base, [])
-                if method.function in every and method.slot in (0, None if slot is None else 1 + slot)]
+        known = [method for method in self.vtables.get(vptr - self.base, []) if method.function in every]
+        fits = [method for method in known if slot is not None and method.slot == 1 + slot]
+        fits = fits or [method for method in known if method.slot == 0]
         found = {method.function for method in fits}
         sure = len(found) == 1 and not any(method.doubtful for method in fits)
         if certainty != "exact" and sure and found <= set(functions):

@@ -83,16 +83,22 @@ impl SymbolFile<'_> {
         let mut found = Resolved { group: Some(id), group_len: group.len(), ..Resolved::NONE };
         let mut left = MAX_FRAME_STEPS;
         let from = first(&self.vtables, VTABLES, (point, 0))?;
-        for record in (from..self.vtables.len()).take(MAX_METHODS) {
-            steps::step();
-            let [here, function, of_slot, doubtful] = self.vtables.record(record).within(VTABLES)?;
-            if here != point {
-                break;
+        // What is known of the slot says more than what is known of any call.
+        for wanted in [slot, Some(0)].into_iter().flatten() {
+            for record in (from..self.vtables.len()).take(MAX_METHODS) {
+                steps::step();
+                let [here, function, of_slot, doubtful] = self.vtables.record(record).within(VTABLES)?;
+                if here != point {
+                    break;
+                }
+                if of_slot == wanted {
+                    let function = FunctionId(small(function, VTABLES, record)?);
+                    let named = self.name_member(group, function, &mut found, &mut left)?;
+                    found.open |= named && doubtful != 0;
+                }
             }
-            if of_slot == 0 || Some(of_slot) == slot {
-                let function = FunctionId(small(function, VTABLES, record)?);
-                let named = self.name_member(group, function, &mut found, &mut left)?;
-                found.open |= named && doubtful != 0;
+            if found.named_len != 0 {
+                break;
             }
         }
         // The functions that the callers leave are the ones that can have run.

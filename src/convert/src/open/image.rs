@@ -246,6 +246,8 @@ pub struct Image<'f> {
     pub code: Vec<(u64, &'f [u8])>,
     /// Those of the other loaded sections, alike.
     pub data: Vec<(u64, &'f [u8])>,
+    /// What the loader does to them: relocations by address.
+    pub loader: KeptRelocations<'f>,
     /// `.symtab`, then what only `.dynsym` has; in table order.
     pub symbols: Vec<Symbol<'f>>,
     /// Names of `STT_FILE` symbols.

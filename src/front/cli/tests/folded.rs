@@ -132,7 +132,7 @@ fn info_tells_how_functions_were_recovered() {
         ("VtableKeys", "vtable_keys"),
         ("SlotKeys", "slot_keys"),
     ] {
-        // No call of this program is told apart by its slot.
+        // Whether a slot tells more than the object does is the tests of stacks to say.
         assert!(key == "SlotKeys" || folded[key].as_u64().unwrap() > 0, "{key}: {folded}");
         assert_eq!(folded[key], decided[of_record], "{key}");
     }

@@ -126,6 +126,23 @@ impl<'f> KeptRelocations<'f> {
         self.sections.append(&mut other.sections);
     }
 
+    /// Finds those of a linked file that are for its loader. Offsets are addresses.
+    pub(in crate::open) fn for_loader(tables: &Tables<'f>) -> Self {
+        let loaded =
+            tables.relocation_sections().filter(|(section, ..)| section.flags & elf::SHF_ALLOC.0 != 0);
+        let sections = loaded.map(|(_, rows, symbols)| KeptSection {
+            target_name: &[],
+            target_index: 0,
+            has_addend: has_addend(rows),
+            target_address: 0,
+            rows,
+            symbols,
+            endian: tables.endian,
+            mips64el: tables.is_mips64el(),
+        });
+        Self { sections: sections.collect() }
+    }
+
     /// Finds the relocation sections of a linked file that are not for its loader.
     pub(in crate::open) fn find(tables: &Tables<'f>) -> Self {
         let mut sections = Vec::new();

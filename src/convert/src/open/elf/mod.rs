@@ -110,6 +110,11 @@ pub(super) fn read<'f>(
         sections: layout.sections,
         code,
         data,
+        loader: if tables.is_relocatable() {
+            KeptRelocations::default()
+        } else {
+            KeptRelocations::for_loader(&tables)
+        },
         symbols,
         symbol_files,
         linker,

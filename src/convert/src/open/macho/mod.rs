@@ -186,6 +186,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             sections,
             code,
             data: Vec::new(),
+            loader: KeptRelocations::default(),
             symbols,
             symbol_files: Vec::new(),
             linker: Linker::Unknown,

@@ -3,10 +3,9 @@
 //! That pointer names the object's class. A virtual method runs on objects of its class and of those that derive from it,
 //! and on no others: their first word is a pointer to another table. So of a group of virtual methods only those can
 //! have run that the class has, itself or from its bases. Whether one was overridden does not matter: it may still be
-//! called by its name. Where that leaves one function, it ran, whoever called it. Where it leaves several, the slot of
-//! the call tells them apart: the last overrider of each slot, in each of the tables that the object has, since a method
-//! may run with another pointer than the one through which it was called. A function that is called directly at the end
-//! of another one, or through a table, is no longer who was called first; where that may be so, nothing is ruled out.
+//! called by its name. Where that leaves one function, it ran, whoever called it. Where it leaves several, or not
+//! all classes are known that the object's derives from (clang describes no class whose table the program lacks), the
+//! slot of the call tells: `dispatch` says what stands there.
 //!
 //! All other functions of the group stay possible: the first word of what they work on may be anything, also an object
 //! that is their own object's first member. Constructors run before the pointer is written.
@@ -18,17 +17,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::ReadClasses;
 use super::super::names::is_program_wide;
+use super::Index;
+use super::dispatch::{Dispatch, Part, Reached, parts};
 use super::hierarchy::{Class, Classes, Method};
-use super::{Callee, Index};
+use super::words::Words;
 use crate::model::{FuncId, GroupId, How, ImageAddr, NONE16, NameId, SlotKey, Unit, VtableKey};
 use crate::open::{Image, Symbol, SymbolKind};
 use crate::report::{Diagnostics, Kind};
 
 /// Classes that one may derive from, itself included; more are not looked at.
 const MAX_ANCESTORS: usize = 256;
-
-/// Words of a table that are looked at for further tables.
-const MAX_WORDS: usize = 1 << 14;
 
 /// Names that are longer are not compared with those of classes.
 const MAX_NAME: usize = 2048;
@@ -63,20 +61,30 @@ pub(super) fn keys<'f>(
         return found;
     }
     let members = Members::new(index, &classes);
-    let tails = Tails::new(index, &members);
+    let tables = tables(image, &units, &classes);
+    let mut ranges: Vec<(u64, u64)> =
+        tables.iter().map(|&(address, size, _)| (address, address.saturating_add(size))).collect();
+    ranges.sort_unstable();
+    let words = Words::new(image, &ranges);
+    let width = u64::from(image.arch.address_size);
+    let slots = slots_of_calls(index);
+    let reach = FxHashMap::default();
+    let mut dispatch =
+        Dispatch { index, classes: &classes, members: &members, words: &words, width, slots: &slots, reach };
     let mut work = 0;
-    for (address, size, class) in tables(image, &units, &classes) {
+    for (address, size, class) in tables {
         let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
         if line.iter().any(|&class| classes.list[class].bases.iter().any(|base| base.1.is_none())) {
             // A virtual base is found through the table: which word is which depends on the whole object.
             continue;
         }
-        let points = points(image, &classes, class, address, size);
-        if points.is_empty() {
+        let parts = if matches!(width, 4 | 8) { parts(&words, address, size, width) } else { Vec::new() };
+        if parts.is_empty() {
             continue;
         }
         work += line.iter().map(|&class| classes.list[class].methods.len()).sum::<usize>()
-            + line.len() * line.len();
+            + line.len() * line.len()
+            + slots.len() * parts.len();
         if work > MAX_WORK || found.vtables.len() > MAX_ALL_KEYS {
             diagnostics.add(Kind::SkippedClasses, address, || {
                 format!(
@@ -87,23 +95,19 @@ pub(super) fn keys<'f>(
         }
         let first = found.vtables.len();
         let lost = classes.is_open(&line) || members.lost(&classes, &line);
+        let mut add = |function, slot, doubtful| {
+            let key = |&(point, _): &Part| VtableKey { point: ImageAddr(point), function, slot, doubtful };
+            found.vtables.extend(parts.iter().map(key));
+        };
         for (group, related) in members.of(&line) {
-            let others = members.unexcluded(group, &related);
-            let mut add = |function, slot, doubtful| {
-                let key = |&point| VtableKey { point: ImageAddr(point), function, slot, doubtful };
-                found.vtables.extend(points.iter().map(key));
-            };
             if let [function] = related[..] {
-                add(function, None, lost || others);
-                continue;
-            }
-            let view = View { classes: &classes, members: &members };
-            for (slot, function) in view.by_slot(class, &related, &mut work) {
-                let tails = tails.reach(&related, function);
-                add(function, Some(slot), lost || others || tails);
+                add(function, None, lost || members.unexcluded(group, &related));
             }
         }
-        if found.vtables.len() - first > MAX_KEYS * points.len() {
+        for Reached { slot, function, doubtful } in dispatch.reached(class, &line, &parts) {
+            add(function, Some(slot), doubtful);
+        }
+        if found.vtables.len() - first > MAX_KEYS * parts.len() {
             found.vtables.truncate(first);
             diagnostics.add(Kind::SkippedClasses, address, || {
                 format!("the table of virtual functions at {address:#x} has over {MAX_KEYS} keys: left out")
@@ -115,7 +119,10 @@ pub(super) fn keys<'f>(
     // Symbols may overlap in a damaged file.
     let sound = found.vtables.chunk_by(|a, b| a.point == b.point).filter(|same| same.len() <= MAX_KEYS);
     found.vtables = sound.flatten().copied().collect();
-    let used: FxHashSet<u16> = found.vtables.iter().filter_map(|key| key.slot).collect();
+    // A slot that leaves doubts everywhere tells nothing that the group does not.
+    let sure = found.vtables.iter().filter(|key| !key.doubtful);
+    let used: FxHashSet<u16> = sure.filter_map(|key| key.slot).collect();
+    found.vtables.retain(|key| key.slot.is_none_or(|slot| used.contains(&slot)));
     let calls = index.program.units.iter().flat_map(|unit| &unit.calls);
     let through = calls.filter(|call| !call.tail && call.callee.is_none() && call.slot != NONE16);
     let mut slots: Vec<SlotKey> = through
@@ -197,42 +204,20 @@ fn tables(image: &Image<'_>, units: &[(u32, Unit<'_>)], classes: &Classes<'_>) -
     sized.collect()
 }
 
-/// What the pointers of an object to its tables hold: each points behind two words, of which the first is how far the
-/// object begins before the part that has the pointer (Itanium C++ ABI 2.5.2).
-fn points(image: &Image<'_>, classes: &Classes<'_>, class: usize, address: u64, size: u64) -> Vec<u64> {
-    let width = u64::from(image.arch.address_size);
-    let mut points = Vec::new();
-    if word(image, address).is_none_or(|first| first == 0) && matches!(width, 4 | 8) {
-        points.push(address.wrapping_add(2 * width));
-    }
-    let offsets = classes.part_offsets(class);
-    for at in (2..(size / width.max(1)).saturating_sub(1)).take(MAX_WORDS) {
-        let place = address.wrapping_add(at * width);
-        let above = word(image, place).filter(|&word| word < 0).map(i64::wrapping_neg);
-        if above.is_some_and(|above| offsets.contains(&above.cast_unsigned())) {
-            points.push(place.wrapping_add(2 * width));
-        }
-    }
-    points
-}
-
-/// A word of the program's data; `None` where it is not at hand.
-fn word(image: &Image<'_>, address: u64) -> Option<i64> {
-    let after = image.data.partition_point(|&(start, _)| start <= address);
-    let (start, bytes) = *image.data.get(after.checked_sub(1)?)?;
-    let from = usize::try_from(address - start).ok()?;
-    let big = image.arch.big_endian;
-    if image.arch.address_size == 4 {
-        let word: [u8; 4] = bytes.get(from..from.checked_add(4)?)?.try_into().ok()?;
-        Some(i64::from(if big { i32::from_be_bytes(word) } else { i32::from_le_bytes(word) }))
-    } else {
-        let word: [u8; 8] = bytes.get(from..from.checked_add(8)?)?.try_into().ok()?;
-        Some(if big { i64::from_be_bytes(word) } else { i64::from_le_bytes(word) })
-    }
+/// The slots that calls go through of which no callee is recorded, sorted.
+fn slots_of_calls(index: &Index<'_, '_>) -> Vec<u16> {
+    let calls = index.program.units.iter().flat_map(|unit| &unit.calls);
+    let through = calls.filter(|call| call.return_addr.is_some() && !call.tail && call.callee.is_none());
+    let listed = index.program.listed_slots.iter().map(|call| call.slot);
+    let all = through.map(|call| call.slot).chain(listed);
+    let slots: FxHashSet<u16> = all.filter(|&slot| slot != NONE16).collect();
+    let mut slots: Vec<u16> = slots.into_iter().collect();
+    slots.sort_unstable();
+    slots
 }
 
 /// What the members of the groups are to the classes.
-struct Members<'n> {
+pub(super) struct Members<'n> {
     /// By class: members whose names begin with the class's.
     of_class: FxHashMap<usize, Vec<(GroupId, FuncId)>>,
     /// Members that may have run whatever the object is, by group.
@@ -315,7 +300,7 @@ impl<'n> Members<'n> {
     }
 
     /// True where a member that is not `related` may have run.
-    fn unexcluded(&self, group: GroupId, related: &[FuncId]) -> bool {
+    pub(super) fn unexcluded(&self, group: GroupId, related: &[FuncId]) -> bool {
         let unexcluded = self.unexcluded.get(&group);
         unexcluded.is_some_and(|members| members.iter().any(|member| !related.contains(member)))
     }
@@ -337,110 +322,18 @@ impl<'n> Members<'n> {
         })
     }
 
+    /// The function that all units mean by a name.
+    pub(super) fn program_wide(&self, name: &[u8]) -> Option<FuncId> {
+        self.functions.get(&(ANY_UNIT, name)).copied()
+    }
+
     /// The function that a method of a class is.
-    fn function(&self, class: &Class<'_>, linkage_name: &[u8]) -> Option<FuncId> {
+    pub(super) fn function(&self, class: &Class<'_>, linkage_name: &[u8]) -> Option<FuncId> {
         let of = |unit: u32| self.functions.get(&(unit, linkage_name)).copied();
         match class.local {
             Some(unit) => of(unit),
             None => of(ANY_UNIT),
         }
-    }
-}
-
-/// The methods of a class by slot.
-struct View<'a> {
-    classes: &'a Classes<'a>,
-    members: &'a Members<'a>,
-}
-
-impl View<'_> {
-    /// The slots whose calls reach one of `related`, with that one.
-    fn by_slot(&self, class: usize, related: &[FuncId], work: &mut usize) -> Vec<(u16, FuncId)> {
-        let Some(chains) = self.classes.chains(class) else { return Vec::new() };
-        let mut slots: Vec<u16> = Vec::new();
-        for &class in chains.iter().flat_map(|chain| &chain.classes) {
-            let own = self.classes.list[class].methods.iter().filter(|method| !method.is_destructor());
-            slots.extend(own.map(|method| method.slot).filter(|&slot| slot != NONE16));
-        }
-        slots.sort_unstable();
-        slots.dedup();
-        let all = chains.iter().flat_map(|chain| chain.classes.iter().chain(&chain.above));
-        *work += slots.len() * all.map(|&class| 1 + self.classes.list[class].methods.len()).sum::<usize>();
-        if *work > MAX_WORK {
-            return Vec::new();
-        }
-        let reached = |slot: u16| -> Option<FuncId> {
-            let mut reached = None;
-            for chain in &chains {
-                for function in self.overriders(chain, slot)? {
-                    if related.contains(&function) && reached.replace(function).is_some_and(|f| f != function)
-                    {
-                        return None;
-                    }
-                }
-            }
-            reached
-        };
-        slots.into_iter().filter_map(|slot| Some((slot, reached(slot)?))).collect()
-    }
-
-    /// Which function a call of a slot of one table reaches: none where the table has no such slot. `None` where that
-    /// cannot be told: at the slots of destructors, and where the names do not show what overrides what.
-    fn overriders(&self, chain: &super::hierarchy::Chain, slot: u16) -> Option<Vec<FuncId>> {
-        let mut destructor = false;
-        for &id in &chain.classes {
-            let class = &self.classes.list[id];
-            destructor |= class.methods.iter().any(|method| method.is_virtual && method.is_destructor());
-            let at = class.methods.iter().find(|method| method.slot == slot && !method.is_destructor());
-            let Some(declared) = at else { continue };
-            let wanted = class.signature(declared.linkage_name)?;
-            // The classes of the object that derive from the one that begins this table, the last one first.
-            for &above in &chain.above {
-                let class = &self.classes.list[above];
-                for method in class.methods.iter().filter(|method| method.name == declared.name) {
-                    if class.signature(method.linkage_name)? == wanted {
-                        return Some(self.members.function(class, method.linkage_name).into_iter().collect());
-                    }
-                }
-            }
-            return Some(self.members.function(class, declared.linkage_name).into_iter().collect());
-        }
-        if destructor { None } else { Some(Vec::new()) }
-    }
-}
-
-/// The tail calls of the program that may lead from one method to another.
-struct Tails {
-    /// Functions that are called so by name.
-    direct: FxHashSet<FuncId>,
-    /// Some are called through a register or a table.
-    indirect: bool,
-}
-
-impl Tails {
-    fn new(index: &Index<'_, '_>, members: &Members<'_>) -> Tails {
-        let mut tails = Tails { direct: FxHashSet::default(), indirect: false };
-        for (unit_index, unit) in index.program.units.iter().enumerate() {
-            for call in unit.calls.iter().filter(|call| call.tail) {
-                match index.callee(unit_index, call.callee) {
-                    Callee::Function(function) => _ = tails.direct.insert(function),
-                    Callee::Indirect | Callee::Unknown => tails.indirect = true,
-                    Callee::Elsewhere(_) => {}
-                }
-            }
-        }
-        // What does not promise to have recorded its tail calls may have any.
-        let all = members.of_class.values().flatten();
-        tails.indirect |= all
-            .into_iter()
-            .any(|&(_, function)| index.calls(function).is_some_and(|(_, calls, _)| !calls.all_tail_calls));
-        tails
-    }
-
-    /// True where a call of `function` may have led to another of `related`.
-    fn reach(&self, related: &[FuncId], function: FuncId) -> bool {
-        let mut others = related.iter().filter(|&&other| other != function);
-        others.any(|other| self.indirect || self.direct.contains(other))
     }
 }
 

@@ -9,8 +9,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::classes::{is_local, nested};
 use crate::model::{Unit, UnitClass};
 
-/// Tables of one object that are looked at.
-const MAX_CHAINS: usize = 64;
+/// Classes that share the beginning of a table.
+const MAX_CHAIN: usize = 64;
 
 /// Names that are longer are not compared with those of classes.
 const MAX_NAME: usize = 2048;
@@ -41,6 +41,8 @@ pub(super) struct Class<'n> {
     pub(super) bases: Vec<(usize, Option<u64>)>,
     pub(super) methods: Vec<Method<'n>>,
     has_virtual_destructor: bool,
+    /// The numbers of its methods count in its first table (clang).
+    lists_slots: bool,
 }
 
 const UNKNOWN: usize = usize::MAX;
@@ -49,25 +51,10 @@ const UNKNOWN: usize = usize::MAX;
 const OPAQUE: usize = usize::MAX - 1;
 
 impl Class<'_> {
-    /// What a method's linkage name says behind the class's own, qualifiers before it; `None` where it repeats parts
-    /// of what stands before, so that equal functions may be spelled in two ways.
-    pub(super) fn signature<'s>(&self, name: &'s [u8]) -> Option<(&'s [u8], &'s [u8])> {
-        let rest = nested(name)?;
-        let qualifiers = name.strip_prefix(b"_ZN")?;
-        let qualifiers = &qualifiers[..qualifiers.len() - rest.len()];
-        let signature = rest.strip_prefix(&self.key[..])?;
-        let repeats = signature.windows(2).any(|pair| {
-            pair[0] == b'S' && (pair[1] == b'_' || pair[1].is_ascii_digit() || pair[1].is_ascii_uppercase())
-        });
-        (!repeats).then_some((qualifiers, signature))
+    /// True where the name is that of one of its methods, or of what stands in it.
+    pub(super) fn has(&self, name: &[u8]) -> bool {
+        nested(name).is_some_and(|rest| rest.starts_with(&self.key))
     }
-}
-
-/// One table of an object: the classes whose slots it has, the most derived first.
-pub(super) struct Chain {
-    pub(super) classes: Vec<usize>,
-    /// Classes of the object that derive from the first of them, the most derived first.
-    pub(super) above: Vec<usize>,
 }
 
 pub(super) struct Classes<'n> {
@@ -123,7 +110,15 @@ impl<'n> Classes<'n> {
                 let has_virtual_destructor =
                     methods.iter().any(|method| method.is_virtual && method.is_destructor());
                 let bases = Vec::new();
-                classes.list.push(Class { key, local: of, bases, methods, has_virtual_destructor });
+                let lists_slots = !unit.keeps_callees;
+                classes.list.push(Class {
+                    key,
+                    local: of,
+                    bases,
+                    methods,
+                    has_virtual_destructor,
+                    lists_slots,
+                });
                 new.push((id, unit_index, unit, class));
             }
         }
@@ -219,62 +214,31 @@ impl<'n> Classes<'n> {
         })
     }
 
-    /// Offsets of the parts of an object that have a table of their own, but for the first.
-    pub(super) fn part_offsets(&self, class: usize) -> FxHashSet<u64> {
-        let mut offsets = FxHashSet::default();
-        let mut parts = vec![(class, 0u64)];
-        let mut next = 0;
-        while let Some(&(at, offset)) = parts.get(next) {
-            next += 1;
-            for &(base, by) in &self.list[at].bases {
-                let by = offset.wrapping_add(by.unwrap_or(0));
-                if base < OPAQUE && parts.len() < 4 * MAX_CHAINS && self.is_dynamic(base) {
-                    if by != 0 {
-                        offsets.insert(by);
-                    }
-                    parts.push((base, by));
-                }
-            }
-        }
-        offsets
-    }
-
-    /// The tables of an object; `None` where there are too many.
-    pub(super) fn chains(&self, class: usize) -> Option<Vec<Chain>> {
-        let mut chains: Vec<Chain> = Vec::new();
-        let mut begin = vec![(class, Vec::new())];
-        while let Some((first, above)) = begin.pop() {
-            if chains.len() >= MAX_CHAINS {
+    /// The last class that declares a method of this number in the first table of a class's objects, and the method's
+    /// linkage name; `None` where none does, or not all are known that may.
+    pub(super) fn declared(&self, class: usize, slot: u16) -> Option<(usize, &'n [u8])> {
+        let mut at = class;
+        for _ in 0..MAX_CHAIN {
+            let class = &self.list[at];
+            let mut numbered = class
+                .methods
+                .iter()
+                .filter(|method| method.is_virtual && method.slot == slot && !method.is_destructor());
+            if !class.lists_slots {
                 return None;
             }
-            let mut chain = Chain { classes: Vec::new(), above };
-            let mut at = Some(first);
-            while let Some(class) = at {
-                // A class that derives from itself is damage.
-                if chain.classes.contains(&class) || chain.above.contains(&class) {
-                    return None;
-                }
-                chain.classes.push(class);
-                let primary = self.primary(class);
-                let above: Vec<usize> = chain.above.iter().chain(&chain.classes).copied().collect();
-                let mut shared = false;
-                for &(base, _) in &self.list[class].bases {
-                    if Some(base) == primary && !std::mem::replace(&mut shared, true) {
-                        continue;
-                    }
-                    // Which slots it has is not known.
-                    if base >= OPAQUE || begin.len() >= MAX_CHAINS {
-                        return None;
-                    }
-                    if self.is_dynamic(base) {
-                        begin.push((base, above.clone()));
-                    }
-                }
-                at = primary;
+            match (numbered.next(), numbered.next()) {
+                (Some(method), None) => return Some((at, method.linkage_name)),
+                (Some(_), Some(_)) => return None,
+                (None, _) => {}
             }
-            chains.push(chain);
+            // The table begins with that of the base that the object begins with.
+            if class.bases.iter().any(|base| base.1.is_none() || (base.0 >= OPAQUE && base.1 == Some(0))) {
+                return None;
+            }
+            at = self.primary(at)?;
         }
-        Some(chains)
+        None
     }
 }
 
@@ -391,21 +355,18 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_an_object_with_two_bases() {
+    fn the_last_class_that_declares_a_slot() {
         let derived: Described =
             ("C", &[("_ZN1C2q0Ei", "q0", 2), ("_ZN1C2m0Ei", "m0", 0)], &[(0, Some(0)), (1, Some(16))]);
         let program = program(&[&[BASE, SIDE, derived]]);
         let classes = Classes::new(&program);
-        let chains = classes.chains(2).unwrap();
-        let shown: Vec<_> = chains.iter().map(|chain| (&chain.classes[..], &chain.above[..])).collect();
-        assert_eq!(shown, [(&[2, 0][..], &[][..]), (&[1][..], &[2][..])]);
-        assert_eq!(classes.part_offsets(2), FxHashSet::from_iter([16]));
         assert_eq!(classes.ancestors(2, 8), Some(vec![2, 0, 1]));
-        let class = &classes.list[2];
-        assert_eq!(class.signature(b"_ZN1C2q0Ei"), classes.list[1].signature(b"_ZN4Side2q0Ei"));
-        assert_ne!(class.signature(b"_ZNK1C2q0Ei"), class.signature(b"_ZN1C2q0Ei"));
-        // What repeats the class is spelled otherwise in another.
-        assert_eq!(class.signature(b"_ZN1C2q0ES_"), None);
+        assert_eq!(classes.declared(2, 0), Some((2, &b"_ZN1C2m0Ei"[..])));
+        assert_eq!(classes.declared(2, 1), Some((0, &b"_ZNK4Base2m1Ei"[..])));
+        assert_eq!(classes.declared(2, 2), Some((2, &b"_ZN1C2q0Ei"[..])));
+        assert_eq!(classes.declared(2, 3), None);
+        // Of destructors the number says nothing.
+        assert_eq!(classes.declared(1, 0), Some((1, &b"_ZN4Side2q0Ei"[..])));
     }
 
     #[test]
@@ -413,12 +374,14 @@ mod tests {
         let own: Described = ("C", &[("_ZN1C1mEv", "m", 0)], &[(0, Some(0))]);
         let program_of_one = program(&[&[own]]);
         let classes = Classes::new(&program_of_one);
-        assert!(classes.chains(0).is_none());
+        assert_eq!(classes.declared(0, 1), None);
         assert_eq!(classes.ancestors(0, 8), Some(vec![0]));
         let unknown: Described = ("C", &[("_ZN1C1mEv", "m", 0)], &[(7, Some(0))]);
         let program_of_one = program(&[&[unknown]]);
         let classes = Classes::new(&program_of_one);
         assert_eq!(classes.ancestors(0, 8), None);
         assert_eq!(classes.ancestors(0, 0), None);
+        assert_eq!(classes.declared(0, 0), Some((0, &b"_ZN1C1mEv"[..])));
+        assert_eq!(classes.declared(0, 1), None);
     }
 }

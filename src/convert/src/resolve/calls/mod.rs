@@ -14,10 +14,12 @@
 //! of tail calls is compared with the jumps in the code, since it leaves some out.
 
 mod classes;
+mod dispatch;
 mod embed;
 mod hierarchy;
 mod reach;
 mod tables;
+mod words;
 
 use std::cell::RefCell;
 use std::rc::Rc;

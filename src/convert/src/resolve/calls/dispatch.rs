@@ -1,0 +1,225 @@
+//! Which functions a call through a slot reaches on the objects of a class: what stands in the class's tables.
+//!
+//! An object has a table for each of its parts that has one. A call goes through one of them, and the function may
+//! run with the pointer of another part: a thunk moves the pointer on its way. So a slot tells one function only if
+//! it does in every table that has the slot. In the first table, which the class's own numbers count in, the last
+//! class that declares a method of this number is asked, and the word must lead to that method's code; any class
+//! of which only the name is known ends that. In the others a word leads to a thunk, whose symbol names the method, or
+//! to a function that shares its code with nobody.
+//!
+//! What is reached may give its frame away by a tail call: whom it reaches so counts as reached, and where that is
+//! not known the answer is doubtful.
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Index;
+use super::classes::{Members, nested};
+use super::hierarchy::Classes;
+use super::reach::Reach;
+use super::words::{Word, Words};
+use crate::model::{FuncId, Owner};
+
+/// An object's parts begin at most so many bytes behind it.
+const MAX_OBJECT: i64 = 1 << 20;
+
+/// Tables of one class that are looked at.
+const MAX_PARTS: usize = 256;
+
+/// A table of a class: what a pointer to it holds, and where it ends.
+pub(super) type Part = (u64, u64);
+
+/// The tables under a class's symbol; none where the first is not where it should be. Each stands behind two words, of
+/// which the first is how far the object begins before the part that has the pointer, and that is negative in all but
+/// the first (Itanium C++ ABI 2.5.2).
+pub(super) fn parts(words: &Words<'_, '_>, address: u64, size: u64, width: u64) -> Vec<Part> {
+    let end = address.saturating_add(size);
+    let mut parts: Vec<Part> = Vec::new();
+    if !matches!(words.at(address), None | Some(Word::Number(0))) || size < 3 * width {
+        return parts;
+    }
+    parts.push((address + 2 * width, end));
+    for at in 2..(size / width).saturating_sub(2) {
+        let place = address + at * width;
+        if let Some(Word::Number(above)) = words.at(place)
+            && (-MAX_OBJECT..0).contains(&above)
+        {
+            if parts.len() >= MAX_PARTS {
+                return Vec::new();
+            }
+            if let Some(last) = parts.last_mut() {
+                last.1 = place;
+            }
+            parts.push((place + 2 * width, end));
+        }
+    }
+    parts
+}
+
+/// A method that calls through a slot reach.
+pub(super) struct Reached {
+    pub(super) slot: u16,
+    pub(super) function: FuncId,
+    /// Another function may run in its place.
+    pub(super) doubtful: bool,
+}
+
+pub(super) struct Dispatch<'a, 'p, 'f> {
+    pub(super) index: &'a Index<'p, 'f>,
+    pub(super) classes: &'a Classes<'a>,
+    pub(super) members: &'a Members<'p>,
+    pub(super) words: &'a Words<'a, 'f>,
+    pub(super) width: u64,
+    /// Slots that the program calls through.
+    pub(super) slots: &'a [u16],
+    pub(super) reach: FxHashMap<FuncId, Rc<Reach>>,
+}
+
+impl Dispatch<'_, '_, '_> {
+    /// The methods of groups that calls through slots reach, where it is one of its group.
+    pub(super) fn reached(&mut self, class: usize, line: &[usize], parts: &[Part]) -> Vec<Reached> {
+        let mut all = Vec::new();
+        let longest =
+            parts.iter().map(|part| (part.1.saturating_sub(part.0)) / self.width).max().unwrap_or(0);
+        let slots = self.slots;
+        for &slot in slots.iter().take_while(|&&slot| u64::from(slot) < longest) {
+            let Some(direct) = self.direct(class, line, parts, slot) else { continue };
+            let (mut functions, mut doubtful) = (direct.clone(), false);
+            for function in direct {
+                let reach = self.reach_of(function);
+                functions.extend(reach.members.iter().copied());
+                doubtful |= reach.unknown;
+            }
+            functions.sort_unstable();
+            functions.dedup();
+            let mut grouped: Vec<_> = functions
+                .iter()
+                .filter_map(|function| Some((*self.index.group.get(function)?, *function)))
+                .collect();
+            grouped.sort_unstable();
+            for same in grouped.chunk_by(|a, b| a.0 == b.0) {
+                if let &[(group, function)] = same {
+                    let doubtful = doubtful || self.members.unexcluded(group, &[function]);
+                    all.push(Reached { slot, function, doubtful });
+                }
+            }
+        }
+        all
+    }
+
+    fn reach_of(&mut self, function: FuncId) -> Rc<Reach> {
+        let index = self.index;
+        self.reach.entry(function).or_insert_with(|| Rc::new(index.reach(function))).clone()
+    }
+
+    /// Whom calls through a slot call, in any of the tables; `None` where one of them is not known.
+    fn direct(&self, class: usize, line: &[usize], parts: &[Part], slot: u16) -> Option<Vec<FuncId>> {
+        let mut found: FxHashSet<FuncId> = FxHashSet::default();
+        for (number, &(start, end)) in parts.iter().enumerate() {
+            let place = start.checked_add(u64::from(slot) * self.width)?;
+            if place.checked_add(self.width)? > end {
+                continue;
+            }
+            let function = match self.words.at(place)? {
+                Word::Unknown => return None,
+                Word::Number(0) => continue,
+                Word::Named(name) => self.named(line, name)?,
+                Word::Number(address) => {
+                    let address = address.cast_unsigned();
+                    let own = if number == 0 { self.declared(class, slot, address) } else { None };
+                    own.or_else(|| self.alone(line, address))?
+                }
+            };
+            found.insert(function);
+        }
+        let mut found: Vec<FuncId> = found.into_iter().collect();
+        found.sort_unstable();
+        Some(found)
+    }
+
+    /// The function of a name, or the one that a thunk of this name leads to.
+    fn named(&self, line: &[usize], name: &[u8]) -> Option<FuncId> {
+        match target(name) {
+            Some(method) => self.method(line, &method),
+            None => self.members.program_wide(name),
+        }
+    }
+
+    /// A method of one of these classes, by its linkage name.
+    fn method(&self, line: &[usize], name: &[u8]) -> Option<FuncId> {
+        let mut of = line.iter().map(|&class| &self.classes.list[class]).filter(|class| class.has(name));
+        self.members.function(of.next()?, name)
+    }
+
+    /// The method of this number in the class's first table, if its code is where the table leads.
+    fn declared(&self, class: usize, slot: u16, address: u64) -> Option<FuncId> {
+        let (class, name) = self.classes.declared(class, slot)?;
+        let function = self.members.function(&self.classes.list[class], name)?;
+        (self.index.starts[function.index()] == address).then_some(function)
+    }
+
+    /// The only function of these classes that begins at an address, or that thunks there lead to.
+    fn alone(&self, line: &[usize], address: u64) -> Option<FuncId> {
+        let program = self.index.program;
+        let piece = program.pieces.binary_search_by_key(&address, |piece| piece.start.0).ok()?;
+        let names = |function: FuncId| {
+            let function = &program.functions[function.index()];
+            let own = program.origins[function.origin.index()].name;
+            let names = [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied());
+            names.map(|name| &*program.names[name.index()])
+        };
+        let members = match program.pieces[piece].owner {
+            Owner::Function(function) => vec![function],
+            Owner::Group(group) => {
+                program.groups[group.index()].members.iter().map(|member| member.function).collect()
+            }
+        };
+        if let [function] = members[..]
+            && !names(function).any(|name| target(name).is_some())
+        {
+            return Some(function);
+        }
+        let mut methods: Vec<Option<FuncId>> = Vec::new();
+        for &member in &members {
+            let targets: Vec<Vec<u8>> = names(member).filter_map(target).collect();
+            // It may be this one that the table leads to.
+            if targets.is_empty() {
+                return None;
+            }
+            for method in targets {
+                if line.iter().any(|&class| self.classes.list[class].has(&method)) {
+                    methods.push(self.method(line, &method));
+                }
+            }
+        }
+        methods.sort_unstable();
+        methods.dedup();
+        if let [method] = methods[..] { method } else { None }
+    }
+}
+
+/// The linkage name of what a thunk leads to, by the thunk's (Itanium C++ ABI 5.1.4).
+fn target(name: &[u8]) -> Option<Vec<u8>> {
+    let (b"_ZTh" | b"_ZTv" | b"_ZTc") = name.get(..4)? else { return None };
+    let rest = nested(name)?;
+    let before = &name[..name.len() - rest.len()];
+    let place = before.windows(2).position(|pair| pair == b"_N")?;
+    Some([b"_Z", &name[place + 1..]].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_thunks_lead_to() {
+        let of = |name: &str| target(name.as_bytes()).map(|name| String::from_utf8(name).unwrap());
+        assert_eq!(of("_ZThn16_N1C2q1Ei").as_deref(), Some("_ZN1C2q1Ei"));
+        assert_eq!(of("_ZThn16_NK1C2q1Ei").as_deref(), Some("_ZNK1C2q1Ei"));
+        assert_eq!(of("_ZTv0_n24_N1CD1Ev").as_deref(), Some("_ZN1CD1Ev"));
+        assert_eq!(of("_ZTchn16_h16_N1C5cloneEv").as_deref(), Some("_ZN1C5cloneEv"));
+        assert_eq!(of("_ZN1C2_NEi"), None);
+        assert_eq!(of("_ZTV1C"), None);
+    }
+}
