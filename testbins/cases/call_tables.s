@@ -1,10 +1,10 @@
 ## about: the call table of the 2009 proposal, which no compiler writes: folded functions are told apart by it, in two units, of which the second counts from the section's start
-## let: AS = $CLANG --target=x86_64-linux-gnu -c call_tables.s -o $T/a.o
+## let: AS = $CLANG --target=x86_64-linux-gnu -ffile-compilation-dir=/src -c call_tables.s -o $T/a.o
 ## let: LINK = $LLD -e start --icf=all $T/a.o -o $OUT
 ## variant: lld: $AS && $LINK
 ## variant: gold: $AS && $GOLD -e start --icf=all $T/a.o -o $OUT
 ## variant: damaged: $AS -Wa,--defsym,DAMAGED=1 && $LINK
-## variant: a.o: $CLANG --target=x86_64-linux-gnu -c call_tables.s -o $OUT
+## variant: a.o: $CLANG --target=x86_64-linux-gnu -ffile-compilation-dir=/src -c call_tables.s -o $OUT
 
         .file   1 "/src/call_tables.s"
 

@@ -15,6 +15,10 @@ fn gimli_agrees() {
         if path.extension().is_some_and(|end| end == "set") {
             continue;
         }
+        // Of operations that gimli does not have; their answers are worked out by hand.
+        if path.file_stem().is_some_and(|name| name == "lanes") {
+            continue;
+        }
         let archs = architectures(&path).unwrap();
         let archs =
             if archs.is_empty() { vec![None] } else { archs.iter().map(|arch| Some(&**arch)).collect() };

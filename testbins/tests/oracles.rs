@@ -6,12 +6,23 @@ use foldsym_testbins::oracle::Oracle;
 use foldsym_testbins::program::Program;
 use foldsym_testbins::root;
 
+const TWINS: &str = "several functions at one address: each oracle takes another's name or lines";
+const NO_FOLDER: &str =
+    "the unit has no DW_AT_comp_dir: addr2line takes no folder of the line table in its place";
+
 /// Programs at whose addresses `addr2line` answers something else, with the reason.
 const DIFFERENT: &[(&str, &str)] = &[
     (
         "inline.gcc-dwarf2",
         "strict DWARF 2 has no call_file and call_line: addr2line drops such inlined frames",
     ),
+    ("call_tables.damaged", TWINS),
+    ("call_tables.gold", TWINS),
+    ("call_tables.lld", TWINS),
+    ("lanes.first", NO_FOLDER),
+    ("lanes.user", NO_FOLDER),
+    ("merged.gcc-lld", TWINS),
+    ("slot_table.lld", TWINS),
     (
         "units.gcc-dwz-dwarf4",
         "addr2line finds no function in a unit whose subprograms refer to a partial unit",

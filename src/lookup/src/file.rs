@@ -1,7 +1,5 @@
 //! Bytes to an opened file: header, directory and the first bytes of each table.
 
-use core::cmp::Ordering;
-
 use foldsym_format::header::{ALIGN, HEADER_LEN};
 use foldsym_format::names::Names;
 use foldsym_format::{DirectoryEntry, Header, SectionId, Starts, Table, What};
@@ -90,7 +88,7 @@ impl<'d> SymbolFile<'d> {
         // Filled in place, and each kind of section opened in one: the C interface has bars on stack and code.
         let found = file.find_sections()?;
         file.open_sections(&found)?;
-        file.first_name_is_empty = file.names.compare(0, b"") == Some(Ordering::Equal);
+        file.first_name_is_empty = file.names.write(0, &mut []) == Some(0);
         Ok(file)
     }
 

@@ -57,7 +57,9 @@ fn one_line_is_one_stack() {
     assert_eq!(common::keys(ran.out.lines().next().unwrap()), ["Frames"]);
     let text = fsym.run_with("stack", &[], "0x201540\nfoo\n");
     assert_eq!(text.code, 2);
-    assert!(text.out.ends_with("??\n??:0:0\n\n") && text.err.contains("line 2: "), "{text:?}");
+    // A blank line ends each answer, and one more each stack.
+    assert_eq!(text.out, "_start\n/src/inline.c:121:0\n\n\n??\n??:0:0\n\n\n");
+    assert!(text.err.contains("line 2: "), "{text:?}");
 }
 
 #[test]
