@@ -142,6 +142,11 @@ pub(crate) const CAUSES: &[Cause] = &[
         explains: implicit_file,
     },
     Cause {
+        name: "a unit without a folder",
+        verdict: "ours, and llvm-symbolizer agrees: without DW_AT_comp_dir the line table's own folder counts; the crate takes none",
+        explains: no_folder,
+    },
+    Cause {
         name: "a path spelled with empty steps",
         verdict: "both are right: the paths differ only in `.` steps and doubled slashes; ours is as llvm-symbolizer's",
         explains: path_steps,
@@ -419,6 +424,20 @@ fn unsized_padding(case: &Case) -> bool {
         _ => false,
     };
     same && case.symbols.at(start).iter().any(named)
+}
+
+/// Theirs is the end of our path, and relative; the other oracle has ours.
+fn no_folder(case: &Case) -> bool {
+    let Some((ours, theirs)) = case.pair().filter(|_| case.difference.what == What::File) else {
+        return false;
+    };
+    let folder = ours.file.strip_suffix(&*theirs.file).filter(|_| !theirs.file.is_empty());
+    let agreed =
+        |other: &Answer| other.frames.get(case.difference.frame).is_some_and(|f| f.file == ours.file);
+    case.oracle == Oracle::Addr2line
+        && !theirs.file.starts_with('/')
+        && folder.is_some_and(|folder| folder.ends_with('/'))
+        && case.other.is_some_and(agreed)
 }
 
 /// Theirs knows the line of the declaration and not its file, in a program whose abbreviations have such files.

@@ -261,6 +261,30 @@ fn padding_behind_a_symbol_without_a_size_has_its_name() {
 }
 
 #[test]
+fn a_relative_path_is_the_crates_alone() {
+    let with = |file: &str| answer(&[frame("f", file, 3)], 0x10);
+    let explained = |theirs: &str, other: Option<&Answer>| {
+        let (ours, theirs, symbols) = (with("/src/f.c"), with(theirs), symbols());
+        let fields = Fields { columns: false, starts: false };
+        let difference = differences(&ours.frames, &theirs.frames, fields)[0];
+        let (oracle, address) = (Oracle::Addr2line, 0x12);
+        no_folder(&Case {
+            oracle,
+            address,
+            ours: &ours,
+            theirs: &theirs,
+            other,
+            symbols: &symbols,
+            fields,
+            difference,
+        })
+    };
+    assert!(explained("f.c", Some(&with("/src/f.c"))));
+    assert!(!explained("f.c", Some(&with("/other/f.c"))) && !explained("f.c", None));
+    assert!(!explained(".c", Some(&with("/src/f.c"))) && !explained("/f.c", Some(&with("/src/f.c"))));
+}
+
+#[test]
 fn a_file_symbol_is_no_line_information() {
     let ours = answer(&[frame("local", "", 0)], 0x80);
     assert_eq!(
