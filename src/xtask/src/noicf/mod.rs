@@ -219,8 +219,9 @@ impl Side {
         for (index, symbol) in functions.iter().enumerate() {
             by_name.entry(symbol.name.clone()).or_default().push(index);
         }
+        // The whole name: both sides may differ in what looks like an extension.
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Side { program, fsym: scratch.join(name).with_extension("fsym"), by_name, functions })
+        Ok(Side { program, fsym: scratch.join(name + ".fsym"), by_name, functions })
     }
 
     fn named(&self, name: &str) -> impl Iterator<Item = &Symbol> {
