@@ -8,8 +8,8 @@
 use crate::open::Image;
 
 const EM_386: u16 = 3;
-const EM_X86_64: u16 = 62;
-const EM_AARCH64: u16 = 183;
+pub(super) const EM_X86_64: u16 = 62;
+pub(super) const EM_AARCH64: u16 = 183;
 
 const R_X86_64_PC32: u32 = 2;
 const R_X86_64_PLT32: u32 = 4;

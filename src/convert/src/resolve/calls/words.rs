@@ -4,9 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::open::Image;
-
-const EM_X86_64: u16 = 62;
-const EM_AARCH64: u16 = 183;
+use crate::resolve::machine::{EM_AARCH64, EM_X86_64};
 
 const R_X86_64_64: u32 = 1;
 const R_X86_64_RELATIVE: u32 = 8;
