@@ -5,6 +5,7 @@
 //! `encode` plans and writes the file. `pipeline` calls them in that order. Only `open` names the
 //! `object` crate, only `read` names `gimli`.
 
+mod budget;
 pub mod demangle;
 pub mod encode;
 pub mod model;

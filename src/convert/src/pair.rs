@@ -12,8 +12,10 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Turns until no pair is found that are made at most: each costs a walk over all fits. What is left then has no pair.
-const MAX_TURNS: usize = 64;
+use crate::budget::Budget;
+
+/// Steps of a turn, a fit: some lookups of both sides.
+const STEPS_A_FIT: usize = 16;
 
 /// A function may have been compiled to a sequence of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +47,10 @@ impl Nearest {
 }
 
 /// The pairs (function, sequence) that nothing speaks against: each function in one, and each sequence in as many as
-/// `room` says.
-pub(crate) fn pair(mut fits: Vec<Fit>, room: &mut [usize]) -> Vec<(usize, usize)> {
+/// `room` says. Each turn is a walk over all fits that are left; what is left when no steps are has no pair.
+pub(crate) fn pair(mut fits: Vec<Fit>, room: &mut [usize], steps: &Budget) -> Vec<(usize, usize)> {
     let mut pairs: Vec<(usize, usize)> = Vec::new();
-    for _ in 0..MAX_TURNS {
+    while steps.spend(fits.len().saturating_mul(STEPS_A_FIT)) {
         let (mut functions, mut sequences) = (FxHashMap::default(), FxHashMap::default());
         for fit in &fits {
             Nearest::add(&mut functions, fit.function, fit.distance);
@@ -87,11 +89,11 @@ pub(crate) fn pair(mut fits: Vec<Fit>, room: &mut [usize]) -> Vec<(usize, usize)
 
 #[cfg(test)]
 mod tests {
-    use super::{Fit, pair};
+    use super::{Budget, Fit, pair};
 
     fn of(fits: &[(usize, usize, u32)], mut room: [usize; 2]) -> Vec<(usize, usize)> {
         let fits = fits.iter().map(|&(function, sequence, distance)| Fit { function, sequence, distance });
-        let mut pairs = pair(fits.collect(), &mut room);
+        let mut pairs = pair(fits.collect(), &mut room, &Budget::new(1 << 16));
         pairs.sort_unstable();
         pairs
     }

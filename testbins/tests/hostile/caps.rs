@@ -41,7 +41,7 @@ fn child() {
 }
 
 /// What became of a program under the limits.
-fn limited(bytes: &[u8]) -> String {
+pub(crate) fn limited(bytes: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("program");
     std::fs::write(&program, bytes).unwrap();

@@ -10,3 +10,4 @@ mod inputs;
 mod lines;
 mod made;
 mod names;
+mod products;

@@ -5,6 +5,8 @@
 //! subprogram is its own spelling (`foo.isra.0`), another name of it (an alias), or a function that no
 //! DIE names; code without a subprogram belongs to the symbol that starts it.
 
+use std::cell::OnceCell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::known::Known;
@@ -12,7 +14,7 @@ use super::merge::Merged;
 use super::names::{COLD, Relation, is_mangled, is_program_wide, relation};
 use super::overloads::name_plain;
 use super::symbols::{CodeSymbol, Symbols, principal};
-use super::undescribed::{Undescribed, numbered, surplus};
+use super::undescribed::{Described, Undescribed, numbered, surplus};
 use crate::model::{
     DieOffset, FuncId, Function, How, LocalFunc, Member, NameId, Origin, OriginId, RowRange, Rows, Source,
     UnitId,
@@ -301,13 +303,18 @@ fn name_entry<'f>(
         known.add(merged, name, FuncId(functions.len() as u32));
         members.push(by_name_alone(merged, functions, name));
     }
+    let here = OnceCell::new();
     for symbol in unexplained {
         let name = merged.name(symbol.name);
         let whole = !symbol.sized || symbol.end == end;
         let explained = known.best(merged, symbol.name, |relation| relation != Relation::Other);
         let own = || {
             is_mangled(symbol.name)
-                || undescribed.is_function(merged, symbol, &members[..described], functions)
+                || undescribed.is_function(
+                    merged,
+                    symbol,
+                    here.get_or_init(|| Described::new(merged, &members[..described], functions)),
+                )
         };
         if whole && explained.is_none() && own() {
             known.add(merged, name, FuncId(functions.len() as u32));

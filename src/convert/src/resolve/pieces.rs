@@ -95,7 +95,7 @@ pub(super) fn cut<'f>(
     let mut cutter = Cutter {
         nodes,
         bare,
-        covers: Vec::new(),
+        sweep: Sweep::default(),
         pieces: Vec::new(),
         groups: Vec::new(),
         functions: Vec::new(),
@@ -105,7 +105,6 @@ pub(super) fn cut<'f>(
         members_left: MAX_MEMBERS,
         left_out: 0,
     };
-    cutter.cover();
     cutter.hidden(&segments, diagnostics);
     for (index, segment) in segments.iter().enumerate() {
         let end = segments.get(index + 1).map_or(segment.start, |next| next.start);
@@ -143,12 +142,43 @@ fn bare_lines(merged: &Merged<'_>) -> Vec<Bare> {
     bare
 }
 
+/// The bare lines at an address that moves upwards.
+#[derive(Default)]
+struct Sweep {
+    /// The first that starts behind the address.
+    next: usize,
+    /// Those before it, but for the ones that were seen to have ended.
+    open: Vec<usize>,
+    /// Up to where a unit without its `.dwo` has lines. Of functions that were folded into one, each unit has its lines
+    /// there, and which remained is not known.
+    partial_end: u64,
+}
+
+impl Sweep {
+    /// Moves to an address no lower than the last: the lines that cover it, of several those that start last.
+    fn to(&mut self, bare: &[Bare], address: u64) -> Option<Bare> {
+        while let Some(found) = bare.get(self.next).filter(|found| found.start <= address) {
+            self.open.push(self.next);
+            if found.partial {
+                self.partial_end = self.partial_end.max(found.end);
+            }
+            self.next += 1;
+        }
+        while let Some(&last) = self.open.last() {
+            if bare[last].end > address {
+                return Some(bare[last]);
+            }
+            self.open.pop();
+        }
+        None
+    }
+}
+
 struct Cutter {
     nodes: Nodes,
     /// Sorted by start.
     bare: Vec<Bare>,
-    /// The largest end of `bare` up to each.
-    covers: Vec<u64>,
+    sweep: Sweep,
     candidates: Candidates,
     pieces: Vec<Piece>,
     groups: Vec<Group>,
@@ -162,18 +192,6 @@ struct Cutter {
 }
 
 impl Cutter {
-    fn cover(&mut self) {
-        let mut end = 0;
-        self.covers = self
-            .bare
-            .iter()
-            .map(|b| {
-                end = b.end.max(end);
-                end
-            })
-            .collect();
-    }
-
     /// Counts subprograms of which no byte is left: others cover them.
     fn hidden(&self, segments: &[Segment], diagnostics: &mut Diagnostics) {
         let mut shown = vec![false; self.candidates.dies.len()];
@@ -222,31 +240,22 @@ impl Cutter {
         let (origin, members) = (candidate.start, candidate.members.clone());
         let mut at = start;
         while at < end {
-            let covering = self.bare_at(at);
-            let next = self.bare.partition_point(|b| b.start <= at);
+            let covering = self.sweep.to(&self.bare, at);
             let stop = match covering {
                 Some(bare) => bare.end,
-                None => self.bare.get(next).map_or(end, |b| b.start),
+                None => self.bare.get(self.sweep.next).map_or(end, |b| b.start),
             };
             let stop = stop.min(end);
             // Of several functions nothing says whose the lines are.
             let rows = covering
                 .filter(|_| members.len() == 1)
                 .map(|b| rows_from(b.unit, b.rows, (at - b.start) as u32));
-            if self.partial_at(at) {
+            if self.sweep.partial_end > at {
                 self.mark_partial(&members);
             }
             self.piece(at, stop, (at - origin) as u32, &members, rows);
             at = stop;
         }
-    }
-
-    /// True where a unit without its `.dwo` has lines. Of functions that were folded into one, each unit has
-    /// its lines there, and which remained is not known.
-    fn partial_at(&self, address: u64) -> bool {
-        let after = self.bare.partition_point(|b| b.start <= address);
-        let reaching = self.bare[..after].iter().zip(&self.covers).rev();
-        reaching.take_while(|(_, covers)| **covers > address).any(|(b, _)| b.partial && b.end > address)
     }
 
     /// Says of functions that what was inlined into them is not known.
@@ -257,18 +266,6 @@ impl Cutter {
                 self.functions[numbered.index()].partial = true;
             }
         }
-    }
-
-    /// The bare lines that cover an address: of several, those that start last.
-    fn bare_at(&self, address: u64) -> Option<Bare> {
-        let mut at = self.bare.partition_point(|b| b.start <= address);
-        while at > 0 && self.covers[at - 1] > address {
-            at -= 1;
-            if self.bare[at].end > address {
-                return Some(self.bare[at]);
-            }
-        }
-        None
     }
 
     /// Lines without a function: padding of the piece before, or a piece of a function without a name.
@@ -361,5 +358,42 @@ impl Cutter {
             self.functions.push(self.candidates.functions[old.index()].clone());
             FuncId(self.functions.len() as u32 - 1)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bare, Sweep};
+    use crate::model::RowRange;
+
+    /// A sweep finds what a walk over all lines does, in ranges that overlap in every way.
+    #[test]
+    fn a_sweep_finds_the_lines_that_start_last() {
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        for _ in 0..200 {
+            let mut bare: Vec<Bare> = (0..random(20))
+                .map(|unit| {
+                    let start = random(40);
+                    let (end, partial) = (start + 1 + random(20), random(3) == 0);
+                    let rows = RowRange::default();
+                    Bare { start, end, unit: unit as u32, rows, continues: false, partial }
+                })
+                .collect();
+            bare.sort_by_key(|b| (b.start, std::cmp::Reverse(b.end), b.unit));
+            let mut sweep = Sweep::default();
+            let mut at = 0;
+            while at < 64 {
+                let covering = |b: &&Bare| b.start <= at && at < b.end;
+                let expected = bare.iter().rfind(covering).map(|b| b.unit);
+                assert_eq!(sweep.to(&bare, at).map(|b| b.unit), expected, "at {at}");
+                let partial = bare.iter().filter(covering).any(|b| b.partial);
+                assert_eq!(sweep.partial_end > at, partial, "at {at}");
+                at += random(3);
+            }
+        }
     }
 }

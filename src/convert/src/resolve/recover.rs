@@ -20,6 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::merge::Merged;
 use super::names::{COLD, is_program_wide, source_name};
 use super::symbols::{CodeSymbol, Symbols};
+use crate::budget::Budget;
 use crate::model::{
     BareLines, DieOffset, How, ImageAddr, MAX_PIECE, NONE16, NameId, OriginId, Row, RowRange, Unit,
     UnitErased, UnitFunction, UnitPiece,
@@ -58,40 +59,33 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &Symbols<'_>, diagnostic
 /// Functions of one name, and functions and sequences of one unit and size, that are compared with each other.
 const MAX_TOGETHER: usize = 1024;
 
-/// Functions that remain at one address that each symbol there is compared with.
-const MAX_REMAINING: usize = 4096;
+/// Steps that comparing functions, symbols, sequences and rows may take: some hundred times what RocksDB takes.
+const MAX_STEPS: u64 = 1 << 28;
 
-/// Rows that are compared with declarations.
-const MAX_COMPARED: u64 = 1 << 28;
-
-/// How often a cap was reached.
-#[derive(Default)]
+/// Where a cap was reached.
 struct Caps {
     together: Cell<u64>,
-    remaining: Cell<u64>,
-    compared: Cell<u64>,
+    steps: Budget,
 }
 
 impl Caps {
-    fn reached(counter: &Cell<u64>) {
-        counter.set(counter.get() + 1);
+    fn new() -> Caps {
+        Caps { together: Cell::new(0), steps: Budget::new(MAX_STEPS) }
     }
 
     fn report(&self, diagnostics: &mut Diagnostics) {
-        let mut add = |count: &Cell<u64>, text: String| {
-            (0..count.get()).for_each(|_| diagnostics.add(Kind::CapReached, 0, || text.clone()));
-        };
-        let places = "folded functions of one name, or of one unit and size: not all were found";
-        add(&self.together, format!("over {MAX_TOGETHER} {places}"));
-        add(
-            &self.remaining,
-            format!("over {MAX_REMAINING} functions remain at an address: not all were compared"),
-        );
-        let compared = self.compared.get().saturating_sub(MAX_COMPARED).min(1);
-        add(
-            &Cell::new(compared),
-            format!("over {MAX_COMPARED} rows compared with declarations of folded functions"),
-        );
+        for _ in 0..self.together.get() {
+            diagnostics.add(Kind::CapReached, 0, || {
+                format!(
+                    "over {MAX_TOGETHER} folded functions of one name, or of one unit and size: not all were found"
+                )
+            });
+        }
+        if self.steps.is_short() {
+            diagnostics.add(Kind::CapReached, 0, || {
+                format!("over {MAX_STEPS} steps to find folded functions: not all were compared")
+            });
+        }
     }
 }
 
@@ -150,7 +144,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             named,
             found: FxHashMap::default(),
             taken: FxHashSet::default(),
-            caps: Caps::default(),
+            caps: Caps::new(),
         }
     }
 
@@ -190,7 +184,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             let chosen = fitting.iter().find(with_own).or_else(|| fitting.iter().find(with_any));
             let chosen = chosen.or(fitting.first()).copied();
             if erased.len() > MAX_TOGETHER {
-                Caps::reached(&self.caps.together);
+                self.caps.together.set(self.caps.together.get() + 1);
             }
             if let Some(at) = chosen {
                 let found = Found { start: symbol.start, end: symbol.end, how: How::Symbol, sequence: None };
@@ -241,7 +235,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             by_len.sort_unstable_by_key(|(len, _)| *len);
             for (_, (mut functions, mut sequences)) in by_len {
                 if functions.len().max(sequences.len()) > MAX_TOGETHER {
-                    Caps::reached(&self.caps.together);
+                    self.caps.together.set(self.caps.together.get() + 1);
                     functions.truncate(MAX_TOGETHER);
                     sequences.truncate(MAX_TOGETHER);
                 }
@@ -279,7 +273,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             }
         }
         let mut room: Vec<usize> = kinds.iter().map(Vec::len).collect();
-        let pairs = pair(fits, &mut room);
+        let pairs = pair(fits, &mut room, &self.caps.steps);
         let mut paired = vec![false; functions.len()];
         for (function, kind) in pairs {
             paired[function] = true;
@@ -307,16 +301,14 @@ impl<'m, 'f> Finder<'m, 'f> {
             Some(found) => (found.start, found.end) == range,
             None => self.remaining.get(&range).is_some_and(|remaining| {
                 let own = |other: &Remaining| other.unit == at.unit && other.origin == self.origin(at);
-                self.compare(remaining).all(|other| !own(other))
+                self.any(remaining, own) == Some(false)
             }),
         }
     }
 
-    fn compare<'r>(&self, remaining: &'r [Remaining]) -> impl Iterator<Item = &'r Remaining> + use<'r> {
-        if remaining.len() > MAX_REMAINING {
-            Caps::reached(&self.caps.remaining);
-        }
-        remaining.iter().take(MAX_REMAINING)
+    /// Whether one of those that remain is such; `None` where no steps are left to tell.
+    fn any(&self, remaining: &[Remaining], such: impl Fn(&Remaining) -> bool) -> Option<bool> {
+        self.caps.steps.spend(remaining.len()).then(|| remaining.iter().any(such))
     }
 
     fn give(&mut self, at: Erased, index: usize) {
@@ -352,7 +344,9 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn sequences(&self, unit: usize, start: u64, end: u64) -> impl Iterator<Item = usize> {
         let unclaimed = &self.merged.program.units[unit].unclaimed;
         let first = unclaimed.partition_point(|lines| lines.start.0 < start);
-        let at_start = unclaimed[first..].iter().take_while(move |lines| lines.start.0 == start);
+        let at_start = unclaimed[first..]
+            .iter()
+            .take_while(move |lines| lines.start.0 == start && self.caps.steps.spend(1));
         at_start
             .enumerate()
             .filter(move |(_, lines)| u64::from(lines.len) == end - start)
@@ -369,16 +363,13 @@ impl<'m, 'f> Finder<'m, 'f> {
             false => other.origin == own && other.unit == at.unit,
         };
         match self.remaining.get(&(symbol.start, symbol.end)) {
-            Some(remaining) => !self.compare(remaining).any(same),
+            Some(remaining) => self.any(remaining, same) == Some(false),
             None => {
                 let here = self.symbols.at(symbol.start);
-                if here.len() > MAX_REMAINING {
-                    Caps::reached(&self.caps.remaining);
-                }
                 let other = |s: &CodeSymbol<'_>| {
                     s.function && s.end == symbol.end && (s.name != symbol.name || s.of_another_file(symbol))
                 };
-                here.iter().take(MAX_REMAINING).any(other)
+                self.caps.steps.spend(here.len()) && here.iter().any(other)
             }
         }
     }
@@ -387,7 +378,8 @@ impl<'m, 'f> Finder<'m, 'f> {
         let erased = self.erased(at);
         // What is split off has a suffix to its name, as have copies that a compiler specialised.
         let cold = symbol.name.windows(COLD.len()).any(|part| part == COLD);
-        (erased.size == symbol.end - symbol.start || erased.size == 0)
+        self.caps.steps.spend(1)
+            && (erased.size == symbol.end - symbol.start || erased.size == 0)
             && erased.part == cold
             && !self.found.contains_key(&(at.unit, at.index))
             && self.binding_fits(symbol, at)
@@ -415,9 +407,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         let map = &self.merged.program.maps[at.unit];
         let origin = self.merged.program.origins[self.origin(at).index()];
         let file = origin.file.filter(|_| origin.line > 0)?;
-        let compared = self.caps.compared.get();
-        self.caps.compared.set(compared.saturating_add(lines.rows.len.into()));
-        if compared > MAX_COMPARED {
+        if !self.caps.steps.spend(lines.rows.len as usize + 1) {
             return None;
         }
         let rows = &unit.rows[lines.rows.start as usize..][..lines.rows.len as usize];

@@ -14,6 +14,8 @@
 //! Whatever the linker is, gcc merges functions itself: one that it describes and gives no code is no alias of another
 //! of its unit.
 
+use std::cell::RefCell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
@@ -44,6 +46,39 @@ const START_UP: &[&[u8]] = &[
     b"crti.o",
     b"crtn.o",
 ];
+
+/// What is known of functions at one address that DIEs describe, for the names there that none describes.
+pub(super) struct Described {
+    /// None of them kept its address.
+    erased: bool,
+    units: FxHashSet<UnitId>,
+    /// The base names of those units.
+    files: FxHashSet<Vec<u8>>,
+    /// Whether one of those units describes a function of this name that has no code: symbols may repeat a name.
+    codeless: RefCell<FxHashMap<NameId, bool>>,
+}
+
+impl Described {
+    pub(super) fn new(merged: &Merged<'_>, members: &[Member], functions: &[Function]) -> Described {
+        let unit = |member: &Member| functions[member.function.index()].source.map(|source| source.unit);
+        let units: FxHashSet<UnitId> = members.iter().filter_map(unit).collect();
+        let file = |unit: &UnitId| base_name(&merged.program.units[unit.index()].name).to_vec();
+        Described {
+            erased: !members.iter().any(|member| member.how == How::LiveRange),
+            files: units.iter().map(file).collect(),
+            units,
+            codeless: RefCell::default(),
+        }
+    }
+
+    /// True where one of them is of one of these units, which are sorted.
+    fn has_unit(&self, units: &[UnitId]) -> bool {
+        match units.len() < self.units.len() {
+            true => units.iter().any(|unit| self.units.contains(unit)),
+            false => self.units.iter().any(|unit| units.binary_search(unit).is_ok()),
+        }
+    }
+}
 
 /// What a program says of functions that no DIE describes.
 pub(super) struct Undescribed {
@@ -109,23 +144,23 @@ impl Undescribed {
         &self,
         merged: &Merged<'_>,
         symbol: &CodeSymbol<'_>,
-        members: &[Member],
-        functions: &[Function],
+        described: &Described,
     ) -> bool {
         if !symbol.sized || symbol.name.starts_with(b"_ZTH") {
             return false;
         }
-        let unit = |member: &Member| functions[member.function.index()].source.map(|source| source.unit);
         // The compiler merges functions of one unit; another unit's may be a weak one that did not prevail.
-        let codeless = merged.name_of(symbol.name).and_then(|name| self.codeless.get(&name));
-        if codeless.is_some_and(|units| members.iter().filter_map(unit).any(|unit| units.contains(&unit))) {
+        let codeless = merged.name_of(symbol.name).and_then(|name| Some((name, self.codeless.get(&name)?)));
+        let has_unit = |(name, units): (NameId, &Vec<UnitId>)| {
+            *described.codeless.borrow_mut().entry(name).or_insert_with(|| described.has_unit(units))
+        };
+        if codeless.is_some_and(has_unit) {
             return true;
         }
         if !self.may_fold() {
             return false;
         }
-        let erased = !members.iter().any(|member| member.how == How::LiveRange);
-        if erased || !self.sequences(symbol.start, symbol.end).is_empty() {
+        if described.erased || !self.sequences(symbol.start, symbol.end).is_empty() {
             return true;
         }
         // As far as objects go that no unit describes.
@@ -133,9 +168,7 @@ impl Undescribed {
         if symbol.file.is_empty() || more_files(&self.files, base_name(symbol.file)) {
             return perhaps;
         }
-        let here = |unit: UnitId| &merged.program.units[unit.index()].name;
-        let mut units = members.iter().filter_map(unit).map(here);
-        !units.any(|name| base_name(name) == base_name(symbol.file))
+        !described.files.contains(base_name(symbol.file))
     }
 
     /// True where a symbol that no DIE names may be that of the function at its address, whose own name no symbol has: not

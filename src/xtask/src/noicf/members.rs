@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{Counts, Group, Pair, Symbol};
+use super::{Counts, Group, Pair, Symbol, unnumbered};
 use crate::diff::Oracle;
 use crate::diff::answer::{Answer, Candidate, Frame};
 use crate::fold::stacks::same_function;
@@ -129,13 +129,16 @@ fn property(counts: &mut Counts, one: &Asked<'_>, truths: &Truths) {
     });
 }
 
-/// Where a member may be without folding: symbols of its name with the size that it has here.
+/// Where a member may be without folding: symbols of its name with the size that it has here. A function that several
+/// units have, each with a number of LLVM's own behind the name, has one name in all their debug information.
 fn unfolded(pair: &Pair<'_>, group: u64, candidate: &Candidate) -> Vec<u64> {
     let here: Vec<&Symbol> = pair.folded.program.symbols.at(group).iter().collect();
     let of = |name: &str| -> Vec<u64> {
-        let sizes: BTreeSet<u64> = here.iter().filter(|s| s.name == name).map(|s| s.size).collect();
+        let name = unnumbered(name);
+        let sizes: BTreeSet<u64> =
+            here.iter().filter(|s| unnumbered(&s.name) == name).map(|s| s.size).collect();
         let fits = |symbol: &&Symbol| sizes.is_empty() || sizes.contains(&symbol.size);
-        pair.unfolded.named(name).filter(fits).map(|symbol| symbol.address).collect()
+        pair.unfolded.unnumbered(name).filter(fits).map(|symbol| symbol.address).collect()
     };
     let name = candidate.frames.last().map_or("", |frame| frame.name.as_str());
     let names = std::iter::once(name).chain(candidate.aliases.iter().map(String::as_str));

@@ -195,8 +195,9 @@ fn compare(
 struct Side {
     program: Program,
     fsym: PathBuf,
-    /// The functions of each name, by index.
+    /// The functions of each name, and of each without LLVM's number, by index.
     by_name: HashMap<String, Vec<usize>>,
+    by_unnumbered: HashMap<String, Vec<usize>>,
     /// The functions, by address.
     functions: Vec<Symbol>,
 }
@@ -216,16 +217,22 @@ impl Side {
             .cloned()
             .collect();
         let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut by_unnumbered = by_name.clone();
         for (index, symbol) in functions.iter().enumerate() {
             by_name.entry(symbol.name.clone()).or_default().push(index);
+            by_unnumbered.entry(unnumbered(&symbol.name).to_owned()).or_default().push(index);
         }
         // The whole name: both sides may differ in what looks like an extension.
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Side { program, fsym: scratch.join(name + ".fsym"), by_name, functions })
+        Ok(Side { program, fsym: scratch.join(name + ".fsym"), by_name, by_unnumbered, functions })
     }
 
     fn named(&self, name: &str) -> impl Iterator<Item = &Symbol> {
         self.by_name.get(name).into_iter().flatten().map(|index| &self.functions[*index])
+    }
+
+    fn unnumbered(&self, name: &str) -> impl Iterator<Item = &Symbol> {
+        self.by_unnumbered.get(name).into_iter().flatten().map(|index| &self.functions[*index])
     }
 
     /// The same function in this program: by name, size, and for local ones the file; `None` if that is not one address.
@@ -240,6 +247,14 @@ impl Side {
     fn covering(&self, address: u64) -> Option<&Symbol> {
         let end = self.functions.partition_point(|symbol| symbol.address <= address);
         self.functions[..end].iter().rev().take(8).find(|symbol| symbol.covers(address))
+    }
+}
+
+/// A name without the number by which LLVM tells functions of several units apart.
+fn unnumbered(name: &str) -> &str {
+    match name.rsplit_once(".llvm.") {
+        Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => name,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Counts, Group, Pair, Symbol};
+use super::{Counts, Group, Pair, Symbol, unnumbered};
 use crate::diff::answer::Candidate;
 
 /// How a folded function is known to us, the best last.
@@ -80,7 +80,13 @@ fn take(left: &mut Vec<&Candidate>, all: &[Candidate], names: &BTreeSet<&str>) -
         let first = c.frames.last().map_or("", |frame| frame.name.as_str());
         alias(c) && names.iter().any(|name| variants(name, first))
     };
-    if let Some(index) = left.iter().position(variant) {
+    // Of functions that LLVM tells apart by a number, nothing says which of the symbols is whose.
+    let base = |c: &&Candidate| {
+        let first = c.frames.last().map_or("", |frame| frame.name.as_str());
+        names.iter().any(|name| unnumbered(name) == unnumbered(first))
+    };
+    let found = left.iter().position(variant).or_else(|| left.iter().position(base));
+    if let Some(index) = found {
         left.swap_remove(index);
         return Known::Member;
     }
@@ -112,12 +118,17 @@ mod tests {
 
     #[test]
     fn each_function_takes_its_candidate() {
-        let all = [candidate("local", &[]), candidate("_ZN1KC2Ev", &["_ZN1KC1Ev", "_ZN1JC1Ev"])];
+        let all = [
+            candidate("local", &[]),
+            candidate("twin", &[]),
+            candidate("_ZN1KC2Ev", &["_ZN1KC1Ev", "_ZN1JC1Ev"]),
+        ];
         let mut left: Vec<&Candidate> = all.iter().collect();
         let mut of = |name: &'static str| take(&mut left, &all, &BTreeSet::from([name]));
         assert_eq!(of("local"), Known::Member);
         // A second local function of the name has no candidate of its own.
         assert_eq!(of("local"), Known::Absent);
+        assert_eq!((of("twin.llvm.2"), of("twin.llvm.3")), (Known::Member, Known::Absent));
         assert_eq!(of("_ZN1JC1Ev"), Known::Alias);
         assert_eq!(of("_ZN1KC1Ev"), Known::Member);
         assert_eq!(of("other"), Known::Absent);

@@ -7,6 +7,7 @@ use object::endian::{Endianness, U32};
 use object::pod::{Pod, slice_from_all_bytes};
 use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader, Sym};
 use object::read::{ReadRef, StringTable};
+use rustc_hash::FxHashMap;
 
 use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use crate::open::error::OpenError;
@@ -141,8 +142,16 @@ impl<'f> Tables<'f> {
         self.file_type == elf::ET_REL.0
     }
 
-    /// Counts sections without a readable name.
+    /// Counts sections without a readable name, and relocations that are not read since they are others' too.
     pub(in crate::open) fn note_damage(&self, diagnostics: &mut Diagnostics) {
+        let read = self.relocation_sections().count();
+        for section in
+            self.sections.iter().filter(|section| self.relocation_rows(section).is_some()).skip(read)
+        {
+            diagnostics.note(OpenDiagnosticKind::BadRelocation, || {
+                format!("section {} overlaps others", section.index)
+            });
+        }
         for section in self.sections.iter().skip(1).filter(|section| section.name.is_empty()) {
             if section.kind != elf::SHT_NULL.0 {
                 diagnostics.note(OpenDiagnosticKind::BadSectionName, || format!("section {}", section.index));
@@ -188,22 +197,28 @@ impl<'f> Tables<'f> {
         SymbolTable { rows: table, strings, extended, endian: self.endian }
     }
 
-    /// Each relocation section with its symbol table. Most files have one symbol table for all of them; to look for its
-    /// extended indices again for each would be quadratic in the number of sections.
+    /// Each relocation section with its symbol table, as far as they can all be in the file: what is above its length
+    /// together was counted already. To look for a table's extended indices again for each section would be quadratic in
+    /// their number.
     pub(in crate::open) fn relocation_sections(
         &self,
     ) -> impl Iterator<Item = (&Section<'f>, RelocationRows<'f>, Option<SymbolTable<'f>>)> {
-        let mut known: Option<(usize, SymbolTable<'f>)> = None;
-        self.sections.iter().filter_map(move |section| {
-            let rows = self.relocation_rows(section)?;
-            if known.as_ref().is_none_or(|(link, _)| *link != section.link) {
+        let mut known: FxHashMap<usize, Option<SymbolTable<'f>>> = FxHashMap::default();
+        let mut left = self.data.len();
+        let relocations =
+            self.sections.iter().filter_map(|section| Some((section, self.relocation_rows(section)?)));
+        let within = relocations.map_while(move |(section, rows)| {
+            left = left.checked_sub(self.bytes(section).len())?;
+            Some((section, rows))
+        });
+        within.map(move |(section, rows)| {
+            let symbols = known.entry(section.link).or_insert_with(|| {
                 let is_table = |table: &&Section<'_>| {
                     matches!(elf::SectionType(table.kind), elf::SHT_SYMTAB | elf::SHT_DYNSYM)
                 };
-                let table = self.sections.get(section.link).filter(is_table);
-                known = table.map(|table| (section.link, self.symbol_table_at(table)));
-            }
-            Some((section, rows, known.map(|(_, table)| table)))
+                self.sections.get(section.link).filter(is_table).map(|table| self.symbol_table_at(table))
+            });
+            (section, rows, *symbols)
         })
     }
 

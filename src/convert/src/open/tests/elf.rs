@@ -279,3 +279,22 @@ fn a_section_past_the_end_is_cut_and_counted() {
     assert!(image.debug.get(DebugSection::Info).starts_with(b"abc"));
     assert_eq!(noted(&image, OpenDiagnosticKind::TruncatedSection).unwrap().0, 1);
 }
+
+/// Headers of relocation sections cost 64 bytes, and each may say that the whole file is its relocations.
+#[test]
+fn relocation_sections_are_read_as_far_as_they_can_all_be_in_the_file() {
+    let mut elf = Elf::x86_64(2);
+    let info = elf.add(".debug_info", PROGBITS, 0, 0, &[0x55; 16]);
+    for _ in 0..3 {
+        elf.add_relocations(".rela.debug_info", info, RELA, &[(0, 1, 0, 0x20)]);
+    }
+    for section in &mut elf.sections[1..] {
+        section.size = Some(1 << 40);
+    }
+    elf.add(".filler", PROGBITS, 0, 0, &[0; 0x1000]);
+    let files = Files::new();
+    let image = open(&files, elf.build()).unwrap();
+    assert_eq!(image.kept_relocations(".debug_info").count(), 1);
+    let (count, first) = noted(&image, OpenDiagnosticKind::BadRelocation).unwrap();
+    assert_eq!((count, first.as_str()), (2, "section 3 overlaps others"));
+}

@@ -23,6 +23,7 @@ use super::origin::{IDENTITY, Identity, Origins, Place, Tables};
 use super::space::offset_of;
 use super::task::Source;
 use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
+use crate::budget::Budget;
 use crate::model::{
     Calls, Codeless, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange,
     Scope, Unit, UnitCall, UnitEdge, UnitErased, UnitFunction, UnitPiece,
@@ -49,7 +50,7 @@ const MIN_ROWS: usize = 1 << 20;
 const ROW_COPIES: usize = 64;
 
 /// Rows that a unit may have compared with the declarations of functions that were folded.
-const MAX_COMPARED: usize = 1 << 25;
+const MAX_COMPARED: u64 = 1 << 25;
 
 /// Functions and sequences at one address that are compared with each other: without a bound, a hostile file takes
 /// the square of its size in time.
@@ -160,7 +161,7 @@ struct UnitReader<'a, 'f, E: Endianity> {
     /// Rows that may be kept.
     max_rows: usize,
     /// Rows that may still be compared to find the sequence of a function.
-    compared_left: usize,
+    compared: Budget,
     /// The lengths of the live line sequences, once asked for.
     sequence_lens: Option<FxHashSet<u64>>,
 }
@@ -230,7 +231,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             last_file: (NO_FILE, NONE16),
             ranges_left: MAX_RANGES,
             max_rows,
-            compared_left: MAX_COMPARED,
+            compared: Budget::new(MAX_COMPARED),
             sequence_lens: None,
         }
     }

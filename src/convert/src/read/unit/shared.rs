@@ -49,12 +49,21 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
                 Some(*at - group.len()..*at)
             })
             .collect();
+        let folded = self.out.erased.iter().enumerate().filter(|(_, erased)| !erased.removed);
+        let mut folded: Vec<(u64, usize)> = folded.map(|(index, erased)| (erased.size, index)).collect();
+        folded.sort_unstable();
         for group in groups {
-            self.settle_one(&shared[group]);
+            self.settle_one(&shared[group], &folded);
+        }
+        if self.compared.is_short() {
+            self.diagnostics.add(Kind::CapReached, self.unit_offset, || {
+                format!("over {MAX_COMPARED} rows compared to tell sequences at one address apart")
+            });
         }
     }
 
-    fn settle_one(&mut self, here: &[SharedPiece]) {
+    /// `folded`: sizes and indexes of erased functions, sorted.
+    fn settle_one(&mut self, here: &[SharedPiece], folded: &[(u64, usize)]) {
         let start = self.out.pieces[here[0].piece].start.0;
         // Of joined sequences only the part of these functions counts, and they may be claimed for others.
         let passing = self.lines.passing(start);
@@ -87,7 +96,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             return;
         }
         let waiting = &here[..here.len().min(MAX_FOLDED)];
-        let (of, free) = self.told_apart(waiting, kinds, start, end);
+        let (of, free) = self.told_apart(waiting, folded, kinds, (start, end));
         let mut unknown = 0;
         for (at, shared) in here.iter().enumerate() {
             match of.get(at).copied().flatten() {
@@ -135,9 +144,9 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     fn told_apart(
         &mut self,
         here: &[SharedPiece],
+        folded: &[(u64, usize)],
         mut kinds: Vec<Vec<usize>>,
-        start: u64,
-        end: u64,
+        (start, end): (u64, u64),
     ) -> (Vec<Option<usize>>, Vec<usize>) {
         let lens: Vec<u64> = here.iter().map(|shared| self.out.pieces[shared.piece].len.into()).collect();
         let len_of = |reader: &Self, kind: &[usize]| reader.lines.sequences[kind[0]].end.min(end) - start;
@@ -145,8 +154,19 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         // (origin, length) of functions here, then of those that may have been folded into them.
         let mut functions: Vec<(LocalOrigin, u64)> =
             here.iter().zip(&lens).map(|(shared, &len)| (shared.origin, len)).collect();
-        let erased = self.out.erased.iter().filter(|erased| !erased.removed && lens.contains(&erased.size));
-        functions.extend(erased.map(|erased| (erased.origin, erased.size)).take(MAX_FOLDED));
+        let mut sizes = lens.clone();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let of_size = |&size: &u64| {
+            let first = folded.partition_point(|erased| erased.0 < size);
+            folded[first..].iter().take_while(move |erased| erased.0 == size).map(|erased| erased.1)
+        };
+        let mut erased: Vec<usize> = sizes.iter().flat_map(of_size).take(MAX_FOLDED).collect();
+        erased.sort_unstable();
+        functions.extend(erased.into_iter().map(|index| {
+            let erased = &self.out.erased[index];
+            (erased.origin, erased.size)
+        }));
         let mut fits = Vec::new();
         for (sequence, kind) in kinds.iter().enumerate() {
             let rows = self.lines.rows_within(kind[0], start, end);
@@ -163,7 +183,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         let mut room: Vec<usize> = kinds.iter().map(Vec::len).collect();
         let mut of = vec![None; functions.len()];
         let mut contested = functions.len() - here.len();
-        for (function, kind) in pair(fits, &mut room) {
+        for (function, kind) in pair(fits, &mut room, &self.compared) {
             of[function] = kinds[kind].pop();
             contested -= usize::from(function >= here.len());
         }
@@ -189,13 +209,9 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         if declared.line == 0 || declared.file == NONE16 {
             return None;
         }
-        if self.compared_left < rows.len() {
-            self.diagnostics.add(Kind::CapReached, self.unit_offset, || {
-                format!("over {MAX_COMPARED} rows compared to tell sequences at one address apart")
-            });
+        if !self.compared.spend(rows.len() + 1) {
             return None;
         }
-        self.compared_left -= rows.len();
         let mut least = None;
         for at in rows {
             let row = self.lines.rows[at];
