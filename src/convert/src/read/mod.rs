@@ -119,6 +119,8 @@ fn read_with<'f, E: Endianity>(
 ) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
     let space = Space::new(image, endian, &mut diagnostics);
+    // Headers of units are far apart: with each, the system maps what is around it.
+    split.files.release(image.debug.get(DebugSection::Info));
     let code = Code::new(image);
     let sections = [DebugSection::Dcall, DebugSection::Vcall].map(|section| image.debug.get(section));
     let is_unit = |at: u64| {
