@@ -9,19 +9,24 @@
 //! Forms that compilers hardly write are left to `gimli`, one attribute at a time.
 
 mod forms;
+mod plan;
+#[cfg(test)]
+mod tests;
 
-use gimli::{AttributeSpecification, AttributeValue, DwAt, Reader as _, UnitOffset};
-use rustc_hash::FxHashMap;
+use gimli::{AttributeValue, DwAt, Reader as _, UnitOffset};
 
 use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Endianity};
-use forms::{past, ranges, take, value};
+use forms::{ranges, value};
+use plan::{Action, Field, Form, Past, Plan, Plans, Step};
 
 /// What a walk asks for.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<R> {
     /// What an entry of this abbreviation is to the walk; `None` steps over it, but not over its children.
     pub(crate) role: fn(&gimli::Abbreviation) -> Option<R>,
+    /// True for a role that matters only inside an entry which the walk holds open.
+    pub(crate) inner: fn(R) -> bool,
     /// Abbreviations that [`Entries::has_noted`] tells of.
     pub(crate) noted: fn(&gimli::Abbreviation) -> bool,
     /// The attributes that [`Entries::attribute`] gives; others are stepped over.
@@ -75,99 +80,13 @@ impl<'f, E: Endianity> Attribute<'f, E> {
     }
 }
 
-/// How to get past a value whose size is not known.
-#[derive(Clone, Copy)]
-enum Past {
-    Nothing,
-    /// A LEB128.
-    Leb,
-    /// A block, after its length as a LEB128.
-    Block,
-    /// A block, after its length in so many bytes.
-    Sized(u8),
-    /// A string that ends in 0.
-    Text,
-    /// What only `gimli` knows: an index into [`Plans::specs`].
-    Other(u32),
-}
-
-/// A value of unknown size, and the bytes of known size behind it.
-#[derive(Clone, Copy)]
-struct Step {
-    past: Past,
-    then: u32,
-}
-
-/// How a wanted value is written.
-#[derive(Clone, Copy)]
-enum Form {
-    /// In so many bytes: 1 to 8.
-    Bytes(u8),
-    Leb,
-    /// An expression, after its length as a LEB128.
-    Expression,
-    /// In the abbreviation: an index into [`Plans::specs`].
-    Given(u32),
-    /// As only `gimli` knows: an index into [`Plans::specs`].
-    Other(u32),
-}
-
-/// What a wanted value means.
-#[derive(Clone, Copy)]
-enum Class {
-    Address,
-    AddressIndex,
-    Number,
-    Flag,
-    UnitRef,
-    InfoRef,
-    Offset,
-    Ranges,
-    RangesIndex,
-    Text,
-    TextIndex,
-}
-
-/// Bytes of known size, and then an attribute that is wanted or whose size is not known.
-#[derive(Clone, Copy)]
-struct Field {
-    skip: u32,
-    name: DwAt,
-    action: Action,
-}
-
-#[derive(Clone, Copy)]
-enum Action {
-    Pass(Past),
-    Take(Form, Class),
-}
-
-/// What is known of an abbreviation.
-#[derive(Clone, Copy)]
-struct Plan<R> {
-    /// False before the abbreviation was met.
-    known: bool,
-    children: bool,
-    role: Option<R>,
-    /// Bytes up to the first value of unknown size, and the way from there to the end of the entry.
-    skip: u32,
-    steps: (u32, u32),
-    /// The same way with a stop at each wanted attribute.
-    fields: (u32, u32),
-}
-
-/// Codes below this one, that compilers number densely, are found without a hash.
-const DENSE: u64 = 1 << 14;
-
-/// The plans of a unit's abbreviations.
-struct Plans<R> {
-    /// By code.
-    dense: Vec<Plan<R>>,
-    sparse: FxHashMap<u64, Plan<R>>,
-    steps: Vec<Step>,
-    fields: Vec<Field>,
-    /// Attributes that are not read by their plan alone.
-    specs: Vec<AttributeSpecification>,
+/// Where [`Entries::scan`] stops.
+enum Found<R> {
+    /// At an entry that is wanted, behind its code.
+    Entry(Entry<R>),
+    /// Before an entry whose abbreviation has no plan.
+    New(u64),
+    End,
 }
 
 /// A place among the entries of one unit.
@@ -191,13 +110,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         let root = unit.header.root_offset();
         // A unit without a root was refused when it was parsed.
         let input = unit.header.range_from(root..).unwrap_or_default();
-        let plans = Plans {
-            dense: Vec::new(),
-            sparse: FxHashMap::default(),
-            steps: Vec::new(),
-            fields: Vec::new(),
-            specs: Vec::new(),
-        };
+        let plans = Plans::default();
         let (bytes, endian) = (input.slice(), input.endian());
         Entries {
             unit,
@@ -231,59 +144,101 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
     /// Goes to an entry; `None` where no wanted one is there.
     pub(crate) fn entry_at(&mut self, offset: UnitOffset) -> gimli::Result<Option<Entry<R>>> {
         let at = offset.0.checked_sub(self.root).filter(|&at| at < self.bytes.len());
-        self.at = at.ok_or(gimli::Error::OffsetOutOfBounds(offset.0 as u64))?;
-        let code = self.leb()?;
+        let code;
+        (code, self.at) = self.leb(at.ok_or(gimli::Error::OffsetOutOfBounds(offset.0 as u64))?)?;
         if code == 0 {
             return Ok(None);
         }
-        let &Plan { role, skip, steps, fields, .. } = self.plan(code)?;
+        let Plan { role, skip, steps, fields, .. } = match self.plans.get(code) {
+            Some(plan) => *plan,
+            None => self.plan(code)?,
+        };
         let depth = self.depth;
         Ok(role.map(|role| Entry { role, offset, depth, closes: depth, skip, steps, fields }))
     }
 
-    /// The next entry that is wanted; `None` at the end of the unit.
-    pub(crate) fn next(&mut self) -> gimli::Result<Option<Entry<R>>> {
+    /// The next entry that is wanted; `None` at the end of the unit. The walk holds an entry of depth `outer` open:
+    /// behind its end no entry whose role is [`Wanted::inner`] is given.
+    pub(crate) fn next(&mut self, outer: isize) -> gimli::Result<Option<Entry<R>>> {
         let mut closes = isize::MAX;
-        while self.at < self.bytes.len() {
-            let offset = UnitOffset(self.root + self.at);
-            let code = self.leb()?;
-            if code == 0 {
-                self.depth -= 1;
-                continue;
+        loop {
+            let (at, depth, found) = self.scan(outer, &mut closes)?;
+            (self.at, self.depth) = (at, depth);
+            match found {
+                Found::Entry(entry) => return Ok(Some(entry)),
+                Found::New(code) => {
+                    self.plan(code)?;
+                }
+                Found::End if at == self.bytes.len() => return Ok(None),
+                Found::End => return Err(self.ended()),
             }
-            let &Plan { role, children, skip, steps, fields, .. } = match self.plans.dense.get(code as usize)
-            {
-                Some(plan) if plan.known => plan,
-                _ => self.plan(code)?,
-            };
-            let depth = self.depth;
-            closes = closes.min(depth);
-            self.depth += isize::from(children);
-            if let Some(role) = role {
-                return Ok(Some(Entry { role, offset, depth, closes, skip, steps, fields }));
-            }
-            self.walk(skip, steps)?;
         }
-        if self.at == self.bytes.len() { Ok(None) } else { Err(self.ended()) }
+    }
+
+    /// Goes on to what is wanted, or to an abbreviation that was not met yet. Changes nothing, so that what is needed
+    /// for each of millions of entries stays in registers.
+    fn scan(&self, outer: isize, closes: &mut isize) -> gimli::Result<(usize, isize, Found<R>)> {
+        let (bytes, plans) = (self.bytes, &self.plans);
+        let (mut at, mut depth) = (self.at, self.depth);
+        while let Some(&byte) = bytes.get(at) {
+            let start = at;
+            at += 1;
+            let code = match (byte, bytes.get(at)) {
+                (0, _) => {
+                    depth -= 1;
+                    continue;
+                }
+                (1..0x80, _) => u64::from(byte),
+                (_, Some(&high @ 1..0x80)) => {
+                    at += 1;
+                    u64::from(byte & 0x7f) | u64::from(high) << 7
+                }
+                _ => {
+                    let code;
+                    (code, at) = self.long_leb(start)?;
+                    // 0 may be written in several bytes.
+                    if code == 0 {
+                        depth -= 1;
+                        continue;
+                    }
+                    code
+                }
+            };
+            let Some(plan) = plans.get(code) else { return Ok((start, depth, Found::New(code))) };
+            *closes = depth.min(*closes);
+            if let Some(role) = plan.role
+                && (!plan.inner || *closes > outer)
+            {
+                let &Plan { skip, steps, fields, .. } = plan;
+                let offset = UnitOffset(self.root + start);
+                let entry = Entry { role, offset, depth, closes: *closes, skip, steps, fields };
+                return Ok((at, depth + isize::from(plan.children), Found::Entry(entry)));
+            }
+            depth += isize::from(plan.children);
+            at = self.past_all(at, plan.skip, plan.steps)?;
+        }
+        Ok((at, depth, Found::End))
     }
 
     /// Steps over an entry of which nothing was read.
     pub(crate) fn skip(&mut self, entry: &Entry<R>) -> gimli::Result<()> {
-        self.walk(entry.skip, entry.steps)
-    }
-
-    #[inline(always)]
-    fn walk(&mut self, skip: u32, (first, last): (u32, u32)) -> gimli::Result<()> {
-        self.at += skip as usize;
-        for index in first..last {
-            let Step { past, then } = self.plans.steps[index as usize];
-            self.pass(past)?;
-            self.at += then as usize;
-        }
+        self.at = self.past_all(self.at, entry.skip, entry.steps)?;
         Ok(())
     }
 
+    /// Where the bytes behind an entry begin, of which `at` is behind the code.
+    #[inline(always)]
+    fn past_all(&self, at: usize, skip: u32, (first, last): (u32, u32)) -> gimli::Result<usize> {
+        let mut at = at + skip as usize;
+        for index in first..last {
+            let Step { past, then } = self.plans.steps[index as usize];
+            at = self.past(past, at)? + then as usize;
+        }
+        Ok(at)
+    }
+
     /// The next wanted attribute of an entry; `None` behind the last one.
+    #[inline(always)]
     pub(crate) fn attribute(&mut self, entry: &mut Entry<R>) -> gimli::Result<Option<Attribute<'f, E>>> {
         while entry.fields.0 < entry.fields.1 {
             let Field { skip, name, action } = self.plans.fields[entry.fields.0 as usize];
@@ -292,17 +247,17 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
             let (form, class) = match action {
                 Action::Take(form, class) => (form, class),
                 Action::Pass(past) => {
-                    self.pass(past)?;
+                    self.at = self.past(past, self.at)?;
                     continue;
                 }
             };
-            let raw = match form {
-                Form::Bytes(size) => self.integer(size)?,
-                Form::Leb => self.leb()?,
+            let raw;
+            (raw, self.at) = match form {
+                Form::Bytes(size) => self.integer(self.at, size)?,
+                Form::Leb => self.leb(self.at)?,
                 Form::Expression => {
-                    let len = self.leb()?;
-                    let start = self.at;
-                    self.advance(len)?;
+                    let (len, start) = self.leb(self.at)?;
+                    self.at = self.behind(start, len)?;
                     let bytes = Bytes::new(&self.bytes[start..self.at], self.endian);
                     let value = AttributeValue::Exprloc(gimli::Expression(bytes));
                     return Ok(Some(Attribute { name, value }));
@@ -312,7 +267,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
                         return Ok(Some(Attribute { name, value: AttributeValue::Sdata(number) }));
                     }
                     // A flag that is present is set.
-                    number => number.unwrap_or(1) as u64,
+                    number => (number.unwrap_or(1) as u64, self.at),
                 },
                 Form::Other(spec) => return self.by_gimli(spec).map(Some),
             };
@@ -322,61 +277,73 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
     }
 
     /// The plan of an abbreviation, made where it is met for the first time.
-    fn plan(&mut self, code: u64) -> gimli::Result<&Plan<R>> {
-        if !self.plans.knows(code) {
-            let unit = self.unit;
-            let abbreviation = unit.abbreviations.get(code);
-            let abbreviation = abbreviation.ok_or(gimli::Error::InvalidAbbreviationCode(code))?;
-            if abbreviation.attributes().len() > MAX_ATTRIBUTES {
-                self.refused = true;
-                return Err(gimli::Error::InvalidAbbreviationCode(code));
-            }
-            let role = (self.wanted.role)(abbreviation);
-            self.has_noted |= (self.wanted.noted)(abbreviation);
-            let plan = self.plans.make(&unit.header, abbreviation, role, self.wanted.attributes);
-            self.plans.insert(code, plan);
+    #[cold]
+    fn plan(&mut self, code: u64) -> gimli::Result<Plan<R>> {
+        let unit = self.unit;
+        let abbreviation = unit.abbreviations.get(code);
+        let abbreviation = abbreviation.ok_or(gimli::Error::InvalidAbbreviationCode(code))?;
+        if abbreviation.attributes().len() > MAX_ATTRIBUTES {
+            self.refused = true;
+            return Err(gimli::Error::InvalidAbbreviationCode(code));
         }
-        let plan =
-            if code < DENSE { self.plans.dense.get(code as usize) } else { self.plans.sparse.get(&code) };
-        plan.ok_or(gimli::Error::InvalidAbbreviationCode(code))
+        let role = (self.wanted.role)(abbreviation);
+        self.has_noted |= (self.wanted.noted)(abbreviation);
+        let mut plan = self.plans.make(&unit.header, abbreviation, role, self.wanted.attributes);
+        plan.inner = role.is_some_and(self.wanted.inner);
+        self.plans.insert(code, plan);
+        Ok(plan)
     }
 
-    /// Steps over a value.
+    /// Where the bytes behind a value begin that begins at `at`.
     #[inline(always)]
-    fn pass(&mut self, past: Past) -> gimli::Result<()> {
+    fn past(&self, past: Past, mut at: usize) -> gimli::Result<usize> {
         match past {
-            Past::Nothing => {}
+            Past::Nothing => Ok(at),
             Past::Leb => loop {
-                let byte = *self.bytes.get(self.at).ok_or_else(|| self.ended())?;
-                self.at += 1;
+                let byte = *self.bytes.get(at).ok_or_else(|| self.ended())?;
+                at += 1;
                 if byte < 0x80 {
-                    break;
+                    return Ok(at);
                 }
             },
-            Past::Block => {
-                let len = self.leb()?;
-                self.advance(len)?;
-            }
-            Past::Sized(bytes) => {
-                let len = self.integer(bytes)?;
-                self.advance(len)?;
-            }
-            Past::Text => {
-                let rest = self.bytes.get(self.at..).ok_or_else(|| self.ended())?;
-                let len = rest.iter().position(|&byte| byte == 0).ok_or_else(|| self.ended())?;
-                self.at += len + 1;
-            }
-            Past::Other(spec) => self.pass_by_gimli(spec)?,
+            // Nearly all blocks have less than 128 bytes.
+            Past::Block => match self.bytes.get(at) {
+                Some(&len @ ..0x80) if usize::from(len) < self.bytes.len() - at => {
+                    Ok(at + 1 + usize::from(len))
+                }
+                _ => self.past_long(past, at),
+            },
+            _ => self.past_long(past, at),
         }
-        Ok(())
     }
 
-    #[cold]
-    fn pass_by_gimli(&mut self, spec: u32) -> gimli::Result<()> {
-        let mut entries = self.unit.entries_raw(Some(UnitOffset(self.root + self.at)))?;
-        entries.skip_attributes(&[self.plans.specs[spec as usize]])?;
-        self.at = entries.next_offset().0 - self.root;
-        Ok(())
+    #[inline(never)]
+    fn past_long(&self, past: Past, at: usize) -> gimli::Result<usize> {
+        let (len, at) = match past {
+            Past::Nothing | Past::Leb => (0, at),
+            Past::Block => self.leb(at)?,
+            Past::Sized(bytes) => self.integer(at, bytes)?,
+            Past::Text => {
+                let rest = self.bytes.get(at..).ok_or_else(|| self.ended())?;
+                let len = rest.iter().position(|&byte| byte == 0).ok_or_else(|| self.ended())?;
+                (len as u64 + 1, at)
+            }
+            Past::Other(spec) => {
+                let mut entries = self.unit.entries_raw(Some(UnitOffset(self.root + at)))?;
+                entries.skip_attributes(&[self.plans.specs[spec as usize]])?;
+                (0, entries.next_offset().0 - self.root)
+            }
+        };
+        self.behind(at, len)
+    }
+
+    /// Where the bytes behind `len` bytes at `at` begin, all of which are there.
+    fn behind(&self, at: usize, len: u64) -> gimli::Result<usize> {
+        let left = self.bytes.len().checked_sub(at).ok_or_else(|| self.ended())?;
+        if len > left as u64 {
+            return Err(self.ended());
+        }
+        Ok(at + len as usize)
     }
 
     /// Reads an attribute of any form.
@@ -388,25 +355,15 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         Ok(Attribute::of(&attribute))
     }
 
-    #[inline]
-    fn advance(&mut self, len: u64) -> gimli::Result<()> {
-        let left = self.bytes.len().checked_sub(self.at).ok_or_else(|| self.ended())?;
-        if len > left as u64 {
-            return Err(self.ended());
-        }
-        self.at += len as usize;
-        Ok(())
-    }
-
     #[cold]
     fn ended(&self) -> gimli::Error {
         gimli::Error::UnexpectedEof(Bytes::new(self.bytes, self.endian).offset_id())
     }
 
-    /// An integer of 1 to 8 bytes.
+    /// An integer of 1 to 8 bytes at `at`, and where the bytes behind it begin.
     #[inline]
-    fn integer(&mut self, size: u8) -> gimli::Result<u64> {
-        let rest = self.bytes.get(self.at..).ok_or_else(|| self.ended())?;
+    fn integer(&self, at: usize, size: u8) -> gimli::Result<(u64, usize)> {
+        let rest = self.bytes.get(at..).ok_or_else(|| self.ended())?;
         let little = self.endian.is_little_endian();
         let number = match rest.first_chunk() {
             Some(word) if little => u64::from_le_bytes(*word) & (u64::MAX >> (64 - 8 * u32::from(size))),
@@ -416,106 +373,24 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
                 if little { bytes.iter().rev().fold(0, byte) } else { bytes.iter().fold(0, byte) }
             }
         };
-        self.at += usize::from(size);
-        Ok(number)
+        Ok((number, at + usize::from(size)))
     }
 
+    /// A number at `at`, and where the bytes behind it begin.
     #[inline(always)]
-    fn leb(&mut self) -> gimli::Result<u64> {
-        match (self.bytes.get(self.at), self.bytes.get(self.at + 1)) {
-            (Some(&byte @ ..0x80), _) => {
-                self.at += 1;
-                Ok(byte.into())
-            }
-            (Some(&low), Some(&high @ ..0x80)) => {
-                self.at += 2;
-                Ok(u64::from(low & 0x7f) | u64::from(high) << 7)
-            }
-            _ => self.long_leb(),
+    fn leb(&self, at: usize) -> gimli::Result<(u64, usize)> {
+        match (self.bytes.get(at), self.bytes.get(at + 1)) {
+            (Some(&byte @ ..0x80), _) => Ok((byte.into(), at + 1)),
+            (Some(&low), Some(&high @ ..0x80)) => Ok((u64::from(low & 0x7f) | u64::from(high) << 7, at + 2)),
+            _ => self.long_leb(at),
         }
     }
 
     #[cold]
-    fn long_leb(&mut self) -> gimli::Result<u64> {
-        let rest = self.bytes.get(self.at..).ok_or_else(|| self.ended())?;
+    fn long_leb(&self, at: usize) -> gimli::Result<(u64, usize)> {
+        let rest = self.bytes.get(at..).ok_or_else(|| self.ended())?;
         let mut input = Bytes::new(rest, self.endian);
         let value = input.read_uleb128()?;
-        self.at = self.bytes.len() - input.len();
-        Ok(value)
+        Ok((value, self.bytes.len() - input.len()))
     }
 }
-
-impl<R: Copy> Plans<R> {
-    fn knows(&self, code: u64) -> bool {
-        if code < DENSE {
-            self.dense.get(code as usize).is_some_and(|plan| plan.known)
-        } else {
-            self.sparse.contains_key(&code)
-        }
-    }
-
-    fn insert(&mut self, code: u64, plan: Plan<R>) {
-        if code >= DENSE {
-            self.sparse.insert(code, plan);
-            return;
-        }
-        if self.dense.len() <= code as usize {
-            self.dense.resize(code as usize + 1, Plan { known: false, ..plan });
-        }
-        self.dense[code as usize] = plan;
-    }
-
-    /// Plans an abbreviation.
-    fn make<'f, E: Endianity>(
-        &mut self,
-        header: &gimli::UnitHeader<Bytes<'f, E>>,
-        abbreviation: &gimli::Abbreviation,
-        role: Option<R>,
-        attributes: &[DwAt],
-    ) -> Plan<R> {
-        let (first_step, first_field) = (self.steps.len(), self.fields.len());
-        // Bytes before the first step, and since the last field. Sums that saturate lead past the end of any unit.
-        let (mut skip, mut since) = (0u32, 0u32);
-        for &spec in abbreviation.attributes() {
-            let size = spec.size(header).and_then(|size| u8::try_from(size).ok());
-            let index = self.specs.len() as u32;
-            let past = size.map_or_else(|| past(spec.form(), index), |_| Past::Nothing);
-            let wanted = role.is_some() && attributes.contains(&spec.name());
-            let take = wanted.then(|| take(spec, header.encoding(), size, index));
-            if matches!((past, take), (Past::Other(_), _) | (_, Some((Form::Given(_) | Form::Other(_), _)))) {
-                self.specs.push(spec);
-            }
-            let bytes = size.map_or(0, u32::from);
-            match self.steps[first_step..].last_mut() {
-                _ if size.is_none() => self.steps.push(Step { past, then: 0 }),
-                Some(step) => step.then = step.then.saturating_add(bytes),
-                None => skip = skip.saturating_add(bytes),
-            }
-            let action = match take {
-                Some((form, class)) => Action::Take(form, class),
-                None if size.is_none() => Action::Pass(past),
-                None => {
-                    since = since.saturating_add(bytes);
-                    continue;
-                }
-            };
-            self.fields.push(Field { skip: since, name: spec.name(), action });
-            since = 0;
-        }
-        if since > 0 {
-            let action = Action::Pass(Past::Nothing);
-            self.fields.push(Field { skip: since, name: gimli::DW_AT_null, action });
-        }
-        Plan {
-            known: true,
-            children: abbreviation.has_children(),
-            role,
-            skip,
-            steps: (first_step as u32, self.steps.len() as u32),
-            fields: (first_field as u32, self.fields.len() as u32),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;

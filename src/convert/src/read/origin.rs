@@ -26,6 +26,9 @@ const MAX_PATH_BYTES: usize = 1 << 24;
 const NAME_BYTES: u64 = 1 << 10;
 const MIN_NAME_BYTES: u64 = 1 << 16;
 
+/// File indexes below this one are found without a hash.
+const MAX_DENSE: u64 = 1 << 12;
+
 /// Stands for a unit in the keys of [`Tables::file_indexes`]: the table of the rows.
 const ROW_FILES: u32 = u32::MAX;
 
@@ -69,7 +72,11 @@ pub(crate) struct Tables<'f> {
     file_ids: FxHashMap<Vec<u8>, u16>,
     /// By unit (and which `.debug_info`): the id of each file index, where already asked for.
     file_indexes: FxHashMap<(bool, u32, u64), u16>,
+    /// By file index of the unit being read, where already asked for; the first [`MAX_DENSE`].
+    here_files: Vec<Option<u16>>,
     origin_ids: FxHashMap<UnitOrigin, LocalOrigin>,
+    /// By offset of a DIE of the unit being read.
+    here_resolved: FxHashMap<usize, LocalOrigin>,
     resolved: FxHashMap<Place, LocalOrigin>,
     /// A file had no place.
     pub(crate) full: bool,
@@ -90,7 +97,9 @@ impl<'f> Tables<'f> {
             name_ids: FxHashMap::default(),
             file_ids: FxHashMap::default(),
             file_indexes: FxHashMap::default(),
+            here_files: Vec::new(),
             origin_ids: FxHashMap::default(),
+            here_resolved: FxHashMap::default(),
             resolved: FxHashMap::default(),
             full: false,
             path_bytes: MAX_PATH_BYTES,
@@ -234,6 +243,19 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     /// The local id of the file that `index` means in the unit of `place`.
     pub(crate) fn file(&mut self, place: Place, index: u64, diagnostics: &mut Diagnostics) -> u16 {
         let key = (place.supplementary, place.unit, index);
+        if self.is_here(place) && index < MAX_DENSE {
+            let at = index as usize;
+            if let Some(&Some(id)) = self.tables.here_files.get(at) {
+                return id;
+            }
+            let path = self.here_files.path(index);
+            let id = self.keep_file(index, path, place, diagnostics);
+            if self.tables.here_files.len() <= at {
+                self.tables.here_files.resize(at + 1, None);
+            }
+            self.tables.here_files[at] = Some(id);
+            return id;
+        }
         if let Some(&id) = self.tables.file_indexes.get(&key) {
             return id;
         }
@@ -242,7 +264,9 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         } else {
             self.with_unit(place, |unit, info| FileTable::of(&info.dwarf, unit).path(index))
         };
-        self.keep_file(key, path, place, diagnostics)
+        let id = self.keep_file(index, path, place, diagnostics);
+        self.tables.file_indexes.insert(key, id);
+        id
     }
 
     /// The local id of the file that `index` means in a row of the unit being read.
@@ -253,18 +277,19 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         if let Some(&id) = self.tables.file_indexes.get(&key) {
             return id;
         }
-        self.keep_file(key, table.path(index), place, diagnostics)
+        let id = self.keep_file(index, table.path(index), place, diagnostics);
+        self.tables.file_indexes.insert(key, id);
+        id
     }
 
     fn keep_file(
         &mut self,
-        key: (bool, u32, u64),
+        index: u64,
         path: Option<Vec<u8>>,
         place: Place,
         diagnostics: &mut Diagnostics,
     ) -> u16 {
-        let index = key.2;
-        let id = match path {
+        match path {
             Some(path) => self.tables.file(path),
             None => {
                 // Index 0 is "no file" before DWARF 5, and what compilers write for artificial code.
@@ -275,9 +300,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
                 }
                 NONE16
             }
-        };
-        self.tables.file_indexes.insert(key, id);
-        id
+        }
     }
 
     /// Takes one attribute of a subprogram into its identity, where no nearer DIE had it.
@@ -329,12 +352,20 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
 
     /// The origin that the chain from `place` leads to. Each place is followed once.
     pub(crate) fn resolve(&mut self, place: Place, diagnostics: &mut Diagnostics) -> LocalOrigin {
-        if let Some(&origin) = self.tables.resolved.get(&place) {
+        let here = self.is_here(place);
+        let known = match here {
+            true => self.tables.here_resolved.get(&place.offset),
+            false => self.tables.resolved.get(&place),
+        };
+        if let Some(&origin) = known {
             return origin;
         }
         let identity = Identity { next: Some(place), ..Identity::default() };
         let origin = self.finish(place, identity, diagnostics);
-        self.tables.resolved.insert(place, origin);
+        match here {
+            true => self.tables.here_resolved.insert(place.offset, origin),
+            false => self.tables.resolved.insert(place, origin),
+        };
         origin
     }
 
@@ -411,6 +442,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
 pub(crate) const IDENTITY: Wanted<()> = Wanted {
     role: |_| Some(()),
     noted: |_| false,
+    inner: |()| false,
     attributes: &[
         gimli::DW_AT_linkage_name,
         gimli::DW_AT_MIPS_linkage_name,

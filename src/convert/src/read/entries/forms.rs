@@ -2,7 +2,7 @@
 
 use gimli::{AttributeSpecification, AttributeValue, UnitOffset};
 
-use super::{Class, Form, Past};
+use super::plan::{Class, Form, Past};
 
 /// How to get past a value of this form (DWARF 5 7.5.6), whose size is not known; `spec` is for `gimli`.
 pub(super) fn past(form: gimli::DwForm, spec: u32) -> Past {

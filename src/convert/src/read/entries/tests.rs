@@ -7,12 +7,15 @@ use super::super::{Dwarf, Endianity};
 use super::*;
 
 const WANTED_TAG: DwTag = gimli::DW_TAG_subprogram;
-const WANTED: Wanted<()> = Wanted {
-    role: |abbreviation| (abbreviation.tag() == WANTED_TAG).then_some(()),
+/// Matters inside open entries alone.
+const INNER_TAG: DwTag = gimli::DW_TAG_structure_type;
+const WANTED: Wanted<DwTag> = Wanted {
+    role: |abbreviation| Some(abbreviation.tag()).filter(|tag| [WANTED_TAG, INNER_TAG].contains(tag)),
+    inner: |tag| tag == INNER_TAG,
     noted: |_| false,
     attributes: &[gimli::DW_AT_low_pc, gimli::DW_AT_ranges, gimli::DW_AT_name, gimli::DW_AT_location],
 };
-const TAGS: [DwTag; 3] = [WANTED_TAG, gimli::DW_TAG_variable, gimli::DW_TAG_structure_type];
+const TAGS: [DwTag; 3] = [WANTED_TAG, gimli::DW_TAG_variable, INNER_TAG];
 const NAMES: [DwAt; 6] = [
     gimli::DW_AT_low_pc,
     gimli::DW_AT_ranges,
@@ -139,11 +142,11 @@ fn text<E: Endianity>(attribute: &Attribute<'_, E>) -> String {
 }
 
 /// What is seen up to the first damage; whether the end was reached.
-fn by_plans<E: Endianity>(unit: &gimli::Unit<Bytes<'_, E>>) -> (Vec<Seen>, bool) {
+fn by_plans<E: Endianity>(unit: &gimli::Unit<Bytes<'_, E>>, outer: isize) -> (Vec<Seen>, bool) {
     let mut entries = Entries::new(unit, WANTED);
     let mut seen = Vec::new();
     loop {
-        let mut entry = match entries.next() {
+        let mut entry = match entries.next(outer) {
             Ok(Some(entry)) => entry,
             Ok(None) => return (seen, true),
             Err(_) => return (seen, false),
@@ -170,7 +173,7 @@ fn by_plans<E: Endianity>(unit: &gimli::Unit<Bytes<'_, E>>) -> (Vec<Seen>, bool)
     }
 }
 
-fn by_gimli<E: Endianity>(unit: &gimli::Unit<Bytes<'_, E>>) -> (Vec<Seen>, bool) {
+fn by_gimli<E: Endianity>(unit: &gimli::Unit<Bytes<'_, E>>, outer: isize) -> (Vec<Seen>, bool) {
     let mut entries = unit.entries_raw(None).unwrap();
     let mut seen = Vec::new();
     let mut closes = isize::MAX;
@@ -182,7 +185,11 @@ fn by_gimli<E: Endianity>(unit: &gimli::Unit<Bytes<'_, E>>) -> (Vec<Seen>, bool)
             Err(_) => return (seen, false),
         };
         closes = closes.min(depth);
-        let wanted = abbreviation.tag() == WANTED_TAG;
+        let wanted = match abbreviation.tag() {
+            WANTED_TAG => true,
+            INNER_TAG => closes > outer,
+            _ => false,
+        };
         let mut attributes = Vec::new();
         for spec in abbreviation.attributes() {
             let read = if wanted && WANTED.attributes.contains(&spec.name()) {
@@ -218,7 +225,9 @@ fn compare<E: Endianity>(made: &Made, endian: E) {
     let header = dwarf.units().next().unwrap().expect("one unit");
     // An abbreviation that gimli refuses leaves nothing to compare.
     let Ok(unit) = dwarf.unit(header) else { return };
-    assert_eq!(by_plans(&unit), by_gimli(&unit));
+    for outer in [isize::MIN, 0, 1, isize::MAX] {
+        assert_eq!(by_plans(&unit, outer), by_gimli(&unit, outer));
+    }
 }
 
 proptest! {

@@ -38,7 +38,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         // The address that some compilers give a tail call is that of code which does not follow it.
         let return_addr = return_pc
             .filter(|_| !tail)
-            .and_then(|value| self.dwarf.attr_address(self.unit, value).ok().flatten())
+            .and_then(|value| self.address(value))
             .filter(|address| self.code.contains(address.wrapping_sub(1)))
             .map(ImageAddr);
         let callee = target.map(|target| self.callee(target));

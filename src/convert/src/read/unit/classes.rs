@@ -52,6 +52,7 @@ const WANTED: Wanted<Role> = Wanted {
         }
         _ => None,
     },
+    inner: |_| false,
     noted: |_| false,
     attributes: &[
         gimli::DW_AT_producer,
@@ -145,7 +146,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         // Classes that enclose the entry being read, with their depths.
         let mut open: Vec<(isize, gimli::UnitOffset)> = Vec::new();
         let mut lists_dynamic = false;
-        while let Some(mut entry) = entries.next()? {
+        while let Some(mut entry) = entries.next(isize::MAX)? {
             while open.last().is_some_and(|open| open.0 >= entry.closes) {
                 open.pop();
             }

@@ -5,6 +5,7 @@
 
 mod calls;
 mod classes;
+mod inlined;
 mod listed;
 mod locations;
 mod lost;
@@ -14,7 +15,7 @@ mod root;
 mod rows;
 mod shared;
 
-use gimli::AttributeValue;
+use gimli::{AttributeValue, Section as _};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::entries::{Entries, Entry};
@@ -26,11 +27,12 @@ use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
 use crate::budget::Budget;
 use crate::model::{
     Calls, Codeless, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange,
-    Scope, Unit, UnitCall, UnitEdge, UnitErased, UnitFunction, UnitPiece,
+    Unit, UnitCall, UnitEdge, UnitErased, UnitFunction, UnitPiece,
 };
-use crate::paint::{PaintRange, Painter, Segment};
+use crate::paint::{Painter, Segment};
 use crate::report::{Diagnostics, Kind};
 pub(super) use classes::classes;
+use inlined::Tree;
 use locations::attribute;
 use lost::LostTree;
 use ranges::{Addresses, DeadRange};
@@ -117,10 +119,7 @@ struct Building {
     ranges: Vec<(u64, u64)>,
     /// The sequence that its `DW_AT_LLVM_stmt_sequence` names.
     own_sequence: Option<usize>,
-    scopes: Vec<Scope>,
-    scope_ranges: Vec<PaintRange>,
-    /// By node, from 0: the origin and the depth.
-    nodes: Vec<(LocalOrigin, u16)>,
+    tree: Tree,
     /// What is inlined into it, where its address is gone.
     lost: LostTree,
     calls: Vec<UnitCall>,
@@ -152,6 +151,8 @@ struct UnitReader<'a, 'f, E: Endianity> {
     in_doubt: Vec<usize>,
     /// Functions of which expressions are kept.
     with_locations: Vec<gimli::UnitOffset>,
+    /// Empty trees, with the memory of those that were read.
+    spare: Vec<Tree>,
     painter: Painter,
     segments: Vec<Segment>,
     runs: Vec<LineRow>,
@@ -162,6 +163,8 @@ struct UnitReader<'a, 'f, E: Endianity> {
     max_rows: usize,
     /// Rows that may still be compared to find the sequence of a function.
     compared: Budget,
+    /// The unit's table of addresses, if they have 8 bytes.
+    addresses: &'f [u8],
     /// The lengths of the live line sequences, once asked for.
     sequence_lens: Option<FxHashSet<u64>>,
 }
@@ -225,6 +228,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             shared: Vec::new(),
             in_doubt: Vec::new(),
             with_locations: Vec::new(),
+            spare: Vec::new(),
             painter: Painter::default(),
             segments: Vec::new(),
             runs: Vec::new(),
@@ -232,6 +236,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             ranges_left: MAX_RANGES,
             max_rows,
             compared: Budget::new(MAX_COMPARED),
+            addresses: addresses(dwarf, unit),
             sequence_lens: None,
         }
     }
@@ -240,7 +245,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let mut entries = Entries::new(self.unit, WANTED);
         let mut open: Vec<Open> = Vec::new();
         let result = loop {
-            let entry = match entries.next() {
+            let outer = open.first().map_or(isize::MAX, |open| open.depth);
+            let entry = match entries.next(outer) {
                 Ok(Some(entry)) => entry,
                 Ok(None) => break Ok(()),
                 Err(_) if entries.is_refused() => {
@@ -378,6 +384,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             None => self.origins.finish(place, identity, &mut self.diagnostics),
         };
         let lost = self.lost_tree(live, how, &addresses);
+        let mut tree = self.spare.pop().unwrap_or_default();
+        tree.nodes.push((origin, 0));
         self.building.push(Building {
             die,
             origin,
@@ -385,9 +393,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             dead,
             ranges,
             own_sequence,
-            scopes: Vec::new(),
-            scope_ranges: Vec::new(),
-            nodes: vec![(origin, 0)],
+            tree,
             lost,
             calls: Vec::new(),
             all_tail_calls,
@@ -415,83 +421,6 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         Ok(Some(OpenKind::Without))
     }
 
-    /// Reads a `DW_TAG_inlined_subroutine` (DWARF 5 3.3.8.2) below `parent`.
-    fn inlined(
-        &mut self,
-        entries: &mut UnitEntries<'_, 'f, E>,
-        mut entry: Entry<Role>,
-        parent: u32,
-    ) -> gimli::Result<Option<OpenKind>> {
-        let offset = entry.offset;
-        let place = self.origins.place(offset);
-        let mut addresses = Addresses::default();
-        let (mut origin, mut file, mut line, mut column) = (None, NONE16, 0, 0);
-        while let Some(attribute) = entries.attribute(&mut entry)? {
-            match attribute.name {
-                gimli::DW_AT_low_pc => addresses.low_pc = Some(attribute.value),
-                gimli::DW_AT_high_pc => addresses.high_pc = Some(attribute.value),
-                gimli::DW_AT_ranges => addresses.ranges = Some(attribute.value),
-                gimli::DW_AT_abstract_origin => {
-                    origin = self.origins.target(place, attribute.value, &mut self.diagnostics);
-                }
-                gimli::DW_AT_call_file => {
-                    if let Some(index) = attribute.number() {
-                        file = self.origins.file(place, index, &mut self.diagnostics);
-                    }
-                }
-                gimli::DW_AT_call_line => {
-                    line = attribute.number().and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
-                }
-                gimli::DW_AT_call_column if self.options.columns => {
-                    column = attribute.number().and_then(|c| u16::try_from(c).ok()).unwrap_or(0);
-                }
-                _ => {}
-            }
-        }
-        let Some(function) = self.building.last() else { return Ok(None) };
-        let (caller, depth) = function.nodes[parent as usize];
-        if depth >= MAX_DEPTH {
-            let die = self.unit_offset + offset.0 as u64;
-            self.diagnostics.add(Kind::TooDeep, die, || format!("inlined more than {MAX_DEPTH} deep"));
-            return Ok(Some(OpenKind::Scope { node: parent }));
-        }
-        // The addresses of what is inlined are tombstones too.
-        let live = function.lost.live;
-        if !live && !function.lost.kept {
-            if let Some(function) = self.building.last_mut() {
-                function.lost.lose();
-            }
-            return Ok(Some(OpenKind::Lost));
-        }
-        let callee = match origin {
-            Some(origin) => self.origins.resolve(origin, &mut self.diagnostics),
-            None => self.origins.finish(place, Identity::default(), &mut self.diagnostics),
-        };
-        let edge = self.edge(UnitEdge { caller, callee, line, file, column });
-        let Some(function) = self.building.last_mut() else { return Ok(None) };
-        function.nodes.push((callee, depth + 1));
-        if !live {
-            self.lost_scope(parent, edge, &addresses);
-            return Ok(self
-                .building
-                .last()
-                .map(|function| OpenKind::Scope { node: function.lost.last_node() }));
-        }
-        function.scopes.push(Scope { parent, edge });
-        let node = function.scopes.len() as u32;
-        let die = DieOffset(self.unit_offset + offset.0 as u64);
-        let mut found = std::mem::take(&mut function.scope_ranges);
-        self.ranges(die, &addresses, |start, end| {
-            if start < end {
-                found.push(PaintRange { start, node, end });
-            }
-        });
-        if let Some(function) = self.building.last_mut() {
-            function.scope_ranges = found;
-        }
-        Ok(Some(OpenKind::Scope { node }))
-    }
-
     fn erased(
         &mut self,
         die: DieOffset,
@@ -504,13 +433,6 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let external = self.origins.tables.is_external(origin);
         let DeadRange { len: size, part } = dead;
         self.out.erased.push(UnitErased { die, origin, size, part, external, removed, lost, calls });
-    }
-
-    fn edge(&mut self, edge: UnitEdge) -> LocalEdge {
-        *self.edge_ids.entry(edge).or_insert_with(|| {
-            self.out.edges.push(edge);
-            LocalEdge((self.out.edges.len() - 1) as u32)
-        })
     }
 
     fn close(&mut self, open: Option<Open>) {
@@ -530,9 +452,12 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         for dead in std::mem::take(&mut function.dead) {
             self.erased(function.die, function.origin, dead, false, lost.clone(), calls.clone());
         }
-        let Some(how) = function.how else { return };
+        let Some(how) = function.how else {
+            self.keep_tree(function.tree);
+            return;
+        };
         let mut segments = std::mem::take(&mut self.segments);
-        self.painter.paint(&mut function.scope_ranges, &mut segments);
+        self.painter.paint(&mut function.tree.ranges, &mut segments);
         let first_piece = self.out.pieces.len() as u32;
         let joined = lost.scopes.is_empty();
         for &(start, end) in &function.ranges {
@@ -556,7 +481,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         }
         self.segments = segments;
         let first_scope = self.out.scopes.len() as u32;
-        self.out.scopes.append(&mut function.scopes);
+        self.out.scopes.append(&mut function.tree.scopes);
         self.out.functions.push(UnitFunction {
             die: function.die,
             origin: function.origin,
@@ -567,6 +492,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             lost,
             calls,
         });
+        self.keep_tree(function.tree);
     }
 
     fn finish(mut self) -> (Unit<'f>, Diagnostics) {
@@ -589,6 +515,14 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         self.out.rows.shrink_to_fit();
         self.out.scopes.shrink_to_fit();
         (self.out, self.diagnostics)
+    }
+}
+
+/// The addresses that the unit names by index, if they have 8 bytes.
+fn addresses<'f, E: Endianity>(dwarf: &Dwarf<'f, E>, unit: &gimli::Unit<Bytes<'f, E>>) -> &'f [u8] {
+    match unit.header.address_size() {
+        8 => dwarf.debug_addr.reader().slice().get(unit.addr_base.0..).unwrap_or_default(),
+        _ => &[],
     }
 }
 

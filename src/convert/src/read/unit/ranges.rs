@@ -1,7 +1,7 @@
 //! Reads the ranges of functions and of what is inlined into them (DWARF 5 2.17), past entries that are damaged, and
 //! tells those in code from tombstones.
 
-use gimli::{AttributeValue, RawRngListEntry};
+use gimli::{AttributeValue, RawRngListEntry, Reader as _, Section as _};
 
 use super::super::{Bytes, Dwarf, Endianity};
 use super::{MAX_RANGES, UnitReader};
@@ -61,7 +61,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             }
             ranges.push((start, end.min(start.saturating_add(MAX_PIECE))));
         }
-        let address = |value| self.dwarf.attr_address(self.unit, value).ok().flatten();
+        let address = |value| self.address(value);
         let low_pc = addresses.low_pc.and_then(address);
         let entry = match addresses.entry_pc {
             // A constant counts from the base address of the ranges (DWARF 5 2.18).
@@ -137,6 +137,20 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         (end > sequence.start).then_some((sequence.start, end))
     }
 
+    /// The address that an attribute gives.
+    #[inline]
+    pub(super) fn address(&self, value: AttributeValue<Bytes<'f, E>>) -> Option<u64> {
+        match value {
+            AttributeValue::Addr(address) => Some(address),
+            AttributeValue::DebugAddrIndex(index) if !self.addresses.is_empty() => {
+                let at = index.0.checked_mul(8)?;
+                let word = self.addresses.get(at..)?.first_chunk::<8>()?;
+                Some(self.dwarf.debug_addr.reader().endian().read_u64(word))
+            }
+            value => self.dwarf.attr_address(self.unit, value).ok().flatten(),
+        }
+    }
+
     /// Visits each range of a DIE that is not empty and no tombstone of gimli's.
     pub(super) fn ranges(
         &mut self,
@@ -145,15 +159,14 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         mut visit: impl FnMut(u64, u64),
     ) {
         let (dwarf, unit) = (self.dwarf, self.unit);
-        let address = |value| dwarf.attr_address(unit, value).ok().flatten();
         if let (Some(low), Some(high)) = (addresses.low_pc, addresses.high_pc) {
-            let Some(start) = address(low) else {
+            let Some(start) = self.address(low) else {
                 self.diagnostics.add(Kind::BadRanges, die.0, || "unreadable DW_AT_low_pc".to_owned());
                 return;
             };
             let end = match high {
                 AttributeValue::Udata(len) => start.checked_add(len),
-                value => address(value),
+                value => self.address(value),
             };
             match end {
                 Some(end) if end > start => visit(start, end),

@@ -48,6 +48,7 @@ fn is_codeless(abbreviation: &gimli::Abbreviation) -> bool {
 pub(super) const WANTED: Wanted<Role> = Wanted {
     role,
     noted: classes::may_be_of_table,
+    inner: |role| matches!(role, Role::Declared | Role::Inlined | Role::Call),
     attributes: &[
         gimli::DW_AT_producer,
         gimli::DW_AT_language,

@@ -20,6 +20,7 @@ use super::super::names::is_program_wide;
 use super::Index;
 use super::dispatch::{Dispatch, Part, Reached, parts};
 use super::hierarchy::{Class, Classes, Method};
+use super::reach::JumpsOf;
 use super::words::Words;
 use crate::model::{FuncId, GroupId, How, ImageAddr, NONE16, NameId, SlotKey, Unit, VtableKey};
 use crate::open::{Image, Symbol, SymbolKind};
@@ -69,8 +70,16 @@ pub(super) fn keys<'f>(
     let width = u64::from(image.arch.address_size);
     let slots = slots_of_calls(index);
     let reach = FxHashMap::default();
-    let mut dispatch =
-        Dispatch { index, classes: &classes, members: &members, words: &words, width, slots: &slots, reach };
+    let mut dispatch = Dispatch {
+        index,
+        classes: &classes,
+        members: &members,
+        words: &words,
+        width,
+        slots: &slots,
+        reach,
+        jumps: JumpsOf::default(),
+    };
     let mut work = 0;
     for (address, size, class) in tables {
         let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };

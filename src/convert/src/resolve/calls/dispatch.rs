@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Index;
 use super::classes::{Members, nested};
 use super::hierarchy::Classes;
-use super::reach::Reach;
+use super::reach::{JumpsOf, Reach};
 use super::words::{Word, Words};
 use crate::model::{FuncId, Owner};
 
@@ -74,6 +74,7 @@ pub(super) struct Dispatch<'a, 'p, 'f> {
     /// Slots that the program calls through.
     pub(super) slots: &'a [u16],
     pub(super) reach: FxHashMap<FuncId, Rc<Reach>>,
+    pub(super) jumps: JumpsOf,
 }
 
 impl Dispatch<'_, '_, '_> {
@@ -110,7 +111,8 @@ impl Dispatch<'_, '_, '_> {
 
     fn reach_of(&mut self, function: FuncId) -> Rc<Reach> {
         let index = self.index;
-        self.reach.entry(function).or_insert_with(|| Rc::new(index.reach(function))).clone()
+        let jumps = &mut self.jumps;
+        self.reach.entry(function).or_insert_with(|| Rc::new(index.reach(jumps, function))).clone()
     }
 
     /// Whom calls through a slot call, in any of the tables; `None` where one of them is not known.

@@ -22,12 +22,11 @@ mod tables;
 mod words;
 
 use std::cell::RefCell;
-use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ReadClasses;
-use super::machine::{Jumps, Machine};
+use super::machine::Machine;
 use super::names::{is_mangled, is_program_wide};
 use super::pieces::Cut;
 use crate::model::{
@@ -37,7 +36,7 @@ use crate::model::{
 use crate::open::Image;
 use crate::report::Diagnostics;
 use embed::embed;
-use reach::Reach;
+use reach::{JumpsOf, Reach};
 
 /// Whom a call calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,8 +76,13 @@ pub(super) fn key<'f>(
     }
     let machine = Machine::new(image);
     let index = Index::new(&cut.program, &cut.numbers, &machine);
-    let mut keys =
-        Keys { index: &index, calls: Vec::new(), tails: FxHashMap::default(), counts: CallCounts::default() };
+    let mut keys = Keys {
+        index: &index,
+        calls: Vec::new(),
+        tails: index.reach_of_callees(),
+        counts: CallCounts::default(),
+        in_code: RefCell::default(),
+    };
     keys.of_single_functions();
     keys.of_groups();
     keys.of_tables();
@@ -105,14 +109,6 @@ pub(super) fn key<'f>(
     (cut.program.slots, cut.program.vtables) = (found.slots, found.vtables);
 }
 
-/// What was read of the machine code, so that no code is read twice.
-#[derive(Default)]
-struct Code {
-    jumps: RefCell<FxHashMap<FuncId, Option<Rc<Jumps>>>>,
-    /// Calls of a piece (by its start) to an address.
-    calls: RefCell<FxHashMap<(u64, u64), Option<usize>>>,
-}
-
 /// What the calls refer to, by each way of referring.
 struct Index<'p, 'f> {
     program: &'p Program<'f>,
@@ -133,8 +129,6 @@ struct Index<'p, 'f> {
     callees: Vec<Vec<Callee>>,
     /// Where each function begins: not its lowest address, where a part of it stands before the rest.
     starts: Vec<u64>,
-    /// What was read of the code already.
-    code: Code,
 }
 
 impl<'p, 'f> Index<'p, 'f> {
@@ -214,7 +208,6 @@ impl<'p, 'f> Index<'p, 'f> {
             thunks,
             callees: Vec::new(),
             starts,
-            code: Code::default(),
         };
         index.callees = (0..program.units.len()).map(|unit| index.callees_of(unit)).collect();
         index
@@ -303,17 +296,6 @@ impl<'p, 'f> Index<'p, 'f> {
         }
     }
 
-    /// How many calls of the piece that holds `calls` go straight to the callee; `None` where that cannot be told.
-    fn calls_in_code(&self, calls: &[(ImageAddr, Callee)], callee: Callee) -> Option<usize> {
-        let Callee::Function(callee) = callee else { return Some(0) };
-        let after = self.program.pieces.partition_point(|piece| piece.start.0 < calls[0].0.0);
-        let piece = self.program.pieces.get(after.checked_sub(1)?)?;
-        let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
-        let target = self.starts[callee.index()];
-        let count = || self.machine.calls_to(start, end, target);
-        *self.code.calls.borrow_mut().entry((start, target)).or_insert_with(count)
-    }
-
     /// True where functions of the group may stand for others that the compiler merged with them: a mangled name is
     /// there that no DIE has. (Compilers of C that rewrite calls are not known.)
     fn merged_by_compiler(&self, function: FuncId) -> bool {
@@ -334,13 +316,15 @@ struct Keys<'i, 'p, 'f> {
     calls: Vec<CallKey>,
     tails: FxHashMap<FuncId, Reach>,
     counts: CallCounts,
+    /// Calls of a piece (by its start) to an address: no code is read twice.
+    in_code: RefCell<FxHashMap<(u64, u64), Option<usize>>>,
 }
 
 impl<'p> Keys<'_, 'p, '_> {
     /// True where a call of the function tells something of a frame in folded code.
     fn matters(&mut self, callee: FuncId) -> bool {
         let index = self.index;
-        let reach = self.tails.entry(callee).or_insert_with(|| index.reach(callee));
+        let reach = self.tails.entry(callee).or_insert_with(|| index.reach(&mut JumpsOf::default(), callee));
         index.group.contains_key(&callee) || !reach.members.is_empty()
     }
 
@@ -468,6 +452,17 @@ impl<'p> Keys<'_, 'p, '_> {
         }
     }
 
+    /// How many calls of the piece that holds `calls` go straight to the callee; `None` where that cannot be told.
+    fn calls_in_code(&self, calls: &[(ImageAddr, Callee)], callee: Callee) -> Option<usize> {
+        let Callee::Function(callee) = callee else { return Some(0) };
+        let after = self.index.program.pieces.partition_point(|piece| piece.start.0 < calls[0].0.0);
+        let piece = self.index.program.pieces.get(after.checked_sub(1)?)?;
+        let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
+        let target = self.index.starts[callee.index()];
+        let count = || self.index.machine.calls_to(start, end, target);
+        *self.in_code.borrow_mut().entry((start, target)).or_insert_with(count)
+    }
+
     fn grouped(&self, unit: usize, call: &UnitCall) -> bool {
         matches!(self.index.callee(unit, call.callee), Callee::Function(callee) if self.index.group.contains_key(&callee))
     }
@@ -503,8 +498,7 @@ impl<'p> Keys<'_, 'p, '_> {
                 |calls: &mut dyn Iterator<Item = Callee>| calls.filter(|other| same(callee, *other)).count();
             let counts =
                 [count(&mut remaining.iter().map(|call| call.1)), count(&mut erased.iter().copied())];
-            match (self.index.calls_in_code(remaining, callee), self.index.program.units[unit].keeps_callees)
-            {
+            match (self.calls_in_code(remaining, callee), self.index.program.units[unit].keeps_callees) {
                 // Through a stub, which is the callee's own; not so a thunk.
                 (Some(0), _) => true,
                 (Some(calls), _) => counts == [calls; 2],

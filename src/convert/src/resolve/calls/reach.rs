@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use rustc_hash::FxHashSet;
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::machine::Jumps;
 use super::{Callee, Index};
@@ -28,8 +29,33 @@ impl Reach {
     }
 }
 
+/// The jumps of functions that were read, so that no code is read twice.
+pub(super) type JumpsOf = FxHashMap<FuncId, Option<Rc<Jumps>>>;
+
+/// Tasks that look at functions side by side, each of so many or more: code that functions of several tasks reach is
+/// read by each of them.
+const TASKS: usize = 16;
+const AT_ONCE: usize = 256;
+
 impl Index<'_, '_> {
-    pub(super) fn reach(&self, function: FuncId) -> Reach {
+    /// What each function reaches that some call names.
+    pub(super) fn reach_of_callees(&self) -> FxHashMap<FuncId, Reach> {
+        let called = self.callees.iter().flatten().filter_map(|callee| match callee {
+            Callee::Function(function) => Some(*function),
+            _ => None,
+        });
+        let mut called: Vec<FuncId> = called.collect();
+        called.sort_unstable();
+        called.dedup();
+        let tasks = called.par_chunks((called.len() / TASKS).max(AT_ONCE)).map(|some| {
+            let mut jumps = JumpsOf::default();
+            some.iter().map(|&function| self.reach(&mut jumps, function)).collect::<Vec<_>>()
+        });
+        let found: Vec<Vec<Reach>> = tasks.collect();
+        called.into_iter().zip(found.into_iter().flatten()).collect()
+    }
+
+    pub(super) fn reach(&self, jumps_of: &mut JumpsOf, function: FuncId) -> Reach {
         let mut reach = Reach::default();
         let mut seen = vec![function];
         let mut next = 0;
@@ -39,7 +65,7 @@ impl Index<'_, '_> {
             let mut found = recorded;
             // Code that no compiler described may leave in any way: a stub that returns to where it wants to jump.
             reach.unknown |= self.program.functions[at.index()].source.is_none();
-            match self.jumps(at) {
+            match self.jumps(jumps_of, at) {
                 Some(jumps) => {
                     reach.unknown |= jumps.indirect && !promised;
                     self.unrecorded(at, &jumps, &mut found, &mut reach.unknown);
@@ -70,7 +96,7 @@ impl Index<'_, '_> {
     }
 
     /// The jumps out of a function, from all its ranges; `None` where its code is not at hand.
-    fn jumps(&self, function: FuncId) -> Option<Rc<Jumps>> {
+    fn jumps(&self, known: &mut JumpsOf, function: FuncId) -> Option<Rc<Jumps>> {
         let read = || {
             let mut all = Jumps::default();
             for &(_, start, end) in self.ranges_of(function) {
@@ -81,7 +107,7 @@ impl Index<'_, '_> {
             }
             Some(Rc::new(all))
         };
-        self.code.jumps.borrow_mut().entry(function).or_insert_with(read).clone()
+        known.entry(function).or_insert_with(read).clone()
     }
 
     pub(super) fn ranges_of(&self, function: FuncId) -> &[(FuncId, u64, u64)] {

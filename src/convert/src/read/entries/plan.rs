@@ -1,0 +1,190 @@
+//! Plans an abbreviation: how far it is to each wanted attribute and to what comes next.
+
+use gimli::{AttributeSpecification, DwAt};
+use rustc_hash::FxHashMap;
+
+use super::super::{Bytes, Endianity};
+use super::forms::{past, take};
+
+/// How to get past a value whose size is not known.
+#[derive(Clone, Copy)]
+pub(super) enum Past {
+    Nothing,
+    /// A LEB128.
+    Leb,
+    /// A block, after its length as a LEB128.
+    Block,
+    /// A block, after its length in so many bytes.
+    Sized(u8),
+    /// A string that ends in 0.
+    Text,
+    /// What only `gimli` knows: an index into [`Plans::specs`].
+    Other(u32),
+}
+
+/// A value of unknown size, and the bytes of known size behind it.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    pub(super) past: Past,
+    pub(super) then: u32,
+}
+
+/// How a wanted value is written.
+#[derive(Clone, Copy)]
+pub(super) enum Form {
+    /// In so many bytes: 1 to 8.
+    Bytes(u8),
+    Leb,
+    /// An expression, after its length as a LEB128.
+    Expression,
+    /// In the abbreviation: an index into [`Plans::specs`].
+    Given(u32),
+    /// As only `gimli` knows: an index into [`Plans::specs`].
+    Other(u32),
+}
+
+/// What a wanted value means.
+#[derive(Clone, Copy)]
+pub(super) enum Class {
+    Address,
+    AddressIndex,
+    Number,
+    Flag,
+    UnitRef,
+    InfoRef,
+    Offset,
+    Ranges,
+    RangesIndex,
+    Text,
+    TextIndex,
+}
+
+/// Bytes of known size, and then an attribute that is wanted or whose size is not known.
+#[derive(Clone, Copy)]
+pub(super) struct Field {
+    pub(super) skip: u32,
+    pub(super) name: DwAt,
+    pub(super) action: Action,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Action {
+    Pass(Past),
+    Take(Form, Class),
+}
+
+/// What is known of an abbreviation.
+#[derive(Clone, Copy)]
+pub(super) struct Plan<R> {
+    /// False before the abbreviation was met.
+    pub(super) known: bool,
+    pub(super) children: bool,
+    /// See [`Wanted::inner`].
+    pub(super) inner: bool,
+    pub(super) role: Option<R>,
+    /// Bytes up to the first value of unknown size, and the way from there to the end of the entry.
+    pub(super) skip: u32,
+    pub(super) steps: (u32, u32),
+    /// The same way with a stop at each wanted attribute.
+    pub(super) fields: (u32, u32),
+}
+
+/// Codes below this one, that compilers number densely, are found without a hash.
+const DENSE: u64 = 1 << 14;
+
+/// The plans of a unit's abbreviations.
+pub(super) struct Plans<R> {
+    /// By code.
+    pub(super) dense: Vec<Plan<R>>,
+    pub(super) sparse: FxHashMap<u64, Plan<R>>,
+    pub(super) steps: Vec<Step>,
+    pub(super) fields: Vec<Field>,
+    /// Attributes that are not read by their plan alone.
+    pub(super) specs: Vec<AttributeSpecification>,
+}
+
+impl<R> Default for Plans<R> {
+    fn default() -> Self {
+        Plans {
+            dense: Vec::new(),
+            sparse: FxHashMap::default(),
+            steps: Vec::new(),
+            fields: Vec::new(),
+            specs: Vec::new(),
+        }
+    }
+}
+
+impl<R: Copy> Plans<R> {
+    #[inline(always)]
+    pub(super) fn get(&self, code: u64) -> Option<&Plan<R>> {
+        if code < DENSE {
+            self.dense.get(code as usize).filter(|plan| plan.known)
+        } else {
+            self.sparse.get(&code)
+        }
+    }
+
+    pub(super) fn insert(&mut self, code: u64, plan: Plan<R>) {
+        if code >= DENSE {
+            self.sparse.insert(code, plan);
+            return;
+        }
+        if self.dense.len() <= code as usize {
+            self.dense.resize(code as usize + 1, Plan { known: false, ..plan });
+        }
+        self.dense[code as usize] = plan;
+    }
+
+    /// Plans an abbreviation.
+    pub(super) fn make<'f, E: Endianity>(
+        &mut self,
+        header: &gimli::UnitHeader<Bytes<'f, E>>,
+        abbreviation: &gimli::Abbreviation,
+        role: Option<R>,
+        attributes: &[DwAt],
+    ) -> Plan<R> {
+        let (first_step, first_field) = (self.steps.len(), self.fields.len());
+        // Bytes before the first step, and since the last field. Sums that saturate lead past the end of any unit.
+        let (mut skip, mut since) = (0u32, 0u32);
+        for &spec in abbreviation.attributes() {
+            let size = spec.size(header).and_then(|size| u8::try_from(size).ok());
+            let index = self.specs.len() as u32;
+            let past = size.map_or_else(|| past(spec.form(), index), |_| Past::Nothing);
+            let wanted = role.is_some() && attributes.contains(&spec.name());
+            let take = wanted.then(|| take(spec, header.encoding(), size, index));
+            if matches!((past, take), (Past::Other(_), _) | (_, Some((Form::Given(_) | Form::Other(_), _)))) {
+                self.specs.push(spec);
+            }
+            let bytes = size.map_or(0, u32::from);
+            match self.steps[first_step..].last_mut() {
+                _ if size.is_none() => self.steps.push(Step { past, then: 0 }),
+                Some(step) => step.then = step.then.saturating_add(bytes),
+                None => skip = skip.saturating_add(bytes),
+            }
+            let action = match take {
+                Some((form, class)) => Action::Take(form, class),
+                None if size.is_none() => Action::Pass(past),
+                None => {
+                    since = since.saturating_add(bytes);
+                    continue;
+                }
+            };
+            self.fields.push(Field { skip: since, name: spec.name(), action });
+            since = 0;
+        }
+        if since > 0 {
+            let action = Action::Pass(Past::Nothing);
+            self.fields.push(Field { skip: since, name: gimli::DW_AT_null, action });
+        }
+        Plan {
+            known: true,
+            children: abbreviation.has_children(),
+            inner: false,
+            role,
+            skip,
+            steps: (first_step as u32, self.steps.len() as u32),
+            fields: (first_field as u32, self.fields.len() as u32),
+        }
+    }
+}
