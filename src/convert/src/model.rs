@@ -500,6 +500,9 @@ pub struct Program<'f> {
     pub slots: Vec<SlotKey>,
     /// Sorted, distinct.
     pub vtables: Vec<VtableKey>,
+    /// Functions with calls of which it is not known whom they call, though the compiler may have known it. Sorted; only where
+    /// a file is to say where objects are.
+    pub more_calls: Vec<FuncId>,
     pub call_counts: CallCounts,
     pub blocks: BlockMap,
     pub inlines: InlineCounts,

@@ -150,6 +150,15 @@ impl<'d> Locations<'d> {
         small(lanes, LOCATED, function.0).map(Some)
     }
 
+    /// True where the compiler promises that it described every call of a function. Only of a file that has object
+    /// pointers; of another it says nothing.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn describes_calls(&self, function: FunctionId) -> Result<bool, Error> {
+        Ok(self.find(function, columns::MORE_CALLS)?.is_none())
+    }
+
     /// The expressions of a function, and what they have in common; `None` where it has none of this kind.
     ///
     /// # Errors
@@ -217,7 +226,7 @@ impl<'d> Locations<'d> {
             if function < 0
                 || function >= functions.into()
                 || kind < 0
-                || kind > columns::FRAME_BASE.cast_signed()
+                || kind > columns::MORE_CALLS.cast_signed()
             {
                 return Err(wrong);
             }
@@ -229,6 +238,12 @@ impl<'d> Locations<'d> {
                 continue;
             }
             self.verify_list(place, spend)?;
+            if kind == columns::MORE_CALLS.cast_signed() {
+                if (place, unit) != (0, 0) {
+                    return Err(wrong);
+                }
+                continue;
+            }
             // Functions of one unit mostly stand together.
             if checked != Some(unit) {
                 self.verify_unit(unit, spend)?;

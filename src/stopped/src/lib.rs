@@ -1,6 +1,6 @@
 //! What a `.fsym` says of a stopped program: its expressions, evaluated with the registers and memory that the caller has.
 //!
-//! [`wave`] answers where each lane of a GPU's wave stands. No allocation, no unsafe code, no panic; an evaluation ends
+//! [`wave`] answers where each lane of a GPU's wave stands, [`object`] which object a folded method runs on. No allocation, no unsafe code, no panic; an evaluation ends
 //! after a bounded number of steps, and takes 20 KiB of stack. What the caller does not have is an answer with a reason.
 //! It does not unwind: all is about the innermost frame.
 
@@ -20,6 +20,8 @@
 
 mod frame;
 mod lanes;
+mod object;
 
 pub use frame::Machine;
 pub use lanes::{Lane, MAX_LANES, Place, Wave, WaveAt, wave};
+pub use object::{Doubt, MAX_ASKED, NoObject, Object, object};

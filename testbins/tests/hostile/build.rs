@@ -29,6 +29,8 @@ pub(crate) enum Value<'s> {
     Offset(u64),
     /// `DW_FORM_flag_present`.
     Flag,
+    /// `DW_FORM_exprloc`.
+    Expression(&'s [u8]),
 }
 
 impl Value<'_> {
@@ -40,6 +42,7 @@ impl Value<'_> {
             Value::Label(_) => gimli::DW_FORM_ref4,
             Value::Offset(_) => gimli::DW_FORM_sec_offset,
             Value::Flag => gimli::DW_FORM_flag_present,
+            Value::Expression(_) => gimli::DW_FORM_exprloc,
         }
     }
 }
@@ -127,6 +130,10 @@ impl Info {
                 }
                 Value::Offset(offset) => self.offset(*offset),
                 Value::Flag => {}
+                Value::Expression(bytes) => {
+                    uleb(&mut self.out, bytes.len() as u64);
+                    self.out.extend(*bytes);
+                }
             }
         }
         self

@@ -109,7 +109,8 @@ type Converted = Result<Report, (u8, String)>;
 fn in_time(input: PathBuf, output: PathBuf) -> Result<Converted, String> {
     let (done, finished) = channel();
     let worker = std::thread::spawn(move || {
-        let options = Options { threads: 1, columns: true, name_index: true, ..Options::default() };
+        let options =
+            Options { threads: 1, columns: true, name_index: true, locations: true, ..Options::default() };
         let result = convert(&input, &output, &options, &NoProgress);
         let result = result.map_err(|error| (error.exit_code(), error.to_string()));
         let _ = done.send(());

@@ -10,4 +10,5 @@ mod inputs;
 mod lines;
 mod made;
 mod names;
+mod objects;
 mod products;

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::Section;
 use super::bits::put_varint;
-use super::outline::{Outline, members};
+use super::outline::{ABSENT, Outline, members};
 use super::tables::Table;
 use crate::model::{
     FuncId, Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, Program,
@@ -12,11 +12,26 @@ use crate::model::{
 };
 use foldsym_format::SectionId;
 use foldsym_format::records::locations as code;
+use foldsym_format::sections::located;
+
+/// How many methods of groups the file says of where they have their object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ObjectCounts {
+    /// Those with a list.
+    pub kept: u64,
+    /// Those that have an object, and of which it is not known where: nothing is said, or the linker erased the addresses.
+    pub lost: u64,
+}
 
 /// The sections, where any function of the file has expressions.
-pub(super) fn sections(program: &Program<'_>, outline: &Outline, image_base: u64) -> Vec<Section> {
+pub(super) fn sections(
+    program: &Program<'_>,
+    outline: &Outline,
+    image_base: u64,
+) -> (Vec<Section>, ObjectCounts) {
+    let mut counts = ObjectCounts::default();
     if program.units.iter().all(|unit| unit.locations.is_none()) {
-        return Vec::new();
+        return (Vec::new(), counts);
     }
     let mut in_group = vec![false; program.functions.len()];
     for piece in &program.pieces {
@@ -41,9 +56,12 @@ pub(super) fn sections(program: &Program<'_>, outline: &Outline, image_base: u64
             let begin = locations.located.partition_point(|located| located.die < function.die);
             let own = locations.located[begin..].iter().take_while(|located| located.die == function.die);
             let len = unit.pieces[function.pieces.start as usize].len.into();
-            let own: Vec<&Located> = own
-                .filter(|located| is_kept(located, in_group[id.index()]) && is_inside(located, len))
-                .collect();
+            let wanted = own.filter(|located| is_kept(located, in_group[id.index()]));
+            let (own, without): (Vec<&Located>, Vec<&Located>) =
+                wanted.partition(|located| located.is_known() && is_inside(located, len));
+            let is_object = |located: &&Located| located.kind == LocationKind::Object;
+            counts.kept += u64::from(own.iter().any(is_object));
+            counts.lost += u64::from(without.iter().any(is_object));
             if own.iter().all(|located| located.kind == LocationKind::FrameBase) {
                 continue;
             }
@@ -64,14 +82,20 @@ pub(super) fn sections(program: &Program<'_>, outline: &Outline, image_base: u64
         }
     }
     if rows.is_empty() {
-        return Vec::new();
+        return (Vec::new(), counts);
+    }
+    if counts.kept > 0 {
+        let more = program.more_calls.iter().map(|id| outline.function_ranks[id.index()]);
+        let kind = located::MORE_CALLS.cast_signed();
+        rows.extend(more.filter(|&rank| rank != ABSENT).map(|rank| [i64::from(rank), kind, 0, 0]));
     }
     rows.sort_unstable();
     let record = |i: usize| rows[i];
-    vec![
+    let sections = vec![
         Section::new(SectionId::LOCATIONS, writer.out),
         Section::new(SectionId::LOCATED, Table { count: rows.len(), record }.encode()),
-    ]
+    ];
+    (sections, counts)
 }
 
 /// Where the object is asks only who wants to tell the functions of a group apart.

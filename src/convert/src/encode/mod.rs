@@ -31,6 +31,7 @@ mod usage;
 
 use crate::model::{Block, Program};
 use foldsym_format::{Header, SectionId, header};
+pub use locations::ObjectCounts;
 use outline::Outline;
 use plan::{Plan, stored};
 use rows::{RowCounts, RowSource};
@@ -133,6 +134,8 @@ pub struct EncodeStats {
     pub scopes: u64,
     pub scope_records: u64,
     pub scope_records_shared: u64,
+    /// Where the pointers to the objects of methods are, if that was asked for.
+    pub objects: ObjectCounts,
     pub left_out: LeftOut,
 }
 
@@ -193,7 +196,8 @@ pub fn encode(
     sections.extend(index?);
     sections.extend(calls::sections(program, &outline, image_base));
     sections.extend(basic_blocks::sections(&program.blocks, image_base));
-    sections.extend(locations::sections(program, &outline, image_base));
+    let (located, objects) = locations::sections(program, &outline, image_base);
+    sections.extend(located);
     sections.push(Section::new(SectionId::BUILD_ID, image.build_id.clone()));
     sections.push(Section::new(SectionId::SECTIONS, sections::loaded_sections(image, image_base)));
     if let Some(record) = &options.record {
@@ -227,6 +231,7 @@ pub fn encode(
         files: plan.files.order.len() as u64,
         rows_read: usage.rows,
         scopes_read: usage.scopes,
+        objects,
         ..code.stats
     };
     Ok(Encoded { header, sections, stats })

@@ -10,6 +10,8 @@ pub struct Calls {
     /// The compiler promises that no tail call is missing (`DW_AT_call_all_calls`,
     /// `DW_AT_call_all_tail_calls`; DWARF 5 3.3.1.3).
     pub all_tail_calls: bool,
+    /// It promises that none is missing at all (`DW_AT_call_all_calls`).
+    pub all_calls: bool,
 }
 
 /// A call (DWARF 5 3.4.1).

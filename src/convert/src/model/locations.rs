@@ -12,7 +12,7 @@ pub enum LocationKind {
     ActiveLane = 1,
     /// Where each lane stands (`DW_AT_LLVM_lane_pc`).
     LanePc = 2,
-    /// Where the pointer to the object of a method is.
+    /// Where the pointer to the object of a method is; an empty list where that is lost.
     Object = 3,
     /// `DW_AT_frame_base`.
     FrameBase = 4,
@@ -48,6 +48,13 @@ pub struct Located {
     pub die: DieOffset,
     pub kind: LocationKind,
     pub value: LocatedValue,
+}
+
+impl Located {
+    /// False for an empty list: the function has one of this kind, and where is not known.
+    pub fn is_known(&self) -> bool {
+        !matches!(&self.value, LocatedValue::List(list) if list.entries.is_empty())
+    }
 }
 
 /// See [`Located`].

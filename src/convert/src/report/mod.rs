@@ -206,6 +206,7 @@ impl Report {
                 "row_blocks": stats.row_blocks, "row_records": stats.row_records,
                 "row_records_shared": stats.row_records_shared, "scopes": stats.scopes,
                 "scope_records": stats.scope_records, "scope_records_shared": stats.scope_records_shared,
+                "objects": stats.objects.kept,
             },
             "left_out": {
                 "scopes_too_deep": stats.left_out.scopes_too_deep,
@@ -213,6 +214,7 @@ impl Report {
                 "rows_stray": stats.left_out.rows_stray,
                 "rows_far": stats.left_out.rows_far,
                 "lines_far": stats.left_out.lines_far,
+                "objects": stats.objects.lost,
             },
             "diagnostics": self.diagnostics_json(|_, seen| Some(&seen.example)),
             "notes": self.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),

@@ -2,6 +2,8 @@
 
 use foldsym_lookup::{BasicBlock, Certainty, Evidence, Frame, NameId};
 
+use crate::object::ObjectAnswer;
+
 /// The frames of one function at an address, innermost first, and the function's other names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Symbol {
@@ -54,6 +56,8 @@ pub(crate) struct Answer {
     pub(crate) partial: bool,
     /// `None` where it was not asked for; then `None` where the address is in no block.
     pub(crate) block: Option<Option<Block>>,
+    /// `None` where it was not asked for, and where the code is not folded.
+    pub(crate) object: Option<ObjectAnswer>,
 }
 
 impl Answer {

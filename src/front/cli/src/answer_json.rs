@@ -5,6 +5,7 @@ use foldsym_lookup::{BasicBlock, Certainty, Evidence, Frame, OriginId};
 use crate::answer::{Answer, Block, Symbol};
 use crate::json::{address, number, string};
 use crate::names::Names;
+use crate::object::ObjectAnswer;
 
 /// Puts the object of one answer, without a line end. `names` are kept in the form of JSON; `module` is
 /// the `.fsym` as it was given.
@@ -42,6 +43,9 @@ pub(crate) fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, modu
     }
     if answer.partial {
         out.extend_from_slice(b",\"Partial\":true");
+    }
+    if let Some(found) = &answer.object {
+        object_of_frame(out, found, names);
     }
     if let Some(block) = &answer.block {
         out.extend_from_slice(b",\"BasicBlock\":");
@@ -95,6 +99,27 @@ fn symbol(out: &mut Vec<u8>, symbol: &Symbol, start: Option<u64>, names: &mut Na
         }
         out.push(b'}');
     });
+}
+
+/// Puts the object that a frame's method runs on, and why it does not tell which method that is.
+fn object_of_frame(out: &mut Vec<u8>, object: &ObjectAnswer, names: &mut Names) {
+    let put = |out: &mut Vec<u8>, key: &[u8], value: Option<u64>| {
+        out.extend_from_slice(key);
+        match value {
+            Some(value) => address(out, value),
+            None => out.extend_from_slice(b"null"),
+        }
+    };
+    put(out, b",\"Object\":{\"Address\":", object.found.map(|found| found.0));
+    put(out, b",\"Vtable\":", object.found.map(|found| found.1));
+    out.extend_from_slice(b",\"Reason\":");
+    word(out, object.reason.as_deref());
+    out.extend_from_slice(b",\"Function\":");
+    match object.function {
+        Some(function) => out.extend_from_slice(names.linkage(Some(function))),
+        None => out.extend_from_slice(b"null"),
+    }
+    out.push(b'}');
 }
 
 fn basic_block(out: &mut Vec<u8>, found: &Block, names: &mut Names) {

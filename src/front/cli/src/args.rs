@@ -106,8 +106,8 @@ pub(crate) struct Convert {
     /// Stores readable names without parameters, for crash handlers that cannot demangle
     #[arg(long)]
     pub(crate) demangled: bool,
-    /// Keeps locations of object pointers
-    #[arg(long, hide = true)]
+    /// Keeps where methods that share code have their object, for stacks with registers and memory
+    #[arg(long)]
     pub(crate) locations: bool,
     /// Leaves out the index that `find` uses
     #[arg(long)]
@@ -162,6 +162,12 @@ pub(crate) struct Lookup {
 The first address is where the program stands, the rest are return addresses. `=ADDR` is an exact
 address further out (below a signal frame), `?` a frame of another module. `vptr=ADDR` after the
 first address is what the vtable pointer of its object holds.
+
+A line of standard input may be a JSON object, with registers and memory of the innermost frame:
+  {\"pcs\": [\"0x201180\", \"0x201234\"], \"regs\": {\"rdi\": \"0x7ffe10\"},
+   \"mem\": [{\"addr\": \"0x7ffe10\", \"hex\": \"684d400000000000\"}]}
+Of a file converted with --locations they show the object that a folded method runs on, and its class
+which method that is; else the answer says what is missing.
 
 Examples:
   foldsym stack app.fsym 0x201180 0x201234 0x2012f0

@@ -3,7 +3,9 @@
 use std::io::Read;
 
 use foldsym_format::header::VERSION;
-use foldsym_lookup::{Error, GroupId, Header, SectionId, SectionInfo, SymbolFile, features, flags};
+use foldsym_lookup::{
+    Error, GroupId, Header, LocationKind, SectionId, SectionInfo, SymbolFile, features, flags,
+};
 use serde_json::{Map, Value};
 
 use crate::answer_json::list;
@@ -105,6 +107,14 @@ fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
         }
     }
     let counted = |key: &str| conversion["decided"][key].clone();
+    let mut objects = 0u64;
+    if let Some(locations) = file.locations()? {
+        for group in 0..file.group_count() {
+            for member in file.members(file.group(GroupId(group))?) {
+                objects += u64::from(locations.of(member?.function, LocationKind::Object)?.is_some());
+            }
+        }
+    }
     let facts = vec![
         ("Addresses", file.group_count().into()),
         ("Functions", members.into()),
@@ -116,6 +126,7 @@ fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
         ("TailKeys", file.tail_calls().count().into()),
         ("VtableKeys", file.methods().count().into()),
         ("SlotKeys", file.slot_calls().count().into()),
+        ("ObjectPointers", objects.into()),
     ];
     Ok(Folded { members, facts })
 }

@@ -17,6 +17,7 @@ mod json;
 mod lookup;
 mod mapped;
 mod names;
+mod object;
 mod open;
 mod output;
 mod progress;

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::address::Address;
 use crate::answer::{Answer, Block, Candidate, Symbol};
+use crate::object::Objects;
 use crate::stack::{Entry, Parsed};
 
 /// Looks addresses up, with scratch memory that is used again.
@@ -24,6 +25,7 @@ pub(crate) struct Resolver<'f> {
     blocks: Option<Option<BasicBlocks<'f>>>,
     /// Whose the blocks of a range are, of ranges that were asked for.
     block_functions: FxHashMap<u32, Option<NameId>>,
+    objects: Objects,
 }
 
 impl<'f> Resolver<'f> {
@@ -37,6 +39,7 @@ impl<'f> Resolver<'f> {
             resolved: Vec::new(),
             blocks: None,
             block_functions: FxHashMap::default(),
+            objects: Objects::default(),
         }
     }
 
@@ -79,13 +82,14 @@ impl<'f> Resolver<'f> {
     }
 
     /// Answers each entry of a stack, in order; at folded code the caller's return address tells which
-    /// function ran, and at the innermost one the class of its object.
+    /// function ran, and at the innermost one the class of its object. `base` is the load bias.
     ///
     /// # Errors
     /// What `each` gives; or, through `damaged`, that the file is damaged where an answer should be.
     pub(crate) fn stack<E>(
         &mut self,
         stack: &Parsed,
+        base: u64,
         damaged: impl Fn(Error) -> E,
         mut each: impl FnMut(&Answer) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -108,6 +112,11 @@ impl<'f> Resolver<'f> {
             let caller = self.stack.get(1).copied();
             self.file.resolve_object(first, vptr, caller).map_err(&damaged)?;
         }
+        let mut object = None;
+        if let Some(stopped) = &stack.stopped {
+            let found = self.objects.resolve(&self.file, &self.stack, &mut self.resolved, (stopped, base));
+            object = found.map_err(&damaged)?;
+        }
         for (index, entry) in stack.entries.iter().enumerate() {
             let given = match *entry {
                 Entry::Exact(address) | Entry::Return(address) => Some(address.given),
@@ -115,6 +124,7 @@ impl<'f> Resolver<'f> {
             };
             let (address, resolved) = (self.stack[index].lookup_address(), self.resolved[index]);
             self.resolve(given, address, Some(resolved)).map_err(&damaged)?;
+            self.answer.object = object.take();
             each(&self.answer)?;
         }
         Ok(())

@@ -3,7 +3,10 @@
 //! A stack is a line: the address where the program stands, then return addresses, innermost first. A
 //! return address is that of the instruction after the call, which may already belong to another line or
 //! to another function (a call that never returns can be a function's last instruction), so the byte
-//! before it is looked up.
+//! before it is looked up. A line may also be a JSON object, with registers and memory of the innermost frame.
+
+use foldsym_lookup::{Header, flags};
+use serde_json::Value;
 
 use crate::address::{Address, Space};
 use crate::args::Stack;
@@ -11,6 +14,7 @@ use crate::failure::Failure;
 use crate::mapped::Mapped;
 use crate::resolver::Resolver;
 use crate::session::{LineError, Session};
+use crate::stopped::Stopped;
 
 /// Stacks with more frames are refused: no stack of a program is that deep, and answers are kept whole.
 const MAX_FRAMES: usize = 1 << 16;
@@ -28,11 +32,13 @@ pub(crate) enum Entry {
 }
 
 /// A parsed line.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) entries: Vec<Entry>,
     /// What the vtable pointer of the innermost frame's object holds.
     pub(crate) vptr: Option<Address>,
+    /// Registers and memory of the innermost frame.
+    pub(crate) stopped: Option<Stopped>,
 }
 
 /// Answers the arguments as one stack, or else each line of standard input.
@@ -43,13 +49,17 @@ pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
     let mut session = Session::new(&mapped, &file, &args.answering).with_blank_lines();
     let given = if args.addresses.is_empty() { Vec::new() } else { vec![args.addresses.join(" ")] };
     session.run(given, |session, line| {
-        let stack = parse(line, &session.space).map_err(LineError::usage)?;
+        let stack = match line.trim_start().starts_with('{') {
+            true => parse_object(line, &session.space, file.header()),
+            false => parse(line, &session.space),
+        };
+        let stack = stack.map_err(LineError::usage)?;
         if session.json {
             session.out.text.extend_from_slice(b"{\"Frames\":[");
         }
         let mut first = true;
         let damaged = |error| LineError::damaged(&mapped, error);
-        resolver.stack(&stack, damaged, |answer| {
+        resolver.stack(&stack, session.space.base, damaged, |answer| {
             if session.json && !std::mem::take(&mut first) {
                 session.out.text.push(b',');
             }
@@ -67,7 +77,7 @@ pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
 /// # Errors
 /// What is wrong with it, for the user.
 fn parse(line: &str, space: &Space) -> Result<Parsed, String> {
-    let mut stack = Parsed { entries: Vec::new(), vptr: None };
+    let mut stack = Parsed { entries: Vec::new(), vptr: None, stopped: None };
     for (at, word) in line.split_ascii_whitespace().enumerate() {
         if at > MAX_FRAMES {
             return Err(format!("more than {MAX_FRAMES} frames"));
@@ -93,6 +103,36 @@ fn parse(line: &str, space: &Space) -> Result<Parsed, String> {
     Ok(stack)
 }
 
+/// Reads `{"pcs": [...], "regs": {...}, "mem": [...]}`: the entries of a line, and what is known of the innermost frame.
+///
+/// # Errors
+/// What is wrong with it, for the user.
+fn parse_object(line: &str, space: &Space, header: &Header) -> Result<Parsed, String> {
+    let json: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let entries =
+        json.get("pcs").and_then(Value::as_array).ok_or("a stack needs \"pcs\", a list of addresses")?;
+    let mut words = String::new();
+    for entry in entries {
+        match (entry.as_str(), entry.as_u64()) {
+            (Some(word), _) if !word.is_empty() && !word.contains(char::is_whitespace) => {
+                words.push_str(word)
+            }
+            (_, Some(number)) => words.push_str(&number.to_string()),
+            _ => return Err(format!("\"pcs\": {entry} is no address")),
+        }
+        words.push(' ');
+    }
+    let mut stack = parse(&words, space)?;
+    if json.get("regs").is_some() || json.get("mem").is_some() {
+        if stack.vptr.is_some() {
+            return Err("vptr= says what \"regs\" and \"mem\" are to show: give one of them".to_owned());
+        }
+        let big_endian = header.flags & flags::BIG_ENDIAN != 0;
+        stack.stopped = Some(Stopped::parse(&json, header.machine, big_endian, true)?);
+    }
+    Ok(stack)
+}
+
 #[cfg(test)]
 mod tests {
     use foldsym_lookup::ImageAddr;
@@ -114,8 +154,38 @@ mod tests {
             Entry::Foreign,
             Entry::Return(at(64)),
         ];
-        assert_eq!(parsed, Parsed { entries, vptr: Some(at(0x100)) });
+        assert_eq!((parsed.entries, parsed.vptr), (entries, Some(at(0x100))));
+        assert!(parsed.stopped.is_none());
         assert_eq!(parse("=16", &space).unwrap().entries, [Entry::Exact(at(16))]);
+    }
+
+    #[test]
+    fn objects() {
+        let (space, header) = (Space::default(), Header { machine: 62, ..Header::default() });
+        let parse = |text: &str| parse_object(text, &space, &header);
+        let stack = parse(r#"{"pcs": ["0x10", 32, "?", "=48"], "regs": {"rdi": "0x5"}}"#).unwrap();
+        assert_eq!(
+            stack.entries,
+            [Entry::Exact(at(16)), Entry::Return(at(32)), Entry::Foreign, Entry::Exact(at(48))]
+        );
+        assert!(stack.stopped.is_some());
+        let stack = parse(r#"{"pcs": ["0x10", "vptr=0x20"]}"#).unwrap();
+        assert!(stack.vptr == Some(at(32)) && stack.stopped.is_none());
+        for (text, says) in [
+            ("{", "EOF"),
+            ("{}", "\"pcs\""),
+            (r#"{"pcs": []}"#, "needs an address"),
+            (r#"{"pcs": "0x10"}"#, "\"pcs\""),
+            (r#"{"pcs": [-1]}"#, "-1 is no address"),
+            (r#"{"pcs": [""]}"#, "is no address"),
+            (r#"{"pcs": ["0x10 0x20"]}"#, "is no address"),
+            (r#"{"pcs": ["0x10", "vptr=0x20"], "regs": {}}"#, "vptr="),
+            (r#"{"pcs": ["0x10"], "regs": {"x0": 1}}"#, "\"x0\" is no register"),
+            (r#"{"pcs": ["0x10"], "mem": [{}]}"#, "\"addr\""),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
+        }
     }
 
     #[test]

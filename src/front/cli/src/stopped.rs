@@ -38,8 +38,7 @@ impl Stopped {
         if let Some(registers) = json.get("regs") {
             let registers = registers.as_object().ok_or("\"regs\" is no object")?;
             for (name, value) in registers {
-                let number = register(name, machine, wide)
-                    .ok_or_else(|| format!("{name:?} is no register of this processor"))?;
+                let number = register(name, machine, wide).ok_or_else(|| no_register(name, machine))?;
                 let bytes = stopped.bytes(number, value, machine);
                 let bytes =
                     bytes.ok_or_else(|| format!("register {name}: {value} is no number that fits"))?;
@@ -58,7 +57,20 @@ impl Stopped {
                     Some(space) => unsigned(space).ok_or_else(|| wrong("has no number for \"space\""))?,
                     None => 0,
                 };
-                stopped.memory.insert((space, address), bytes);
+                if address.checked_add((bytes.len() as u64).saturating_sub(1)).is_none() {
+                    return Err(wrong("goes past the end of memory"));
+                }
+                // Of two blocks of one address the longer has more to say, if they agree.
+                let longer = match stopped.memory.get(&(space, address)) {
+                    Some(known) if !known.starts_with(&bytes) && !bytes.starts_with(known) => {
+                        return Err(wrong("differs from another at its address"));
+                    }
+                    Some(known) => known.len() < bytes.len(),
+                    None => true,
+                };
+                if longer {
+                    stopped.memory.insert((space, address), bytes);
+                }
             }
         }
         Ok(stopped)
@@ -96,10 +108,18 @@ impl Machine for Stopped {
     }
 
     fn memory(&self, space: u64, address: u64, bytes: &mut [u8]) -> Option<()> {
-        // The last of the blocks that begin at or before it.
-        let (&(found, start), all) = self.memory.range(..=(space, address)).next_back()?;
-        let from = all.get(usize::try_from(address - start).ok()?..).filter(|_| found == space)?;
-        bytes.copy_from_slice(from.get(..bytes.len())?);
+        let mut done = 0;
+        while done < bytes.len() {
+            let at = address.checked_add(done as u64)?;
+            // The last of the blocks that begin at or before it, of those that reach it; what is left is in others.
+            let before = self.memory.range((space, 0)..=(space, at)).rev();
+            let from = before.into_iter().find_map(|(&(_, start), all)| {
+                all.get(usize::try_from(at - start).ok()?..).filter(|from| !from.is_empty())
+            })?;
+            let count = from.len().min(bytes.len() - done);
+            bytes[done..done + count].copy_from_slice(&from[..count]);
+            done += count;
+        }
         Some(())
     }
 }
@@ -123,6 +143,16 @@ fn register(name: &str, machine: u16, wide: bool) -> Option<u64> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// Why a name is none of a register.
+fn no_register(name: &str, machine: u16) -> String {
+    match machine {
+        X86_64 | AARCH64 | AMDGPU => format!("{name:?} is no register of this processor"),
+        _ => format!(
+            "{name:?}: registers of this processor (ELF's number {machine}) have no names here, give DWARF's numbers"
+        ),
     }
 }
 
@@ -183,7 +213,37 @@ mod tests {
         assert_eq!(bytes, [0x0b, 0x0c]);
         assert_eq!(stopped.memory(6, 0x12, &mut bytes), None);
         assert_eq!(stopped.memory(0, 0x10, &mut bytes), None);
+        assert_eq!(stopped.memory(5, 0x11, &mut bytes), None);
         assert_eq!(stopped.memory(0, 0x10, &mut bytes[..1]), Some(()));
+    }
+
+    #[test]
+    fn memory_of_several_blocks() {
+        let json = json!({"mem": [
+            {"addr": 0x10, "hex": "0001020304050607"},
+            {"addr": 0x12, "hex": "02"},
+            {"addr": 0x18, "hex": "08"},
+            {"addr": 0x18, "hex": "0809"},
+            {"addr": 0x1b, "hex": "0b"},
+        ]});
+        let stopped = Stopped::parse(&json, X86_64, false, true).unwrap();
+        let read = |at: u64, len: usize| {
+            let mut bytes = vec![0xff; len];
+            stopped.memory(0, at, &mut bytes).map(|()| bytes)
+        };
+        assert_eq!(read(0x10, 10), Some((0..10).collect()));
+        assert_eq!(read(0x13, 3), Some(vec![3, 4, 5]));
+        assert_eq!(read(0x19, 2), None);
+        assert_eq!(read(0xf, 1), None);
+        assert_eq!(read(u64::MAX, 2), None);
+    }
+
+    #[test]
+    fn processors_without_names_of_registers() {
+        let parse = |json| Stopped::parse(&json, 243, false, true);
+        assert!(parse(json!({"regs": {"10": 1}})).is_ok());
+        let error = parse(json!({"regs": {"a0": 1}})).unwrap_err();
+        assert!(error.contains("243") && error.contains("DWARF's numbers"), "{error}");
     }
 
     #[test]
@@ -202,6 +262,8 @@ mod tests {
             json!({"mem": [{"addr": 1, "hex": "0"}]}),
             json!({"mem": [{"addr": 1, "hex": "+1"}]}),
             json!({"mem": [{"addr": 1, "hex": "00", "space": "x"}]}),
+            json!({"mem": [{"addr": 1, "hex": "00"}, {"addr": 1, "hex": "01"}]}),
+            json!({"mem": [{"addr": u64::MAX, "hex": "0000"}]}),
         ] {
             assert!(Stopped::parse(&json, AMDGPU, false, true).is_err(), "{json}");
         }

@@ -31,6 +31,7 @@ pub(crate) fn answer(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, styl
     name(out, outermost, names, style);
     if style.certainty {
         certainty(out, answer);
+        no_object(out, answer, names, style);
     }
     out.push(b'\n');
     place(out, outermost, names, style);
@@ -101,6 +102,19 @@ fn certainty(out: &mut Vec<u8>, answer: &Answer) {
     if let Some(evidence) = answer.evidence {
         out.extend_from_slice(b": ");
         out.extend_from_slice(evidence.text().as_bytes());
+    }
+    out.push(b']');
+}
+
+/// ` [object: REASON: FUNCTION]`: why the object does not tell which function ran.
+fn no_object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, style: Style) {
+    let Some(object) = &answer.object else { return };
+    let Some(reason) = &object.reason else { return };
+    out.extend_from_slice(b" [object: ");
+    out.extend_from_slice(reason.as_bytes());
+    if object.function.is_some() {
+        out.extend_from_slice(b": ");
+        push(out, names.function(object.function), style);
     }
     out.push(b']');
 }

@@ -56,16 +56,3 @@ fn every_shell_has_completions() {
         assert!(ran.out.contains("foldsym") && ran.out.contains("no-demangle"), "{shell}");
     }
 }
-
-#[test]
-fn what_this_version_does_not_have() {
-    let folder = tempfile::tempdir().unwrap();
-    let app = common::program("inline.clang-dwarf5");
-    let app = app.to_str().unwrap();
-    let out = folder.path().join("never.fsym");
-    let out = out.to_str().unwrap();
-    let ran = foldsym(&["convert", app, "-o", out, "--locations"]);
-    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
-    assert!(ran.err.contains("not in this version"), "{}", ran.err);
-    assert!(!std::path::Path::new(out).exists());
-}

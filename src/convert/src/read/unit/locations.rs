@@ -6,7 +6,7 @@
 //! to in the unit (procedures, base types, `.debug_addr`) is kept beside the expressions, whose bytes stay as they are.
 
 use foldsym_expr::{Dialect, DieRef, Problem, Reference, Settings, Type, dialect, references};
-use gimli::{AttributeValue, RawLocListEntry, Reader as _, Section as _, UnitOffset};
+use gimli::{AttributeValue, DebugAddrIndex, RawLocListEntry, Reader as _, Section as _, UnitOffset};
 use rustc_hash::FxHashSet;
 
 use super::super::{Bytes, Endianity};
@@ -157,18 +157,28 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                 attribute::LANE_PC | attribute::FIRST_LANE_PC => (LocationKind::LanePc, attribute.value()),
                 _ => continue,
             };
-            self.keep(offset, kind, value, collected);
+            self.keep(offset, (kind, None), value, collected);
         }
         if self.options.locations
             && let Some(value) = self.object_pointer(&entry)?
         {
-            self.keep(offset, LocationKind::Object, value, collected);
+            let own_start = match entry.attr_value(gimli::DW_AT_low_pc) {
+                Some(AttributeValue::DebugAddrIndex(index)) => Some(index),
+                _ => None,
+            };
+            let kind = LocationKind::Object;
+            let kept = value.is_some_and(|value| self.keep(offset, (kind, own_start), value, collected));
+            if !kept {
+                // That there is one is counted, where it would be wanted.
+                let value = LocatedValue::List(LocationList::default());
+                collected.out.located.push(Located { die, kind, value });
+            }
         }
         // What the kept ones may count from.
-        if collected.out.located.len() > first
+        if collected.out.located[first..].iter().any(Located::is_known)
             && let Some(value) = entry.attr_value(gimli::DW_AT_frame_base)
         {
-            self.keep(offset, LocationKind::FrameBase, value, collected);
+            self.keep(offset, (LocationKind::FrameBase, None), value, collected);
         }
         // A number alone says nothing of an address; of two of one kind the first counts.
         collected.out.located[first..].sort_by_key(|located| located.kind);
@@ -179,14 +189,15 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     }
 
     /// `DW_AT_location` of the parameter that points to the object of a method (DWARF 5 5.7.8), where the method
-    /// has one: the entry that `DW_AT_object_pointer` names, else a first parameter that is artificial.
+    /// has one: the entry that `DW_AT_object_pointer` names, else a first parameter that is artificial. The parameter may
+    /// be without a location.
     fn object_pointer(
         &self,
         function: &gimli::DebuggingInformationEntry<Bytes<'f, E>>,
-    ) -> gimli::Result<Option<AttributeValue<Bytes<'f, E>>>> {
+    ) -> gimli::Result<Option<Option<AttributeValue<Bytes<'f, E>>>>> {
         if let Some(AttributeValue::UnitRef(offset)) = function.attr_value(gimli::DW_AT_object_pointer) {
             let parameter = self.unit.entry(offset)?;
-            return Ok(parameter.attr_value(gimli::DW_AT_location));
+            return Ok(Some(parameter.attr_value(gimli::DW_AT_location)));
         }
         let mut tree = self.unit.entries_tree(Some(function.offset()))?;
         let mut children = tree.root()?.children();
@@ -199,37 +210,44 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             if let Some(AttributeValue::UnitRef(offset)) = entry.attr_value(gimli::DW_AT_abstract_origin) {
                 artificial |= self.unit.entry(offset)?.attr_value(gimli::DW_AT_artificial).is_some();
             }
-            return Ok(entry.attr_value(gimli::DW_AT_location).filter(|_| artificial));
+            return Ok(artificial.then(|| entry.attr_value(gimli::DW_AT_location)));
         }
         Ok(None)
     }
 
+    /// Keeps what can be read of a value; false where that is nothing.
     fn keep(
         &mut self,
         offset: UnitOffset,
-        kind: LocationKind,
+        (kind, own_start): (LocationKind, Option<DebugAddrIndex>),
         value: AttributeValue<Bytes<'f, E>>,
         collected: &mut Collected,
-    ) {
+    ) -> bool {
         // A constant there is another attribute of that code.
         if !is_location(&value) {
-            return;
+            return false;
         }
-        match self.list(&value, collected) {
-            Ok(list) if list.entries.is_empty() => {}
+        match self.list(&value, own_start, collected) {
+            Ok(list) if list.entries.is_empty() => false,
             Ok(list) => {
                 self.note_references(offset, &list, collected);
                 let die = DieOffset(self.unit_offset + offset.0 as u64);
                 collected.out.located.push(Located { die, kind, value: LocatedValue::List(list) });
+                true
             }
-            Err(error) => self.bad_expression(offset, &error.to_string()),
+            Err(error) => {
+                self.bad_expression(offset, &error.to_string());
+                false
+            }
         }
     }
 
-    /// An expression, or a location list with its addresses.
+    /// An expression, or a location list with its addresses. `own_start` is the index in `.debug_addr` of the address at
+    /// which the function begins.
     fn list(
         &self,
         value: &AttributeValue<Bytes<'f, E>>,
+        own_start: Option<DebugAddrIndex>,
         collected: &mut Collected,
     ) -> Result<LocationList, Unread> {
         let mut list = LocationList::default();
@@ -292,8 +310,13 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                     (indexed(begin)?, indexed(end)?, data, true)
                 }
                 RawLocListEntry::StartxLength { begin, length, data } => {
-                    let start = indexed(begin)?;
-                    (start, start.wrapping_add(length), data, true)
+                    // What has the index of the function's start is that, whatever the linker left of the address.
+                    match indexed(begin)? {
+                        start if own_start != Some(begin) || self.code.section(start).is_some() => {
+                            (start, start.wrapping_add(length), data, true)
+                        }
+                        _ => (0, length, data, false),
+                    }
                 }
                 RawLocListEntry::StartEnd { begin, end, data } => (begin, end, data, true),
                 RawLocListEntry::StartLength { begin, length, data } => {
@@ -393,7 +416,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         };
         // An entry without one is an empty expression (DWARF 5 2.5.1.5).
         let value = entry.attr_value(gimli::DW_AT_location).filter(is_location);
-        let list = match value.map(|value| self.list(&value, collected)) {
+        let list = match value.map(|value| self.list(&value, None, collected)) {
             Some(Ok(list)) => list,
             Some(Err(error)) => return self.bad_expression(at, &error.to_string()),
             None => {

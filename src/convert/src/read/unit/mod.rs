@@ -124,6 +124,7 @@ struct Building {
     lost: LostTree,
     calls: Vec<UnitCall>,
     all_tail_calls: bool,
+    all_calls: bool,
 }
 
 struct UnitReader<'a, 'f, E: Endianity> {
@@ -304,7 +305,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let mut identity = Identity::default();
         let mut addresses = Addresses::default();
         let mut stmt_sequence = None;
-        let mut all_tail_calls = false;
+        let (mut all_tail_calls, mut all_calls) = (false, false);
         let mut located = self.options.locations;
         while let Some(attribute) = entries.attribute(&mut entry)? {
             match attribute.name {
@@ -317,14 +318,13 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                         stmt_sequence = Some(offset as u64);
                     }
                 }
-                gimli::DW_AT_call_all_calls
-                | gimli::DW_AT_call_all_source_calls
-                | gimli::DW_AT_call_all_tail_calls
-                | gimli::DW_AT_GNU_all_call_sites
-                | gimli::DW_AT_GNU_all_source_call_sites
-                | gimli::DW_AT_GNU_all_tail_call_sites => {
+                gimli::DW_AT_call_all_tail_calls | gimli::DW_AT_GNU_all_tail_call_sites => {
                     all_tail_calls |= attribute.is_set();
                 }
+                gimli::DW_AT_call_all_calls
+                | gimli::DW_AT_call_all_source_calls
+                | gimli::DW_AT_GNU_all_call_sites
+                | gimli::DW_AT_GNU_all_source_call_sites => all_calls |= attribute.is_set(),
                 attribute::ACTIVE_LANE
                 | attribute::LANES
                 | attribute::FIRST_LANES
@@ -396,7 +396,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             tree,
             lost,
             calls: Vec::new(),
-            all_tail_calls,
+            all_tail_calls: all_tail_calls | all_calls,
+            all_calls,
         });
         Ok(Some(OpenKind::Function))
     }
@@ -446,8 +447,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     fn close_function(&mut self, mut function: Building) {
         let first_call = self.out.calls.len() as u32;
         self.out.calls.append(&mut function.calls);
-        let calls =
-            Calls { range: first_call..self.out.calls.len() as u32, all_tail_calls: function.all_tail_calls };
+        let Building { all_tail_calls, all_calls, .. } = function;
+        let calls = Calls { range: first_call..self.out.calls.len() as u32, all_tail_calls, all_calls };
         let lost = self.keep_lost(&mut function);
         for dead in std::mem::take(&mut function.dead) {
             self.erased(function.die, function.origin, dead, false, lost.clone(), calls.clone());

@@ -17,6 +17,7 @@ mod classes;
 mod dispatch;
 mod embed;
 mod hierarchy;
+mod known;
 mod reach;
 mod tables;
 mod words;
@@ -103,10 +104,15 @@ pub(super) fn key<'f>(
         .flat_map(|(function, reach)| reach.keys(function).collect::<Vec<_>>())
         .collect();
     listed.sort_unstable();
+    let more_calls = match cut.program.units.iter().any(|unit| unit.locations.is_some()) {
+        true => known::more_calls(&index, &calls),
+        false => Vec::new(),
+    };
     cut.program.calls = calls;
     cut.program.tails = listed;
     cut.program.call_counts = counts;
     (cut.program.slots, cut.program.vtables) = (found.slots, found.vtables);
+    cut.program.more_calls = more_calls;
 }
 
 /// What the calls refer to, by each way of referring.

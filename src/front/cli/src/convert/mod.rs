@@ -16,9 +16,6 @@ use run::Outcome;
 
 /// Converts every input, and says at the end what became of each.
 pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
-    if args.locations {
-        return Err(Failure::usage("--locations: not in this version"));
-    }
     let plan = Plan::new(args)?;
     let bar = Bar::new(plan.jobs.len(), args.quiet);
     let options = Options {

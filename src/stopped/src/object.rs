@@ -1,0 +1,240 @@
+//! The object that a folded method runs on: what its `this` holds where the program stands.
+//!
+//! The functions of a group have one code, and each has its own description of where its object is; which of them
+//! counts is the question that the object is to answer. A description is of its own function alone: two may have equal
+//! code and take their objects in different registers, since one of them returns its result through a hidden first
+//! argument. So all that may have run must say where theirs is, and the same: whichever it was, that is its object.
+//! One without a description at this address says nothing, and what the others say may be an argument of its.
+//!
+//! That an object is there does not mean that it is whole. A compiler that sees that a method does not read the pointer to the
+//! virtual functions need not have written it for that call, and what stands in its place may be left over from another object.
+//! It can only do so where it knows whom it calls. So the call must be one that the compiler does not know the callee
+//! of: it promised to describe the calls of the caller, and of this one it described none into this code.
+
+use core::fmt;
+
+use foldsym_expr::{Evaluation, Location, Problem, Storage};
+use foldsym_lookup::{
+    Error, Frames, FunctionId, ImageAddr, LocationKind, Locations, Lookup, Resolved, ReturnAddr, StackAddr,
+    SymbolFile,
+};
+
+use crate::frame::{Frame, Machine, evaluate, number};
+
+/// Functions of a group that are asked; of more nothing is said.
+pub const MAX_ASKED: u32 = 1024;
+
+/// An object that a method runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its address in the running program.
+    pub address: u64,
+    /// What its first word holds, in the running program: for a method of a class with virtual functions the pointer to
+    /// their table.
+    pub vptr: u64,
+    /// Why that word may be left over from another object; `None` where it is the object's own.
+    pub doubt: Option<Doubt>,
+}
+
+/// Why no object is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoObject {
+    /// The code is not folded: the object is not asked for.
+    NotFolded,
+    /// The file does not say where this function has its object here.
+    NotDescribed(FunctionId),
+    /// This function says one place in memory for all its addresses, the first ones too, at which nothing is there yet.
+    Unbounded(FunctionId),
+    /// What the file says of this function cannot be evaluated.
+    Unknown(FunctionId, Problem),
+    /// This function has its object elsewhere than the ones before it.
+    Differs(FunctionId),
+    /// The group has more than [`MAX_ASKED`] functions that may have run.
+    TooMany,
+    /// The memory at the object is not given: its address, and the bytes that are wanted.
+    NoMemory(u64, u8),
+}
+
+/// Why an object may not be whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Doubt {
+    /// It is not known which call led here.
+    NoCaller,
+    /// The compiler knew whom this call calls.
+    Recorded,
+    /// This function, which is or shares the code of the caller, has calls that are not known.
+    MoreCalls(FunctionId),
+}
+
+impl NoObject {
+    /// The function that it is about.
+    pub fn function(&self) -> Option<FunctionId> {
+        match *self {
+            NoObject::NotDescribed(function)
+            | NoObject::Unbounded(function)
+            | NoObject::Unknown(function, _)
+            | NoObject::Differs(function) => Some(function),
+            NoObject::NotFolded | NoObject::TooMany | NoObject::NoMemory(..) => None,
+        }
+    }
+}
+
+impl Doubt {
+    /// The function that it is about.
+    pub fn function(&self) -> Option<FunctionId> {
+        match *self {
+            Doubt::MoreCalls(function) => Some(function),
+            Doubt::NoCaller | Doubt::Recorded => None,
+        }
+    }
+}
+
+impl fmt::Display for NoObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            NoObject::NotFolded => f.write_str("the code is not folded"),
+            NoObject::NotDescribed(_) => f.write_str("where the object is at this address is not described"),
+            NoObject::Unbounded(_) => f.write_str("where the object is is not described for each address"),
+            NoObject::Unknown(_, problem) => write!(f, "where the object is is not known: {problem}"),
+            NoObject::Differs(_) => {
+                f.write_str("the object would be elsewhere than that of another possible function")
+            }
+            NoObject::TooMany => write!(f, "more than {MAX_ASKED} functions are possible"),
+            NoObject::NoMemory(address, len) => {
+                write!(f, "{len} bytes of memory at {address:#x}, the object, are not given")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Doubt::NoCaller => "which call led here is not given",
+            Doubt::Recorded => {
+                "the compiler knew whom the call calls, and need not have made the object whole"
+            }
+            Doubt::MoreCalls(_) => "of the caller not all calls are known",
+        })
+    }
+}
+
+/// Finds the object that the innermost frame's function runs on.
+///
+/// `stack` and `resolved` are the whole stack and what [`SymbolFile::resolve_stack`] says of it. `bias` is what is added to
+/// link-time addresses in the running program. `is_recorded` says whether [`SymbolFile::calls`] has a call that returns to
+/// an address. Takes an evaluation for each function that may have run, at most [`MAX_ASKED`].
+///
+/// What is found serves [`SymbolFile::resolve_object`], where there is no doubt.
+///
+/// # Errors
+/// The file is damaged where the answer should be, or what `is_recorded` gives.
+pub fn object<'d>(
+    file: &SymbolFile<'d>,
+    (stack, resolved): (&[StackAddr], &[Resolved]),
+    bias: u64,
+    machine: &dyn Machine,
+    is_recorded: &mut dyn FnMut(ReturnAddr) -> Result<bool, Error>,
+) -> Result<Result<Object, NoObject>, Error> {
+    let (Some(&StackAddr::Exact(pc)), Some(innermost)) = (stack.first(), resolved.first()) else {
+        return Ok(Err(NoObject::NotFolded));
+    };
+    let Some(group) = innermost.group else { return Ok(Err(NoObject::NotFolded)) };
+    let group = file.group(group)?;
+    let count = innermost.candidate_count();
+    if count > MAX_ASKED {
+        return Ok(Err(NoObject::TooMany));
+    }
+    let locations = file.locations()?;
+    let mut found = None;
+    for index in (0..count).map_while(|index| innermost.candidate(index)) {
+        let function = file.member(group, index)?.function;
+        let Some(locations) = locations else { return Ok(Err(NoObject::NotDescribed(function))) };
+        let address = match this(file, &locations, function, (machine, pc, bias))? {
+            Ok(address) => address,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        if found.is_some_and(|found| found != address) {
+            return Ok(Err(NoObject::Differs(function)));
+        }
+        found = Some(address);
+    }
+    let (Some(address), Some(locations)) = (found, locations) else { return Ok(Err(NoObject::NotFolded)) };
+    let (mut bytes, size) = ([0; 8], file.header().address_size);
+    let room = bytes.get_mut(..usize::from(size)).unwrap_or_default();
+    let Some(()) = machine.memory(0, address, room) else {
+        return Ok(Err(NoObject::NoMemory(address, size)));
+    };
+    let vptr = number(room, is_big_endian(file));
+    let doubt = doubt(file, &locations, (stack.get(1), resolved.get(1)), is_recorded)?;
+    Ok(Ok(Object { address, vptr, doubt }))
+}
+
+fn is_big_endian(file: &SymbolFile<'_>) -> bool {
+    file.header().flags & foldsym_lookup::flags::BIG_ENDIAN != 0
+}
+
+/// What the pointer of a function to its object holds.
+fn this<'d>(
+    file: &SymbolFile<'d>,
+    locations: &Locations<'d>,
+    function: FunctionId,
+    at: (&dyn Machine, ImageAddr, u64),
+) -> Result<Result<u64, NoObject>, Error> {
+    let kind = LocationKind::Object;
+    let Some((list, _)) = locations.of(function, kind)? else {
+        return Ok(Err(NoObject::NotDescribed(function)));
+    };
+    let is_bounded = list.entries().any(|(start, len, _)| at.1.0.wrapping_sub(start.0) < len);
+    let size = usize::from(file.header().address_size);
+    let read = |evaluation: &Evaluation<'_, 'd>, frame: &Frame<'_, 'd>, place: Location<'d>| {
+        // Without optimisation compilers say of a variable in memory that it is there before anything was written.
+        if !is_bounded && !matches!(place.storage, Storage::Register(_)) {
+            return Err(NoObject::Unbounded(function));
+        }
+        let mut bytes = [0; 8];
+        let unknown = |problem| NoObject::Unknown(function, problem);
+        let room = bytes.get_mut(..size).ok_or(unknown(Problem::BadSize(size as u64)))?;
+        evaluation.read(place, room, frame).map_err(unknown)?;
+        Ok(number(room, is_big_endian(file)))
+    };
+    Ok(match evaluate(locations, file.header(), function, kind, at, read)? {
+        Some(Ok(found)) => found,
+        Some(Err(problem)) => Err(NoObject::Unknown(function, problem)),
+        None => Err(NoObject::NotDescribed(function)),
+    })
+}
+
+/// Why the compiler may have known whom the call calls that led to the innermost frame.
+fn doubt(
+    file: &SymbolFile<'_>,
+    locations: &Locations<'_>,
+    caller: (Option<&StackAddr>, Option<&Resolved>),
+    is_recorded: &mut dyn FnMut(ReturnAddr) -> Result<bool, Error>,
+) -> Result<Option<Doubt>, Error> {
+    let (Some(&StackAddr::Return(address)), Some(resolved)) = caller else {
+        return Ok(Some(Doubt::NoCaller));
+    };
+    if is_recorded(address)? {
+        return Ok(Some(Doubt::Recorded));
+    }
+    let Some(group) = resolved.group else {
+        let mut frames = Frames::new();
+        return Ok(match file.lookup(address.lookup_address(), &mut frames)? {
+            Lookup::Found(found) if found.padding || found.group.is_some() => Some(Doubt::NoCaller),
+            Lookup::Found(found) if locations.describes_calls(found.function)? => None,
+            Lookup::Found(found) => Some(Doubt::MoreCalls(found.function)),
+            _ => Some(Doubt::NoCaller),
+        });
+    };
+    // Each of them, also if it did not call: its description may be what says that this call's callee is known.
+    for member in file.members(file.group(group)?) {
+        let function = member?.function;
+        if !locations.describes_calls(function)? {
+            return Ok(Some(Doubt::MoreCalls(function)));
+        }
+    }
+    Ok(None)
+}

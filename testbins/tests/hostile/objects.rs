@@ -1,0 +1,221 @@
+//! Programs whose descriptions of where methods have their object are damaged, lie, or differ: the object is found only
+//! where all that may run say the same of it.
+
+use foldsym_convert::report::Kind;
+use foldsym_expr::Problem;
+use foldsym_lookup::{ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
+use foldsym_stopped::{Doubt, MAX_ASKED, Machine, NoObject, Object, object};
+use gimli::{
+    DW_AT_artificial, DW_AT_call_all_calls, DW_AT_decl_file, DW_AT_decl_line, DW_AT_external,
+    DW_AT_frame_base, DW_AT_high_pc, DW_AT_linkage_name, DW_AT_location, DW_AT_low_pc, DW_AT_name,
+    DW_AT_object_pointer, DW_TAG_formal_parameter, DW_TAG_subprogram,
+};
+
+use crate::build::{CODE, Info, Value, elf, line_program, sequence};
+use crate::harness::{Bench, Kept};
+use Value::{Address, Expression, Flag, Label, Number, Offset, Text};
+
+/// In the register that a first argument of x86-64 comes in.
+const RDI: &[u8] = &[0x55];
+const RSI: &[u8] = &[0x54];
+/// The code that calls; its function says that all its calls are described.
+const CALLER: u64 = CODE + 0x30;
+
+/// Registers hold their numbers times 0x100, memory its own addresses, but for one place that is not given.
+struct Numbers;
+
+const ABSENT: u64 = 0x400;
+
+impl Machine for Numbers {
+    fn register(&self, number: u64, _: u64, bytes: &mut [u8]) -> Option<()> {
+        bytes.copy_from_slice(&(number * 0x100).to_le_bytes()[..bytes.len()]);
+        Some(())
+    }
+    fn memory(&self, _: u64, address: u64, bytes: &mut [u8]) -> Option<()> {
+        bytes.copy_from_slice(&address.to_le_bytes()[..bytes.len()]);
+        (address != ABSENT).then_some(())
+    }
+}
+
+/// Two methods of one code, with their locations (`None`: the parameter has none), and a caller; and `.debug_loc`.
+fn program(methods: &[Option<Value<'static>>], lists: &[u8]) -> Vec<u8> {
+    let mut info = Info::new(4, &[]);
+    for (index, location) in methods.iter().enumerate() {
+        let (name, this) = (format!("_ZN1{}1fEv", index + 1000), format!("this{index}"));
+        let attributes = [
+            (DW_AT_linkage_name, Text(&name)),
+            (DW_AT_external, Flag),
+            (DW_AT_decl_file, Number(1)),
+            (DW_AT_decl_line, Number(10)),
+            (DW_AT_low_pc, Address(CODE)),
+            (DW_AT_high_pc, Number(0x10)),
+            (DW_AT_frame_base, Expression(&[0x57])),
+            (DW_AT_object_pointer, Label(&this)),
+        ];
+        info.open(DW_TAG_subprogram, &attributes).label(&this);
+        let mut parameter = vec![(DW_AT_name, Text("this")), (DW_AT_artificial, Flag)];
+        parameter.extend(location.map(|location| (DW_AT_location, location)));
+        info.open(DW_TAG_formal_parameter, &parameter).close().close();
+    }
+    let caller = [
+        (DW_AT_name, Text("caller")),
+        (DW_AT_external, Flag),
+        (DW_AT_decl_file, Number(1)),
+        (DW_AT_decl_line, Number(20)),
+        (DW_AT_low_pc, Address(CALLER)),
+        (DW_AT_high_pc, Number(0x10)),
+        (DW_AT_call_all_calls, Flag),
+    ];
+    info.open(DW_TAG_subprogram, &caller).close();
+    let mut sections = info.sections();
+    let rows = sequence(&[(CODE, 10), (CALLER, 20)], CODE + 0x40);
+    sections.push((".debug_line", line_program(&rows)));
+    sections.push((".debug_loc", lists.to_vec()));
+    elf(&sections, &[])
+}
+
+fn kept(methods: &[Option<Value<'static>>], lists: &[u8]) -> Kept {
+    Bench::new().kept(&program(methods, lists))
+}
+
+/// The object of the methods' frame, stopped at an offset in their code.
+fn found(kept: &Kept, offset: u64) -> Result<Object, NoObject> {
+    let file = SymbolFile::open(&kept.bytes).unwrap();
+    let stack = [StackAddr::Exact(ImageAddr(CODE + offset)), StackAddr::Return(ReturnAddr(CALLER + 4))];
+    let mut resolved = [Resolved::NONE; 2];
+    file.resolve_stack(&stack, &mut resolved).unwrap();
+    object(&file, (&stack, &resolved), 0, &Numbers, &mut |_| Ok(false)).unwrap()
+}
+
+/// An entry of `.debug_loc`, of offsets from the unit's start, which is 0 here.
+fn entry(start: u64, end: u64, expression: &[u8]) -> Vec<u8> {
+    let len = (expression.len() as u16).to_le_bytes();
+    [&start.to_le_bytes()[..], &end.to_le_bytes(), &len, expression].concat()
+}
+
+const END: [u8; 16] = [0; 16];
+
+#[test]
+fn all_must_say_the_same() {
+    let same = kept(&[Some(Expression(RDI)), Some(Expression(RDI))], &[]);
+    assert_eq!(found(&same, 1), Ok(Object { address: 0x500, vptr: 0x500, doubt: None }));
+    assert_eq!((same.report.stats.objects.kept, same.report.stats.objects.lost), (2, 0));
+    let differs = kept(&[Some(Expression(RDI)), Some(Expression(RSI))], &[]);
+    assert!(matches!(found(&differs, 1), Err(NoObject::Differs(_))));
+    let silent = kept(&[Some(Expression(RDI)), None], &[]);
+    assert!(matches!(found(&silent, 1), Err(NoObject::NotDescribed(_))));
+    assert_eq!((silent.report.stats.objects.kept, silent.report.stats.objects.lost), (1, 1));
+    // Two ways to say one thing: a register, and a value that is the register's.
+    let value = kept(
+        &[Some(Expression(RDI)), Some(Offset(0))],
+        &[&entry(CODE, CODE + 8, &[0x75, 0, 0x9f])[..], &END].concat(),
+    );
+    assert_eq!(found(&value, 1).map(|object| object.address), Ok(0x500));
+    assert!(matches!(found(&value, 8), Err(NoObject::NotDescribed(_))));
+    let absent = kept(&[Some(Expression(RSI)), Some(Expression(RSI))], &[]);
+    assert_eq!(found(&absent, 1), Err(NoObject::NoMemory(ABSENT, 8)));
+}
+
+#[test]
+fn one_place_in_memory_for_all_addresses_is_none() {
+    // DW_OP_fbreg -8: what unoptimised code says, also of its first instructions, where that is its caller's frame.
+    let memory = || Some(Expression(&[0x91, 0x78]));
+    assert!(matches!(found(&kept(&[memory(), memory()], &[]), 1), Err(NoObject::Unbounded(_))));
+    let list = [&entry(CODE + 4, CODE + 0x10, &[0x91, 0x78])[..], &END].concat();
+    let bounded = kept(&[Some(Offset(0)), Some(Offset(0))], &list);
+    assert_eq!(found(&bounded, 4).map(|object| object.address), Ok(0x700 - 8));
+    assert!(matches!(found(&bounded, 3), Err(NoObject::NotDescribed(_))));
+}
+
+#[test]
+fn expressions_that_do_not_end_or_cannot_be_read() {
+    // DW_OP_skip to itself; DW_OP_bra likewise on a stack that never runs out; a lone operand; an operation of nobody.
+    let bad: [(&[u8], Problem); 4] = [
+        (&[0x2f, 0xfd, 0xff], Problem::TooManySteps),
+        (&[0x31, 0x28, 0xfc, 0xff], Problem::TooManySteps),
+        (&[0x96, 0x22], Problem::StackEmpty),
+        (&[0xff], Problem::Opaque { op: 0, offset: 0 }),
+    ];
+    for (expression, problem) in bad {
+        let kept = kept(&[Some(Expression(RDI)), Some(Expression(expression))], &[]);
+        let found = found(&kept, 1);
+        assert!(
+            matches!(found, Err(NoObject::Unknown(_, found)) if found == problem),
+            "{expression:x?}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn lists_that_leave_their_section() {
+    let sound = [&entry(CODE, CODE + 8, RDI)[..], &END].concat();
+    // Behind the end; cut in an entry; an expression longer than what is left; an end before the start.
+    let mut long = sound.clone();
+    long[16..18].copy_from_slice(&0xffff_u16.to_le_bytes());
+    let lists = [
+        (sound.as_slice(), 1 << 20, 1),
+        (&sound[..12], 0, 1),
+        (&long[..], 0, 1),
+        (&[&entry(CODE + 8, CODE, RDI)[..], &END].concat(), 0, 0),
+    ];
+    for (list, offset, bad) in lists {
+        let kept = kept(&[Some(Expression(RDI)), Some(Offset(offset))], list);
+        assert_eq!(kept.report.diagnostics.count(Kind::BadExpression), bad, "{offset:#x}: {list:x?}");
+        assert!(matches!(found(&kept, 1), Err(NoObject::NotDescribed(_))));
+        assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (1, 1));
+    }
+    // A list that nothing ends, at the end of its section, is what is there.
+    let kept = kept(&[Some(Expression(RDI)), Some(Offset(0))], &sound[..19]);
+    assert_eq!(found(&kept, 1).map(|object| object.address), Ok(0x500));
+}
+
+#[test]
+fn an_object_pointer_that_leads_nowhere() {
+    let bytes = program(&[Some(Expression(RDI)), Some(Expression(RDI))], &[]);
+    let sound = Bench::new().kept(&bytes);
+    assert!(found(&sound, 1).is_ok());
+    // The reference of the first method, behind its frame base.
+    let at = bytes.windows(2).position(|pair| pair == [1, 0x57]).unwrap() + 2;
+    for target in [0u32, 3, 0xffff, u32::MAX] {
+        let mut changed = bytes.clone();
+        changed[at..at + 4].copy_from_slice(&target.to_le_bytes());
+        let kept = Bench::new().kept(&changed);
+        assert!(matches!(found(&kept, 1), Err(NoObject::NotDescribed(_))), "{target:#x}");
+    }
+}
+
+#[test]
+fn more_than_can_be_asked() {
+    let methods = vec![Some(Expression(RDI)); MAX_ASKED as usize];
+    assert!(found(&kept(&methods, &[]), 1).is_ok());
+    let methods = vec![Some(Expression(RDI)); MAX_ASKED as usize + 1];
+    assert_eq!(found(&kept(&methods, &[]), 1), Err(NoObject::TooMany));
+}
+
+#[test]
+fn callers_that_are_not_known() {
+    let kept = kept(&[Some(Expression(RDI)), Some(Expression(RDI))], &[]);
+    let file = SymbolFile::open(&kept.bytes).unwrap();
+    let doubt = |caller: &[StackAddr], recorded: bool| {
+        let stack = [&[StackAddr::Exact(ImageAddr(CODE + 1))], caller].concat();
+        let mut resolved = vec![Resolved::NONE; stack.len()];
+        file.resolve_stack(&stack, &mut resolved).unwrap();
+        let found = object(&file, (&stack, &resolved), 0, &Numbers, &mut |_| Ok(recorded)).unwrap().unwrap();
+        assert_eq!(found.address, 0x500);
+        found.doubt
+    };
+    let from = |address| StackAddr::Return(ReturnAddr(address));
+    assert_eq!(doubt(&[from(CALLER + 4)], false), None);
+    assert_eq!(doubt(&[from(CALLER + 4)], true), Some(Doubt::Recorded));
+    for caller in [
+        &[][..],
+        &[StackAddr::Foreign],
+        &[StackAddr::Exact(ImageAddr(CALLER))],
+        &[from(5)],
+        &[from(CODE + 0x21)],
+    ] {
+        assert_eq!(doubt(caller, false), Some(Doubt::NoCaller), "{caller:?}");
+    }
+    // The methods themselves promise nothing of their calls.
+    assert!(matches!(doubt(&[from(CODE + 4)], false), Some(Doubt::MoreCalls(_))));
+}
