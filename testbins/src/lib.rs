@@ -8,6 +8,7 @@ pub mod cases;
 pub mod compare;
 pub mod expected;
 pub mod expressions;
+pub mod objects;
 pub mod oracle;
 pub mod program;
 pub mod stacks;
