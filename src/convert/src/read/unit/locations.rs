@@ -57,6 +57,34 @@ struct Collected {
     bytes_left: usize,
 }
 
+impl Collected {
+    /// An entry of a list, as long as there is room.
+    fn entry<E: Endianity>(
+        &mut self,
+        start: u64,
+        len: u64,
+        expression: &Bytes<'_, E>,
+    ) -> Result<LocationEntry, Unread> {
+        let bytes = expression.slice();
+        if bytes.len() > MAX_EXPRESSION || bytes.len() > self.bytes_left || self.entries_left == 0 {
+            self.bytes_left = 0;
+            return Err(Unread::TooMuch);
+        }
+        self.bytes_left -= bytes.len();
+        self.entries_left -= 1;
+        Ok(LocationEntry { start, len, expression: bytes.to_vec() })
+    }
+}
+
+/// What the function of a list says of its addresses.
+#[derive(Clone, Copy, Default)]
+struct Own {
+    /// The index in `.debug_addr` of the address at which it begins.
+    start: Option<DebugAddrIndex>,
+    /// It has several ranges (`DW_AT_ranges`).
+    in_parts: bool,
+}
+
 /// Why a location list was not read.
 #[derive(Debug, thiserror::Error)]
 enum Unread {
@@ -64,8 +92,6 @@ enum Unread {
     Damaged(#[from] gimli::Error),
     #[error("an expression over {MAX_EXPRESSION} bytes, or more than a unit may have")]
     TooMuch,
-    #[error("a location list of which only some addresses were erased")]
-    HalfErased,
 }
 
 impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
@@ -141,6 +167,13 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let entry = self.unit.entry(offset)?;
         let die = DieOffset(self.unit_offset + offset.0 as u64);
         let first = collected.out.located.len();
+        let own = Own {
+            start: match entry.attr_value(gimli::DW_AT_low_pc) {
+                Some(AttributeValue::DebugAddrIndex(index)) => Some(index),
+                _ => None,
+            },
+            in_parts: entry.attr_value(gimli::DW_AT_ranges).is_some(),
+        };
         for attribute in entry.attrs() {
             let (kind, value) = match attribute.name() {
                 attribute::LANES | attribute::FIRST_LANES => {
@@ -157,17 +190,13 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                 attribute::LANE_PC | attribute::FIRST_LANE_PC => (LocationKind::LanePc, attribute.value()),
                 _ => continue,
             };
-            self.keep(offset, (kind, None), value, collected);
+            self.keep(offset, (kind, own), value, collected);
         }
         if self.options.locations
             && let Some(value) = self.object_pointer(&entry)?
         {
-            let own_start = match entry.attr_value(gimli::DW_AT_low_pc) {
-                Some(AttributeValue::DebugAddrIndex(index)) => Some(index),
-                _ => None,
-            };
             let kind = LocationKind::Object;
-            let kept = value.is_some_and(|value| self.keep(offset, (kind, own_start), value, collected));
+            let kept = value.is_some_and(|value| self.keep(offset, (kind, own), value, collected));
             if !kept {
                 // That there is one is counted, where it would be wanted.
                 let value = LocatedValue::List(LocationList::default());
@@ -178,7 +207,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         if collected.out.located[first..].iter().any(Located::is_known)
             && let Some(value) = entry.attr_value(gimli::DW_AT_frame_base)
         {
-            self.keep(offset, (LocationKind::FrameBase, None), value, collected);
+            self.keep(offset, (LocationKind::FrameBase, own), value, collected);
         }
         // A number alone says nothing of an address; of two of one kind the first counts.
         collected.out.located[first..].sort_by_key(|located| located.kind);
@@ -219,7 +248,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     fn keep(
         &mut self,
         offset: UnitOffset,
-        (kind, own_start): (LocationKind, Option<DebugAddrIndex>),
+        (kind, own): (LocationKind, Own),
         value: AttributeValue<Bytes<'f, E>>,
         collected: &mut Collected,
     ) -> bool {
@@ -227,7 +256,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         if !is_location(&value) {
             return false;
         }
-        match self.list(&value, own_start, collected) {
+        match self.list(&value, own, collected) {
             Ok(list) if list.entries.is_empty() => false,
             Ok(list) => {
                 self.note_references(offset, &list, collected);
@@ -242,57 +271,53 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         }
     }
 
-    /// An expression, or a location list with its addresses. `own_start` is the index in `.debug_addr` of the address at
-    /// which the function begins.
+    /// An expression, or a location list with its addresses.
     fn list(
         &self,
         value: &AttributeValue<Bytes<'f, E>>,
-        own_start: Option<DebugAddrIndex>,
+        own: Own,
         collected: &mut Collected,
     ) -> Result<LocationList, Unread> {
         let mut list = LocationList::default();
-        let mut add = |start: u64, len: u64, expression: &gimli::Expression<Bytes<'f, E>>| {
-            let bytes = expression.0.slice();
-            if bytes.len() > MAX_EXPRESSION
-                || bytes.len() > collected.bytes_left
-                || collected.entries_left == 0
-            {
-                collected.bytes_left = 0;
-                return Err(Unread::TooMuch);
-            }
-            collected.bytes_left -= bytes.len();
-            collected.entries_left -= 1;
-            list.entries.push(LocationEntry { start, len, expression: bytes.to_vec() });
-            Ok(())
-        };
-        let value = match value {
-            AttributeValue::Exprloc(expression) => {
-                add(0, 0, expression)?;
-                return Ok(list);
-            }
-            AttributeValue::Block(bytes) => {
-                add(0, 0, &gimli::Expression(*bytes))?;
-                return Ok(list);
+        match value {
+            AttributeValue::Exprloc(gimli::Expression(bytes)) | AttributeValue::Block(bytes) => {
+                list.entries.push(collected.entry(0, 0, bytes)?);
             }
             AttributeValue::SecOffset(offset) => {
-                AttributeValue::LocationListsRef(gimli::LocationListsOffset(*offset))
+                let value = AttributeValue::LocationListsRef(gimli::LocationListsOffset(*offset));
+                self.entries(value, own, collected, &mut list)?;
             }
-            other => *other,
-        };
-        let Some(offset) = self.dwarf.attr_locations_offset(self.unit, value)? else { return Ok(list) };
+            other => self.entries(*other, own, collected, &mut list)?,
+        }
+        Ok(list)
+    }
+
+    /// The entries of a location list. Of those that the linker erased the addresses of, those are kept that count from
+    /// the function's start, if that is all that is left.
+    fn entries(
+        &self,
+        value: AttributeValue<Bytes<'f, E>>,
+        own: Own,
+        collected: &mut Collected,
+        list: &mut LocationList,
+    ) -> Result<(), Unread> {
+        let Some(offset) = self.dwarf.attr_locations_offset(self.unit, value)? else { return Ok(()) };
         let mut raw = self.dwarf.raw_locations(self.unit, offset)?;
-        // Behind a base that is a tombstone addresses count from the function's start; others are lost with theirs.
-        let (mut base, mut is_given) = (self.unit.low_pc, false);
-        let (mut live, mut erased, mut fallback) = (false, false, None);
+        // Before DWARF 5 a unit of several ranges has 0 for its base, and its lists have addresses.
+        let (mut base, mut bases) = (self.unit.low_pc, 0);
+        let mut base_erased = self.unit.header.version() >= 5 && self.code.section(base).is_none();
+        // Each of the erased with the number of the base that it counts from.
+        let (mut erased, mut lost, mut fallback) = (Vec::new(), false, None);
         let indexed = |index| self.dwarf.address(self.unit, index);
         while let Some(entry) = raw.next()? {
-            let (start, end, data, known) = match entry {
-                RawLocListEntry::BaseAddress { addr } => {
-                    (base, is_given) = (addr, true);
-                    continue;
-                }
-                RawLocListEntry::BaseAddressx { addr } => {
-                    (base, is_given) = (indexed(addr)?, true);
+            let (start, end, data, from) = match entry {
+                RawLocListEntry::BaseAddress { .. } | RawLocListEntry::BaseAddressx { .. } => {
+                    base = match entry {
+                        RawLocListEntry::BaseAddressx { addr } => indexed(addr)?,
+                        RawLocListEntry::BaseAddress { addr } => addr,
+                        _ => base,
+                    };
+                    (bases, base_erased) = (bases + 1, self.code.section(base).is_none());
                     continue;
                 }
                 RawLocListEntry::DefaultLocation { data } => {
@@ -300,48 +325,51 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                     continue;
                 }
                 RawLocListEntry::AddressOrOffsetPair { begin, end, data }
-                | RawLocListEntry::OffsetPair { begin, end, data } => {
-                    let live = self.code.section(base.wrapping_add(begin)).is_some();
-                    let known = live || !is_given;
-                    let base = if known { base } else { 0 };
-                    (base.wrapping_add(begin), base.wrapping_add(end), data, known)
-                }
+                | RawLocListEntry::OffsetPair { begin, end, data } => match base_erased {
+                    true => (begin, end, data, Some(bases)),
+                    false => (base.wrapping_add(begin), base.wrapping_add(end), data, None),
+                },
                 RawLocListEntry::StartxEndx { begin, end, data } => {
-                    (indexed(begin)?, indexed(end)?, data, true)
+                    (indexed(begin)?, indexed(end)?, data, None)
                 }
                 RawLocListEntry::StartxLength { begin, length, data } => {
+                    let start = indexed(begin)?;
                     // What has the index of the function's start is that, whatever the linker left of the address.
-                    match indexed(begin)? {
-                        start if own_start != Some(begin) || self.code.section(start).is_some() => {
-                            (start, start.wrapping_add(length), data, true)
-                        }
-                        _ => (0, length, data, false),
+                    match own.start == Some(begin) && self.code.section(start).is_none() {
+                        true => (0, length, data, Some(0)),
+                        false => (start, start.wrapping_add(length), data, None),
                     }
                 }
-                RawLocListEntry::StartEnd { begin, end, data } => (begin, end, data, true),
+                RawLocListEntry::StartEnd { begin, end, data } => (begin, end, data, None),
                 RawLocListEntry::StartLength { begin, length, data } => {
-                    (begin, begin.wrapping_add(length), data, true)
+                    (begin, begin.wrapping_add(length), data, None)
                 }
             };
             let Some(len) = end.checked_sub(start).filter(|&len| len > 0) else { continue };
-            if known && self.code.section(start).is_some() {
-                live = true;
-            } else if known {
-                // Only where it would be the function's start it is known what the address was.
-                continue;
-            } else {
-                erased = true;
+            let entry = collected.entry(start, len, &data.0)?;
+            match from {
+                Some(base) => erased.push((base, entry)),
+                None if self.code.section(start).is_some() => list.entries.push(entry),
+                None => lost = true,
             }
-            add(start, len, &data)?;
         }
-        if let Some(data) = fallback {
-            add(0, 0, &data)?;
+        // Or it is that of a function alone, and erased: what seems to be code is no address.
+        if lost && bases == 0 && self.unit.header.version() < 5 {
+            list.entries.clear();
         }
-        if erased && live {
-            return Err(Unread::HalfErased);
+        // Which of several bases was which part of the function is erased with them.
+        let one_base = erased.iter().all(|(base, _)| [0, erased[erased.len() - 1].0].contains(base));
+        if !erased.is_empty() && list.entries.is_empty() && one_base && !own.in_parts {
+            list.from_start = true;
+            list.entries.extend(erased.into_iter().map(|(_, entry)| entry));
+        } else {
+            lost |= !erased.is_empty();
         }
-        list.from_start = erased;
-        Ok(list)
+        // Where no other holds: also where one that was lost does.
+        if let Some(data) = fallback.filter(|_| !lost) {
+            list.entries.push(collected.entry(0, 0, &data.0)?);
+        }
+        Ok(())
     }
 
     /// Notes what the expressions of a list refer to, and replaces those that cannot be read.
@@ -416,7 +444,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         };
         // An entry without one is an empty expression (DWARF 5 2.5.1.5).
         let value = entry.attr_value(gimli::DW_AT_location).filter(is_location);
-        let list = match value.map(|value| self.list(&value, None, collected)) {
+        let list = match value.map(|value| self.list(&value, Own::default(), collected)) {
             Some(Ok(list)) => list,
             Some(Err(error)) => return self.bad_expression(at, &error.to_string()),
             None => {
