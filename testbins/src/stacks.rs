@@ -71,6 +71,8 @@ pub enum Verdict {
     Missing,
     /// Nothing is known at the address.
     Nothing,
+    /// Nothing in the program names the function that ran; the answer does not claim to know it.
+    Untold,
 }
 
 /// What the lines of the right candidate are worth.
@@ -194,9 +196,19 @@ impl Verdict {
     /// Whether an answer may be so; `merging` as in [`Truth::judge`].
     pub fn is_allowed(self, merging: bool) -> bool {
         match self {
-            Verdict::Unique | Verdict::Exact | Verdict::Narrowed | Verdict::Ambiguous => true,
+            Verdict::Unique | Verdict::Exact | Verdict::Narrowed | Verdict::Ambiguous | Verdict::Untold => {
+                true
+            }
             Verdict::OtherUnique => merging,
             Verdict::WrongExact | Verdict::Missing | Verdict::Nothing => false,
+        }
+    }
+
+    /// The same, of a function that nothing in the program names: then only a claim to know it is wrong.
+    pub fn of_untold(self) -> Verdict {
+        match self {
+            Verdict::OtherUnique | Verdict::Missing | Verdict::Nothing => Verdict::Untold,
+            other => other,
         }
     }
 
@@ -277,6 +289,8 @@ mod tests {
         assert_eq!(k.judge(&alias, false).0, Verdict::WrongExact);
         assert_eq!(k.judge(&alias, true).0, Verdict::Exact);
         assert!(!Verdict::WrongExact.is_allowed(true) && !Verdict::OtherUnique.is_allowed(false));
+        assert_eq!(judge("ambiguous", &[wrong]).of_untold(), Verdict::Untold);
+        assert_eq!(judge("exact", &[wrong]).of_untold(), Verdict::WrongExact);
     }
 
     #[test]

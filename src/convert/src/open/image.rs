@@ -181,10 +181,19 @@ pub enum Linker {
     /// The file does not say.
     #[default]
     Unknown,
-    /// It can fold functions that are identical: lld, mold and gold leave their names.
+    /// It can fold functions that are identical: lld and mold leave their names.
     MayFold,
+    /// It can fold functions, and those that are local to a file leave no symbol behind: gold.
+    MayFoldAndForget,
     /// It cannot: compilers left their names, and none of these linkers did.
     NeverFolds,
+}
+
+impl Linker {
+    /// True for a linker that is known to fold functions, if it is asked to.
+    pub fn is_folding(self) -> bool {
+        matches!(self, Linker::MayFold | Linker::MayFoldAndForget)
+    }
 }
 
 /// Where addresses were put back into debug sections, from relocations that the linker kept.

@@ -281,6 +281,7 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
         .symbol_files
         .extend(ours.into_iter().map(|name| if theirs.contains(name) { &[][..] } else { name }));
     image.linker = match (image.linker, other.linker) {
+        (Linker::MayFoldAndForget, _) | (_, Linker::MayFoldAndForget) => Linker::MayFoldAndForget,
         (Linker::MayFold, _) | (_, Linker::MayFold) => Linker::MayFold,
         (Linker::Unknown, theirs) => theirs,
         (ours, _) => ours,

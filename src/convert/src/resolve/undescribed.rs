@@ -131,6 +131,12 @@ impl Undescribed {
         self.linker != Linker::NeverFolds
     }
 
+    /// True where any function may stand for one that nothing in the program names: a local one of an object without debug
+    /// information, whose symbol went when it was folded.
+    pub(super) fn may_be_forgotten(&self) -> bool {
+        self.objects && self.linker == Linker::MayFoldAndForget
+    }
+
     /// Lines at a range that no function there has; `None` for those that one there may have.
     pub(super) fn sequences(&self, start: u64, end: u64) -> &[Option<Rows>] {
         match self.may_fold() {
@@ -164,7 +170,7 @@ impl Undescribed {
             return true;
         }
         // As far as objects go that no unit describes.
-        let perhaps = self.objects && (self.linker == Linker::MayFold || self.shown);
+        let perhaps = self.objects && (self.linker.is_folding() || self.shown);
         if symbol.file.is_empty() || more_files(&self.files, base_name(symbol.file)) {
             return perhaps;
         }
@@ -174,7 +180,7 @@ impl Undescribed {
     /// True where a symbol that no DIE names may be that of the function at its address, whose own name no symbol has: not
     /// where it is as plain as the function's, and the linker may have folded the one into the other.
     pub(super) fn may_name(&self, symbol: &CodeSymbol<'_>, own: &[u8]) -> bool {
-        self.linker != Linker::MayFold || own.is_empty() || is_mangled(symbol.name) != is_mangled(own)
+        !self.linker.is_folding() || own.is_empty() || is_mangled(symbol.name) != is_mangled(own)
     }
 
     /// True where two names that no DIE has, at one range, are functions of their own.
@@ -267,17 +273,19 @@ pub(super) fn surplus<'f>(
             named.entry(name).or_default().insert((number, file));
         }
     }
-    let mut several: Vec<(&[u8], usize)> =
-        named.into_iter().map(|(name, of)| (name, of.len())).filter(|(_, count)| *count > 1).collect();
+    let mut files = forgotten(merged, undescribed, at_start, end, members, functions);
+    let mut several: Vec<(&[u8], usize)> = named
+        .into_iter()
+        .map(|(name, of)| (name, of.len() + files.remove(name).unwrap_or(0)))
+        .filter(|(_, count)| *count > 1)
+        .collect();
     if several.is_empty() {
         return several;
     }
     several.sort_unstable();
     let mut have: FxHashMap<&[u8], usize> = FxHashMap::default();
     for member in members {
-        let function = &functions[member.function.index()];
-        let name = function.symbol.unwrap_or(merged.program.origins[function.origin.index()].name);
-        *have.entry(numbered(merged.name_bytes(name)).0).or_default() += 1;
+        *have.entry(numbered(name_of(merged, &functions[member.function.index()])).0).or_default() += 1;
     }
     several.retain_mut(|(name, count)| {
         let have = have.get(*name).copied().unwrap_or(0);
@@ -285,6 +293,44 @@ pub(super) fn surplus<'f>(
         have > 0 && *count > 0
     });
     several
+}
+
+/// Local functions whose own symbol went when they were folded, by name, where the symbol that is there is another file's.
+/// Only files that have symbols of their own tell: bitcode has the linker's.
+fn forgotten<'f>(
+    merged: &Merged<'f>,
+    undescribed: &Undescribed,
+    at_start: &[CodeSymbol<'f>],
+    end: u64,
+    members: &[Member],
+    functions: &[Function],
+) -> FxHashMap<Vec<u8>, usize> {
+    let mut counts = FxHashMap::default();
+    if undescribed.linker != Linker::MayFoldAndForget {
+        return counts;
+    }
+    let local = |s: &&CodeSymbol<'_>| s.function && s.sized && s.end == end && s.local && !s.file.is_empty();
+    let mut files: FxHashMap<&[u8], FxHashSet<&[u8]>> = FxHashMap::default();
+    for symbol in at_start.iter().filter(local) {
+        files.entry(symbol.name).or_default().insert(base_name(symbol.file));
+    }
+    if files.is_empty() {
+        return counts;
+    }
+    for function in members.iter().map(|member| &functions[member.function.index()]) {
+        let Some(source) = function.source else { continue };
+        let (name, file) =
+            (name_of(merged, function), base_name(&merged.program.units[source.unit.index()].name));
+        let has_symbols = undescribed.files.get(file).is_some_and(|(symbols, _)| *symbols > 0);
+        if has_symbols && files.get(name).is_some_and(|files| !files.contains(file)) {
+            *counts.entry(name.to_vec()).or_default() += 1;
+        }
+    }
+    counts
+}
+
+fn name_of<'m>(merged: &'m Merged<'_>, function: &Function) -> &'m [u8] {
+    merged.name_bytes(function.symbol.unwrap_or(merged.program.origins[function.origin.index()].name))
 }
 
 /// A symbol's name without the number that compilers add where several files have a function of this name, and the

@@ -155,6 +155,20 @@ pub(super) fn compiles(full: bool) -> Vec<Compile> {
 }
 
 impl Compile {
+    /// Whether debug information describes the functions of a source file, each with its name.
+    pub(super) fn describes(&self, file: &str) -> bool {
+        self.level_of(file).is_none()
+    }
+
+    /// What a file has instead of debug information.
+    fn level_of(&self, file: &str) -> Option<&'static str> {
+        match file {
+            "f1.cpp" if self.mixed => Some("-g0"),
+            "f2.cpp" if self.mixed => Some("-g1"),
+            _ => None,
+        }
+    }
+
     fn driver(&self) -> Result<PathBuf, String> {
         if self.clang { sh::llvm("clang++") } else { sh::tool("g++", "g++") }
     }
@@ -172,11 +186,7 @@ impl Compile {
             let mut command = Command::new(self.driver()?);
             command.current_dir(dir).args(["-std=c++17", "-w", "-fno-rtti", "-ffunction-sections"]);
             // The names of .dwo files are those of the objects: absolute, so that they are found.
-            command.args(&self.flags).args(match file.as_str() {
-                "f1.cpp" if self.mixed => Some("-g0"),
-                "f2.cpp" if self.mixed => Some("-g1"),
-                _ => None,
-            });
+            command.args(&self.flags).args(self.level_of(file));
             sh::output(
                 command.args(self.shared.then_some("-DMODULES")).arg("-c").arg(file).arg("-o").arg(&object),
             )?;

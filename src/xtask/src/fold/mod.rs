@@ -48,6 +48,7 @@ const HELP: &str = "cargo xtask fold [OPTIONS]
   --examples N     how many frames of each kind of defect to show (2)
   --no-gsym        without llvm-gsymutil beside it
   --foldsym BIN    another build of foldsym than this checkout's
+  --keep           leaves the programs where they were made, and says where
   --emit S DIR     writes the sources of seed S to DIR, with as many stacks as --stacks says, and ends";
 
 struct Options {
@@ -58,6 +59,7 @@ struct Options {
     full: bool,
     examples: usize,
     gsym: bool,
+    keep: bool,
     foldsym: Option<PathBuf>,
     emit: Option<(u64, PathBuf)>,
 }
@@ -71,6 +73,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
         full: false,
         examples: 2,
         gsym: true,
+        keep: false,
         foldsym: None,
         emit: None,
     };
@@ -86,6 +89,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
             "--full" => options.full = true,
             "--examples" => options.examples = number(value()?)? as usize,
             "--no-gsym" => options.gsym = false,
+            "--keep" => options.keep = true,
             "--foldsym" => options.foldsym = Some(value()?.into()),
             "--emit" => options.emit = Some((number(value()?)?, value()?.into())),
             _ => return Err(HELP.to_owned()),
@@ -120,7 +124,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         options,
     };
     let result = session.all();
-    std::fs::remove_dir_all(&session.scratch).map_err(|e| format!("{}: {e}", session.scratch.display()))?;
+    if session.options.keep {
+        println!("the programs are in {}", session.scratch.display());
+    } else {
+        std::fs::remove_dir_all(&session.scratch)
+            .map_err(|e| format!("{}: {e}", session.scratch.display()))?;
+    }
     result?;
     let results = session.results.into_inner().map_err(|_| "a job panicked")?;
     results.print();
@@ -211,6 +220,9 @@ impl Session {
             self.program(compile, link, files, &left_out)
                 .map_err(|e| format!("{}.{}: {e}", compile.name, link.name))?;
         }
+        if self.options.keep {
+            return Ok(());
+        }
         // Objects and programs of a whole run are gigabytes.
         std::fs::remove_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))
     }
@@ -270,20 +282,34 @@ impl Session {
             tally.gsym = ask::gsym(program, stacks)?;
         }
         let name = format!("{}.{}", compile.name, link.name);
+        let named = nm::Named::of(program)?;
+        let judged = |truth: &Truth, answer: &stacks::Answer| {
+            let (verdict, lines) = truth.judge(answer, compile.merging);
+            // A local function is named by its debug information too, and so is a part; of another function the linker
+            // keeps the symbol.
+            let part = answer.candidates.iter().any(|c| c.names.iter().any(|name| name.ends_with(".cold")));
+            let local = truth.name.starts_with("_ZL") || part;
+            let named = if part { named.has_part(truth) } else { named.has(truth) };
+            let told = (local && compile.describes(&truth.file)) || named;
+            (if told { verdict } else { verdict.of_untold() }, lines)
+        };
         let mut results = self.results.lock().map_err(|_| "a job panicked")?;
         for (stack, answers) in stacks.iter().zip(&answers) {
             for (at, answer) in answers.iter().enumerate().filter(|(at, _)| module.holds(stack, *at)) {
                 let truth = module.truth(stack, at);
-                tally.frame(&truth, truth.judge(answer, compile.merging));
+                let verdict = judged(&truth, answer);
+                tally.frame(&truth, verdict);
                 let shape = truth.shape.clone();
-                self.judge(&mut results, &name, compile.merging, (stack, at), (&truth, shape, answer));
+                let merging = compile.merging;
+                self.judge(&mut results, &name, merging, (stack, at), (&truth, shape, answer), verdict);
             }
         }
         for (stack, answers) in objects.iter().zip(&by_class) {
             let (Some(truth), Some(answer)) = (stack.frames.first(), answers.first()) else { continue };
             let truth = Truth { sure: truth.by_class, ..truth.clone() };
             let shape = format!("{} with vptr", truth.shape);
-            self.judge(&mut results, &name, compile.merging, (stack, 0), (&truth, shape, answer));
+            let (verdict, merging) = (judged(&truth, answer), compile.merging);
+            self.judge(&mut results, &name, merging, (stack, 0), (&truth, shape, answer), verdict);
         }
         Ok(())
     }
@@ -295,8 +321,8 @@ impl Session {
         merging: bool,
         (stack, at): (&Stack, usize),
         (truth, shape, answer): (&Truth, String, &stacks::Answer),
+        (verdict, lines): (Verdict, Lines),
     ) {
-        let (verdict, lines) = truth.judge(answer, merging);
         let text = || {
             let address = stack.addresses[at] - stack.bias;
             let found: Vec<String> = answer

@@ -1,18 +1,20 @@
 //! A program's symbols: who is where without folding, and which functions are at one address with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::process::Command;
 
 use super::module::Module;
-use super::stacks::{Stack, same_function};
+use super::stacks::{Stack, Truth, same_function};
+use crate::diff::Program;
+use crate::diff::program::Kind;
 use crate::sh;
 
 /// Address, size, name.
-type Named = (u64, u64, String);
+type Placed = (u64, u64, String);
 
 /// Each function, sorted.
-fn functions(program: &Path) -> Result<Vec<Named>, String> {
+fn functions(program: &Path) -> Result<Vec<Placed>, String> {
     let mut nm = Command::new(sh::llvm("llvm-nm")?);
     let text = sh::output(nm.args(["--defined-only", "--print-size", "--numeric-sort"]).arg(program))?;
     let mut all = Vec::new();
@@ -29,7 +31,7 @@ fn functions(program: &Path) -> Result<Vec<Named>, String> {
 
 /// Checks that each frame of each stack is in a symbol of its name. Gives what is wrong with each stack.
 pub(super) fn check(modules: &[Module], stacks: &[Option<Stack>]) -> Result<Vec<Option<String>>, String> {
-    let tables: Vec<(&Module, Vec<Named>)> =
+    let tables: Vec<(&Module, Vec<Placed>)> =
         modules.iter().map(|module| Ok((module, functions(&module.path)?))).collect::<Result<_, String>>()?;
     let wrong = |stack: &Stack| {
         let mut places = stack.addresses.iter().zip(&stack.frames).enumerate();
@@ -40,7 +42,7 @@ pub(super) fn check(modules: &[Module], stacks: &[Option<Stack>]) -> Result<Vec<
             let address = address - module.bias - u64::from(at > 0);
             let end = functions.partition_point(|(start, ..)| *start <= address);
             let holds =
-                |(start, size, name): &Named| address - start < *size && same_function(name, &truth.name);
+                |(start, size, name): &Placed| address - start < *size && same_function(name, &truth.name);
             let near = &functions[end.saturating_sub(64)..end];
             let last = near.last();
             (!near.iter().any(holds)).then(|| format!("frame {at} of {stack:x?} is in {last:x?}"))
@@ -48,6 +50,39 @@ pub(super) fn check(modules: &[Module], stacks: &[Option<Stack>]) -> Result<Vec<
     };
     let none = || Some("a tail call left its frame, or the unwinder is lost".to_owned());
     Ok(stacks.iter().map(|stack| stack.as_ref().map_or_else(none, wrong)).collect())
+}
+
+/// The functions that a program's symbols name.
+pub(super) struct Named(HashSet<(String, Option<String>)>);
+
+impl Named {
+    /// # Errors
+    /// The program cannot be read.
+    pub(super) fn of(program: &Path) -> Result<Named, String> {
+        let symbols = Program::open(program, None)?.symbols;
+        let functions = symbols.all().iter().filter(|symbol| symbol.kind == Kind::Function);
+        let named = functions.flat_map(|symbol| {
+            let name = plain(&symbol.name);
+            [(symbol.name.clone(), symbol.file.clone()), (name.clone(), None), (name, symbol.file.clone())]
+        });
+        Ok(Named(named.collect()))
+    }
+
+    /// Whether one is the part of this function that stands elsewhere, which has a local symbol of its own.
+    pub(super) fn has_part(&self, truth: &Truth) -> bool {
+        self.0.contains(&(format!("{}.cold", truth.name), Some(truth.file.clone())))
+    }
+
+    /// Whether one of them may be this function; a local one, by its file.
+    pub(super) fn has(&self, truth: &Truth) -> bool {
+        let file = truth.name.starts_with("_ZL").then(|| truth.file.clone());
+        self.0.contains(&(plain(&truth.name), file))
+    }
+}
+
+/// A name without what [`same_function`] does not compare.
+fn plain(name: &str) -> String {
+    name.split('.').next().unwrap_or(name).replace("C1E", "C2E")
 }
 
 /// The functions that are at one address, where they are two or more; and how many of each name, since each file may have

@@ -66,10 +66,20 @@ const COLUMNS: &[Verdict] = &[
     Verdict::WrongExact,
     Verdict::Missing,
     Verdict::Nothing,
+    Verdict::Untold,
 ];
 
-const HEADS: &[&str] =
-    &["unique", "exact", "narrowed", "ambiguous", "other unique", "wrong exact", "missing", "no answer"];
+const HEADS: &[&str] = &[
+    "unique",
+    "exact",
+    "narrowed",
+    "ambiguous",
+    "other unique",
+    "wrong exact",
+    "missing",
+    "no answer",
+    "untold",
+];
 
 /// A table in Markdown: what each group of programs has.
 pub(super) fn programs(rows: &BTreeMap<String, Tally>) -> String {

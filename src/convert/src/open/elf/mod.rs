@@ -131,7 +131,7 @@ pub(super) fn read<'f>(
 /// What made a file, by the names that linkers and compilers leave in it.
 fn linker(tables: &Tables<'_>) -> Linker {
     if tables.section(b".note.gnu.gold-version").is_some() {
-        return Linker::MayFold;
+        return Linker::MayFoldAndForget;
     }
     // The content of a section that a separate debug file leaves out is not there.
     let Some(comment) = tables.section(b".comment").map(|section| tables.bytes(section)) else {

@@ -65,10 +65,11 @@ fn thunks(program: &Program<'_>, machine: &Machine<'_, '_>) -> FxHashSet<u64> {
 /// Bytes of a function that only jumps to another.
 const MAX_THUNK: u32 = 16;
 
-/// Fills in the call keys of the program.
+/// Fills in the call keys of the program. `forgotten`: whoever seems to call may be another, of which nothing is known.
 pub(super) fn key<'f>(
     cut: &mut Cut<'f>,
     image: &Image<'f>,
+    forgotten: bool,
     classes: ReadClasses<'_, 'f>,
     diagnostics: &mut Diagnostics,
 ) {
@@ -76,7 +77,7 @@ pub(super) fn key<'f>(
         return;
     }
     let machine = Machine::new(image);
-    let index = Index::new(&cut.program, &cut.numbers, &machine);
+    let index = Index::new(&cut.program, &cut.numbers, &machine, forgotten);
     let mut keys = Keys {
         index: &index,
         calls: Vec::new(),
@@ -119,6 +120,8 @@ pub(super) fn key<'f>(
 struct Index<'p, 'f> {
     program: &'p Program<'f>,
     machine: &'p Machine<'p, 'f>,
+    /// Any caller may stand for one that nothing names, so that no call rules a function out.
+    forgotten: bool,
     /// Ranges of functions, by function, then by address.
     ranges: Vec<(FuncId, u64, u64)>,
     /// Functions by unit and DIE.
@@ -142,6 +145,7 @@ impl<'p, 'f> Index<'p, 'f> {
         program: &'p Program<'f>,
         numbers: &FxHashMap<FuncId, FuncId>,
         machine: &'p Machine<'p, 'f>,
+        forgotten: bool,
     ) -> Self {
         let mut by_die: FxHashMap<(u32, u64), FuncId> = FxHashMap::default();
         let mut old = 0;
@@ -206,6 +210,7 @@ impl<'p, 'f> Index<'p, 'f> {
         let mut index = Index {
             program,
             machine,
+            forgotten,
             ranges,
             by_die,
             by_name,

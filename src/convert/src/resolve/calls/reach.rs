@@ -56,7 +56,7 @@ impl Index<'_, '_> {
     }
 
     pub(super) fn reach(&self, jumps_of: &mut JumpsOf, function: FuncId) -> Reach {
-        let mut reach = Reach::default();
+        let mut reach = Reach { unknown: self.forgotten, ..Reach::default() };
         let mut seen = vec![function];
         let mut next = 0;
         while let Some(&at) = seen.get(next) {
