@@ -9,7 +9,7 @@ use gimli::{
     DW_TAG_subprogram,
 };
 
-use crate::build::{CODE, CODE_LEN, Info, Value, elf, line_program, sequence};
+use crate::build::{CODE, CODE_LEN, Info, Symbol, Value, elf, elf_with, line_program, sequence};
 use crate::harness::{Bench, Kept};
 use Value::{Address, Flag, Label, Number, Offset, Text};
 
@@ -179,9 +179,9 @@ fn symbol_alone(address: u64, size: u64) -> Kept {
 /// Where two functions share code.
 const SHARED: u64 = CODE + 0x100;
 
-/// A program with `f` and `g` at [`SHARED`], and a function at the start of the code with these calls: return address,
-/// and the label of the callee.
-fn calling(calls: &[(u64, &'static str)]) -> Kept {
+/// The debug information of `f` and `g` at [`SHARED`], and of a function at the start of the code with these calls: return
+/// address, and the label of the callee.
+fn sections(calls: &[(u64, &'static str)]) -> Vec<(&'static str, Vec<u8>)> {
     let mut info = Info::new(5, &[]);
     for (name, line) in [("f", 10), ("g", 20)] {
         info.label(name);
@@ -205,9 +205,15 @@ fn calling(calls: &[(u64, &'static str)]) -> Kept {
     }
     info.close();
     subprogram(&mut info, "last", 30, CODE + CODE_LEN - 0x10, &[]);
-    Bench::new()
-        .kept(&elf(&info.sections(), &[("caller", CODE, 0x40), ("f", SHARED, 0x10), ("g", SHARED, 0x10)]))
+    info.sections()
 }
+
+/// The program of these calls.
+fn calling(calls: &[(u64, &'static str)]) -> Kept {
+    Bench::new().kept(&elf(&sections(calls), &CALLING))
+}
+
+const CALLING: [(&str, u64, u64); 3] = [("caller", CODE, 0x40), ("f", SHARED, 0x10), ("g", SHARED, 0x10)];
 
 /// How sure it is which function stands at [`SHARED`] when called so, and whom the first candidate is.
 fn called(kept: &Kept, address: u64) -> (Certainty, String) {
@@ -258,4 +264,38 @@ fn one_call_of_two_functions_is_not_exact() {
     assert_eq!(keys(&kept), [CODE + 0x10]);
     assert_eq!(called(&kept, CODE + 8).0, Certainty::Ambiguous);
     assert_eq!(called(&kept, CODE + 0x10), (Certainty::Exact, "g".to_owned()));
+}
+
+/// gold drops the symbols of local functions that it folds. An object without debug information may have such, so that
+/// any function may stand for one that nothing names: no call rules a function out.
+#[test]
+fn what_gold_forgot_makes_no_answer_exact() {
+    let calls = [(CODE + 0x10, "g")];
+    for (file, certainty) in [("other.c", Certainty::Ambiguous), ("unit.c", Certainty::Exact)] {
+        let mut symbols = vec![Symbol::File(file)];
+        symbols.extend(CALLING.map(Symbol::Global));
+        let gold = [(".note.gnu.gold-version", vec![0; 16])];
+        let program = elf_with(CODE, &[&sections(&calls)[..], &gold].concat(), &symbols);
+        assert_eq!(called(&Bench::new().kept(&program), CODE + 0x10), (certainty, "g".to_owned()), "{file}");
+        let other = elf_with(CODE, &sections(&calls), &symbols);
+        assert_eq!(called(&Bench::new().kept(&other), CODE + 0x10).0, Certainty::Exact, "{file}");
+    }
+}
+
+/// Where two files have a local function of one name, gold leaves one symbol: that of the file whose code remains.
+#[test]
+fn a_symbol_of_another_file_is_another_function() {
+    for (files, expected) in
+        [(["unit.c", "other.c"], 2), (["other.c", "unit.c"], 0), (["module", "object"], 0)]
+    {
+        let mut info = Info::new(4, &[]);
+        info.function("helper", CODE, 0x10);
+        let gold = [(".note.gnu.gold-version", vec![0; 16])];
+        let files = files.map(Symbol::File);
+        let symbols = [files[0], files[1], Symbol::Local(("helper", CODE, 0x10))];
+        let program = elf_with(CODE, &[&info.sections()[..], &gold].concat(), &symbols);
+        assert_eq!(members(&Bench::new().kept(&program), CODE).len(), expected);
+        let program = elf_with(CODE, &info.sections(), &symbols);
+        assert_eq!(members(&Bench::new().kept(&program), CODE).len(), 0);
+    }
 }

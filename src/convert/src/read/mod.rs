@@ -102,6 +102,9 @@ pub(crate) fn read_classes<'f>(
     read
 }
 
+/// Units whose classes are read between two times that the pages of what they share are given back.
+const UNITS_BETWEEN: usize = 32;
+
 /// How units are read.
 #[derive(Clone, Copy)]
 struct How<'a> {
@@ -118,8 +121,12 @@ fn read_with<'f, E: Endianity>(
     taker: &mut dyn Take<'f>,
 ) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
-    let space = Space::new(image, endian, &mut diagnostics);
-    // Headers of units are far apart: with each, the system maps what is around it.
+    let mut space = Space::new(image, endian, split.files, &mut diagnostics);
+    if matches!(walk, Walk::Functions) {
+        for info in [&mut space.main].into_iter().chain(&mut space.supplementary) {
+            info.limit_lines(&mut diagnostics);
+        }
+    }
     split.files.release(image.debug.get(DebugSection::Info));
     let code = Code::new(image);
     let sections = [DebugSection::Dcall, DebugSection::Vcall].map(|section| image.debug.get(section));
@@ -137,10 +144,21 @@ fn read_with<'f, E: Endianity>(
     let supply = Supply::new(split, image, endian, &mut diagnostics);
     let task = Task { space: &space, code: &code, options, supply: &supply, tables: &tables, walk };
     let queue = Queue::new(taker, split.files, &image.debug, diagnostics);
+    // Nothing is read once more but the names, which stay where they are; those of a package were copied.
+    use DebugSection::{Abbrev, Addr, Info, Line, Ranges, RngLists, Str, StrOffsets};
+    let give_back = || {
+        for section in [Info, Abbrev, Line, Addr, Ranges, RngLists, StrOffsets] {
+            split.files.release(image.debug.get(section));
+        }
+    };
     let next = AtomicUsize::new(0);
     rayon::broadcast(|_| {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
+            // By now more is kept than when functions were read.
+            if matches!(walk, Walk::Classes(_)) && index.is_multiple_of(UNITS_BETWEEN) {
+                give_back();
+            }
             let Some(header) = space.main.headers.get(index) else { break };
             let unit = task::read(&task, index);
             // What was read of it is not asked for again, but by units that refer into it.
@@ -149,11 +167,7 @@ fn read_with<'f, E: Endianity>(
             queue.put(index, unit);
         }
     });
-    // Nothing is read once more but the names, which stay where they are; those of a package were copied.
-    use DebugSection::{Abbrev, Addr, Info, Line, Ranges, RngLists, Str, StrOffsets};
-    for section in [Info, Abbrev, Line, Addr, Ranges, RngLists, StrOffsets] {
-        split.files.release(image.debug.get(section));
-    }
+    give_back();
     if let Some(package) = &split.package {
         for section in [Info, Abbrev, Line, Ranges, RngLists, Str, StrOffsets] {
             split.files.release(package.debug.get(section));

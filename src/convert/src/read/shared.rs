@@ -41,11 +41,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn of<'f, E: Endianity>(
-        dwarf: &Dwarf<'f, E>,
-        headers: &[Header<'f, E>],
-        diagnostics: &mut Diagnostics,
-    ) -> Shared {
+    pub(super) fn of<'f, E: Endianity>(headers: &[Header<'f, E>]) -> Shared {
         let mut offsets: Vec<usize> = headers.iter().map(|header| header.debug_abbrev_offset().0).collect();
         offsets.sort_unstable();
         let mut tables: Vec<Table> = Vec::new();
@@ -55,14 +51,22 @@ impl Shared {
                 _ => tables.push(Table { offset, users: 1, parsed: OnceLock::new() }),
             }
         }
-        let mut shared = Shared { tables, without_lines: Vec::new() };
+        Shared { tables, without_lines: Vec::new() }
+    }
+
+    /// Decides which line programs are read, before any is.
+    pub(super) fn limit_lines<'f, E: Endianity>(
+        &mut self,
+        dwarf: &Dwarf<'f, E>,
+        headers: &[Header<'f, E>],
+        diagnostics: &mut Diagnostics,
+    ) {
         let lines = dwarf.debug_line.reader().len() as u64;
         let allowed = lines.saturating_mul(LINE_RUNS).max(LINE_FLOOR);
-        // Not so for any program that a compiler made, of which only the product is looked at.
+        // Else all units may name the longest program that fits.
         if (headers.len() as u64).saturating_mul(lines) > allowed {
-            shared.without_lines = shared.past_budget(dwarf, headers, allowed, diagnostics);
+            self.without_lines = self.past_budget(dwarf, headers, allowed, diagnostics);
         }
-        shared
     }
 
     /// The abbreviations of a unit.

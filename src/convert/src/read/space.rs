@@ -9,11 +9,14 @@ use gimli::{Reader as _, Section as _};
 use super::shared::Shared;
 use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Dwarf, Endianity, bad_unit};
-use crate::open::{DebugSection, DebugSections, Image};
+use crate::open::{DebugSection, DebugSections, Files, Image};
 use crate::report::{Diagnostics, Kind};
 
 /// Bytes before the offsets of a `.debug_str_offsets` in 64 bits: length, version, padding.
 const WIDE_HEADER: usize = 16;
+
+/// Bytes of units whose headers are read between two times that pages are given back.
+const BETWEEN: usize = 1 << 21;
 
 /// Bytes of strings that the roots of all units may read together: each names its unit and its folder, and any number
 /// of units may name one string.
@@ -31,15 +34,31 @@ pub(crate) struct Info<'f, E: Endianity> {
 }
 
 impl<'f, E: Endianity> Info<'f, E> {
-    pub(crate) fn new(sections: &DebugSections<'f>, endian: E, diagnostics: &mut Diagnostics) -> Info<'f, E> {
-        Info::of(load(sections, endian), diagnostics)
+    pub(crate) fn new(
+        sections: &DebugSections<'f>,
+        endian: E,
+        files: &Files,
+        diagnostics: &mut Diagnostics,
+    ) -> Info<'f, E> {
+        Info::of(load(sections, endian), Some(files), diagnostics)
     }
 
-    pub(crate) fn of(mut dwarf: Dwarf<'f, E>, diagnostics: &mut Diagnostics) -> Info<'f, E> {
+    /// `files`: where the pages of a large section are given back, since the system maps what is around each header.
+    pub(crate) fn of(
+        mut dwarf: Dwarf<'f, E>,
+        files: Option<&Files>,
+        diagnostics: &mut Diagnostics,
+    ) -> Info<'f, E> {
         let mut headers = Vec::new();
         let section = *dwarf.debug_info.reader();
-        let mut offset = 0;
+        let (mut offset, mut given) = (0, 0);
         while offset < section.len() {
+            if let Some(files) = files
+                && offset - given > BETWEEN
+            {
+                files.release(&section.slice()[given..offset]);
+                given = offset;
+            }
             let len = match dwarf.debug_info.header_from_offset(gimli::DebugInfoOffset(offset)) {
                 Ok(header) => {
                     headers.push(header);
@@ -60,8 +79,13 @@ impl<'f, E: Endianity> Info<'f, E> {
         let referred = headers.iter().map(|_| OnceLock::new()).collect();
         let wide_strings = dwarf.file_type == gimli::DwarfFileType::Dwo
             && dwarf.debug_str_offsets.reader().slice().starts_with(&[0xff; 4]);
-        let shared = Shared::of(&dwarf, &headers, diagnostics);
+        let shared = Shared::of(&headers);
         Info { dwarf, wide_strings, headers, shared, referred }
+    }
+
+    /// Decides which line programs are read, before any is.
+    pub(crate) fn limit_lines(&mut self, diagnostics: &mut Diagnostics) {
+        self.shared.limit_lines(&self.dwarf, &self.headers, diagnostics);
     }
 
     /// The bytes of a unit with its header.
@@ -215,11 +239,16 @@ pub(crate) struct Space<'f, E: Endianity> {
 }
 
 impl<'f, E: Endianity> Space<'f, E> {
-    pub(crate) fn new(image: &Image<'f>, endian: E, diagnostics: &mut Diagnostics) -> Space<'f, E> {
-        let mut main = Info::new(&image.debug, endian, diagnostics);
+    pub(crate) fn new(
+        image: &Image<'f>,
+        endian: E,
+        files: &Files,
+        diagnostics: &mut Diagnostics,
+    ) -> Space<'f, E> {
+        let mut main = Info::new(&image.debug, endian, files, diagnostics);
         let supplementary = image.supplementary.as_ref().map(|sections| {
             main.dwarf.set_sup(load(sections, endian));
-            Info::new(sections, endian, diagnostics)
+            Info::new(sections, endian, files, diagnostics)
         });
         Space { main, supplementary }
     }

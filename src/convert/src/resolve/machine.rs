@@ -5,6 +5,8 @@
 //! leaves in another way (a stub that returns to where it wants to go) does not show: what no compiler described
 //! counts as code that may go anywhere.
 
+use rustc_hash::FxHashMap;
+
 use crate::open::Image;
 
 const EM_386: u16 = 3;
@@ -78,31 +80,30 @@ impl<'i, 'f> Machine<'i, 'f> {
         Some(jumps)
     }
 
-    /// How many calls of `start..end` go straight to `target`; `None` where the code is not at hand or of another
+    /// How many calls of `start..end` go straight to each address; `None` where the code is not at hand or of another
     /// machine.
-    pub(super) fn calls_to(&self, start: u64, end: u64, target: u64) -> Option<usize> {
+    pub(super) fn calls(&self, start: u64, end: u64) -> Option<FxHashMap<u64, usize>> {
         let bytes = self.bytes(start, end)?;
+        let mut targets = FxHashMap::default();
+        let mut add = |target: u64| *targets.entry(target).or_default() += 1;
         match self.image.arch.machine {
             EM_X86_64 | EM_386 => {
-                let calls = (0..bytes.len()).filter(|&at| match bytes[at..] {
-                    [0xe8, a, b, c, d, ..] => {
-                        let by = i32::from_le_bytes([a, b, c, d]).into();
-                        start.wrapping_add(at as u64 + 5).wrapping_add_signed(by) == target
-                    }
-                    _ => false,
-                });
-                Some(calls.count())
+                for (at, call) in bytes.windows(5).enumerate().filter(|(_, call)| call[0] == 0xe8) {
+                    let by = i32::from_le_bytes([call[1], call[2], call[3], call[4]]).into();
+                    add(start.wrapping_add(at as u64 + 5).wrapping_add_signed(by));
+                }
             }
             EM_AARCH64 => {
                 let words = bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
-                let calls = (start..).step_by(4).zip(words).filter(|&(address, word)| {
-                    let by = i64::from((word << 6).cast_signed() >> 6) * 4;
-                    word & 0xfc00_0000 == 0x9400_0000 && address.wrapping_add_signed(by) == target
-                });
-                Some(calls.count())
+                for (address, word) in (start..).step_by(4).zip(words) {
+                    if word & 0xfc00_0000 == 0x9400_0000 {
+                        add(address.wrapping_add_signed(i64::from((word << 6).cast_signed() >> 6) * 4));
+                    }
+                }
             }
-            _ => None,
+            _ => return None,
         }
+        Some(targets)
     }
 
     /// Where the call goes to that returns to an address; `None` where it does not go straight there.

@@ -18,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::ReadClasses;
 use super::super::names::is_program_wide;
 use super::Index;
-use super::dispatch::{Dispatch, Part, Reached, parts};
+use super::dispatch::{Dispatch, MAX_WORDS, Part, Reached, parts};
 use super::hierarchy::{Class, Classes, Method};
 use super::reach::JumpsOf;
 use super::words::Words;
@@ -88,6 +88,7 @@ pub(super) fn keys<'f>(
             continue;
         }
         let parts = if matches!(width, 4 | 8) { parts(&words, address, size, width) } else { Vec::new() };
+        work += (size / width.max(1)).min(MAX_WORDS) as usize;
         if parts.is_empty() {
             continue;
         }

@@ -27,6 +27,9 @@ const MAX_OBJECT: i64 = 1 << 20;
 /// Tables of one class that are looked at.
 const MAX_PARTS: usize = 256;
 
+/// Words of all tables of a class: a slot has a number of 16 bits, and the symbol's size may be any number.
+pub(super) const MAX_WORDS: u64 = 1 << 17;
+
 /// A table of a class: what a pointer to it holds, and where it ends.
 pub(super) type Part = (u64, u64);
 
@@ -34,9 +37,11 @@ pub(super) type Part = (u64, u64);
 /// which the first is how far the object begins before the part that has the pointer, and that is negative in all but
 /// the first (Itanium C++ ABI 2.5.2).
 pub(super) fn parts(words: &Words<'_, '_>, address: u64, size: u64, width: u64) -> Vec<Part> {
-    let end = address.saturating_add(size);
     let mut parts: Vec<Part> = Vec::new();
-    if !matches!(words.at(address), None | Some(Word::Number(0))) || size < 3 * width {
+    let Some(end) = address.checked_add(size).filter(|_| (3..=MAX_WORDS).contains(&(size / width))) else {
+        return parts;
+    };
+    if !matches!(words.at(address), None | Some(Word::Number(0))) {
         return parts;
     }
     parts.push((address + 2 * width, end));

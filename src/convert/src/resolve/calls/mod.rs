@@ -30,12 +30,13 @@ use super::ReadClasses;
 use super::machine::Machine;
 use super::names::{is_mangled, is_program_wide};
 use super::pieces::Cut;
+use crate::budget::Budget;
 use crate::model::{
-    CallCounts, CallHow, CallKey, CalleePlace, Calls, FuncId, GroupId, How, ImageAddr, LocalCallee, NameId,
-    Owner, Piece, Program, TailKey, UnitCall,
+    CallCounts, CallHow, CallKey, CalleePlace, Calls, FuncId, Group, GroupId, How, ImageAddr, LocalCallee,
+    NameId, Owner, Piece, Program, TailKey, UnitCall,
 };
 use crate::open::Image;
-use crate::report::Diagnostics;
+use crate::report::{Diagnostics, Kind};
 use embed::embed;
 use reach::{JumpsOf, Reach};
 
@@ -62,6 +63,12 @@ fn thunks(program: &Program<'_>, machine: &Machine<'_, '_>) -> FxHashSet<u64> {
     jumps.flat_map(|jumps| jumps.targets).collect()
 }
 
+/// Places of a name that may say that it is a constructor's or destructor's.
+const MAX_VARIANTS: usize = 64;
+
+/// Calls of functions that are looked at for each group that a function is in.
+const MAX_STEPS: u64 = 1 << 28;
+
 /// Bytes of a function that only jumps to another.
 const MAX_THUNK: u32 = 16;
 
@@ -84,12 +91,20 @@ pub(super) fn key<'f>(
         tails: index.reach_of_callees(),
         counts: CallCounts::default(),
         in_code: RefCell::default(),
+        steps: Budget::new(MAX_STEPS),
     };
     keys.of_single_functions();
     keys.of_groups();
     keys.of_tables();
     keys.of_relocations();
-    let Keys { mut calls, tails, counts, .. } = keys;
+    let Keys { mut calls, tails, counts, steps, .. } = keys;
+    if steps.is_short() {
+        diagnostics.add(Kind::CapReached, 0, || {
+            format!(
+                "over {MAX_STEPS} calls looked at for groups that their functions are in: not all have keys"
+            )
+        });
+    }
     let found = classes::keys(&index, image, classes, diagnostics);
     calls.sort_unstable();
     // Two callees of one call: neither is known. Of two records of one callee the more doubtful counts.
@@ -136,6 +151,8 @@ struct Index<'p, 'f> {
     thunks: FxHashSet<u64>,
     /// By unit: what each local callee is.
     callees: Vec<Vec<Callee>>,
+    /// By group: it has a function with a mangled name and without a DIE.
+    undescribed: Vec<bool>,
     /// Where each function begins: not its lowest address, where a part of it stands before the rest.
     starts: Vec<u64>,
 }
@@ -218,6 +235,7 @@ impl<'p, 'f> Index<'p, 'f> {
             group,
             thunks,
             callees: Vec::new(),
+            undescribed: program.groups.iter().map(|group| has_undescribed(program, group)).collect(),
             starts,
         };
         index.callees = (0..program.units.len()).map(|unit| index.callees_of(unit)).collect();
@@ -263,10 +281,8 @@ impl<'p, 'f> Index<'p, 'f> {
     /// name is none such, or the program has no variant.
     fn variant(&self, name: &[u8]) -> Option<Callee> {
         let mut found = None;
-        for at in 2..name.len() {
-            if name[at] != b'4' || !matches!(name[at - 1], b'C' | b'D') {
-                continue;
-            }
+        let is_variant = |at: &usize| name[*at] == b'4' && matches!(name[at - 1], b'C' | b'D');
+        for at in (2..name.len()).filter(is_variant).take(MAX_VARIANTS) {
             for digit in b'1'..=b'2' {
                 let mut variant = name.to_vec();
                 variant[at] = digit;
@@ -310,16 +326,44 @@ impl<'p, 'f> Index<'p, 'f> {
     /// True where functions of the group may stand for others that the compiler merged with them: a mangled name is
     /// there that no DIE has. (Compilers of C that rewrite calls are not known.)
     fn merged_by_compiler(&self, function: FuncId) -> bool {
-        let name = |function: FuncId| {
-            self.program.origins[self.program.functions[function.index()].origin.index()].name
-        };
-        let mangled = |function: FuncId| is_mangled(&self.program.names[name(function).index()]);
-        let undescribed = self.group.get(&function).is_some_and(|group| {
-            let mut members = self.program.groups[group.index()].members.iter();
-            members.any(|member| member.how == How::SymbolOnly && mangled(member.function))
-        });
+        let undescribed = self.group.get(&function).is_some_and(|group| self.undescribed[group.index()]);
         undescribed || self.thunks.contains(&self.starts[function.index()])
     }
+
+    /// What a callee is, to compare calls of it with others; `None` for one that is not known.
+    fn target(&self, callee: Callee) -> Option<Target> {
+        match callee {
+            Callee::Function(function) => Some(Target::At(self.starts[function.index()])),
+            Callee::Elsewhere(name) => Some(Target::Elsewhere(name)),
+            Callee::Indirect => Some(Target::Indirect),
+            Callee::Unknown => None,
+        }
+    }
+}
+
+/// Whether a group has a function with a mangled name and without a DIE.
+fn has_undescribed(program: &Program<'_>, group: &Group) -> bool {
+    let name = |function: FuncId| {
+        &program.names[program.origins[program.functions[function.index()].origin.index()].name.index()]
+    };
+    group.members.iter().any(|member| member.how == How::SymbolOnly && is_mangled(name(member.function)))
+}
+
+/// Where a call goes: one address may be several functions'.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Target {
+    At(u64),
+    Elsewhere(NameId),
+    Indirect,
+}
+
+/// The calls of one target: of the function that remains, of one that was folded into it, and whom the latter call.
+#[derive(Default)]
+struct Same {
+    remaining: usize,
+    erased: usize,
+    /// `None` where they call several functions.
+    callee: Option<Callee>,
 }
 
 struct Keys<'i, 'p, 'f> {
@@ -327,8 +371,9 @@ struct Keys<'i, 'p, 'f> {
     calls: Vec<CallKey>,
     tails: FxHashMap<FuncId, Reach>,
     counts: CallCounts,
-    /// Calls of a piece (by its start) to an address: no code is read twice.
-    in_code: RefCell<FxHashMap<(u64, u64), Option<usize>>>,
+    /// By the start of a piece: how many of its calls go straight to an address. No code is read twice.
+    in_code: RefCell<FxHashMap<u64, Option<FxHashMap<u64, usize>>>>,
+    steps: Budget,
 }
 
 impl<'p> Keys<'_, 'p, '_> {
@@ -363,8 +408,10 @@ impl<'p> Keys<'_, 'p, '_> {
                 let Some(return_addr) = call.return_addr else { continue };
                 let Callee::Function(callee) = self.index.callee(unit, call.callee) else { continue };
                 let own = self.index.ranges_of(id);
-                let inside = own.iter().any(|range| range.1 < return_addr.0 && return_addr.0 <= range.2);
-                if !inside || self.index.calling_group(return_addr).is_some() {
+                let before = own.partition_point(|range| range.1 < return_addr.0).checked_sub(1);
+                if before.is_none_or(|at| own[at].2 < return_addr.0)
+                    || self.index.calling_group(return_addr).is_some()
+                {
                     continue;
                 }
                 if self.wants(callee) {
@@ -469,9 +516,9 @@ impl<'p> Keys<'_, 'p, '_> {
         let after = self.index.program.pieces.partition_point(|piece| piece.start.0 < calls[0].0.0);
         let piece = self.index.program.pieces.get(after.checked_sub(1)?)?;
         let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
-        let target = self.index.starts[callee.index()];
-        let count = || self.index.machine.calls_to(start, end, target);
-        *self.in_code.borrow_mut().entry((start, target)).or_insert_with(count)
+        let mut in_code = self.in_code.borrow_mut();
+        let targets = in_code.entry(start).or_insert_with(|| self.index.machine.calls(start, end));
+        Some(targets.as_ref()?.get(&self.index.starts[callee.index()]).copied().unwrap_or(0))
     }
 
     fn grouped(&self, unit: usize, call: &UnitCall) -> bool {
@@ -481,6 +528,9 @@ impl<'p> Keys<'_, 'p, '_> {
     /// The calls of a function that stand in the code of a group, in the order of their DIEs.
     fn live_calls(&self, group: GroupId, function: FuncId) -> Vec<(ImageAddr, Callee)> {
         let Some((unit, _, listed)) = self.index.calls(function) else { return Vec::new() };
+        if !self.steps.spend(listed.len()) {
+            return Vec::new();
+        }
         let here =
             listed.iter().filter_map(|call| Some((call.return_addr?, self.index.callee(unit, call.callee))));
         here.filter(|&(address, _)| self.index.calling_group(address) == Some(group)).collect()
@@ -495,26 +545,34 @@ impl<'p> Keys<'_, 'p, '_> {
             .filter(|call| !call.tail && call.return_addr.is_none())
             .map(|call| self.index.callee(unit, call.callee))
             .collect();
-        let same = |a: Callee, b: Callee| match (a, b) {
-            (Callee::Function(a), Callee::Function(b)) => {
-                self.index.starts[a.index()] == self.index.starts[b.index()]
-            }
-            (Callee::Elsewhere(a), Callee::Elsewhere(b)) => a == b,
-            (Callee::Indirect, Callee::Indirect) => true,
-            _ => false,
+        if !self.steps.spend(listed.len() + remaining.len()) {
+            return Vec::new();
+        }
+        let same = |a: Callee, b: Callee| {
+            let a = self.index.target(a);
+            a.is_some() && a == self.index.target(b)
         };
+        let mut by_target: FxHashMap<Target, Same> = FxHashMap::default();
+        for target in remaining.iter().filter_map(|call| self.index.target(call.1)) {
+            by_target.entry(target).or_default().remaining += 1;
+        }
+        for &callee in &erased {
+            let Some(target) = self.index.target(callee) else { continue };
+            let same = by_target.entry(target).or_default();
+            same.callee = Some(callee).filter(|_| same.erased == 0 || same.callee == Some(callee));
+            same.erased += 1;
+        }
+        let of_target = |callee: Callee| self.index.target(callee).and_then(|target| by_target.get(&target));
+        let any_indirect = erased.contains(&Callee::Indirect);
         // Where the compiler did not say of some call whom it calls, that may be one of these.
         let complete = |callee: Callee| {
-            let count =
-                |calls: &mut dyn Iterator<Item = Callee>| calls.filter(|other| same(callee, *other)).count();
-            let counts =
-                [count(&mut remaining.iter().map(|call| call.1)), count(&mut erased.iter().copied())];
+            let counts = of_target(callee).map_or([0; 2], |same| [same.remaining, same.erased]);
             match (self.calls_in_code(remaining, callee), self.index.program.units[unit].keeps_callees) {
                 // Through a stub, which is the callee's own; not so a thunk.
                 (Some(0), _) => true,
                 (Some(calls), _) => counts == [calls; 2],
                 (None, false) => true,
-                (None, true) => counts[0] == counts[1] && !erased.contains(&Callee::Indirect),
+                (None, true) => counts[0] == counts[1] && !any_indirect,
             }
         };
         let calls = |address: ImageAddr, callee: Callee| match callee {
@@ -532,11 +590,7 @@ impl<'p> Keys<'_, 'p, '_> {
                 .collect();
         }
         // In any order: those that call one address, where they all call one function.
-        let at_address = |callee: Callee| {
-            let mut here = erased.iter().filter(|other| same(callee, **other));
-            let first = here.next()?;
-            (here.all(|other| other == first) && complete(callee)).then_some(*first)
-        };
+        let at_address = |callee: Callee| of_target(callee)?.callee.filter(|&first| complete(first));
         let paired = remaining.iter().filter_map(|call| Some((call.0, at_address(call.1)?)));
         paired.filter(|&(address, callee)| calls(address, callee)).collect()
     }

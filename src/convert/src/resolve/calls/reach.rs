@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::machine::Jumps;
 use super::{Callee, Index};
+use crate::budget::Budget;
 use crate::model::{FuncId, Owner, TailKey};
 
 /// Functions that are visited to find what one reaches by tail calls; one that reaches more reaches what is not
@@ -29,8 +30,13 @@ impl Reach {
     }
 }
 
-/// The jumps of functions that were read, so that no code is read twice.
-pub(super) type JumpsOf = FxHashMap<FuncId, Option<Rc<Jumps>>>;
+/// Steps of all functions together: calls, jumps and members of groups that are looked at. Each function has its part,
+/// within the bounds below, and reaches what is not known where that is used up.
+const MAX_STEPS: u64 = 1 << 33;
+const STEPS: std::ops::RangeInclusive<u64> = 1 << 14..=1 << 22;
+
+/// The jumps of pieces that were read, by start, so that no code is read twice. Short ones are those to functions.
+pub(super) type JumpsOf = FxHashMap<u64, Option<Rc<Jumps>>>;
 
 /// Tasks that look at functions side by side, each of so many or more: code that functions of several tasks reach is
 /// read by each of them.
@@ -57,20 +63,26 @@ impl Index<'_, '_> {
 
     pub(super) fn reach(&self, jumps_of: &mut JumpsOf, function: FuncId) -> Reach {
         let mut reach = Reach { unknown: self.forgotten, ..Reach::default() };
+        let part = MAX_STEPS / (self.program.functions.len() as u64).max(1);
+        let steps = Budget::new(part.clamp(*STEPS.start(), *STEPS.end()));
         let mut seen = vec![function];
         let mut next = 0;
         while let Some(&at) = seen.get(next) {
             next += 1;
-            let (recorded, promised) = self.recorded_tails(at, &mut reach.unknown);
+            let (recorded, promised) = self.recorded_tails(at, &steps, &mut reach.unknown);
             let mut found = recorded;
             // Code that no compiler described may leave in any way: a stub that returns to where it wants to jump.
             reach.unknown |= self.program.functions[at.index()].source.is_none();
-            match self.jumps(jumps_of, at) {
+            match self.jumps(jumps_of, at, &steps) {
                 Some(jumps) => {
-                    reach.unknown |= jumps.indirect && !promised;
-                    self.unrecorded(at, &jumps, &mut found, &mut reach.unknown);
+                    reach.unknown |= jumps.iter().any(|jumps| jumps.indirect) && !promised;
+                    self.unrecorded(at, &jumps, &steps, &mut found, &mut reach.unknown);
                 }
                 None => reach.unknown |= !promised,
+            }
+            if steps.is_short() {
+                reach.unknown = true;
+                break;
             }
             for callee in found {
                 match callee {
@@ -87,50 +99,72 @@ impl Index<'_, '_> {
     }
 
     /// The callees of the tail calls that the compiler recorded, and whether it promises that these are all.
-    fn recorded_tails(&self, function: FuncId, unknown: &mut bool) -> (Vec<Callee>, bool) {
+    fn recorded_tails(&self, function: FuncId, steps: &Budget, unknown: &mut bool) -> (Vec<Callee>, bool) {
         let Some((unit, calls, listed)) = self.calls(function) else { return (Vec::new(), false) };
+        if !steps.spend(listed.len()) {
+            return (Vec::new(), false);
+        }
         let tails = listed.iter().filter(|call| call.tail).map(|call| self.callee(unit, call.callee));
         let tails: Vec<Callee> = tails.collect();
         *unknown |= tails.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown));
         (tails, calls.all_tail_calls)
     }
 
-    /// The jumps out of a function, from all its ranges; `None` where its code is not at hand.
-    fn jumps(&self, known: &mut JumpsOf, function: FuncId) -> Option<Rc<Jumps>> {
-        let read = || {
-            let mut all = Jumps::default();
-            for &(_, start, end) in self.ranges_of(function) {
-                let jumps = self.machine.jumps(start, end)?;
-                all.indirect |= jumps.indirect;
-                all.targets.extend(jumps.targets);
-                all.short.extend(jumps.short);
-            }
-            Some(Rc::new(all))
+    /// The jumps out of a function, by range; `None` where its code is not at hand.
+    fn jumps(&self, known: &mut JumpsOf, function: FuncId, steps: &Budget) -> Option<Vec<Rc<Jumps>>> {
+        let ranges = self.ranges_of(function);
+        let ranges = if steps.spend(ranges.len()) { ranges } else { &[] };
+        let read = |&(_, start, end): &(FuncId, u64, u64)| {
+            let read = || {
+                let mut jumps = self.machine.jumps(start, end)?;
+                jumps.short.retain(|&target| self.entry(target).is_ok());
+                Some(Rc::new(jumps))
+            };
+            known.entry(start).or_insert_with(read).clone()
         };
-        known.entry(function).or_insert_with(read).clone()
+        ranges.iter().map(read).collect()
     }
 
+    /// The ranges of a function, by address.
     pub(super) fn ranges_of(&self, function: FuncId) -> &[(FuncId, u64, u64)] {
         let first = self.ranges.partition_point(|range| range.0 < function);
-        let count = self.ranges[first..].iter().take_while(|range| range.0 == function).count();
-        &self.ranges[first..first + count]
+        let end = self.ranges.partition_point(|range| range.0 <= function);
+        &self.ranges[first..end]
+    }
+
+    /// The piece that begins at an address, or the first behind it.
+    fn entry(&self, address: u64) -> Result<usize, usize> {
+        self.program.pieces.binary_search_by_key(&address, |piece| piece.start.0)
     }
 
     /// Adds the functions of a piece: all, where it is folded, since it does not show which is meant.
-    fn owners(&self, piece: usize, found: &mut Vec<Callee>) {
+    fn owners(&self, piece: usize, steps: &Budget, found: &mut Vec<Callee>) {
         match self.program.pieces[piece].owner {
             Owner::Function(function) => found.push(Callee::Function(function)),
             Owner::Group(group) => {
                 let members = &self.program.groups[group.index()].members;
-                found.extend(members.iter().map(|member| Callee::Function(member.function)));
+                if steps.spend(members.len()) {
+                    found.extend(members.iter().map(|member| Callee::Function(member.function)));
+                }
             }
         }
     }
 
     /// Adds the functions that a function jumps to though nobody recorded it: clang leaves a tail call out where it has
     /// no declaration of the callee, and promises all the same that none is missing.
-    fn unrecorded(&self, function: FuncId, jumps: &Jumps, found: &mut Vec<Callee>, unknown: &mut bool) {
+    fn unrecorded(
+        &self,
+        function: FuncId,
+        jumps: &[Rc<Jumps>],
+        steps: &Budget,
+        found: &mut Vec<Callee>,
+        unknown: &mut bool,
+    ) {
+        if !steps.spend(jumps.iter().map(|jumps| jumps.targets.len() + jumps.short.len()).sum()) {
+            return;
+        }
         let own = self.ranges_of(function);
+        let part = |start: u64| own.binary_search_by_key(&start, |range| range.1).is_ok();
         let recorded: FxHashSet<u64> = found
             .iter()
             .filter_map(|callee| match callee {
@@ -140,25 +174,23 @@ impl Index<'_, '_> {
             .collect();
         // Calls through a stub of the linker, as far as they were recorded.
         let mut stubs = found.iter().filter(|callee| matches!(callee, Callee::Elsewhere(_))).count();
-        let entry = |target: u64| self.program.pieces.binary_search_by_key(&target, |piece| piece.start.0);
-        for &target in &jumps.short {
-            if let Ok(piece) = entry(target)
-                && !own.iter().any(|range| range.1 == target)
+        for &target in jumps.iter().flat_map(|jumps| &jumps.short) {
+            if let Ok(piece) = self.entry(target)
+                && !part(target)
             {
-                self.owners(piece, found);
+                self.owners(piece, steps, found);
             }
         }
-        for &target in &jumps.targets {
+        for &target in jumps.iter().flat_map(|jumps| &jumps.targets) {
             if recorded.contains(&target) {
                 continue;
             }
-            match entry(target) {
+            match self.entry(target) {
                 // A part of the function is its own, and so is its beginning where nobody shares it.
                 Ok(piece) => {
                     let folded = matches!(self.program.pieces[piece].owner, Owner::Group(_));
-                    let part = own.iter().any(|range| range.1 == target);
-                    if !part || (folded && self.starts[function.index()] == target) {
-                        self.owners(piece, found);
+                    if !part(target) || (folded && self.starts[function.index()] == target) {
+                        self.owners(piece, steps, found);
                     }
                 }
                 Err(after) => {
@@ -167,8 +199,8 @@ impl Index<'_, '_> {
                         before.is_some_and(|p| target < p.start.0 + u64::from(p.body) + u64::from(p.pad));
                     if inside {
                         let before = after - 1;
-                        if !own.iter().any(|range| range.1 == self.program.pieces[before].start.0) {
-                            self.owners(before, found);
+                        if !part(self.program.pieces[before].start.0) {
+                            self.owners(before, steps, found);
                         }
                     } else if self.machine.is_code(target) {
                         *unknown |= stubs == 0;
