@@ -338,8 +338,9 @@ impl Session {
             results.example(format!("DEFECT {verdict:?}"), self.options.examples, text);
         } else if lines == Lines::Wrong {
             results.example(format!("wrong lines, {}", answer.certainty), self.options.examples, text);
-        } else if truth.sure && verdict == Verdict::Narrowed {
-            results.example(format!("narrowed, could be exact: {shape}"), self.options.examples, text);
+        } else if truth.sure && matches!(verdict, Verdict::Narrowed | Verdict::Ambiguous) {
+            let kind = format!("{}, could be exact: {shape}", answer.certainty);
+            results.example(kind, self.options.examples, text);
         }
         results.shapes.entry(shape).or_default().frame(truth, (verdict, lines));
     }
