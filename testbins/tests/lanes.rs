@@ -1,6 +1,6 @@
-//! The expressions of lanes where they are damaged: in the program, and in the file.
+//! The expressions of lanes and of object pointers where they are damaged: in the program, and in the file.
 //!
-//! What they answer where they are sound is asked of the command line, in `src/front/cli/tests/wave.rs`.
+//! What they answer where they are sound is asked of the command line, in `src/front/cli/tests/wave.rs` and `objects.rs`.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -10,8 +10,8 @@ use foldsym_convert::{NoProgress, Options, Report, convert};
 use foldsym_format::checksum::crc32;
 use foldsym_format::header::{ENTRY_LEN, HEADER_LEN, entry_field, field};
 use foldsym_format::{SectionId, steps};
-use foldsym_lookup::{ImageAddr, SymbolFile};
-use foldsym_stopped::{Machine, Place, WaveAt, wave};
+use foldsym_lookup::{Error, ImageAddr, Owner, PieceId, Resolved, ReturnAddr, StackAddr, SymbolFile};
+use foldsym_stopped::{Machine, Place, WaveAt, object, wave};
 use foldsym_testbins::root;
 use object::{Object as _, ObjectSection as _};
 
@@ -35,7 +35,9 @@ impl Machine for Full {
 
 fn converted(input: &Path, folder: &Path) -> (Vec<u8>, Report) {
     let output = folder.join("fsym");
-    let report = convert(input, &output, &Options { threads: 1, ..Options::default() }, &NoProgress).unwrap();
+    let report =
+        convert(input, &output, &Options { threads: 1, locations: true, ..Options::default() }, &NoProgress)
+            .unwrap();
     (std::fs::read(&output).unwrap(), report)
 }
 
@@ -43,7 +45,7 @@ fn converted(input: &Path, folder: &Path) -> (Vec<u8>, Report) {
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Asks for the lanes at every instruction; how many lanes have a place of their own.
-fn ask(file: &SymbolFile<'_>) -> Result<u32, foldsym_lookup::Error> {
+fn ask(file: &SymbolFile<'_>) -> Result<u32, Error> {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut waiting = 0;
     for pc in CODE.step_by(4) {
@@ -98,11 +100,43 @@ fn section(bytes: &[u8], id: SectionId) -> (usize, std::ops::Range<usize>) {
     (entry, start..start + word(entry + entry_field::LEN))
 }
 
+/// Asks for the object at every byte of folded code, called from there; how many there are.
+fn ask_objects(file: &SymbolFile<'_>) -> Result<u32, Error> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut found = 0;
+    for piece in 0..file.piece_count() {
+        let piece = file.piece(PieceId(piece))?;
+        let Owner::Group(group) = piece.owner else { continue };
+        let members = file.members(file.group(group)?).count() as u64;
+        for offset in 0..piece.body {
+            let pc = ImageAddr(piece.start.0 + offset);
+            let stack = [StackAddr::Exact(pc), StackAddr::Return(ReturnAddr(pc.0 + 1))];
+            let mut resolved = [Resolved::NONE; 2];
+            file.resolve_stack(&stack, &mut resolved)?;
+            steps::take();
+            let object = object(file, (&stack, &resolved), 0, &Full(0x5a), &mut |_| Ok(false))?;
+            assert!(steps::take() <= 10_000 * members * file.bytes().len() as u64);
+            found += u32::from(object.is_ok());
+        }
+    }
+    Ok(found)
+}
+
 #[test]
 fn damage_in_the_file() {
+    damaged(&PROGRAMS, ask);
+}
+
+#[test]
+fn damage_of_object_pointers_in_the_file() {
+    damaged(&["object.clang.set/program"], ask_objects);
+}
+
+/// Asks files of the programs in which one byte of the expressions is another.
+fn damaged(programs: &[&str], ask: fn(&SymbolFile<'_>) -> Result<u32, Error>) {
     let folder = tempfile::tempdir().unwrap();
     let mut outcomes = [0; 2];
-    for name in PROGRAMS {
+    for name in programs {
         let (sound, _) = converted(&root().join("built").join(name), folder.path());
         assert!(ask(&SymbolFile::open(&sound).unwrap()).unwrap() > 100);
         for id in [SectionId::LOCATIONS, SectionId::LOCATED] {

@@ -6,7 +6,8 @@ use crate::{ci, sh};
 
 const HELP: &str = "cargo xtask expr [PROGRAM]... [--seed N]
   evaluates every location expression and every entry of a location list of the programs with our evaluator and with
-  gimli's, in one made-up stopped program, and fails if any differs
+  gimli's, in one made-up stopped program, and fails if any differs; then converts them with the places of objects, and
+  fails if one of these is not what gimli reads, or one is missing
   without a program: the C library's debug file, and corpus/rocksdb/librocksdb.so where it is";
 
 /// # Errors
@@ -27,10 +28,23 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         "--",
     ]);
     oracle.args(args);
-    if args.is_empty() || args[0] == "--seed" {
-        let libc = ci::libc().ok_or("needs the C library's debug file: package libc6-dbg")?;
-        let rocksdb: PathBuf = sh::root().join("corpus/rocksdb/librocksdb.so");
-        oracle.arg(libc).args(rocksdb.is_file().then_some(rocksdb));
+    let mut programs: Vec<PathBuf> = Vec::new();
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--seed" => drop(words.next()),
+            _ => programs.push(std::path::absolute(word).map_err(|error| format!("{word}: {error}"))?),
+        }
     }
-    sh::run(&mut oracle)
+    if programs.is_empty() {
+        programs.push(ci::libc().ok_or("needs the C library's debug file: package libc6-dbg")?);
+        programs.extend(Some(sh::root().join("corpus/rocksdb/librocksdb.so")).filter(|path| path.is_file()));
+        oracle.args(&programs);
+    }
+    sh::run(&mut oracle)?;
+    let list: Vec<String> = programs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    let mut objects = sh::cargo();
+    objects.args(["test", "--quiet", "--release", "--package", "foldsym-testbins", "--test", "objects"]);
+    objects.args(["--", "--nocapture"]).env("FOLDSYM_OBJECTS", list.join("\n"));
+    sh::run(&mut objects)
 }

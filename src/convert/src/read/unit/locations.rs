@@ -217,31 +217,16 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         Ok(())
     }
 
-    /// `DW_AT_location` of the parameter that points to the object of a method (DWARF 5 5.7.8), where the method
-    /// has one: the entry that `DW_AT_object_pointer` names, else a first parameter that is artificial. The parameter may
-    /// be without a location.
+    /// `DW_AT_location` of the parameter that points to the object of a method (`DW_AT_object_pointer`, DWARF 5 5.7.8), where
+    /// the method has one. The parameter may be without a location.
     fn object_pointer(
         &self,
         function: &gimli::DebuggingInformationEntry<Bytes<'f, E>>,
     ) -> gimli::Result<Option<Option<AttributeValue<Bytes<'f, E>>>>> {
-        if let Some(AttributeValue::UnitRef(offset)) = function.attr_value(gimli::DW_AT_object_pointer) {
-            let parameter = self.unit.entry(offset)?;
-            return Ok(Some(parameter.attr_value(gimli::DW_AT_location)));
-        }
-        let mut tree = self.unit.entries_tree(Some(function.offset()))?;
-        let mut children = tree.root()?.children();
-        while let Some(child) = children.next()? {
-            let entry = child.entry();
-            if entry.tag() != gimli::DW_TAG_formal_parameter {
-                continue;
-            }
-            let mut artificial = entry.attr_value(gimli::DW_AT_artificial).is_some();
-            if let Some(AttributeValue::UnitRef(offset)) = entry.attr_value(gimli::DW_AT_abstract_origin) {
-                artificial |= self.unit.entry(offset)?.attr_value(gimli::DW_AT_artificial).is_some();
-            }
-            return Ok(artificial.then(|| entry.attr_value(gimli::DW_AT_location)));
-        }
-        Ok(None)
+        let Some(AttributeValue::UnitRef(offset)) = function.attr_value(gimli::DW_AT_object_pointer) else {
+            return Ok(None);
+        };
+        Ok(Some(self.unit.entry(offset)?.attr_value(gimli::DW_AT_location)))
     }
 
     /// Keeps what can be read of a value; false where that is nothing.
