@@ -362,31 +362,34 @@ class RowBlock:
             line_base, at = varint(data, at)
         self.low_width, scope_width, line_width, more_width = widths
         line_base = unzigzag(line_base)
+
+        def base(at):
+            return varint(data, at) if self.wide else (field(data, 8 * at, 16), at + 2)
         if self.scopes:
-            scope_base, at = varint(data, at)
+            scope_base, at = base(at)
         file_width = file_base = column_width = column_base = self.back = 0
         if self.files:
             file_width, at = byte(data, at)
-            file_base, at = varint(data, at)
+            file_base, at = base(at)
         if self.columns:
             column_width, at = byte(data, at)
-            column_base, at = varint(data, at)
+            column_base, at = base(at)
         need(file_width <= 32 and column_width <= 32, f"row block at {self.begin}: width above 32")
         if self.shared:
             self.back, at = varint(data, at)
             need(not of_shared and 0 < self.back < self.begin, f"row block at {self.begin}: bad `back`")
         self.packed, bit = at, 8 * at
-        low, bit = fields(data, bit, self.low_width, 0 if self.shared else count - 1)
-        lines, bit = fields(data, bit, line_width, count)
         changes, bit = fields(data, bit, scope_width > 0, count - 1)
         has_more, bit = fields(data, bit, more_width > 0, count)
+        differs, bit = fields(data, bit, self.files, count)
+        low, bit = fields(data, bit, self.low_width, 0 if self.shared else count - 1)
+        lines, bit = fields(data, bit, line_width, count)
         runs, bit = fields(data, bit, scope_width, 1 + sum(changes))
         parts, bit = fields(data, bit, more_width, sum(has_more))
         scopes = [runs[sum(changes[:i])] for i in range(count)]
         for i, part in zip((i for i in range(count) if has_more[i]), parts):
             lines[i] |= part << line_width
         columns, bit = fields(data, bit, column_width, count)
-        differs, bit = fields(data, bit, self.files, count)
         files, bit = fields(data, bit, file_width, sum(differs))
         if self.shared:
             other = RowBlock(data, self.begin - self.back, count, 0, of_shared=True)
@@ -397,10 +400,10 @@ class RowBlock:
             for i in range(count - 1):
                 while field(data, bit, 1) == 0:
                     bit += 1
-                    need(bit - high < 192, f"row block at {self.begin}: more than 192 bits of high parts")
+                    need(bit - high < 128, f"row block at {self.begin}: more than 128 bits of high parts")
                 self.offsets.append(bit - high - i << self.low_width | low[i])
                 bit += 1
-                need(bit - high <= 192, f"row block at {self.begin}: more than 192 bits of high parts")
+                need(bit - high <= 128, f"row block at {self.begin}: more than 128 bits of high parts")
                 need(self.offsets[-2] < self.offsets[-1], f"row block at {self.begin}: offsets do not increase")
         self.end = pad_to_byte(data, bit)
         need(all(file_base + code for code in files), f"row block at {self.begin}: file code 0 of a set bit")
@@ -420,10 +423,11 @@ class RowBlock:
             self.bases["back"] = self.back
 
     def best_low_width(self):
-        """The smallest width with which low and high parts are shortest."""
-        def bits(width):
-            return (len(self.offsets) - 1) * (width + 1) + (self.offsets[-1] >> width)
-        return min(range(32), key=lambda width: (bits(width), width))
+        """The smallest width with which low and high parts are shortest, and the high ones fit."""
+        def high(width):
+            return len(self.offsets) - 1 + (self.offsets[-1] >> width)
+        fits = (width for width in range(32) if high(width) <= 128)
+        return min(fits, key=lambda width: ((len(self.offsets) - 1) * width + high(width), width))
 
 
 class RowRecord:

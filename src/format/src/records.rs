@@ -32,7 +32,7 @@ pub mod rows {
     pub const COLUMNS: u8 = 1 << 1;
     /// Flag: the offsets are those of an earlier block.
     pub const SHARED: u8 = 1 << 2;
-    /// Flag: widths and the base of the lines are too large for the first word, and follow.
+    /// Flag: widths or bases are too large for their places, and stand in others.
     pub const WIDE: u8 = 1 << 3;
     /// Flag: a base of the scopes follows.
     pub const SCOPES: u8 = 1 << 4;
@@ -42,8 +42,10 @@ pub mod rows {
     pub const MAX_WIDE_WIDTH: u8 = 31;
     /// The widest file or column.
     pub const MAX_EXTENDED_WIDTH: u8 = 32;
+    /// Bits of the base of scopes, files or columns where the block is not wide.
+    pub const BASE_BITS: u32 = 16;
     /// The most bits that the offsets' high parts take.
-    pub const MAX_HIGH_BITS: u32 = 192;
+    pub const MAX_HIGH_BITS: u32 = 128;
 }
 
 /// The section BLOCKS: basic blocks.

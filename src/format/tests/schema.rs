@@ -178,6 +178,7 @@ fn code() -> BTreeMap<String, Vec<u64>> {
             ("max_extended_width", &[rows::MAX_EXTENDED_WIDTH.into()]),
             ("max_wide_width", &[rows::MAX_WIDE_WIDTH.into()]),
             ("max_high_bits", &[rows::MAX_HIGH_BITS.into()]),
+            ("base_bits", &[rows::BASE_BITS.into()]),
             ("head.many", &[bit(rows::HEAD_MANY), 1]),
             ("head.rows", &[rows::HEAD_SHIFT.into(), u64::from(64 - rows::HEAD_SHIFT)]),
             ("block.low_width", &[rows::LOW_WIDTH_SHIFT.into(), bits(rows::WIDTH_MASK as u16)]),

@@ -22,7 +22,7 @@ pub struct Cursor<'f, 'd> {
     file: &'f SymbolFile<'d>,
     frames: Frames,
     last: Option<Last>,
-    block: Option<NearBlock>,
+    block: NearBlock,
 }
 
 /// The piece of the last address.
@@ -53,7 +53,7 @@ impl<'d> SymbolFile<'d> {
     /// # }
     /// ```
     pub const fn cursor<'f>(&'f self) -> Cursor<'f, 'd> {
-        Cursor { file: self, frames: Frames::new(), last: None, block: None }
+        Cursor { file: self, frames: Frames::new(), last: None, block: NearBlock::NONE }
     }
 }
 
@@ -66,6 +66,15 @@ impl<'f, 'd> Cursor<'f, 'd> {
     /// Damage at a place that the lookup reads; there are no frames then.
     #[inline]
     pub fn lookup(&mut self, address: ImageAddr) -> Result<Lookup, Error> {
+        let found = self.find(address);
+        if found.is_err() {
+            self.frames.len = 0;
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn find(&mut self, address: ImageAddr) -> Result<Lookup, Error> {
         let near = |last: &Last| address.0.wrapping_sub(last.answer.piece_start.0) < last.len;
         if !self.last.as_ref().is_some_and(near)
             && let Some(reason) = self.enter(address)?
@@ -73,29 +82,22 @@ impl<'f, 'd> Cursor<'f, 'd> {
             return Ok(Lookup::NotFound(reason));
         }
         let Some(last) = &self.last else { return Ok(Lookup::NotFound(Reason::OutsideCode)) };
-        let mut answer = last.answer;
-        answer.offset = address.0.wrapping_sub(answer.piece_start.0);
-        answer.padding = answer.offset >= last.body;
-        let spot = match answer.rows {
-            None => Ok(Spot::NONE),
+        let offset = address.0.wrapping_sub(last.answer.piece_start.0);
+        let spot = match last.answer.rows {
+            None => Spot::NONE,
             Some(rows) => {
-                let target = answer.offset.wrapping_shr(self.file.header().unit_log2.into());
-                match &self.block {
-                    Some(block) if block.holds(target) => block.spot(self.file.rows, target),
-                    _ => Rows::open(self.file.rows, rows.0, self.file.header().unit_log2)
-                        .and_then(|rows| rows.near_block(target))
-                        .and_then(|block| self.block.insert(block).spot(self.file.rows, target)),
+                let unit_log2 = self.file.header().unit_log2;
+                let target = offset.wrapping_shr(unit_log2.into());
+                if !self.block.holds(target) {
+                    self.block = Rows::open(self.file.rows, rows.0, unit_log2)?.near_block(target)?;
                 }
+                self.block.spot(self.file.rows, target)?
             }
         };
-        let found = spot.and_then(|spot| {
-            let function = (&last.function, &last.origin);
-            self.file.found_frames(&answer, function, &spot, answer.name, &mut self.frames)
-        });
-        if let Err(error) = found {
-            self.frames.len = 0;
-            return Err(error);
-        }
+        let mut answer = last.answer;
+        (answer.offset, answer.padding) = (offset, offset >= last.body);
+        let function = (&last.function, &last.origin);
+        self.file.found_frames(&answer, function, &spot, answer.name, &mut self.frames)?;
         Ok(Lookup::Found(answer))
     }
 
@@ -104,7 +106,7 @@ impl<'f, 'd> Cursor<'f, 'd> {
     fn enter(&mut self, address: ImageAddr) -> Result<Option<Reason>, Error> {
         let file = self.file;
         self.frames.len = 0;
-        self.block = None;
+        self.block = NearBlock::NONE;
         self.last = None;
         let found = match file.key(address) {
             Some(key) => file.starts.find(key).within(SectionId::STARTS)?,

@@ -168,8 +168,8 @@ impl<'d> SymbolFile<'d> {
     ) -> Result<(), Error> {
         let before = frames.len as usize;
         frames.len = 0;
-        let Walk { depth, kept } = match spot.scope {
-            0 => Walk { depth: 0, kept: 0 },
+        let Walk { depth, kept, slot } = match spot.scope {
+            0 => Walk { depth: 0, kept: 0, slot: PATH },
             scope => self.walk_up(function, scope, before, frames)?,
         };
         let mut id = function.origin.0;
@@ -186,10 +186,13 @@ impl<'d> SymbolFile<'d> {
         };
         for level in kept..depth {
             steps::step();
-            let inner = level.wrapping_add(1);
-            let Some(slot) = frames.edges.get_mut(inner) else { break };
-            let edge = small(origin.edges.wrapping_add((*slot).into()), SectionId::ORIGINS, id)?;
-            *slot = edge;
+            // The walk up left the step at the end; its place is behind what is kept.
+            let (inner, step) = (level.wrapping_add(1), slot.wrapping_add(level.wrapping_sub(kept)));
+            let step = frames.nodes.get(step).zip(frames.edges.get(step)).map(|(&node, &edge)| (node, edge));
+            let place = frames.nodes.get_mut(inner).zip(frames.edges.get_mut(inner));
+            let (Some((node, nth)), Some(place)) = (step, place) else { break };
+            let edge = small(origin.edges.wrapping_add(nth.into()), SectionId::ORIGINS, id)?;
+            (*place.0, *place.1) = (node, edge);
             let call = self.edge_parts(edge)?;
             if level < READY {
                 let frame = origin.frame(id, &call.place, SectionId::EDGES, edge)?;
@@ -260,17 +263,7 @@ impl<'d> SymbolFile<'d> {
         if depth > self.header().max_depth as usize {
             return Err(wrong());
         }
-        // From the end to behind what is kept.
-        for step in 0..walked {
-            steps::step();
-            let (from, to) = (slot.wrapping_add(step), kept.wrapping_add(step).wrapping_add(1));
-            let node = frames.nodes.get(from).zip(frames.edges.get(from)).map(|(&node, &edge)| (node, edge));
-            let place = frames.nodes.get_mut(to).zip(frames.edges.get_mut(to));
-            if let (Some((node, edge)), Some(place)) = (node, place) {
-                (*place.0, *place.1) = (node, edge);
-            }
-        }
-        Ok(Walk { depth, kept })
+        Ok(Walk { depth, kept, slot })
     }
 
     #[inline(always)]
@@ -320,6 +313,8 @@ struct Walk {
     depth: usize,
     /// The depth up to which the path is that of the row before.
     kept: usize,
+    /// Where the walk left the step behind that; the others follow.
+    slot: usize,
 }
 
 /// The columns of an origin.

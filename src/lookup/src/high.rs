@@ -1,4 +1,4 @@
-//! The high parts of a block's offsets (spec, section 5): up to 192 bits, a 1 for each row, a 0 for each
+//! The high parts of a block's offsets (spec, section 5): up to 128 bits, a 1 for each row, a 0 for each
 //! step of the high part.
 //!
 //! Two questions are asked of them. Which rows have a given high part: those whose bits stand between two
@@ -27,32 +27,20 @@ pub(crate) struct High {
     words: [u64; WORDS],
 }
 
-/// Why there are none.
-pub(crate) enum Broken {
-    /// They begin behind the end.
-    Truncated,
-    /// They are longer than they may be.
-    Long,
-}
-
 impl High {
     /// What a block of one row has.
     pub(crate) const EMPTY: Self = Self { words: [0; WORDS] };
 
-    /// The high parts of `rows` rows that begin at bit `bit`.
+    /// The high parts that begin at bit `bit`; `None` behind the end. Whether all that a block has are among them is for
+    /// whoever reads all rows.
     #[inline(always)]
-    pub(crate) fn read(data: &[u8], bit: u64, rows: u32) -> Result<Self, Broken> {
-        let rest = usize::try_from(bit >> 3).ok().and_then(|at| data.get(at..)).ok_or(Broken::Truncated)?;
+    pub(crate) fn read(data: &[u8], bit: u64) -> Option<Self> {
+        let rest = usize::try_from(bit >> 3).ok().and_then(|at| data.get(at..))?;
         let shift = (bit & 7) as u32;
-        let high = match rest.first_chunk::<WINDOW>() {
+        Some(match rest.first_chunk::<WINDOW>() {
             Some(window) => Self::shifted(window, shift),
             None => Self::at_the_end(rest, shift),
-        };
-        let zeros = high.words.iter().fold(0u64, |sum, &word| sum.wrapping_add(count(byte_sums(!word))));
-        if zeros.wrapping_add(rows.into()) > layout::MAX_HIGH_BITS.into() {
-            return Err(Broken::Long);
-        }
-        Ok(high)
+        })
     }
 
     #[inline(always)]
@@ -116,22 +104,17 @@ struct Found {
 
 /// The set bit that `rank` others are before; `None` where there are not so many.
 #[inline(always)]
-fn select(words: &[u64; WORDS], rank: u64) -> Option<Found> {
-    let &[_, second, third] = words;
-    let sums = words.map(byte_sums);
-    let [to_second, to_third, all] = sums.map(count);
-    let to_third = to_third.wrapping_add(to_second);
-    if rank >= all.wrapping_add(to_third) {
+fn select(&[low, high]: &[u64; WORDS], rank: u64) -> Option<Found> {
+    let (low_sums, high_sums) = (byte_sums(low), byte_sums(high));
+    let in_low = count(low_sums);
+    if rank >= count(high_sums).wrapping_add(in_low) {
         return None;
     }
     // Which word it is follows no pattern, so it is not worth a branch.
-    let (past_first, past_second) = (rank >= to_second, rank >= to_third);
-    let pick =
-        |[a, b, c]: [u64; 3]| select_unpredictable(past_second, c, select_unpredictable(past_first, b, a));
-    let (word, next) = (pick(*words), pick([second, third, 0]));
-    let start = pick([0, 64, 128]) as u32;
-    let sums = pick(sums);
-    let rank = rank.wrapping_sub(pick([0, to_second, to_third]));
+    let second = rank >= in_low;
+    let pick = |low: u64, high: u64| select_unpredictable(second, high, low);
+    let (word, next, sums) = (pick(low, high), pick(high, 0), pick(low_sums, high_sums));
+    let (start, rank) = (pick(0, 64) as u32, rank.wrapping_sub(pick(0, in_low)));
 
     let byte = first_above(sums, rank);
     let rank = rank.wrapping_sub(sums.wrapping_shl(8).wrapping_shr(byte) & 0xff);
@@ -184,12 +167,12 @@ mod tests {
         (0..bit as usize).for_each(&mut set);
         bits.iter().for_each(|&at| set(bit as usize + at));
         if behind {
-            (bit as usize + len..bit as usize + 250).for_each(&mut set);
+            (bit as usize + len..bit as usize + 190).for_each(&mut set);
         }
         // With whole words at hand, and with no more than a section has behind its last record.
         let end = (bit as usize + len).div_ceil(8) + 8;
         for data in [&data[..], &data[..end.min(data.len())]] {
-            let Ok(high) = High::read(data, bit, rows) else { panic!("{parts:?}") };
+            let high = High::read(data, bit).unwrap();
             assert_eq!(high.len(rows), Some(len as u32));
             for (row, &part) in parts.iter().enumerate() {
                 assert_eq!(high.part_of(row as u32), Some(part));
@@ -210,23 +193,22 @@ mod tests {
         for bit in [0, 1, 7, 8, 13] {
             for behind in [false, true] {
                 check(&[0], bit, behind);
-                check(&[191], bit, behind);
+                check(&[127], bit, behind);
                 check(&[0; 63], bit, behind);
                 check(&(0..63).collect::<Vec<_>>(), bit, behind);
-                check(&(0..63).map(|row| row * 2).collect::<Vec<_>>(), bit, behind);
-                check(&(0..63).map(|row| row / 20 * 43).collect::<Vec<_>>(), bit, behind);
+                check(&(0..43).map(|row| row * 2).collect::<Vec<_>>(), bit, behind);
+                check(&(0..63).map(|row| row / 20 * 21).collect::<Vec<_>>(), bit, behind);
             }
         }
     }
 
     #[test]
     fn too_long_or_not_there() {
-        let data = [0; 64];
-        assert!(matches!(High::read(&data, 0, 1), Err(Broken::Long)));
-        assert!(matches!(High::read(&data, 65 * 8, 1), Err(Broken::Truncated)));
-        let mut data = [0; 64];
-        data[24] = 1;
-        assert!(matches!(High::read(&data, 0, 1), Err(Broken::Long)));
-        assert!(High::read(&data, 1, 1).is_ok());
+        let mut data = [0; 48];
+        assert!(High::read(&data, 49 * 8).is_none());
+        // The first row's bit may stand in the last place, not behind it.
+        data[16] = 1;
+        assert_eq!(High::read(&data, 0).unwrap().len(1), None);
+        assert_eq!(High::read(&data, 1).unwrap().len(1), Some(128));
     }
 }

@@ -6,12 +6,12 @@
 
 use core::hint::select_unpredictable;
 
-use foldsym_format::bits::{self, u8_at, u32_at};
+use foldsym_format::bits::{self, u8_at, u16_at, u32_at};
 use foldsym_format::records::{file_code, line_code, rows as layout};
 use foldsym_format::{SectionId, What, steps, varint};
 
 use crate::error::Error;
-use crate::high::{Broken, High};
+use crate::high::High;
 use crate::rows::{FileCode, Row, Spot};
 
 /// Rows whose low parts are read at once.
@@ -113,8 +113,45 @@ struct Extension {
 }
 
 impl Extension {
+    /// Reads what stands at `at`, behind the first word.
+    #[cfg_attr(feature = "small", inline(never))]
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn read(data: &[u8], at: usize, word: u32) -> Result<Self, Error> {
+        // The tail of the section leaves 8 bytes at each byte of a record.
+        let next = bits::word(data, at).ok_or_else(|| early(at as u64))?;
+        let flags = next as u8;
+        let mut extension = Self {
+            flags,
+            widths: widths(word),
+            line_base: word.wrapping_shr(layout::LINE_BASE_SHIFT).into(),
+            scope_base: 0,
+            files: Packed::ABSENT,
+            columns: Packed::ABSENT,
+            back: None,
+            end: at.wrapping_add(1),
+        };
+        if flags & !(layout::FILES | layout::SCOPES) != 0 {
+            extension.read_rare(data, word)?;
+            return Ok(extension);
+        }
+        // All of it is in the one word, wherever it begins.
+        let scope_bits = if flags & layout::SCOPES != 0 { layout::BASE_BITS } else { 0 };
+        let file_bits = if flags & layout::FILES != 0 { layout::BASE_BITS.wrapping_add(8) } else { 0 };
+        let file = next.wrapping_shr(scope_bits.wrapping_add(8)) & bits::mask(file_bits);
+        extension.scope_base = next.wrapping_shr(8) & bits::mask(scope_bits);
+        extension.files = Packed { bit: 0, width: file as u32 & 0xff, base: file.wrapping_shr(8) };
+        if extension.files.width > layout::MAX_EXTENDED_WIDTH.into() {
+            return Err(wrong(What::Width, at));
+        }
+        extension.end = extension.end.wrapping_add((scope_bits.wrapping_add(file_bits) >> 3) as usize);
+        Ok(extension)
+    }
+
+    /// Reads what follows the flags where few blocks have such.
+    #[cold]
     #[inline(never)]
-    fn read(data: &[u8], mut at: usize, word: u32) -> Result<Self, Error> {
+    fn read_rare(&mut self, data: &[u8], word: u32) -> Result<(), Error> {
+        let mut at = self.end;
         let byte = |at: &mut usize, max: u8| {
             let value = u8_at(data, *at).ok_or_else(|| early(*at as u64))?;
             if value > max {
@@ -128,53 +165,67 @@ impl Extension {
             *at = next;
             Ok::<u64, Error>(value)
         };
-        let column = |at: &mut usize| {
-            let width = byte(at, layout::MAX_EXTENDED_WIDTH)?;
-            Ok::<Packed, Error>(Packed { bit: 0, width: width.into(), base: number(at)? })
-        };
-        let begin = at;
-        let flags = byte(&mut at, u8::MAX)?;
+        let flags = self.flags;
         if flags & !layout::FLAGS != 0 {
-            return Err(wrong(What::Reserved, begin));
+            return Err(wrong(What::Reserved, at.wrapping_sub(1)));
         }
         let has = |flag: u8| flags & flag != 0;
-        let mut extension = Self {
-            flags,
-            widths: widths(word),
-            line_base: word.wrapping_shr(layout::LINE_BASE_SHIFT).into(),
-            scope_base: 0,
-            files: Packed::ABSENT,
-            columns: Packed::ABSENT,
-            back: None,
-            end: 0,
+        let base = |at: &mut usize| {
+            if has(layout::WIDE) {
+                return number(at);
+            }
+            let value = u16_at(data, *at).ok_or_else(|| early(*at as u64))?;
+            *at = at.wrapping_add(2);
+            Ok(value.into())
+        };
+        let column = |at: &mut usize| {
+            let width = byte(at, layout::MAX_EXTENDED_WIDTH)?;
+            Ok::<Packed, Error>(Packed { bit: 0, width: width.into(), base: base(at)? })
         };
         if has(layout::WIDE) {
             if word != layout::EXTENDED {
-                return Err(wrong(What::Reserved, begin));
+                return Err(wrong(What::Reserved, at.wrapping_sub(1)));
             }
-            for width in &mut extension.widths {
+            for width in &mut self.widths {
                 *width = byte(&mut at, layout::MAX_WIDE_WIDTH)?.into();
             }
-            extension.line_base = number(&mut at)?;
+            self.line_base = number(&mut at)?;
         }
         if has(layout::SCOPES) {
-            extension.scope_base = number(&mut at)?;
+            self.scope_base = base(&mut at)?;
         }
         if has(layout::FILES) {
-            extension.files = column(&mut at)?;
+            self.files = column(&mut at)?;
         }
         if has(layout::COLUMNS) {
-            extension.columns = column(&mut at)?;
+            self.columns = column(&mut at)?;
         }
         if has(layout::SHARED) {
-            extension.back = Some(number(&mut at)?);
+            self.back = Some(number(&mut at)?);
         }
-        extension.end = at;
-        Ok(extension)
+        self.end = at;
+        Ok(())
     }
 }
 
 impl Block {
+    /// One without rows.
+    pub(crate) const NONE: Self = Self {
+        rows: 0,
+        start: 0,
+        low: Packed::ABSENT,
+        high: 0,
+        changes: 0,
+        scopes: Packed::ABSENT,
+        lines: Packed::ABSENT,
+        more: 0,
+        parts: Packed::ABSENT,
+        line_base: 0,
+        columns: Packed::ABSENT,
+        differs: 0,
+        files: Packed::ABSENT,
+    };
+
     #[inline(always)]
     pub(crate) fn read(data: &[u8], place: usize, rows: u32, start: u64) -> Result<Self, Error> {
         let (mut block, back) = Self::parse(data, place, rows, start)?;
@@ -212,22 +263,19 @@ impl Block {
             first
         };
         let after_first = rows.wrapping_sub(1);
-        let low = take(low_width, if back.is_none() { after_first } else { 0 });
+        let has = |set: bool, count: u32| if set { count } else { 0 };
+        let changes = has(scope_width != 0, after_first);
+        let changes = bitmap(data, take(1, changes), changes)?;
+        let more = has(more_width != 0, rows);
+        let more = bitmap(data, take(1, more), more)?;
+        let differs = has(flags & layout::FILES != 0, rows);
+        let differs = bitmap(data, take(1, differs), differs)?;
+        let low = take(low_width, has(back.is_none(), after_first));
         let lines = take(line_width, rows);
-        let mut changes = take(u32::from(scope_width != 0), after_first);
-        let mut more = take(u32::from(more_width != 0), rows);
-        changes = if scope_width != 0 { bitmap(data, changes, after_first)? } else { 0 };
-        more = if more_width != 0 { bitmap(data, more, rows)? } else { 0 };
         let scopes = take(scope_width, changes.count_ones().wrapping_add(1));
         let parts = take(more_width, more.count_ones());
-        let mut differs = 0;
-        if flags & (layout::FILES | layout::COLUMNS) != 0 {
-            columns.bit = take(columns.width, rows);
-            if flags & layout::FILES != 0 {
-                differs = bitmap(data, take(1, rows), rows)?;
-                files.bit = take(files.width, differs.count_ones());
-            }
-        }
+        columns.bit = take(columns.width, has(flags & layout::COLUMNS != 0, rows));
+        files.bit = take(files.width, differs.count_ones());
         let block = Self {
             rows,
             start,
@@ -249,14 +297,10 @@ impl Block {
     /// The high parts of its offsets.
     #[inline(always)]
     pub(crate) fn high(&self, data: &[u8]) -> Result<High, Error> {
-        let ones = self.rows.wrapping_sub(1);
-        if ones == 0 {
-            return Ok(High::EMPTY);
+        match self.rows {
+            1 => Ok(High::EMPTY),
+            _ => High::read(data, self.high).ok_or_else(|| early(self.high >> 3)),
         }
-        High::read(data, self.high, ones).map_err(|broken| match broken {
-            Broken::Truncated => early(self.high >> 3),
-            Broken::Long => Error::new(SectionId::ROWS, What::Length, self.high >> 3),
-        })
     }
 
     /// The number of the last row whose offset is at most `target`, relative to row 0.
@@ -323,7 +367,11 @@ impl Block {
             scope: self.scopes.small(data, ones_below(self.changes, index))?,
             line,
             file,
-            column: if self.columns.bit == 0 { 0 } else { self.columns.small(data, index)? },
+            column: if self.columns.width == 0 {
+                self.columns.base as u32
+            } else {
+                self.columns.small(data, index)?
+            },
         })
     }
 

@@ -254,6 +254,9 @@ pub(crate) struct NearBlock {
 }
 
 impl NearBlock {
+    /// Holds nowhere.
+    pub(crate) const NONE: Self = Self { block: Block::NONE, high: High::EMPTY, end: 0 };
+
     /// Whether the row of an offset is in it.
     #[inline(always)]
     pub(crate) fn holds(&self, target: u64) -> bool {

@@ -32,10 +32,12 @@ fn range(column: impl Iterator<Item = u64>) -> (u64, u32) {
 }
 
 /// The smallest width of the low parts of `rows` offsets up to `last` for which low and high parts are
-/// shortest together.
+/// shortest together, of those for which the high ones are no longer than they may be.
 fn low_width(last: u32, rows: usize) -> u32 {
-    let bits = |width: u32| rows as u64 * u64::from(width) + u64::from(last >> width);
-    (0..=LOW_BITS).min_by_key(|&width| bits(width)).unwrap_or(0)
+    let high = |width: u32| rows as u64 + u64::from(last >> width);
+    let bits = |width: u32| rows as u64 * u64::from(width) + high(width);
+    let fits = |width: &u32| high(*width) <= records::MAX_HIGH_BITS.into();
+    (0..=LOW_BITS).filter(fits).min_by_key(|&width| bits(width)).unwrap_or(LOW_BITS)
 }
 
 /// The widths of low and high parts for which line codes take the least bits. Low parts stand for all
@@ -77,7 +79,11 @@ impl Head {
     fn put(&self, out: &mut Vec<u8>) {
         let widths = [self.low_width, self.scope_width, self.line_width, self.more_width];
         let base = zigzag(self.line_base);
-        let wide = base > records::MAX_LINE_BASE || widths.iter().any(|&width| width > records::WIDTH_MASK);
+        let bases =
+            [Some(self.scope_base), self.files.map(|file| file.1), self.columns.map(|column| column.1)];
+        let wide = base > records::MAX_LINE_BASE
+            || widths.iter().any(|&width| width > records::WIDTH_MASK)
+            || bases.into_iter().flatten().any(|base| base >> records::BASE_BITS != 0);
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
         let flags = flag(self.files.is_some(), records::FILES)
             | flag(self.columns.is_some(), records::COLUMNS)
@@ -100,12 +106,16 @@ impl Head {
             out.extend(widths.map(|width| width as u8));
             put_varint(out, base);
         }
+        let put_base = |base: u64, out: &mut Vec<u8>| match wide {
+            true => put_varint(out, base),
+            false => out.extend_from_slice(&(base as u16).to_le_bytes()),
+        };
         if self.scope_base != 0 {
-            put_varint(out, self.scope_base);
+            put_base(self.scope_base, out);
         }
         for (width, base) in [self.files, self.columns].into_iter().flatten() {
             out.push(width as u8);
-            put_varint(out, base);
+            put_base(base, out);
         }
         if let Some(back) = self.back {
             put_varint(out, back);
@@ -146,12 +156,6 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
     .put(out);
 
     let mut bits = BitWriter::new(out);
-    if back.is_none() {
-        let low = (1 << low_width) - 1;
-        cells[1..].iter().for_each(|cell| bits.put(u64::from(cell.offset - start) & low, low_width));
-    }
-    let low = (1 << line_width) - 1;
-    cells.iter().for_each(|cell| bits.put(code(cell) & low, line_width));
     let changes = |pair: &[Cell]| pair[0].scope != pair[1].scope;
     if scope_width > 0 {
         cells.windows(2).for_each(|pair| bits.put(changes(pair).into(), 1));
@@ -160,6 +164,16 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
     if more_width > 0 {
         cells.iter().for_each(|cell| bits.put((more(cell) != 0).into(), 1));
     }
+    if files.is_some() {
+        let differs = |cell: &Cell| u64::from(cell.file) != file_code::ORIGIN;
+        cells.iter().for_each(|cell| bits.put(differs(cell).into(), 1));
+    }
+    if back.is_none() {
+        let low = (1 << low_width) - 1;
+        cells[1..].iter().for_each(|cell| bits.put(u64::from(cell.offset - start) & low, low_width));
+    }
+    let low = (1 << line_width) - 1;
+    cells.iter().for_each(|cell| bits.put(code(cell) & low, line_width));
     if scope_width > 0 {
         let mut put = |cell: &Cell| bits.put(u64::from(cell.scope) - scope_base, scope_width);
         put(&cells[0]);
@@ -170,8 +184,6 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
         cells.iter().for_each(|cell| bits.put(u64::from(cell.column) - base, width));
     }
     if let Some((base, width)) = files {
-        let differs = |cell: &Cell| u64::from(cell.file) != file_code::ORIGIN;
-        cells.iter().for_each(|cell| bits.put(differs(cell).into(), 1));
         own_files().for_each(|file| bits.put(file - base, width));
     }
     if back.is_none() {

@@ -131,8 +131,8 @@ fn high_bits(offsets: &[u64], low_width: u32) -> Vec<u64> {
     let places: Vec<u64> = (0..).zip(offsets).map(|(row, offset)| (offset >> low_width) + row).collect();
     let end = places.last().map_or(0, |last| last + 1);
     // No writer takes a width for which they are longer.
-    if end > 192 {
-        return vec![0; end.min(1 << 20) as usize];
+    if end > 128 {
+        return vec![0; (1 << 20) + end.min(1 << 20) as usize];
     }
     (0..end).map(|bit| u64::from(places.contains(&bit))).collect()
 }
@@ -170,7 +170,12 @@ pub fn rows_record(section: &mut Vec<u8>, rows: &[RawRow], share: bool) -> u64 {
         let (files, columns) = (has(|row| row.file), has(|row| row.column));
         let own_files: Vec<u64> = block.iter().map(|row| row.file).filter(|&file| file != 0).collect();
         let widths = [low_width, scope_width, line_width, more_width];
-        let wide = widths.iter().any(|&width| width > 15) || zigzag(line_base) >= 1 << 15;
+        let least = |values: &mut dyn Iterator<Item = u64>| values.min().unwrap_or(0) >> 16 != 0;
+        let wide = widths.iter().any(|&width| width > 15)
+            || zigzag(line_base) >= 1 << 15
+            || scope_base >> 16 != 0
+            || least(&mut own_files.iter().copied())
+            || least(&mut block.iter().map(|row| row.column));
         let flags = [files, columns, back.is_some(), wide, scope_base != 0];
         let flags = flags.iter().zip(0..).map(|(&flag, bit)| u8::from(flag) << bit).sum::<u8>();
         let mut word = u32::from(flags != 0) << 16;
@@ -186,8 +191,12 @@ pub fn rows_record(section: &mut Vec<u8>, rows: &[RawRow], share: bool) -> u64 {
             blocks.extend(widths.map(|width| width as u8));
             varint(&mut blocks, zigzag(line_base));
         }
+        let put_base = |blocks: &mut Vec<u8>, base: u64| match wide {
+            true => varint(blocks, base),
+            false => blocks.extend((base as u16).to_le_bytes()),
+        };
         if scope_base != 0 {
-            varint(&mut blocks, scope_base);
+            put_base(&mut blocks, scope_base);
         }
         // Base, width and what is stored of each.
         let mut above_least = |values: Vec<u64>| {
@@ -195,17 +204,12 @@ pub fn rows_record(section: &mut Vec<u8>, rows: &[RawRow], share: bool) -> u64 {
             let stored: Vec<u64> = values.iter().map(|value| value - base).collect();
             let width = width(&mut stored.iter().copied());
             blocks.push(width as u8);
-            varint(&mut blocks, base);
+            put_base(&mut blocks, base);
             (width, stored)
         };
         let own_files = files.then(|| above_least(own_files));
         let columns = columns.then(|| above_least(block.iter().map(|row| row.column).collect()));
         let mut packed = BitWriter::default();
-        match back {
-            Some(back) => varint(&mut blocks, back as u64),
-            None => offsets.iter().for_each(|&offset| packed.put(offset % (1 << low_width), low_width)),
-        }
-        lines.iter().for_each(|&line| packed.put(line % (1 << line_width), line_width));
         let changes: Vec<bool> = block.windows(2).map(|rows| rows[0].scope != rows[1].scope).collect();
         if scope_width > 0 {
             changes.iter().for_each(|&change| packed.put(change.into(), 1));
@@ -214,6 +218,14 @@ pub fn rows_record(section: &mut Vec<u8>, rows: &[RawRow], share: bool) -> u64 {
         if more_width > 0 {
             parts.iter().for_each(|&part| packed.put(u64::from(part != 0), 1));
         }
+        if files {
+            block.iter().for_each(|row| packed.put(u64::from(row.file != 0), 1));
+        }
+        match back {
+            Some(back) => varint(&mut blocks, back as u64),
+            None => offsets.iter().for_each(|&offset| packed.put(offset % (1 << low_width), low_width)),
+        }
+        lines.iter().for_each(|&line| packed.put(line % (1 << line_width), line_width));
         if scope_width > 0 {
             packed.put(block[0].scope - scope_base, scope_width);
             for (row, _) in block[1..].iter().zip(&changes).filter(|(_, change)| **change) {
@@ -221,11 +233,7 @@ pub fn rows_record(section: &mut Vec<u8>, rows: &[RawRow], share: bool) -> u64 {
             }
         }
         parts.iter().filter(|&&part| part != 0).for_each(|&part| packed.put(part, more_width));
-        if let Some((width, stored)) = columns {
-            stored.iter().for_each(|&value| packed.put(value, width));
-        }
-        if let Some((width, stored)) = own_files {
-            block.iter().for_each(|row| packed.put(u64::from(row.file != 0), 1));
+        for (width, stored) in columns.into_iter().chain(own_files) {
             stored.iter().for_each(|&value| packed.put(value, width));
         }
         if back.is_none() {

@@ -72,11 +72,11 @@ fn encoded(program: &Program<'_>) -> Encoded {
 #[test]
 fn the_bytes_of_a_small_program() {
     let encoded = encoded(&main_with_f());
-    // The offsets are 2 and 5. One low bit of each and two steps above take less than none and five steps, or two
-    // each and one: the low bits are 0 and 1, the high parts 1 and 2. Between those stand the lines, which are 1, 1 and 3 relative to their
-    // origins, and counted from 1 with 0 left free are 1, 1, 3; two bits, since both later rows have another scope
-    // than the one before; and the scopes 0, 1, 0.
-    let packed: u32 = 0b10 | (0b01 | 0b01 << 2 | 0b11 << 4) << 2 | 0b11 << 8 | 0b010 << 10 | 0b1010 << 13;
+    // Both later rows have another scope than the one before: two set bits. The offsets are 2 and 5. One low bit of each and
+    // two steps above take less than none and five steps, or two each and one: the low bits are 0 and 1, the high parts 1
+    // and 2. Between those stand the lines, which are 1, 1 and 3 relative to their origins, and counted from 1 with 0 left
+    // free are 1, 1, 3; and the scopes 0, 1, 0.
+    let packed: u32 = 0b11 | 0b10 << 2 | (0b01 | 0b01 << 2 | 0b11 << 4) << 4 | 0b010 << 10 | 0b1010 << 13;
     let (count, line_base) = (3 << 1, 1u32 << 1);
     let mut rows = vec![0, count];
     rows.extend((1 | 1 << 4 | 2 << 8 | line_base << 17).to_le_bytes());

@@ -261,8 +261,8 @@ struct Block<'d> {
     line_base: i64,
     column_base: u64,
     file_base: u64,
-    /// First bit of `differs`; `None` where no row has a file of its own.
-    differs: Option<u64>,
+    /// By row: it has a file of its own; empty where none has.
+    differs: Vec<u64>,
     shared: bool,
 }
 
@@ -288,13 +288,20 @@ impl<'d> Block<'d> {
             value
         };
         let line_base = varint::unzigzag(if wide { read(&mut at) } else { u64::from(word >> 17) });
-        let scope_base = if extension & 16 != 0 { read(&mut at) } else { 0 };
+        let base = |at: &mut usize| match wide {
+            true => read(at),
+            false => {
+                *at += 2;
+                u64::from(u16::from_le_bytes(data[*at - 2..*at].try_into().unwrap()))
+            }
+        };
+        let scope_base = if extension & 16 != 0 { base(&mut at) } else { 0 };
         let optional = |set: bool, at: &mut usize| {
             if !set {
                 return (0, 0);
             }
             *at += 1;
-            (u32::from(data[*at - 1]), read(at))
+            (u32::from(data[*at - 1]), base(at))
         };
         let (file_width, file_base) = optional(extension & 1 != 0, &mut at);
         let (column_width, column_base) = optional(extension & 2 != 0, &mut at);
@@ -302,17 +309,17 @@ impl<'d> Block<'d> {
         if extension & 4 != 0 {
             source = Some(block - read(&mut at) as usize);
         }
-        let low = at as u64 * 8;
-        let own_offsets = if source.is_some() { 0 } else { n - 1 };
-        let mut bit = low + own_offsets * u64::from(low_width);
+        let mut bit = at as u64 * 8;
         let mut list = |width: u32, count: u64| {
             let first = bit;
             bit += count * u64::from(width);
             (0..count).map(|i| bits::read(data, first + i * u64::from(width), width).unwrap()).collect()
         };
-        let mut lines: Vec<u64> = list(line_width, n);
         let changes: Vec<u64> = list(u32::from(scope_width > 0), n - 1);
         let long: Vec<u64> = list(u32::from(more_width > 0), n);
+        let differs: Vec<u64> = list(1, if extension & 1 != 0 { n } else { 0 });
+        let lows: Vec<u64> = list(low_width, if source.is_some() { 0 } else { n - 1 });
+        let mut lines: Vec<u64> = list(line_width, n);
         let mut scopes: Vec<u64> = list(scope_width, 1);
         for &change in &changes {
             let next = if change == 1 { list(scope_width, 1)[0] } else { scopes[scopes.len() - 1] };
@@ -328,7 +335,6 @@ impl<'d> Block<'d> {
             (width, bit - n * u64::from(width))
         };
         let columns = column(column_width);
-        let differs = (extension & 1 != 0).then(|| column(1).1);
         let files = (file_width, bit);
         let mut block = Block {
             data,
@@ -358,18 +364,17 @@ impl<'d> Block<'d> {
             if data[at as usize / 8] >> (at % 8) & 1 == 0 {
                 high += 1;
             } else {
-                let row = block.offsets.len() as u64 - 1;
-                let low = bits::read(data, low + row * u64::from(low_width), low_width).unwrap();
-                block.offsets.push(high << low_width | low);
+                let row = block.offsets.len() - 1;
+                block.offsets.push(high << low_width | lows[row]);
             }
             at += 1;
         }
-        assert!(at - first <= 192);
+        assert!(at - first <= 128);
         block
     }
 
     fn differs(&self, row: u64) -> bool {
-        self.differs.is_some_and(|bit| bits::read(self.data, bit + row, 1).unwrap() == 1)
+        self.differs.get(row as usize) == Some(&1)
     }
 
     /// How many of the first rows have files of their own.
