@@ -320,17 +320,35 @@ pub struct Unit<'f> {
     /// Sequences of the line table that no function of the unit claims, where it has functions that were
     /// erased, or that begin with one of its functions; by start, then in the order of the line program.
     pub unclaimed: Vec<BareLines>,
-    /// It may describe tables of virtual functions: a second walk reads classes.
-    pub has_classes: bool,
-    /// Only of the second walk: classes that have a table of virtual functions, and what they derive from.
+    /// What a second look at the unit reads.
+    pub class_places: ClassPlaces,
+    /// Only of that: classes that have a table of virtual functions, and what they derive from.
     pub classes: Vec<UnitClass>,
-    /// Only of the second walk.
+    /// Only of that.
     pub vtables: Vec<UnitVtable>,
     /// True where the unit's `.dwo` is missing: its functions come from symbols, inlines are unknown.
     pub partial: bool,
     /// `None` where no function has any.
     pub locations: Option<Box<UnitLocations>>,
 }
+
+/// Where a unit describes classes whose table of virtual functions the program may have from it.
+#[derive(Clone, Debug, Default)]
+pub struct ClassPlaces {
+    /// Tables, with the offset of their class's entry in the unit.
+    pub tables: Vec<(ImageAddr, usize)>,
+    /// Offsets of gcc's classes with a pointer to a table.
+    pub dynamic: Vec<usize>,
+}
+
+impl ClassPlaces {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.dynamic.is_empty()
+    }
+}
+
+/// A unit, by its offset, and its classes.
+pub(crate) type UnitClasses<'a> = (u64, &'a ClassPlaces);
 
 impl Unit<'_> {
     /// The same unit with the same names in memory that lives otherwise.
@@ -357,7 +375,7 @@ impl Unit<'_> {
             codeless: self.codeless,
             bare: self.bare,
             unclaimed: self.unclaimed,
-            has_classes: self.has_classes,
+            class_places: self.class_places,
             classes: self.classes,
             vtables: self.vtables,
             partial: self.partial,

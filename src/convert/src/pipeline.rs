@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::encode::{self, EncodeOptions, Encoded, ImageInfo, LoadedSection};
-use crate::model::Program;
+use crate::model::{Program, UnitClasses};
 use crate::open::{self, Files, Format, Image, ImageKind, OpenError, OpenOptions};
 use crate::output::write_whole;
 use crate::read::{self, ReadOptions, SplitFiles};
@@ -160,7 +160,8 @@ pub(crate) fn load<'f>(
 
     progress.step("resolve", 0);
     let began = Instant::now();
-    let classes = |units: &[u64], counted: &mut _| read::read_classes(&image, &split, units, counted);
+    let classes =
+        |units: &[UnitClasses<'_>], counted: &mut _| read::read_classes(&image, &split, units, counted);
     let mut resolved = resolve::resolve(&image, merged, &classes);
     report.diagnostics.merge(resolved.diagnostics);
     if options.readable_names {

@@ -27,8 +27,6 @@ pub(crate) struct Wanted<R> {
     pub(crate) role: fn(&gimli::Abbreviation) -> Option<R>,
     /// True for a role that matters only inside an entry which the walk holds open.
     pub(crate) inner: fn(R) -> bool,
-    /// Abbreviations that [`Entries::has_noted`] tells of.
-    pub(crate) noted: fn(&gimli::Abbreviation) -> bool,
     /// The attributes that [`Entries::attribute`] gives; others are stepped over.
     pub(crate) attributes: &'static [DwAt],
 }
@@ -101,7 +99,6 @@ pub(crate) struct Entries<'a, 'f, E: Endianity, R> {
     endian: E,
     plans: Plans<R>,
     refused: bool,
-    has_noted: bool,
 }
 
 impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
@@ -112,28 +109,12 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         let input = unit.header.range_from(root..).unwrap_or_default();
         let plans = Plans::default();
         let (bytes, endian) = (input.slice(), input.endian());
-        Entries {
-            unit,
-            wanted,
-            bytes,
-            root: root.0,
-            at: 0,
-            depth: 0,
-            endian,
-            plans,
-            refused: false,
-            has_noted: false,
-        }
+        Entries { unit, wanted, bytes, root: root.0, at: 0, depth: 0, endian, plans, refused: false }
     }
 
     /// Where reading stands: behind an entry whose attributes were all read or skipped.
     pub(crate) fn next_offset(&self) -> UnitOffset {
         UnitOffset(self.root + self.at)
-    }
-
-    /// True where an entry of a noted abbreviation was met.
-    pub(crate) fn has_noted(&self) -> bool {
-        self.has_noted
     }
 
     /// True where the last error is that an entry has more attributes than are read.
@@ -287,7 +268,6 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
             return Err(gimli::Error::InvalidAbbreviationCode(code));
         }
         let role = (self.wanted.role)(abbreviation);
-        self.has_noted |= (self.wanted.noted)(abbreviation);
         let mut plan = self.plans.make(&unit.header, abbreviation, role, self.wanted.attributes);
         plan.inner = role.is_some_and(self.wanted.inner);
         self.plans.insert(code, plan);

@@ -21,7 +21,7 @@ mod unit;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::model::{BlockMap, SlotKey, Unit};
+use crate::model::{BlockMap, SlotKey, Unit, UnitClasses};
 use crate::open::{AddressRange, DebugSection, Image, Restored, SymbolKind};
 use crate::report::{Diagnostics, Kind};
 use call_tables::CallTables;
@@ -88,7 +88,7 @@ pub(crate) fn read<'f>(
 pub(crate) fn read_classes<'f>(
     image: &Image<'f>,
     split: &SplitFiles<'_, 'f>,
-    units: &[u64],
+    units: &[UnitClasses<'_>],
     diagnostics: &mut Diagnostics,
 ) -> Vec<Unit<'f>> {
     let how = How { options: ReadOptions::default(), walk: Walk::Classes(units), advance: &|_| () };
@@ -138,7 +138,7 @@ fn read_with<'f, E: Endianity>(
         Walk::Functions => {
             call_tables::read(sections, image.arch.big_endian, &code, is_unit, &mut diagnostics)
         }
-        Walk::Classes(_) => CallTables::default(),
+        Walk::Classes(_) | Walk::ClassesAt(_) => CallTables::default(),
     };
     taker.take_slots(&tables.slots);
     let supply = Supply::new(split, image, endian, &mut diagnostics);

@@ -441,7 +441,6 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
 /// Any entry that a reference leads to, and what [`Origins::take`] takes of it.
 pub(crate) const IDENTITY: Wanted<()> = Wanted {
     role: |_| Some(()),
-    noted: |_| false,
     inner: |()| false,
     attributes: &[
         gimli::DW_AT_linkage_name,

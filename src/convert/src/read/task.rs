@@ -5,11 +5,12 @@ use super::file::FileTable;
 use super::space::{Space, offset_of};
 use super::split::{self, Supply};
 use super::{Bytes, Code, Endianity, ReadOptions, bad_unit, unit};
-use crate::model::Unit;
+use crate::model::{ClassPlaces, Unit, UnitClasses};
 use crate::open::DebugSection;
 use crate::report::{Diagnostics, Kind};
 
 /// What the reading of every unit needs.
+#[derive(Clone, Copy)]
 pub(super) struct Task<'a, 'f, E: Endianity> {
     pub(super) space: &'a Space<'f, E>,
     pub(super) code: &'a Code,
@@ -24,8 +25,10 @@ pub(super) struct Task<'a, 'f, E: Endianity> {
 pub(super) enum Walk<'a> {
     /// All but classes.
     Functions,
-    /// Only the classes, of the units at these offsets; sorted.
-    Classes(&'a [u64]),
+    /// Only the classes, of these units; by offset.
+    Classes(&'a [UnitClasses<'a>]),
+    /// Only the classes, of the one unit that is read.
+    ClassesAt(&'a ClassPlaces),
 }
 
 impl<'f, E: Endianity> Task<'_, 'f, E> {
@@ -36,7 +39,9 @@ impl<'f, E: Endianity> Task<'_, 'f, E> {
     {
         match self.walk {
             Walk::Functions => unit::walk(source, self.code, self.options, diagnostics),
-            Walk::Classes(_) => unit::classes(source, diagnostics),
+            Walk::ClassesAt(places) => unit::classes(source, places, diagnostics),
+            // The unit is none of those.
+            Walk::Classes(_) => Unit::default(),
         }
     }
 }
@@ -87,11 +92,12 @@ pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
         return None;
     }
     let offset = offset_of(&header);
-    if let Walk::Classes(units) = task.walk
-        && units.binary_search(&offset).is_err()
-    {
-        return None;
+    let mut task = *task;
+    if let Walk::Classes(units) = task.walk {
+        let found = units.binary_search_by_key(&offset, |unit| unit.0).ok()?;
+        task.walk = Walk::ClassesAt(units[found].1);
     }
+    let task = &task;
     let mut diagnostics = Diagnostics::default();
     let unit = match main.parse(index) {
         Ok((unit, None)) => unit,

@@ -193,12 +193,13 @@ fn share(
     for piece in shared {
         let origin = functions[piece.function.index()].origin;
         let name = merged.program.origins[origin.index()].name;
-        let same = if is_program_wide(merged.name_bytes(name)) {
-            Same::Name(name)
-        } else {
-            Same::Local(origin, piece.unit)
+        // One that is alone there is nobody else's.
+        let same = match shared.len() {
+            1 => None,
+            _ if is_program_wide(merged.name_bytes(name)) => Some(Same::Name(name)),
+            _ => Some(Same::Local(origin, piece.unit)),
         };
-        if let Some(&first) = seen.get(&same) {
+        if let Some(&first) = same.as_ref().and_then(|same| seen.get(same)) {
             same_function.insert(piece.function, first);
             diagnostics.add(Kind::DuplicateFunction, piece.die.0, || {
                 let name = String::from_utf8_lossy(merged.name_bytes(name)).into_owned();
@@ -206,7 +207,7 @@ fn share(
             });
             continue;
         }
-        seen.insert(same, piece.function);
+        seen.extend(same.map(|same| (same, piece.function)));
         let label_of = label(merged, &functions[piece.function.index()]);
         let variant = known.best(merged, merged.name_bytes(name), |relation| relation == Relation::Variant);
         let explained = variant.map(|(_, function)| function).or_else(|| labels.get(&label_of?).copied());

@@ -21,7 +21,7 @@ mod recover;
 mod symbols;
 mod undescribed;
 
-use crate::model::{Program, Unit};
+use crate::model::{Program, Unit, UnitClasses};
 use crate::open::Image;
 use crate::report::{Diagnostics, Kind};
 use foldsym_format::names::MAX_NAME;
@@ -40,8 +40,8 @@ pub struct Resolved<'f> {
     pub diagnostics: Diagnostics,
 }
 
-/// Reads the classes of the units at these offsets, once it is known that they matter.
-pub(crate) type ReadClasses<'a, 'f> = &'a dyn Fn(&[u64], &mut Diagnostics) -> Vec<Unit<'f>>;
+/// Reads the classes of these units, once it is known that they matter.
+pub(crate) type ReadClasses<'a, 'f> = &'a dyn Fn(&[UnitClasses<'_>], &mut Diagnostics) -> Vec<Unit<'f>>;
 
 /// Resolves the units that were read against the image's symbols.
 pub(crate) fn resolve<'f>(

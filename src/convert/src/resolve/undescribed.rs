@@ -264,9 +264,13 @@ pub(super) fn surplus<'f>(
     members: &[Member],
     functions: &[Function],
 ) -> Vec<(&'f [u8], usize)> {
+    let whole = || at_start.iter().filter(|s| s.function && s.sized && s.end == end);
+    if whole().nth(1).is_none() {
+        return Vec::new();
+    }
     // A name may be of one function for the whole program, and of one for each file.
     let mut named: FxHashMap<&'f [u8], FxHashSet<Instance<'f>>> = FxHashMap::default();
-    for symbol in at_start.iter().filter(|s| s.function && s.sized && s.end == end) {
+    for symbol in whole() {
         let (name, number) = numbered(symbol.name);
         let file = symbol.file_id.filter(|_| undescribed.may_fold());
         if file.is_some() || !symbol.local || !number.is_empty() {

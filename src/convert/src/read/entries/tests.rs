@@ -12,7 +12,6 @@ const INNER_TAG: DwTag = gimli::DW_TAG_structure_type;
 const WANTED: Wanted<DwTag> = Wanted {
     role: |abbreviation| Some(abbreviation.tag()).filter(|tag| [WANTED_TAG, INNER_TAG].contains(tag)),
     inner: |tag| tag == INNER_TAG,
-    noted: |_| false,
     attributes: &[gimli::DW_AT_low_pc, gimli::DW_AT_ranges, gimli::DW_AT_name, gimli::DW_AT_location],
 };
 const TAGS: [DwTag; 3] = [WANTED_TAG, gimli::DW_TAG_variable, INNER_TAG];

@@ -1,21 +1,22 @@
 //! Reads the classes whose tables of virtual functions a unit describes: bases, methods, slots (DWARF 5 5.7).
 //!
-//! A walk of its own, that only programs have in which methods were folded, and of their units those that may describe
-//! tables. Most classes of a unit come from headers and are described by every unit that includes them; those that matter
+//! Most classes of a unit come from headers and are described by every unit that includes them; those that matter
 //! are the ones whose table the program has from this unit. clang says which: a variable `_vtable$` with the table's
 //! address, declared in the class. gcc does not; there every class with a pointer to such a table is read, and the symbols
-//! (`_ZTV`) tell later which have one. While the entries are walked only their places are noted.
+//! (`_ZTV`) tell later which have one. While the unit's entries are walked only their places are noted; what they say is read
+//! of programs in which methods were folded.
 
-use gimli::AttributeValue;
+use gimli::{AttributeValue, UnitOffset};
 use rustc_hash::FxHashMap;
 
-use super::super::entries::{Entries, Entry, Wanted};
+use super::super::entries::{Entries, Entry};
 use super::super::origin::{IDENTITY, Origins, Tables};
 use super::super::space::offset_of;
 use super::super::task::Source;
-use super::super::{Bytes, Dwarf, Endianity};
-use super::MAX_ATTRIBUTES;
-use crate::model::{ImageAddr, NONE16, Unit, UnitBase, UnitClass, UnitMethod, UnitVtable};
+use super::super::{Bytes, Endianity};
+use super::roles::Role;
+use super::{MAX_ATTRIBUTES, UnitEntries, UnitReader};
+use crate::model::{ClassPlaces, ImageAddr, NONE16, Unit, UnitBase, UnitClass, UnitMethod, UnitVtable};
 use crate::report::{Diagnostics, Kind};
 
 /// Classes that are read of one unit.
@@ -24,43 +25,23 @@ const MAX_CLASSES: usize = 1 << 16;
 /// Entries that are read of the classes of one unit: one class may stand in another.
 const MAX_MEMBERS: usize = 1 << 22;
 
-/// What an entry is to the walk.
-#[derive(Clone, Copy)]
-enum Role {
-    Root,
-    Class {
-        /// It has a pointer to a table.
-        dynamic: bool,
-    },
-    /// It may declare a table.
-    Declaration,
-    /// It may define one.
-    Definition,
-}
-
-const WANTED: Wanted<Role> = Wanted {
-    role: |abbreviation| match abbreviation.tag() {
-        gimli::DW_TAG_compile_unit => Some(Role::Root),
-        gimli::DW_TAG_class_type | gimli::DW_TAG_structure_type => {
-            Some(Role::Class { dynamic: has(abbreviation, gimli::DW_AT_containing_type) })
+/// What an entry is to the walk that may be of a class with a table.
+pub(super) fn role(abbreviation: &gimli::Abbreviation) -> Option<Role> {
+    match abbreviation.tag() {
+        gimli::DW_TAG_class_type | gimli::DW_TAG_structure_type
+            if has(abbreviation, gimli::DW_AT_containing_type) =>
+        {
+            Some(Role::Class)
         }
-        gimli::DW_TAG_variable | gimli::DW_TAG_member if defines(abbreviation) => Some(Role::Definition),
+        gimli::DW_TAG_variable | gimli::DW_TAG_member if defines(abbreviation) => Some(Role::TableDefinition),
         gimli::DW_TAG_variable | gimli::DW_TAG_member
             if has(abbreviation, gimli::DW_AT_artificial) && has(abbreviation, gimli::DW_AT_declaration) =>
         {
-            Some(Role::Declaration)
+            Some(Role::TableDeclaration)
         }
         _ => None,
-    },
-    inner: |_| false,
-    noted: |_| false,
-    attributes: &[
-        gimli::DW_AT_producer,
-        gimli::DW_AT_specification,
-        gimli::DW_AT_location,
-        gimli::DW_AT_linkage_name,
-    ],
-};
+    }
+}
 
 fn has(abbreviation: &gimli::Abbreviation, name: gimli::DwAt) -> bool {
     abbreviation.attributes().iter().any(|spec| spec.name() == name)
@@ -72,118 +53,62 @@ fn defines(abbreviation: &gimli::Abbreviation) -> bool {
         && has(abbreviation, gimli::DW_AT_linkage_name)
 }
 
-/// True where a unit with an entry of this kind may describe tables.
-pub(super) fn may_be_of_table(abbreviation: &gimli::Abbreviation) -> bool {
-    match abbreviation.tag() {
-        gimli::DW_TAG_class_type | gimli::DW_TAG_structure_type => {
-            has(abbreviation, gimli::DW_AT_containing_type)
-        }
-        gimli::DW_TAG_variable | gimli::DW_TAG_member => defines(abbreviation),
-        _ => false,
-    }
-}
-
-/// Where the classes of a unit are.
+/// Where the classes of a unit are, while it is walked.
 #[derive(Default)]
-struct Noted {
+pub(super) struct Noted {
+    /// Classes that enclose the entry being read, with their depths.
+    open: Vec<(isize, UnitOffset)>,
+    classes: Vec<UnitOffset>,
     /// Declarations of tables, with their classes; by place.
-    declared: Vec<(gimli::UnitOffset, gimli::UnitOffset)>,
+    declared: Vec<(UnitOffset, UnitOffset)>,
     /// Tables with an address, and their declarations.
-    defined: Vec<(u64, gimli::UnitOffset)>,
-    /// gcc's classes with a pointer to a table.
-    dynamic: Vec<gimli::UnitOffset>,
+    pub(super) defined: Vec<(u64, UnitOffset)>,
 }
 
-struct ClassReader<'a, 'f, E: Endianity> {
-    dwarf: &'a Dwarf<'f, E>,
-    unit: &'a gimli::Unit<Bytes<'f, E>>,
-    unit_offset: u64,
-    origins: Origins<'a, 'f, E>,
-    out: Unit<'f>,
-    diagnostics: Diagnostics,
-}
-
-/// Reads the classes of a unit: what is returned has those, and names, alone.
-pub(in super::super) fn classes<'f, E: Endianity>(
-    source: &Source<'_, 'f, E>,
-    diagnostics: &mut Diagnostics,
-) -> Unit<'f> {
-    let &Source { space, unit, index, files, .. } = source;
-    let unit_offset = offset_of(&unit.header);
-    let origins = Origins {
-        space,
-        here: unit,
-        here_index: index,
-        here_files: files,
-        row_files: None,
-        tables: Tables::new(unit.header.length_including_self()),
-        entries: Entries::new(unit, IDENTITY),
-    };
-    let out = Unit { offset: unit_offset, ..Unit::default() };
-    let dwarf = &space.main.dwarf;
-    let mut reader =
-        ClassReader { dwarf, unit, unit_offset, origins, out, diagnostics: std::mem::take(diagnostics) };
-    let mut noted = Noted::default();
-    // The walk over functions has told of damage.
-    _ = reader.walk(&mut noted);
-    reader.read_classes(noted);
-    if reader.origins.tables.name_bytes.is_none() {
-        // Some have no names: nothing can be told.
-        (reader.out.classes, reader.out.vtables) = (Vec::new(), Vec::new());
-        reader.diagnostics.add(Kind::SkippedClasses, unit_offset, || {
-            format!("the classes of the unit at {unit_offset:#x} have longer names than fit its size")
-        });
-    }
-    *diagnostics = reader.diagnostics;
-    reader.out.names = reader.origins.tables.names;
-    reader.out
-}
-
-impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
-    /// Notes where classes and tables are.
-    fn walk(&mut self, noted: &mut Noted) -> gimli::Result<()> {
-        let mut entries = Entries::new(self.unit, WANTED);
-        // Classes that enclose the entry being read, with their depths.
-        let mut open: Vec<(isize, gimli::UnitOffset)> = Vec::new();
-        let mut lists_dynamic = false;
-        while let Some(mut entry) = entries.next(isize::MAX)? {
-            while open.last().is_some_and(|open| open.0 >= entry.closes) {
-                open.pop();
-            }
-            match entry.role {
-                Role::Root => {
-                    while let Some(attribute) = entries.attribute(&mut entry)? {
-                        if attribute.name == gimli::DW_AT_producer {
-                            let producer = self.dwarf.attr_string(self.unit, attribute.value);
-                            lists_dynamic = producer.is_ok_and(|text| text.slice().starts_with(b"GNU "));
-                        }
-                    }
-                }
-                Role::Class { dynamic } => {
-                    if dynamic && lists_dynamic {
-                        noted.dynamic.push(entry.offset);
-                    }
-                    open.push((entry.depth, entry.offset));
-                    entries.skip(&entry)?;
-                }
-                Role::Declaration => {
-                    if let Some(&(_, class)) = open.last() {
-                        noted.declared.push((entry.offset, class));
-                    }
-                    entries.skip(&entry)?;
-                }
-                Role::Definition => noted.defined.extend(self.table(&mut entries, entry)?),
-            }
+impl Noted {
+    /// Entries of this depth or deeper have ended.
+    #[inline]
+    pub(super) fn leave(&mut self, depth: isize) {
+        while self.open.last().is_some_and(|open| open.0 >= depth) {
+            self.open.pop();
         }
-        Ok(())
     }
 
+    /// Notes a class or the declaration of a table.
+    pub(super) fn note(&mut self, entry: &Entry<Role>) {
+        match (entry.role, self.open.last()) {
+            (Role::Class, _) => {
+                self.open.push((entry.depth, entry.offset));
+                if self.classes.len() <= MAX_CLASSES {
+                    self.classes.push(entry.offset);
+                }
+            }
+            (_, Some(&(depth, class))) if depth + 1 == entry.depth => {
+                self.declared.push((entry.offset, class));
+            }
+            _ => {}
+        }
+    }
+
+    /// What is read of the classes, if it is; of gcc's all.
+    pub(super) fn places(self, gcc: bool) -> ClassPlaces {
+        let class = |(address, declaration)| {
+            let at = self.declared.binary_search_by_key(&declaration, |&(place, _)| place).ok()?;
+            Some((ImageAddr(address), self.declared[at].1.0))
+        };
+        let tables = self.defined.into_iter().filter_map(class).take(MAX_CLASSES + 1).collect();
+        let dynamic = if gcc { self.classes.iter().map(|class| class.0).collect() } else { Vec::new() };
+        ClassPlaces { tables, dynamic }
+    }
+}
+
+impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// A table's address and declaration.
-    fn table(
+    pub(super) fn table(
         &mut self,
-        entries: &mut Entries<'_, 'f, E, Role>,
+        entries: &mut UnitEntries<'_, 'f, E>,
         mut entry: Entry<Role>,
-    ) -> gimli::Result<Option<(u64, gimli::UnitOffset)>> {
+    ) -> gimli::Result<Option<(u64, UnitOffset)>> {
         let (mut specification, mut address, mut is_table) = (None, None, false);
         while let Some(attribute) = entries.attribute(&mut entry)? {
             match (attribute.name, attribute.value) {
@@ -210,19 +135,59 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         let address = address.filter(|&address| is_table && address > 1 && address < last - 1);
         Ok(address.zip(specification))
     }
+}
 
+struct ClassReader<'a, 'f, E: Endianity> {
+    unit: &'a gimli::Unit<Bytes<'f, E>>,
+    unit_offset: u64,
+    origins: Origins<'a, 'f, E>,
+    out: Unit<'f>,
+    diagnostics: Diagnostics,
+}
+
+/// Reads the classes of a unit: what is returned has those, and names, alone.
+pub(in super::super) fn classes<'f, E: Endianity>(
+    source: &Source<'_, 'f, E>,
+    places: &ClassPlaces,
+    diagnostics: &mut Diagnostics,
+) -> Unit<'f> {
+    let &Source { space, unit, index, files, .. } = source;
+    let unit_offset = offset_of(&unit.header);
+    let origins = Origins {
+        space,
+        here: unit,
+        here_index: index,
+        here_files: files,
+        row_files: None,
+        tables: Tables::new(unit.header.length_including_self()),
+        entries: Entries::new(unit, IDENTITY),
+    };
+    let out = Unit { offset: unit_offset, ..Unit::default() };
+    let mut reader =
+        ClassReader { unit, unit_offset, origins, out, diagnostics: std::mem::take(diagnostics) };
+    reader.read_classes(places);
+    if reader.origins.tables.name_bytes.is_none() {
+        // Some have no names: nothing can be told.
+        (reader.out.classes, reader.out.vtables) = (Vec::new(), Vec::new());
+        reader.diagnostics.add(Kind::SkippedClasses, unit_offset, || {
+            format!("the classes of the unit at {unit_offset:#x} have longer names than fit its size")
+        });
+    }
+    *diagnostics = reader.diagnostics;
+    reader.out.names = reader.origins.tables.names;
+    reader.out
+}
+
+impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
     /// Reads the classes that were noted.
-    fn read_classes(&mut self, noted: Noted) {
-        let Noted { declared, defined, dynamic } = noted;
+    fn read_classes(&mut self, places: &ClassPlaces) {
         let mut reading = Reading::default();
-        for (address, declaration) in defined {
-            if let Ok(at) = declared.binary_search_by_key(&declaration, |&(place, _)| place) {
-                let class = reading.id(declared[at].1);
-                self.out.vtables.push(UnitVtable { address: ImageAddr(address), class });
-            }
+        for &(address, class) in &places.tables {
+            let class = reading.id(UnitOffset(class));
+            self.out.vtables.push(UnitVtable { address, class });
         }
-        for class in dynamic {
-            reading.id(class);
+        for &class in &places.dynamic {
+            reading.id(UnitOffset(class));
         }
         while let Some(&offset) = reading.places.get(self.out.classes.len()) {
             let members = reading.members;
@@ -245,7 +210,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         }
     }
 
-    fn read_class(&mut self, offset: gimli::UnitOffset, reading: &mut Reading) -> gimli::Result<UnitClass> {
+    fn read_class(&mut self, offset: UnitOffset, reading: &mut Reading) -> gimli::Result<UnitClass> {
         let unit = self.unit;
         let mut entries = unit.entries_raw(Some(offset))?;
         let depth = entries.next_depth();
@@ -313,7 +278,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         &mut self,
         entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
         abbreviation: &gimli::Abbreviation,
-        class: gimli::UnitOffset,
+        class: UnitOffset,
     ) -> gimli::Result<UnitMethod> {
         let empty = self.origins.tables.name(b"");
         let mut method =
@@ -345,7 +310,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         Ok(method)
     }
 
-    fn class_text(&mut self, place: gimli::UnitOffset, value: AttributeValue<Bytes<'f, E>>) -> u32 {
+    fn class_text(&mut self, place: UnitOffset, value: AttributeValue<Bytes<'f, E>>) -> u32 {
         let text = self.origins.name(self.origins.place(place), value);
         self.origins.tables.name(text.map_or(&[], |text| text.slice()))
     }
@@ -355,13 +320,13 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
 #[derive(Default)]
 struct Reading {
     /// By id.
-    places: Vec<gimli::UnitOffset>,
-    ids: FxHashMap<gimli::UnitOffset, u32>,
+    places: Vec<UnitOffset>,
+    ids: FxHashMap<UnitOffset, u32>,
     members: usize,
 }
 
 impl Reading {
-    fn id(&mut self, place: gimli::UnitOffset) -> u32 {
+    fn id(&mut self, place: UnitOffset) -> u32 {
         *self.ids.entry(place).or_insert_with(|| {
             self.places.push(place);
             (self.places.len() - 1) as u32

@@ -31,6 +31,7 @@ use crate::model::{
 };
 use crate::paint::{Painter, Segment};
 use crate::report::{Diagnostics, Kind};
+use classes::Noted;
 pub(super) use classes::classes;
 use inlined::Tree;
 use locations::attribute;
@@ -245,6 +246,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     fn walk(&mut self) -> gimli::Result<()> {
         let mut entries = Entries::new(self.unit, WANTED);
         let mut open: Vec<Open> = Vec::new();
+        let mut noted = Noted::default();
         let result = loop {
             let outer = open.first().map_or(isize::MAX, |open| open.depth);
             let entry = match entries.next(outer) {
@@ -264,6 +266,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             while open.last().is_some_and(|o| o.depth >= entry.closes) {
                 self.close(open.pop());
             }
+            noted.leave(entry.closes);
             let inside = open.last().map(|open| open.kind);
             let read = match (entry.role, inside) {
                 (Role::Function, _) => self.subprogram(&mut entries, entry),
@@ -281,6 +284,13 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                     self.owns_lines = false;
                     entries.skip(&entry).map(|()| None)
                 }
+                (Role::Class | Role::TableDeclaration, _) => {
+                    noted.note(&entry);
+                    entries.skip(&entry).map(|()| None)
+                }
+                (Role::TableDefinition, _) => {
+                    self.table(&mut entries, entry).map(|table| noted.defined.extend(table)).map(|()| None)
+                }
             };
             match read {
                 Ok(Some(kind)) => open.push(Open { depth: entry.depth, kind }),
@@ -291,7 +301,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         while let Some(last) = open.pop() {
             self.close(Some(last));
         }
-        self.out.has_classes = entries.has_noted();
+        self.out.class_places = noted.places(self.out.keeps_callees);
         result
     }
 

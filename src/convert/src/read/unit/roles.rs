@@ -17,6 +17,12 @@ pub(super) enum Role {
     Declared,
     Inlined,
     Call,
+    /// A class with a pointer to a table of virtual functions.
+    Class,
+    /// It may declare such a table.
+    TableDeclaration,
+    /// It may define one.
+    TableDefinition,
 }
 
 fn role(abbreviation: &gimli::Abbreviation) -> Option<Role> {
@@ -32,7 +38,7 @@ fn role(abbreviation: &gimli::Abbreviation) -> Option<Role> {
         gimli::DW_TAG_subprogram => abbreviation.has_children().then_some(Role::Declared),
         gimli::DW_TAG_inlined_subroutine => Some(Role::Inlined),
         gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site => Some(Role::Call),
-        _ => None,
+        _ => classes::role(abbreviation),
     }
 }
 
@@ -47,7 +53,6 @@ fn is_codeless(abbreviation: &gimli::Abbreviation) -> bool {
 /// The walk, and every attribute that one of the functions below looks at.
 pub(super) const WANTED: Wanted<Role> = Wanted {
     role,
-    noted: classes::may_be_of_table,
     inner: |role| matches!(role, Role::Declared | Role::Inlined | Role::Call),
     attributes: &[
         gimli::DW_AT_producer,
@@ -58,6 +63,7 @@ pub(super) const WANTED: Wanted<Role> = Wanted {
         gimli::DW_AT_entry_pc,
         DW_AT_LLVM_STMT_SEQUENCE,
         gimli::DW_AT_linkage_name,
+        gimli::DW_AT_location,
         gimli::DW_AT_MIPS_linkage_name,
         gimli::DW_AT_name,
         gimli::DW_AT_decl_file,

@@ -22,7 +22,7 @@ use super::dispatch::{Dispatch, MAX_WORDS, Part, Reached, parts};
 use super::hierarchy::{Class, Classes, Method};
 use super::reach::JumpsOf;
 use super::words::Words;
-use crate::model::{FuncId, GroupId, How, ImageAddr, NONE16, NameId, SlotKey, Unit, VtableKey};
+use crate::model::{FuncId, GroupId, How, ImageAddr, NONE16, NameId, SlotKey, Unit, UnitClasses, VtableKey};
 use crate::open::{Image, Symbol, SymbolKind};
 use crate::report::{Diagnostics, Kind};
 
@@ -165,12 +165,12 @@ fn units<'f>(
     if !image.symbols.iter().any(is_table) || !members.any(|member| is_method(member.function)) {
         return Vec::new();
     }
-    let offsets: Vec<u64> =
-        program.units.iter().filter(|unit| unit.has_classes).map(|unit| unit.offset).collect();
-    if offsets.is_empty() {
+    let with_classes = program.units.iter().filter(|unit| !unit.class_places.is_empty());
+    let places: Vec<UnitClasses<'_>> = with_classes.map(|unit| (unit.offset, &unit.class_places)).collect();
+    if places.is_empty() {
         return Vec::new();
     }
-    let numbered = read(&offsets, diagnostics).into_iter().filter_map(|unit| {
+    let numbered = read(&places, diagnostics).into_iter().filter_map(|unit| {
         let number = program.units.binary_search_by_key(&unit.offset, |unit| unit.offset).ok()?;
         Some((number as u32, unit))
     });
