@@ -123,34 +123,39 @@ impl<'d> BasicBlocks<'d> {
         self.ranges.len()
     }
 
+    #[cold]
     fn damaged(&self, what: What, bit: u64) -> Error {
         Error::new(BLOCKS, what, bit >> 3)
     }
 
+    #[inline(always)]
     fn bits(&self, bit: u64, width: u32) -> Result<u64, Error> {
-        bits::read(self.data, bit, width).ok_or(self.damaged(What::Truncated, bit))
+        match bits::read(self.data, bit, width) {
+            Some(value) => Ok(value),
+            None => Err(self.damaged(What::Truncated, bit)),
+        }
     }
 
     fn group(&self, group: u32, start: u64) -> Result<Group, Error> {
         let [place, range] = self.groups.record(group).within(GROUPS)?;
         let place = usize::try_from(place).map_err(|_| Error::new(GROUPS, What::Value, group.into()))?;
-        let bytes = self.data.get(place..).unwrap_or(&[]);
-        let early = Error::new(BLOCKS, What::Truncated, place as u64);
-        let width = |at| u8_at(bytes, at).map(u32::from).ok_or(early);
-        let word = |at| u32_at(bytes, at).ok_or(early);
+        let fixed = self.data.get(place..).and_then(|bytes| bytes.first_chunk::<{ layout::PACKED }>());
+        let bytes = fixed.ok_or(Error::new(BLOCKS, What::Truncated, place as u64))?;
+        let width = |at| u32::from(u8_at(bytes, at).unwrap_or(0));
+        let word = |at| u32_at(bytes, at).unwrap_or(0);
         let first = group.wrapping_mul(layout::GROUP_BLOCKS);
         let found = Group {
             first,
             len: self.count.saturating_sub(first).min(layout::GROUP_BLOCKS),
             start: self.image_base.wrapping_add(start),
             range: small(range, GROUPS, group)?,
-            span_width: width(layout::SPAN_WIDTH)?,
-            id_width: width(layout::ID_WIDTH)?,
-            kind_width: width(layout::KIND_WIDTH)?,
-            id_base: word(layout::ID_BASE)?,
-            changes: word(layout::CHANGES)?,
-            others: word(layout::OTHERS)?,
-            firsts: word(layout::FIRSTS)?,
+            span_width: width(layout::SPAN_WIDTH),
+            id_width: width(layout::ID_WIDTH),
+            kind_width: width(layout::KIND_WIDTH),
+            id_base: word(layout::ID_BASE),
+            changes: word(layout::CHANGES),
+            others: word(layout::OTHERS),
+            firsts: word(layout::FIRSTS),
             spans: (place as u64).wrapping_add(layout::PACKED as u64).wrapping_mul(8),
             ids: 0,
             kinds: 0,
@@ -170,7 +175,8 @@ impl<'d> BasicBlocks<'d> {
         // The bits of this block and those before.
         let through = u32::MAX.wrapping_shr(31u32.wrapping_sub(at));
         let stored = group.changes & through;
-        let rank = stored.count_ones().checked_sub(1).ok_or(self.damaged(What::Value, group.spans))?;
+        let rank =
+            stored.count_ones().checked_sub(1).ok_or_else(|| self.damaged(What::Value, group.spans))?;
         let since = at.wrapping_sub(31u32.wrapping_sub(stored.leading_zeros()));
         let id =
             self.bits(group.ids.wrapping_add(u64::from(rank.wrapping_mul(group.id_width))), group.id_width)?;
@@ -209,16 +215,16 @@ impl<'d> BasicBlocks<'d> {
         let Some(key) = address.0.checked_sub(self.image_base) else { return Ok(None) };
         let Some(found) = self.starts.find(key).within(STARTS)? else { return Ok(None) };
         let group = self.group(found.piece, found.start)?;
-        let mut start = group.start;
+        let mut behind = address.0.wrapping_sub(group.start);
         let mut bit = group.spans;
         for at in 0..group.len {
             steps::step();
             let span = self.bits(bit, group.span_width)?;
-            if address.0.wrapping_sub(start) < span {
-                let block = self.block_of(&group, at, start, span)?;
-                return Ok(Some(block).filter(|block| address.0.wrapping_sub(block.start.0) < block.size));
+            if behind < span {
+                let block = self.block_of(&group, at, address.0.wrapping_sub(behind), span)?;
+                return Ok(Some(block).filter(|block| behind < block.size));
             }
-            start = start.wrapping_add(span);
+            behind = behind.wrapping_sub(span);
             bit = bit.wrapping_add(group.span_width.into());
         }
         Ok(None)

@@ -142,7 +142,12 @@ pub(crate) fn block_members(out: &mut Vec<u8>, block: &BasicBlock) {
     out.extend_from_slice(b",\"Size\":");
     number(out, block.size);
     out.extend_from_slice(b",\"Flags\":");
-    list(out, block.flag_names(), |out, name| string(out, name.as_bytes()));
+    // The words of the flags need no escape.
+    list(out, block.flag_names(), |out, name| {
+        out.push(b'"');
+        out.extend_from_slice(name.as_bytes());
+        out.push(b'"');
+    });
 }
 
 fn word(out: &mut Vec<u8>, word: Option<&str>) {

@@ -62,11 +62,12 @@ pub(crate) fn number(out: &mut Vec<u8>, value: impl Into<u64>) {
 
 /// Puts `0x` and lower-case hexadecimal digits, without quotes.
 pub(crate) fn hex(out: &mut Vec<u8>, value: u64) {
-    out.extend_from_slice(b"0x");
-    let digits = (64 - value.leading_zeros()).div_ceil(4).max(1);
-    for place in (0..digits).rev() {
-        out.push(b"0123456789abcdef"[(value >> (4 * place)) as usize & 15]);
+    let mut digits = *b"0x0000000000000000";
+    let count = (64 - value.leading_zeros()).div_ceil(4).max(1) as usize;
+    for (place, digit) in digits[2..2 + count].iter_mut().rev().enumerate() {
+        *digit = b"0123456789abcdef"[(value >> (4 * place)) as usize & 15];
     }
+    out.extend_from_slice(&digits[..2 + count]);
 }
 
 /// Puts an address as a JSON string.
