@@ -71,7 +71,7 @@ pub enum Verdict {
     Missing,
     /// Nothing is known at the address.
     Nothing,
-    /// Nothing in the program names the function that ran; the answer does not claim to know it.
+    /// Nothing in the program names the function that ran, and the answer is not `exact` or `narrowed`.
     Untold,
 }
 
@@ -204,11 +204,12 @@ impl Verdict {
         }
     }
 
-    /// The same, of a function that nothing in the program names: then only a claim to know it is wrong.
-    pub fn of_untold(self) -> Verdict {
-        match self {
-            Verdict::OtherUnique | Verdict::Missing | Verdict::Nothing => Verdict::Untold,
-            other => other,
+    /// The same, of a function that nothing in the program names: of several candidates none is it, and where there is one
+    /// alone, nothing shows that there was another.
+    pub fn of_untold(self, certainty: &str) -> Verdict {
+        match (self, certainty) {
+            (Verdict::OtherUnique | Verdict::Nothing, _) | (Verdict::Missing, "ambiguous") => Verdict::Untold,
+            (other, _) => other,
         }
     }
 
@@ -289,8 +290,9 @@ mod tests {
         assert_eq!(k.judge(&alias, false).0, Verdict::WrongExact);
         assert_eq!(k.judge(&alias, true).0, Verdict::Exact);
         assert!(!Verdict::WrongExact.is_allowed(true) && !Verdict::OtherUnique.is_allowed(false));
-        assert_eq!(judge("ambiguous", &[wrong]).of_untold(), Verdict::Untold);
-        assert_eq!(judge("exact", &[wrong]).of_untold(), Verdict::WrongExact);
+        assert_eq!(judge("ambiguous", &[wrong]).of_untold("ambiguous"), Verdict::Untold);
+        assert_eq!(judge("narrowed", &[wrong]).of_untold("narrowed"), Verdict::Missing);
+        assert_eq!(judge("exact", &[wrong]).of_untold("exact"), Verdict::WrongExact);
     }
 
     #[test]

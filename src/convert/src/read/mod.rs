@@ -122,10 +122,8 @@ fn read_with<'f, E: Endianity>(
 ) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
     let mut space = Space::new(image, endian, split.files, &mut diagnostics);
-    if matches!(walk, Walk::Functions) {
-        for info in [&mut space.main].into_iter().chain(&mut space.supplementary) {
-            info.limit_lines(&mut diagnostics);
-        }
+    for info in [&mut space.main].into_iter().chain(&mut space.supplementary) {
+        info.limit_lines(split.files, &mut diagnostics);
     }
     split.files.release(image.debug.get(DebugSection::Info));
     let code = Code::new(image);

@@ -13,6 +13,7 @@ use gimli::{Reader as _, Section as _};
 use super::space::offset_of;
 use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Dwarf, Endianity};
+use crate::open::Files;
 use crate::report::{Diagnostics, Kind};
 
 /// Every byte of `.debug_line` may be run so many times: partial units share the program of the unit that they were
@@ -20,6 +21,9 @@ use crate::report::{Diagnostics, Kind};
 const LINE_RUNS: u64 = 16;
 /// And so many bytes in any file.
 const LINE_FLOOR: u64 = 1 << 24;
+
+/// Units of which that is found out between two times that pages are given back.
+const UNITS_BETWEEN: usize = 32;
 
 type Header<'f, E> = gimli::UnitHeader<Bytes<'f, E>>;
 
@@ -59,13 +63,14 @@ impl Shared {
         &mut self,
         dwarf: &Dwarf<'f, E>,
         headers: &[Header<'f, E>],
+        files: &Files,
         diagnostics: &mut Diagnostics,
     ) {
         let lines = dwarf.debug_line.reader().len() as u64;
         let allowed = lines.saturating_mul(LINE_RUNS).max(LINE_FLOOR);
         // Else all units may name the longest program that fits.
         if (headers.len() as u64).saturating_mul(lines) > allowed {
-            self.without_lines = self.past_budget(dwarf, headers, allowed, diagnostics);
+            self.without_lines = self.past_budget((dwarf, headers), allowed, files, diagnostics);
         }
     }
 
@@ -99,13 +104,19 @@ impl Shared {
     /// Which units have no part in the bytes of line programs that may be run.
     fn past_budget<'f, E: Endianity>(
         &self,
-        dwarf: &Dwarf<'f, E>,
-        headers: &[Header<'f, E>],
+        (dwarf, headers): (&Dwarf<'f, E>, &[Header<'f, E>]),
         allowed: u64,
+        files: &Files,
         diagnostics: &mut Diagnostics,
     ) -> Vec<bool> {
         let mut left = allowed;
-        let units = headers.iter().map(|header| {
+        let units = headers.iter().enumerate().map(|(index, header)| {
+            // With each root and header the system maps what is around it.
+            if index.is_multiple_of(UNITS_BETWEEN) {
+                for section in [dwarf.debug_info.reader(), dwarf.debug_line.reader(), dwarf.debug_abbrev.reader()] {
+                    files.release(section.slice());
+                }
+            }
             let Some((at, len)) = self.line_program(dwarf, header) else { return false };
             match left.checked_sub(len) {
                 Some(rest) => left = rest,

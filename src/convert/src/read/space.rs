@@ -84,8 +84,8 @@ impl<'f, E: Endianity> Info<'f, E> {
     }
 
     /// Decides which line programs are read, before any is.
-    pub(crate) fn limit_lines(&mut self, diagnostics: &mut Diagnostics) {
-        self.shared.limit_lines(&self.dwarf, &self.headers, diagnostics);
+    pub(crate) fn limit_lines(&mut self, files: &Files, diagnostics: &mut Diagnostics) {
+        self.shared.limit_lines(&self.dwarf, &self.headers, files, diagnostics);
     }
 
     /// The bytes of a unit with its header.

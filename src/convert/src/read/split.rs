@@ -10,7 +10,7 @@ use super::file::FileTable;
 use super::package::Package;
 use super::pool::NamePool;
 use super::space::{Info, Space, load, offset_of};
-use super::task::{Source, Task, Walk};
+use super::task::{Source, Task};
 use super::{Bytes, Dwarf, Endianity};
 use crate::model::Unit;
 use crate::open::{
@@ -232,9 +232,7 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     let mut dwarf: Dwarf<'d, E> = load(sections, task.supply.endian);
     dwarf.make_dwo(&main.dwarf);
     let mut space = Space { main: Info::of(dwarf, None, diagnostics), supplementary: None };
-    if matches!(task.walk, Walk::Functions) {
-        space.main.limit_lines(diagnostics);
-    }
+    space.main.limit_lines(task.supply.files, diagnostics);
     let (index, mut unit) = find_unit(&space.main, skeleton.id, diagnostics)?;
     unit.copy_relocated_attributes(skeleton.unit);
     // clang leaves it out of the `.dwo`; where both have it, a reader of the skeleton alone sees this one.

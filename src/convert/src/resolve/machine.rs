@@ -80,12 +80,21 @@ impl<'i, 'f> Machine<'i, 'f> {
         Some(jumps)
     }
 
-    /// How many calls of `start..end` go straight to each address; `None` where the code is not at hand or of another
-    /// machine.
-    pub(super) fn calls(&self, start: u64, end: u64) -> Option<FxHashMap<u64, usize>> {
+    /// How many calls of `start..end` go straight to each address of such; `None` where the code is not at hand or of
+    /// another machine.
+    pub(super) fn calls(
+        &self,
+        start: u64,
+        end: u64,
+        such: impl Fn(u64) -> bool,
+    ) -> Option<FxHashMap<u64, usize>> {
         let bytes = self.bytes(start, end)?;
         let mut targets = FxHashMap::default();
-        let mut add = |target: u64| *targets.entry(target).or_default() += 1;
+        let mut add = |target: u64| {
+            if such(target) {
+                *targets.entry(target).or_default() += 1;
+            }
+        };
         match self.image.arch.machine {
             EM_X86_64 | EM_386 => {
                 for (at, call) in bytes.windows(5).enumerate().filter(|(_, call)| call[0] == 0xe8) {

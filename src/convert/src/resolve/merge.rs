@@ -22,7 +22,7 @@ pub(crate) struct Merged<'f> {
     files: FxHashMap<Vec<u8>, FileId>,
     origins: FxHashMap<Origin, OriginId>,
     edges: FxHashMap<Edge, EdgeId>,
-    /// Names that are longer than a file holds.
+    /// Names and paths that are longer than a file holds, each once.
     pub(super) cut_names: u64,
 }
 
@@ -69,8 +69,8 @@ impl<'f> Merged<'f> {
     }
 
     pub(super) fn intern(&mut self, mut name: Cow<'f, [u8]>) -> NameId {
-        if name.len() > MAX_NAME {
-            self.cut_names += 1;
+        let is_cut = name.len() > MAX_NAME;
+        if is_cut {
             name = match name {
                 Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[..MAX_NAME]),
                 Cow::Owned(bytes) => Cow::Owned(bytes[..MAX_NAME].to_vec()),
@@ -79,6 +79,7 @@ impl<'f> Merged<'f> {
         if let Some(&id) = self.names.get(name.as_ref()) {
             return id;
         }
+        self.cut_names += u64::from(is_cut);
         let id = NameId(self.program.names.len() as u32);
         self.program.names.push(name.clone());
         self.names.insert(name, id);
@@ -94,11 +95,12 @@ impl<'f> Merged<'f> {
 
     fn file(&mut self, path: Vec<u8>) -> FileId {
         let mut path = remapped(path, &self.options.remap_path);
-        self.cut_names += u64::from(path.len() > MAX_NAME);
+        let is_cut = path.len() > MAX_NAME;
         path.truncate(MAX_NAME);
         if let Some(&id) = self.files.get(&path) {
             return id;
         }
+        self.cut_names += u64::from(is_cut);
         let id = FileId(self.program.files.len() as u32);
         self.program.files.push(path.clone());
         self.files.insert(path, id);

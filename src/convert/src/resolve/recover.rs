@@ -60,7 +60,7 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &Symbols<'_>, diagnostic
 const MAX_TOGETHER: usize = 1024;
 
 /// Steps that comparing functions, symbols, sequences and rows may take: some hundred times what RocksDB takes.
-const MAX_STEPS: u64 = 1 << 28;
+const MAX_STEPS: u64 = 1 << 30;
 
 /// Where a cap was reached.
 struct Caps {
@@ -186,7 +186,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             if erased.len() > MAX_TOGETHER {
                 self.caps.together.set(self.caps.together.get() + 1);
             }
-            if let Some(at) = chosen {
+            if let Some(at) = chosen.filter(|_| !self.caps.steps.is_short()) {
                 let found = Found { start: symbol.start, end: symbol.end, how: How::Symbol, sequence: None };
                 self.keep(at, found);
             }

@@ -283,21 +283,21 @@ impl Session {
         }
         let name = format!("{}.{}", compile.name, link.name);
         let named = nm::Named::of(program)?;
-        let judged = |truth: &Truth, answer: &stacks::Answer| {
+        let judged = |stack: &Stack, at: usize, truth: &Truth, answer: &stacks::Answer| {
             let (verdict, lines) = truth.judge(answer, compile.merging);
-            // A local function is named by its debug information too, and so is a part; of another function the linker
-            // keeps the symbol.
-            let part = answer.candidates.iter().any(|c| c.names.iter().any(|name| name.ends_with(".cold")));
-            let local = truth.name.starts_with("_ZL") || part;
-            let named = if part { named.has_part(truth) } else { named.has(truth) };
-            let told = (local && compile.describes(&truth.file)) || named;
-            (if told { verdict } else { verdict.of_untold() }, lines)
+            // gold drops local symbols, those of parts too, and mold's libraries end in functions of the program.
+            let may_be = link.linker() == "gold" || (link.linker() == "mold" && compile.shared);
+            let local = truth.name.starts_with("_ZL");
+            let part = named.is_part(stack.addresses[at] - module.bias);
+            let told = if part { named.has_part(truth) } else { named.has(truth) };
+            let told = told || ((local || part) && compile.describes(&truth.file)) || !may_be;
+            (if told { verdict } else { verdict.of_untold(&answer.certainty) }, lines)
         };
         let mut results = self.results.lock().map_err(|_| "a job panicked")?;
         for (stack, answers) in stacks.iter().zip(&answers) {
             for (at, answer) in answers.iter().enumerate().filter(|(at, _)| module.holds(stack, *at)) {
                 let truth = module.truth(stack, at);
-                let verdict = judged(&truth, answer);
+                let verdict = judged(stack, at, &truth, answer);
                 tally.frame(&truth, verdict);
                 let shape = truth.shape.clone();
                 let merging = compile.merging;
@@ -308,7 +308,7 @@ impl Session {
             let (Some(truth), Some(answer)) = (stack.frames.first(), answers.first()) else { continue };
             let truth = Truth { sure: truth.by_class, ..truth.clone() };
             let shape = format!("{} with vptr", truth.shape);
-            let (verdict, merging) = (judged(&truth, answer), compile.merging);
+            let (verdict, merging) = (judged(stack, 0, &truth, answer), compile.merging);
             self.judge(&mut results, &name, merging, (stack, 0), (&truth, shape, answer), verdict);
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::module::Module;
 use super::stacks::{Stack, Truth, same_function};
 use crate::diff::Program;
-use crate::diff::program::Kind;
+use crate::diff::program::{Kind, Symbol};
 use crate::sh;
 
 /// Address, size, name.
@@ -53,30 +53,43 @@ pub(super) fn check(modules: &[Module], stacks: &[Option<Stack>]) -> Result<Vec<
 }
 
 /// The functions that a program's symbols name.
-pub(super) struct Named(HashSet<(String, Option<String>)>);
+pub(super) struct Named {
+    functions: HashSet<(String, Option<String>)>,
+    /// Where parts of functions are that stand elsewhere.
+    parts: Vec<(u64, u64)>,
+}
 
 impl Named {
     /// # Errors
     /// The program cannot be read.
     pub(super) fn of(program: &Path) -> Result<Named, String> {
         let symbols = Program::open(program, None)?.symbols;
-        let functions = symbols.all().iter().filter(|symbol| symbol.kind == Kind::Function);
-        let named = functions.flat_map(|symbol| {
+        let all: Vec<&Symbol> = symbols.all().iter().filter(|symbol| symbol.kind == Kind::Function).collect();
+        let named = all.iter().flat_map(|symbol| {
             let name = plain(&symbol.name);
             [(symbol.name.clone(), symbol.file.clone()), (name.clone(), None), (name, symbol.file.clone())]
         });
-        Ok(Named(named.collect()))
+        let parts = all.iter().filter(|symbol| symbol.name.ends_with(".cold"));
+        Ok(Named {
+            functions: named.collect(),
+            parts: parts.map(|part| (part.address, part.address + part.size)).collect(),
+        })
+    }
+
+    /// Whether an address, or a return address, is in a part that stands elsewhere.
+    pub(super) fn is_part(&self, address: u64) -> bool {
+        self.parts.iter().any(|&(start, end)| (start..=end).contains(&address))
     }
 
     /// Whether one is the part of this function that stands elsewhere, which has a local symbol of its own.
     pub(super) fn has_part(&self, truth: &Truth) -> bool {
-        self.0.contains(&(format!("{}.cold", truth.name), Some(truth.file.clone())))
+        self.functions.contains(&(format!("{}.cold", truth.name), Some(truth.file.clone())))
     }
 
     /// Whether one of them may be this function; a local one, by its file.
     pub(super) fn has(&self, truth: &Truth) -> bool {
         let file = truth.name.starts_with("_ZL").then(|| truth.file.clone());
-        self.0.contains(&(plain(&truth.name), file))
+        self.functions.contains(&(plain(&truth.name), file))
     }
 }
 

@@ -181,19 +181,18 @@ impl<'f> Tables<'f> {
 
     /// The symbol table of a type, `SHT_SYMTAB` or `SHT_DYNSYM`.
     pub(in crate::open) fn symbol_table(&self, kind: u32) -> Option<SymbolTable<'f>> {
-        self.sections.iter().find(|section| section.kind == kind).map(|section| self.symbol_table_at(section))
+        let section = self.sections.iter().find(|section| section.kind == kind)?;
+        let extended =
+            |other: &&Section<'_>| other.kind == elf::SHT_SYMTAB_SHNDX.0 && other.link == section.index;
+        Some(self.symbol_table_at(section, self.sections.iter().find(extended)))
     }
 
-    /// The symbol table in a section.
-    pub(in crate::open) fn symbol_table_at(&self, section: &Section<'f>) -> SymbolTable<'f> {
+    /// The symbol table in a section, and its extended section indices.
+    fn symbol_table_at(&self, section: &Section<'f>, extended: Option<&Section<'f>>) -> SymbolTable<'f> {
         let bytes = self.bytes(section);
         let table = if self.is_64 { Rows::Elf64(rows(bytes)) } else { Rows::Elf32(rows(bytes)) };
         let strings = self.sections.get(section.link).map_or(&[][..], |strings| self.bytes(strings));
-        let extended = self
-            .sections
-            .iter()
-            .find(|other| other.kind == elf::SHT_SYMTAB_SHNDX.0 && other.link == section.index)
-            .map_or(&[][..], |other| rows(self.bytes(other)));
+        let extended = extended.map_or(&[][..], |other| rows(self.bytes(other)));
         SymbolTable { rows: table, strings, extended, endian: self.endian }
     }
 
@@ -204,6 +203,10 @@ impl<'f> Tables<'f> {
         &self,
     ) -> impl Iterator<Item = (&Section<'f>, RelocationRows<'f>, Option<SymbolTable<'f>>)> {
         let mut known: FxHashMap<usize, Option<SymbolTable<'f>>> = FxHashMap::default();
+        let mut extended: FxHashMap<usize, &Section<'f>> = FxHashMap::default();
+        for section in self.sections.iter().filter(|section| section.kind == elf::SHT_SYMTAB_SHNDX.0) {
+            extended.entry(section.link).or_insert(section);
+        }
         let mut left = self.data.len();
         let relocations =
             self.sections.iter().filter_map(|section| Some((section, self.relocation_rows(section)?)));
@@ -216,7 +219,8 @@ impl<'f> Tables<'f> {
                 let is_table = |table: &&Section<'_>| {
                     matches!(elf::SectionType(table.kind), elf::SHT_SYMTAB | elf::SHT_DYNSYM)
                 };
-                self.sections.get(section.link).filter(is_table).map(|table| self.symbol_table_at(table))
+                let table = self.sections.get(section.link).filter(is_table)?;
+                Some(self.symbol_table_at(table, extended.get(&table.index).copied()))
             });
             (section, rows, *symbols)
         })

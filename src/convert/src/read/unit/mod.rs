@@ -53,7 +53,7 @@ const MIN_ROWS: usize = 1 << 20;
 const ROW_COPIES: usize = 64;
 
 /// Rows that a unit may have compared with the declarations of functions that were folded.
-const MAX_COMPARED: u64 = 1 << 25;
+const MAX_COMPARED: u64 = 1 << 27;
 
 /// Functions and sequences at one address that are compared with each other: without a bound, a hostile file takes
 /// the square of its size in time.

@@ -179,7 +179,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
                 }
             }
         }
-        let first = first_of_nearest(&fits, &kinds).filter(|_| here.len() == 1);
+        let first = first_of_nearest(&fits, &kinds).filter(|_| here.len() == 1 && !self.compared.is_short());
         let mut room: Vec<usize> = kinds.iter().map(Vec::len).collect();
         let mut of = vec![None; functions.len()];
         let mut contested = functions.len() - here.len();

@@ -8,7 +8,8 @@
 //! slot of the call tells: `dispatch` says what stands there.
 //!
 //! All other functions of the group stay possible: the first word of what they work on may be anything, also an object
-//! that is their own object's first member. Constructors run before the pointer is written.
+//! that is their own object's first member. Constructors run before the pointer is written, and destructors write that of
+//! a base over it. Where any caller may be one that nothing names, so may what runs: nothing is ruled out.
 //!
 //! Whether a method is of a class is told by its linkage name, which begins with the class's: so that methods count whose
 //! declaration is not listed in the class (instances of templates, what the compiler made).
@@ -104,7 +105,7 @@ pub(super) fn keys<'f>(
             break;
         }
         let first = found.vtables.len();
-        let lost = classes.is_open(&line) || members.lost(&classes, &line);
+        let lost = index.forgotten || classes.is_open(&line) || members.lost(&classes, &line);
         let mut add = |function, slot, doubtful| {
             let key = |&(point, _): &Part| VtableKey { point: ImageAddr(point), function, slot, doubtful };
             found.vtables.extend(parts.iter().map(key));
@@ -115,7 +116,7 @@ pub(super) fn keys<'f>(
             }
         }
         for Reached { slot, function, doubtful } in dispatch.reached(class, &line, &parts) {
-            add(function, Some(slot), doubtful);
+            add(function, Some(slot), doubtful || index.forgotten);
         }
         if found.vtables.len() - first > MAX_KEYS * parts.len() {
             found.vtables.truncate(first);

@@ -40,7 +40,6 @@ pub(super) struct Class<'n> {
     /// With the offset of each, `None` for a virtual one. A class that is not known is [`UNKNOWN`] or [`OPAQUE`].
     pub(super) bases: Vec<(usize, Option<u64>)>,
     pub(super) methods: Vec<Method<'n>>,
-    has_virtual_destructor: bool,
     /// The numbers of its methods count in its first table (clang).
     lists_slots: bool,
 }
@@ -103,22 +102,13 @@ impl<'n> Classes<'n> {
                     slot: method.slot,
                 });
                 let methods: Vec<Method> = methods.collect();
-                let virtuals = methods.iter().filter(|method| method.is_virtual);
+                let virtuals = methods.iter().filter(|method| method.is_virtual && !method.is_destructor());
                 classes.virtuals.extend(virtuals.map(|method| (of, method.linkage_name)));
                 named.entry(name(class.name)).and_modify(|other| *other = UNKNOWN).or_insert(id);
                 classes.keys.entry(key.clone()).or_default().push(id);
-                let has_virtual_destructor =
-                    methods.iter().any(|method| method.is_virtual && method.is_destructor());
                 let bases = Vec::new();
                 let lists_slots = !unit.keeps_callees;
-                classes.list.push(Class {
-                    key,
-                    local: of,
-                    bases,
-                    methods,
-                    has_virtual_destructor,
-                    lists_slots,
-                });
+                classes.list.push(Class { key, local: of, bases, methods, lists_slots });
                 new.push((id, unit_index, unit, class));
             }
         }
@@ -184,20 +174,10 @@ impl<'n> Classes<'n> {
         keyed.filter(of).copied().collect()
     }
 
-    /// True for a virtual method that is no constructor: what it runs on has its class's table.
+    /// True for a virtual method: what it runs on has its class's table. Constructors and destructors change the table
+    /// while they run, so that an object of any class may be before them.
     pub(super) fn is_virtual(&self, name: &[u8], unit: u32) -> bool {
-        if self.virtuals.contains(&(None, name)) || self.virtuals.contains(&(Some(unit), name)) {
-            return true;
-        }
-        // The variants of a destructor are declared as one.
-        let Some(rest) = nested(name).filter(|_| name.starts_with(b"_ZN")) else { return false };
-        let key = [b"D0Ev", b"D1Ev", b"D2Ev"].iter().find_map(|end| rest.strip_suffix(*end));
-        let Some(key) = key else { return false };
-        let mut same = self.keys.get(key).into_iter().flatten().map(|&class| &self.list[class]);
-        same.any(|class| {
-            let own = class.local.is_none_or(|local| local == unit);
-            own && class.has_virtual_destructor
-        })
+        self.virtuals.contains(&(None, name)) || self.virtuals.contains(&(Some(unit), name))
     }
 
     /// The first class in the object that shares its table: a base at its beginning.

@@ -89,6 +89,8 @@ pub(super) fn key<'f>(
         index: &index,
         calls: Vec::new(),
         tails: index.reach_of_callees(),
+        starts: index.starts.iter().copied().collect(),
+        jumps: JumpsOf::default(),
         counts: CallCounts::default(),
         in_code: RefCell::default(),
         steps: Budget::new(MAX_STEPS),
@@ -282,7 +284,8 @@ impl<'p, 'f> Index<'p, 'f> {
     fn variant(&self, name: &[u8]) -> Option<Callee> {
         let mut found = None;
         let is_variant = |at: &usize| name[*at] == b'4' && matches!(name[at - 1], b'C' | b'D');
-        for at in (2..name.len()).filter(is_variant).take(MAX_VARIANTS) {
+        let mut places = (2..name.len()).filter(is_variant);
+        for at in places.by_ref().take(MAX_VARIANTS) {
             for digit in b'1'..=b'2' {
                 let mut variant = name.to_vec();
                 variant[at] = digit;
@@ -296,7 +299,8 @@ impl<'p, 'f> Index<'p, 'f> {
                 }
             }
         }
-        found
+        // Another place may say that it is another's.
+        if places.next().is_some() { Some(Callee::Unknown) } else { found }
     }
 
     fn callee(&self, unit: usize, callee: Option<LocalCallee>) -> Callee {
@@ -370,6 +374,9 @@ struct Keys<'i, 'p, 'f> {
     index: &'i Index<'p, 'f>,
     calls: Vec<CallKey>,
     tails: FxHashMap<FuncId, Reach>,
+    /// Where functions begin.
+    starts: FxHashSet<u64>,
+    jumps: JumpsOf,
     counts: CallCounts,
     /// By the start of a piece: how many of its calls go straight to an address. No code is read twice.
     in_code: RefCell<FxHashMap<u64, Option<FxHashMap<u64, usize>>>>,
@@ -380,7 +387,7 @@ impl<'p> Keys<'_, 'p, '_> {
     /// True where a call of the function tells something of a frame in folded code.
     fn matters(&mut self, callee: FuncId) -> bool {
         let index = self.index;
-        let reach = self.tails.entry(callee).or_insert_with(|| index.reach(&mut JumpsOf::default(), callee));
+        let reach = self.tails.entry(callee).or_insert_with(|| index.reach(&mut self.jumps, callee));
         index.group.contains_key(&callee) || !reach.members.is_empty()
     }
 
@@ -517,7 +524,9 @@ impl<'p> Keys<'_, 'p, '_> {
         let piece = self.index.program.pieces.get(after.checked_sub(1)?)?;
         let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
         let mut in_code = self.in_code.borrow_mut();
-        let targets = in_code.entry(start).or_insert_with(|| self.index.machine.calls(start, end));
+        let targets = in_code
+            .entry(start)
+            .or_insert_with(|| self.index.machine.calls(start, end, |target| self.starts.contains(&target)));
         Some(targets.as_ref()?.get(&self.index.starts[callee.index()]).copied().unwrap_or(0))
     }
 
