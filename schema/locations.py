@@ -2,7 +2,7 @@
 
 from parts import byte, need, varint
 
-KINDS = ("Lanes", "ActiveLane", "LanePc", "Object", "FrameBase", "MoreCalls")
+KINDS = ("Lanes", "ActiveLane", "LanePc", "Object", "FrameBase", "UnknownCalls")
 
 
 class Locations:
@@ -26,8 +26,8 @@ class Locations:
                 need(row.unit == 0 and 0 < row.place < 1 << 32, f"function {row.function}: {row.place} lanes")
                 self.rows.append((row, row.place, None))
             elif row.kind == 5:
-                need(row.place == 0 and row.unit == 0, f"function {row.function}: {row.place}, {row.unit}")
-                self.rows.append((row, True, None))
+                need(row.unit == 0, f"function {row.function}: unit {row.unit}")
+                self.rows.append((row, self.list(row.place), None))
             else:
                 self.rows.append((row, self.list(row.place), self.unit(row.unit)))
         at = 1

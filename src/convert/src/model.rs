@@ -518,9 +518,9 @@ pub struct Program<'f> {
     pub slots: Vec<SlotKey>,
     /// Sorted, distinct.
     pub vtables: Vec<VtableKey>,
-    /// Functions with calls of which it is not known whom they call, though the compiler may have known it. Sorted; only where
-    /// a file is to say where objects are.
-    pub more_calls: Vec<FuncId>,
+    /// Return addresses of calls whose callee the compiler did not know, by function; only where a file is to say where
+    /// objects are.
+    pub unknown_calls: Vec<(FuncId, Vec<ImageAddr>)>,
     pub call_counts: CallCounts,
     pub blocks: BlockMap,
     pub inlines: InlineCounts,

@@ -321,6 +321,6 @@ pub mod located {
     pub const OBJECT: u64 = 3;
     /// What `DW_OP_fbreg` counts from.
     pub const FRAME_BASE: u64 = 4;
-    /// Its calls may not all be described; place and unit are 0.
-    pub const MORE_CALLS: u64 = 5;
+    /// Its calls of callees that the compiler did not know, each by the byte before the return address; the unit is 0.
+    pub const UNKNOWN_CALLS: u64 = 5;
 }

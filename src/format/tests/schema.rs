@@ -119,7 +119,7 @@ fn code() -> BTreeMap<String, Vec<u64>> {
             ("lane_pc", &[located::LANE_PC]),
             ("object", &[located::OBJECT]),
             ("frame_base", &[located::FRAME_BASE]),
-            ("more_calls", &[located::MORE_CALLS]),
+            ("unknown_calls", &[located::UNKNOWN_CALLS]),
         ],
     );
     put(

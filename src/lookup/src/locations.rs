@@ -8,7 +8,7 @@ use foldsym_format::{SectionId, Table, What, steps, varint};
 
 use crate::error::{Error, InSection, large, small};
 use crate::file::SymbolFile;
-use crate::ids::{FunctionId, ImageAddr};
+use crate::ids::{FunctionId, ImageAddr, ReturnAddr};
 
 const LOCATIONS: SectionId = SectionId::LOCATIONS;
 const LOCATED: SectionId = SectionId::LOCATED;
@@ -150,13 +150,21 @@ impl<'d> Locations<'d> {
         small(lanes, LOCATED, function.0).map(Some)
     }
 
-    /// True where the compiler promises that it described every call of a function. Only of a file that has object
-    /// pointers; of another it says nothing.
+    /// True where the compiler did not know whom the call calls that returns to an address, in the code of a function
+    /// that has its address. Only of a file that has object pointers: of another it is never true. Takes log2 of the
+    /// records of LOCATED and as many steps as the function has such calls.
     ///
     /// # Errors
     /// Damage.
-    pub fn describes_calls(&self, function: FunctionId) -> Result<bool, Error> {
-        Ok(self.find(function, columns::MORE_CALLS)?.is_none())
+    pub fn is_unknown_call(&self, function: FunctionId, call: ReturnAddr) -> Result<bool, Error> {
+        let Some((place, _)) = self.find(function, columns::UNKNOWN_CALLS)? else { return Ok(false) };
+        let mut list = self.list(usize::try_from(place).map_err(|_| early(usize::MAX))?)?;
+        while let Some((start, len, _)) = list.next()? {
+            if call.lookup_address().0.wrapping_sub(start) < len {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The expressions of a function, and what they have in common; `None` where it has none of this kind.
@@ -226,7 +234,7 @@ impl<'d> Locations<'d> {
             if function < 0
                 || function >= functions.into()
                 || kind < 0
-                || kind > columns::MORE_CALLS.cast_signed()
+                || kind > columns::UNKNOWN_CALLS.cast_signed()
             {
                 return Err(wrong);
             }
@@ -238,8 +246,8 @@ impl<'d> Locations<'d> {
                 continue;
             }
             self.verify_list(place, spend)?;
-            if kind == columns::MORE_CALLS.cast_signed() {
-                if (place, unit) != (0, 0) {
+            if kind == columns::UNKNOWN_CALLS.cast_signed() {
+                if unit != 0 {
                     return Err(wrong);
                 }
                 continue;

@@ -8,8 +8,8 @@
 //!
 //! That an object is there does not mean that it is whole. A compiler that sees that a method does not read the pointer to the
 //! virtual functions need not have written it for that call, and what stands in its place may be left over from another object.
-//! It can only do so where it knows whom it calls. So the call must be one that the compiler does not know the callee
-//! of: it promised to describe the calls of the caller, and of this one it described none into this code.
+//! It can only do so where it knows whom it calls. So the call must be one of which the compiler recorded that it does
+//! not know the callee.
 
 use core::fmt;
 
@@ -64,8 +64,8 @@ pub enum Doubt {
     NoCaller,
     /// The compiler knew whom this call calls.
     Recorded,
-    /// This function, which is or shares the code of the caller, has calls that are not known.
-    MoreCalls(FunctionId),
+    /// Nothing says that the compiler did not know whom this call of this function, the caller, calls.
+    NotShown(FunctionId),
 }
 
 impl NoObject {
@@ -85,7 +85,7 @@ impl Doubt {
     /// The function that it is about.
     pub fn function(&self) -> Option<FunctionId> {
         match *self {
-            Doubt::MoreCalls(function) => Some(function),
+            Doubt::NotShown(function) => Some(function),
             Doubt::NoCaller | Doubt::Recorded => None,
         }
     }
@@ -116,7 +116,7 @@ impl fmt::Display for Doubt {
             Doubt::Recorded => {
                 "the compiler knew whom the call calls, and need not have made the object whole"
             }
-            Doubt::MoreCalls(_) => "of the caller not all calls are known",
+            Doubt::NotShown(_) => "nothing shows that the compiler did not know whom the call calls",
         })
     }
 }
@@ -224,17 +224,19 @@ fn doubt(
         let mut frames = Frames::new();
         return Ok(match file.lookup(address.lookup_address(), &mut frames)? {
             Lookup::Found(found) if found.padding || found.group.is_some() => Some(Doubt::NoCaller),
-            Lookup::Found(found) if locations.describes_calls(found.function)? => None,
-            Lookup::Found(found) => Some(Doubt::MoreCalls(found.function)),
+            Lookup::Found(found) if locations.is_unknown_call(found.function, address)? => None,
+            Lookup::Found(found) => Some(Doubt::NotShown(found.function)),
             _ => Some(Doubt::NoCaller),
         });
     };
-    // Each of them, also if it did not call: its description may be what says that this call's callee is known.
+    // Those that kept the address say it for all: the code is one.
+    let mut first = None;
     for member in file.members(file.group(group)?) {
         let function = member?.function;
-        if !locations.describes_calls(function)? {
-            return Ok(Some(Doubt::MoreCalls(function)));
+        if locations.is_unknown_call(function, address)? {
+            return Ok(None);
         }
+        first.get_or_insert(function);
     }
-    Ok(None)
+    Ok(Some(first.map_or(Doubt::NoCaller, Doubt::NotShown)))
 }

@@ -7,8 +7,8 @@ use super::bits::put_varint;
 use super::outline::{ABSENT, Outline, members};
 use super::tables::Table;
 use crate::model::{
-    FuncId, Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, Program,
-    UnitLocations,
+    FuncId, ImageAddr, Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference,
+    Program, UnitLocations,
 };
 use foldsym_format::SectionId;
 use foldsym_format::records::locations as code;
@@ -85,9 +85,20 @@ pub(super) fn sections(
         return (Vec::new(), counts);
     }
     if counts.kept > 0 {
-        let more = program.more_calls.iter().map(|id| outline.function_ranks[id.index()]);
-        let kind = located::MORE_CALLS.cast_signed();
-        rows.extend(more.filter(|&rank| rank != ABSENT).map(|rank| [i64::from(rank), kind, 0, 0]));
+        for (id, calls) in &program.unknown_calls {
+            let rank = outline.function_ranks[id.index()];
+            if rank == ABSENT {
+                continue;
+            }
+            let entry = |call: &ImageAddr| LocationEntry {
+                start: call.0.wrapping_sub(1),
+                len: 1,
+                expression: Vec::new(),
+            };
+            let list = LocationList { from_start: false, entries: calls.iter().map(entry).collect() };
+            let place = writer.list(&list, 0);
+            rows.push([i64::from(rank), located::UNKNOWN_CALLS.cast_signed(), place, 0]);
+        }
     }
     rows.sort_unstable();
     let record = |i: usize| rows[i];

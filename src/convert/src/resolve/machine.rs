@@ -135,6 +135,14 @@ impl<'i, 'f> Machine<'i, 'f> {
         }
     }
 
+    /// True where the code is at hand and does not show a call that goes straight to an address. What looks like one may
+    /// be the end of another instruction: then nothing is said.
+    pub(super) fn is_indirect_call(&self, return_addr: u64) -> bool {
+        let at_hand = return_addr.checked_sub(5).and_then(|start| self.bytes(start, return_addr)).is_some();
+        let known = matches!(self.image.arch.machine, EM_X86_64 | EM_386 | EM_AARCH64);
+        at_hand && known && self.call_before(return_addr).is_none()
+    }
+
     /// True where the call that returns to an address goes straight to other code than the callee's or a stub in a
     /// section of its own (`.plt`): a stub belongs to a name, but a thunk that a linker put between call and callee
     /// because they are far apart belongs to an address, and so to all functions that were folded there.

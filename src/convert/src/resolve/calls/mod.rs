@@ -17,9 +17,9 @@ mod classes;
 mod dispatch;
 mod embed;
 mod hierarchy;
-mod known;
 mod reach;
 mod tables;
+mod unknown;
 mod words;
 
 use std::cell::RefCell;
@@ -122,15 +122,15 @@ pub(super) fn key<'f>(
         .flat_map(|(function, reach)| reach.keys(function).collect::<Vec<_>>())
         .collect();
     listed.sort_unstable();
-    let more_calls = match cut.program.units.iter().any(|unit| unit.locations.is_some()) {
-        true => known::more_calls(&index, &calls),
+    let unknown_calls = match cut.program.units.iter().any(|unit| unit.locations.is_some()) {
+        true => unknown::calls(&index),
         false => Vec::new(),
     };
     cut.program.calls = calls;
     cut.program.tails = listed;
     cut.program.call_counts = counts;
     (cut.program.slots, cut.program.vtables) = (found.slots, found.vtables);
-    cut.program.more_calls = more_calls;
+    cut.program.unknown_calls = unknown_calls;
 }
 
 /// What the calls refer to, by each way of referring.
