@@ -160,6 +160,7 @@ fn the_independent_reader_reads_the_same_places() {
     let folder = tempfile::tempdir().unwrap();
     let reader = root().parent().unwrap().join("schema/reader.py");
     let output = folder.path().join("fsym");
+    let mut unknown = 0;
     for path in programs() {
         let bytes = converted(&path, &output);
         let file = SymbolFile::open(&bytes).unwrap();
@@ -175,7 +176,6 @@ fn the_independent_reader_reads_the_same_places() {
         let lines = String::from_utf8(run("--locations").unwrap().stdout).unwrap();
         let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let locations = file.locations().unwrap().unwrap();
-        let mut unknown = 0;
         for row in &rows {
             let function = foldsym_lookup::FunctionId(row["Function"].as_u64().unwrap() as u32);
             let kind = match row["Kind"].as_str().unwrap() {
@@ -200,7 +200,7 @@ fn the_independent_reader_reads_the_same_places() {
             });
             assert_eq!(row["Value"], ours.collect::<Value>(), "{}: {row}", path.display());
         }
-        assert!(unknown > 0, "{}", path.display());
         assert!(rows.len() > 10);
     }
+    assert!(unknown > 20, "{unknown}");
 }

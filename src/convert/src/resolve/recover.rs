@@ -60,7 +60,7 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &Symbols<'_>, diagnostic
 const MAX_TOGETHER: usize = 1024;
 
 /// Steps that comparing functions, symbols, sequences and rows may take: some hundred times what RocksDB takes.
-const MAX_STEPS: u64 = 1 << 30;
+const MAX_STEPS: u64 = 1 << 28;
 
 /// Where a cap was reached.
 struct Caps {

@@ -265,7 +265,8 @@ pub(super) fn surplus<'f>(
     functions: &[Function],
 ) -> Vec<(&'f [u8], usize)> {
     let whole = || at_start.iter().filter(|s| s.function && s.sized && s.end == end);
-    if whole().nth(1).is_none() {
+    let mut files = forgotten(merged, undescribed, at_start, end, members, functions);
+    if whole().nth(1).is_none() && files.is_empty() {
         return Vec::new();
     }
     // A name may be of one function for the whole program, and of one for each file.
@@ -277,7 +278,6 @@ pub(super) fn surplus<'f>(
             named.entry(name).or_default().insert((number, file));
         }
     }
-    let mut files = forgotten(merged, undescribed, at_start, end, members, functions);
     let mut several: Vec<(&[u8], usize)> = named
         .into_iter()
         .map(|(name, of)| (name, of.len() + files.remove(name).unwrap_or(0)))

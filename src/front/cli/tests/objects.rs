@@ -120,7 +120,7 @@ fn judge(fsym: &Fsym, stops: &[Stop]) {
             "both" => "has its table at",
             "mixed" if certainty == "ambiguous" => "leaves other functions",
             "elsewhere" => "elsewhere than that of another possible function",
-            "unknown" => "not all calls are known",
+            "unknown" => "nothing shows that the compiler did not know",
             _ => "",
         };
         assert!(
