@@ -29,6 +29,8 @@ pub(crate) enum Value<'s> {
     Offset(u64),
     /// `DW_FORM_flag_present`.
     Flag,
+    /// `DW_FORM_loclistx`.
+    ListIndex(u64),
     /// `DW_FORM_exprloc`.
     Expression(&'s [u8]),
 }
@@ -42,6 +44,7 @@ impl Value<'_> {
             Value::Label(_) => gimli::DW_FORM_ref4,
             Value::Offset(_) => gimli::DW_FORM_sec_offset,
             Value::Flag => gimli::DW_FORM_flag_present,
+            Value::ListIndex(_) => gimli::DW_FORM_loclistx,
             Value::Expression(_) => gimli::DW_FORM_exprloc,
         }
     }
@@ -123,7 +126,7 @@ impl Info {
                     self.out.push(0);
                 }
                 Value::Address(address) => self.out.extend(address.to_le_bytes()),
-                Value::Number(number) => uleb(&mut self.out, *number),
+                Value::Number(number) | Value::ListIndex(number) => uleb(&mut self.out, *number),
                 Value::Label(name) => {
                     self.holes.push(((*name).to_owned(), self.out.len()));
                     self.out.extend([0; 4]);

@@ -3,17 +3,18 @@
 
 use foldsym_convert::report::Kind;
 use foldsym_expr::Problem;
-use foldsym_lookup::{ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
+use foldsym_lookup::{FunctionId, ImageAddr, LocationKind, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use foldsym_stopped::{Doubt, MAX_ASKED, Machine, NoObject, Object, object};
 use gimli::{
-    DW_AT_artificial, DW_AT_call_all_calls, DW_AT_call_return_pc, DW_AT_decl_file, DW_AT_decl_line,
-    DW_AT_external, DW_AT_frame_base, DW_AT_high_pc, DW_AT_linkage_name, DW_AT_location, DW_AT_low_pc,
-    DW_AT_name, DW_AT_object_pointer, DW_TAG_call_site, DW_TAG_formal_parameter, DW_TAG_subprogram,
+    DW_AT_artificial, DW_AT_call_all_calls, DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_file,
+    DW_AT_decl_line, DW_AT_external, DW_AT_frame_base, DW_AT_high_pc, DW_AT_linkage_name, DW_AT_location,
+    DW_AT_loclists_base, DW_AT_low_pc, DW_AT_name, DW_AT_object_pointer, DW_TAG_call_site,
+    DW_TAG_formal_parameter, DW_TAG_subprogram, DwAt,
 };
 
 use crate::build::{CODE, Info, Value, elf, line_program, sequence};
 use crate::harness::{Bench, Kept};
-use Value::{Address, Expression, Flag, Label, Number, Offset, Text};
+use Value::{Address, Expression, Flag, Label, ListIndex, Number, Offset, Text};
 
 /// In the register that a first argument of x86-64 comes in.
 const RDI: &[u8] = &[0x55];
@@ -37,9 +38,23 @@ impl Machine for Numbers {
     }
 }
 
+/// Nobody knows whom it calls.
+const CALL: (gimli::DwTag, &[(DwAt, Value<'_>)]) =
+    (DW_TAG_call_site, &[(DW_AT_call_return_pc, Address(CALLER + 4))]);
+
 /// Two methods of one code, with their locations (`None`: the parameter has none), and a caller; and `.debug_loc`.
 fn program(methods: &[Option<Value<'static>>], lists: &[u8]) -> Vec<u8> {
-    let mut info = Info::new(4, &[]);
+    let info = Info::new(4, &[]);
+    described(info, methods, &[CALL], &[(".debug_line", rows()), (".debug_loc", lists.to_vec())])
+}
+
+/// As [`program`], in this unit, with these entries in the caller and these sections.
+fn described(
+    mut info: Info,
+    methods: &[Option<Value<'static>>],
+    calls: &[(gimli::DwTag, &[(gimli::DwAt, Value<'_>)])],
+    others: &[(&'static str, Vec<u8>)],
+) -> Vec<u8> {
     for (index, location) in methods.iter().enumerate() {
         let (name, this) = (format!("_ZN1{}1fEv", index + 1000), format!("this{index}"));
         let attributes = [
@@ -67,13 +82,36 @@ fn program(methods: &[Option<Value<'static>>], lists: &[u8]) -> Vec<u8> {
         (DW_AT_call_all_calls, Flag),
     ];
     info.open(DW_TAG_subprogram, &caller);
-    // Nobody knows whom it calls.
-    info.open(DW_TAG_call_site, &[(DW_AT_call_return_pc, Address(CALLER + 4))]).close().close();
+    for (tag, attributes) in calls {
+        info.open(*tag, attributes).close();
+    }
+    info.close();
     let mut sections = info.sections();
-    let rows = sequence(&[(CODE, 10), (CALLER, 20)], CODE + 0x40);
-    sections.push((".debug_line", line_program(&rows)));
-    sections.push((".debug_loc", lists.to_vec()));
+    sections.extend_from_slice(others);
     elf(&sections, &[])
+}
+
+/// Bytes before the offsets of a `.debug_loclists`, which the offsets of its lists count from.
+const LISTS_BASE: u64 = 12;
+
+/// A unit of DWARF 5 with two methods that have the locations, and two lists by index.
+fn indexed(methods: &[Option<Value<'static>>], line: Vec<u8>, lists: [&[u8]; 2]) -> Kept {
+    let info = Info::new(5, &[(DW_AT_loclists_base, Offset(LISTS_BASE))]);
+    let mut out = vec![5, 0, 8, 0, 2, 0, 0, 0, 8, 0, 0, 0];
+    out.extend((8 + lists[0].len() as u32).to_le_bytes());
+    out.extend(lists.concat());
+    let out = [&(out.len() as u32).to_le_bytes()[..], &out].concat();
+    Bench::new().kept(&described(info, methods, &[CALL], &[(".debug_line", line), (".debug_loclists", out)]))
+}
+
+fn rows() -> Vec<u8> {
+    line_program(&sequence(&[(CODE, 10), (CALLER, 20)], CODE + 0x40))
+}
+
+/// `DW_LLE_start_length` of the methods' code, and the end of the list.
+fn whole(expression: &[u8]) -> Vec<u8> {
+    let len = [0x10, expression.len() as u8];
+    [&[8][..], &CODE.to_le_bytes(), &len, expression, &[0]].concat()
 }
 
 fn kept(methods: &[Option<Value<'static>>], lists: &[u8]) -> Kept {
@@ -183,6 +221,118 @@ fn an_object_pointer_that_leads_nowhere() {
         changed[at..at + 4].copy_from_slice(&target.to_le_bytes());
         let kept = Bench::new().kept(&changed);
         assert!(matches!(found(&kept, 1), Err(NoObject::NotDescribed(_))), "{target:#x}");
+        assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (1, 1), "{target:#x}");
+        assert_eq!(kept.report.diagnostics.count(Kind::BadExpression), 1, "{target:#x}");
+    }
+}
+
+#[test]
+fn an_object_pointer_that_leads_nowhere_leaves_the_lanes() {
+    // Each attribute of the lanes by its codes of both generations, and the reference to no entry.
+    let mut info = Info::new(4, &[]);
+    let method = |name| {
+        [
+            (DW_AT_linkage_name, Text(name)),
+            (DW_AT_low_pc, Address(CODE)),
+            (DW_AT_high_pc, Number(0x10)),
+            (DW_AT_frame_base, Expression(&[0x57])),
+            (DwAt(0x3e0a), Number(8)),
+            (DwAt(0x3e11), Number(8)),
+            (DwAt(0x3e08), Expression(RDI)),
+            (DwAt(0x3e0b), Expression(RDI)),
+            (DwAt(0x3e12), Expression(RDI)),
+            (DW_AT_object_pointer, Label("nothing")),
+        ]
+    };
+    info.open(DW_TAG_subprogram, &method("_ZN1a1fEv")).label("nothing").close();
+    info.open(DW_TAG_subprogram, &method("_ZN1b1fEv")).close();
+    let mut sections = info.sections();
+    sections.push((".debug_line", rows()));
+    // Conversion verifies what it wrote: also that there is one row of a function and a kind.
+    let kept = Bench::new().kept(&elf(&sections, &[]));
+    assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (0, 2));
+    assert_eq!(kept.report.diagnostics.count(Kind::BadExpression), 2);
+    let file = SymbolFile::open(&kept.bytes).unwrap();
+    let locations = file.locations().unwrap().unwrap();
+    // Behind the name of their folded code.
+    for function in [1, 2].map(FunctionId) {
+        assert_eq!(locations.lanes(function).unwrap(), Some(8));
+        for kind in [LocationKind::ActiveLane, LocationKind::LanePc, LocationKind::FrameBase] {
+            assert!(locations.of(function, kind).unwrap().is_some(), "{kind:?}");
+        }
+    }
+}
+
+#[test]
+fn an_object_pointer_to_an_entry_of_many_attributes() {
+    for (count, lost) in [(200, 0), (300, 2)] {
+        let mut info = Info::new(4, &[]);
+        let method = |name| {
+            [
+                (DW_AT_linkage_name, Text(name)),
+                (DW_AT_low_pc, Address(CODE)),
+                (DW_AT_high_pc, Number(0x10)),
+                (DW_AT_object_pointer, Label("this")),
+            ]
+        };
+        info.open(DW_TAG_subprogram, &method("_ZN1a1fEv")).close();
+        info.open(DW_TAG_subprogram, &method("_ZN1b1fEv")).close();
+        // Behind the method: the walk ends at it.
+        let mut parameter = vec![(DW_AT_artificial, Flag); count];
+        parameter.push((DW_AT_location, Expression(RDI)));
+        info.label("this").open(DW_TAG_formal_parameter, &parameter).close();
+        let mut sections = info.sections();
+        sections.push((".debug_line", rows()));
+        let kept = Bench::new().kept(&elf(&sections, &[]));
+        let objects = kept.report.stats.objects;
+        assert_eq!((objects.kept, objects.lost), (2 - lost, lost), "{count} attributes");
+        assert_eq!(kept.report.diagnostics.count(Kind::BadExpression), lost, "{count} attributes");
+    }
+}
+
+#[test]
+fn lists_by_index_need_no_lines() {
+    let lists = [&whole(RSI)[..], &whole(RDI)];
+    let mut bad = rows();
+    // A version that nobody has.
+    bad[4] = 99;
+    for (line, damaged) in [(rows(), 0), (bad, 1)] {
+        let kept = indexed(&[Some(Expression(RDI)), Some(ListIndex(1))], line, lists);
+        assert_eq!(kept.report.diagnostics.count(Kind::BadLineProgram), damaged);
+        assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (2, 0));
+        assert_eq!(found(&kept, 1).map(|object| object.address), Ok(0x500));
+    }
+}
+
+#[test]
+fn a_list_of_entries_that_say_nothing() {
+    // DW_LLE_offset_pair of no bytes, and an empty expression.
+    let long = [[4, 0, 0, 0].repeat((1 << 20) + 1), whole(RDI)].concat();
+    let methods = [Some(Expression(RDI)), Some(ListIndex(0)), Some(ListIndex(1))];
+    let kept = indexed(&methods, rows(), [&long, &whole(RDI)]);
+    assert_eq!(kept.report.diagnostics.count(Kind::CapReached), 1);
+    assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (1, 2));
+    let short = [[4, 0, 0, 0].repeat(1 << 10), whole(RDI)].concat();
+    let kept = indexed(&methods, rows(), [&short, &whole(RDI)]);
+    assert_eq!(kept.report.diagnostics.count(Kind::CapReached), 0);
+    assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (3, 0));
+}
+
+#[test]
+fn callees_that_no_reference_leads_to() {
+    let methods = [Some(Expression(RDI)), Some(Expression(RDI))];
+    let doubt = |callee: Option<(gimli::DwAt, Value<'_>)>| {
+        let mut call = vec![(DW_AT_call_return_pc, Address(CALLER + 4))];
+        call.extend(callee);
+        let calls: [(gimli::DwTag, &[_]); 1] = [(DW_TAG_call_site, &call)];
+        let bytes = described(Info::new(5, &[]), &methods, &calls, &[(".debug_line", rows())]);
+        found(&Bench::new().kept(&bytes), 1).unwrap().doubt
+    };
+    assert_eq!(doubt(None), None);
+    // What gcc writes for a symbol without an entry; and what is no reference at all.
+    for value in [Address(CODE), Number(1)] {
+        let found = doubt(Some((DW_AT_call_origin, value)));
+        assert!(matches!(found, Some(Doubt::NotShown(_))), "{found:?}");
     }
 }
 

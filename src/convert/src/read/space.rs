@@ -219,6 +219,7 @@ fn unit_without_lines<'f, E: Endianity>(
             (_, Value::DebugStrOffsetsBase(base)) => unit.str_offsets_base = base,
             (_, Value::DebugAddrBase(base)) => unit.addr_base = base,
             (_, Value::DebugRngListsBase(base)) => unit.rnglists_base = base,
+            (_, Value::DebugLocListsBase(base)) => unit.loclists_base = base,
             _ => {}
         }
     }

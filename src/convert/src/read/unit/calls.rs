@@ -10,7 +10,9 @@ use super::super::{Bytes, Endianity};
 use super::{Role, UnitEntries, UnitReader};
 use gimli::AttributeValue;
 
-use crate::model::{ImageAddr, LocalCallee, NONE16, UnitCall, UnitCallee};
+use crate::model::{
+    CalleePlace, DieOffset, ImageAddr, LocalCallee, NONE16, UnitCall, UnitCallee, UnitOrigin,
+};
 
 impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// Reads a `DW_TAG_call_site` of the function that is being read.
@@ -21,11 +23,13 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     ) -> gimli::Result<()> {
         let place = self.origins.place(entry.offset);
         let (mut return_pc, mut target, mut tail, mut slot) = (None, None, false, NONE16);
+        let mut named = false;
         while let Some(attribute) = entries.attribute(&mut entry)? {
             match attribute.name {
                 gimli::DW_AT_call_return_pc | gimli::DW_AT_low_pc => return_pc = Some(attribute.value),
                 gimli::DW_AT_call_origin | gimli::DW_AT_abstract_origin => {
-                    target = self.origins.target(place, attribute.value, &mut self.diagnostics);
+                    let found = self.origins.target(place, attribute.value, &mut self.diagnostics);
+                    (target, named) = (found.or(target), true);
                 }
                 gimli::DW_AT_call_tail_call | gimli::DW_AT_GNU_tail_call => tail = attribute.is_set(),
                 gimli::DW_AT_call_target
@@ -41,7 +45,10 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             .and_then(|value| self.address(value))
             .filter(|address| self.code.contains(address.wrapping_sub(1)))
             .map(ImageAddr);
-        let callee = target.map(|target| self.callee(target));
+        let callee = match target {
+            Some(target) => Some(self.callee(target)),
+            None => named.then(|| self.unknown_callee()),
+        };
         if let Some(function) = self.building.last_mut() {
             function.calls.push(UnitCall { return_addr, callee, tail, slot });
         }
@@ -61,6 +68,21 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         };
         let size = i64::from(encoding.address_size.max(1));
         if offset < 0 || offset % size != 0 { NONE16 } else { u16::try_from(offset / size).unwrap_or(NONE16) }
+    }
+
+    /// The local id of the callee of all calls that name one which no entry describes: gcc may write the address of a
+    /// symbol instead of a reference, and a reference may lead nowhere. Such a call is none through a pointer.
+    fn unknown_callee(&mut self) -> LocalCallee {
+        if let Some(id) = self.unknown_callee {
+            return id;
+        }
+        let name = self.origins.tables.name(&[]);
+        let origin = self.origins.tables.origin(UnitOrigin { name, file: NONE16, line: 0 });
+        let id = LocalCallee(self.out.callees.len() as u32);
+        let (die, place) = (DieOffset(0), CalleePlace::Elsewhere);
+        self.out.callees.push(UnitCallee { die, place, origin, external: false });
+        self.unknown_callee = Some(id);
+        id
     }
 
     /// The local id of a callee, described once a unit.

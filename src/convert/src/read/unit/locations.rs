@@ -10,7 +10,7 @@ use gimli::{AttributeValue, DebugAddrIndex, RawLocListEntry, Reader as _, Sectio
 use rustc_hash::FxHashSet;
 
 use super::super::{Bytes, Endianity};
-use super::UnitReader;
+use super::{MAX_ATTRIBUTES, UnitReader};
 use crate::model::{
     DieOffset, Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, OPAQUE,
     UnitLocations,
@@ -58,7 +58,18 @@ struct Collected {
 }
 
 impl Collected {
-    /// An entry of a list, as long as there is room.
+    /// Counts an expression, or whatever a list has: also entries that say nothing take time, and any number of
+    /// functions may name one list.
+    fn count(&mut self) -> Result<(), Unread> {
+        let Some(left) = self.entries_left.checked_sub(1) else {
+            self.bytes_left = 0;
+            return Err(Unread::TooMuch);
+        };
+        self.entries_left = left;
+        Ok(())
+    }
+
+    /// An entry of a list, that was counted, as long as there is room.
     fn entry<E: Endianity>(
         &mut self,
         start: u64,
@@ -66,12 +77,11 @@ impl Collected {
         expression: &Bytes<'_, E>,
     ) -> Result<LocationEntry, Unread> {
         let bytes = expression.slice();
-        if bytes.len() > MAX_EXPRESSION || bytes.len() > self.bytes_left || self.entries_left == 0 {
+        if bytes.len() > MAX_EXPRESSION || bytes.len() > self.bytes_left {
             self.bytes_left = 0;
             return Err(Unread::TooMuch);
         }
         self.bytes_left -= bytes.len();
-        self.entries_left -= 1;
         Ok(LocationEntry { start, len, expression: bytes.to_vec() })
     }
 }
@@ -92,6 +102,8 @@ enum Unread {
     Damaged(#[from] gimli::Error),
     #[error("an expression over {MAX_EXPRESSION} bytes, or more than a unit may have")]
     TooMuch,
+    #[error("names an entry with over {MAX_ATTRIBUTES} attributes")]
+    ManyAttributes,
 }
 
 impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
@@ -134,7 +146,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             }
             self.referred(reference, &mut collected);
         }
-        if collected.bytes_left == 0 || collected.entries_left == 0 {
+        if collected.bytes_left == 0 {
             let offset = self.unit_offset;
             self.diagnostics.add(Kind::CapReached, offset, || {
                 format!("the unit at {offset:#x} has more expressions than are read")
@@ -163,8 +175,18 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         Some(text.slice().iter().take(64).copied().collect())
     }
 
-    fn function_locations(&mut self, offset: UnitOffset, collected: &mut Collected) -> gimli::Result<()> {
-        let entry = self.unit.entry(offset)?;
+    /// An entry with its attributes: those without a byte may be any number.
+    fn entry(&self, offset: UnitOffset) -> Result<gimli::DebuggingInformationEntry<Bytes<'f, E>>, Unread> {
+        let mut entries = self.unit.entries_raw(Some(offset))?;
+        let abbreviation = entries.read_abbreviation()?;
+        if abbreviation.is_some_and(|abbreviation| abbreviation.attributes().len() > MAX_ATTRIBUTES) {
+            return Err(Unread::ManyAttributes);
+        }
+        Ok(self.unit.entry(offset)?)
+    }
+
+    fn function_locations(&mut self, offset: UnitOffset, collected: &mut Collected) -> Result<(), Unread> {
+        let entry = self.entry(offset)?;
         let die = DieOffset(self.unit_offset + offset.0 as u64);
         let first = collected.out.located.len();
         let own = Own {
@@ -192,9 +214,12 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             };
             self.keep(offset, (kind, own), value, collected);
         }
-        if self.options.locations
-            && let Some(value) = self.object_pointer(&entry)?
-        {
+        let pointer = self.options.locations.then(|| self.object_pointer(&entry)).flatten();
+        if let Some(value) = pointer {
+            let value = value.unwrap_or_else(|error| {
+                self.bad_expression(offset, &error.to_string());
+                None
+            });
             let kind = LocationKind::Object;
             let kept = value.is_some_and(|value| self.keep(offset, (kind, own), value, collected));
             if !kept {
@@ -222,11 +247,11 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     fn object_pointer(
         &self,
         function: &gimli::DebuggingInformationEntry<Bytes<'f, E>>,
-    ) -> gimli::Result<Option<Option<AttributeValue<Bytes<'f, E>>>>> {
-        let Some(AttributeValue::UnitRef(offset)) = function.attr_value(gimli::DW_AT_object_pointer) else {
-            return Ok(None);
-        };
-        Ok(Some(self.unit.entry(offset)?.attr_value(gimli::DW_AT_location)))
+    ) -> Option<Result<Option<AttributeValue<Bytes<'f, E>>>, Unread>> {
+        let value = function.attr_value(gimli::DW_AT_object_pointer)?;
+        // A parameter is nowhere but in the unit of its function.
+        let AttributeValue::UnitRef(offset) = value else { return Some(Ok(None)) };
+        Some(self.entry(offset).map(|parameter| parameter.attr_value(gimli::DW_AT_location)))
     }
 
     /// Keeps what can be read of a value; false where that is nothing.
@@ -266,6 +291,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let mut list = LocationList::default();
         match value {
             AttributeValue::Exprloc(gimli::Expression(bytes)) | AttributeValue::Block(bytes) => {
+                collected.count()?;
                 list.entries.push(collected.entry(0, 0, bytes)?);
             }
             AttributeValue::SecOffset(offset) => {
@@ -295,6 +321,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let (mut erased, mut lost, mut fallback) = (Vec::new(), false, None);
         let indexed = |index| self.dwarf.address(self.unit, index);
         while let Some(entry) = raw.next()? {
+            collected.count()?;
             let (start, end, data, from) = match entry {
                 RawLocListEntry::BaseAddress { .. } | RawLocListEntry::BaseAddressx { .. } => {
                     base = match entry {
@@ -418,7 +445,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let entry = offset
             .and_then(|offset| here(offset).ok())
             .filter(|offset| offset.is_in_bounds(self.unit))
-            .and_then(|offset| self.unit.entry(offset).ok());
+            .and_then(|offset| self.entry(offset).ok());
         let at = UnitOffset(offset.unwrap_or(0) as usize);
         let Some(entry) = entry else {
             let offset = by_section.or(offset).unwrap_or(0);
@@ -449,7 +476,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
 
     /// Encoding and bytes of a base type that is a number of at most 8 bytes.
     fn base_type(&self, offset: UnitOffset) -> Option<(u8, u8)> {
-        let entry = self.unit.entry(offset).ok()?;
+        let entry = self.entry(offset).ok()?;
         let Some(AttributeValue::Encoding(encoding)) = entry.attr_value(gimli::DW_AT_encoding) else {
             return None;
         };

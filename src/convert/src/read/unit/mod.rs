@@ -144,6 +144,7 @@ struct UnitReader<'a, 'f, E: Endianity> {
     diagnostics: Diagnostics,
     edge_ids: FxHashMap<UnitEdge, LocalEdge>,
     callee_ids: FxHashMap<Place, LocalCallee>,
+    unknown_callee: Option<LocalCallee>,
     /// By sequence: a function has its rows.
     claimed: Vec<bool>,
     building: Vec<Building>,
@@ -225,6 +226,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             diagnostics,
             edge_ids: FxHashMap::default(),
             callee_ids: FxHashMap::default(),
+            unknown_callee: None,
             claimed,
             building: Vec::new(),
             shared: Vec::new(),
