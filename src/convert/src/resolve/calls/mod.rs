@@ -33,12 +33,12 @@ use super::pieces::Cut;
 use crate::budget::Budget;
 use crate::model::{
     CallCounts, CallHow, CallKey, CalleePlace, Calls, FuncId, Group, GroupId, How, ImageAddr, LocalCallee,
-    NameId, Owner, Piece, Program, TailKey, UnitCall,
+    NameId, Owner, Program, TailKey, UnitCall,
 };
 use crate::open::Image;
 use crate::report::{Diagnostics, Kind};
 use embed::embed;
-use reach::{JumpsOf, Reach};
+use reach::{JumpsOf, Reach, thunks};
 
 /// Whom a call calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,25 +52,11 @@ enum Callee {
     Unknown,
 }
 
-/// Where small pieces of code that no DIE describes jump to.
-fn thunks(program: &Program<'_>, machine: &Machine<'_, '_>) -> FxHashSet<u64> {
-    let undescribed = |piece: &&Piece| match piece.owner {
-        Owner::Function(function) => program.functions[function.index()].source.is_none(),
-        Owner::Group(_) => false,
-    };
-    let small = program.pieces.iter().filter(|piece| piece.body <= MAX_THUNK).filter(undescribed);
-    let jumps = small.filter_map(|piece| machine.jumps(piece.start.0, piece.start.0 + u64::from(piece.body)));
-    jumps.flat_map(|jumps| jumps.targets).collect()
-}
-
 /// Places of a name that may say that it is a constructor's or destructor's.
 const MAX_VARIANTS: usize = 64;
 
 /// Calls of functions that are looked at for each group that a function is in.
 const MAX_STEPS: u64 = 1 << 28;
-
-/// Bytes of a function that only jumps to another.
-const MAX_THUNK: u32 = 16;
 
 /// Fills in the call keys of the program. `forgotten`: whoever seems to call may be another, of which nothing is known.
 pub(super) fn key<'f>(

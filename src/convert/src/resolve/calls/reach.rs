@@ -5,10 +5,10 @@ use std::rc::Rc;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::machine::Jumps;
+use super::super::machine::{Jumps, Machine};
 use super::{Callee, Index};
 use crate::budget::Budget;
-use crate::model::{FuncId, Owner, TailKey};
+use crate::model::{FuncId, Owner, Piece, Program, TailKey};
 
 /// Functions that are visited to find what one reaches by tail calls; one that reaches more reaches what is not
 /// known.
@@ -42,6 +42,20 @@ pub(super) type JumpsOf = FxHashMap<u64, Option<Rc<Jumps>>>;
 /// read by each of them.
 const TASKS: usize = 16;
 const AT_ONCE: usize = 256;
+
+/// Where small pieces of code that no DIE describes jump to.
+pub(super) fn thunks(program: &Program<'_>, machine: &Machine<'_, '_>) -> FxHashSet<u64> {
+    let undescribed = |piece: &&Piece| match piece.owner {
+        Owner::Function(function) => program.functions[function.index()].source.is_none(),
+        Owner::Group(_) => false,
+    };
+    let small = program.pieces.iter().filter(|piece| piece.body <= MAX_THUNK).filter(undescribed);
+    let jumps = small.filter_map(|piece| machine.jumps(piece.start.0, piece.start.0 + u64::from(piece.body)));
+    jumps.flat_map(|jumps| jumps.targets).collect()
+}
+
+/// Bytes of a function that only jumps to another.
+const MAX_THUNK: u32 = 16;
 
 impl Index<'_, '_> {
     /// What each function reaches that some call names.
