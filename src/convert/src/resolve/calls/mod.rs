@@ -558,7 +558,7 @@ impl<'p> Keys<'_, 'p, '_> {
             same.erased += 1;
         }
         let of_target = |callee: Callee| self.index.target(callee).and_then(|target| by_target.get(&target));
-        let any_indirect = erased.contains(&Callee::Indirect);
+        let any_unknown = erased.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown));
         // Where the compiler did not say of some call whom it calls, that may be one of these.
         let complete = |callee: Callee| {
             let counts = of_target(callee).map_or([0; 2], |same| [same.remaining, same.erased]);
@@ -567,7 +567,7 @@ impl<'p> Keys<'_, 'p, '_> {
                 (Some(0), _) => true,
                 (Some(calls), _) => counts == [calls; 2],
                 (None, false) => true,
-                (None, true) => counts[0] == counts[1] && !any_indirect,
+                (None, true) => counts[0] == counts[1] && !any_unknown,
             }
         };
         let calls = |address: ImageAddr, callee: Callee| match callee {
