@@ -526,6 +526,13 @@ pub struct Program<'f> {
     pub inlines: InlineCounts,
 }
 
+impl Program<'_> {
+    /// The name of a function: its symbol's, else that of its entry.
+    pub fn name_of(&self, function: &Function) -> NameId {
+        function.symbol.unwrap_or(self.origins[function.origin.index()].name)
+    }
+}
+
 /// How many functions whose addresses the linker erased were given what is inlined into them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InlineCounts {

@@ -77,9 +77,6 @@ pub enum ConvertError {
     /// The threads could not be started.
     #[error("cannot start threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
-    /// An option that this version does not have.
-    #[error("{0} is not in this version")]
-    NotInThisVersion(&'static str),
     /// The file to verify is not a readable `.fsym`.
     #[error("{}: {problem}", path.display())]
     Fsym { path: PathBuf, problem: String },
@@ -90,7 +87,6 @@ impl ConvertError {
     pub fn exit_code(&self) -> u8 {
         match self {
             ConvertError::Open(error) if error.is_usage() => 2,
-            ConvertError::NotInThisVersion(_) => 2,
             _ => 3,
         }
     }

@@ -128,7 +128,7 @@ impl Tables<'_> {
     /// 0, or 1 + the symbol of a piece where that is not the name of its function.
     fn piece_name(&self, function: FuncId, symbol: Option<NameId>) -> i64 {
         let function = &self.program.functions[function.index()];
-        let own = function.symbol.unwrap_or(self.program.origins[function.origin.index()].name);
+        let own = self.program.name_of(function);
         match symbol {
             Some(symbol) if self.plan.name(symbol) == self.plan.name(own) => 0,
             symbol => self.plan.optional_name(symbol),

@@ -102,7 +102,7 @@ pub(crate) fn read_classes<'f>(
     read
 }
 
-/// Units whose classes are read between two times that the pages of what they share are given back.
+/// Units that are looked at between two times that the pages around them are given back.
 const UNITS_BETWEEN: usize = 32;
 
 /// How units are read.

@@ -12,7 +12,7 @@ use gimli::{Reader as _, Section as _};
 
 use super::space::offset_of;
 use super::unit::MAX_ATTRIBUTES;
-use super::{Bytes, Dwarf, Endianity};
+use super::{Bytes, Dwarf, Endianity, UNITS_BETWEEN};
 use crate::open::Files;
 use crate::report::{Diagnostics, Kind};
 
@@ -21,9 +21,6 @@ use crate::report::{Diagnostics, Kind};
 const LINE_RUNS: u64 = 16;
 /// And so many bytes in any file.
 const LINE_FLOOR: u64 = 1 << 24;
-
-/// Units of which that is found out between two times that pages are given back.
-const UNITS_BETWEEN: usize = 32;
 
 type Header<'f, E> = gimli::UnitHeader<Bytes<'f, E>>;
 

@@ -8,15 +8,12 @@ use gimli::{Reader as _, Section as _};
 
 use super::shared::Shared;
 use super::unit::MAX_ATTRIBUTES;
-use super::{Bytes, Dwarf, Endianity, bad_unit};
+use super::{Bytes, Dwarf, Endianity, UNITS_BETWEEN, bad_unit};
 use crate::open::{DebugSection, DebugSections, Files, Image};
 use crate::report::{Diagnostics, Kind};
 
 /// Bytes before the offsets of a `.debug_str_offsets` in 64 bits: length, version, padding.
 const WIDE_HEADER: usize = 16;
-
-/// Bytes of units whose headers are read between two times that pages are given back.
-const BETWEEN: usize = 1 << 21;
 
 /// Bytes of strings that the roots of all units may read together: each names its unit and its folder, and any number
 /// of units may name one string.
@@ -40,28 +37,21 @@ impl<'f, E: Endianity> Info<'f, E> {
         files: &Files,
         diagnostics: &mut Diagnostics,
     ) -> Info<'f, E> {
-        Info::of(load(sections, endian), Some(files), diagnostics)
+        Info::of(load(sections, endian), files, diagnostics)
     }
 
-    /// `files`: where the pages of a large section are given back, since the system maps what is around each header.
-    pub(crate) fn of(
-        mut dwarf: Dwarf<'f, E>,
-        files: Option<&Files>,
-        diagnostics: &mut Diagnostics,
-    ) -> Info<'f, E> {
+    /// The pages of a large section are given back to `files`, since the system maps what is around each header.
+    pub(crate) fn of(mut dwarf: Dwarf<'f, E>, files: &Files, diagnostics: &mut Diagnostics) -> Info<'f, E> {
         let mut headers = Vec::new();
         let section = *dwarf.debug_info.reader();
-        let (mut offset, mut given) = (0, 0);
+        let mut offset = 0;
         while offset < section.len() {
-            if let Some(files) = files
-                && offset - given > BETWEEN
-            {
-                files.release(&section.slice()[given..offset]);
-                given = offset;
-            }
             let len = match dwarf.debug_info.header_from_offset(gimli::DebugInfoOffset(offset)) {
                 Ok(header) => {
                     headers.push(header);
+                    if headers.len().is_multiple_of(UNITS_BETWEEN) {
+                        files.release(section.slice());
+                    }
                     header.length_including_self()
                 }
                 Err(error) => {

@@ -231,7 +231,7 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     let main = &task.space.main;
     let mut dwarf: Dwarf<'d, E> = load(sections, task.supply.endian);
     dwarf.make_dwo(&main.dwarf);
-    let mut space = Space { main: Info::of(dwarf, None, diagnostics), supplementary: None };
+    let mut space = Space { main: Info::of(dwarf, task.supply.files, diagnostics), supplementary: None };
     space.main.limit_lines(task.supply.files, diagnostics);
     let (index, mut unit) = find_unit(&space.main, skeleton.id, diagnostics)?;
     unit.copy_relocated_attributes(skeleton.unit);

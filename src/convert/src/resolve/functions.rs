@@ -376,7 +376,7 @@ fn name_part<'f>(
     let alone = members.len() == 1;
     for member in members.iter_mut() {
         let function = &functions[member.function.index()];
-        let name = function.symbol.unwrap_or(merged.program.origins[function.origin.index()].name);
+        let name = merged.program.name_of(function);
         let clone =
             |symbol: &&CodeSymbol<'f>| relation(merged.name_bytes(name), symbol.name) == Relation::Clone;
         let fits = function_symbols.iter().take(MAX_PARTS).find(clone);
@@ -413,7 +413,7 @@ fn other_parts<'f>(
 fn order(merged: &Merged<'_>, members: &mut [Member], functions: &mut [Function]) {
     let bytes = |function: FuncId, functions: &[Function]| {
         let function = &functions[function.index()];
-        let name = function.symbol.unwrap_or(merged.program.origins[function.origin.index()].name);
+        let name = merged.program.name_of(function);
         merged.name_bytes(name).to_vec()
     };
     for member in members.iter() {

@@ -265,7 +265,7 @@ pub(super) fn surplus<'f>(
     functions: &[Function],
 ) -> Vec<(&'f [u8], usize)> {
     let whole = || at_start.iter().filter(|s| s.function && s.sized && s.end == end);
-    let mut files = forgotten(merged, undescribed, at_start, end, members, functions);
+    let mut files = forgotten(merged, undescribed, whole(), members, functions);
     if whole().nth(1).is_none() && files.is_empty() {
         return Vec::new();
     }
@@ -300,22 +300,23 @@ pub(super) fn surplus<'f>(
 }
 
 /// Local functions whose own symbol went when they were folded, by name, where the symbol that is there is another file's.
-/// Only files that have symbols of their own tell: bitcode has the linker's.
-fn forgotten<'f>(
+/// Only files that have symbols of their own tell: bitcode has the linker's. `whole`: the symbols of the range.
+fn forgotten<'f, 's>(
     merged: &Merged<'f>,
     undescribed: &Undescribed,
-    at_start: &[CodeSymbol<'f>],
-    end: u64,
+    whole: impl Iterator<Item = &'s CodeSymbol<'f>>,
     members: &[Member],
     functions: &[Function],
-) -> FxHashMap<Vec<u8>, usize> {
+) -> FxHashMap<Vec<u8>, usize>
+where
+    'f: 's,
+{
     let mut counts = FxHashMap::default();
     if undescribed.linker != Linker::MayFoldAndForget {
         return counts;
     }
-    let local = |s: &&CodeSymbol<'_>| s.function && s.sized && s.end == end && s.local && !s.file.is_empty();
     let mut files: FxHashMap<&[u8], FxHashSet<&[u8]>> = FxHashMap::default();
-    for symbol in at_start.iter().filter(local) {
+    for symbol in whole.filter(|symbol| symbol.local && !symbol.file.is_empty()) {
         files.entry(symbol.name).or_default().insert(base_name(symbol.file));
     }
     if files.is_empty() {
@@ -334,7 +335,7 @@ fn forgotten<'f>(
 }
 
 fn name_of<'m>(merged: &'m Merged<'_>, function: &Function) -> &'m [u8] {
-    merged.name_bytes(function.symbol.unwrap_or(merged.program.origins[function.origin.index()].name))
+    merged.name_bytes(merged.program.name_of(function))
 }
 
 /// A symbol's name without the number that compilers add where several files have a function of this name, and the

@@ -45,8 +45,7 @@ impl Keys {
 
 pub(super) fn keys(program: &Program<'_>) -> Keys {
     let name = |id: FuncId| {
-        let function = &program.functions[id.index()];
-        let name = function.symbol.unwrap_or(program.origins[function.origin.index()].name);
+        let name = program.name_of(&program.functions[id.index()]);
         program.names[name.index()].to_vec()
     };
     let call = |key: &CallKey| (key.return_addr.0, key.caller.map(name), name(key.callee), key.how as i64);

@@ -350,6 +350,23 @@ mod tests {
     }
 
     #[test]
+    fn destructors_run_on_objects_of_any_class() {
+        let class: Described = (
+            "C",
+            &[("_ZN1C1mEv", "m", 1), ("_ZN1CD0Ev", "~C", 0), ("_ZN1CD1Ev", "~C", 0), ("_ZN1CD2Ev", "~C", 0)],
+            &[],
+        );
+        let declared: Described = ("E", &[("_ZN1E1mEv", "m", 1), ("_ZN1ED4Ev", "~E", 0)], &[]);
+        let program = program(&[&[class, declared]]);
+        let classes = Classes::new(&program);
+        let names = ["_ZN1CD0Ev", "_ZN1CD1Ev", "_ZN1CD2Ev", "_ZN1ED0Ev", "_ZN1ED4Ev"];
+        for destructor in names {
+            assert!(!classes.is_virtual(destructor.as_bytes(), 0), "{destructor}");
+        }
+        assert!(classes.is_virtual(b"_ZN1C1mEv", 0) && classes.is_virtual(b"_ZN1E1mEv", 0));
+    }
+
+    #[test]
     fn what_derives_from_itself_or_from_nothing_known_has_no_answer() {
         let own: Described = ("C", &[("_ZN1C1mEv", "m", 0)], &[(0, Some(0))]);
         let program_of_one = program(&[&[own]]);
