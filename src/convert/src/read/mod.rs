@@ -141,7 +141,11 @@ fn read_with<'f, E: Endianity>(
     taker.take_slots(&tables.slots);
     let supply = Supply::new(split, image, endian, &mut diagnostics);
     let task = Task { space: &space, code: &code, options, supply: &supply, tables: &tables, walk };
-    let queue = Queue::new(taker, split.files, &image.debug, diagnostics);
+    let again = |index: usize| {
+        supply.close();
+        task::read(&task, index)
+    };
+    let queue = Queue::new(taker, split.files, &image.debug, diagnostics, &again);
     // Nothing is read once more but the names, which stay where they are; those of a package were copied.
     use DebugSection::{Abbrev, Addr, Info, Line, Ranges, RngLists, Str, StrOffsets};
     let give_back = || {

@@ -6,6 +6,8 @@
 //! program. A name in a `.dwo` that leads to another file is never followed, so that no chain of files
 //! can form a cycle.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::file::FileTable;
 use super::package::Package;
 use super::pool::NamePool;
@@ -17,6 +19,10 @@ use crate::open::{
     Arch, DebugSection, DebugSections, DwoFinder, Files, Image, OpenError, OpenOptions, SplitFile, open_dwo,
 };
 use crate::report::{Diagnostics, Kind};
+
+/// Steps for opening a file, and for each unit that is found in one: of the order of the bytes that are looked at.
+const OPEN_STEPS: u64 = 1 << 12;
+const HEADER_STEPS: u64 = 1 << 5;
 
 /// Ids of foreign units that a message names.
 const MAX_IDS_NAMED: usize = 4;
@@ -38,6 +44,17 @@ pub(super) struct Supply<'a, 'f, E: Endianity> {
     names: NamePool<'f>,
     arch: Arch,
     endian: E,
+    /// No other unit is read from where skeletons say.
+    closed: AtomicBool,
+}
+
+/// What it took to find and read a split unit: any number of skeletons may name one file, and one unit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Steps {
+    /// Through files, to find it.
+    pub(super) find: u64,
+    /// Bytes of the unit.
+    pub(super) unit: u64,
 }
 
 impl<'a, 'f, E: Endianity> Supply<'a, 'f, E> {
@@ -66,7 +83,13 @@ impl<'a, 'f, E: Endianity> Supply<'a, 'f, E> {
             names: NamePool::new(split.files),
             arch: image.arch,
             endian,
+            closed: AtomicBool::new(false),
         }
+    }
+
+    /// From now on skeletons are read as they are.
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
     }
 }
 
@@ -108,11 +131,22 @@ pub(super) fn skeleton<'a, 'f, E: Endianity>(
 pub(super) fn read<'f, E: Endianity>(
     task: &Task<'_, 'f, E>,
     skeleton: &Skeleton<'_, 'f, E>,
+    steps: &mut Steps,
     diagnostics: &mut Diagnostics,
 ) -> Option<Unit<'f>> {
     let die_off = offset_of(&skeleton.unit.header);
+    if task.supply.closed.load(Ordering::Relaxed) {
+        diagnostics.add(Kind::CapReached, die_off, || {
+            format!(
+                "unit at .debug_info+{die_off:#x} (dwo id {:#018x}) is read without its .dwo: \
+                 units before it name the same files again and again",
+                skeleton.id
+            )
+        });
+        return None;
+    }
     if let Some(package) = &task.supply.package {
-        match in_package(task, skeleton, package, diagnostics) {
+        match in_package(task, skeleton, package, steps, diagnostics) {
             Ok(Some(unit)) => return Some(unit),
             Ok(None) => {}
             Err(problem) => diagnostics.add(Kind::BadPackage, die_off, || {
@@ -124,6 +158,7 @@ pub(super) fn read<'f, E: Endianity>(
     let comp_dir = skeleton.unit.comp_dir.map_or(&[][..], |dir| dir.slice());
     let mut candidates = task.supply.finder.find(comp_dir, skeleton.name);
     for path in candidates.by_ref() {
+        steps.find += OPEN_STEPS;
         let files = Files::new();
         let file = match open_dwo(&files, &path) {
             Ok(file) => file,
@@ -137,7 +172,13 @@ pub(super) fn read<'f, E: Endianity>(
             missed.other_build(format!("{}: {problem}", path.display()));
             continue;
         }
-        match from_sections(task, skeleton, &file.debug, diagnostics) {
+        let before = steps.find;
+        let read = from_sections(task, skeleton, &file.debug, steps, diagnostics);
+        // Sections are decompressed for the one unit of a file, or for each of several.
+        if steps.find > before + HEADER_STEPS || read.is_err() {
+            steps.find += files.buffer_bytes();
+        }
+        match read {
             Ok(mut unit) => {
                 let names = task.supply.names.keep(std::mem::take(&mut unit.names));
                 return Some(unit.with_names(names));
@@ -196,13 +237,14 @@ fn in_package<'f, E: Endianity>(
     task: &Task<'_, 'f, E>,
     skeleton: &Skeleton<'_, 'f, E>,
     package: &Package<'f, E>,
+    steps: &mut Steps,
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Unit<'f>>, String> {
     let mut problem = None;
     for sections in package.find(skeleton.id, skeleton.unit.header.version())? {
         // What is said of a place that turns out to be another unit's does not count.
         let mut counted = Diagnostics::default();
-        match from_sections(task, skeleton, &sections, &mut counted) {
+        match from_sections(task, skeleton, &sections, steps, &mut counted) {
             Ok(unit) => {
                 diagnostics.merge(counted);
                 // As a loose file is unmapped. Units share the strings: the next one has them from the file again.
@@ -226,6 +268,7 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     task: &Task<'_, 'f, E>,
     skeleton: &Skeleton<'_, 'f, E>,
     sections: &DebugSections<'d>,
+    steps: &mut Steps,
     diagnostics: &mut Diagnostics,
 ) -> Result<Unit<'d>, String> {
     let main = &task.space.main;
@@ -233,7 +276,17 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     dwarf.make_dwo(&main.dwarf);
     let mut space = Space { main: Info::of(dwarf, task.supply.files, diagnostics), supplementary: None };
     space.main.limit_lines(task.supply.files, diagnostics);
-    let (index, mut unit) = find_unit(&space.main, skeleton.id, diagnostics)?;
+    let headers = &space.main.headers;
+    let abbreviations = sections.get(DebugSection::Abbrev).len() as u64;
+    steps.find += headers.len() as u64 * HEADER_STEPS;
+    // Before DWARF 5 the root of each tells whether it is the one.
+    if headers.len() > 1 && headers.iter().any(|header| header.type_() == gimli::UnitType::Compilation) {
+        steps.find += abbreviations;
+    }
+    let (index, mut unit) = find_unit(&space.main, skeleton.id, diagnostics).inspect_err(|_| {
+        steps.find += abbreviations;
+    })?;
+    steps.unit += space.main.unit_bytes(index).len() as u64 + abbreviations;
     unit.copy_relocated_attributes(skeleton.unit);
     // clang leaves it out of the `.dwo`; where both have it, a reader of the skeleton alone sees this one.
     unit.comp_dir = skeleton.unit.comp_dir.or(unit.comp_dir);

@@ -51,6 +51,7 @@ pub(super) struct Done<'f> {
     pub(super) unit: Unit<'f>,
     /// Of a skeleton.
     pub(super) dwo_id: Option<u64>,
+    pub(super) steps: split::Steps,
     pub(super) diagnostics: Diagnostics,
     pub(super) starts: Starts,
 }
@@ -110,16 +111,18 @@ pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
         Err(error) => {
             bad_unit(&mut diagnostics, offset, error);
             let unit = Unit { offset, ..Unit::default() };
-            return Some(Done { unit, dwo_id: None, diagnostics, starts: Starts::default() });
+            let (steps, starts) = (split::Steps::default(), Starts::default());
+            return Some(Done { unit, dwo_id: None, steps, diagnostics, starts });
         }
     };
     let starts = starts(&unit);
     let skeleton = split::skeleton(&main.dwarf, &unit);
     let dwo_id = skeleton.as_ref().map(|skeleton| skeleton.id);
+    let mut steps = split::Steps::default();
     if let Some(skeleton) = &skeleton
-        && let Some(read) = split::read(task, skeleton, &mut diagnostics)
+        && let Some(read) = split::read(task, skeleton, &mut steps, &mut diagnostics)
     {
-        return Some(Done { unit: Unit { offset, ..read }, dwo_id, diagnostics, starts });
+        return Some(Done { unit: Unit { offset, ..read }, dwo_id, steps, diagnostics, starts });
     }
     let files = FileTable::of(&main.dwarf, &unit);
     let (debug_line, listed) = (main.debug_line(), task.tables.of_unit(offset));
@@ -127,5 +130,5 @@ pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
     let mut read = task.walk(&source, &mut diagnostics);
     // The children of a skeleton (`-fsplit-dwarf-inlining`) say all that was inlined.
     read.partial = skeleton.is_some() && read.functions.is_empty();
-    Some(Done { unit: read, dwo_id, diagnostics, starts })
+    Some(Done { unit: read, dwo_id, steps, diagnostics, starts })
 }

@@ -19,6 +19,9 @@ use crate::stopped::Stopped;
 /// Stacks with more frames are refused: no stack of a program is that deep, and answers are kept whole.
 const MAX_FRAMES: usize = 1 << 16;
 
+/// And those with more bytes in their answer: where hundreds of functions are folded a frame may have many thousands.
+const MAX_ANSWER: usize = 1 << 27;
+
 /// One entry of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
@@ -54,6 +57,7 @@ pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
             false => parse(line, &session.space),
         };
         let stack = stack.map_err(LineError::usage)?;
+        let start = session.out.text.len();
         if session.json {
             session.out.text.extend_from_slice(b"{\"Frames\":[");
         }
@@ -63,7 +67,12 @@ pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
             if session.json && !std::mem::take(&mut first) {
                 session.out.text.push(b',');
             }
-            session.put(answer)
+            session.put(answer)?;
+            if session.out.text.len() - start > MAX_ANSWER {
+                let message = format!("an answer of more than {MAX_ANSWER} bytes: give fewer frames a line");
+                return Err(LineError::usage(message));
+            }
+            Ok(())
         })?;
         if session.json {
             session.out.text.extend_from_slice(b"]}\n");

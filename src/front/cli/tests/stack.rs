@@ -37,6 +37,20 @@ fn text_is_that_of_lookup_and_an_empty_line() {
 }
 
 #[test]
+fn an_answer_has_a_most() {
+    // 300 functions share one address: a frame there takes some 75,000 bytes.
+    let fsym = Fsym::of("ring.clang-lld.set/program", &[]);
+    let of =
+        |frames: usize| fsym.run_with("stack", &["--json"], &("=0x201740 ".repeat(frames) + "\n0x201740\n"));
+    let ran = of(3_000);
+    assert_eq!(ran.code, 2);
+    let lines = ran.json();
+    assert!(lines[0]["Error"]["Message"].as_str().unwrap().contains("give fewer frames"), "{}", lines[0]);
+    assert_eq!(lines[1]["Frames"][0]["CandidateCount"], 300);
+    assert_eq!(of(30).code, 0);
+}
+
+#[test]
 fn one_line_is_one_stack() {
     let fsym = Fsym::of("inline.clang-dwarf5", &[]);
     let ran = fsym.run_with(
