@@ -4,6 +4,7 @@
 //# let: LABELS = s/^\tcallq\t\*(%rax)$/&\n.Lslot0:/; s/^\tcallq\t\*8(%rax)$/&\n.Lslot1:/
 //# variant: lld: $CC -S slot_table.cpp -o $T/a.s; sed '$SITES; $LABELS' $T/a.s > $T/b.s;
 //#| printf '.section .debug_vcall,"",@progbits\n.long 29\n.byte 4,8\n.quad .Lslot0\n.byte 0\n.quad .Lslot1\n.byte 1\n.quad 16\n.byte 1\n' >> $T/b.s; $CLANG --target=x86_64-linux-gnu -c $T/b.s -o $T/b.o; $LLD --build-id -e start --icf=all $T/b.o -o $OUT
+//# variant: passed: $CC -DPASSED -c slot_table.cpp -o $T/a.o; $LLD --build-id -e start --icf=all --compress-debug-sections=zlib $T/a.o -o $OUT
 struct Shape {
     virtual int first();
     virtual int second();
@@ -12,6 +13,17 @@ struct Shape {
 
 int Shape::first() { return x + 1; }
 int Shape::second() { return x + 1; }
+
+#ifdef PASSED
+// It ends in a method of another object, of another slot, and the frame is that one's.
+struct Proxy : Shape {
+    Shape *inner;
+    int first() override;
+};
+
+int Proxy::first() { return inner->second(); }
+static Proxy proxy;
+#endif
 
 [[gnu::noinline]] int call_first(Shape *shape) { return shape->first() + 2; }
 [[gnu::noinline]] int call_second(Shape *shape) { return shape->second() + 3; }
@@ -22,6 +34,10 @@ extern "C" void start()
 {
     call_first(&shape);
     call_second(&shape);
+#ifdef PASSED
+    proxy.inner = &shape;
+    call_first(&proxy);
+#endif
     for (;;)
         ;
 }

@@ -142,6 +142,18 @@ fn a_table_of_virtual_calls_says_through_which_slot_one_goes() {
     assert_eq!((program.count(Kind::BadCallTable), program.count(Kind::DeadCall)), (0, 1));
 }
 
+/// `Proxy::first` ends in `second` of another object, whose frame then stands there: the slot of the call was the proxy's.
+#[test]
+fn a_slot_tells_nothing_where_a_method_passes_its_call_on() {
+    const BOTH: &[&str] = &["_ZN5Shape5firstEv", "_ZN5Shape6secondEv"];
+    let program = Program::new("slot_table.passed");
+    let (pc, _) = program.symbol(BOTH[0]);
+    let vptr = program.symbol("_ZTV5Shape").0 + 16;
+    let of = |caller: &str| program.who_of(pc, &[program.indirect_call(caller)], Some(vptr));
+    assert_eq!(of("_Z10call_firstP5Shape"), answer(Certainty::Ambiguous, BOTH));
+    assert_eq!(of("_Z11call_secondP5Shape"), answer(Certainty::Exact, &BOTH[1..]));
+}
+
 #[test]
 fn damage_of_a_call_table_costs_its_calls_alone() {
     use foldsym_convert::report::Kind;

@@ -12,3 +12,4 @@ mod made;
 mod names;
 mod objects;
 mod products;
+mod tails;

@@ -32,7 +32,7 @@ pub(super) struct Machine<'i, 'f> {
 pub(super) struct Jumps {
     /// Through a register or memory.
     pub(super) indirect: bool,
-    /// Addresses outside of the range, or its first one.
+    /// Addresses outside of the range, or its first one: sorted, each as often as a jump goes there.
     pub(super) targets: Vec<u64>,
     /// Those of jumps that reach 127 bytes: most are no jumps, so that only those to the beginning of a function count.
     pub(super) short: Vec<u64>,
@@ -75,8 +75,8 @@ impl<'i, 'f> Machine<'i, 'f> {
         for targets in [&mut jumps.targets, &mut jumps.short] {
             targets.retain(|&target| target <= start || target >= end);
             targets.sort_unstable();
-            targets.dedup();
         }
+        jumps.short.dedup();
         Some(jumps)
     }
 

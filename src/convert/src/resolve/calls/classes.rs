@@ -64,9 +64,13 @@ pub(super) fn keys<'f>(
     }
     let members = Members::new(index, &classes);
     let tables = tables(image, &units, &classes);
+    // Also those of classes that are not known, and of objects that are being made.
+    let is_any = |symbol: &&Symbol<'_>| is_table(symbol) || symbol.name.starts_with(b"_ZTC");
+    let any = image.symbols.iter().filter(is_any);
     let mut ranges: Vec<(u64, u64)> =
-        tables.iter().map(|&(address, size, _)| (address, address.saturating_add(size))).collect();
+        any.map(|symbol| (symbol.address, symbol.address.saturating_add(symbol.size))).collect();
     ranges.sort_unstable();
+    ranges.dedup();
     let words = Words::new(image, &ranges);
     let width = u64::from(image.arch.address_size);
     let slots = slots_of_calls(index);
@@ -80,8 +84,16 @@ pub(super) fn keys<'f>(
         slots: &slots,
         reach,
         jumps: JumpsOf::default(),
+        passed_on: FxHashMap::default(),
     };
     let mut work = 0;
+    for &(address, end) in ranges.iter().filter(|_| matches!(width, 4 | 8)) {
+        work += ((end - address) / width).min(MAX_WORDS) as usize;
+        if work > MAX_WORK {
+            break;
+        }
+        dispatch.look_at(address, end - address);
+    }
     for (address, size, class) in tables {
         let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
         if line.iter().any(|&class| classes.list[class].bases.iter().any(|base| base.1.is_none())) {

@@ -8,7 +8,9 @@
 //! to a function that shares its code with nobody.
 //!
 //! What is reached may give its frame away by a tail call: whom it reaches so counts as reached, and where that is
-//! not known the answer is doubtful.
+//! not known the answer is doubtful. That goes for methods of all classes: one may call another object's method so
+//! (`return inner->handle()`), and the object of the frame that is seen is that one. So a slot tells nothing where what stands
+//! there in any table may jump to code that is not known, or to another function of the group.
 
 use std::rc::Rc;
 
@@ -19,7 +21,7 @@ use super::classes::{Members, nested};
 use super::hierarchy::Classes;
 use super::reach::{JumpsOf, Reach};
 use super::words::{Word, Words};
-use crate::model::{FuncId, Owner};
+use crate::model::{FuncId, GroupId, Owner};
 
 /// An object's parts begin at most so many bytes behind it.
 const MAX_OBJECT: i64 = 1 << 20;
@@ -29,6 +31,12 @@ const MAX_PARTS: usize = 256;
 
 /// Words of all tables of a class: a slot has a number of 16 bits, and the symbol's size may be any number.
 pub(super) const MAX_WORDS: u64 = 1 << 17;
+
+/// Places in one table at which the functions of a part may begin, where some of them were erased.
+const MAX_BEGINS: usize = 4;
+
+/// Functions of groups that those at one slot reach; more are not compared.
+const MAX_PASSED_ON: usize = 1024;
 
 /// A table of a class: what a pointer to it holds, and where it ends.
 pub(super) type Part = (u64, u64);
@@ -80,6 +88,8 @@ pub(super) struct Dispatch<'a, 'p, 'f> {
     pub(super) slots: &'a [u16],
     pub(super) reach: FxHashMap<FuncId, Rc<Reach>>,
     pub(super) jumps: JumpsOf,
+    /// By slot: whom the functions there reach, of all tables.
+    pub(super) passed_on: FxHashMap<u16, Reach>,
 }
 
 impl Dispatch<'_, '_, '_> {
@@ -106,12 +116,116 @@ impl Dispatch<'_, '_, '_> {
             grouped.sort_unstable();
             for same in grouped.chunk_by(|a, b| a.0 == b.0) {
                 if let &[(group, function)] = same {
-                    let doubtful = doubtful || self.members.unexcluded(group, &[function]);
+                    let doubtful = doubtful
+                        || self.members.unexcluded(group, &[function])
+                        || self.is_passed_on(slot, group, function);
                     all.push(Reached { slot, function, doubtful });
                 }
             }
         }
         all
+    }
+
+    /// Looks at what stands at each slot in a table of any class, which need not be known: behind words that are no code
+    /// functions stand in the order of their slots. Takes a step for each word, and gives up past so many.
+    pub(super) fn look_at(&mut self, address: u64, size: u64) {
+        let (slots, words) = (self.slots, self.words);
+        // The slots that the word may have: 0 is where functions begin, also behind one that was erased.
+        let (mut begins, mut erased): (Vec<u64>, bool) = (Vec::new(), false);
+        for at in 0..(size / self.width).min(MAX_WORDS) {
+            let word = words.at(address.saturating_add(at * self.width));
+            let is_function = match word {
+                Some(Word::Number(number)) => self.index.machine.is_code(number.cast_unsigned()),
+                Some(Word::Named(_)) => true,
+                Some(Word::Unknown) | None => false,
+            };
+            if !is_function {
+                let gap = word == Some(Word::Number(0)) && !begins.is_empty() && !erased;
+                (begins, erased) = (if gap { begins } else { Vec::new() }, gap);
+                continue;
+            }
+            if begins.is_empty() || erased {
+                begins.truncate(MAX_BEGINS);
+                begins.push(at);
+            }
+            erased = false;
+            let here = begins.iter().filter_map(|begin| u16::try_from(at - begin).ok());
+            let here: Vec<u16> = here.filter(|slot| slots.binary_search(slot).is_ok()).collect();
+            if here.is_empty() {
+                continue;
+            }
+            let functions = word.and_then(|word| self.functions(word));
+            for slot in here {
+                self.pass_on(slot, functions.as_deref());
+            }
+        }
+    }
+
+    /// Adds whom functions at a slot reach; `None` for functions that are not known.
+    fn pass_on(&mut self, slot: u16, functions: Option<&[FuncId]>) {
+        let mut passed_on = self.passed_on.remove(&slot).unwrap_or_default();
+        passed_on.unknown |= functions.is_none();
+        for &function in functions.unwrap_or_default() {
+            if passed_on.unknown {
+                break;
+            }
+            let reach = self.reach_of(function);
+            passed_on.unknown |= reach.unknown;
+            let new: Vec<FuncId> =
+                reach.members.iter().filter(|member| !passed_on.members.contains(member)).copied().collect();
+            passed_on.members.extend(new);
+            passed_on.unknown |= passed_on.members.len() > MAX_PASSED_ON;
+        }
+        self.passed_on.insert(slot, passed_on);
+    }
+
+    /// The functions that a word of a table leads to: a thunk's method in its place. `None` where they are not known.
+    fn functions(&self, word: Word<'_>) -> Option<Vec<FuncId>> {
+        let address = match word {
+            // What runs where there is no method ends the program.
+            Word::Named(b"__cxa_pure_virtual" | b"__cxa_deleted_virtual") => return Some(Vec::new()),
+            Word::Named(name) => {
+                let method = target(name);
+                return Some(vec![self.members.program_wide(method.as_deref().unwrap_or(name))?]);
+            }
+            Word::Number(address) => address.cast_unsigned(),
+            Word::Unknown => return None,
+        };
+        let program = self.index.program;
+        let piece = program.pieces.binary_search_by_key(&address, |piece| piece.start.0).ok()?;
+        let members = match program.pieces[piece].owner {
+            Owner::Function(function) => vec![function],
+            Owner::Group(group) => {
+                program.groups[group.index()].members.iter().map(|member| member.function).collect()
+            }
+        };
+        let mut functions = Vec::new();
+        for member in members {
+            let targets: Vec<Vec<u8>> = self.names(member).filter_map(target).collect();
+            if targets.is_empty() {
+                functions.push(member);
+            }
+            for method in targets {
+                functions.push(self.members.program_wide(&method)?);
+            }
+        }
+        Some(functions)
+    }
+
+    /// True where a call through a slot may be passed on to another function of a group than this.
+    fn is_passed_on(&self, slot: u16, group: GroupId, function: FuncId) -> bool {
+        let other = |&member: &FuncId| member != function && self.index.group.get(&member) == Some(&group);
+        let passed_on = self.passed_on.get(&slot);
+        passed_on.is_some_and(|reach| reach.unknown || reach.members.iter().any(other))
+    }
+
+    /// All names of a function.
+    fn names(&self, function: FuncId) -> impl Iterator<Item = &[u8]> {
+        let program = self.index.program;
+        let function = &program.functions[function.index()];
+        let own = program.origins[function.origin.index()].name;
+        let names = [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied());
+        names.map(|name| &*program.names[name.index()])
     }
 
     fn reach_of(&mut self, function: FuncId) -> Rc<Reach> {
@@ -170,12 +284,6 @@ impl Dispatch<'_, '_, '_> {
     fn alone(&self, line: &[usize], address: u64) -> Option<FuncId> {
         let program = self.index.program;
         let piece = program.pieces.binary_search_by_key(&address, |piece| piece.start.0).ok()?;
-        let names = |function: FuncId| {
-            let function = &program.functions[function.index()];
-            let own = program.origins[function.origin.index()].name;
-            let names = [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied());
-            names.map(|name| &*program.names[name.index()])
-        };
         let members = match program.pieces[piece].owner {
             Owner::Function(function) => vec![function],
             Owner::Group(group) => {
@@ -183,13 +291,13 @@ impl Dispatch<'_, '_, '_> {
             }
         };
         if let [function] = members[..]
-            && !names(function).any(|name| target(name).is_some())
+            && !self.names(function).any(|name| target(name).is_some())
         {
             return Some(function);
         }
         let mut methods: Vec<Option<FuncId>> = Vec::new();
         for &member in &members {
-            let targets: Vec<Vec<u8>> = names(member).filter_map(target).collect();
+            let targets: Vec<Vec<u8>> = self.names(member).filter_map(target).collect();
             // It may be this one that the table leads to.
             if targets.is_empty() {
                 return None;

@@ -41,7 +41,7 @@ use embed::embed;
 use reach::{JumpsOf, Reach, thunks};
 
 /// Whom a call calls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Callee {
     Function(FuncId),
     /// A function of another module, by its name.
@@ -377,10 +377,11 @@ impl<'p> Keys<'_, 'p, '_> {
         index.group.contains_key(&callee) || !reach.members.is_empty()
     }
 
-    /// Counts a call of the function; true where it needs a key.
-    fn wants(&mut self, callee: FuncId) -> bool {
+    /// Counts a call of the function; true where it needs a key. A linker may send the call elsewhere (`--wrap`).
+    fn wants(&mut self, return_addr: ImageAddr, callee: FuncId) -> bool {
         let grouped = u64::from(self.index.group.contains_key(&callee));
-        let wanted = self.matters(callee);
+        let start = self.index.starts[callee.index()];
+        let wanted = self.matters(callee) && !self.index.machine.calls_other_code(return_addr.0, start);
         self.counts.into_groups += grouped;
         self.counts.keyed += if wanted { grouped } else { 0 };
         wanted
@@ -407,7 +408,7 @@ impl<'p> Keys<'_, 'p, '_> {
                 {
                     continue;
                 }
-                if self.wants(callee) {
+                if self.wants(return_addr, callee) {
                     self.add(unit, return_addr, None, callee);
                 }
             }
@@ -444,7 +445,7 @@ impl<'p> Keys<'_, 'p, '_> {
                 }
                 for (address, callee) in calls {
                     let Callee::Function(callee) = callee else { continue };
-                    if self.wants(callee) {
+                    if self.wants(address, callee) {
                         let at = found.entry(address).or_default();
                         if at.is_empty() {
                             order.push(address);
@@ -495,7 +496,7 @@ impl<'p> Keys<'_, 'p, '_> {
                     Some(only.function)
                 }
             };
-            if self.wants(callee) {
+            if self.wants(return_addr, callee) {
                 let rewritten = index.merged_by_compiler(callee);
                 let how = if rewritten { CallHow::Doubtful } else { CallHow::Relocation };
                 self.calls.push(CallKey { return_addr, caller, callee, how });
@@ -566,27 +567,21 @@ impl<'p> Keys<'_, 'p, '_> {
                 // Through a stub, which is the callee's own; not so a thunk.
                 (Some(0), _) => true,
                 (Some(calls), _) => counts == [calls; 2],
-                (None, false) => true,
                 (None, true) => counts[0] == counts[1] && !any_unknown,
+                // The compiler may have left some out, and no code shows it.
+                (None, false) => false,
             }
-        };
-        let calls = |address: ImageAddr, callee: Callee| match callee {
-            Callee::Function(callee) => {
-                !self.index.machine.calls_other_code(address.0, self.index.starts[callee.index()])
-            }
-            _ => true,
         };
         let ordered = remaining.windows(2).all(|pair| pair[0].0 < pair[1].0);
         if ordered && !self.index.program.units[unit].keeps_callees {
             return embed(remaining.len(), erased.len(), |at, call| same(remaining[at].1, erased[call]))
                 .into_iter()
                 .map(|(at, call)| (remaining[at].0, erased[call]))
-                .filter(|&(address, callee)| complete(callee) && calls(address, callee))
+                .filter(|&(_, callee)| complete(callee))
                 .collect();
         }
         // In any order: those that call one address, where they all call one function.
         let at_address = |callee: Callee| of_target(callee)?.callee.filter(|&first| complete(first));
-        let paired = remaining.iter().filter_map(|call| Some((call.0, at_address(call.1)?)));
-        paired.filter(|&(address, callee)| calls(address, callee)).collect()
+        remaining.iter().filter_map(|call| Some((call.0, at_address(call.1)?))).collect()
     }
 }

@@ -92,7 +92,7 @@ impl Index<'_, '_> {
                     reach.unknown |= jumps.iter().any(|jumps| jumps.indirect) && !promised;
                     self.unrecorded(at, &jumps, &steps, &mut found, &mut reach.unknown);
                 }
-                None => reach.unknown |= !promised,
+                None => reach.unknown |= !promised || !self.keeps_callees(at),
             }
             if steps.is_short() {
                 reach.unknown = true;
@@ -102,7 +102,8 @@ impl Index<'_, '_> {
                 match callee {
                     Callee::Function(callee) if seen.contains(&callee) => {}
                     Callee::Function(callee) if seen.len() < MAX_REACH => seen.push(callee),
-                    Callee::Elsewhere(_) => {}
+                    // Another module's function may jump back to whatever it was given.
+                    Callee::Elsewhere(name) if ends_outside(&self.program.names[name.index()]) => {}
                     _ => reach.unknown = true,
                 }
             }
@@ -122,6 +123,12 @@ impl Index<'_, '_> {
         let tails: Vec<Callee> = tails.collect();
         *unknown |= tails.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown));
         (tails, calls.all_tail_calls)
+    }
+
+    /// True where the compiler of a function leaves out no call of one that it knows.
+    fn keeps_callees(&self, function: FuncId) -> bool {
+        let source = self.program.functions[function.index()].source;
+        source.is_some_and(|source| self.program.units[source.unit.index()].keeps_callees)
     }
 
     /// The jumps out of a function, by range; `None` where its code is not at hand.
@@ -179,15 +186,26 @@ impl Index<'_, '_> {
         }
         let own = self.ranges_of(function);
         let part = |start: u64| own.binary_search_by_key(&start, |range| range.1).is_ok();
-        let recorded: FxHashSet<u64> = found
-            .iter()
-            .filter_map(|callee| match callee {
-                Callee::Function(callee) => Some(self.starts[callee.index()]),
-                _ => None,
-            })
-            .collect();
-        // Calls through a stub of the linker, as far as they were recorded.
-        let mut stubs = found.iter().filter(|callee| matches!(callee, Callee::Elsewhere(_))).count();
+        let mut targets: Vec<u64> = jumps.iter().flat_map(|jumps| &jumps.targets).copied().collect();
+        targets.sort_unstable();
+        // How many tail calls of each address were recorded.
+        let mut recorded: FxHashMap<u64, usize> = FxHashMap::default();
+        // Whom calls through stubs of the linker may call, as far as they were recorded.
+        let mut through_stubs: FxHashSet<Callee> = FxHashSet::default();
+        for &callee in found.iter() {
+            match callee {
+                Callee::Function(function) => {
+                    let start = self.starts[function.index()];
+                    *recorded.entry(start).or_default() += 1;
+                    if targets.binary_search(&start).is_err() {
+                        through_stubs.insert(callee);
+                    }
+                }
+                Callee::Elsewhere(_) => _ = through_stubs.insert(callee),
+                Callee::Indirect | Callee::Unknown => {}
+            }
+        }
+        let mut stubs = through_stubs.len();
         for &target in jumps.iter().flat_map(|jumps| &jumps.short) {
             if let Ok(piece) = self.entry(target)
                 && !part(target)
@@ -195,8 +213,10 @@ impl Index<'_, '_> {
                 self.owners(piece, steps, found);
             }
         }
-        for &target in jumps.iter().flat_map(|jumps| &jumps.targets) {
-            if recorded.contains(&target) {
+        for same in targets.chunk_by(|a, b| a == b) {
+            let target = same[0];
+            // One more jump than calls of the address may call another of the functions there.
+            if recorded.get(&target).is_some_and(|&recorded| same.len() <= recorded) {
                 continue;
             }
             match self.entry(target) {
@@ -222,6 +242,37 @@ impl Index<'_, '_> {
                     }
                 }
             }
+        }
+    }
+}
+
+/// True for functions of C's and C++'s libraries, by linkage name, that end without a jump to code that they were given: those
+/// that get and give back memory, and those on strings and memory, whose names C reserves (C17 7.31.13, 7.31.16).
+fn ends_outside(name: &[u8]) -> bool {
+    const MEMORY: [&[u8]; 4] = [b"free", b"malloc", b"calloc", b"realloc"];
+    // Operators `new` and `delete` (Itanium C++ ABI 5.1.3).
+    const OPERATORS: [&[u8]; 4] = [b"_Znw", b"_Zna", b"_Zdl", b"_Zda"];
+    const RESERVED: [&[u8]; 3] = [b"str", b"mem", b"wcs"];
+    let reserved = |prefix: &&[u8]| {
+        let rest = name.strip_prefix(*prefix);
+        rest.is_some_and(|rest| !rest.is_empty() && rest.iter().all(u8::is_ascii_lowercase))
+    };
+    MEMORY.contains(&name)
+        || OPERATORS.iter().any(|operator| name.starts_with(operator))
+        || RESERVED.iter().any(reserved)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ends_outside;
+
+    #[test]
+    fn what_ends_in_a_library() {
+        for name in ["free", "memcpy", "strlen", "wcsncpy", "_ZdlPvm", "_ZnwmSt11align_val_t"] {
+            assert!(ends_outside(name.as_bytes()), "{name}");
+        }
+        for name in ["apply", "mem", "str_apply", "freeze", "qsort", "_ZNSo5flushEv", "_Zd1f", ""] {
+            assert!(!ends_outside(name.as_bytes()), "{name}");
         }
     }
 }

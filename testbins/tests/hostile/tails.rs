@@ -1,0 +1,129 @@
+//! Programs in which a function ends in a jump to another, and what the compiler recorded of that is not all that happens: no
+//! answer is surer than what machine code and records show together.
+
+use foldsym_lookup::{Certainty, ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
+use gimli::{
+    DW_AT_call_all_calls, DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_call_tail_call, DW_AT_declaration,
+    DW_AT_external, DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_AT_producer, DW_TAG_call_site,
+    DW_TAG_subprogram,
+};
+
+use crate::build::{CODE, Info, Value, elf};
+use crate::harness::Bench;
+use Value::{Address, Flag, Label, Number, Text};
+
+/// `caller` is here and calls `ends`, and that jumps to `f` or `g`, which share code.
+const ENDS: u64 = CODE + 0x80;
+const SHARED: u64 = CODE + 0x100;
+const BACK: u64 = CODE + 0x10;
+/// A stub of the linker's.
+const STUB: u64 = CODE + 0x800;
+
+/// Bytes of a jump of x86-64, or of a call, at an address.
+fn to(opcode: u8, at: u64, target: u64) -> (u64, Vec<u8>) {
+    let by = target.wrapping_sub(at + 5) as u32;
+    (at, [&[opcode][..], &by.to_le_bytes()].concat())
+}
+
+const CALL: u8 = 0xe8;
+const JUMP: u8 = 0xe9;
+
+/// How sure it is who stands at [`SHARED`] below `caller`, in a program where `ends` has these recorded tail calls and
+/// this code.
+fn certainty(tails: &[&str], code: &[(u64, Vec<u8>)], machine: u16, producer: &'static str) -> Certainty {
+    let mut info = Info::new(5, &[(DW_AT_producer, Text(producer))]);
+    let mut function = |name: &'static str, start: u64, calls: &[Vec<(gimli::DwAt, Value<'_>)>]| {
+        let attributes = [
+            (DW_AT_name, Text(name)),
+            (DW_AT_external, Flag),
+            (DW_AT_low_pc, Address(start)),
+            (DW_AT_high_pc, Number(0x20)),
+            (DW_AT_call_all_calls, Flag),
+        ];
+        info.label(name).open(DW_TAG_subprogram, &attributes);
+        for call in calls {
+            info.open(DW_TAG_call_site, call).close();
+        }
+        info.close();
+    };
+    function("f", SHARED, &[]);
+    function("g", SHARED, &[]);
+    let ends = |name: &&str| {
+        let label = ["f", "g", "apply", "memcpy"].into_iter().find(|known| known == name).unwrap();
+        vec![(DW_AT_call_tail_call, Flag), (DW_AT_call_origin, Label(label))]
+    };
+    function("ends", ENDS, &tails.iter().map(ends).collect::<Vec<_>>());
+    function(
+        "caller",
+        CODE,
+        &[vec![(DW_AT_call_return_pc, Address(BACK)), (DW_AT_call_origin, Label("ends"))]],
+    );
+    for name in ["apply", "memcpy"] {
+        let attributes = [(DW_AT_name, Text(name)), (DW_AT_external, Flag), (DW_AT_declaration, Flag)];
+        info.label(name).open(DW_TAG_subprogram, &attributes).close();
+    }
+    let symbols = [("caller", CODE, 0x20), ("ends", ENDS, 0x20), ("f", SHARED, 0x20), ("g", SHARED, 0x20)];
+    let mut program = elf(&info.sections(), &symbols);
+    // The header of ELF is 64 bytes long, and the code is behind it.
+    program[18..20].copy_from_slice(&machine.to_le_bytes());
+    for (at, bytes) in code {
+        let from = 64 + (at - CODE) as usize;
+        program[from..from + bytes.len()].copy_from_slice(bytes);
+    }
+    let kept = Bench::new().kept(&program);
+    let file = SymbolFile::open(&kept.bytes).unwrap();
+    let stack = [StackAddr::Exact(ImageAddr(SHARED)), StackAddr::Return(ReturnAddr(BACK))];
+    let mut resolved = [Resolved::NONE; 2];
+    file.resolve_stack(&stack, &mut resolved).unwrap();
+    assert_eq!(
+        resolved[0].candidate_count(),
+        if resolved[0].certainty == Some(Certainty::Exact) { 1 } else { 2 }
+    );
+    resolved[0].certainty.unwrap()
+}
+
+const EM_X86_64: u16 = 62;
+const EM_RISCV: u16 = 243;
+const CLANG: &str = "clang version 22";
+
+fn on_x86(tails: &[&str], code: &[(u64, Vec<u8>)]) -> Certainty {
+    let call = to(CALL, BACK - 5, ENDS);
+    certainty(tails, &[&[call][..], code].concat(), EM_X86_64, CLANG)
+}
+
+/// clang records no call of a function that it has no declaration of.
+#[test]
+fn one_jump_more_than_calls_of_an_address_may_be_another_functions() {
+    let jump = to(JUMP, ENDS + 8, SHARED);
+    let other = to(JUMP, ENDS + 0x10, SHARED);
+    assert_eq!(on_x86(&["f"], std::slice::from_ref(&jump)), Certainty::Exact);
+    assert_eq!(on_x86(&["f"], &[jump.clone(), other.clone()]), Certainty::Ambiguous);
+    assert_eq!(on_x86(&["f", "f"], &[jump, other]), Certainty::Exact);
+}
+
+#[test]
+fn what_another_module_is_given_it_may_jump_to() {
+    let jumps = [to(JUMP, ENDS + 8, SHARED), to(JUMP, ENDS + 0x10, STUB)];
+    assert_eq!(on_x86(&["f", "apply"], &jumps), Certainty::Ambiguous);
+    assert_eq!(on_x86(&["f", "memcpy"], &jumps), Certainty::Exact);
+    // Nobody recorded this one, and a second stub is not that of the first name.
+    assert_eq!(on_x86(&["f"], &jumps), Certainty::Ambiguous);
+    let second = to(JUMP, ENDS + 0x18, STUB + 0x10);
+    assert_eq!(on_x86(&["f", "memcpy", "memcpy"], &[&jumps[..], &[second]].concat()), Certainty::Ambiguous);
+}
+
+/// `--wrap` and its like: the record names one function, and the code calls another.
+#[test]
+fn a_call_that_goes_elsewhere_calls_nobody_that_was_recorded() {
+    let jump = to(JUMP, ENDS + 8, SHARED);
+    let call = |target: u64| certainty(&["f"], &[to(CALL, BACK - 5, target), jump.clone()], EM_X86_64, CLANG);
+    assert_eq!(call(ENDS), Certainty::Exact);
+    assert_eq!(call(CODE + 0x40), Certainty::Ambiguous);
+}
+
+/// Of a machine whose code is not read the records are all there is: gcc's are complete where it says so, clang's are not.
+#[test]
+fn a_promise_counts_for_itself_only_where_it_is_kept() {
+    assert_eq!(certainty(&["f"], &[], EM_RISCV, CLANG), Certainty::Ambiguous);
+    assert_eq!(certainty(&["f"], &[], EM_RISCV, "GNU C17 14.2.0 -O2"), Certainty::Exact);
+}
