@@ -166,6 +166,37 @@ fn a_symbol_of_another_size_is_another_function() {
     }
 }
 
+/// Programs that rewrite linked ones mix up which sequence is whose; where the functions are declared tells.
+#[test]
+fn a_function_that_names_anothers_rows_has_its_own() {
+    let sequences = [
+        sequence(&[(CODE, 11)], CODE + 0x10),
+        sequence(&[(CODE, 21)], CODE + 0x10),
+        sequence(&[(CODE, 31)], CODE + 0x10),
+    ];
+    let first = line_program(&[]).len() as u64;
+    let at = |index: usize| first + sequences[..index].iter().map(|one| one.len() as u64).sum::<u64>();
+    let of = |names: [usize; 3], declared: [u64; 3]| {
+        let mut info = Info::new(4, &[]);
+        let functions = ["kept", "gone", "lost"].into_iter().zip(declared).zip(names);
+        for (index, ((name, line), own)) in functions.enumerate() {
+            let start = if index == 0 { CODE } else { 0 };
+            subprogram(&mut info, name, line, start, &[(DW_AT_LLVM_STMT_SEQUENCE, Offset(at(own)))]);
+        }
+        let mut sections = info.sections();
+        sections.push((".debug_line", line_program(&sequences.concat())));
+        let kept = Bench::new().kept(&elf(&sections, &[("kept", CODE, 0x10)]));
+        let lines: Vec<u32> = members(&kept, CODE).iter().map(|member| member.2).collect();
+        (lines, kept.count(Kind::SwappedSequence))
+    };
+    assert_eq!(of([0, 1, 2], [10, 20, 30]), (vec![11, 21, 31], 0));
+    // `lost` is declared behind the row that it names.
+    assert_eq!(of([0, 2, 1], [10, 20, 30]), (vec![11, 21, 31], 2));
+    assert_eq!(of([2, 0, 1], [10, 20, 30]), (vec![11, 21, 31], 3));
+    // No row fits: what it names is all there is.
+    assert_eq!(of([0, 1, 2], [10, 20, 40]), (vec![11, 21, 31], 0));
+}
+
 /// `gone` has neither address nor rows, and a symbol there, of this size.
 fn symbol_alone(address: u64, size: u64) -> Kept {
     let mut info = Info::new(4, &[]);

@@ -28,6 +28,8 @@ pub enum Kind {
     CopyOfFolded,
     /// A line sequence that fits several functions at its address, or none: none has it.
     AmbiguousSequence,
+    /// A function that names another function's line sequence, and was given its own.
+    SwappedSequence,
     /// A range with a tombstone address, of a function that has others.
     DeadRange,
     /// A subprogram with `DW_AT_low_pc` and nothing that says where it ends.
@@ -106,6 +108,7 @@ impl Kind {
             Kind::CopyOfLive => "copy_of_live",
             Kind::CopyOfFolded => "copy_of_folded",
             Kind::AmbiguousSequence => "ambiguous_sequence",
+            Kind::SwappedSequence => "swapped_sequence",
             Kind::DeadRange => "dead_range",
             Kind::NoEnd => "no_end",
             Kind::FoldedFunction => "folded_function",

@@ -478,11 +478,13 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 Some(own) if self.lines.sequences[own].start <= start => Some(own),
                 _ => None,
             };
-            let rows = if own.is_none() && self.is_shared(start) {
+            let whole = own.is_none_or(|own| self.lines.sequences[own].start == start);
+            let rows = if whole && self.is_shared(start) {
                 let segments = segments.clone();
                 self.shared.push(SharedPiece {
                     piece: self.out.pieces.len(),
                     origin: function.origin,
+                    named: own,
                     segments,
                     joined,
                 });

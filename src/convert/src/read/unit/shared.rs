@@ -4,6 +4,9 @@
 //! the declarations do (see `pair`). That can only be asked once all functions of the unit are known. Where nothing
 //! tells them apart a function has no lines, rather than those of another.
 //!
+//! Tools that rewrite linked programs mix up which sequence is whose: where a function has no row in the one that it names, and
+//! has in another, the declarations of all functions of the address are asked as well.
+//!
 //! Each function has one sequence. What is left over shows that there are more functions than the unit describes, so
 //! it is kept for `resolve` (`unclaimed`); where it may be the lines of a function that got none, without its rows.
 
@@ -25,6 +28,8 @@ pub(super) struct SharedPiece {
     /// Index into the unit's pieces.
     pub(super) piece: usize,
     pub(super) origin: LocalOrigin,
+    /// The sequence that its `DW_AT_LLVM_stmt_sequence` names.
+    pub(super) named: Option<usize>,
     pub(super) segments: Vec<Segment>,
     /// As `UnitReader::rows` takes it.
     pub(super) joined: bool,
@@ -41,14 +46,11 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     pub(super) fn settle(&mut self) {
         let mut shared = std::mem::take(&mut self.shared);
         shared.sort_by_key(|shared| (self.out.pieces[shared.piece].start, shared.piece));
-        let start_of = |shared: &SharedPiece| self.out.pieces[shared.piece].start;
-        let groups: Vec<Range<usize>> = shared
-            .chunk_by(|a, b| start_of(a) == start_of(b))
-            .scan(0, |at, group| {
-                *at += group.len();
-                Some(*at - group.len()..*at)
-            })
-            .collect();
+        let (named, shared): (Vec<_>, Vec<_>) = shared.into_iter().partition(|shared| shared.named.is_some());
+        for group in self.by_start(&named) {
+            self.settle_named(&named[group]);
+        }
+        let groups = self.by_start(&shared);
         let folded = self.out.erased.iter().enumerate().filter(|(_, erased)| !erased.removed);
         let mut folded: Vec<(u64, usize)> = folded.map(|(index, erased)| (erased.size, index)).collect();
         folded.sort_unstable();
@@ -60,6 +62,51 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
                 format!("over {MAX_COMPARED} rows compared to tell sequences at one address apart")
             });
         }
+    }
+
+    /// Index ranges of those that have one address.
+    fn by_start(&self, shared: &[SharedPiece]) -> Vec<Range<usize>> {
+        let start_of = |shared: &SharedPiece| self.out.pieces[shared.piece].start;
+        let groups = shared.chunk_by(|a, b| start_of(a) == start_of(b)).scan(0, |at, group| {
+            *at += group.len();
+            Some(*at - group.len()..*at)
+        });
+        groups.collect()
+    }
+
+    /// Gives each the sequence that it names, or its own where they are mixed up.
+    fn settle_named(&mut self, here: &[SharedPiece]) {
+        let start = self.out.pieces[here[0].piece].start.0;
+        let named = |shared: &SharedPiece| shared.named.unwrap_or_default();
+        let end = here.iter().map(|shared| self.lines.sequences[named(shared)].end).max().unwrap_or(start);
+        let of_end = |&index: &usize| self.lines.sequences[index].end == end;
+        let sequences: Vec<usize> =
+            self.lines.starting(start).map(|(index, _)| index).filter(of_end).take(MAX_FOLDED).collect();
+        let mut of = Vec::new();
+        if here.len() <= MAX_FOLDED && here.iter().any(|shared| self.names_another(shared, &sequences)) {
+            let kinds = self.kinds(&sequences, start, end);
+            of = self.told_apart(here, &[], kinds, (start, end)).0;
+        }
+        for (at, shared) in here.iter().enumerate() {
+            let named = named(shared);
+            let own = of.get(at).copied().flatten().unwrap_or(named);
+            let rows = |index: usize| &self.lines.rows[self.lines.rows_within(index, start, end)];
+            if own != named && rows(own) != rows(named) {
+                self.diagnostics.add(Kind::SwappedSequence, start, || {
+                    format!("a function at {start:#x} names the rows of another there: it has its own")
+                });
+            }
+            self.settle_rows(shared, Own::Sequence(own));
+        }
+    }
+
+    /// True where a function has no row in the sequence that it names, and has in another.
+    fn names_another(&mut self, shared: &SharedPiece, sequences: &[usize]) -> bool {
+        let mut has_row = |index: usize| {
+            let rows = self.lines.sequences[index].rows.clone();
+            self.distance(shared.origin, rows).is_some()
+        };
+        shared.named.is_some_and(|named| !has_row(named)) && sequences.iter().any(|&index| has_row(index))
     }
 
     /// `folded`: sizes and indexes of erased functions, sorted.
