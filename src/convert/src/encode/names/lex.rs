@@ -114,24 +114,31 @@ const MAX_WORD: usize = 96;
 
 /// The end of the word of `name` that begins at `at`.
 fn word_end(name: &[u8], at: usize) -> usize {
-    let is = |i: usize, class: u8| name.get(i).is_some_and(|&b| CLASS[usize::from(b)] & class != 0);
-    let stop = name.len().min(at + MAX_WORD);
-    let run = |from: usize, class: u8| (from..stop).find(|&i| !is(i, class)).unwrap_or(stop);
-    if is(at, DIGIT) {
-        let digits = (at..stop.min(at + 3)).find(|&i| !is(i, DIGIT)).unwrap_or(stop.min(at + 3));
-        let length = name[at..digits].iter().fold(0, |n, b| n * 10 + usize::from(b - b'0'));
+    let rest = &name[at..];
+    let rest = &rest[..rest.len().min(MAX_WORD)];
+    let is = |byte: u8, class: u8| CLASS[usize::from(byte)] & class != 0;
+    let begins = |from: usize, class: u8| rest.get(from).is_some_and(|&byte| is(byte, class));
+    if is(rest[0], DIGIT) {
+        let number = &rest[..rest.len().min(3)];
+        let digits = number.iter().position(|&byte| !is(byte, DIGIT)).unwrap_or(number.len());
+        let length = number[..digits].iter().fold(0, |n, b| n * 10 + usize::from(b - b'0'));
         // `12BlockBuilder`, as C++ and Rust mangle; the identifier does not begin with a digit.
-        let end = digits + length;
-        if name[at] != b'0' && length >= 2 && end <= stop && !is(digits, DIGIT) && run(digits, INNER) >= end {
-            return end;
+        if rest[0] != b'0'
+            && length >= 2
+            && !begins(digits, DIGIT)
+            && let Some(identifier) = rest.get(digits..digits + length)
+            && identifier.iter().all(|&byte| is(byte, INNER))
+        {
+            return at + digits + length;
         }
-        return digits;
+        return at + digits;
     }
-    let letters = (at..stop).find(|&i| name[i] != b'_').unwrap_or(stop);
-    if is(letters, LETTER) {
-        return run(letters, LETTER);
+    let letters = rest.iter().position(|&byte| byte != b'_').unwrap_or(rest.len());
+    if begins(letters, LETTER) {
+        let run = rest[letters..].iter().position(|&byte| !is(byte, LETTER));
+        return at + run.map_or(rest.len(), |run| letters + run);
     }
-    (at + 1).max(letters)
+    at + letters.max(1)
 }
 
 /// Numbers distinct byte strings in order of first sight: an open-addressing table of

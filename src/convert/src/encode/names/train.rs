@@ -152,15 +152,31 @@ impl Pairs {
         self.slots.resize(size, 0);
     }
 
+    /// Counts the pairs of a sequence.
+    fn count_all(&mut self, sequence: &[u32]) {
+        self.clear();
+        let mut ends = std::mem::take(&mut self.ends);
+        ends.clear();
+        let mut left = END;
+        ends.extend(sequence.iter().map(|&right| {
+            let pair = u64::from(left) << 32 | u64::from(right);
+            let none = left.max(right) == END;
+            left = right;
+            if none { 0 } else { self.count(pair) }
+        }));
+        ends.extend([0, 0]);
+        self.ends = ends;
+    }
+
     /// The number of a pair, counted once more.
-    fn count(&mut self, left: u32, right: u32) -> u32 {
-        let key = u64::from(left) << 32 | u64::from(right);
+    #[inline(always)]
+    fn count(&mut self, key: u64) -> u32 {
         let mask = self.slots.len() - 1;
         let mut at = place(key, mask);
         loop {
             let number = self.slots[at];
             if number == 0 {
-                break;
+                return self.add(key, at);
             }
             let pair = &mut self.list[number as usize];
             if pair.key == key {
@@ -169,8 +185,13 @@ impl Pairs {
             }
             at = (at + 1) & mask;
         }
+    }
+
+    /// Adds a pair, whose slot is free.
+    #[inline(never)]
+    fn add(&mut self, key: u64, slot: usize) -> u32 {
         let number = self.list.len() as u32;
-        self.slots[at] = number;
+        self.slots[slot] = number;
         self.list.push(Pair { key, count: 1, symbol: 0 });
         if self.list.len() * 2 > self.slots.len() {
             self.grow();
@@ -205,38 +226,34 @@ fn round(
     sizes: &mut Vec<u32>,
     depths: &mut Vec<u8>,
 ) {
-    pairs.clear();
-    let mut ends = std::mem::take(&mut pairs.ends);
-    ends.clear();
-    let mut left = END;
-    for &right in sequence.iter() {
-        ends.push(if left == END || right == END { 0 } else { pairs.count(left, right) });
-        left = right;
-    }
-    ends.extend([0, 0]);
-    // How often the pair that begins at a position occurs; 0 where that is too seldom.
-    let strength = |pairs: &Pairs, at: usize| {
-        let count = pairs.list[ends[at + 1] as usize].count;
+    pairs.count_all(sequence);
+    let Pairs { list, ends, .. } = pairs;
+    // How often the pair that ends at a position occurs; 0 where that is too seldom.
+    let strength = |list: &[Pair], end: u32| {
+        let count = list[end as usize].count;
         if count >= bar { count } else { 0 }
     };
     let (mut from, mut to) = (0, 0);
-    let mut here = strength(pairs, 0);
-    while from < sequence.len() {
-        let next = strength(pairs, from + 1);
-        let pair = &mut pairs.list[ends[from + 1] as usize];
-        if here == 0 || here < next || (pair.symbol == 0 && !make(pair, made, sizes, depths)) {
-            sequence[to] = sequence[from];
-            from += 1;
-            here = next;
-        } else {
-            sequence[to] = pair.symbol;
-            from += 2;
-            here = if from < sequence.len() { strength(pairs, from) } else { 0 };
+    let mut here = strength(list, ends[1]);
+    while let Some(&[end, next]) = ends[from + 1..].first_chunk() {
+        let symbol = sequence[from];
+        let next = strength(list, next);
+        if here != 0 && here >= next {
+            let pair = &mut list[end as usize];
+            if pair.symbol != 0 || make(pair, made, sizes, depths) {
+                sequence[to] = pair.symbol;
+                to += 1;
+                from += 2;
+                here = ends.get(from + 1).map_or(0, |&end| strength(list, end));
+                continue;
+            }
         }
+        sequence[to] = symbol;
         to += 1;
+        from += 1;
+        here = next;
     }
     sequence.truncate(to);
-    pairs.ends = ends;
 }
 
 /// Makes a pair a symbol, unless that would nest too deep.
