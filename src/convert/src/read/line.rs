@@ -253,7 +253,7 @@ fn run_to_damage<'f, E: Endianity>(
     (lines, error)
 }
 
-/// The opcodes of a line program, of which nearly all operands have one byte.
+/// The opcodes of a line program, of which nearly all operands have one byte or two.
 struct Program<'f, E: Endianity> {
     bytes: &'f [u8],
     at: usize,
@@ -275,10 +275,14 @@ impl<'f, E: Endianity> Program<'f, E> {
 
     #[inline(always)]
     fn uleb128(&mut self) -> gimli::Result<u64> {
-        match self.bytes.get(self.at) {
-            Some(&byte @ ..0x80) => {
+        match (self.bytes.get(self.at), self.bytes.get(self.at + 1)) {
+            (Some(&byte @ ..0x80), _) => {
                 self.at += 1;
                 Ok(byte.into())
+            }
+            (Some(&low), Some(&high @ ..0x80)) => {
+                self.at += 2;
+                Ok(u64::from(low & 0x7f) | u64::from(high) << 7)
             }
             _ => self.by_gimli(Bytes::read_uleb128),
         }
@@ -286,11 +290,17 @@ impl<'f, E: Endianity> Program<'f, E> {
 
     #[inline(always)]
     fn sleb128(&mut self) -> gimli::Result<i64> {
-        match self.bytes.get(self.at) {
+        match (self.bytes.get(self.at), self.bytes.get(self.at + 1)) {
             // Bit 6 is the sign.
-            Some(&byte @ ..0x80) => {
+            (Some(&byte @ ..0x80), _) => {
                 self.at += 1;
                 Ok(i64::from((byte << 1).cast_signed() >> 1))
+            }
+            // Bit 6 of the second.
+            (Some(&low), Some(&high @ ..0x80)) => {
+                self.at += 2;
+                let number = u16::from(low & 0x7f) | u16::from(high) << 7;
+                Ok(i64::from((number << 2).cast_signed() >> 2))
             }
             _ => self.by_gimli(Bytes::read_sleb128),
         }
