@@ -9,6 +9,7 @@ mod call_tables;
 mod entries;
 mod file;
 mod line;
+mod memory;
 mod origin;
 mod package;
 mod pool;
@@ -19,6 +20,7 @@ mod split;
 mod task;
 mod unit;
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::model::{BlockMap, SlotKey, Unit, UnitClasses};
@@ -140,7 +142,9 @@ fn read_with<'f, E: Endianity>(
     };
     taker.take_slots(&tables.slots);
     let supply = Supply::new(split, image, endian, &mut diagnostics);
-    let task = Task { space: &space, code: &code, options, supply: &supply, tables: &tables, walk };
+    let memory = Mutex::default();
+    let (space, code, supply, tables) = (&space, &code, &supply, &tables);
+    let task = Task { space, code, options, supply, tables, walk, memory: &memory };
     let again = |index: usize| {
         supply.close();
         task::read(&task, index)
@@ -155,6 +159,8 @@ fn read_with<'f, E: Endianity>(
     };
     let next = AtomicUsize::new(0);
     rayon::broadcast(|_| {
+        let memory = Mutex::default();
+        let task = Task { memory: &memory, ..task };
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             // By now more is kept than when functions were read.

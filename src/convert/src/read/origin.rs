@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use super::entries::{Attribute, Entries, Wanted};
 use super::file::FileTable;
+use super::memory::empty;
 use super::space::{Info, Space};
 use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Endianity};
@@ -61,6 +62,25 @@ impl<E: Endianity> Default for Identity<'_, E> {
     }
 }
 
+/// What names and origins of a unit are looked up in.
+#[derive(Default)]
+pub(crate) struct Ids {
+    /// By place and length.
+    names: FxHashMap<(usize, usize), u32>,
+    origins: FxHashMap<UnitOrigin, LocalOrigin>,
+    /// By offset of a DIE of the unit.
+    resolved: FxHashMap<usize, LocalOrigin>,
+}
+
+impl Ids {
+    /// Forgets all, and keeps the memory.
+    pub(super) fn empty(&mut self) {
+        empty(&mut self.names);
+        empty(&mut self.origins);
+        empty(&mut self.resolved);
+    }
+}
+
 /// The names, files and origins of the unit being read, each once.
 pub(crate) struct Tables<'f> {
     pub(crate) names: Vec<Cow<'f, [u8]>>,
@@ -68,15 +88,12 @@ pub(crate) struct Tables<'f> {
     pub(crate) origins: Vec<UnitOrigin>,
     /// By origin: a DIE that led to it has `DW_AT_external`.
     external: Vec<bool>,
-    name_ids: FxHashMap<(usize, usize), u32>,
+    ids: Ids,
     file_ids: FxHashMap<Vec<u8>, u16>,
     /// By unit (and which `.debug_info`): the id of each file index, where already asked for.
     file_indexes: FxHashMap<(bool, u32, u64), u16>,
     /// By file index of the unit being read, where already asked for; the first [`MAX_DENSE`].
     here_files: Vec<Option<u16>>,
-    origin_ids: FxHashMap<UnitOrigin, LocalOrigin>,
-    /// By offset of a DIE of the unit being read.
-    here_resolved: FxHashMap<usize, LocalOrigin>,
     resolved: FxHashMap<Place, LocalOrigin>,
     /// A file had no place.
     pub(crate) full: bool,
@@ -87,19 +104,17 @@ pub(crate) struct Tables<'f> {
 }
 
 impl<'f> Tables<'f> {
-    /// For a unit of so many bytes.
-    pub(crate) fn new(unit: usize) -> Tables<'f> {
+    /// For a unit of so many bytes. `ids` are empty.
+    pub(crate) fn new(unit: usize, ids: Ids) -> Tables<'f> {
         Tables {
             names: Vec::new(),
             files: Vec::new(),
             origins: Vec::new(),
             external: Vec::new(),
-            name_ids: FxHashMap::default(),
+            ids,
             file_ids: FxHashMap::default(),
             file_indexes: FxHashMap::default(),
             here_files: Vec::new(),
-            origin_ids: FxHashMap::default(),
-            here_resolved: FxHashMap::default(),
             resolved: FxHashMap::default(),
             full: false,
             path_bytes: MAX_PATH_BYTES,
@@ -109,10 +124,17 @@ impl<'f> Tables<'f> {
 
     /// Equal strings at different places get different ids here; `resolve` compares their content once.
     pub(crate) fn name(&mut self, bytes: &'f [u8]) -> u32 {
-        *self.name_ids.entry((bytes.as_ptr() as usize, bytes.len())).or_insert_with(|| {
+        *self.ids.names.entry((bytes.as_ptr() as usize, bytes.len())).or_insert_with(|| {
             self.names.push(Cow::Borrowed(bytes));
             (self.names.len() - 1) as u32
         })
+    }
+
+    /// What names and origins were looked up in, empty.
+    pub(crate) fn into_ids(self) -> Ids {
+        let mut ids = self.ids;
+        ids.empty();
+        ids
     }
 
     /// True where units share the function: it is known by its name.
@@ -143,7 +165,7 @@ impl<'f> Tables<'f> {
     }
 
     pub(crate) fn origin(&mut self, origin: UnitOrigin) -> LocalOrigin {
-        *self.origin_ids.entry(origin).or_insert_with(|| {
+        *self.ids.origins.entry(origin).or_insert_with(|| {
             self.origins.push(origin);
             self.external.push(false);
             LocalOrigin((self.origins.len() - 1) as u32)
@@ -354,7 +376,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     pub(crate) fn resolve(&mut self, place: Place, diagnostics: &mut Diagnostics) -> LocalOrigin {
         let here = self.is_here(place);
         let known = match here {
-            true => self.tables.here_resolved.get(&place.offset),
+            true => self.tables.ids.resolved.get(&place.offset),
             false => self.tables.resolved.get(&place),
         };
         if let Some(&origin) = known {
@@ -363,7 +385,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         let identity = Identity { next: Some(place), ..Identity::default() };
         let origin = self.finish(place, identity, diagnostics);
         match here {
-            true => self.tables.here_resolved.insert(place.offset, origin),
+            true => self.tables.ids.resolved.insert(place.offset, origin),
             false => self.tables.resolved.insert(place, origin),
         };
         origin

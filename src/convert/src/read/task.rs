@@ -1,7 +1,10 @@
 //! Reads one unit of the program, from wherever its entries are: the program itself or a `.dwo`.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::call_tables::{CallTables, DirectCall};
 use super::file::FileTable;
+use super::memory::Memory;
 use super::space::{Space, offset_of};
 use super::split::{self, Supply};
 use super::{Bytes, Code, Endianity, ReadOptions, bad_unit, unit};
@@ -18,6 +21,8 @@ pub(super) struct Task<'a, 'f, E: Endianity> {
     pub(super) supply: &'a Supply<'a, 'f, E>,
     pub(super) tables: &'a CallTables,
     pub(super) walk: Walk<'a>,
+    /// Of the thread: nobody waits for it.
+    pub(super) memory: &'a Mutex<Memory>,
 }
 
 /// What is read of a unit.
@@ -38,7 +43,10 @@ impl<'f, E: Endianity> Task<'_, 'f, E> {
         'f: 'd,
     {
         match self.walk {
-            Walk::Functions => unit::walk(source, self.code, self.options, diagnostics),
+            Walk::Functions => {
+                let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+                unit::walk(source, self.code, self.options, &mut memory, diagnostics)
+            }
             Walk::ClassesAt(places) => unit::classes(source, places, diagnostics),
             // The unit is none of those.
             Walk::Classes(_) => Unit::default(),

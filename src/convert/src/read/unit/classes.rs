@@ -10,7 +10,7 @@ use gimli::{AttributeValue, UnitOffset};
 use rustc_hash::FxHashMap;
 
 use super::super::entries::{Entries, Entry};
-use super::super::origin::{IDENTITY, Origins, Tables};
+use super::super::origin::{IDENTITY, Ids, Origins, Tables};
 use super::super::space::offset_of;
 use super::super::task::Source;
 use super::super::{Bytes, Endianity};
@@ -159,7 +159,7 @@ pub(in super::super) fn classes<'f, E: Endianity>(
         here_index: index,
         here_files: files,
         row_files: None,
-        tables: Tables::new(unit.header.length_including_self()),
+        tables: Tables::new(unit.header.length_including_self(), Ids::default()),
         entries: Entries::new(unit, IDENTITY),
     };
     let out = Unit { offset: unit_offset, ..Unit::default() };

@@ -20,6 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::entries::{Entries, Entry};
 use super::line::{self, LineRow, Lines};
+use super::memory::{Memory, empty};
 use super::origin::{IDENTITY, Identity, Origins, Place, Tables};
 use super::space::offset_of;
 use super::task::Source;
@@ -70,9 +71,11 @@ pub(super) fn walk<'f, E: Endianity>(
     source: &Source<'_, 'f, E>,
     code: &Code,
     options: ReadOptions,
+    memory: &mut Memory,
     diagnostics: &mut Diagnostics,
 ) -> Unit<'f> {
-    let mut reader = UnitReader::new(source, code, options, std::mem::take(diagnostics));
+    let mut reader =
+        UnitReader::new(source, code, options, std::mem::take(memory), std::mem::take(diagnostics));
     if let Err(error) = reader.walk() {
         let offset = reader.unit_offset;
         reader
@@ -84,8 +87,8 @@ pub(super) fn walk<'f, E: Endianity>(
     reader.unclaimed();
     reader.bare_lines();
     reader.locations();
-    let (unit, counted) = reader.finish();
-    *diagnostics = counted;
+    let unit;
+    (unit, *diagnostics, *memory) = reader.finish();
     unit
 }
 
@@ -177,6 +180,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         source: &Source<'a, 'f, E>,
         code: &'a Code,
         options: ReadOptions,
+        memory: Memory,
         mut diagnostics: Diagnostics,
     ) -> Self {
         let &Source { space, unit, index, files, rows, debug_line, listed: _ } = source;
@@ -193,6 +197,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         };
         let claimed = vec![false; lines.sequences.len()];
         let max_rows = (MIN_ROWS + ROW_COPIES * lines.rows.len()).min(MAX_ROWS);
+        // Mostly a function keeps the rows of its lines, and some more where what is inlined begins and ends.
+        let room = lines.rows.len() + lines.rows.len() / 4;
         // In a `.dwo` an offset into the line table counts from the skeleton's program.
         let split = dwarf.file_type == gimli::DwarfFileType::Dwo;
         let sequence_base = rows.header.filter(|_| split).map_or(0, |header| header.offset().0 as u64);
@@ -208,7 +214,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 here_index: index,
                 here_files: files,
                 row_files,
-                tables: Tables::new(unit.header.length_including_self()),
+                tables: Tables::new(unit.header.length_including_self(), memory.ids),
                 entries: Entries::new(unit, IDENTITY),
             },
             lines,
@@ -221,11 +227,12 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                     .name
                     .map(|name| name.slice()[..name.len().min(MAX_UNIT_NAME)].to_vec())
                     .unwrap_or_default(),
+                rows: Vec::with_capacity(room),
                 ..Unit::default()
             },
             diagnostics,
-            edge_ids: FxHashMap::default(),
-            callee_ids: FxHashMap::default(),
+            edge_ids: memory.edges,
+            callee_ids: memory.callees,
             unknown_callee: None,
             claimed,
             building: Vec::new(),
@@ -510,8 +517,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         self.keep_tree(function.tree);
     }
 
-    fn finish(mut self) -> (Unit<'f>, Diagnostics) {
-        let tables = self.origins.tables;
+    fn finish(mut self) -> (Unit<'f>, Diagnostics, Memory) {
+        let mut tables = self.origins.tables;
         if tables.full {
             let offset = self.unit_offset;
             self.diagnostics.add(Kind::CapReached, offset, || {
@@ -524,12 +531,15 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 format!("the unit at {offset:#x} has longer names than fit its size: later ones are unknown")
             });
         }
-        self.out.names = tables.names;
-        self.out.files = tables.files;
-        self.out.origins = tables.origins;
+        self.out.names = std::mem::take(&mut tables.names);
+        self.out.files = std::mem::take(&mut tables.files);
+        self.out.origins = std::mem::take(&mut tables.origins);
         self.out.rows.shrink_to_fit();
         self.out.scopes.shrink_to_fit();
-        (self.out, self.diagnostics)
+        let mut memory = Memory { edges: self.edge_ids, callees: self.callee_ids, ids: tables.into_ids() };
+        empty(&mut memory.edges);
+        empty(&mut memory.callees);
+        (self.out, self.diagnostics, memory)
     }
 }
 
