@@ -38,7 +38,7 @@ use inlined::Tree;
 use locations::attribute;
 use lost::LostTree;
 use ranges::{Addresses, DeadRange};
-use roles::{Role, WANTED};
+use roles::{Role, wanted};
 use rows::{NO_FILE, Own};
 use shared::SharedPiece;
 
@@ -253,7 +253,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     }
 
     fn walk(&mut self) -> gimli::Result<()> {
-        let mut entries = Entries::new(self.unit, WANTED);
+        let mut entries = Entries::new(self.unit, wanted(self.options.columns));
         let mut open: Vec<Open> = Vec::new();
         let mut noted = Noted::default();
         let result = loop {
