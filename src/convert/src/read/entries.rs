@@ -143,62 +143,64 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
     pub(crate) fn next(&mut self, outer: isize) -> gimli::Result<Option<Entry<R>>> {
         let mut closes = isize::MAX;
         loop {
-            let (at, depth, found) = self.scan(outer, &mut closes)?;
-            (self.at, self.depth) = (at, depth);
+            let found;
+            (self.at, self.depth, closes, found) = self.scan(outer, closes)?;
             match found {
                 Found::Entry(entry) => return Ok(Some(entry)),
                 Found::New(code) => {
                     self.plan(code)?;
                 }
-                Found::End if at == self.bytes.len() => return Ok(None),
+                Found::End if self.at == self.bytes.len() => return Ok(None),
                 Found::End => return Err(self.ended()),
             }
         }
     }
 
-    /// Goes on to what is wanted, or to an abbreviation that was not met yet. Changes nothing, so that what is needed
-    /// for each of millions of entries stays in registers.
-    fn scan(&self, outer: isize, closes: &mut isize) -> gimli::Result<(usize, isize, Found<R>)> {
+    /// Goes on to what is wanted, or to an abbreviation that was not met yet; returns place, depth and the least depth so
+    /// far. Changes nothing, so that what is needed for each of millions of entries stays in registers.
+    fn scan(&self, outer: isize, mut closes: isize) -> gimli::Result<(usize, isize, isize, Found<R>)> {
         let (bytes, plans) = (self.bytes, &self.plans);
         let (mut at, mut depth) = (self.at, self.depth);
         while let Some(&byte) = bytes.get(at) {
             let start = at;
             at += 1;
-            let code = match (byte, bytes.get(at)) {
-                (0, _) => {
+            let code = match byte {
+                0 => {
                     depth -= 1;
                     continue;
                 }
-                (1..0x80, _) => u64::from(byte),
-                (_, Some(&high @ 1..0x80)) => {
-                    at += 1;
-                    u64::from(byte & 0x7f) | u64::from(high) << 7
-                }
-                _ => {
-                    let code;
-                    (code, at) = self.long_leb(start)?;
-                    // 0 may be written in several bytes.
-                    if code == 0 {
-                        depth -= 1;
-                        continue;
+                1..0x80 => u64::from(byte),
+                _ => match bytes.get(at) {
+                    Some(&high @ 1..0x80) => {
+                        at += 1;
+                        u64::from(byte & 0x7f) | u64::from(high) << 7
                     }
-                    code
-                }
+                    _ => {
+                        let code;
+                        (code, at) = self.long_leb(start)?;
+                        // 0 may be written in several bytes.
+                        if code == 0 {
+                            depth -= 1;
+                            continue;
+                        }
+                        code
+                    }
+                },
             };
-            let Some(plan) = plans.get(code) else { return Ok((start, depth, Found::New(code))) };
-            *closes = depth.min(*closes);
+            let Some(plan) = plans.get(code) else { return Ok((start, depth, closes, Found::New(code))) };
+            closes = closes.min(depth);
             if let Some(role) = plan.role
-                && (!plan.inner || *closes > outer)
+                && (!plan.inner || closes > outer)
             {
                 let &Plan { skip, steps, fields, .. } = plan;
                 let offset = UnitOffset(self.root + start);
-                let entry = Entry { role, offset, depth, closes: *closes, skip, steps, fields };
-                return Ok((at, depth + isize::from(plan.children), Found::Entry(entry)));
+                let entry = Entry { role, offset, depth, closes, skip, steps, fields };
+                return Ok((at, depth + isize::from(plan.children), closes, Found::Entry(entry)));
             }
             depth += isize::from(plan.children);
             at = self.past_all(at, plan.skip, plan.steps)?;
         }
-        Ok((at, depth, Found::End))
+        Ok((at, depth, closes, Found::End))
     }
 
     /// Steps over an entry of which nothing was read.
@@ -211,9 +213,10 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
     #[inline(always)]
     fn past_all(&self, at: usize, skip: u32, (first, last): (u32, u32)) -> gimli::Result<usize> {
         let mut at = at + skip as usize;
-        for index in first..last {
-            let Step { past, then } = self.plans.steps[index as usize];
-            at = self.past(past, at)? + then as usize;
+        if first < last {
+            for &Step { past, then } in &self.plans.steps[first as usize..last as usize] {
+                at = self.past(past, at)? + then as usize;
+            }
         }
         Ok(at)
     }
