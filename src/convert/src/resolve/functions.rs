@@ -249,15 +249,15 @@ fn name_entry<'f>(
     // (member, relation) that each symbol fits best
     let mut clones: Vec<(FuncId, NameId)> = Vec::new();
     let mut mangled: Vec<&CodeSymbol<'f>> = Vec::new();
-    let mut exact: FxHashSet<FuncId> = FxHashSet::default();
     let mut claimed = false;
+    let best = |known: &Known, merged: &Merged<'_>, symbol: &CodeSymbol<'_>| {
+        known.best(merged, symbol.name, |relation| relation != Relation::Other)
+    };
     for symbol in at_start.iter().filter(|symbol| symbol.function) {
-        let best = known.best(merged, symbol.name, |relation| relation != Relation::Other);
+        let best = best(&known, merged, symbol);
         claimed |= best.is_some();
         match best {
-            Some((Relation::Same, function)) => {
-                exact.insert(function);
-            }
+            Some((Relation::Same, _)) => {}
             Some((Relation::Clone, function)) => {
                 clones.push((function, merged.name(symbol.name)));
             }
@@ -269,9 +269,16 @@ fn name_entry<'f>(
             _ => unexplained.push(symbol),
         }
     }
+    // Functions with a symbol of just their name, and the symbols of each name that end in a number.
+    let mut exact: FxHashSet<FuncId> = FxHashSet::default();
     let mut bases: FxHashMap<&[u8], usize> = FxHashMap::default();
-    for symbol in at_start.iter().filter(|symbol| symbol.function && !numbered(symbol.name).1.is_empty()) {
-        *bases.entry(numbered(symbol.name).0).or_default() += 1;
+    // Only clones ask.
+    for symbol in at_start.iter().filter(|symbol| symbol.function && !clones.is_empty()) {
+        exact.extend(best(&known, merged, symbol).filter(|best| best.0 == Relation::Same).map(|best| best.1));
+        let (base, number) = numbered(symbol.name);
+        if !number.is_empty() {
+            *bases.entry(base).or_default() += 1;
+        }
     }
     for (function, name) in clones {
         let function_data = &mut functions[function.index()];
