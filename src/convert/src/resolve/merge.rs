@@ -4,9 +4,10 @@
 //! looked up by its place in the mapped file first, and by its content only once a place.
 
 use std::borrow::Cow;
+use std::hash::Hasher;
 
 use foldsym_format::names::MAX_NAME;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use super::ResolveOptions;
 use crate::model::{Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitMap};
@@ -16,7 +17,10 @@ use crate::read::Take;
 pub(crate) struct Merged<'f> {
     pub(super) program: Program<'f>,
     options: ResolveOptions,
-    names: FxHashMap<Cow<'f, [u8]>, NameId>,
+    /// By hash: to grow the table no name is read again. Of several names with one hash the first.
+    names: FxHashMap<u64, NameId>,
+    /// The others.
+    clashes: FxHashMap<Cow<'f, [u8]>, NameId>,
     /// By the place and the length of a name in the program's files.
     places: FxHashMap<(usize, usize), NameId>,
     files: FxHashMap<Vec<u8>, FileId>,
@@ -32,6 +36,7 @@ impl<'f> Merged<'f> {
             program: Program::default(),
             options,
             names: FxHashMap::default(),
+            clashes: FxHashMap::default(),
             places: FxHashMap::default(),
             files: FxHashMap::default(),
             origins: FxHashMap::default(),
@@ -76,14 +81,22 @@ impl<'f> Merged<'f> {
                 Cow::Owned(bytes) => Cow::Owned(bytes[..MAX_NAME].to_vec()),
             };
         }
-        if let Some(&id) = self.names.get(name.as_ref()) {
+        let hash = hash(&name);
+        if let Some(id) = self.name_with(hash, &name) {
             return id;
         }
         self.cut_names += u64::from(is_cut);
         let id = NameId(self.program.names.len() as u32);
         self.program.names.push(name.clone());
-        self.names.insert(name, id);
+        if *self.names.entry(hash).or_insert(id) != id {
+            self.clashes.insert(name, id);
+        }
         id
+    }
+
+    fn name_with(&self, hash: u64, name: &[u8]) -> Option<NameId> {
+        let &id = self.names.get(&hash)?;
+        if self.name_bytes(id) == name { Some(id) } else { self.clashes.get(name).copied() }
     }
 
     pub(super) fn origin(&mut self, origin: Origin) -> OriginId {
@@ -116,12 +129,18 @@ impl<'f> Merged<'f> {
 
     /// The id of a name that something of the program has already.
     pub(super) fn name_of(&self, name: &[u8]) -> Option<NameId> {
-        self.names.get(name).copied()
+        self.name_with(hash(name), name)
     }
 
     pub(super) fn name_bytes(&self, id: NameId) -> &[u8] {
         &self.program.names[id.index()]
     }
+}
+
+fn hash(name: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(name);
+    hasher.finish()
 }
 
 /// Merges the unit's tables. The unit keeps its rows and scopes; its [`UnitMap`] translates their ids.
