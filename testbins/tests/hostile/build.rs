@@ -247,6 +247,8 @@ pub(crate) enum Symbol<'s> {
     Global((&'s str, u64, u64)),
     /// The same, of the file named last.
     Local((&'s str, u64, u64)),
+    /// As `Local`, without a type.
+    Label((&'s str, u64, u64)),
     /// The file of the local ones behind it.
     File(&'s str),
 }
@@ -259,6 +261,7 @@ pub(crate) fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'
         let (info, section, (name, address, size)) = match *symbol {
             Symbol::Global(function) => (0x12, 1_u16, function),
             Symbol::Local(function) => (0x02, 1, function),
+            Symbol::Label(label) => (0x00, 1, label),
             Symbol::File(name) => (0x04, 0xfff1, (name, 0, 0)),
         };
         table.extend((strings.len() as u32).to_le_bytes());

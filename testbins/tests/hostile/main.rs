@@ -11,5 +11,6 @@ mod lines;
 mod made;
 mod names;
 mod objects;
+mod parts;
 mod products;
 mod tails;

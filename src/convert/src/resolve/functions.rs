@@ -11,8 +11,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::known::Known;
 use super::merge::Merged;
-use super::names::{COLD, Relation, is_mangled, is_program_wide, relation};
+use super::names::{Relation, is_mangled, is_program_wide};
 use super::overloads::name_plain;
+use super::parts::Parts;
 use super::symbols::{CodeSymbol, Symbols, principal};
 use super::undescribed::{Described, Undescribed, numbered, surplus};
 use crate::model::{
@@ -45,16 +46,16 @@ pub(super) struct Candidates {
 }
 
 /// One range of one subprogram, before ranges are compared.
-struct DiePiece {
+pub(super) struct DiePiece {
     start: u64,
     end: u64,
     die: DieOffset,
-    function: FuncId,
+    pub(super) function: FuncId,
     how: How,
     unit: UnitId,
     /// `None` for a function that was found again without them.
     rows: Option<Rows>,
-    entry: bool,
+    pub(super) entry: bool,
 }
 
 pub(super) fn candidates<'f>(
@@ -72,30 +73,23 @@ pub(super) fn candidates<'f>(
     while let Some(first) = rest.first() {
         let same = rest.iter().take_while(|p| (p.start, p.end) == (first.start, first.end)).count();
         let (shared, later) = rest.split_at(same);
-        if !is_entry(shared) {
-            parts.push(candidates.dies.len());
-        }
         let Candidates { functions, same, .. } = &mut candidates;
         let (mut candidate, known) = share(merged, shared, functions, same, diagnostics);
-        if is_entry(shared) {
-            let at_start = symbols.at(candidate.start);
-            let known = name_entry(merged, at_start, undescribed, &mut candidate, functions, known);
+        let at_start = symbols.at(candidate.start);
+        let part = Parts::new(merged, at_start, shared, &candidate, functions);
+        let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
+        if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
+            let known = name_entry(merged, entries, undescribed, &mut candidate, functions, known);
             known.report(candidate.start, diagnostics);
         }
+        parts.extend(part.map(|part| (candidates.dies.len(), part)));
         candidates.dies.push(candidate);
         rest = later;
     }
     // Only now: a part is named beside the name that the entry's symbol gave its function.
-    for index in parts {
-        let part = &mut candidates.dies[index];
-        if symbols.at(part.start).len() > MAX_PARTS || part.members.len() > MAX_PARTS_NAMED {
-            diagnostics.add(Kind::CapReached, part.start, || {
-                format!("over {MAX_PARTS} symbols or {MAX_PARTS_NAMED} functions of a part at {:#x}: not all were compared", part.start)
-            });
-        }
-        name_part(merged, symbols.at(part.start), &mut part.members, &candidates.functions);
-        let functions = &mut candidates.functions;
-        other_parts(merged, symbols.at(part.start), part.end, &mut part.members, functions);
+    for (index, part) in parts {
+        let Candidates { dies, functions, .. } = &mut candidates;
+        part.name(merged, undescribed, &mut dies[index], functions, diagnostics);
     }
     for candidate in &mut candidates.dies {
         order(merged, &mut candidate.members, &mut candidates.functions);
@@ -162,11 +156,6 @@ fn die_pieces(merged: &Merged<'_>, functions: &mut Vec<Function>) -> Vec<DiePiec
     pieces
 }
 
-/// True where a range is the entry of a function, not a part of it that stands elsewhere.
-fn is_entry(shared: &[DiePiece]) -> bool {
-    shared.iter().any(|piece| piece.entry)
-}
-
 /// What two subprograms with one range have in common where they are one function.
 #[derive(PartialEq, Eq, Hash)]
 enum Same {
@@ -200,6 +189,10 @@ fn share(
             _ => Some(Same::Local(origin, piece.unit)),
         };
         if let Some(&first) = same.as_ref().and_then(|same| seen.get(same)) {
+            // Parts of one function are folded into each other too.
+            if piece.function == first {
+                continue;
+            }
             same_function.insert(piece.function, first);
             diagnostics.add(Kind::DuplicateFunction, piece.die.0, || {
                 let name = String::from_utf8_lossy(merged.name_bytes(name)).into_owned();
@@ -244,7 +237,7 @@ fn name_entry<'f>(
     functions: &mut Vec<Function>,
     mut known: Known,
 ) -> Known {
-    let Candidate { start, end, ref mut members } = *candidate;
+    let Candidate { end, ref mut members, .. } = *candidate;
     let mut unexplained: Vec<&CodeSymbol<'f>> = Vec::new();
     // (member, relation) that each symbol fits best
     let mut clones: Vec<(FuncId, NameId)> = Vec::new();
@@ -336,23 +329,33 @@ fn name_entry<'f>(
         let name = merged.name(name);
         members.extend((0..count).map(|_| by_name_alone(merged, functions, name)));
     }
-    let remains = members.iter().any(|member| member.how == How::LiveRange);
     if members.len() == described {
-        // Lines of functions that have no name either; and what remains, if all that is known was folded into it.
-        if !remains && undescribed.may_fold() && described == 1 {
-            let name = merged.name(b"");
-            members.push(by_name_alone(merged, functions, name));
-        }
-        for &rows in undescribed.sequences(start, end) {
-            let name = merged.name(b"");
-            members.push(Member { rows, ..by_name_alone(merged, functions, name) });
-        }
+        add_nameless(merged, undescribed, candidate, functions);
     }
     known
 }
 
+/// Adds functions of which nothing has a name: lines that nobody has there, and what remains, if all that is known was
+/// folded into it.
+pub(super) fn add_nameless(
+    merged: &mut Merged<'_>,
+    undescribed: &Undescribed,
+    Candidate { start, end, members }: &mut Candidate,
+    functions: &mut Vec<Function>,
+) {
+    let remains = members.iter().any(|member| member.how == How::LiveRange);
+    if !remains && undescribed.may_fold() && members.len() == 1 {
+        let name = merged.name(b"");
+        members.push(by_name_alone(merged, functions, name));
+    }
+    for &rows in undescribed.sequences(*start, *end) {
+        let name = merged.name(b"");
+        members.push(Member { rows, ..by_name_alone(merged, functions, name) });
+    }
+}
+
 /// A function of which a name is known.
-fn by_name_alone(merged: &mut Merged<'_>, functions: &mut Vec<Function>, name: NameId) -> Member {
+pub(super) fn by_name_alone(merged: &mut Merged<'_>, functions: &mut Vec<Function>, name: NameId) -> Member {
     let origin = merged.origin(Origin { name, file: None, line: 0 });
     let function = symbol_function(functions, origin);
     Member { function, how: How::SymbolOnly, rows: None, symbol: None }
@@ -362,58 +365,6 @@ fn best_unexplained(symbols: &[&CodeSymbol<'_>]) -> Option<usize> {
     let owned: Vec<CodeSymbol<'_>> = symbols.iter().map(|&&symbol| symbol).collect();
     let best = principal(&owned)?;
     owned.iter().position(|symbol| std::ptr::eq(symbol, best))
-}
-
-/// Symbols at the start of a part that are compared with the name of each function that has it.
-const MAX_PARTS: usize = 4096;
-
-/// Functions at the start of a part that each of its symbols is compared with.
-const MAX_PARTS_NAMED: usize = 256;
-
-/// The symbol that starts a part of a function that is not its entry (`foo.cold`).
-fn name_part<'f>(
-    merged: &mut Merged<'f>,
-    at_start: &[CodeSymbol<'f>],
-    members: &mut [Member],
-    functions: &[Function],
-) {
-    let function_symbols: Vec<CodeSymbol<'f>> = at_start.iter().filter(|s| s.function).copied().collect();
-    let any = principal(&function_symbols).map(|symbol| symbol.name);
-    // The symbol of a part that several functions share may be another's.
-    let alone = members.len() == 1;
-    for member in members.iter_mut() {
-        let function = &functions[member.function.index()];
-        let name = merged.program.name_of(function);
-        let clone =
-            |symbol: &&CodeSymbol<'f>| relation(merged.name_bytes(name), symbol.name) == Relation::Clone;
-        let fits = function_symbols.iter().take(MAX_PARTS).find(clone);
-        let symbol = fits.map(|symbol| symbol.name).or(any.filter(|_| alone));
-        member.symbol = symbol.map(|symbol| merged.name(symbol)).filter(|&symbol| symbol != name);
-    }
-}
-
-/// Adds functions of which nothing but a symbol says that their part was folded into this one.
-fn other_parts<'f>(
-    merged: &mut Merged<'f>,
-    at_start: &[CodeSymbol<'f>],
-    end: u64,
-    members: &mut Vec<Member>,
-    functions: &mut Vec<Function>,
-) {
-    let whole = at_start.iter().filter(|s| s.function && s.end == end).take(MAX_PARTS);
-    let symbols: Vec<NameId> = whole.map(|symbol| merged.name(symbol.name)).collect();
-    for name in symbols {
-        let is_part = merged.name_bytes(name).windows(COLD.len()).any(|part| part == COLD);
-        let explained = |member: &Member| {
-            let function = &functions[member.function.index()];
-            let own = merged.program.origins[function.origin.index()].name;
-            let is_clone = |own| relation(merged.name_bytes(own), merged.name_bytes(name)) == Relation::Clone;
-            member.symbol == Some(name) || is_clone(own) || function.symbol.is_some_and(is_clone)
-        };
-        if is_part && !members.iter().take(MAX_PARTS_NAMED).any(explained) {
-            members.push(by_name_alone(merged, functions, name));
-        }
-    }
 }
 
 /// Sorts members into the order that answers list them in, and aliases by bytes.

@@ -4,8 +4,8 @@
 //! `merge` numbers; `symbols` sorts the symbol table; `recover` finds functions that were folded and erased;
 //! `inlines` finds what is inlined into them; `compiled` finds functions that the compiler merged;
 //! `functions` turns subprograms and symbols into candidates with a range, and asks `undescribed` whether a name that
-//! no DIE has is one of them; `pieces` paints the candidates over each other into disjoint pieces;
-//! `calls` says which of the functions of a piece each call calls, and asks `machine` about jumps.
+//! no DIE has is one of them; `parts` does so for what stands elsewhere than its entry; `pieces` paints the candidates
+//! over each other into disjoint pieces; `calls` says which of the functions of a piece each call calls, and asks `machine` about jumps.
 
 mod calls;
 mod compiled;
@@ -16,6 +16,7 @@ mod machine;
 mod merge;
 mod names;
 mod overloads;
+mod parts;
 mod pieces;
 mod recover;
 mod symbols;

@@ -3,8 +3,19 @@
 
 use crate::demangle::demangle;
 
-/// What gcc and clang add to the name of a function for the part that they split off.
-pub(super) const COLD: &[u8] = b".cold";
+/// What compilers and rewriters add, behind a dot, to the name of a function for a part of it that stands elsewhere:
+/// gcc and clang for what seldom runs, clang for sections of basic blocks and of landing pads, BOLT.
+const PARTS: &[&[u8]] = &[b"cold", b"__part", b"eh", b"warm"];
+
+/// True for the name of a part of a function that stands elsewhere (`f.cold`, `f.isra.0.cold.1`, `f.__part.2`).
+pub(super) fn names_part(symbol: &[u8]) -> bool {
+    symbol.split(|byte| *byte == b'.').skip(1).any(|word| PARTS.contains(&word))
+}
+
+/// True where something was added to a name, behind a dot: it is that of a copy or of a part.
+pub(super) fn has_suffix(symbol: &[u8]) -> bool {
+    matches!(symbol.iter().skip(1).position(|byte| *byte == b'.'), Some(at) if at + 2 < symbol.len())
+}
 
 /// How a symbol's name relates to the name of a function at the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,6 +244,29 @@ mod tests {
             ("_ZN2ns99999999", true),
         ] {
             assert_eq!(is_program_wide(name.as_bytes()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_parts() {
+        for (name, suffix, part) in [
+            ("f", false, false),
+            (".f", false, false),
+            ("f.", false, false),
+            ("f.cold", true, true),
+            ("f.cold.12", true, true),
+            ("f.isra.0.cold", true, true),
+            ("_Z1fv.__part.3", true, true),
+            ("f.llvm.17.__part.3", true, true),
+            ("f.eh", true, true),
+            ("f.warm", true, true),
+            ("f.part.0", true, false),
+            ("f.colder", true, false),
+            ("f.isra.0", true, false),
+            ("cold.f", true, false),
+        ] {
+            let name = name.as_bytes();
+            assert_eq!((has_suffix(name), names_part(name)), (suffix, part), "{name:?}");
         }
     }
 

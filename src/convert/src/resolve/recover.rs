@@ -18,7 +18,7 @@ use std::cell::Cell;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
-use super::names::{COLD, is_program_wide, source_name};
+use super::names::{has_suffix, is_program_wide, names_part, source_name};
 use super::symbols::{CodeSymbol, Symbols};
 use crate::budget::Budget;
 use crate::model::{
@@ -108,15 +108,20 @@ struct Finder<'m, 'f> {
     found: FxHashMap<(usize, usize), Found>,
     /// Sequences that were given to a function: unit and index.
     taken: FxHashSet<(usize, usize)>,
+    /// How many parts of a function were found at the start of another part of it: by unit, DIE and address.
+    into_own: FxHashMap<(usize, DieOffset, u64), usize>,
     caps: Caps,
 }
 
 /// A function that has its address.
 struct Remaining {
     unit: usize,
+    die: DieOffset,
     origin: OriginId,
     /// Other units mean the same function by its name.
     shared: bool,
+    /// The range is not that of its entry.
+    part: bool,
 }
 
 impl<'m, 'f> Finder<'m, 'f> {
@@ -131,9 +136,12 @@ impl<'m, 'f> Finder<'m, 'f> {
                 if shared {
                     named.entry(name).or_insert(index);
                 }
-                for piece in &unit.pieces[function.pieces.start as usize..function.pieces.end as usize] {
+                let pieces = function.pieces.start as usize..function.pieces.end as usize;
+                for (at, piece) in unit.pieces[pieces].iter().enumerate() {
                     let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
-                    remaining.entry(range).or_default().push(Remaining { unit: index, origin, shared });
+                    let (die, part) = (function.die, at > 0);
+                    let remains = Remaining { unit: index, die, origin, shared, part };
+                    remaining.entry(range).or_default().push(remains);
                 }
             }
         }
@@ -144,6 +152,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             named,
             found: FxHashMap::default(),
             taken: FxHashSet::default(),
+            into_own: FxHashMap::default(),
             caps: Caps::new(),
         }
     }
@@ -196,6 +205,9 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn keep(&mut self, at: Erased, found: Found) {
         if self.is_shared(at) {
             self.named.entry(self.name(at)).or_insert(at.unit);
+        }
+        if self.erased(at).part {
+            *self.into_own.entry((at.unit, self.erased(at).die, found.start)).or_default() += 1;
         }
         self.found.insert((at.unit, at.index), found);
     }
@@ -363,6 +375,11 @@ impl<'m, 'f> Finder<'m, 'f> {
             false => other.origin == own && other.unit == at.unit,
         };
         match self.remaining.get(&(symbol.start, symbol.end)) {
+            Some(remaining) if self.erased(at).part => {
+                let of_own = |other: &Remaining| other.unit == at.unit && other.die == self.erased(at).die;
+                self.any(remaining, |other| same(other) && !of_own(other)) == Some(false)
+                    && self.has_room(symbol, at, remaining.iter().filter(|other| of_own(other)).count())
+            }
             Some(remaining) => self.any(remaining, same) == Some(false),
             None => {
                 let here = self.symbols.at(symbol.start);
@@ -374,16 +391,43 @@ impl<'m, 'f> Finder<'m, 'f> {
         }
     }
 
+    /// Parts of one function may be folded into each other: true where as many of its symbols are there that one is left
+    /// for a part more. `remaining`: how many of its parts kept the range.
+    fn has_room(&self, symbol: &CodeSymbol<'f>, at: Erased, remaining: usize) -> bool {
+        if remaining == 0 {
+            return true;
+        }
+        let here = self.symbols.at(symbol.start);
+        let own = |other: &&CodeSymbol<'f>| {
+            other.shares(symbol)
+                && whole_name(other.name) == whole_name(symbol.name)
+                && !other.of_another_file(symbol)
+        };
+        let found = self.into_own.get(&(at.unit, self.erased(at).die, symbol.start)).copied();
+        self.caps.steps.spend(here.len()) && here.iter().filter(own).count() > remaining + found.unwrap_or(0)
+    }
+
     fn symbol_fits(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         let erased = self.erased(at);
-        // What is split off has a suffix to its name, as have copies that a compiler specialised.
-        let cold = symbol.name.windows(COLD.len()).any(|part| part == COLD);
         self.caps.steps.spend(1)
             && (erased.size == symbol.end - symbol.start || erased.size == 0)
-            && erased.part == cold
+            && erased.part == self.is_of_part(symbol, at)
             && !self.found.contains_key(&(at.unit, at.index))
             && self.binding_fits(symbol, at)
             && self.folded_here(symbol, at)
+    }
+
+    /// True where a symbol that may be of a function is that of a part of it: what is split off has a suffix to its name,
+    /// as have copies that a compiler specialised, and is folded into what is split off as well.
+    fn is_of_part(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
+        if !has_suffix(symbol.name) || symbol.name == self.merged.name_bytes(self.name(at)) {
+            return false;
+        }
+        let into_part = || {
+            let here = self.remaining.get(&(symbol.start, symbol.end));
+            here.is_some_and(|here| self.any(here, |other| !other.part) == Some(false))
+        };
+        names_part(symbol.name) || into_part()
     }
 
     /// A global symbol is of a function that units share; a local one of a unit that has lines there, unless it has
@@ -515,8 +559,13 @@ fn add(merged: &mut Merged<'_>, all: &[Erased], mut found: FxHashMap<(usize, usi
 /// The names that a function of this symbol may have in its DIE: the symbol's, that before a suffix which a
 /// compiler adds to copies and parts, the plain one of a mangled name.
 pub(super) fn spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let whole = symbol.split(|byte| *byte == b'.').next().filter(|whole| !whole.is_empty());
+    let whole = Some(whole_name(symbol)).filter(|whole| !whole.is_empty());
     [Some(symbol), whole, whole.and_then(source_name)].into_iter().flatten()
+}
+
+/// A name up to the suffix that a compiler adds.
+fn whole_name(symbol: &[u8]) -> &[u8] {
+    symbol.split(|byte| *byte == b'.').next().unwrap_or(symbol)
 }
 
 pub(super) fn base_name(path: &[u8]) -> &[u8] {

@@ -1,5 +1,6 @@
 //! The code symbols of the image by address, with the range that each covers.
 
+use super::names::names_part;
 use crate::model::MAX_PIECE;
 use crate::open::{Binding, Image, SymbolKind};
 use crate::report::{Diagnostics, Kind};
@@ -11,7 +12,8 @@ pub(super) struct CodeSymbol<'f> {
     pub(super) start: u64,
     /// The symbol's own size; for size 0, up to the next symbol or the end of the section.
     pub(super) end: u64,
-    /// False for a label of assembly code (`STT_NOTYPE`).
+    /// False for a label of assembly code (`STT_NOTYPE`). clang's sections of basic blocks begin with such a label too,
+    /// with a size: those are parts of functions.
     pub(super) function: bool,
     /// The file gives the size.
     pub(super) sized: bool,
@@ -49,7 +51,8 @@ impl<'f> Symbols<'f> {
                         0 => section.range.end,
                         size => symbol.address.saturating_add(size).min(section.range.end),
                     },
-                    function: symbol.kind == SymbolKind::Function,
+                    function: symbol.kind == SymbolKind::Function
+                        || (symbol.size > 0 && names_part(symbol.name)),
                     sized: symbol.size > 0,
                     local: symbol.binding == Binding::Local,
                     file: symbol

@@ -380,7 +380,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             Some(How::LiveRange)
         } else if let Some(range) = self.folded_range(&addresses, own_sequence) {
             ranges.push(range);
-            dead.clear();
+            // Its sequence tells where the entry is; its other ranges are yet to be found.
+            dead.retain(|dead| dead.part);
             self.diagnostics.add(Kind::FoldedFunction, die.0, || format!("recovered at {:#x}", range.0));
             Some(How::StmtSequence)
         } else {

@@ -19,7 +19,9 @@ mod embed;
 mod hierarchy;
 mod reach;
 mod tables;
+mod twice;
 mod unknown;
+mod variants;
 mod words;
 
 use std::cell::RefCell;
@@ -39,6 +41,7 @@ use crate::open::Image;
 use crate::report::{Diagnostics, Kind};
 use embed::embed;
 use reach::{JumpsOf, Reach, thunks};
+use twice::Twice;
 
 /// Whom a call calls.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -51,9 +54,6 @@ enum Callee {
     /// A function that the program may have, but not one that is known.
     Unknown,
 }
-
-/// Places of a name that may say that it is a constructor's or destructor's.
-const MAX_VARIANTS: usize = 64;
 
 /// Calls of functions that are looked at for each group that a function is in.
 const MAX_STEPS: u64 = 1 << 28;
@@ -77,6 +77,7 @@ pub(super) fn key<'f>(
         tails: index.reach_of_callees(),
         starts: index.starts.iter().copied().collect(),
         jumps: JumpsOf::default(),
+        twice: Twice::new(&index),
         counts: CallCounts::default(),
         in_code: RefCell::default(),
         steps: Budget::new(MAX_STEPS),
@@ -265,30 +266,6 @@ impl<'p, 'f> Index<'p, 'f> {
         unit.callees.iter().map(resolve).collect()
     }
 
-    /// The constructor or destructor that gcc calls by the name of all its variants (`C4`, `D4`); `None` where the
-    /// name is none such, or the program has no variant.
-    fn variant(&self, name: &[u8]) -> Option<Callee> {
-        let mut found = None;
-        let is_variant = |at: &usize| name[*at] == b'4' && matches!(name[at - 1], b'C' | b'D');
-        let mut places = (2..name.len()).filter(is_variant);
-        for at in places.by_ref().take(MAX_VARIANTS) {
-            for digit in b'1'..=b'2' {
-                let mut variant = name.to_vec();
-                variant[at] = digit;
-                let Some(known) = self.named.get(&variant[..]).and_then(|name| self.by_name.get(name)) else {
-                    continue;
-                };
-                match (found, known) {
-                    (None, Some(function)) => found = Some(Callee::Function(*function)),
-                    (Some(Callee::Function(first)), Some(second)) if first == *second => {}
-                    _ => return Some(Callee::Unknown),
-                }
-            }
-        }
-        // Another place may say that it is another's.
-        if places.next().is_some() { Some(Callee::Unknown) } else { found }
-    }
-
     fn callee(&self, unit: usize, callee: Option<LocalCallee>) -> Callee {
         callee.map_or(Callee::Indirect, |local| self.callees[unit][local.index()])
     }
@@ -302,14 +279,19 @@ impl<'p, 'f> Index<'p, 'f> {
         Some((source.unit.index(), calls, listed))
     }
 
-    /// The group whose code stands before a return address.
-    fn calling_group(&self, return_addr: ImageAddr) -> Option<GroupId> {
+    /// Whose code stands before a return address.
+    fn owner_before(&self, return_addr: ImageAddr) -> Option<Owner> {
         let pieces = &self.program.pieces;
         let after = pieces.partition_point(|piece| piece.start.0 < return_addr.0);
         let piece = &pieces[after.checked_sub(1)?];
-        match piece.owner {
-            Owner::Group(group) if return_addr.0 <= piece.start.0 + u64::from(piece.body) => Some(group),
-            _ => None,
+        (return_addr.0 <= piece.start.0 + u64::from(piece.body)).then_some(piece.owner)
+    }
+
+    /// The group whose code stands before a return address.
+    fn calling_group(&self, return_addr: ImageAddr) -> Option<GroupId> {
+        match self.owner_before(return_addr)? {
+            Owner::Group(group) => Some(group),
+            Owner::Function(_) => None,
         }
     }
 
@@ -363,6 +345,7 @@ struct Keys<'i, 'p, 'f> {
     /// Where functions begin.
     starts: FxHashSet<u64>,
     jumps: JumpsOf,
+    twice: Twice,
     counts: CallCounts,
     /// By the start of a piece: how many of its calls go straight to an address. No code is read twice.
     in_code: RefCell<FxHashMap<u64, Option<FxHashMap<u64, usize>>>>,
@@ -405,6 +388,7 @@ impl<'p> Keys<'_, 'p, '_> {
                 let before = own.partition_point(|range| range.1 < return_addr.0).checked_sub(1);
                 if before.is_none_or(|at| own[at].2 < return_addr.0)
                     || self.index.calling_group(return_addr).is_some()
+                    || self.twice.at(self.index, id, return_addr)
                 {
                     continue;
                 }
@@ -445,7 +429,7 @@ impl<'p> Keys<'_, 'p, '_> {
                 }
                 for (address, callee) in calls {
                     let Callee::Function(callee) = callee else { continue };
-                    if self.wants(address, callee) {
+                    if self.wants(address, callee) && !self.twice.at(self.index, member.function, address) {
                         let at = found.entry(address).or_default();
                         if at.is_empty() {
                             order.push(address);
@@ -496,6 +480,13 @@ impl<'p> Keys<'_, 'p, '_> {
                     Some(only.function)
                 }
             };
+            let owner = caller.or(match index.owner_before(return_addr) {
+                Some(Owner::Function(function)) => Some(function),
+                _ => None,
+            });
+            if owner.is_some_and(|owner| self.twice.at(index, owner, return_addr)) {
+                continue;
+            }
             if self.wants(return_addr, callee) {
                 let rewritten = index.merged_by_compiler(callee);
                 let how = if rewritten { CallHow::Doubtful } else { CallHow::Relocation };
@@ -504,12 +495,9 @@ impl<'p> Keys<'_, 'p, '_> {
         }
     }
 
-    /// How many calls of the piece that holds `calls` go straight to the callee; `None` where that cannot be told.
-    fn calls_in_code(&self, calls: &[(ImageAddr, Callee)], callee: Callee) -> Option<usize> {
+    /// How many calls of a range of code go straight to the callee; `None` where that cannot be told.
+    fn calls_in_code(&self, (start, end): (u64, u64), callee: Callee) -> Option<usize> {
         let Callee::Function(callee) = callee else { return Some(0) };
-        let after = self.index.program.pieces.partition_point(|piece| piece.start.0 < calls[0].0.0);
-        let piece = self.index.program.pieces.get(after.checked_sub(1)?)?;
-        let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
         let mut in_code = self.in_code.borrow_mut();
         let targets = in_code
             .entry(start)
@@ -560,10 +548,26 @@ impl<'p> Keys<'_, 'p, '_> {
         }
         let of_target = |callee: Callee| self.index.target(callee).and_then(|target| by_target.get(&target));
         let any_unknown = erased.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown));
+        let after = self.index.program.pieces.partition_point(|piece| piece.start.0 < remaining[0].0.0);
+        let Some(piece) = after.checked_sub(1).and_then(|at| self.index.program.pieces.get(at)) else {
+            return Vec::new();
+        };
+        let here = (piece.start.0, piece.start.0 + u64::from(piece.body));
+        let own = self.index.ranges_of(function);
+        let in_parts = own.len() > 1 || self.twice.is_missing(function);
+        // Of a function in several parts, the calls must be those of this one.
+        let in_others = |callee: Callee| {
+            self.twice.is_missing(function)
+                || own.iter().map(|range| (range.1, range.2)).any(|range| {
+                    range != here && (!self.steps.spend(1) || self.calls_in_code(range, callee) != Some(0))
+                })
+        };
         // Where the compiler did not say of some call whom it calls, that may be one of these.
         let complete = |callee: Callee| {
             let counts = of_target(callee).map_or([0; 2], |same| [same.remaining, same.erased]);
-            match (self.calls_in_code(remaining, callee), self.index.program.units[unit].keeps_callees) {
+            match (self.calls_in_code(here, callee), self.index.program.units[unit].keeps_callees) {
+                (None | Some(0), _) if in_parts => false,
+                (Some(calls), _) if in_parts => counts == [calls; 2] && !in_others(callee),
                 // Through a stub, which is the callee's own; not so a thunk.
                 (Some(0), _) => true,
                 (Some(calls), _) => counts == [calls; 2],

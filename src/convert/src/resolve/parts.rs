@@ -1,0 +1,142 @@
+//! Names the parts of functions that stand elsewhere than their entries (`f.cold`, `f.__part.1`), and finds functions of
+//! which nothing but a symbol says that a part of theirs was folded into another's.
+//!
+//! A symbol is that of a part if its name says so, or if it is another's name with something added, at the address of a
+//! part. Each part has a symbol: where there are more symbols than functions that they name, there are more functions.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::functions::{Candidate, DiePiece, add_nameless, by_name_alone};
+use super::merge::Merged;
+use super::names::{Relation, has_suffix, is_mangled, names_part, relation};
+use super::symbols::{CodeSymbol, principal};
+use super::undescribed::{Described, Undescribed};
+use crate::model::{FuncId, Function, Member, NameId};
+use crate::report::{Diagnostics, Kind};
+
+/// Symbols at the start of a part that are compared with the name of each function that has it.
+const MAX_PARTS: usize = 4096;
+
+/// Functions at the start of a part that each of its symbols is compared with.
+const MAX_PARTS_NAMED: usize = 256;
+
+/// A range that is a part of functions.
+pub(super) struct Parts<'f> {
+    /// The functions whose entry is elsewhere.
+    of: FxHashSet<FuncId>,
+    /// The range is no function's entry.
+    no_entry: bool,
+    /// The symbols at its start that are not of entries.
+    symbols: Vec<CodeSymbol<'f>>,
+}
+
+impl<'f> Parts<'f> {
+    /// `None` where only entries begin. `shared`: what has the range of the candidate.
+    pub(super) fn new(
+        merged: &Merged<'f>,
+        at_start: &[CodeSymbol<'f>],
+        shared: &[DiePiece],
+        candidate: &Candidate,
+        functions: &[Function],
+    ) -> Option<Parts<'f>> {
+        let named = |symbol: &CodeSymbol<'f>| symbol.function && names_part(symbol.name);
+        if shared.iter().all(|piece| piece.entry) && !at_start.iter().any(named) {
+            return None;
+        }
+        let entries: FxHashSet<FuncId> =
+            shared.iter().filter(|piece| piece.entry).map(|piece| piece.function).collect();
+        let of: FxHashSet<FuncId> = candidate.members.iter().map(|member| member.function).collect();
+        let of: FxHashSet<FuncId> = of.difference(&entries).copied().collect();
+        let no_entry = entries.is_empty();
+        let of_part = |symbol: &&CodeSymbol<'f>| {
+            let of_one_here = || {
+                candidate.members.iter().take(MAX_PARTS_NAMED).any(|member| {
+                    of.contains(&member.function)
+                        && is_named(merged, &functions[member.function.index()], symbol)
+                })
+            };
+            no_entry || named(symbol) || (has_suffix(symbol.name) && of_one_here())
+        };
+        let symbols = at_start.iter().take(MAX_PARTS).filter(|symbol| symbol.function).filter(of_part);
+        Some(Parts { symbols: symbols.copied().collect(), of, no_entry })
+    }
+
+    /// The symbols of entries; `None` where no entry begins.
+    pub(super) fn of_entries(&self, at_start: &[CodeSymbol<'f>]) -> Option<Vec<CodeSymbol<'f>>> {
+        let parts: FxHashSet<&[u8]> = self.symbols.iter().map(|symbol| symbol.name).collect();
+        let entries = || at_start.iter().filter(|symbol| !parts.contains(symbol.name)).copied().collect();
+        (!self.no_entry).then(entries)
+    }
+
+    /// Names the parts, and adds the functions that only a symbol tells of.
+    pub(super) fn name(
+        &self,
+        merged: &mut Merged<'f>,
+        undescribed: &Undescribed,
+        part: &mut Candidate,
+        functions: &mut Vec<Function>,
+        diagnostics: &mut Diagnostics,
+    ) {
+        if self.symbols.len() >= MAX_PARTS || part.members.len() > MAX_PARTS_NAMED {
+            diagnostics.add(Kind::CapReached, part.start, || {
+                format!("over {MAX_PARTS} symbols or {MAX_PARTS_NAMED} functions of a part at {:#x}: not all were compared", part.start)
+            });
+        }
+        let mut unexplained: Vec<CodeSymbol<'f>> = Vec::new();
+        // A name that several files have is of as many functions.
+        let mut of_name: FxHashMap<&[u8], usize> = FxHashMap::default();
+        for symbol in &self.symbols {
+            let before = of_name.entry(symbol.name).or_default();
+            let explains = |member: &&Member| is_named(merged, &functions[member.function.index()], symbol);
+            if part.members.iter().take(MAX_PARTS_NAMED).filter(explains).nth(*before).is_none() {
+                unexplained.push(*symbol);
+            }
+            *before += usize::from(undescribed.may_fold());
+        }
+        // What is alone there, and has a name that no symbol repeats, has the symbol that there is.
+        if let [member] = &mut part.members[..]
+            && unexplained.len() == self.symbols.len()
+            && self.of.contains(&member.function)
+            && let Some(own) = principal(&unexplained).copied()
+            && (own.end != part.end || !undescribed.may_be_forgotten())
+        {
+            member.symbol = Some(merged.name(own.name));
+            unexplained.retain(|symbol| symbol.name != own.name || symbol.of_another_file(&own));
+        }
+        let (described, before) = (Described::new(merged, &part.members, functions), part.members.len());
+        for symbol in unexplained.iter().filter(|symbol| symbol.end == part.end) {
+            let own = names_part(symbol.name)
+                || (self.no_entry && has_suffix(symbol.name))
+                || is_mangled(symbol.name)
+                || undescribed.is_function(merged, symbol, &described);
+            if own {
+                let name = merged.name(symbol.name);
+                part.members.push(by_name_alone(merged, functions, name));
+            }
+        }
+        if part.members.len() == before && self.no_entry {
+            add_nameless(merged, undescribed, part, functions);
+        }
+        for member in part.members.iter_mut().filter(|member| self.of.contains(&member.function)) {
+            let function = &functions[member.function.index()];
+            let origin = merged.program.origins[function.origin.index()].name;
+            // A copy has parts of its own (`f.isra.0.cold`).
+            let of = |name: NameId| {
+                let clone = |symbol: &&CodeSymbol<'f>| {
+                    relation(merged.name_bytes(name), symbol.name) == Relation::Clone
+                };
+                self.symbols.iter().find(clone)
+            };
+            if let Some(symbol) = of(merged.program.name_of(function)).or_else(|| of(origin)) {
+                member.symbol = Some(merged.name(symbol.name));
+            }
+        }
+    }
+}
+
+/// True where a symbol's name is a function's, or such with something added.
+fn is_named(merged: &Merged<'_>, function: &Function, symbol: &CodeSymbol<'_>) -> bool {
+    let own = merged.program.origins[function.origin.index()].name;
+    let is = |name| relation(merged.name_bytes(name), symbol.name) != Relation::Other;
+    is(own) || function.symbol.is_some_and(is)
+}
