@@ -240,6 +240,14 @@ pub(crate) fn elf_at(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64
     elf_with(code, debug, &symbols.iter().map(|&symbol| Symbol::Global(symbol)).collect::<Vec<_>>())
 }
 
+/// A program that has this code at an address.
+pub(crate) fn with_code(mut program: Vec<u8>, address: u64, code: &[u8]) -> Vec<u8> {
+    // The code is the first section, behind the header.
+    let at = 64 + (address - CODE) as usize;
+    program[at..at + code.len()].copy_from_slice(code);
+    program
+}
+
 /// An entry of a symbol table.
 #[derive(Clone, Copy)]
 pub(crate) enum Symbol<'s> {

@@ -9,7 +9,7 @@ use gimli::{
     DW_TAG_subprogram,
 };
 
-use crate::build::{CODE, CODE_LEN, Info, Symbol, Value, elf, elf_with, line_program, sequence};
+use crate::build::{CODE, CODE_LEN, Info, Symbol, Value, elf, elf_with, line_program, sequence, with_code};
 use crate::harness::{Bench, Kept};
 use Value::{Address, Flag, Label, Number, Offset, Text};
 
@@ -295,6 +295,38 @@ fn one_call_of_two_functions_is_not_exact() {
     assert_eq!(keys(&kept), [CODE + 0x10]);
     assert_eq!(called(&kept, CODE + 8).0, Certainty::Ambiguous);
     assert_eq!(called(&kept, CODE + 0x10), (Certainty::Exact, "g".to_owned()));
+}
+
+/// LLVM lets a function that it merged with another jump there, and rewrites the calls that it sees. Such jumps are folded
+/// too.
+#[test]
+fn a_call_in_a_unit_that_merges_functions_is_not_exact() {
+    const JUMP: u64 = CODE + 0x400;
+    let made = |symbols: &[&'static str], to: u64| {
+        let jumps = symbols.iter().map(|name| (*name, JUMP, 5));
+        let program =
+            elf(&sections(&[(CODE + 8, "f")]), &CALLING.into_iter().chain(jumps).collect::<Vec<_>>());
+        let by = (to.wrapping_sub(JUMP + 5) as u32).to_le_bytes();
+        Bench::new().kept(&with_code(program, JUMP, &[&[0xe9], &by[..]].concat()))
+    };
+    let here = |kept: &Kept| members(kept, SHARED).into_iter().map(|member| member.0).collect::<Vec<_>>();
+    let of = |kept: &Kept| (called(kept, CODE + 8), here(kept));
+    let name = |name: &str| name.to_owned();
+    let both = vec![name("f"), name("g")];
+    assert_eq!(of(&made(&[], SHARED)), ((Certainty::Exact, name("f")), both.clone()));
+    let (narrowed, ambiguous) = ((Certainty::Narrowed, name("f")), (Certainty::Ambiguous, name("f")));
+    let kept = made(&["merged"], SHARED);
+    assert_eq!(of(&kept), (narrowed.clone(), vec![name("f"), name("g"), name("merged")]));
+    let kept = made(&["_Z1mv", "_Z1nv"], SHARED);
+    assert_eq!(of(&kept), (narrowed, vec![name("f"), name("_Z1mv"), name("_Z1nv"), name("g")]));
+    // Functions of which nothing is left may have been merged with others of the unit.
+    let last = CODE + CODE_LEN - 0x10;
+    let kept = made(&["merged"], last);
+    assert_eq!(of(&kept), (ambiguous, both.clone()));
+    assert_eq!(members(&kept, last).len(), 2);
+    // Into the middle of a function.
+    let kept = made(&["merged"], last + 1);
+    assert_eq!(of(&kept), ((Certainty::Exact, name("f")), both));
 }
 
 /// gold drops the symbols of local functions that it folds. An object without debug information may have such, so that

@@ -10,11 +10,13 @@ use std::cell::OnceCell;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::known::Known;
+use super::machine::Machine;
 use super::merge::Merged;
 use super::names::{Relation, is_mangled, is_program_wide};
 use super::overloads::name_plain;
 use super::parts::Parts;
 use super::symbols::{CodeSymbol, Symbols, principal};
+use super::thunks;
 use super::undescribed::{Described, Undescribed, numbered, surplus};
 use crate::model::{
     DieOffset, FuncId, Function, How, LocalFunc, Member, NameId, Origin, OriginId, RowRange, Rows, Source,
@@ -43,6 +45,8 @@ pub(super) struct Candidates {
     pub(super) symbols: Vec<Candidate>,
     /// Code after labels of assembly code.
     pub(super) labels: Vec<Candidate>,
+    /// Units whose compiler merged functions, and rewrote the calls of those that it merged.
+    pub(super) merging: FxHashSet<UnitId>,
 }
 
 /// One range of one subprogram, before ranges are compared.
@@ -62,6 +66,7 @@ pub(super) fn candidates<'f>(
     merged: &mut Merged<'f>,
     symbols: &Symbols<'f>,
     undescribed: &Undescribed,
+    machine: &Machine<'_, 'f>,
     diagnostics: &mut Diagnostics,
 ) -> Candidates {
     let mut candidates = Candidates::default();
@@ -91,9 +96,6 @@ pub(super) fn candidates<'f>(
         let Candidates { dies, functions, .. } = &mut candidates;
         part.name(merged, undescribed, &mut dies[index], functions, diagnostics);
     }
-    for candidate in &mut candidates.dies {
-        order(merged, &mut candidate.members, &mut candidates.functions);
-    }
     for at_address in symbols.by_address() {
         // Most symbols only repeat a subprogram: no candidate is made of them.
         let first = at_address[0].start;
@@ -108,6 +110,10 @@ pub(super) fn candidates<'f>(
             Some(die) => candidates.symbols.extend(padding(die, end)),
             None => symbol_candidates(merged, at_address, undescribed, &mut candidates, diagnostics),
         }
+    }
+    candidates.merging = thunks::add(merged, machine, undescribed, &mut candidates);
+    for candidate in &mut candidates.dies {
+        order(merged, &mut candidate.members, &mut candidates.functions);
     }
     candidates
 }

@@ -80,6 +80,16 @@ impl<'i, 'f> Machine<'i, 'f> {
         Some(jumps)
     }
 
+    /// Where code goes that is a jump and nothing else, but for a mark that it may be jumped to and what fills it up.
+    pub(super) fn only_jump(&self, start: u64, end: u64) -> Option<u64> {
+        let bytes = self.bytes(start, end)?;
+        match self.image.arch.machine {
+            EM_X86_64 | EM_386 => x86_only_jump(bytes, start),
+            EM_AARCH64 => aarch64_only_jump(bytes, start),
+            _ => None,
+        }
+    }
+
     /// How many calls of `start..end` go straight to each address of such; `None` where the code is not at hand or of
     /// another machine.
     pub(super) fn calls(
@@ -222,6 +232,28 @@ fn x86_jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) {
     }
 }
 
+fn x86_only_jump(bytes: &[u8], start: u64) -> Option<u64> {
+    // ENDBR64, ENDBR32
+    let marked = matches!(bytes, [0xf3, 0x0f, 0x1e, 0xfa | 0xfb, ..]);
+    let at = if marked { 4 } else { 0 };
+    let (len, by): (usize, i64) = match bytes[at..] {
+        [0xe9, a, b, c, d, ..] => (5, i32::from_le_bytes([a, b, c, d]).into()),
+        [0xeb, by, ..] => (2, by.cast_signed().into()),
+        _ => return None,
+    };
+    let filled = bytes[at + len..].iter().all(|byte| matches!(byte, 0xcc | 0x90));
+    filled.then(|| start.wrapping_add((at + len) as u64).wrapping_add_signed(by))
+}
+
+fn aarch64_only_jump(bytes: &[u8], start: u64) -> Option<u64> {
+    let word = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+    // BTI, with whatever operand (Arm ARM C6.2.43).
+    let at = if word(0)? & 0xffff_ff3f == 0xd503_241f { 4 } else { 0 };
+    let jump = word(at).filter(|word| word & 0xfc00_0000 == 0x1400_0000 && bytes.len() == at + 4)?;
+    let by = i64::from((jump << 6).cast_signed() >> 6) * 4;
+    Some(start.wrapping_add(at as u64).wrapping_add_signed(by))
+}
+
 /// `B`, `B.cond`, and the branches to a register (Arm ARM C4.1).
 fn aarch64_jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) {
     let words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
@@ -261,6 +293,28 @@ mod tests {
         }
         for other in [&[0xff, 0xd0][..], &[0xff, 0x75, 8], &[0xc3]] {
             assert!(!x86(other).indirect, "{other:x?}");
+        }
+    }
+
+    #[test]
+    fn code_that_only_jumps() {
+        let x86 = |bytes: &[u8]| x86_only_jump(bytes, 0x1000);
+        assert_eq!(x86(&[0xe9, 0xfb, 0x0f, 0, 0]), Some(0x2000));
+        assert_eq!(x86(&[0xeb, 0x0e]), Some(0x1010));
+        assert_eq!(x86(&[0xf3, 0x0f, 0x1e, 0xfa, 0xe9, 0xf7, 0x0f, 0, 0, 0xcc, 0x90]), Some(0x2000));
+        // sub $8,%rdi before it; ret behind it; a call; cut off.
+        let other =
+            [&[0x48, 0x83, 0xef, 8, 0xeb, 0][..], &[0xeb, 0, 0xc3], &[0xe8, 0, 0, 0, 0], &[0xe9, 0], &[]];
+        assert!(other.iter().all(|bytes| x86(bytes).is_none()));
+        let aarch64 = |words: &[u32]| {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            aarch64_only_jump(&bytes, 0x1000)
+        };
+        assert_eq!(aarch64(&[0x1400_0004]), Some(0x1010));
+        assert_eq!(aarch64(&[0xd503_245f, 0x17ff_fffe]), Some(0xffc));
+        // bl; two of them; b.eq; bti alone
+        for other in [&[0x9400_0004][..], &[0x1400_0004, 0x1400_0004], &[0x5400_0040], &[0xd503_245f]] {
+            assert_eq!(aarch64(other), None);
         }
     }
 

@@ -2,7 +2,7 @@
 //! program, joins functions with symbols, finds which functions share code, and cuts what overlaps.
 //!
 //! `merge` numbers; `symbols` sorts the symbol table; `recover` finds functions that were folded and erased;
-//! `inlines` finds what is inlined into them; `compiled` finds functions that the compiler merged;
+//! `inlines` finds what is inlined into them; `compiled` and `thunks` find functions that the compiler merged;
 //! `functions` turns subprograms and symbols into candidates with a range, and asks `undescribed` whether a name that
 //! no DIE has is one of them; `parts` does so for what stands elsewhere than its entry; `pieces` paints the candidates
 //! over each other into disjoint pieces; `calls` says which of the functions of a piece each call calls, and asks `machine` about jumps.
@@ -20,6 +20,7 @@ mod parts;
 mod pieces;
 mod recover;
 mod symbols;
+mod thunks;
 mod undescribed;
 
 use crate::model::{Program, Unit, UnitClasses};
@@ -58,7 +59,7 @@ pub(crate) fn resolve<'f>(
     let machine = machine::Machine::new(image);
     compiled::find(&mut merged, &symbols, &machine);
     let undescribed = undescribed::Undescribed::new(image, &merged, &symbols);
-    let candidates = functions::candidates(&mut merged, &symbols, &undescribed, &mut diagnostics);
+    let candidates = functions::candidates(&mut merged, &symbols, &undescribed, &machine, &mut diagnostics);
     if merged.cut_names > 0 {
         diagnostics.add(Kind::CapReached, 0, || {
             format!("{} names are longer than {MAX_NAME} bytes: cut", merged.cut_names)

@@ -100,7 +100,7 @@ impl<'f> Parts<'f> {
             && let Some(own) = principal(&unexplained).copied()
             && (own.end != part.end || !undescribed.may_be_forgotten())
         {
-            member.symbol = Some(merged.name(own.name));
+            member.symbol = own.typed.then(|| merged.name(own.name));
             unexplained.retain(|symbol| symbol.name != own.name || symbol.of_another_file(&own));
         }
         let (described, before) = (Described::new(merged, &part.members, functions), part.members.len());
@@ -127,7 +127,8 @@ impl<'f> Parts<'f> {
                 };
                 self.symbols.iter().find(clone)
             };
-            if let Some(symbol) = of(merged.program.name_of(function)).or_else(|| of(origin)) {
+            let own = of(merged.program.name_of(function)).or_else(|| of(origin));
+            if let Some(symbol) = own.filter(|symbol| symbol.typed) {
                 member.symbol = Some(merged.name(symbol.name));
             }
         }

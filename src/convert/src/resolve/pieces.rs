@@ -3,12 +3,12 @@
 //! The order of trust: lines without a function, labels, function symbols, subprograms; among equals a
 //! range that starts later, or ends earlier, is the inner one and wins.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::functions::{Candidate, Candidates, rows_from};
 use super::merge::Merged;
 use crate::model::{
-    FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Program, Rows,
+    FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Program, Rows, UnitId,
 };
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
@@ -69,6 +69,8 @@ const MAX_MEMBERS: usize = 1 << 22;
 pub(super) struct Cut<'f> {
     pub(super) program: Program<'f>,
     pub(super) numbers: FxHashMap<FuncId, FuncId>,
+    /// As [`Candidates::merging`].
+    pub(super) merging: FxHashSet<UnitId>,
 }
 
 /// Cuts the candidates into pieces.
@@ -124,7 +126,11 @@ pub(super) fn cut<'f>(
             numbers.entry(other).or_insert(number);
         }
     }
-    Cut { program: Program { pieces, groups, functions, ..merged.program }, numbers }
+    Cut {
+        program: Program { pieces, groups, functions, ..merged.program },
+        numbers,
+        merging: candidates.merging,
+    }
 }
 
 fn bare_lines(merged: &Merged<'_>) -> Vec<Bare> {

@@ -15,6 +15,8 @@ pub(super) struct CodeSymbol<'f> {
     /// False for a label of assembly code (`STT_NOTYPE`). clang's sections of basic blocks begin with such a label too,
     /// with a size: those are parts of functions.
     pub(super) function: bool,
+    /// The file gives the type: not for the label of a part. DIEs name what begins with a label.
+    pub(super) typed: bool,
     /// The file gives the size.
     pub(super) sized: bool,
     pub(super) local: bool,
@@ -53,6 +55,7 @@ impl<'f> Symbols<'f> {
                     },
                     function: symbol.kind == SymbolKind::Function
                         || (symbol.size > 0 && names_part(symbol.name)),
+                    typed: symbol.kind == SymbolKind::Function,
                     sized: symbol.size > 0,
                     local: symbol.binding == Binding::Local,
                     file: symbol

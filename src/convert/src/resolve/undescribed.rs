@@ -131,6 +131,11 @@ impl Undescribed {
         self.linker != Linker::NeverFolds
     }
 
+    /// True where the program has objects that no unit describes.
+    pub(super) fn has_objects(&self) -> bool {
+        self.objects
+    }
+
     /// True where any function may stand for one that nothing in the program names: a local one of an object without debug
     /// information, whose symbol went when it was folded.
     pub(super) fn may_be_forgotten(&self) -> bool {

@@ -18,6 +18,7 @@ mod dispatch;
 mod embed;
 mod hierarchy;
 mod reach;
+mod rewritten;
 mod tables;
 mod twice;
 mod unknown;
@@ -41,6 +42,7 @@ use crate::open::Image;
 use crate::report::{Diagnostics, Kind};
 use embed::embed;
 use reach::{JumpsOf, Reach, thunks};
+use rewritten::Rewritten;
 use twice::Twice;
 
 /// Whom a call calls.
@@ -70,7 +72,7 @@ pub(super) fn key<'f>(
         return;
     }
     let machine = Machine::new(image);
-    let index = Index::new(&cut.program, &cut.numbers, &machine, forgotten);
+    let index = Index::new(cut, &machine, forgotten);
     let mut keys = Keys {
         index: &index,
         calls: Vec::new(),
@@ -138,6 +140,7 @@ struct Index<'p, 'f> {
     group: FxHashMap<FuncId, GroupId>,
     /// Where code without a DIE that is no more than a jump leads: what remains of a function that the compiler merged.
     thunks: FxHashSet<u64>,
+    rewritten: Rewritten,
     /// By unit: what each local callee is.
     callees: Vec<Vec<Callee>>,
     /// By group: it has a function with a mangled name and without a DIE.
@@ -148,8 +151,7 @@ struct Index<'p, 'f> {
 
 impl<'p, 'f> Index<'p, 'f> {
     fn new(
-        program: &'p Program<'f>,
-        numbers: &FxHashMap<FuncId, FuncId>,
+        Cut { program, numbers, merging }: &'p Cut<'f>,
         machine: &'p Machine<'p, 'f>,
         forgotten: bool,
     ) -> Self {
@@ -223,6 +225,7 @@ impl<'p, 'f> Index<'p, 'f> {
             named,
             group,
             thunks,
+            rewritten: Rewritten::new(program, merging),
             callees: Vec::new(),
             undescribed: program.groups.iter().map(|group| has_undescribed(program, group)).collect(),
             starts,
@@ -295,13 +298,6 @@ impl<'p, 'f> Index<'p, 'f> {
         }
     }
 
-    /// True where functions of the group may stand for others that the compiler merged with them: a mangled name is
-    /// there that no DIE has. (Compilers of C that rewrite calls are not known.)
-    fn merged_by_compiler(&self, function: FuncId) -> bool {
-        let undescribed = self.group.get(&function).is_some_and(|group| self.undescribed[group.index()]);
-        undescribed || self.thunks.contains(&self.starts[function.index()])
-    }
-
     /// What a callee is, to compare calls of it with others; `None` for one that is not known.
     fn target(&self, callee: Callee) -> Option<Target> {
         match callee {
@@ -371,8 +367,10 @@ impl<'p> Keys<'_, 'p, '_> {
     }
 
     fn add(&mut self, unit: usize, return_addr: ImageAddr, caller: Option<FuncId>, callee: FuncId) {
-        let rewritten =
-            !self.index.program.units[unit].keeps_callees && self.index.merged_by_compiler(callee);
+        let rewritten = self.index.is_rewritten(unit, callee);
+        if rewritten && !self.index.names_others(callee, self.tails.get(&callee)) {
+            return;
+        }
         let how = if rewritten { CallHow::Doubtful } else { CallHow::CallSite };
         self.calls.push(CallKey { return_addr, caller, callee, how });
     }
@@ -488,7 +486,12 @@ impl<'p> Keys<'_, 'p, '_> {
                 continue;
             }
             if self.wants(return_addr, callee) {
-                let rewritten = index.merged_by_compiler(callee);
+                let unit = owner.and_then(|owner| index.calls(owner)).map(|(unit, ..)| unit);
+                let rewritten = index.merged_by_compiler(callee)
+                    || unit.is_some_and(|unit| index.is_rewritten(unit, callee));
+                if rewritten && !index.names_others(callee, self.tails.get(&callee)) {
+                    continue;
+                }
                 let how = if rewritten { CallHow::Doubtful } else { CallHow::Relocation };
                 self.calls.push(CallKey { return_addr, caller, callee, how });
             }

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::machine::{Jumps, Machine};
 use super::{Callee, Index};
 use crate::budget::Budget;
-use crate::model::{FuncId, Owner, Piece, Program, TailKey};
+use crate::model::{FuncId, How, Owner, Piece, Program, TailKey};
 
 /// Functions that are visited to find what one reaches by tail calls; one that reaches more reaches what is not
 /// known.
@@ -45,9 +45,14 @@ const AT_ONCE: usize = 256;
 
 /// Where small pieces of code that no DIE describes jump to.
 pub(super) fn thunks(program: &Program<'_>, machine: &Machine<'_, '_>) -> FxHashSet<u64> {
+    let is_undescribed = |function: FuncId| program.functions[function.index()].source.is_none();
     let undescribed = |piece: &&Piece| match piece.owner {
-        Owner::Function(function) => program.functions[function.index()].source.is_none(),
-        Owner::Group(_) => false,
+        Owner::Function(function) => is_undescribed(function),
+        // What jumps to code that was folded is the same code too.
+        Owner::Group(group) => {
+            let members = &program.groups[group.index()].members;
+            members.iter().any(|member| is_undescribed(member.function))
+        }
     };
     let small = program.pieces.iter().filter(|piece| piece.body <= MAX_THUNK).filter(undescribed);
     let jumps = small.filter_map(|piece| machine.jumps(piece.start.0, piece.start.0 + u64::from(piece.body)));
@@ -81,9 +86,14 @@ impl Index<'_, '_> {
         let steps = Budget::new(part.clamp(*STEPS.start(), *STEPS.end()));
         let mut seen = vec![function];
         let mut next = 0;
+        let mut rewritten = Vec::new();
         while let Some(&at) = seen.get(next) {
             next += 1;
             let (recorded, promised) = self.recorded_tails(at, &steps, &mut reach.unknown);
+            rewritten.extend(recorded.iter().filter_map(|callee| match callee {
+                Callee::Function(callee) if self.records_other(at, *callee) => Some(*callee),
+                _ => None,
+            }));
             let mut found = recorded;
             // Code that no compiler described may leave in any way: a stub that returns to where it wants to jump.
             reach.unknown |= self.program.functions[at.index()].source.is_none();
@@ -110,7 +120,24 @@ impl Index<'_, '_> {
         }
         reach.members =
             seen[1..].iter().copied().filter(|function| self.group.contains_key(function)).collect();
+        for callee in rewritten {
+            let group = self.group.get(&callee).map(|group| &self.program.groups[group.index()]);
+            let members = group.map_or(&[][..], |group| &group.members);
+            let others = members.iter().filter(|member| member.how == How::SymbolOnly);
+            let before = reach.members.len();
+            if steps.spend(members.len()) {
+                reach.members.extend(others.map(|member| member.function).take(MAX_REACH));
+            }
+            reach.unknown |= reach.members.len() == before || reach.members.len() > MAX_REACH;
+        }
+        reach.members.sort_unstable();
+        reach.members.dedup();
         reach
+    }
+
+    /// True where what a function records of a tail call may mean another callee.
+    fn records_other(&self, function: FuncId, callee: FuncId) -> bool {
+        self.calls(function).is_some_and(|(unit, ..)| self.is_rewritten(unit, callee))
     }
 
     /// The callees of the tail calls that the compiler recorded, and whether it promises that these are all.
