@@ -5,11 +5,13 @@ use foldsym_convert::report::Kind;
 use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use gimli::{
     DW_AT_abstract_origin, DW_AT_call_all_calls, DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_file,
-    DW_AT_decl_line, DW_AT_external, DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_TAG_call_site,
-    DW_TAG_subprogram,
+    DW_AT_decl_line, DW_AT_external, DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_AT_stmt_list,
+    DW_TAG_call_site, DW_TAG_subprogram,
 };
 
-use crate::build::{CODE, CODE_LEN, Info, Symbol, Value, elf, elf_with, line_program, sequence, with_code};
+use crate::build::{
+    CODE, CODE_LEN, Info, Symbol, Value, elf, elf_with, line_program, sequence, two_units, with_code,
+};
 use crate::harness::{Bench, Kept};
 use Value::{Address, Flag, Label, Number, Offset, Text};
 
@@ -327,6 +329,43 @@ fn a_call_in_a_unit_that_merges_functions_is_not_exact() {
     // Into the middle of a function.
     let kept = made(&["merged"], last + 1);
     assert_eq!(of(&kept), ((Certainty::Exact, name("f")), both));
+}
+
+/// A weak function and the one that overrides it, of equal code: the caller's unit describes the weak one, and which of the
+/// two prevailed nothing says.
+#[test]
+fn a_name_that_is_defined_twice_is_not_exact() {
+    let hook = "_Z4hookv";
+    let lines = [sequence(&[(SHARED, 11)], SHARED + 0x10), sequence(&[(SHARED, 21)], SHARED + 0x10)];
+    let made = |line: u64, start: u64, sequences: &[u8]| {
+        let mut info = Info::new(4, &[]);
+        info.label("hook");
+        subprogram(&mut info, hook, 10, SHARED, &[]);
+        subprogram(&mut info, "other", 30, SHARED, &[]);
+        info.open(
+            DW_TAG_subprogram,
+            &[(DW_AT_name, Text("caller")), (DW_AT_low_pc, Address(CODE)), (DW_AT_high_pc, Number(0x40))],
+        );
+        let call = [(DW_AT_call_return_pc, Address(CODE + 8)), (DW_AT_call_origin, Label("hook"))];
+        info.open(DW_TAG_call_site, &call).close().close();
+        let mut second = Info::new(4, &[(DW_AT_stmt_list, Offset(line_program(&[]).len() as u64))]);
+        subprogram(&mut second, hook, line, start, &[]);
+        let mut sections = two_units(&mut info, &mut second);
+        sections.push((".debug_line", [line_program(&[]), line_program(sequences)].concat()));
+        let symbols = [("caller", CODE, 0x40), (hook, SHARED, 0x10), ("other", SHARED, 0x10)];
+        Bench::new().kept(&elf(&sections, &symbols))
+    };
+    let count = |kept: &Kept| members(kept, SHARED).iter().filter(|member| member.0 == hook).count();
+    for start in [SHARED, 0] {
+        let two = made(20, start, &lines[1]);
+        assert_eq!((called(&two, CODE + 8).0, count(&two)), (Certainty::Ambiguous, 2), "{start:#x}");
+        // A copy of one function.
+        let one = made(10, start, &lines[0]);
+        assert_eq!((called(&one, CODE + 8).0, count(&one)), (Certainty::Exact, 1), "{start:#x}");
+    }
+    // Its lines went: it was discarded.
+    let gone = made(20, 0, &[]);
+    assert_eq!((called(&gone, CODE + 8).0, count(&gone)), (Certainty::Exact, 1));
 }
 
 /// gold drops the symbols of local functions that it folds. An object without debug information may have such, so that

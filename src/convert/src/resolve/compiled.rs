@@ -3,7 +3,7 @@
 //! gcc (`-fipa-icf`) keeps the description of a function that it put another one in the place of, without an address,
 //! and goes on naming it where it was called in the source. So the call tells where it is: the address that the call
 //! instruction goes to. Where calls are made elsewhere, a symbol of its name may stand there, an alias. It counts only
-//! where another function begins, and where no function of its name does: a compiler also leaves out the code of what
+//! where another function begins, and where no function of its name and declaration does: a compiler also leaves out the code of what
 //! another unit has.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -50,7 +50,10 @@ pub(super) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
         let name = merged.program.origins[origin.index()].name;
         let shared = codeless.external || is_program_wide(merged.name_bytes(name));
         let own = |other: &Here| {
-            other.origin == origin || (shared && merged.program.origins[other.origin.index()].name == name)
+            other.origin == origin
+                || (shared
+                    && merged.program.origins[other.origin.index()].name == name
+                    && !merged.are_apart(other.origin, origin))
         };
         if here.iter().any(own) {
             continue;

@@ -46,7 +46,7 @@ pub(super) struct Candidates {
     /// Code after labels of assembly code.
     pub(super) labels: Vec<Candidate>,
     /// Units whose compiler merged functions, and rewrote the calls of those that it merged.
-    pub(super) merging: FxHashSet<UnitId>,
+    pub(super) merging: Vec<UnitId>,
 }
 
 /// One range of one subprogram, before ranges are compared.
@@ -172,6 +172,9 @@ enum Same {
     Local(OriginId, UnitId),
 }
 
+/// Definitions of one name at one range that are told apart.
+const MAX_DEFINITIONS: usize = 16;
+
 /// Makes one candidate of the pieces that share a range, with the names that are known there.
 fn share(
     merged: &Merged<'_>,
@@ -182,7 +185,7 @@ fn share(
 ) -> (Candidate, Known) {
     let (start, end) = (shared[0].start, shared[0].end);
     let mut members: Vec<Member> = Vec::with_capacity(1);
-    let mut seen: FxHashMap<Same, FuncId> = FxHashMap::default();
+    let mut seen: FxHashMap<Same, Vec<FuncId>> = FxHashMap::default();
     let mut known = Known::default();
     let mut labels: FxHashMap<UnitId, FuncId> = FxHashMap::default();
     for piece in shared {
@@ -194,7 +197,11 @@ fn share(
             _ if is_program_wide(merged.name_bytes(name)) => Some(Same::Name(name)),
             _ => Some(Same::Local(origin, piece.unit)),
         };
-        if let Some(&first) = same.as_ref().and_then(|same| seen.get(same)) {
+        // A name may be defined twice, weak and strong; which of the two prevailed is not told.
+        let is_same = |first: &&FuncId| !merged.are_apart(functions[first.index()].origin, origin);
+        let of_name = same.as_ref().and_then(|same| seen.get(same)).map_or(&[][..], |of_name| of_name);
+        let capped = of_name.first().filter(|_| of_name.len() >= MAX_DEFINITIONS);
+        if let Some(&first) = of_name.iter().find(is_same).or(capped) {
             // Parts of one function are folded into each other too.
             if piece.function == first {
                 continue;
@@ -206,7 +213,9 @@ fn share(
             });
             continue;
         }
-        seen.extend(same.map(|same| (same, piece.function)));
+        if let Some(same) = same {
+            seen.entry(same).or_default().push(piece.function);
+        }
         let label_of = label(merged, &functions[piece.function.index()]);
         let variant = known.best(merged, merged.name_bytes(name), |relation| relation == Relation::Variant);
         let explained = variant.map(|(_, function)| function).or_else(|| labels.get(&label_of?).copied());

@@ -10,6 +10,7 @@ use foldsym_format::names::MAX_NAME;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::ResolveOptions;
+use super::recover::base_name;
 use crate::model::{Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitMap};
 use crate::read::Take;
 
@@ -132,6 +133,11 @@ impl<'f> Merged<'f> {
         self.name_with(hash(name), name)
     }
 
+    /// As [`are_apart`].
+    pub(super) fn are_apart(&self, one: OriginId, other: OriginId) -> bool {
+        are_apart(&self.program, one, other)
+    }
+
     pub(super) fn name_bytes(&self, id: NameId) -> &[u8] {
         &self.program.names[id.index()]
     }
@@ -141,6 +147,17 @@ fn hash(name: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(name);
     hasher.finish()
+}
+
+/// True where two functions of one name are declared in different places: two definitions, of which a linker let one
+/// prevail (a strong one over a weak one). Units may spell the path of one file differently, and need not say where.
+pub(super) fn are_apart(program: &Program<'_>, one: OriginId, other: OriginId) -> bool {
+    let [one, other] = [one, other].map(|origin| program.origins[origin.index()]);
+    let (Some(file), Some(other_file)) = (one.file, other.file) else { return false };
+    let base = |file: FileId| base_name(&program.files[file.index()]);
+    one.line > 0
+        && other.line > 0
+        && (one.line != other.line || (file != other_file && base(file) != base(other_file)))
 }
 
 /// Merges the unit's tables. The unit keeps its rows and scopes; its [`UnitMap`] translates their ids.

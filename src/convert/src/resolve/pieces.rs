@@ -3,7 +3,7 @@
 //! The order of trust: lines without a function, labels, function symbols, subprograms; among equals a
 //! range that starts later, or ends earlier, is the inner one and wins.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::functions::{Candidate, Candidates, rows_from};
 use super::merge::Merged;
@@ -70,7 +70,7 @@ pub(super) struct Cut<'f> {
     pub(super) program: Program<'f>,
     pub(super) numbers: FxHashMap<FuncId, FuncId>,
     /// As [`Candidates::merging`].
-    pub(super) merging: FxHashSet<UnitId>,
+    pub(super) merging: Vec<UnitId>,
 }
 
 /// Cuts the candidates into pieces.

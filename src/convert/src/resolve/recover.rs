@@ -98,13 +98,22 @@ struct Found {
     sequence: Option<usize>,
 }
 
+/// Definitions of one name that are told apart; of more none is a copy for certain, and none is found.
+const MAX_DEFINITIONS: usize = 8;
+
+fn add_definition(of: &mut Vec<OriginId>, origin: OriginId) {
+    if of.len() < MAX_DEFINITIONS && !of.contains(&origin) {
+        of.push(origin);
+    }
+}
+
 struct Finder<'m, 'f> {
     merged: &'m Merged<'f>,
     symbols: &'m Symbols<'f>,
     /// Ranges of functions that remain, with the unit and the origin of each that stands there.
     remaining: FxHashMap<(u64, u64), Vec<Remaining>>,
-    /// Names that one function of the program has, of functions that are known, with the unit of one.
-    named: FxHashMap<NameId, usize>,
+    /// Names that one function of the program has, of functions that are known, with the origins of some.
+    named: FxHashMap<NameId, Vec<OriginId>>,
     found: FxHashMap<(usize, usize), Found>,
     /// Sequences that were given to a function: unit and index.
     taken: FxHashSet<(usize, usize)>,
@@ -127,14 +136,14 @@ struct Remaining {
 impl<'m, 'f> Finder<'m, 'f> {
     fn new(merged: &'m Merged<'f>, symbols: &'m Symbols<'f>) -> Self {
         let mut remaining: FxHashMap<(u64, u64), Vec<Remaining>> = FxHashMap::default();
-        let mut named = FxHashMap::default();
+        let mut named: FxHashMap<NameId, Vec<OriginId>> = FxHashMap::default();
         for (index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
             for function in &unit.functions {
                 let origin = map.origins[function.origin.index()];
                 let name = merged.program.origins[origin.index()].name;
                 let shared = function.external || is_program_wide(merged.name_bytes(name));
                 if shared {
-                    named.entry(name).or_insert(index);
+                    add_definition(named.entry(name).or_default(), origin);
                 }
                 let pieces = function.pieces.start as usize..function.pieces.end as usize;
                 for (at, piece) in unit.pieces[pieces].iter().enumerate() {
@@ -204,7 +213,8 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     fn keep(&mut self, at: Erased, found: Found) {
         if self.is_shared(at) {
-            self.named.entry(self.name(at)).or_insert(at.unit);
+            let (name, origin) = (self.name(at), self.origin(at));
+            add_definition(self.named.entry(name).or_default(), origin);
         }
         if self.erased(at).part {
             *self.into_own.entry((at.unit, self.erased(at).die, found.start)).or_default() += 1;
@@ -220,7 +230,12 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// True where the linker discarded it as a copy of a function that is known.
     fn is_copy(&self, at: Erased) -> bool {
         let known = self.found.contains_key(&(at.unit, at.index)) || !self.is_shared(at);
-        !known && self.named.contains_key(&self.name(at))
+        let same = |other: &OriginId| !self.merged.are_apart(*other, self.origin(at));
+        !known
+            && self
+                .named
+                .get(&self.name(at))
+                .is_some_and(|of| of.len() >= MAX_DEFINITIONS || of.iter().any(same))
     }
 
     /// Evidence 5, and the lines of what evidence 4 found: sequences that no function claims, where a function of their
@@ -370,8 +385,14 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn folded_here(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         let (own, name) = (self.origin(at), self.name(at));
         // A static function of a header is another one in each unit, and not the global one of its name.
+        // One that is declared elsewhere is another definition, and not a copy, if the linker left its lines.
+        let has_lines = || self.sequences(at.unit, symbol.start, symbol.end).next().is_some();
         let same = |other: &Remaining| match self.is_shared(at) {
-            true => other.shared && self.merged.program.origins[other.origin.index()].name == name,
+            true => {
+                other.shared
+                    && self.merged.program.origins[other.origin.index()].name == name
+                    && !(self.merged.are_apart(other.origin, own) && has_lines())
+            }
             false => other.origin == own && other.unit == at.unit,
         };
         match self.remaining.get(&(symbol.start, symbol.end)) {

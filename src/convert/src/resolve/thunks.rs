@@ -4,8 +4,6 @@
 //! So what is left of such a function is a symbol at code that no DIE describes and that is a jump and nothing else. The
 //! code where the jump leads is that of both, and what is recorded of calls within that unit may mean either.
 
-use rustc_hash::FxHashSet;
-
 use super::functions::{Candidate, Candidates};
 use super::machine::Machine;
 use super::merge::Merged;
@@ -25,8 +23,8 @@ pub(super) fn add(
     machine: &Machine<'_, '_>,
     undescribed: &Undescribed,
     candidates: &mut Candidates,
-) -> FxHashSet<UnitId> {
-    let mut units = FxHashSet::default();
+) -> Vec<UnitId> {
+    let mut units = Vec::new();
     let Candidates { functions, dies, symbols, .. } = candidates;
     for thunk in symbols.iter().filter(|candidate| candidate.end - candidate.start <= MAX_THUNK) {
         let Some(target) = machine.only_jump(thunk.start, thunk.end) else { continue };
@@ -59,6 +57,8 @@ pub(super) fn add(
             at.members.extend(added);
         }
     }
+    units.sort_unstable();
+    units.dedup();
     units
 }
 

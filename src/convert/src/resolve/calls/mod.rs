@@ -19,6 +19,7 @@ mod embed;
 mod hierarchy;
 mod reach;
 mod rewritten;
+mod several;
 mod tables;
 mod twice;
 mod unknown;
@@ -35,14 +36,14 @@ use super::names::{is_mangled, is_program_wide};
 use super::pieces::Cut;
 use crate::budget::Budget;
 use crate::model::{
-    CallCounts, CallHow, CallKey, CalleePlace, Calls, FuncId, Group, GroupId, How, ImageAddr, LocalCallee,
-    NameId, Owner, Program, TailKey, UnitCall,
+    CallCounts, CallHow, CallKey, CalleePlace, Calls, FuncId, GroupId, How, ImageAddr, LocalCallee, NameId,
+    Owner, Program, TailKey, UnitCall,
 };
 use crate::open::Image;
 use crate::report::{Diagnostics, Kind};
 use embed::embed;
 use reach::{JumpsOf, Reach, thunks};
-use rewritten::Rewritten;
+use rewritten::{Rewritten, has_undescribed};
 use twice::Twice;
 
 /// Whom a call calls.
@@ -132,6 +133,8 @@ struct Index<'p, 'f> {
     ranges: Vec<(FuncId, u64, u64)>,
     /// Functions by unit and DIE.
     by_die: FxHashMap<(u32, u64), FuncId>,
+    /// Functions whose name has several definitions: a call of one calls the one that prevailed.
+    several: FxHashSet<FuncId>,
     /// Functions by name; `None` where several have it.
     by_name: FxHashMap<NameId, Option<FuncId>>,
     /// Names of functions, by their bytes.
@@ -221,6 +224,7 @@ impl<'p, 'f> Index<'p, 'f> {
             forgotten,
             ranges,
             by_die,
+            several: several::functions(program),
             by_name,
             named,
             group,
@@ -253,7 +257,11 @@ impl<'p, 'f> Index<'p, 'f> {
             };
             let by_die = owner.and_then(|owner| self.by_die.get(&(owner as u32, callee.die.0)));
             if let Some(&function) = by_die {
-                return Callee::Function(function);
+                return if self.several.contains(&function) {
+                    Callee::Unknown
+                } else {
+                    Callee::Function(function)
+                };
             }
             let name = self.program.origins[map.origins[callee.origin.index()].index()].name;
             let bytes = &self.program.names[name.index()];
@@ -307,14 +315,6 @@ impl<'p, 'f> Index<'p, 'f> {
             Callee::Unknown => None,
         }
     }
-}
-
-/// Whether a group has a function with a mangled name and without a DIE.
-fn has_undescribed(program: &Program<'_>, group: &Group) -> bool {
-    let name = |function: FuncId| {
-        &program.names[program.origins[program.functions[function.index()].origin.index()].name.index()]
-    };
-    group.members.iter().any(|member| member.how == How::SymbolOnly && is_mangled(name(member.function)))
 }
 
 /// Where a call goes: one address may be several functions'.

@@ -3,9 +3,10 @@
 
 use rustc_hash::FxHashSet;
 
+use super::super::names::is_mangled;
 use super::Index;
 use super::reach::Reach;
-use crate::model::{FuncId, How, NameId, Program, UnitId};
+use crate::model::{FuncId, Group, How, NameId, Program, UnitId};
 
 /// What is known of units whose compiler did so.
 pub(super) struct Rewritten {
@@ -16,7 +17,7 @@ pub(super) struct Rewritten {
 }
 
 impl Rewritten {
-    pub(super) fn new(program: &Program<'_>, units: &FxHashSet<UnitId>) -> Self {
+    pub(super) fn new(program: &Program<'_>, units: &[UnitId]) -> Self {
         let mut defined = FxHashSet::default();
         for &unit in units {
             let map = &program.maps[unit.index()];
@@ -59,4 +60,12 @@ impl Index<'_, '_> {
         self.merged_by_compiler(callee)
             && !reached.iter().chain([&callee]).any(|function| self.rewritten.told.contains(function))
     }
+}
+
+/// Whether a group has a function with a mangled name and without a DIE.
+pub(super) fn has_undescribed(program: &Program<'_>, group: &Group) -> bool {
+    let name = |function: FuncId| {
+        &program.names[program.origins[program.functions[function.index()].origin.index()].name.index()]
+    };
+    group.members.iter().any(|member| member.how == How::SymbolOnly && is_mangled(name(member.function)))
 }
