@@ -317,17 +317,17 @@ fn a_call_in_a_unit_that_merges_functions_is_not_exact() {
     let both = vec![name("f"), name("g")];
     assert_eq!(of(&made(&[], SHARED)), ((Certainty::Exact, name("f")), both.clone()));
     let (narrowed, ambiguous) = ((Certainty::Narrowed, name("f")), (Certainty::Ambiguous, name("f")));
-    let kept = made(&["merged"], SHARED);
-    assert_eq!(of(&kept), (narrowed.clone(), vec![name("f"), name("g"), name("merged")]));
+    let kept = made(&["_Z1mv"], SHARED);
+    assert_eq!(of(&kept), (narrowed.clone(), vec![name("f"), name("_Z1mv"), name("g")]));
     let kept = made(&["_Z1mv", "_Z1nv"], SHARED);
     assert_eq!(of(&kept), (narrowed, vec![name("f"), name("_Z1mv"), name("_Z1nv"), name("g")]));
     // Functions of which nothing is left may have been merged with others of the unit.
     let last = CODE + CODE_LEN - 0x10;
-    let kept = made(&["merged"], last);
+    let kept = made(&["_Z1mv"], last);
     assert_eq!(of(&kept), (ambiguous, both.clone()));
     assert_eq!(members(&kept, last).len(), 2);
     // Into the middle of a function.
-    let kept = made(&["merged"], last + 1);
+    let kept = made(&["_Z1mv"], last + 1);
     assert_eq!(of(&kept), ((Certainty::Exact, name("f")), both));
 }
 

@@ -50,6 +50,35 @@ fn described(linker: &str, symbols: &[Symbol<'_>]) -> Kept {
     Bench::new().kept(&elf_with(CODE, &sections, symbols))
 }
 
+/// Where the program shows that things were folded, or has a function that no unit covers, though each file of the symbol
+/// table has a unit: a compiler may be told not to describe a function, and an assembler need not name a file.
+#[test]
+fn a_plain_name_may_be_of_a_function_that_its_compiler_does_not_describe() {
+    const ELSEWHERE: u64 = CODE + 0x100;
+    let all = [File("unit.c"), Global(("kept", CODE, 0x10)), Global(("other", CODE, 0x10))];
+    let both = some(&[("kept", "live_range", 11), ("other", "symbol_only", 0)]);
+    let folded = [Global(("_Z1av", ELSEWHERE, 8)), Global(("_Z1bv", ELSEWHERE, 8))];
+    let variants = [Global(("_ZN1SC1Ev", ELSEWHERE, 8)), Global(("_ZN1SC2Ev", ELSEWHERE, 8))];
+    for (linker, more, expected) in [
+        ("Linker: LLD 22.1.8", &[][..], 0),
+        ("Linker: LLD 22.1.8", &folded[..], 2),
+        ("", &folded[..], 2),
+        ("GNU ld (GNU Binutils) 2.40", &folded[..], 0),
+        ("Linker: LLD 22.1.8", &variants[..], 0),
+        ("Linker: LLD 22.1.8", &[Global(("uncovered", ELSEWHERE, 8))][..], 2),
+        ("", &[Global(("uncovered", ELSEWHERE, 8))][..], 0),
+        // Part of what a unit describes; what compilers and C libraries add; a copy; a label.
+        ("Linker: LLD 22.1.8", &[Global(("inside", CODE + 4, 4))][..], 0),
+        ("Linker: LLD 22.1.8", &[Global(("__clang_call_terminate", ELSEWHERE, 8))][..], 0),
+        ("Linker: LLD 22.1.8", &[Global(("f.resolver", ELSEWHERE, 8))][..], 0),
+        ("Linker: LLD 22.1.8", &[Global(("uncovered", ELSEWHERE, 0))][..], 0),
+    ] {
+        let kept = described(linker, &[&all[..], more].concat());
+        let expected = if expected == 0 { Vec::new() } else { both.clone() };
+        assert_eq!(names(&kept, CODE), expected, "{linker} {}", more.len());
+    }
+}
+
 /// A name that no DIE has is an alias only where no object can have brought a function of that name.
 #[test]
 fn a_plain_name_may_be_of_an_object_without_debug_information() {

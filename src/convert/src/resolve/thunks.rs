@@ -51,11 +51,18 @@ pub(super) fn add(
         if added.is_empty() {
             continue;
         }
-        units.extend(of_llvm);
-        // An object without debug information may hold a function that only calls another.
         if at.members.len() > 1 || !undescribed.has_objects() {
             at.members.extend(added);
         }
+        // An object without debug information may hold a function that only calls another: then this is one of the unit
+        // only if the unit's code is on both sides of it.
+        let before = dies.partition_point(|die| die.start < thunk.start);
+        let beside = [before.checked_sub(1), Some(before)].map(|at| at.and_then(|at| dies.get(at)));
+        let within = |unit: &UnitId| {
+            let has = |die: &&Candidate| units_of(die, functions).any(|other| other == *unit);
+            beside.iter().all(|die| die.as_ref().is_some_and(has))
+        };
+        units.extend(of_llvm.into_iter().filter(|unit| !undescribed.has_objects() || within(unit)));
     }
     units.sort_unstable();
     units.dedup();

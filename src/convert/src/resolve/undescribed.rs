@@ -8,8 +8,9 @@
 //! - a unit has a line sequence of exactly this range, and no function for it (a unit of `-g1` has no more);
 //! - the symbol table gives the name to another source file than the functions there have.
 //!
-//! And it may be one, so that nobody can say who ran, where the program has objects that no unit describes (built
-//! without `-g`). Where units describe all, each of its functions has a DIE, and a name without one is an alias.
+//! And it may be one, so that nobody can say who ran, where the program shows that things were folded, and where it has
+//! objects that no unit describes (built without `-g`). Where units describe all, each of its functions has a DIE, and a
+//! name without one is an alias.
 //!
 //! Whatever the linker is, gcc merges functions itself: one that it describes and gives no code is no alias of another
 //! of its unit.
@@ -107,7 +108,8 @@ impl Undescribed {
             files.entry(base_name(&unit.name).to_vec()).or_default().1 += 1;
         }
         let mut named = image.symbol_files.iter().map(|file| base_name(file));
-        let objects = named.any(|name| !START_UP.contains(&name) && more_files(&files, name));
+        let objects = named.any(|name| !START_UP.contains(&name) && more_files(&files, name))
+            || is_uncovered(merged, symbols);
         let (sequences, several) = sequences(merged);
         // Not by the compiler.
         let recovered =
@@ -171,11 +173,12 @@ impl Undescribed {
         if !self.may_fold() {
             return false;
         }
-        if described.erased || !self.sequences(symbol.start, symbol.end).is_empty() {
+        // Where things were folded, a function that its compiler was told not to describe may have been.
+        if self.shown || described.erased || !self.sequences(symbol.start, symbol.end).is_empty() {
             return true;
         }
         // As far as objects go that no unit describes.
-        let perhaps = self.objects && (self.linker.is_folding() || self.shown);
+        let perhaps = self.objects && self.linker.is_folding();
         if symbol.file.is_empty() || more_files(&self.files, base_name(symbol.file)) {
             return perhaps;
         }
@@ -197,6 +200,33 @@ impl Undescribed {
                 || (self.shown && one.name != other.name)
                 || self.several.contains(&(one.start, one.end)))
     }
+}
+
+/// True where the program has a function that no unit covers: of an object without debug information and without
+/// `STT_FILE` (assembly code, or a program without local symbols), or one that its compiler was told not to describe. What
+/// compilers and C libraries add by themselves has reserved names.
+fn is_uncovered(merged: &Merged<'_>, symbols: &Symbols<'_>) -> bool {
+    let units = &merged.program.units;
+    if units.is_empty() {
+        return false;
+    }
+    let pieces = units.iter().flat_map(|unit| &unit.pieces).map(|piece| (piece.start.0, piece.len));
+    let bare = units.iter().flat_map(|unit| &unit.bare).map(|lines| (lines.start.0, lines.len));
+    let mut covered: Vec<(u64, u64)> =
+        pieces.chain(bare).map(|(start, len)| (start, start + u64::from(len))).collect();
+    covered.sort_unstable();
+    let mut ends = covered.into_iter().peekable();
+    let mut end = 0;
+    let plain = |name: &[u8]| !name.starts_with(b"_") && !name.contains(&b'.');
+    for symbol in symbols.iter() {
+        while let Some((_, next)) = ends.next_if(|range| range.0 <= symbol.start) {
+            end = end.max(next);
+        }
+        if end <= symbol.start && symbol.typed && symbol.sized && !symbol.local && plain(symbol.name) {
+            return true;
+        }
+    }
+    false
 }
 
 fn more_files(files: &FxHashMap<Vec<u8>, (u32, u32)>, name: &[u8]) -> bool {

@@ -43,7 +43,7 @@ use crate::open::Image;
 use crate::report::{Diagnostics, Kind};
 use embed::embed;
 use reach::{JumpsOf, Reach, thunks};
-use rewritten::{Rewritten, has_undescribed};
+use rewritten::{Doubt, Rewritten, has_undescribed};
 use twice::Twice;
 
 /// Whom a call calls.
@@ -367,11 +367,11 @@ impl<'p> Keys<'_, 'p, '_> {
     }
 
     fn add(&mut self, unit: usize, return_addr: ImageAddr, caller: Option<FuncId>, callee: FuncId) {
-        let rewritten = self.index.is_rewritten(unit, callee);
-        if rewritten && !self.index.names_others(callee, self.tails.get(&callee)) {
-            return;
-        }
-        let how = if rewritten { CallHow::Doubtful } else { CallHow::CallSite };
+        let how = match self.index.doubt(Some(unit), callee, self.tails.get(&callee)) {
+            Doubt::None => CallHow::CallSite,
+            Doubt::Named => CallHow::Doubtful,
+            Doubt::Lost => return,
+        };
         self.calls.push(CallKey { return_addr, caller, callee, how });
     }
 
@@ -486,13 +486,14 @@ impl<'p> Keys<'_, 'p, '_> {
                 continue;
             }
             if self.wants(return_addr, callee) {
+                // What a compiler keeps of whom it replaced is in what it describes, not in its code.
                 let unit = owner.and_then(|owner| index.calls(owner)).map(|(unit, ..)| unit);
-                let rewritten = index.merged_by_compiler(callee)
-                    || unit.is_some_and(|unit| index.is_rewritten(unit, callee));
-                if rewritten && !index.names_others(callee, self.tails.get(&callee)) {
-                    continue;
-                }
-                let how = if rewritten { CallHow::Doubtful } else { CallHow::Relocation };
+                let unit = unit.filter(|unit| !index.program.units[*unit].keeps_callees);
+                let how = match index.doubt(unit, callee, self.tails.get(&callee)) {
+                    Doubt::None => CallHow::Relocation,
+                    Doubt::Named => CallHow::Doubtful,
+                    Doubt::Lost => continue,
+                };
                 self.calls.push(CallKey { return_addr, caller, callee, how });
             }
         }

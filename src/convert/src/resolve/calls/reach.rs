@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::machine::{Jumps, Machine};
 use super::{Callee, Index};
 use crate::budget::Budget;
-use crate::model::{FuncId, How, Owner, Piece, Program, TailKey};
+use crate::model::{FuncId, How, Owner, Program, TailKey};
 
 /// Functions that are visited to find what one reaches by tail calls; one that reaches more reaches what is not
 /// known.
@@ -46,17 +46,24 @@ const AT_ONCE: usize = 256;
 /// Where small pieces of code that no DIE describes jump to.
 pub(super) fn thunks(program: &Program<'_>, machine: &Machine<'_, '_>) -> FxHashSet<u64> {
     let is_undescribed = |function: FuncId| program.functions[function.index()].source.is_none();
-    let undescribed = |piece: &&Piece| match piece.owner {
-        Owner::Function(function) => is_undescribed(function),
-        // What jumps to code that was folded is the same code too.
-        Owner::Group(group) => {
-            let members = &program.groups[group.index()].members;
-            members.iter().any(|member| is_undescribed(member.function))
+    let small = program.pieces.iter().filter(|piece| piece.body <= MAX_THUNK);
+    let targets = small.flat_map(|piece| {
+        let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
+        match piece.owner {
+            Owner::Function(function) if is_undescribed(function) => {
+                machine.jumps(start, end).map_or(Vec::new(), |jumps| jumps.targets)
+            }
+            Owner::Function(_) => Vec::new(),
+            // Such code is folded too, and with functions that a compiler described.
+            Owner::Group(group) => {
+                let members = &program.groups[group.index()].members;
+                let undescribed = members.iter().any(|member| is_undescribed(member.function));
+                let target = machine.only_jump(start, end).filter(|_| undescribed);
+                target.into_iter().collect()
+            }
         }
-    };
-    let small = program.pieces.iter().filter(|piece| piece.body <= MAX_THUNK).filter(undescribed);
-    let jumps = small.filter_map(|piece| machine.jumps(piece.start.0, piece.start.0 + u64::from(piece.body)));
-    jumps.flat_map(|jumps| jumps.targets).collect()
+    });
+    targets.collect()
 }
 
 /// Bytes of a function that only jumps to another.
@@ -137,7 +144,7 @@ impl Index<'_, '_> {
 
     /// True where what a function records of a tail call may mean another callee.
     fn records_other(&self, function: FuncId, callee: FuncId) -> bool {
-        self.calls(function).is_some_and(|(unit, ..)| self.is_rewritten(unit, callee))
+        self.calls(function).is_some_and(|(unit, ..)| self.is_rewritten(Some(unit), callee))
     }
 
     /// The callees of the tail calls that the compiler recorded, and whether it promises that these are all.

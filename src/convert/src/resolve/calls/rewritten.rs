@@ -37,29 +37,52 @@ impl Rewritten {
 impl Index<'_, '_> {
     /// True where functions of the group may stand for others that the compiler merged with them: a mangled name is
     /// there that no DIE has. (Compilers of C that rewrite calls are not known.)
-    pub(super) fn merged_by_compiler(&self, function: FuncId) -> bool {
-        let undescribed = self.group.get(&function).is_some_and(|group| self.undescribed[group.index()]);
-        undescribed || self.thunks.contains(&self.starts[function.index()])
+    fn is_among_undescribed(&self, function: FuncId) -> bool {
+        self.group.get(&function).is_some_and(|group| self.undescribed[group.index()])
     }
 
-    /// True where the compiler of a unit may have put the callee in the place of another function in what it recorded.
-    pub(super) fn is_rewritten(&self, unit: usize, callee: FuncId) -> bool {
-        if self.program.units[unit].keeps_callees {
-            return false;
-        }
-        let callee_data = &self.program.functions[callee.index()];
-        let name = self.program.origins[callee_data.origin.index()].name;
-        let within = self.rewritten.defined.contains(&(UnitId(unit as u32), name));
-        within || self.merged_by_compiler(callee)
+    /// True where a jump leads to the function that is all that is left of another.
+    fn is_jumped_to(&self, function: FuncId) -> bool {
+        self.thunks.contains(&self.starts[function.index()])
     }
 
-    /// True where a symbol is left of a function that was merged with the callee, in each group that the call may lead
-    /// into. Else a reader would rule out those that it does not know.
-    pub(super) fn names_others(&self, callee: FuncId, reach: Option<&Reach>) -> bool {
+    /// What is recorded of calls of a function in code of a unit; `None` for the unit where that is not known.
+    pub(super) fn doubt(&self, unit: Option<usize>, callee: FuncId, reach: Option<&Reach>) -> Doubt {
+        let (known, among) = (self.is_rewritten(unit, callee), self.is_among_undescribed(callee));
+        let keeps = unit.is_some_and(|unit| self.program.units[unit].keeps_callees);
+        // Each group that the call may lead into must have the symbol of another. Else a reader would rule out those that
+        // it does not know.
         let reached = reach.map_or(&[][..], |reach| &reach.members);
-        self.merged_by_compiler(callee)
-            && !reached.iter().chain([&callee]).any(|function| self.rewritten.told.contains(function))
+        let named = || {
+            (among || self.is_jumped_to(callee))
+                && !reached.iter().chain([&callee]).any(|function| self.rewritten.told.contains(function))
+        };
+        match (known, among && !keeps) {
+            (true, _) if !named() => Doubt::Lost,
+            (false, false) => Doubt::None,
+            _ => Doubt::Named,
+        }
     }
+
+    /// True where the compiler of a unit put functions in the places of others, and the callee may be one of them.
+    pub(super) fn is_rewritten(&self, unit: Option<usize>, callee: FuncId) -> bool {
+        let name = self.program.origins[self.program.functions[callee.index()].origin.index()].name;
+        let within = |unit: usize| self.rewritten.defined.contains(&(UnitId(unit as u32), name));
+        match unit {
+            Some(unit) if self.program.units[unit].keeps_callees => false,
+            unit => unit.is_some_and(within) || self.is_jumped_to(callee),
+        }
+    }
+}
+
+/// Whether the recorded callee is the one that the source names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Doubt {
+    None,
+    /// It may be one of those of its group of which a symbol is left.
+    Named,
+    /// It may be one of which nothing is left.
+    Lost,
 }
 
 /// Whether a group has a function with a mangled name and without a DIE.
