@@ -71,7 +71,7 @@ pub enum Verdict {
     Missing,
     /// Nothing is known at the address.
     Nothing,
-    /// Nothing in the program names the function that ran, and the answer is not `exact` or `narrowed`.
+    /// Nothing in the program names the function that ran, and the answer is `ambiguous`, or none.
     Untold,
 }
 
@@ -204,11 +204,11 @@ impl Verdict {
         }
     }
 
-    /// The same, of a function that nothing in the program names: of several candidates none is it, and where there is one
-    /// alone, nothing shows that there was another.
+    /// The same, of a function that nothing in the program names: none of several candidates is it. An answer that says
+    /// there is no other is wrong all the same.
     pub fn of_untold(self, certainty: &str) -> Verdict {
         match (self, certainty) {
-            (Verdict::OtherUnique | Verdict::Nothing, _) | (Verdict::Missing, "ambiguous") => Verdict::Untold,
+            (Verdict::Nothing, _) | (Verdict::Missing, "ambiguous") => Verdict::Untold,
             (other, _) => other,
         }
     }
@@ -293,6 +293,7 @@ mod tests {
         assert_eq!(judge("ambiguous", &[wrong]).of_untold("ambiguous"), Verdict::Untold);
         assert_eq!(judge("narrowed", &[wrong]).of_untold("narrowed"), Verdict::Missing);
         assert_eq!(judge("exact", &[wrong]).of_untold("exact"), Verdict::WrongExact);
+        assert_eq!(judge("unique", &[wrong]).of_untold("unique"), Verdict::OtherUnique);
     }
 
     #[test]

@@ -81,6 +81,14 @@ const COMPILERS: &[(&str, &[&str], bool)] = &[
     ("clang shared", &["-DMUSTTAIL"], false),
     ("clang shared no-plt", &["-DMUSTTAIL", "-fno-plt"], false),
     ("gcc shared", &["-fno-ipa-icf"], false),
+    ("clang sections", &["-DMUSTTAIL", "-fbasic-block-sections=all"], false),
+    (
+        "clang stmt sections",
+        &["-DMUSTTAIL", "-fbasic-block-sections=all", "-mllvm", "-emit-func-debug-line-table-offsets"],
+        false,
+    ),
+    ("clang split sections", &["-DMUSTTAIL", "-fbasic-block-sections=all", "-gsplit-dwarf"], false),
+    ("clang merging", &["-DMUSTTAIL", "-Xclang", "-fmerge-functions"], true),
 ];
 
 /// What the shared library is made of, and how it is called.

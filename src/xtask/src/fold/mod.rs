@@ -39,7 +39,7 @@ use crate::sh;
 
 const HELP: &str = "cargo xtask fold [OPTIONS]
   makes programs whose functions are folded, runs them, resolves every stack that they print, and judges each frame;
-  fails for an `exact` that is wrong, and for an answer without the function that ran
+  fails for an `exact` or `unique` that is wrong, for an answer without the function that ran, and for its wrong lines
   --seeds N        programs (1)
   --first S        the first seed (1)
   --stacks N       stacks of each program (400)
@@ -291,6 +291,8 @@ impl Session {
             let part = named.is_part(stack.addresses[at] - module.bias);
             let told = if part { named.has_part(truth) } else { named.has(truth) };
             let told = told || ((local || part) && compile.describes(&truth.file)) || !may_be;
+            // Of a function that LLVM merged with another a symbol is left at most.
+            let told = if compile.merging && compile.clang { named.has(truth) } else { told };
             (if told { verdict } else { verdict.of_untold(&answer.certainty) }, lines)
         };
         let mut results = self.results.lock().map_err(|_| "a job panicked")?;
@@ -337,7 +339,9 @@ impl Session {
             results.defects += 1;
             results.example(format!("DEFECT {verdict:?}"), self.options.examples, text);
         } else if lines == Lines::Wrong {
-            results.example(format!("wrong lines, {}", answer.certainty), self.options.examples, text);
+            results.defects += 1;
+            let kind = format!("DEFECT: wrong lines, {}", answer.certainty);
+            results.example(kind, self.options.examples, text);
         } else if truth.sure && matches!(verdict, Verdict::Narrowed | Verdict::Ambiguous) {
             let kind = format!("{}, could be exact: {shape}", answer.certainty);
             results.example(kind, self.options.examples, text);
