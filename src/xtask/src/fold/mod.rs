@@ -291,8 +291,8 @@ impl Session {
             let part = named.is_part(stack.addresses[at] - module.bias);
             let told = if part { named.has_part(truth) } else { named.has(truth) };
             let told = told || ((local || part) && compile.describes(&truth.file)) || !may_be;
-            // Of a function that LLVM merged with another a symbol is left at most.
-            let told = if compile.merging && compile.clang { named.has(truth) } else { told };
+            // Of a function that LLVM merged with another nothing need be left at the other's address.
+            let told = told && !(compile.merging && compile.clang);
             (if told { verdict } else { verdict.of_untold(&answer.certainty) }, lines)
         };
         let mut results = self.results.lock().map_err(|_| "a job panicked")?;

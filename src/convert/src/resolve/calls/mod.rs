@@ -367,7 +367,7 @@ impl<'p> Keys<'_, 'p, '_> {
     }
 
     fn add(&mut self, unit: usize, return_addr: ImageAddr, caller: Option<FuncId>, callee: FuncId) {
-        let how = match self.index.doubt(Some(unit), callee, self.tails.get(&callee)) {
+        let how = match self.index.doubt(Some(unit), callee) {
             Doubt::None => CallHow::CallSite,
             Doubt::Named => CallHow::Doubtful,
             Doubt::Lost => return,
@@ -489,7 +489,7 @@ impl<'p> Keys<'_, 'p, '_> {
                 // What a compiler keeps of whom it replaced is in what it describes, not in its code.
                 let unit = owner.and_then(|owner| index.calls(owner)).map(|(unit, ..)| unit);
                 let unit = unit.filter(|unit| !index.program.units[*unit].keeps_callees);
-                let how = match index.doubt(unit, callee, self.tails.get(&callee)) {
+                let how = match index.doubt(unit, callee) {
                     Doubt::None => CallHow::Relocation,
                     Doubt::Named => CallHow::Doubtful,
                     Doubt::Lost => continue,

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::machine::{Jumps, Machine};
 use super::{Callee, Index};
 use crate::budget::Budget;
-use crate::model::{FuncId, How, Owner, Program, TailKey};
+use crate::model::{FuncId, Owner, Program, TailKey};
 
 /// Functions that are visited to find what one reaches by tail calls; one that reaches more reaches what is not
 /// known.
@@ -93,14 +93,12 @@ impl Index<'_, '_> {
         let steps = Budget::new(part.clamp(*STEPS.start(), *STEPS.end()));
         let mut seen = vec![function];
         let mut next = 0;
-        let mut rewritten = Vec::new();
         while let Some(&at) = seen.get(next) {
             next += 1;
             let (recorded, promised) = self.recorded_tails(at, &steps, &mut reach.unknown);
-            rewritten.extend(recorded.iter().filter_map(|callee| match callee {
-                Callee::Function(callee) if self.records_other(at, *callee) => Some(*callee),
-                _ => None,
-            }));
+            reach.unknown |= recorded
+                .iter()
+                .any(|callee| matches!(callee, Callee::Function(callee) if self.records_other(at, *callee)));
             let mut found = recorded;
             // Code that no compiler described may leave in any way: a stub that returns to where it wants to jump.
             reach.unknown |= self.program.functions[at.index()].source.is_none();
@@ -127,18 +125,6 @@ impl Index<'_, '_> {
         }
         reach.members =
             seen[1..].iter().copied().filter(|function| self.group.contains_key(function)).collect();
-        for callee in rewritten {
-            let group = self.group.get(&callee).map(|group| &self.program.groups[group.index()]);
-            let members = group.map_or(&[][..], |group| &group.members);
-            let others = members.iter().filter(|member| member.how == How::SymbolOnly);
-            let before = reach.members.len();
-            if steps.spend(members.len()) {
-                reach.members.extend(others.map(|member| member.function).take(MAX_REACH));
-            }
-            reach.unknown |= reach.members.len() == before || reach.members.len() > MAX_REACH;
-        }
-        reach.members.sort_unstable();
-        reach.members.dedup();
         reach
     }
 

@@ -5,15 +5,12 @@ use rustc_hash::FxHashSet;
 
 use super::super::names::is_mangled;
 use super::Index;
-use super::reach::Reach;
 use crate::model::{FuncId, Group, How, NameId, Program, UnitId};
 
 /// What is known of units whose compiler did so.
 pub(super) struct Rewritten {
     /// Names of functions of those units, also where another unit has the copy that is left.
     defined: FxHashSet<(UnitId, NameId)>,
-    /// Functions of groups in which something else than a symbol tells of each.
-    told: FxHashSet<FuncId>,
 }
 
 impl Rewritten {
@@ -27,10 +24,7 @@ impl Rewritten {
                 defined.insert((unit, program.origins[map.origins[origin.index()].index()].name));
             }
         }
-        let told = program.groups.iter().map(|group| &group.members);
-        let told = told.filter(|members| members.iter().all(|member| member.how != How::SymbolOnly));
-        let told = told.flatten().map(|member| member.function).collect();
-        Rewritten { defined, told }
+        Rewritten { defined }
     }
 }
 
@@ -47,20 +41,12 @@ impl Index<'_, '_> {
     }
 
     /// What is recorded of calls of a function in code of a unit; `None` for the unit where that is not known.
-    pub(super) fn doubt(&self, unit: Option<usize>, callee: FuncId, reach: Option<&Reach>) -> Doubt {
-        let (known, among) = (self.is_rewritten(unit, callee), self.is_among_undescribed(callee));
+    pub(super) fn doubt(&self, unit: Option<usize>, callee: FuncId) -> Doubt {
         let keeps = unit.is_some_and(|unit| self.program.units[unit].keeps_callees);
-        // Each group that the call may lead into must have the symbol of another. Else a reader would rule out those that
-        // it does not know.
-        let reached = reach.map_or(&[][..], |reach| &reach.members);
-        let named = || {
-            (among || self.is_jumped_to(callee))
-                && !reached.iter().chain([&callee]).any(|function| self.rewritten.told.contains(function))
-        };
-        match (known, among && !keeps) {
-            (true, _) if !named() => Doubt::Lost,
+        match (self.is_rewritten(unit, callee), self.is_among_undescribed(callee) && !keeps) {
+            (true, _) => Doubt::Lost,
+            (false, true) => Doubt::Named,
             (false, false) => Doubt::None,
-            _ => Doubt::Named,
         }
     }
 
@@ -81,7 +67,7 @@ pub(super) enum Doubt {
     None,
     /// It may be one of those of its group of which a symbol is left.
     Named,
-    /// It may be one of which nothing is left.
+    /// It may be one of which nothing is left: LLVM removes what nobody else can call.
     Lost,
 }
 
