@@ -6,70 +6,72 @@ import struct
 from parts import TAIL, Starts, fields, need, pad_to_byte
 
 FLAGS = ("HasReturn", "HasTailCall", "IsEHPad", "CanFallThrough", "HasIndirectBranch")
-NAMES = ("BLOCKS", "BLOCK_STARTS", "BLOCK_GROUPS", "BLOCK_RANGES")
+NAMES = ("BLOCKS", "BLOCK_STARTS", "BLOCK_RANGES")
 Block = collections.namedtuple("Block", "start size id flags range")
 
 
 class Blocks:
-    """The four sections, read whole."""
+    """The three sections, read whole."""
 
     def __init__(self, file):
         there = [name for name in NAMES if name in file.sections]
-        need(len(there) in (0, 4), f"of the sections of basic blocks only {', '.join(there)}")
+        need(len(there) in (0, 3), f"of the sections of basic blocks only {', '.join(there)}")
         self.blocks, self.spans, self.ranges = [], [], file.table("BLOCK_RANGES")
         if not there:
             return
         data = file.sections["BLOCKS"]
-        need(len(data) >= 8 + TAIL, f"{len(data)} bytes are too few")
-        count, kinds = struct.unpack_from("<II", data)
-        at = 8 + 8 * kinds
-        need(count > 0 and at + TAIL <= len(data), f"{count} blocks, {kinds} kinds")
-        self.kinds = [(word & 255, word >> 8) for word, in struct.iter_unpack("<Q", data[8:at])]
-        need(len(set(self.kinds)) == kinds and all(flags < 32 for flags, _ in self.kinds), "kinds")
-        self.spans.append((0, at, [f"{count} blocks"] + [f"kind {i}: flags {f}, gap {g}"
-                                                         for i, (f, g) in enumerate(self.kinds)]))
-        groups = file.table("BLOCK_GROUPS")
-        need(len(groups) == (count + 31) // 32, f"{len(groups)} groups of {count} blocks")
+        need(len(data) >= 12 + TAIL, f"{len(data)} bytes are too few")
+        count, kinds, kind_bits = struct.unpack_from("<3I", data)
+        groups = (count + 63) // 64
+        at = 12 + 4 * groups
+        need(count > 0 and kind_bits <= 56 and at + TAIL <= len(data), f"{count} blocks, kinds of {kind_bits} bits")
+        places = struct.unpack_from(f"<{groups}I", data, 12)
+        words, bit = fields(data, 8 * at, kind_bits, kinds)
+        begin, at = at, pad_to_byte(data, bit)
+        self.kinds = [(word & 255, word >> 8) for word in words]
+        need(kinds > 0 and len(set(self.kinds)) == kinds and all(flags < 32 for flags, _ in self.kinds), "kinds")
+        self.spans.append((0, begin, [f"{count} blocks, {kinds} kinds of {kind_bits} bits, {groups} groups"]))
+        self.spans.append((begin, at, [f"kind {i}: flags {f}, gap {g}" for i, (f, g) in enumerate(self.kinds)]))
         starts = Starts(file.sections["BLOCK_STARTS"])
-        need(starts.count == len(groups), f"{starts.count} starts of {len(groups)} groups")
-        begun = 0
-        for number, group in enumerate(groups):
-            need(group.place == at, f"group {number} at {group.place} instead of {at}")
-            n = min(32, count - 32 * number)
-            cells, firsts, end = self.group(data, at, n)
-            need(group.range == begun - (1 - (firsts & 1)), f"group {number}: range {group.range}")
-            start, lines = starts.starts[number], []
-            for i, (span, ident, (flags, gap)) in enumerate(cells):
-                begun += firsts >> i & 1
-                need(gap <= span, f"group {number}: gap {gap} of {span} bytes")
-                self.blocks.append(Block(file.header["image_base"] + start, span - gap, ident, flags, begun - 1))
-                lines.append(f"{32 * number + i}: start {start:#x}, span {span}, id {ident}, flags {flags}, gap {gap}")
-                start += span
-            following = starts.starts[number + 1] if number + 1 < len(groups) else starts.end
-            need(start == following, f"group {number} ends at {start:#x} instead of {following:#x}")
-            need(number + 1 < len(groups) or cells[-1][2][1] == 0, "the last block has a gap")
+        need(starts.count == count, f"{starts.count} starts of {count} blocks")
+        ends, first, begun = [*starts.starts[1:], starts.end], at, -1
+        for number, place in enumerate(places):
+            need(first + place == at, f"group {number} at {first + place} instead of {at}")
+            cells, end = self.group(data, at, min(64, count - 64 * number))
+            lines = []
+            for i, (ident, range_, (flags, gap)) in enumerate(cells, 64 * number):
+                start, span = starts.starts[i], ends[i] - starts.starts[i]
+                need(gap <= span, f"block {i}: gap {gap} of {span} bytes")
+                need(begun <= range_ <= begun + 1, f"block {i}: range {range_} behind {begun}")
+                begun = range_
+                self.blocks.append(Block(file.header["image_base"] + start, span - gap, ident, flags, range_))
+                lines.append(f"{i}: start {start:#x}, id {ident}, range {range_}, flags {flags}, gap {gap}")
             self.spans.append((at, end, lines))
             at = end
+        need(cells[-1][2][1] == 0, "the last block has a gap")
         need(data[at:] == bytes(TAIL), "the tail is not 8 bytes of 0")
         self.spans.append((at, len(data), ["tail"]))
-        need(begun == len(self.ranges), f"{begun} ranges of {len(self.ranges)}")
+        need(begun + 1 == len(self.ranges), f"{begun + 1} ranges of {len(self.ranges)}")
         self.check_ranges(count)
 
     def group(self, data, at, n):
         need(at + 20 <= len(data), f"group at {at} exceeds the section")
-        *widths, zero, base, changes, others, firsts = struct.unpack_from("<4B4I", data, at)
-        need(zero == 0 and max(widths) <= 56, f"group at {at}: widths")
-        need(changes & 1 and max(changes, others, firsts) < 1 << n, f"group at {at}: bits")
-        spans, bit = fields(data, 8 * (at + 20), widths[0], n)
-        stored, bit = fields(data, bit, widths[1], bin(changes).count("1"))
-        kinds, bit = fields(data, bit, widths[2], bin(others).count("1"))
-        stored, kinds, ident, cells = iter(stored), iter(kinds), 0, []
+        id_base, range_base, *widths, zero, stored = struct.unpack_from("<2I4BQ", data, at)
+        need(zero == 0 and max(widths[0], widths[2]) <= 32 and widths[1] <= 6, f"group at {at}: widths")
+        need(stored & 1 and stored < 1 << n, f"group at {at}: bits")
+        bit, cells = 8 * (at + 20), []
         for i in range(n):
-            ident = base + next(stored) if changes >> i & 1 else ident + 1
-            kind = next(kinds) if others >> i & 1 else 0
+            if stored >> i & 1:
+                record = []
+                for width in widths:
+                    (value,), bit = fields(data, bit, width, 1)
+                    record.append(value)
+                ident, range_, kind = id_base + record[0], range_base + record[1], record[2]
+            else:
+                ident, kind = ident + 1, 0
             need(kind < len(self.kinds) and ident < 1 << 32, f"group at {at}: kind {kind}, id {ident}")
-            cells.append((spans[i], ident, self.kinds[kind]))
-        return cells, firsts, pad_to_byte(data, bit)
+            cells.append((ident, range_, self.kinds[kind]))
+        return cells, pad_to_byte(data, bit)
 
     def check_ranges(self, count):
         for i, r in enumerate(self.ranges):

@@ -288,11 +288,12 @@ class Starts:
     """Where pieces start, as a list; `end` is where the last one ends."""
 
     def __init__(self, data):
-        need(len(data) >= 20 + TAIL, f"{len(data)} bytes are too few for starts")
-        self.count, self.low_width, self.index_width, reserved, self.end, buckets = struct.unpack_from("<IBBHQI", data)
+        need(len(data) >= 24 + TAIL, f"{len(data)} bytes are too few for starts")
+        (self.count, self.low_width, self.index_width, reserved, self.end, buckets,
+         self.first_bucket) = struct.unpack_from("<IBBHQII", data)
         need(reserved == 0 and self.low_width <= 56 and self.index_width <= 32 and buckets > 0, "the head of the starts")
         need(self.count <= 8 * len(data) + 1 and buckets <= 8 * len(data) + 1, "more starts than bits")
-        self.index, bit = fields(data, 8 * 20, self.index_width, buckets + 1)
+        self.index, bit = fields(data, 8 * 24, self.index_width, buckets + 1)
         self.lows_at = pad_to_byte(data, bit)
         lows, bit = fields(data, 8 * self.lows_at, self.low_width, self.count)
         self.tail_at = pad_to_byte(data, bit)
@@ -300,14 +301,14 @@ class Starts:
         need(self.index == sorted(self.index) and self.index[0] == 0 and self.index[-1] == self.count, "the index")
         self.starts = []
         for bucket, (first, end) in enumerate(zip(self.index, self.index[1:])):
-            self.starts += [bucket << self.low_width | low for low in lows[first:end]]
+            self.starts += [self.first_bucket + bucket << self.low_width | low for low in lows[first:end]]
         need(self.starts == sorted(self.starts), "starts are not sorted")
         need(self.end >= max(self.starts, default=0), "the last piece ends before it starts")
 
     def spans(self):
-        yield 0, 20, [f"{self.count} starts, the last piece ends at {self.end:#x}; {len(self.index) - 1} buckets of "
-                      f"{1 << self.low_width} addresses, index of {self.index_width} bits"]
-        yield 20, self.lows_at, textwrap.wrap("index: " + " ".join(map(str, self.index)), 64, subsequent_indent="  ")
+        yield 0, 24, [f"{self.count} starts, the last piece ends at {self.end:#x}; {len(self.index) - 1} buckets of "
+                      f"{1 << self.low_width} addresses from bucket {self.first_bucket} on, index of {self.index_width} bits"]
+        yield 24, self.lows_at, textwrap.wrap("index: " + " ".join(map(str, self.index)), 64, subsequent_indent="  ")
         yield self.lows_at, self.tail_at, textwrap.wrap(
             "starts: " + " ".join(f"{start:#x}" for start in self.starts), 64, subsequent_indent="  ")
         yield self.tail_at, self.tail_at + TAIL, ["tail"]

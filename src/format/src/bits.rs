@@ -22,7 +22,8 @@ pub const fn mask(width: u32) -> u64 {
 /// Reads the 8 bytes at byte `at` as a little-endian integer; `None` where fewer are left.
 #[inline(always)]
 pub fn word(data: &[u8], at: usize) -> Option<u64> {
-    let bytes = data.get(at..)?.first_chunk::<8>()?;
+    // By both ends: where `at` is known to be small, one comparison is left.
+    let bytes = data.get(at..at.wrapping_add(8))?.first_chunk::<8>()?;
     Some(u64::from_le_bytes(*bytes))
 }
 

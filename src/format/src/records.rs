@@ -54,10 +54,12 @@ pub mod basic_blocks {
     pub const COUNT: usize = 0;
     /// Byte offset of the number of kinds, a `u32`.
     pub const KINDS: usize = 4;
-    /// Byte offset of the first kind.
-    pub const FIRST_KIND: usize = 8;
-    /// Bytes of a kind.
-    pub const KIND_LEN: usize = 8;
+    /// Byte offset of the bits of a kind, a `u32`.
+    pub const KIND_BITS: usize = 8;
+    /// Byte offset of the places of the groups, a `u32` each; behind them the kinds.
+    pub const PLACES: usize = 12;
+    /// Bytes of a place.
+    pub const PLACE_LEN: usize = 4;
     /// Lowest bit of the gap in a kind; the flags are below.
     pub const GAP_SHIFT: u32 = 8;
     /// Flag: ends with a return.
@@ -73,25 +75,27 @@ pub mod basic_blocks {
     /// All flags.
     pub const ALL_FLAGS: u8 = (1 << 5) - 1;
     /// Blocks of a group, all but the last one's.
-    pub const GROUP_BLOCKS: u32 = 32;
-    /// Byte offset in a group of the width of a span.
-    pub const SPAN_WIDTH: usize = 0;
-    /// Byte offset of the width of an id.
-    pub const ID_WIDTH: usize = 1;
-    /// Byte offset of the width of a kind's number.
-    pub const KIND_WIDTH: usize = 2;
+    pub const GROUP_BLOCKS: u32 = 64;
+    /// Byte offset in a group of what is added to stored ids, a `u32`.
+    pub const ID_BASE: usize = 0;
+    /// Byte offset of the range of its first block, a `u32`.
+    pub const RANGE: usize = 4;
+    /// Byte offset of the bits of a stored id, a `u8`.
+    pub const ID_WIDTH: usize = 8;
+    /// Byte offset of the bits of a stored range, a `u8`.
+    pub const RANGE_WIDTH: usize = 9;
+    /// Byte offset of the bits of a stored kind, a `u8`.
+    pub const KIND_WIDTH: usize = 10;
     /// Byte offset of a zero byte.
-    pub const RESERVED: usize = 3;
-    /// Byte offset of what is added to stored ids, a `u32`.
-    pub const ID_BASE: usize = 4;
-    /// Byte offset of the bits of blocks whose ids are stored, a `u32`.
-    pub const CHANGES: usize = 8;
-    /// Byte offset of the bits of blocks whose kinds are stored, a `u32`.
-    pub const OTHERS: usize = 12;
-    /// Byte offset of the bits of blocks that begin a range, a `u32`.
-    pub const FIRSTS: usize = 16;
-    /// Byte offset of the packed columns.
+    pub const RESERVED: usize = 11;
+    /// Byte offset of the bits of blocks that have a record, a `u64`.
+    pub const STORED: usize = 12;
+    /// Byte offset of the records.
     pub const PACKED: usize = 20;
+    /// The largest width of a stored id or kind.
+    pub const MAX_WIDTH: u8 = 32;
+    /// The largest width of a stored range.
+    pub const MAX_RANGE_WIDTH: u8 = 6;
 }
 
 /// Scope records.

@@ -70,10 +70,8 @@ sections! {
     VTABLES = 21;
     /// Calls through tables of functions.
     SLOTS = 22;
-    /// Where groups of basic blocks start, as [`Self::STARTS`].
+    /// Where basic blocks start, as [`Self::STARTS`].
     BLOCK_STARTS = 30;
-    /// What groups of basic blocks are.
-    BLOCK_GROUPS = 31;
     /// Which basic blocks belong together, and to which function.
     BLOCK_RANGES = 32;
     /// Which function has which expressions.
@@ -94,7 +92,6 @@ impl SectionId {
             Self::ALIASES => &["name", "last"],
             Self::CALLS => &["address", "caller", "callee", "how"],
             Self::TAILS => &["function", "target"],
-            Self::BLOCK_GROUPS => &["place", "range"],
             Self::BLOCK_RANGES => &["first", "entry", "next"],
             Self::VTABLES => &["point", "function", "slot", "doubtful"],
             Self::SLOTS => &["address", "slot"],
@@ -116,7 +113,6 @@ impl SectionId {
             Self::ALIASES => aliases::COLUMNS,
             Self::CALLS => calls::COLUMNS,
             Self::TAILS => tails::COLUMNS,
-            Self::BLOCK_GROUPS => block_groups::COLUMNS,
             Self::BLOCK_RANGES => block_ranges::COLUMNS,
             Self::VTABLES => vtables::COLUMNS,
             Self::SLOTS => slots::COLUMNS,
@@ -250,16 +246,6 @@ pub mod tails {
     pub const FUNCTION: usize = 0;
     /// 0: also functions that are not known; else 1 + function.
     pub const TARGET: usize = 1;
-    /// Number of columns.
-    pub const COLUMNS: u8 = 2;
-}
-
-/// Columns of BLOCK_GROUPS.
-pub mod block_groups {
-    /// Offset of the group's record in BLOCKS.
-    pub const PLACE: usize = 0;
-    /// Range of the group's first block.
-    pub const RANGE: usize = 1;
     /// Number of columns.
     pub const COLUMNS: u8 = 2;
 }

@@ -22,8 +22,10 @@ pub const RESERVED: usize = 6;
 pub const END: usize = 8;
 /// Byte offset of `buckets`.
 pub const BUCKETS: usize = 16;
+/// Byte offset of `first_bucket`.
+pub const FIRST_BUCKET: usize = 20;
 /// Byte offset of the index.
-pub const INDEX: usize = 20;
+pub const INDEX: usize = 24;
 /// The widest entry of the index.
 pub const MAX_INDEX_WIDTH: u8 = 32;
 
@@ -33,6 +35,8 @@ pub struct Starts<'d> {
     data: &'d [u8],
     count: u32,
     buckets: u32,
+    /// Addresses before those of the first bucket.
+    skipped: u64,
     low_width: u32,
     index_width: u32,
     /// Bit where the low parts begin.
@@ -64,6 +68,7 @@ impl<'d> Starts<'d> {
         let reserved = u16_at(data, RESERVED).ok_or(early)?;
         let end = bits::word(data, END).ok_or(early)?;
         let buckets = u32_at(data, BUCKETS).ok_or(early)?;
+        let first_bucket = u32_at(data, FIRST_BUCKET).ok_or(early)?;
         if u32::from(low_width) > MAX_WIDTH || index_width > MAX_INDEX_WIDTH {
             return Err(FormatError::new(What::Width, LOW_WIDTH as u64));
         }
@@ -78,7 +83,8 @@ impl<'d> Starts<'d> {
             return Err(FormatError::new(What::Length, data.len() as u64));
         }
         let (low_width, index_width) = (low_width.into(), index_width.into());
-        Ok(Self { data, count, buckets, low_width, index_width, lows: lows.wrapping_shl(3), end })
+        let skipped = u64::from(first_bucket).wrapping_shl(low_width);
+        Ok(Self { data, count, buckets, skipped, low_width, index_width, lows: lows.wrapping_shl(3), end })
     }
 
     /// Pieces.
@@ -119,7 +125,24 @@ impl<'d> Starts<'d> {
 
     #[inline(always)]
     fn join(&self, bucket: u32, low: u64) -> u64 {
-        u64::from(bucket).wrapping_shl(self.low_width) | low
+        u64::from(bucket).wrapping_shl(self.low_width).wrapping_add(self.skipped) | low
+    }
+
+    /// The first pieces of a bucket and of the next one.
+    #[cfg_attr(feature = "small", inline(never))]
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn pieces_of(&self, bucket: u32) -> Result<(u32, u32), FormatError> {
+        if self.index_width.wrapping_mul(2) <= MAX_WIDTH {
+            // Nearly always: one load has both.
+            let bit = u64::from(self.index_width).wrapping_mul(bucket.into());
+            let bit = bit.wrapping_add((INDEX as u64) << 3);
+            let Some(word) = bits::word(self.data, (bit >> 3) as usize) else {
+                return Err(FormatError::new(What::Truncated, bit >> 3));
+            };
+            let (word, mask) = (word >> (bit & 7), bits::mask(self.index_width));
+            return Ok(((word & mask) as u32, (word.wrapping_shr(self.index_width) & mask) as u32));
+        }
+        Ok((self.first_of(bucket)?, self.first_of(bucket.wrapping_add(1))?))
     }
 
     /// Finds the last piece that starts at or before `key`; `None` where the first one starts behind it.
@@ -132,33 +155,75 @@ impl<'d> Starts<'d> {
     #[cfg_attr(feature = "small", inline(never))]
     #[cfg_attr(not(feature = "small"), inline)]
     pub fn find(&self, key: u64) -> Result<Option<Start>, FormatError> {
-        let last = self.buckets.wrapping_sub(1);
-        let bucket = key.wrapping_shr(self.low_width).min(last.into()) as u32;
+        let end_bucket = self.buckets.wrapping_sub(1);
+        let Some(inside) = key.checked_sub(self.skipped) else { return Ok(None) };
+        let bucket = inside.wrapping_shr(self.low_width).min(end_bucket.into()) as u32;
         // An address behind the last bucket is behind all of its pieces.
         let low = key.wrapping_sub(self.join(bucket, 0));
-        let (first, end) = (self.first_of(bucket)?, self.first_of(bucket.wrapping_add(1))?);
-        let mut at = first;
-        let mut left = end.saturating_sub(first);
-        while left > 0 {
+        let (first, end) = self.pieces_of(bucket)?;
+        let (count, last, next) = if self.low_width == 8 {
+            let lows = self.bytes_of(first, end)?;
             steps::step();
-            let half = left.div_ceil(2);
-            let middle = at.wrapping_add(half);
-            let stored = self.low(middle.wrapping_sub(1))?;
-            at = select_unpredictable(stored <= low, middle, at);
-            left = left.wrapping_sub(half);
-        }
-        let Some(piece) = at.checked_sub(1) else { return Ok(None) };
-        let start = if piece >= first {
-            self.join(bucket, self.low(piece)?)
+            let count = lows.partition_point(|&stored| u64::from(stored) <= low);
+            let stored = |at: usize| lows.get(at).map(|&stored| u64::from(stored));
+            (count as u32, stored(count.wrapping_sub(1)), stored(count))
         } else {
-            self.start(piece, bucket.saturating_sub(1))?
+            self.among(first, end, low)?
         };
-        let next = if at < end {
-            self.join(bucket, self.low(at)?)
-        } else {
-            self.start(at, bucket.saturating_add(1).min(last))?
+        let at = first.wrapping_add(count);
+        let piece = at.wrapping_sub(1);
+        if let (Some(last), Some(next)) = (last, next) {
+            // Nearly always: both are in the bucket.
+            return Ok(Some(Start { piece, start: self.join(bucket, last), next: self.join(bucket, next) }));
+        }
+        if at == 0 {
+            return Ok(None);
+        }
+        let start = match last {
+            Some(low) => self.join(bucket, low),
+            None => self.start(piece, bucket.saturating_sub(1))?,
+        };
+        let next = match next {
+            Some(low) => self.join(bucket, low),
+            None => self.start(at, bucket.saturating_add(1).min(end_bucket))?,
         };
         Ok(Some(Start { piece, start, next }))
+    }
+
+    /// The low parts of pieces where each is a byte.
+    #[inline(always)]
+    fn bytes_of(&self, first: u32, end: u32) -> Result<&'d [u8], FormatError> {
+        let start = (self.lows >> 3) as usize;
+        match self.data.get(start.wrapping_add(first as usize)..start.wrapping_add(end as usize)) {
+            Some(lows) => Ok(lows),
+            None => Err(FormatError::new(What::Order, first.into())),
+        }
+    }
+
+    /// How many pieces of a bucket start at or before `low`, and the low parts of the last of them and of the next one,
+    /// where the bucket has them.
+    #[cfg_attr(feature = "small", inline(never))]
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn among(&self, first: u32, end: u32, low: u64) -> Result<(u32, Option<u64>, Option<u64>), FormatError> {
+        let mut at = first;
+        let mut left = end.saturating_sub(first);
+        if left == 0 {
+            return Ok((0, None, None));
+        }
+        while left > 1 {
+            steps::step();
+            let half = left >> 1;
+            let middle = at.wrapping_add(half);
+            at = select_unpredictable(self.low(middle)? <= low, middle, at);
+            left = left.wrapping_sub(half);
+        }
+        let last = self.low(at)?;
+        if last > low {
+            return Ok((0, None, Some(last)));
+        }
+        let behind = at.wrapping_add(1);
+        let next = if behind < end { Some(self.low(behind)?) } else { None };
+        Ok((behind.wrapping_sub(first), Some(last), next))
     }
 
     /// Where a piece starts that is in a bucket near this one; of the one behind the last, where that ends.
@@ -208,7 +273,10 @@ impl<'d> Starts<'d> {
     /// The first entry that breaks a rule; buckets of addresses past 2^64, or more than the section has bits.
     pub fn verify(&self) -> Result<(), FormatError> {
         let last = u64::from(self.buckets.wrapping_sub(1));
-        let fits = last.wrapping_shl(self.low_width).wrapping_shr(self.low_width) == last;
+        let last = self.skipped.wrapping_shr(self.low_width).wrapping_add(last);
+        let fits = last.wrapping_shl(self.low_width).wrapping_shr(self.low_width) == last
+            && u32_at(self.data, FIRST_BUCKET).map(u64::from)
+                == Some(self.skipped.wrapping_shr(self.low_width));
         let bits = (self.data.len() as u64).wrapping_mul(8);
         if !fits || u64::from(self.buckets.max(self.count)) > bits {
             return Err(FormatError::new(What::Value, BUCKETS as u64));
@@ -252,13 +320,20 @@ mod tests {
     use super::*;
     use std::{vec, vec::Vec};
 
-    /// The section of these starts, from its description: in buckets of `1 << low_width` addresses.
-    fn section(starts: &[u64], end: u64, low_width: u8, index_width: u8, buckets: u32) -> Vec<u8> {
+    /// The section of these starts, from its description: in buckets of `1 << low_width` addresses, numbered from `skip`.
+    fn section(
+        starts: &[u64],
+        end: u64,
+        low_width: u8,
+        index_width: u8,
+        (skip, buckets): (u32, u32),
+    ) -> Vec<u8> {
         let mut out = vec![];
         out.extend((starts.len() as u32).to_le_bytes());
         out.extend([low_width, index_width, 0, 0]);
         out.extend(end.to_le_bytes());
         out.extend(buckets.to_le_bytes());
+        out.extend(skip.to_le_bytes());
         let mut pack = |values: &mut dyn Iterator<Item = u64>, width: u8| {
             let bits: Vec<bool> =
                 values.flat_map(|value| (0..width).map(move |bit| value >> bit & 1 == 1)).collect();
@@ -266,7 +341,10 @@ mod tests {
                 bits.chunks(8).map(|byte| byte.iter().rev().fold(0u8, |sum, &bit| sum << 1 | u8::from(bit))),
             );
         };
-        let below = |bucket: u64| starts.iter().filter(|&&start| start < bucket << low_width).count() as u64;
+        let below = |bucket: u64| {
+            let end = (u64::from(skip) + bucket) << low_width;
+            starts.iter().filter(|&&start| start < end).count() as u64
+        };
         pack(&mut (0..=u64::from(buckets)).map(below), index_width);
         pack(&mut starts.iter().map(|start| start & bits::mask(low_width.into())), low_width);
         out.resize(out.len() + TAIL, 0);
@@ -275,8 +353,17 @@ mod tests {
 
     fn check(starts: &[u64], end: u64, low_width: u8) {
         let buckets = starts.last().map_or(1, |last| (last >> low_width) as u32 + 1);
-        let bytes = section(starts, end, low_width, 9, buckets);
-        let opened = Starts::open(&bytes).unwrap();
+        // All buckets, all from the first that is not empty, and one before that.
+        let skip = starts.first().map_or(0, |first| (first >> low_width) as u32);
+        for skip in [0, skip, skip.saturating_sub(1)] {
+            for index_width in [9, 30] {
+                answers(starts, end, &section(starts, end, low_width, index_width, (skip, buckets - skip)));
+            }
+        }
+    }
+
+    fn answers(starts: &[u64], end: u64, bytes: &[u8]) {
+        let opened = Starts::open(bytes).unwrap();
         opened.verify().unwrap();
         assert_eq!(opened.len() as usize, starts.len());
         let of = |piece: usize| Start {
@@ -287,7 +374,7 @@ mod tests {
         let keys = (0..end + 3).chain([u64::MAX, 1 << 40]);
         for key in keys {
             let expected = starts.iter().rposition(|&start| start <= key).map(of);
-            assert_eq!(opened.find(key).unwrap(), expected, "{starts:?} {low_width} {key}");
+            assert_eq!(opened.find(key).unwrap(), expected, "{starts:?} {:?} {key}", &bytes[..INDEX]);
         }
         for piece in 0..starts.len() {
             assert_eq!(opened.get(piece as u32).unwrap(), of(piece));
@@ -309,7 +396,7 @@ mod tests {
 
     #[test]
     fn what_is_broken_is_told() {
-        let sound = section(&[3, 4, 90, 91], 100, 4, 3, 6);
+        let sound = section(&[3, 4, 90, 91], 100, 4, 3, (0, 6));
         let broken = |at: usize, value: u8| {
             let mut bytes = sound.clone();
             bytes[at] = value;
@@ -321,6 +408,9 @@ mod tests {
         assert_eq!(broken(INDEX_WIDTH, 33), What::Width);
         assert_eq!(broken(RESERVED, 1), What::Reserved);
         assert_eq!(broken(BUCKETS, 0), What::Length);
+        assert_eq!(broken(FIRST_BUCKET, 2), What::Order);
+        let far = section(&[3 << 60, (3 << 60) + 1], (3 << 60) + 9, 60, 2, (3, 1));
+        Starts::open(&far).unwrap_err();
         assert_eq!(broken(END, 90), What::Order);
         // The index of 7 entries takes 21 bits; its first is 0.
         assert_eq!(broken(INDEX, 1), What::Order);

@@ -6,8 +6,8 @@ use foldsym_format::bits::{MAX_WIDTH, TAIL};
 use foldsym_format::header::{self, entry_field, features, field, flags};
 use foldsym_format::records::{file_code, line_code, locations, rows, scopes};
 use foldsym_format::sections::{
-    aliases, block_groups, block_ranges, calls, edges, functions, groups, located, members, origins, pieces,
-    slots, tails, vtables,
+    aliases, block_ranges, calls, edges, functions, groups, located, members, origins, pieces, slots, tails,
+    vtables,
 };
 use foldsym_format::{SectionId, starts, table};
 
@@ -142,6 +142,7 @@ fn code() -> BTreeMap<String, Vec<u64>> {
             ("reserved", &[starts::RESERVED as u64]),
             ("end", &[starts::END as u64]),
             ("buckets", &[starts::BUCKETS as u64]),
+            ("first_bucket", &[starts::FIRST_BUCKET as u64]),
             ("index", &[starts::INDEX as u64]),
             ("limits.low_width", &[MAX_WIDTH.into()]),
             ("limits.index_width", &[starts::MAX_INDEX_WIDTH.into()]),
@@ -285,8 +286,6 @@ fn column(section: &str, name: &str) -> usize {
         ("CALLS", "how") => calls::HOW,
         ("TAILS", "function") => tails::FUNCTION,
         ("TAILS", "target") => tails::TARGET,
-        ("BLOCK_GROUPS", "place") => block_groups::PLACE,
-        ("BLOCK_GROUPS", "range") => block_groups::RANGE,
         ("BLOCK_RANGES", "first") => block_ranges::FIRST,
         ("BLOCK_RANGES", "entry") => block_ranges::ENTRY,
         ("BLOCK_RANGES", "next") => block_ranges::NEXT,

@@ -1,12 +1,12 @@
 //! An address to the basic block that holds it, and a function to its blocks (spec, section 9).
 //!
-//! Blocks stand in groups of 32: a search over the groups, then a sum over the spans of one group. No lookup of frames
-//! needs them.
+//! Where blocks start is coded as where pieces do, so one search gives a block and its bytes; what else is known of it
+//! stands in groups of 64, and is read by its number. No lookup of frames needs them.
 
-use foldsym_format::bits::{self, u8_at, u32_at};
+use foldsym_format::bits::{self, TAIL, u8_at, u32_at};
 use foldsym_format::records::basic_blocks as layout;
 use foldsym_format::sections::block_ranges;
-use foldsym_format::starts::Starts;
+use foldsym_format::starts::{Start, Starts};
 use foldsym_format::{SectionId, Table, What, steps};
 
 use crate::error::{Error, InSection, small};
@@ -36,7 +36,11 @@ const FLAG_NAMES: [&str; 5] = ["HasReturn", "HasTailCall", "IsEHPad", "CanFallTh
 impl BasicBlock {
     /// What the compiler said of it, in the words of `llvm-readobj --bb-addr-map`.
     pub fn flag_names(&self) -> impl Iterator<Item = &'static str> + use<> {
-        let flags = self.flags;
+        Self::words_of(self.flags)
+    }
+
+    /// The same of any flags.
+    pub fn words_of(flags: u8) -> impl Iterator<Item = &'static str> + use<> {
         FLAG_NAMES
             .into_iter()
             .zip(0u32..)
@@ -49,73 +53,73 @@ impl BasicBlock {
 #[derive(Clone, Copy)]
 pub struct BasicBlocks<'d> {
     data: &'d [u8],
-    count: u32,
     kinds: u32,
+    kind_bits: u32,
+    /// Bit where the kinds begin.
+    first_kind: u64,
+    /// Byte where the groups begin.
+    groups: usize,
     starts: Starts<'d>,
-    groups: Table<'d>,
     ranges: Table<'d>,
     image_base: u64,
-}
-
-/// The fixed part of a group, and where its columns are.
-struct Group {
-    /// Its first block, and how many it has.
-    first: u32,
-    len: u32,
-    start: u64,
-    /// Range of the first block.
-    range: u32,
-    span_width: u32,
-    id_width: u32,
-    kind_width: u32,
-    id_base: u32,
-    changes: u32,
-    others: u32,
-    firsts: u32,
-    /// Bits at which the columns begin.
-    spans: u64,
-    ids: u64,
-    kinds: u64,
+    /// Flags and gap of the most frequent kind.
+    frequent: u64,
 }
 
 const BLOCKS: SectionId = SectionId::BLOCKS;
 const STARTS: SectionId = SectionId::BLOCK_STARTS;
-const GROUPS: SectionId = SectionId::BLOCK_GROUPS;
 const RANGES: SectionId = SectionId::BLOCK_RANGES;
 
 impl<'d> SymbolFile<'d> {
     /// Opens the map of basic blocks; `None` where the file has none. Takes constant time.
     ///
     /// # Errors
-    /// Sections that break the format, or one of the four missing.
+    /// Sections that break the format, or one of the three missing.
     pub fn basic_blocks(&self) -> Result<Option<BasicBlocks<'d>>, Error> {
         let Some(data) = self.section_bytes(BLOCKS) else { return Ok(None) };
-        let table = |id: SectionId| {
-            let data = self.section_bytes(id).ok_or(Error::new(id, What::Missing, 0))?;
-            Table::open(data, id.column_count(self.header().features)).within(id)
-        };
-        let (groups, ranges) = (table(GROUPS)?, table(RANGES)?);
-        let starts = self.section_bytes(STARTS).ok_or(Error::new(STARTS, What::Missing, 0))?;
-        let starts = Starts::open(starts).within(STARTS)?;
+        let section = |id: SectionId| self.section_bytes(id).ok_or(Error::new(id, What::Missing, 0));
+        let ranges =
+            Table::open(section(RANGES)?, RANGES.column_count(self.header().features)).within(RANGES)?;
+        let starts = Starts::open(section(STARTS)?).within(STARTS)?;
         let early = Error::new(BLOCKS, What::Truncated, data.len() as u64);
         let count = u32_at(data, layout::COUNT).ok_or(early)?;
         let kinds = u32_at(data, layout::KINDS).ok_or(early)?;
-        if groups.len() != count.div_ceil(layout::GROUP_BLOCKS) || groups.len() != starts.len() {
-            return Err(Error::new(GROUPS, What::Length, groups.len().into()));
+        let kind_bits = u32_at(data, layout::KIND_BITS).ok_or(early)?;
+        if kind_bits > bits::MAX_WIDTH {
+            return Err(Error::new(BLOCKS, What::Width, layout::KIND_BITS as u64));
         }
-        Ok(Some(BasicBlocks { data, count, kinds, starts, groups, ranges, image_base: self.image_base().0 }))
+        if starts.len() != count {
+            return Err(Error::new(STARTS, What::Length, starts.len().into()));
+        }
+        // Products of two numbers of 32 bits and less: nothing wraps.
+        let groups = u64::from(count.div_ceil(layout::GROUP_BLOCKS));
+        let first_kind = groups.wrapping_mul(layout::PLACE_LEN as u64).wrapping_add(layout::PLACES as u64);
+        let kinds_len = u64::from(kinds).wrapping_mul(kind_bits.into()).div_ceil(8);
+        let groups = usize::try_from(first_kind.wrapping_add(kinds_len)).map_err(|_| early)?;
+        let first_kind = first_kind.wrapping_shl(3);
+        Ok(Some(BasicBlocks {
+            data,
+            kinds,
+            kind_bits,
+            first_kind,
+            groups,
+            starts,
+            ranges,
+            image_base: self.image_base().0,
+            frequent: bits::read(data, first_kind, kind_bits).ok_or(early)?,
+        }))
     }
 }
 
 impl<'d> BasicBlocks<'d> {
     /// How many blocks there are.
     pub const fn len(&self) -> u32 {
-        self.count
+        self.starts.len()
     }
 
     /// True where there is no block.
     pub const fn is_empty(&self) -> bool {
-        self.count == 0
+        self.starts.is_empty()
     }
 
     /// How many ranges there are: a function has one, or one for each of its basic-block sections.
@@ -136,117 +140,102 @@ impl<'d> BasicBlocks<'d> {
         }
     }
 
-    fn group(&self, group: u32, start: u64) -> Result<Group, Error> {
-        let [place, range] = self.groups.record(group).within(GROUPS)?;
-        let place = usize::try_from(place).map_err(|_| Error::new(GROUPS, What::Value, group.into()))?;
-        let fixed = self.data.get(place..).and_then(|bytes| bytes.first_chunk::<{ layout::PACKED }>());
-        let bytes = fixed.ok_or(Error::new(BLOCKS, What::Truncated, place as u64))?;
-        let width = |at| u32::from(u8_at(bytes, at).unwrap_or(0));
-        let word = |at| u32_at(bytes, at).unwrap_or(0);
-        let first = group.wrapping_mul(layout::GROUP_BLOCKS);
-        let found = Group {
-            first,
-            len: self.count.saturating_sub(first).min(layout::GROUP_BLOCKS),
-            start: self.image_base.wrapping_add(start),
-            range: small(range, GROUPS, group)?,
-            span_width: width(layout::SPAN_WIDTH),
-            id_width: width(layout::ID_WIDTH),
-            kind_width: width(layout::KIND_WIDTH),
-            id_base: word(layout::ID_BASE),
-            changes: word(layout::CHANGES),
-            others: word(layout::OTHERS),
-            firsts: word(layout::FIRSTS),
-            spans: (place as u64).wrapping_add(layout::PACKED as u64).wrapping_mul(8),
-            ids: 0,
-            kinds: 0,
-        };
-        if found.span_width.max(found.id_width).max(found.kind_width) > bits::MAX_WIDTH {
-            return Err(Error::new(BLOCKS, What::Width, place as u64));
+    /// Where a group begins, and its fixed part.
+    #[inline(always)]
+    fn group(&self, group: u32) -> Result<(usize, &'d [u8; layout::PACKED]), Error> {
+        let at = (group as usize).wrapping_mul(layout::PLACE_LEN).wrapping_add(layout::PLACES);
+        if let Some(place) = u32_at(self.data, at) {
+            let place = self.groups.wrapping_add(place as usize);
+            let head = self.data.get(place..place.wrapping_add(layout::PACKED));
+            if let Some(head) = head.and_then(|bytes| bytes.first_chunk()) {
+                return Ok((place, head));
+            }
         }
-        let behind =
-            |bit: u64, width: u32, fields: u32| bit.wrapping_add(u64::from(width.wrapping_mul(fields)));
-        let ids = behind(found.spans, found.span_width, found.len);
-        let kinds = behind(ids, found.id_width, found.changes.count_ones());
-        Ok(Group { ids, kinds, ..found })
+        Err(Error::new(BLOCKS, What::Truncated, at as u64))
     }
 
-    /// Finishes block `at` of a group, which begins at `start` and ends `span` bytes on, gap included.
-    fn block_of(&self, group: &Group, at: u32, start: u64, span: u64) -> Result<BasicBlock, Error> {
-        // The bits of this block and those before.
-        let through = u32::MAX.wrapping_shr(31u32.wrapping_sub(at));
-        let stored = group.changes & through;
-        let rank =
-            stored.count_ones().checked_sub(1).ok_or_else(|| self.damaged(What::Value, group.spans))?;
-        let since = at.wrapping_sub(31u32.wrapping_sub(stored.leading_zeros()));
-        let id =
-            self.bits(group.ids.wrapping_add(u64::from(rank.wrapping_mul(group.id_width))), group.id_width)?;
-        let kind = match group.others >> at & 1 {
-            0 => 0,
-            _ => {
-                let rank = (group.others & through).count_ones().wrapping_sub(1);
-                let bit = group.kinds.wrapping_add(u64::from(rank.wrapping_mul(group.kind_width)));
-                self.bits(bit, group.kind_width)?
-            }
+    /// What is known of a block besides its place.
+    #[inline(always)]
+    fn block_at(&self, found: Start) -> Result<BasicBlock, Error> {
+        let (place, head) = self.group(found.piece / layout::GROUP_BLOCKS)?;
+        let at = found.piece % layout::GROUP_BLOCKS;
+        // The blocks with records up to this one, as the first of a group has one: ids count on from the last of them, and
+        // what has no record is of its range and of kind 0.
+        let through = u64::MAX.wrapping_shr(63u32.wrapping_sub(at));
+        let stored = bits::word(head, layout::STORED).unwrap_or(0) & through;
+        let since = at.wrapping_sub(63u32.wrapping_sub(stored.leading_zeros()));
+        let rank = u64::from(stored.count_ones().wrapping_sub(1));
+        let width = |at: usize| u32::from(u8_at(head, at).unwrap_or(0));
+        let widths @ [id_width, range_width, kind_width] =
+            [width(layout::ID_WIDTH), width(layout::RANGE_WIDTH), width(layout::KIND_WIDTH)];
+        let all = id_width.wrapping_add(range_width).wrapping_add(kind_width);
+        let packed = (place as u64).wrapping_add(layout::PACKED as u64).wrapping_shl(3);
+        let bit = packed.wrapping_add(rank.wrapping_mul(all.into()));
+        let [id, range, number] = if all <= bits::MAX_WIDTH {
+            let record = self.bits(bit, all)?;
+            let behind = record.wrapping_shr(id_width);
+            [
+                record & bits::mask(id_width),
+                behind & bits::mask(range_width),
+                behind.wrapping_shr(range_width),
+            ]
+        } else {
+            self.wide(bit, widths)?
         };
-        let place = kind.wrapping_mul(layout::KIND_LEN as u64).wrapping_add(layout::FIRST_KIND as u64);
-        let word = usize::try_from(place).ok().and_then(|place| bits::word(self.data, place));
-        let word = word.filter(|_| kind < self.kinds.into()).ok_or(Error::new(BLOCKS, What::Value, place))?;
-        let size =
-            span.checked_sub(word >> layout::GAP_SHIFT).ok_or(Error::new(BLOCKS, What::Value, place))?;
-        // Ranges that begin in the group, behind its first block.
-        let ranges = (group.firsts & through & !1).count_ones();
+        let mut kind = self.frequent;
+        if since == 0 {
+            if number >= self.kinds.into() {
+                return Err(self.damaged(What::Value, bit));
+            }
+            let bit = number.wrapping_mul(self.kind_bits.into()).wrapping_add(self.first_kind);
+            kind = self.bits(bit, self.kind_bits)?;
+        }
+        let span = found.next.wrapping_sub(found.start);
+        let Some(size) = span.checked_sub(kind >> layout::GAP_SHIFT) else {
+            return Err(self.damaged(What::Value, packed));
+        };
+        let base = |at: usize| u32_at(head, at).unwrap_or(0);
         Ok(BasicBlock {
-            id: (id as u32).wrapping_add(group.id_base).wrapping_add(since),
-            start: ImageAddr(start),
+            id: (id as u32).wrapping_add(base(layout::ID_BASE)).wrapping_add(since),
+            start: ImageAddr(self.image_base.wrapping_add(found.start)),
             size,
-            flags: word as u8 & layout::ALL_FLAGS,
-            index: group.first.wrapping_add(at),
-            range: group.range.wrapping_add(ranges),
+            flags: kind as u8 & layout::ALL_FLAGS,
+            index: found.piece,
+            range: (range as u32).wrapping_add(base(layout::RANGE)),
         })
+    }
+
+    /// A record that one load does not have.
+    #[cold]
+    fn wide(&self, mut bit: u64, widths: [u32; 3]) -> Result<[u64; 3], Error> {
+        let mut fields = [0; 3];
+        for (field, width) in fields.iter_mut().zip(widths) {
+            *field = self.bits(bit, width)?;
+            bit = bit.wrapping_add(width.into());
+        }
+        Ok(fields)
     }
 
     /// The block that holds an address; `None` for one in no block, as the padding between two.
     ///
-    /// Takes log2 of the groups plus at most 32 steps.
+    /// Takes the steps of [`Starts::find`].
     ///
     /// # Errors
     /// Damage.
+    #[inline]
     pub fn at(&self, address: ImageAddr) -> Result<Option<BasicBlock>, Error> {
         let Some(key) = address.0.checked_sub(self.image_base) else { return Ok(None) };
         let Some(found) = self.starts.find(key).within(STARTS)? else { return Ok(None) };
-        let group = self.group(found.piece, found.start)?;
-        let mut behind = address.0.wrapping_sub(group.start);
-        let mut bit = group.spans;
-        for at in 0..group.len {
-            steps::step();
-            let span = self.bits(bit, group.span_width)?;
-            if behind < span {
-                let block = self.block_of(&group, at, address.0.wrapping_sub(behind), span)?;
-                return Ok(Some(block).filter(|block| behind < block.size));
-            }
-            behind = behind.wrapping_sub(span);
-            bit = bit.wrapping_add(group.span_width.into());
-        }
-        Ok(None)
+        let block = self.block_at(found)?;
+        Ok(if key.wrapping_sub(found.start) < block.size { Some(block) } else { None })
     }
 
-    /// Block `index`, counted by address.
+    /// Block `index`, counted by address. Takes the steps of [`Starts::get`].
     ///
     /// # Errors
     /// An index that does not exist, or damage.
     pub fn block(&self, index: u32) -> Result<BasicBlock, Error> {
-        if index >= self.count {
-            return Err(Error::new(BLOCKS, What::NoRecord, index.into()));
-        }
-        let group = index / layout::GROUP_BLOCKS;
-        let group = self.group(group, self.starts.get(group).within(STARTS)?.start)?;
-        let (mut start, mut bit) = (group.start, group.spans);
-        for _ in 0..index % layout::GROUP_BLOCKS {
-            start = start.wrapping_add(self.bits(bit, group.span_width)?);
-            bit = bit.wrapping_add(group.span_width.into());
-        }
-        let span = self.bits(bit, group.span_width)?;
-        self.block_of(&group, index % layout::GROUP_BLOCKS, start, span)
+        self.block_at(self.starts.get(index).within(STARTS)?)
     }
 
     /// The range that the function of a range begins with.
@@ -275,7 +264,7 @@ impl<'d> BasicBlocks<'d> {
         let first =
             |range: u32| small(self.ranges.value(range, block_ranges::FIRST).within(RANGES)?, RANGES, range);
         let next = range.wrapping_add(1);
-        let end = if next < self.ranges.len() { first(next)? } else { self.count };
+        let end = if next < self.ranges.len() { first(next)? } else { self.len() };
         Ok(first(range)?..end)
     }
 
@@ -313,14 +302,18 @@ impl<'d> BasicBlocks<'d> {
     /// The range that a function begins with at an address. Its first block may have no bytes, and so may others there.
     fn beginning_at(&self, address: ImageAddr) -> Result<Option<u32>, Error> {
         let Some(key) = address.0.checked_sub(self.image_base) else { return Ok(None) };
-        let Some(found) = self.starts.find(key).within(STARTS)? else { return Ok(None) };
-        let mut index = found.piece.saturating_mul(layout::GROUP_BLOCKS);
-        // Empty blocks at the address may stand in groups before.
-        while index > 0 && self.block(index)?.start >= address {
+        // The first block that starts there.
+        let (mut index, mut end) = (0, self.len());
+        while index < end {
             steps::step();
-            index = index.saturating_sub(layout::GROUP_BLOCKS);
+            let middle = index.midpoint(end);
+            if self.starts.get(middle).within(STARTS)?.start < key {
+                index = middle.wrapping_add(1);
+            } else {
+                end = middle;
+            }
         }
-        while index < self.count {
+        while index < self.len() {
             steps::step();
             let block = self.block(index)?;
             if block.start > address {
@@ -335,14 +328,47 @@ impl<'d> BasicBlocks<'d> {
         Ok(None)
     }
 
+    /// Checks that the groups follow each other and fill the section, and what they say of themselves.
+    fn verify_groups(&self) -> Result<(), Error> {
+        let wrong = |what, place: usize| Err(Error::new(BLOCKS, what, place as u64));
+        let mut end = self.groups;
+        for group in 0..self.len().div_ceil(layout::GROUP_BLOCKS) {
+            let (place, head) = self.group(group)?;
+            if place != end {
+                return wrong(What::Order, place);
+            }
+            let first = group.wrapping_mul(layout::GROUP_BLOCKS);
+            let len = self.len().saturating_sub(first).min(layout::GROUP_BLOCKS);
+            let stored = bits::word(head, layout::STORED).unwrap_or(0);
+            if stored & 1 == 0 || stored & !u64::MAX.wrapping_shr(64u32.wrapping_sub(len)) != 0 {
+                return wrong(What::Value, place);
+            }
+            let width = |at: usize| u8_at(head, at).unwrap_or(u8::MAX);
+            let [id, range, kind] = [layout::ID_WIDTH, layout::RANGE_WIDTH, layout::KIND_WIDTH].map(width);
+            if id.max(kind) > layout::MAX_WIDTH || range > layout::MAX_RANGE_WIDTH {
+                return wrong(What::Width, place);
+            }
+            if width(layout::RESERVED) != 0 {
+                return wrong(What::Reserved, place);
+            }
+            let record = u32::from(id).wrapping_add(range.into()).wrapping_add(kind.into());
+            let packed = stored.count_ones().wrapping_mul(record).div_ceil(8);
+            end = place.wrapping_add(layout::PACKED).wrapping_add(packed as usize);
+        }
+        if end.wrapping_add(TAIL) != self.data.len() {
+            return wrong(What::Length, end);
+        }
+        Ok(())
+    }
+
     /// Checks every block and range.
     pub(crate) fn verify(&self) -> Result<(), Error> {
         self.starts.verify().within(STARTS)?;
-        self.groups.verify().within(GROUPS)?;
         self.ranges.verify().within(RANGES)?;
+        self.verify_groups()?;
         let mut end = self.image_base;
         let mut range = None;
-        for index in 0..self.count {
+        for index in 0..self.len() {
             let block = self.block(index)?;
             let wrong = Err(Error::new(BLOCKS, What::Order, index.into()));
             let starts = self.blocks_of(block.range)?.start == index;

@@ -1,4 +1,4 @@
-//! Writes BLOCKS, BLOCK_STARTS, BLOCK_GROUPS and BLOCK_RANGES: the basic-block address map (schema, section 9).
+//! Writes BLOCKS, BLOCK_STARTS and BLOCK_RANGES: the basic-block address map (schema, section 9).
 
 use foldsym_format::SectionId;
 use foldsym_format::bits::TAIL;
@@ -12,8 +12,6 @@ use crate::model::{Block, BlockMap};
 
 /// A block as it is stored.
 struct Cell {
-    /// Bytes to the start of the next block.
-    span: u64,
     id: u32,
     /// Index of its kind.
     kind: u32,
@@ -27,29 +25,32 @@ pub(super) fn sections(map: &BlockMap, image_base: u64) -> Vec<Section> {
         return Vec::new();
     }
     let kinds = kinds(map);
-    let mut out = Vec::new();
-    out.extend_from_slice(&(map.blocks.len() as u32).to_le_bytes());
-    out.extend_from_slice(&(kinds.len() as u32).to_le_bytes());
-    kinds.iter().for_each(|kind| out.extend_from_slice(&kind.to_le_bytes()));
     let ranks: FxHashMap<u64, u32> = kinds.iter().copied().zip(0..).collect();
     let mut cells = cells(map, &ranks);
-    let mut groups: Vec<[i64; 2]> = Vec::with_capacity(map.blocks.len().div_ceil(GROUP_BLOCKS as usize));
-    let mut group_starts: Vec<u64> = Vec::with_capacity(groups.capacity());
+    let mut groups = Vec::new();
+    let mut places: Vec<u32> = Vec::with_capacity(map.blocks.len().div_ceil(GROUP_BLOCKS as usize));
     let mut range = 0;
     for blocks in map.blocks.chunks(GROUP_BLOCKS as usize) {
         let cells: Vec<Cell> = cells.by_ref().take(blocks.len()).collect();
-        let begun = cells.iter().filter(|cell| cell.first).count() as i64;
+        places.push(groups.len() as u32);
         // `range` ranges began before this group; its first block belongs to the last of them, or begins the next.
-        let of_first = range - i64::from(!cells[0].first);
-        group_starts.push(blocks[0].start.0.wrapping_sub(image_base));
-        groups.push([out.len() as i64, of_first]);
-        range += begun;
-        put_group(&cells, &mut out);
+        put_group(&cells, range - u32::from(!cells[0].first), &mut groups);
+        range += cells.iter().filter(|cell| cell.first).count() as u32;
     }
+    let kind_bits = width_of(kinds.iter().copied().max().unwrap_or(0));
+    let mut out = Vec::new();
+    out.extend_from_slice(&(map.blocks.len() as u32).to_le_bytes());
+    out.extend_from_slice(&(kinds.len() as u32).to_le_bytes());
+    out.extend_from_slice(&kind_bits.to_le_bytes());
+    places.iter().for_each(|place| out.extend_from_slice(&place.to_le_bytes()));
+    let mut packed = BitWriter::new(&mut out);
+    kinds.iter().for_each(|&kind| packed.put(kind, kind_bits));
+    packed.finish();
+    out.extend_from_slice(&groups);
     out.resize(out.len() + TAIL, 0);
-    let end =
-        map.blocks.last().map_or(0, |last| last.start.0 + u64::from(last.size)).wrapping_sub(image_base);
-    let table = Table { count: groups.len(), record: |i: usize| groups[i] };
+    let from_base = |address: u64| address.wrapping_sub(image_base);
+    let block_starts: Vec<u64> = map.blocks.iter().map(|block| from_base(block.start.0)).collect();
+    let end = map.blocks.last().map_or(0, |last| from_base(last.start.0 + u64::from(last.size)));
     let record = |i: usize| {
         let range = &map.ranges[i];
         let entry = if range.entry as usize == i { 0 } else { i64::from(range.entry) + 1 };
@@ -58,8 +59,7 @@ pub(super) fn sections(map: &BlockMap, image_base: u64) -> Vec<Section> {
     let ranges = Table { count: map.ranges.len(), record };
     vec![
         Section::new(SectionId::BLOCKS, out),
-        Section::new(SectionId::BLOCK_STARTS, starts::encode(&group_starts, end)),
-        Section::new(SectionId::BLOCK_GROUPS, table.encode()),
+        Section::new(SectionId::BLOCK_STARTS, starts::encode(&block_starts, end)),
         Section::new(SectionId::BLOCK_RANGES, ranges.encode()),
     ]
 }
@@ -91,34 +91,36 @@ fn kinds(map: &BlockMap) -> Vec<u64> {
 fn cells<'m>(map: &'m BlockMap, ranks: &'m FxHashMap<u64, u32>) -> impl Iterator<Item = Cell> + 'm {
     let firsts = map.ranges.iter().flat_map(|range| range.blocks.clone().map(|i| i == range.blocks.start));
     gaps(map).zip(firsts).map(|((block, gap), first)| Cell {
-        span: u64::from(block.size) + gap,
         id: block.id,
         kind: ranks[&kind_of(block, gap)],
         first,
     })
 }
 
-/// Appends a group of up to 32 blocks.
-fn put_group(cells: &[Cell], out: &mut Vec<u8>) {
-    let bits = |set: &dyn Fn(usize) -> bool| {
-        (0..cells.len()).filter(|&i| set(i)).fold(0u32, |bits, i| bits | 1 << i)
-    };
-    let changes = bits(&|i| i == 0 || Some(cells[i].id) != cells[i - 1].id.checked_add(1));
-    let others = bits(&|i| cells[i].kind != 0);
-    let firsts = bits(&|i| cells[i].first);
-    let among =
-        |set: u32| cells.iter().enumerate().filter(move |(i, _)| set >> i & 1 != 0).map(|(_, cell)| cell);
-    let id_base = among(changes).map(|cell| cell.id).min().unwrap_or(0);
-    let span_width = width_of(cells.iter().map(|cell| cell.span).max().unwrap_or(0));
-    let id_width = width_of(among(changes).map(|cell| u64::from(cell.id - id_base)).max().unwrap_or(0));
-    let kind_width = width_of(among(others).map(|cell| u64::from(cell.kind)).max().unwrap_or(0));
-    out.extend_from_slice(&[span_width as u8, id_width as u8, kind_width as u8, 0]);
-    for word in [id_base, changes, others, firsts] {
-        out.extend_from_slice(&word.to_le_bytes());
+/// Appends a group of up to 64 blocks, the first of which belongs to `range`.
+fn put_group(cells: &[Cell], range: u32, out: &mut Vec<u8>) {
+    let mut ranks = range;
+    let mut stored = 0u64;
+    let mut records: Vec<[u64; 3]> = Vec::with_capacity(cells.len());
+    for (at, cell) in cells.iter().enumerate() {
+        ranks += u32::from(at > 0 && cell.first);
+        let counts_on = at > 0 && Some(cell.id) == cells[at - 1].id.checked_add(1);
+        if !counts_on || cell.first || cell.kind != 0 {
+            stored |= 1 << at;
+            records.push([cell.id.into(), (ranks - range).into(), cell.kind.into()]);
+        }
     }
+    let id_base = records.iter().map(|record| record[0]).min().unwrap_or(0);
+    records.iter_mut().for_each(|record| record[0] -= id_base);
+    let widths = [0, 1, 2].map(|field| width_of(records.iter().map(|r| r[field]).max().unwrap_or(0)));
+    out.extend_from_slice(&(id_base as u32).to_le_bytes());
+    out.extend_from_slice(&range.to_le_bytes());
+    out.extend(widths.map(|width| width as u8));
+    out.push(0);
+    out.extend_from_slice(&stored.to_le_bytes());
     let mut packed = BitWriter::new(out);
-    cells.iter().for_each(|cell| packed.put(cell.span, span_width));
-    among(changes).for_each(|cell| packed.put(u64::from(cell.id - id_base), id_width));
-    among(others).for_each(|cell| packed.put(u64::from(cell.kind), kind_width));
+    for (value, width) in records.iter().flat_map(|record| record.iter().zip(widths)) {
+        packed.put(*value, width);
+    }
     packed.finish();
 }

@@ -475,16 +475,19 @@ impl Contents {
         let starts: Vec<u64> = self.pieces.iter().map(|piece| piece[0] as u64).collect();
         let last = starts.last().copied().unwrap_or(0);
         let low_width = width_of(last >> 10).max(5);
-        let buckets = (last >> low_width) + 1;
+        // One bucket before the first that is needed.
+        let first_bucket = (starts.first().copied().unwrap_or(0) >> low_width).saturating_sub(1);
+        let buckets = (last >> low_width) - first_bucket + 1;
         let index_width = width_of(starts.len() as u64);
         let mut out = vec![];
         out.extend((starts.len() as u32).to_le_bytes());
         out.extend([low_width as u8, index_width as u8, 0, 0]);
         out.extend(self.start(starts.len()).to_le_bytes());
         out.extend((buckets as u32).to_le_bytes());
+        out.extend((first_bucket as u32).to_le_bytes());
         let mut packed = BitWriter::default();
         for bucket in 0..=buckets {
-            let before = starts.iter().filter(|&&start| start >> low_width < bucket).count();
+            let before = starts.iter().filter(|&&start| start >> low_width < first_bucket + bucket).count();
             packed.put(before as u64, index_width);
         }
         packed.align();
