@@ -3,6 +3,7 @@
 use foldsym_lookup::{BasicBlock, Certainty, Evidence, Frame, OriginId};
 
 use crate::answer::{Answer, Block, Symbol};
+use crate::blocks::flags;
 use crate::json::{address, number, string};
 use crate::names::Names;
 use crate::object::ObjectAnswer;
@@ -142,12 +143,7 @@ pub(crate) fn block_members(out: &mut Vec<u8>, block: &BasicBlock) {
     out.extend_from_slice(b",\"Size\":");
     number(out, block.size);
     out.extend_from_slice(b",\"Flags\":");
-    // The words of the flags need no escape.
-    list(out, block.flag_names(), |out, name| {
-        out.push(b'"');
-        out.extend_from_slice(name.as_bytes());
-        out.push(b'"');
-    });
+    out.extend_from_slice(flags(block).json.as_bytes());
 }
 
 fn word(out: &mut Vec<u8>, word: Option<&str>) {

@@ -1,5 +1,7 @@
 //! `foldsym blocks`: lists the basic blocks of the functions of a name.
 
+use std::sync::LazyLock;
+
 use foldsym_lookup::{BasicBlock, BasicBlocks, FunctionId, ImageAddr, SymbolFile};
 
 use crate::answer_json::{block_members, list};
@@ -21,6 +23,29 @@ pub(crate) fn map<'f>(mapped: &Mapped, file: &SymbolFile<'f>) -> Result<Option<B
 /// What to say of a file without one.
 pub(crate) fn none(mapped: &Mapped) -> String {
     format!("{}: no basic blocks: the program has no address map of them", mapped.path().display())
+}
+
+/// The flags of a block in both forms, by their bits: they are printed with every block.
+pub(crate) struct Flags {
+    /// ` HasReturn HasTailCall`.
+    pub(crate) text: String,
+    /// `["HasReturn","HasTailCall"]`.
+    pub(crate) json: String,
+}
+
+static FLAGS: LazyLock<Vec<Flags>> = LazyLock::new(|| {
+    let of = |flags| {
+        let words: Vec<&str> = BasicBlock::words_of(flags).collect();
+        // The words need no escape.
+        let json = words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(",");
+        Flags { text: words.iter().map(|word| format!(" {word}")).collect(), json: format!("[{json}]") }
+    };
+    (0..=u8::MAX).map(of).collect()
+});
+
+/// The flags of a block as they are printed.
+pub(crate) fn flags(block: &BasicBlock) -> &'static Flags {
+    &FLAGS[usize::from(block.flags)]
 }
 
 /// Prints the blocks of each function of the name that has some.

@@ -62,12 +62,28 @@ pub(crate) fn number(out: &mut Vec<u8>, value: impl Into<u64>) {
 
 /// Puts `0x` and lower-case hexadecimal digits, without quotes.
 pub(crate) fn hex(out: &mut Vec<u8>, value: u64) {
-    let mut digits = *b"0x0000000000000000";
-    let count = (64 - value.leading_zeros()).div_ceil(4).max(1) as usize;
-    for (place, digit) in digits[2..2 + count].iter_mut().rev().enumerate() {
-        *digit = b"0123456789abcdef"[(value >> (4 * place)) as usize & 15];
+    let count = 16 - (value | 1).leading_zeros() as usize / 4;
+    // The first digit in the highest bits, so that what is too many is behind.
+    let first = value << (64 - 4 * count);
+    out.extend_from_slice(b"0x");
+    let end = out.len() + count;
+    out.extend_from_slice(&eight_digits((first >> 32) as u32));
+    if count > 8 {
+        out.extend_from_slice(&eight_digits(first as u32));
     }
-    out.extend_from_slice(&digits[..2 + count]);
+    out.truncate(end);
+}
+
+/// The hexadecimal digits of all four bytes, all at once: a digit in each byte of a word.
+fn eight_digits(value: u32) -> [u8; 8] {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let spread = u64::from(value);
+    let spread = (spread | spread << 16) & 0x0000_ffff_0000_ffff;
+    let spread = (spread | spread << 8) & 0x00ff_00ff_00ff_00ff;
+    let digits = (spread | spread << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    // 1 for each digit of 10 or more.
+    let letters = (digits + 6 * ONES) >> 4 & ONES;
+    (digits + ONES * u64::from(b'0') + letters * u64::from(b'a' - b'0' - 10)).to_be_bytes()
 }
 
 /// Puts an address as a JSON string.
@@ -106,7 +122,7 @@ mod tests {
 
     #[test]
     fn numbers() {
-        for value in [0u64, 7, 10, 12345, u64::MAX] {
+        for value in [0u64, 7, 10, 12345, 0x9abc_def0, 0x1_2345_6789, 0xfed_cba9_8765_4321, u64::MAX] {
             assert_eq!(written(|out| number(out, value)), value.to_string());
             assert_eq!(written(|out| hex(out, value)), format!("{value:#x}"));
         }

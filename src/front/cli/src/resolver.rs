@@ -54,18 +54,14 @@ impl<'f> Resolver<'f> {
     /// The file is damaged where the answer should be.
     pub(crate) fn lookup(&mut self, address: Address) -> Result<&Answer, Error> {
         self.resolve(Some(address.given), address.image, None)?;
-        if let Some(blocks) = self.blocks {
-            self.answer.block = Some(self.block(blocks, address.image)?);
+        if self.blocks.is_some() {
+            self.answer.block = Some(self.block(address.image)?);
         }
         Ok(&self.answer)
     }
 
-    fn block(
-        &mut self,
-        blocks: Option<BasicBlocks<'f>>,
-        image: Option<ImageAddr>,
-    ) -> Result<Option<Block>, Error> {
-        let (Some(blocks), Some(image)) = (blocks, image) else { return Ok(None) };
+    fn block(&mut self, image: Option<ImageAddr>) -> Result<Option<Block>, Error> {
+        let (Some(Some(blocks)), Some(image)) = (&self.blocks, image) else { return Ok(None) };
         let Some(block) = blocks.at(image)? else { return Ok(None) };
         // A part of a function may not be shared where its beginning is.
         let folded = self.answer.candidate_count.is_some();

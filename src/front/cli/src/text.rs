@@ -1,9 +1,12 @@
 //! Prints an answer as `llvm-symbolizer` prints it: a name line and a `file:line:column` line for each
 //! frame, a blank line after the last.
 
-use foldsym_lookup::{BasicBlock, Certainty, Frame};
+use std::ops::Range;
+
+use foldsym_lookup::{BasicBlock, Certainty, Frame, NameId};
 
 use crate::answer::Answer;
+use crate::blocks::flags;
 use crate::json::{hex, number};
 use crate::names::Names;
 
@@ -20,7 +23,7 @@ pub(crate) struct Style {
 pub(crate) fn answer(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, style: Style) {
     let Some((outermost, inlined)) = answer.symbol.frames.split_last() else {
         out.extend_from_slice(b"??\n??:0:0\n");
-        block(out, answer, names, style);
+        block(out, answer, None, names, style);
         return out.push(b'\n');
     };
     for frame in inlined {
@@ -28,27 +31,36 @@ pub(crate) fn answer(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, styl
         out.push(b'\n');
         place(out, frame, names, style);
     }
+    let start = out.len();
     name(out, outermost, names, style);
+    let written = (outermost.name, start..out.len());
     if style.certainty {
         certainty(out, answer);
         no_object(out, answer, names, style);
     }
     out.push(b'\n');
     place(out, outermost, names, style);
-    block(out, answer, names, style);
+    block(out, answer, Some(written), names, style);
     out.push(b'\n');
 }
 
-/// A line for the basic block, where it was asked for: `block 3 of NAME: 0x1000-0x1010 HasReturn`.
-fn block(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, style: Style) {
+/// A line for the basic block, where it was asked for: `block 3 of NAME: 0x1000-0x1010 HasReturn`. `written` is a name that is
+/// in `out`, and where: most blocks are of that function.
+fn block(
+    out: &mut Vec<u8>,
+    answer: &Answer,
+    written: Option<(Option<NameId>, Range<usize>)>,
+    names: &mut Names,
+    style: Style,
+) {
     let Some(found) = &answer.block else { return };
     let Some(found) = found else { return out.extend_from_slice(b"no block\n") };
     out.extend_from_slice(b"block ");
     number(out, found.block.id);
     out.extend_from_slice(b" of ");
-    match names.function(found.function) {
-        b"" => out.extend_from_slice(b"??"),
-        name => push(out, name, style),
+    match written {
+        Some((name, bytes)) if name == found.function => out.extend_from_within(bytes),
+        _ => function(out, found.function, names, style),
     }
     out.extend_from_slice(if found.folded { b" (folded): " } else { b": " });
     block_range(out, &found.block);
@@ -60,10 +72,7 @@ pub(crate) fn block_range(out: &mut Vec<u8>, block: &BasicBlock) {
     hex(out, block.start.0);
     out.push(b'-');
     hex(out, block.start.0.saturating_add(block.size));
-    for flag in block.flag_names() {
-        out.push(b' ');
-        out.extend_from_slice(flag.as_bytes());
-    }
+    out.extend_from_slice(flags(block).text.as_bytes());
 }
 
 /// Puts what stands for an address, or a line, of which nothing is known.
@@ -72,7 +81,11 @@ pub(crate) fn unknown(out: &mut Vec<u8>) {
 }
 
 fn name(out: &mut Vec<u8>, frame: &Frame, names: &mut Names, style: Style) {
-    match names.function(frame.name) {
+    function(out, frame.name, names, style);
+}
+
+fn function(out: &mut Vec<u8>, id: Option<NameId>, names: &mut Names, style: Style) {
+    match names.function(id) {
         b"" => out.extend_from_slice(b"??"),
         name => push(out, name, style),
     }
