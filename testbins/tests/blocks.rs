@@ -149,6 +149,31 @@ fn every_address_is_in_the_block_that_llvm_readobj_says() {
     assert!(ranges["blocks.split.set"] > 0 && ranges["block_versions.known.set"] == 1);
 }
 
+/// Bytes of the sections in the file.
+fn stored(file: &SymbolFile<'_>) -> u64 {
+    file.sections().filter(|section| section.name.starts_with("BLOCK")).map(|section| section.len).sum()
+}
+
+#[test]
+fn blocks_take_at_most_half_the_bytes_of_the_map() {
+    // What the sections take whatever they hold: heads, tails, the first kind, the head of a group and of a block of the
+    // table; a map of few functions is hardly longer.
+    const HEADS: u64 = (12 + 4 + 1 + 20 + 8) + (24 + 1 + 8) + (8 + 4 * 8 + 8);
+    for (set, heads) in [
+        ("blocks.clang.set", HEADS),
+        ("blocks.sections.set", HEADS),
+        ("blocks.split.set", HEADS),
+        ("blocks.aarch64.set", HEADS),
+        ("blocks.profile.set", 0),
+    ] {
+        let (bytes, report) = converted(&program(set).join("program"));
+        let file = SymbolFile::open(&bytes).unwrap();
+        let (stored, read) = (stored(&file), report.decided.block_counts.bytes);
+        assert!(stored > HEADS && read > 200, "{set}: {stored} of {read}");
+        assert!(2 * (stored - heads) <= read, "{set}: {stored} of {read}");
+    }
+}
+
 #[test]
 fn what_is_not_kept_is_counted() {
     let (_, report) = converted(&program("blocks.profile.set").join("program"));

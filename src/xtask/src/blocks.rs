@@ -11,7 +11,8 @@ use crate::sh;
 
 const HELP: &str = "cargo xtask blocks [PROGRAM] [--foldsym BIN]
   compares every basic block of PROGRAM (corpus/rocksdb/librocksdb.bbmap.so, from `cargo xtask corpus rocksdb bbmap`) with
-  llvm-readobj --bb-addr-map; fails for a block that differs, or that only one of both has
+  llvm-readobj --bb-addr-map; fails for a block that differs, or that only one of both has, and where the blocks take more
+  than half the bytes of the sections that they were read from
   --foldsym BIN   another build of foldsym than this checkout's";
 
 /// A block, by address: its end, number, flags, and where its function begins.
@@ -65,7 +66,32 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         oracle.len(),
         asked.len()
     );
-    if differences == 0 { Ok(()) } else { Err(format!("{differences} addresses differ")) }
+    if differences > 0 {
+        return Err(format!("{differences} addresses differ"));
+    }
+    let (stored, read) = (stored(&foldsym, &fsym)?, read(&program)?);
+    println!("{stored} bytes of {read}: {:.3}", stored as f64 / read as f64);
+    if 2 * stored <= read {
+        Ok(())
+    } else {
+        Err("the blocks take more than half of what was read".to_owned())
+    }
+}
+
+/// Bytes of the blocks in the file.
+fn stored(foldsym: &Foldsym, fsym: &Path) -> Result<u64, String> {
+    let text = sh::output(Command::new(foldsym.path()).arg("info").arg(fsym))?;
+    let fields = text.lines().filter(|line| line.starts_with("BLOCK")).map(str::split_whitespace);
+    Ok(fields.filter_map(|mut fields| fields.nth(2)?.parse::<u64>().ok()).sum())
+}
+
+/// Bytes of the map in the program.
+fn read(program: &Path) -> Result<u64, String> {
+    let text = sh::output(Command::new(sh::llvm("llvm-readelf")?).args(["-S", "-W"]).arg(program))?;
+    // Type, address, offset, size.
+    let sizes =
+        text.lines().filter_map(|line| line.split_once("LLVM_BB_ADDR_MAP")?.1.split_whitespace().nth(2));
+    sizes.map(|size| u64::from_str_radix(size, 16).map_err(|_| format!("llvm-readelf: size {size}"))).sum()
 }
 
 fn shown(start: u64, block: &Block) -> String {

@@ -26,6 +26,11 @@ impl Foldsym {
         Ok(Foldsym { program: sh::target_dir().join("release/foldsym") })
     }
 
+    /// The command.
+    pub(crate) fn path(&self) -> &Path {
+        &self.program
+    }
+
     /// # Errors
     /// The converter's own message.
     pub(crate) fn convert(&self, program: &Path, out: &Path) -> Result<(), String> {
