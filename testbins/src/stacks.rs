@@ -71,7 +71,8 @@ pub enum Verdict {
     Missing,
     /// Nothing is known at the address.
     Nothing,
-    /// Nothing in the program names the function that ran, and the answer is `ambiguous`, or none.
+    /// Nothing in the program names the function that ran, and the answer is `ambiguous`, or none; or nothing at all is
+    /// left of it ([`Verdict::of_forgotten`]).
     Untold,
 }
 
@@ -213,6 +214,12 @@ impl Verdict {
         }
     }
 
+    /// As [`Verdict::of_untold`], of a local function of an object without debug information whose symbol its linker
+    /// dropped: nothing in the program shows that there was one, so that no answer could know.
+    pub fn of_forgotten(self, certainty: &str) -> Verdict {
+        if self == Verdict::OtherUnique { Verdict::Untold } else { self.of_untold(certainty) }
+    }
+
     pub fn names_it(self) -> bool {
         matches!(self, Verdict::Unique | Verdict::Exact)
     }
@@ -294,6 +301,8 @@ mod tests {
         assert_eq!(judge("narrowed", &[wrong]).of_untold("narrowed"), Verdict::Missing);
         assert_eq!(judge("exact", &[wrong]).of_untold("exact"), Verdict::WrongExact);
         assert_eq!(judge("unique", &[wrong]).of_untold("unique"), Verdict::OtherUnique);
+        assert_eq!(judge("unique", &[wrong]).of_forgotten("unique"), Verdict::Untold);
+        assert_eq!(judge("narrowed", &[wrong]).of_forgotten("narrowed"), Verdict::Missing);
     }
 
     #[test]

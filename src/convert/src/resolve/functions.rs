@@ -14,7 +14,7 @@ use super::machine::Machine;
 use super::merge::Merged;
 use super::names::{Relation, is_mangled, is_program_wide};
 use super::overloads::name_plain;
-use super::parts::Parts;
+use super::parts::{Entries, Parts};
 use super::symbols::{CodeSymbol, Symbols, principal};
 use super::thunks;
 use super::undescribed::{Described, Undescribed, numbered, surplus};
@@ -92,9 +92,14 @@ pub(super) fn candidates<'f>(
         rest = later;
     }
     // Only now: a part is named beside the name that the entry's symbol gave its function.
+    let entries = match undescribed.may_be_forgotten() {
+        true => Entries::new(&candidates.dies, parts.iter().map(|(_, part)| part)),
+        false => Entries::default(),
+    };
     for (index, part) in parts {
         let Candidates { dies, functions, .. } = &mut candidates;
         part.name(merged, undescribed, &mut dies[index], functions, diagnostics);
+        entries.add(merged, &part, &mut dies[index], functions);
     }
     for at_address in symbols.by_address() {
         // Most symbols only repeat a subprogram: no candidate is made of them.

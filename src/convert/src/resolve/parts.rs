@@ -11,7 +11,7 @@ use super::merge::Merged;
 use super::names::{Relation, has_suffix, is_mangled, names_part, relation};
 use super::symbols::{CodeSymbol, principal};
 use super::undescribed::{Described, Undescribed};
-use crate::model::{FuncId, Function, Member, NameId};
+use crate::model::{FuncId, Function, How, Member, NameId};
 use crate::report::{Diagnostics, Kind};
 
 /// Symbols at the start of a part that are compared with the name of each function that has it.
@@ -130,6 +130,53 @@ impl<'f> Parts<'f> {
             let own = of(merged.program.name_of(function)).or_else(|| of(origin));
             if let Some(symbol) = own.filter(|symbol| symbol.typed) {
                 member.symbol = Some(merged.name(symbol.name));
+            }
+        }
+    }
+}
+
+/// By function that has a part elsewhere: functions of which only a symbol tells and that share its entry. Their code jumps to
+/// the same part, whether the linker left the symbols of theirs or not: those are local, and gold drops such.
+#[derive(Default)]
+pub(super) struct Entries {
+    by_name_alone: FxHashMap<FuncId, Vec<Member>>,
+}
+
+impl Entries {
+    pub(super) fn new<'p, 'f: 'p>(dies: &[Candidate], parts: impl Iterator<Item = &'p Parts<'f>>) -> Entries {
+        let of: FxHashSet<FuncId> = parts.flat_map(|part| &part.of).copied().collect();
+        let mut by_name_alone: FxHashMap<FuncId, Vec<Member>> = FxHashMap::default();
+        for candidate in dies {
+            let alone = candidate.members.iter().filter(|member| member.how == How::SymbolOnly);
+            let alone: Vec<Member> = alone.take(MAX_PARTS_NAMED).copied().collect();
+            for member in
+                candidate.members.iter().filter(|member| !alone.is_empty() && of.contains(&member.function))
+            {
+                by_name_alone.entry(member.function).or_insert_with(|| alone.clone());
+            }
+        }
+        Entries { by_name_alone }
+    }
+
+    /// Adds those that share the entry of a function which has this part.
+    pub(super) fn add(
+        &self,
+        merged: &Merged<'_>,
+        parts: &Parts<'_>,
+        part: &mut Candidate,
+        functions: &[Function],
+    ) {
+        let here: Vec<FuncId> = part.members.iter().map(|member| member.function).collect();
+        let of_part = here.iter().filter(|function| parts.of.contains(function));
+        for &member in of_part.filter_map(|function| self.by_name_alone.get(function)).flatten() {
+            let name =
+                |function: FuncId| merged.name_bytes(merged.program.name_of(&functions[function.index()]));
+            let known = |other: &Member| {
+                other.function == member.function
+                    || relation(name(member.function), name(other.function)) != Relation::Other
+            };
+            if !part.members.iter().take(MAX_PARTS_NAMED).any(known) {
+                part.members.push(Member { symbol: None, ..member });
             }
         }
     }

@@ -293,7 +293,13 @@ impl Session {
             let told = told || ((local || part) && compile.describes(&truth.file)) || !may_be;
             // Of a function that LLVM merged with another nothing need be left at the other's address.
             let told = told && !(compile.merging && compile.clang);
-            (if told { verdict } else { verdict.of_untold(&answer.certainty) }, lines)
+            let forgotten = link.linker() == "gold" && local && !compile.describes(&truth.file);
+            let verdict = match (told, forgotten) {
+                (true, _) => verdict,
+                (false, true) => verdict.of_forgotten(&answer.certainty),
+                (false, false) => verdict.of_untold(&answer.certainty),
+            };
+            (verdict, lines)
         };
         let mut results = self.results.lock().map_err(|_| "a job panicked")?;
         for (stack, answers) in stacks.iter().zip(&answers) {
