@@ -20,7 +20,7 @@ pub mod report;
 pub mod resolve;
 mod verify;
 
-pub use output::write_whole;
+pub use output::{output_file, write_whole};
 pub use pipeline::{ConvertError, MAX_THREADS, NoProgress, Options, Progress, convert};
 pub use report::Report;
 pub use verify::{Mismatches, verify_against};

@@ -1,16 +1,19 @@
 //! Writes a whole file under another name in its folder, and renames it: nobody sees half a file.
 
-use std::fs::File;
+use std::fs::{File, FileType};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Writes what `write` puts to `path`, over what may be there. On an error nothing is left behind.
+/// Writes what `write` puts to `path`, over the regular file that may be there. A symbolic link stays, and the file
+/// that it leads to is replaced. On an error nothing is left behind.
 ///
 /// The file is not forced to the disk: what is written this way can be made again.
 ///
 /// # Errors
-/// Those of creating, writing and renaming the file. They do not name a path: the one that matters is the caller's.
+/// Those of [`output_file`], and of creating, writing and renaming the file. They do not name a path: the one that matters
+/// is the caller's.
 pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let path = &output_file(path)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut options = File::options();
     options.read(true).write(true).create_new(true);
@@ -28,4 +31,33 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
     write(file.as_file_mut())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// The file that an output of this name replaces or makes: where there is a symbolic link, what it leads to.
+///
+/// # Errors
+/// Something other than a regular file is there (a device, a FIFO, a folder), or a symbolic link to such or to nothing:
+/// to rename a file over it would destroy it.
+pub fn output_file(path: &Path) -> io::Result<PathBuf> {
+    let refused = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
+    let found = match std::fs::symlink_metadata(path) {
+        Ok(found) => found.file_type(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(path.to_owned()),
+        Err(error) => return Err(error),
+    };
+    if !found.is_symlink() {
+        return if found.is_file() { Ok(path.to_owned()) } else { Err(refused(other_than_a_file(found))) };
+    }
+    match path.canonicalize() {
+        Ok(real) if real.symlink_metadata()?.is_file() => Ok(real),
+        Ok(_) => Err(refused("a symbolic link to something other than a regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(refused("a symbolic link to a file that is not there"))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn other_than_a_file(found: FileType) -> &'static str {
+    if found.is_dir() { "a folder, expected a file" } else { "no regular file, and would be destroyed" }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::encode::{self, EncodeOptions, Encoded, ImageInfo, LoadedSection};
 use crate::model::{Program, UnitClasses};
 use crate::open::{self, Files, Format, Image, ImageKind, OpenError, OpenOptions};
-use crate::output::write_whole;
+use crate::output::{output_file, write_whole};
 use crate::read::{self, ReadOptions, SplitFiles};
 use crate::report::{Counts, Report, Step, Steps};
 use crate::resolve::{self, ResolveOptions};
@@ -92,10 +92,11 @@ impl ConvertError {
     }
 }
 
-/// Converts one program into one `.fsym` file, written beside its final name and renamed.
+/// Converts one program into one `.fsym` file, written beside its final name and renamed. A symbolic link of that name stays,
+/// and what it leads to is replaced.
 ///
 /// # Errors
-/// The program cannot be opened, or the file cannot be written. Damage inside the debug information is
+/// The program cannot be opened, or the file cannot be written: nor over a device, a FIFO or a folder. Damage inside the debug information is
 /// no error: what can be read is kept, and the report counts the rest.
 pub fn convert(
     input: &Path,
@@ -103,6 +104,9 @@ pub fn convert(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Report, ConvertError> {
+    let unwritable = |source| ConvertError::Write { path: output.to_owned(), source };
+    // Before the work, which may take long.
+    output_file(output).map_err(unwritable)?;
     in_pool(options.threads, || {
         let files = Files::default();
         let (image, program, mut report) = load(&files, input, options, progress)?;
@@ -112,8 +116,7 @@ pub fn convert(
         report.steps.encode = Step::since(began);
         progress.step("write", 0);
         let began = Instant::now();
-        write_whole(output, |file| encoded.write_to(file))
-            .map_err(|source| ConvertError::Write { path: output.to_owned(), source })?;
+        write_whole(output, |file| encoded.write_to(file)).map_err(unwritable)?;
         report.steps.write = Step::since(began);
         report.finish(&encoded);
         Ok(report)

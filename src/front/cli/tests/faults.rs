@@ -110,6 +110,66 @@ fn no_room_for_the_file() {
     }
 }
 
+/// A file that is renamed over a device takes it from the whole system.
+#[test]
+fn what_is_no_regular_file_stays() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    let name = |name: &str| folder.join(name);
+    assert!(Command::new("mkfifo").arg(name("fifo")).status().unwrap().success());
+    let socket = std::os::unix::net::UnixListener::bind(name("socket")).unwrap();
+    std::fs::create_dir(name("folder")).unwrap();
+    symlink("fifo", name("to fifo")).unwrap();
+    symlink("nothing", name("to nothing")).unwrap();
+    symlink("itself", name("itself")).unwrap();
+    symlink("/dev/null", name("to null")).unwrap();
+    let kinds = || {
+        let kind = |entry: std::fs::DirEntry| (entry.file_name(), entry.file_type().unwrap());
+        let mut kinds: Vec<_> =
+            std::fs::read_dir(folder).unwrap().map(|entry| kind(entry.unwrap())).collect();
+        kinds.sort_by(|one, other| one.0.cmp(&other.0));
+        kinds
+    };
+    let before = kinds();
+    let refused = |args: &[String], output: &Path| {
+        let ran = foldsym(args);
+        assert_eq!((ran.code, ran.err.lines().count()), (3, 1), "{output:?}: {ran:?}");
+        assert!(ran.err.contains("cannot write") && ran.out.is_empty(), "{ran:?}");
+        assert_eq!(kinds(), before, "{output:?}");
+    };
+    for output in ["fifo", "socket", "folder", "to fifo", "to nothing", "itself", "to null"].map(name) {
+        refused(&args(&bench.programs[0], &output), &output);
+        // The report is asked for before anything is converted.
+        let mut args = args(&bench.programs[0], &bench.output());
+        args.extend(["--report".to_owned(), output.to_str().unwrap().to_owned()]);
+        refused(&args, &output);
+    }
+    assert!(std::fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    drop(socket);
+}
+
+#[test]
+fn a_symbolic_link_is_written_through() {
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    let (real, link) = (folder.join("elsewhere"), folder.join("link"));
+    std::fs::create_dir(&real).unwrap();
+    std::fs::write(real.join("file"), "before").unwrap();
+    std::os::unix::fs::symlink("elsewhere/file", &link).unwrap();
+    assert_eq!(foldsym(&args(&bench.programs[0], &link)).code, 0);
+    assert_eq!(std::fs::read_link(&link).unwrap(), Path::new("elsewhere/file"));
+    assert_eq!(std::fs::read(real.join("file")).unwrap(), bench.files[0]);
+    assert_eq!(std::fs::read_dir(&real).unwrap().count(), 1);
+    // The report too; and no program is replaced through a link.
+    let mut with_report = args(&bench.programs[0], &bench.output());
+    with_report.extend(["--report".to_owned(), link.to_str().unwrap().to_owned()]);
+    assert_eq!(foldsym(&with_report).code, 0);
+    assert!(std::fs::read(real.join("file")).unwrap().starts_with(b"{"));
+    std::fs::copy(&bench.programs[0], real.join("file")).unwrap();
+    assert_eq!(foldsym(&args(&real.join("file"), &link)).code, 2);
+}
+
 #[test]
 fn two_at_once() {
     let bench = Bench::new();

@@ -17,6 +17,10 @@ use run::Outcome;
 /// Converts every input, and says at the end what became of each.
 pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     let plan = Plan::new(args)?;
+    if let Some(path) = &args.report {
+        // Before the work, which may take long.
+        foldsym_convert::output_file(path).map_err(|error| unwritable(path, &error))?;
+    }
     let bar = Bar::new(plan.jobs.len(), args.quiet);
     let options = Options {
         columns: args.columns,
@@ -111,5 +115,9 @@ fn write_report(path: &Path, plan: &Plan, outcomes: &[Outcome]) -> Result<(), Fa
         .map_err(|error| Failure::input(path, format!("cannot write: {error}")))?;
     bytes.push(b'\n');
     foldsym_convert::write_whole(path, |file| std::io::Write::write_all(file, &bytes))
-        .map_err(|error| Failure::input(path, format!("cannot write: {error}")))
+        .map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::input(path, format!("cannot write: {error}"))
 }

@@ -1,6 +1,6 @@
 //! Turns the inputs of the command line into conversions, each with the file that it writes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
@@ -166,7 +166,7 @@ impl Plan {
         Ok(())
     }
 
-    /// No program is replaced by its own symbols, and nothing by the report.
+    /// No program is replaced by symbols, and nothing by the report.
     fn refuse_overwriting(&self, report: Option<&Path>) -> Result<(), Failure> {
         let real = report.and_then(|report| report.canonicalize().ok());
         for Job { input, output, .. } in &self.jobs {
@@ -176,12 +176,14 @@ impl Plan {
                 return Err(Failure::usage(format!("{}: the report would replace it", path.display())));
             }
         }
-        for Job { input, output, .. } in &self.jobs {
+        let inputs: HashSet<PathBuf> =
+            self.jobs.iter().filter_map(|job| job.input.canonicalize().ok()).collect();
+        for Job { output, .. } in &self.jobs {
             // An output that is not there yet is no input.
-            if let (Ok(input), Ok(output)) = (input.canonicalize(), output.canonicalize())
-                && input == output
+            if let Ok(real) = output.canonicalize()
+                && inputs.contains(&real)
             {
-                return Err(Failure::usage(format!("{} is input and output", input.display())));
+                return Err(Failure::usage(format!("{} is input and output", real.display())));
             }
         }
         Ok(())
