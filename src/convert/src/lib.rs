@@ -18,6 +18,7 @@ pub mod read;
 mod readable;
 pub mod report;
 pub mod resolve;
+mod text;
 mod verify;
 
 pub use output::{output_file, write_whole};

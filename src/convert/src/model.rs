@@ -290,13 +290,15 @@ pub struct BareLines {
 pub struct Unit<'f> {
     /// Offset of the unit's header in `.debug_info`.
     pub offset: u64,
-    /// `DW_AT_name`: the path of the source file, as the compiler was given it.
-    pub name: Vec<u8>,
+    /// The last component of `DW_AT_name`, which is the path of the source file; its last 255 bytes.
+    pub file_name: Cow<'f, [u8]>,
     /// The compiler merges functions itself and keeps who was called (gcc's ipa-icf).
     pub keeps_callees: bool,
     /// The unit is of assembly code (`DW_LANG_Mips_Assembler`).
     pub assembly: bool,
     pub names: Vec<Cow<'f, [u8]>>,
+    /// Bytes of strings that no unit before had: its own, and those of its file, if that has it alone.
+    pub strings: u64,
     /// Full paths, spelled as `llvm-symbolizer` spells them.
     pub files: Vec<Vec<u8>>,
     pub origins: Vec<UnitOrigin>,
@@ -355,10 +357,11 @@ impl Unit<'_> {
     pub(crate) fn with_names<'n>(self, names: Vec<Cow<'n, [u8]>>) -> Unit<'n> {
         Unit {
             offset: self.offset,
-            name: self.name,
+            file_name: Cow::Owned(self.file_name.into_owned()),
             keeps_callees: self.keeps_callees,
             assembly: self.assembly,
             names,
+            strings: self.strings,
             files: self.files,
             origins: self.origins,
             edges: self.edges,

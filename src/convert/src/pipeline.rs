@@ -149,7 +149,7 @@ pub(crate) fn load<'f>(
         .map(|(old, new)| (old.clone().into_bytes(), new.clone().into_bytes()))
         .collect();
     // Takes each unit as it is read: one thread numbers its names while others read.
-    let mut merged = resolve::Merged::new(ResolveOptions { remap_path });
+    let mut merged = resolve::Merged::new(ResolveOptions { remap_path }, sizes(&image, &split));
     let read_options = ReadOptions { columns: options.columns, locations: options.locations };
     let counted = read::read(&image, &split, read_options, &|n| progress.advance(n), &mut merged);
     report.counts = Counts::of(merged.units());
@@ -170,6 +170,21 @@ pub(crate) fn load<'f>(
     report.steps.resolve = Step::since(began);
     report.decided(&resolved.program);
     Ok((image, resolved.program, report))
+}
+
+/// What bounds the names and paths that units may have.
+fn sizes(image: &Image<'_>, split: &SplitFiles<'_, '_>) -> resolve::Sizes {
+    use open::DebugSection::{Line, LineStr, Str};
+    let sections =
+        [Some(&image.debug), image.supplementary.as_ref(), split.package.as_ref().map(|file| &file.debug)];
+    let bytes = |ids: &[open::DebugSection]| {
+        let each = sections
+            .iter()
+            .flatten()
+            .flat_map(|sections| ids.iter().map(|&id| sections.get(id).len() as u64));
+        each.sum()
+    };
+    resolve::Sizes { strings: bytes(&[Str, LineStr]), lines: bytes(&[Line]) }
 }
 
 fn encoded(

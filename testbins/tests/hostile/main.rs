@@ -13,4 +13,5 @@ mod names;
 mod objects;
 mod parts;
 mod products;
+mod shared_texts;
 mod tails;

@@ -90,6 +90,8 @@ pub enum EncodeError {
     AddressSpan { lowest: u64, highest: u64 },
     #[error("{count} {what}: a file holds less than 2^31")]
     TooMany { what: &'static str, count: usize },
+    #[error("the {what} have {bytes} bytes together: a file holds at most {MAX_TEXT_BYTES}")]
+    TooLong { what: &'static str, bytes: usize },
     #[error("the name index cannot be built")]
     NameIndex(#[source] fst::Error),
     #[error("the record cannot be compressed")]
@@ -168,7 +170,7 @@ pub struct Encoded {
 /// Uses the threads of the current `rayon` pool.
 ///
 /// # Errors
-/// If the code spans too many addresses, there are too many records, or the optional sections fail.
+/// If the code spans too many addresses, there are too many records or too long names, or the optional sections fail.
 pub fn encode(
     program: &Program<'_>,
     image: &ImageInfo,
@@ -241,6 +243,8 @@ pub fn encode(
 const MAX_UNIT_LOG2: u32 = 2;
 /// Records of one kind in a file: owners of pieces are numbers of functions times two.
 const MAX_RECORDS: usize = 1 << 31;
+/// Bytes of names, and of paths: a table of them has less than 2^32 then, whatever they are.
+const MAX_TEXT_BYTES: usize = 1 << 30;
 /// Addresses that the base of a table's block can express.
 const MAX_SPAN: u64 = 1 << 47;
 
@@ -258,6 +262,14 @@ fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {
     ] {
         if count >= MAX_RECORDS {
             return Err(EncodeError::TooMany { what, count });
+        }
+    }
+    for (what, bytes) in [
+        ("names", program.names.iter().map(|name| stored(name).len()).sum()),
+        ("paths", program.files.iter().map(|path| stored(path).len()).sum()),
+    ] {
+        if bytes > MAX_TEXT_BYTES {
+            return Err(EncodeError::TooLong { what, bytes });
         }
     }
     let blocks = &program.blocks.blocks;

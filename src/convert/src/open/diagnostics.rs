@@ -14,10 +14,14 @@ pub enum OpenDiagnosticKind {
     TruncatedSection,
     /// A section's name is not in the string table; the section was skipped.
     BadSectionName,
+    /// The names of sections have together more bytes than the file; this one was cut.
+    LongSectionName,
     /// A section's address range wraps around the address space; it was cut at its end.
     SectionWraps,
     /// A symbol's name or section is not in its table; the symbol was skipped.
     BadSymbol,
+    /// The names of symbols have together several times the bytes of their table; the symbol was skipped.
+    LongSymbolNames,
     /// A symbol's address is outside its section; the symbol was skipped.
     SymbolOutsideSection,
     /// A PPC64 function descriptor does not lead to code; the symbol was skipped.
@@ -56,8 +60,10 @@ impl OpenDiagnosticKind {
             | Kind::UnknownCompression
             | Kind::TruncatedSection
             | Kind::BadSectionName
+            | Kind::LongSectionName
             | Kind::SectionWraps
             | Kind::BadSymbol
+            | Kind::LongSymbolNames
             | Kind::SymbolOutsideSection
             | Kind::BadDescriptor
             | Kind::DebugFileNotFound

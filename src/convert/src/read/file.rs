@@ -3,6 +3,7 @@
 //! A file has a directory, a directory may be relative to the compilation directory, and each of them
 //! may be missing. Nothing is normalised: `dir/../x.c` stays as the compiler wrote it.
 
+use super::space::string;
 use super::{Bytes, Dwarf, Endianity};
 
 /// The file table of a line program header, with the unit whose strings and directory it uses.
@@ -44,7 +45,7 @@ fn path<'f, E: Endianity>(
         return None;
     }
     let file = header.file(index)?;
-    let text = |value| dwarf.attr_string(unit, value).ok().map(|s| s.slice());
+    let text = |value| string(dwarf, unit, value).map(|text| text.slice());
     let name = text(file.path_name())?;
     if is_absolute(name) {
         return Some(name.to_vec());

@@ -144,12 +144,17 @@ fn read_with<'f, E: Endianity>(
     let supply = Supply::new(split, image, endian, &mut diagnostics);
     let memory = Mutex::default();
     let (space, code, supply, tables) = (&space, &code, &supply, &tables);
-    let task = Task { space, code, options, supply, tables, walk, memory: &memory };
-    let again = |index: usize| {
-        supply.close();
-        task::read(&task, index)
+    let task = Task { space, code, options, supply, tables, walk, memory: &memory, limit: u64::MAX };
+    let again = |index: usize, how: queue::How| {
+        if !how.split {
+            supply.close();
+        }
+        task::read(&Task { limit: how.limit, ..task }, index)
     };
-    let queue = Queue::new(taker, split.files, &image.debug, diagnostics, &again);
+    let package = split.package.as_ref().map(|package| &package.debug);
+    let held = [&image.debug].into_iter().chain(package).map(unit::held_by_lists).sum();
+    let lists = unit::allowed_entries(held);
+    let queue = Queue::new(taker, split.files, &image.debug, diagnostics, lists, &again);
     // Nothing is read once more but the names, which stay where they are; those of a package were copied.
     use DebugSection::{Abbrev, Addr, Info, Line, Ranges, RngLists, Str, StrOffsets};
     let give_back = || {
@@ -168,7 +173,7 @@ fn read_with<'f, E: Endianity>(
                 give_back();
             }
             let Some(header) = space.main.headers.get(index) else { break };
-            let unit = task::read(&task, index);
+            let unit = queue.read(|| task::read(&task, index));
             // What was read of it is not asked for again, but by units that refer into it.
             split.files.release(space.main.unit_bytes(index));
             advance(header.length_including_self() as u64);

@@ -4,6 +4,7 @@
 //! over does it, as long as the next one in order is there. Nobody waits.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -17,6 +18,10 @@ use crate::report::{Diagnostics, Kind};
 /// more. Of a program of a hundred thousand units, each with a file of its own, the first are half a billion.
 const MAX_STEPS: u64 = 1 << 33;
 
+/// What units may have together of what others have as well, besides what the lists of the program hold: entries of range
+/// lists, and rows.
+const MIN_SHARED: u64 = 1 << 20;
+
 /// Memory is given back in parts of at least so many bytes.
 const STRIDE: usize = 1 << 20;
 
@@ -24,6 +29,9 @@ pub(super) struct Queue<'t, 'f> {
     /// By index of the unit; `None` for one that holds nothing.
     waiting: Mutex<BTreeMap<usize, Option<Done<'f>>>>,
     front: Mutex<Front<'t, 'f>>,
+    /// What all units that were read have of that, and may have; in any order.
+    shared: AtomicU64,
+    most_shared: u64,
 }
 
 /// Where the units leave.
@@ -40,11 +48,22 @@ struct Front<'t, 'f> {
     skeletons: FxHashMap<u64, u64>,
     /// What is left of [`MAX_STEPS`]; `None` once something took more.
     steps: Option<u64>,
+    /// What is left for the next unit of what units may have of others.
+    shared: u64,
     again: &'t Again<'t, 'f>,
 }
 
-/// Reads a unit again, without its `.dwo`, and has no other read with one.
-pub(super) type Again<'t, 'f> = dyn Fn(usize) -> Option<Done<'f>> + Sync + 't;
+/// How a unit is read again.
+#[derive(Clone, Copy)]
+pub(super) struct How {
+    /// False for a unit without its `.dwo`: no other is read with one then.
+    pub(super) split: bool,
+    /// What it may have of others.
+    pub(super) limit: u64,
+}
+
+/// Reads a unit again.
+pub(super) type Again<'t, 'f> = dyn Fn(usize, How) -> Option<Done<'f>> + Sync + 't;
 
 impl<'t, 'f> Queue<'t, 'f> {
     pub(super) fn new(
@@ -52,8 +71,10 @@ impl<'t, 'f> Queue<'t, 'f> {
         files: &'f Files,
         sections: &'t DebugSections<'f>,
         diagnostics: Diagnostics,
+        lists: u64,
         again: &'t Again<'t, 'f>,
     ) -> Self {
+        let most_shared = lists.saturating_add(MIN_SHARED);
         let front = Front {
             next: 0,
             taker,
@@ -63,9 +84,22 @@ impl<'t, 'f> Queue<'t, 'f> {
             diagnostics,
             skeletons: FxHashMap::default(),
             steps: Some(MAX_STEPS),
+            shared: most_shared,
             again,
         };
-        Queue { waiting: Mutex::default(), front: Mutex::new(front) }
+        Queue { waiting: Mutex::default(), front: Mutex::new(front), shared: AtomicU64::new(0), most_shared }
+    }
+
+    /// Reads the unit at `index`, unless those that were read so far have so much that some unit gets none: to keep more
+    /// until the front is there would take memory without bound. It is read again then, in its turn.
+    pub(super) fn read(&self, read: impl FnOnce() -> Option<Done<'f>>) -> Option<Done<'f>> {
+        let deferred = || Some(Done { deferred: true, ..Done::default() });
+        if self.shared.load(Ordering::Relaxed) > self.most_shared {
+            return deferred();
+        }
+        let done = read()?;
+        let had = self.shared.fetch_add(done.steps.beyond_own(), Ordering::Relaxed);
+        if done.steps.beyond_own() > 0 && had > self.most_shared { deferred() } else { Some(done) }
     }
 
     /// Puts the unit at `index`, and hands over what is next in order unless another thread does.
@@ -95,16 +129,31 @@ impl<'t, 'f> Queue<'t, 'f> {
 }
 
 impl<'f> Front<'_, 'f> {
-    /// The unit, or what its skeleton alone says where all before it took the steps: which units that are does not depend
-    /// on when threads were told.
-    fn afford(&mut self, done: Done<'f>) -> Option<Done<'f>> {
-        let had = done.dwo_id.is_some_and(|id| self.skeletons.contains_key(&id));
+    /// The unit, or what its skeleton alone says where all before it took the steps, or without what all before it took of
+    /// range lists: which units that are does not depend on when threads were told.
+    fn afford(&mut self, mut done: Done<'f>) -> Option<Done<'f>> {
+        let mut had = self.is_known(&done);
+        if done.deferred || done.steps.of_others(had) > self.shared {
+            done = (self.again)(self.next, How { split: true, limit: self.shared })?;
+            had = self.is_known(&done);
+        }
+        self.shared = self.shared.saturating_sub(done.steps.of_others(had));
         let steps = done.steps.find.saturating_add(if had { done.steps.unit } else { 0 });
         if steps == 0 {
             return Some(done);
         }
         self.steps = self.steps.and_then(|left| left.checked_sub(steps));
-        if self.steps.is_some() { Some(done) } else { (self.again)(self.next) }
+        if self.steps.is_some() {
+            return Some(done);
+        }
+        let done = (self.again)(self.next, How { split: false, limit: self.shared })?;
+        self.shared = self.shared.saturating_sub(done.steps.shared);
+        Some(done)
+    }
+
+    /// True for a unit whose id a skeleton before it has.
+    fn is_known(&self, done: &Done<'f>) -> bool {
+        done.dwo_id.is_some_and(|id| self.skeletons.contains_key(&id))
     }
 
     fn hand_over(&mut self, Done { unit, dwo_id, diagnostics, starts, .. }: Done<'f>) {
@@ -139,24 +188,30 @@ mod tests {
     use super::*;
     use crate::model::Unit;
 
+    const LISTS: u64 = 100;
+
     fn done(offset: u64, id: u64, steps: Steps) -> Option<Done<'static>> {
         let unit = Unit { offset, ..Unit::default() };
-        let (diagnostics, starts) = (Diagnostics::default(), Starts::default());
-        Some(Done { unit, dwo_id: Some(id), steps, diagnostics, starts })
+        Some(Done { unit, dwo_id: Some(id), steps, ..Done::default() })
     }
 
     /// What is taken of units that come in this order: id and steps of each.
     fn taken(units: &[(u64, Steps)], order: &[usize]) -> Vec<(u64, bool)> {
-        let again = |index: usize| {
-            let mut read = done(index as u64, units[index].0, Steps::default())?;
-            read.unit.partial = true;
+        let again = |index: usize, how: How| {
+            let (id, mut steps) = units[index];
+            if !how.split {
+                steps = Steps::default();
+            }
+            steps.shared = steps.shared.min(how.limit);
+            let mut read = done(index as u64, id, steps)?;
+            read.unit.partial = steps.shared < units[index].1.shared || steps.shared == 0;
             Some(read)
         };
         let (files, sections, mut taken) = (Files::new(), DebugSections::default(), Vec::<Unit<'_>>::new());
-        let queue = Queue::new(&mut taken, &files, &sections, Diagnostics::default(), &again);
+        let queue = Queue::new(&mut taken, &files, &sections, Diagnostics::default(), LISTS, &again);
         for &index in order {
             let (id, steps) = units[index];
-            queue.put(index, done(index as u64, id, steps));
+            queue.put(index, queue.read(|| done(index as u64, id, steps)));
         }
         queue.finish();
         taken.iter().map(|unit| (unit.offset, unit.partial)).collect()
@@ -164,17 +219,35 @@ mod tests {
 
     #[test]
     fn units_past_the_steps_are_read_without_their_files_whatever_comes_first() {
-        let half = Steps { find: MAX_STEPS / 2, unit: 0 };
-        let one = Steps { find: 1, unit: 0 };
+        let half = Steps { find: MAX_STEPS / 2, ..Steps::default() };
+        let one = Steps { find: 1, ..Steps::default() };
         let units = [(1, half), (2, half), (3, Steps::default()), (4, one), (5, one)];
         let expected = vec![(0, false), (1, false), (2, false), (3, true), (4, true)];
         assert_eq!(taken(&units, &[0, 1, 2, 3, 4]), expected);
         assert_eq!(taken(&units, &[4, 2, 3, 1, 0]), expected);
     }
 
+    /// The fourth gets what three left, and so does the fifth, whose turn is later; a file's own lists count for those that
+    /// have it again.
+    #[test]
+    fn units_past_the_entries_of_lists_have_none_whatever_comes_first() {
+        let shared = |shared| Steps { shared, ..Steps::default() };
+        let most = LISTS + MIN_SHARED;
+        let units =
+            [(1, shared(most - 5)), (2, shared(3)), (3, shared(2)), (4, shared(1)), (5, shared(most))];
+        let expected = vec![(0, false), (1, false), (2, false), (3, true), (4, true)];
+        for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [4, 2, 3, 1, 0], [3, 4, 0, 1, 2]] {
+            assert_eq!(taken(&units, &order), expected, "{order:?}");
+        }
+        let own = Steps { shared: most, own: most, ..Steps::default() };
+        assert_eq!(taken(&[(1, own), (2, own), (2, own)], &[2, 1, 0]), [(0, false), (1, false), (2, false)]);
+        let units = [(1, own), (1, own), (1, own), (2, own)];
+        assert_eq!(taken(&units, &[3, 2, 1, 0]), [(0, false), (1, false), (2, true), (3, false)]);
+    }
+
     #[test]
     fn a_unit_counts_where_another_has_its_id() {
-        let whole = Steps { find: 0, unit: MAX_STEPS };
+        let whole = Steps { unit: MAX_STEPS, ..Steps::default() };
         assert_eq!(taken(&[(1, whole), (2, whole)], &[0, 1]), [(0, false), (1, false)]);
         assert_eq!(
             taken(&[(1, whole), (1, whole), (1, whole)], &[0, 1, 2]),

@@ -1,7 +1,6 @@
 //! The debug sections of a program and of its supplementary file, with the headers of their units, so
 //! that a reference from one unit finds its target in another.
 
-use std::ffi::CStr;
 use std::sync::{Arc, OnceLock};
 
 use gimli::{Reader as _, Section as _};
@@ -10,14 +9,15 @@ use super::shared::Shared;
 use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Dwarf, Endianity, UNITS_BETWEEN, bad_unit};
 use crate::open::{DebugSection, DebugSections, Files, Image};
-use crate::report::{Diagnostics, Kind};
+use crate::report::Diagnostics;
+use crate::text;
 
 /// Bytes before the offsets of a `.debug_str_offsets` in 64 bits: length, version, padding.
 const WIDE_HEADER: usize = 16;
 
-/// Bytes of strings that the roots of all units may read together: each names its unit and its folder, and any number
-/// of units may name one string.
-const MAX_ROOT_STRINGS: u64 = 1 << 40;
+/// Bytes that are kept of the name and the folder of a unit, which are paths: each unit reads its own, and a million units may
+/// name one string.
+const MAX_ROOT_TEXT: usize = 4096;
 
 /// One `.debug_info` with its units in the order of their offsets.
 pub(crate) struct Info<'f, E: Endianity> {
@@ -41,7 +41,7 @@ impl<'f, E: Endianity> Info<'f, E> {
     }
 
     /// The pages of a large section are given back to `files`, since the system maps what is around each header.
-    pub(crate) fn of(mut dwarf: Dwarf<'f, E>, files: &Files, diagnostics: &mut Diagnostics) -> Info<'f, E> {
+    pub(crate) fn of(dwarf: Dwarf<'f, E>, files: &Files, diagnostics: &mut Diagnostics) -> Info<'f, E> {
         let mut headers = Vec::new();
         let section = *dwarf.debug_info.reader();
         let mut offset = 0;
@@ -64,8 +64,6 @@ impl<'f, E: Endianity> Info<'f, E> {
             let Some(next) = offset.checked_add(len).filter(|&next| next > offset) else { break };
             offset = next;
         }
-        dwarf.debug_str = bounded(*dwarf.debug_str.reader(), headers.len(), diagnostics).into();
-        dwarf.debug_line_str = bounded(*dwarf.debug_line_str.reader(), headers.len(), diagnostics).into();
         let referred = headers.iter().map(|_| OnceLock::new()).collect();
         let wide_strings = dwarf.file_type == gimli::DwarfFileType::Dwo
             && dwarf.debug_str_offsets.reader().slice().starts_with(&[0xff; 4]);
@@ -104,23 +102,10 @@ impl<'f, E: Endianity> Info<'f, E> {
                 let format = gimli::Format::Dwarf64;
                 let base = gimli::DebugStrOffsetsBase(WIDE_HEADER);
                 let offset = self.dwarf.debug_str_offsets.get_str_offset(format, base, index).ok()?;
-                self.str(offset)
+                string(&self.dwarf, unit, gimli::AttributeValue::DebugStrRef(offset))
             }
-            gimli::AttributeValue::DebugStrOffsetsIndex(index) => {
-                let (format, base) = (unit.header.format(), unit.str_offsets_base);
-                let offset = self.dwarf.debug_str_offsets.get_str_offset(format, base, index).ok()?;
-                self.str(offset)
-            }
-            gimli::AttributeValue::DebugStrRef(offset) => self.str(offset),
-            _ => self.dwarf.attr_string(unit, value).ok(),
+            _ => string(&self.dwarf, unit, value),
         }
-    }
-
-    /// The string at an offset in `.debug_str`: as `gimli` finds it, but by words instead of bytes.
-    fn str(&self, offset: gimli::DebugStrOffset) -> Option<Bytes<'f, E>> {
-        let section = *self.dwarf.debug_str.reader();
-        let text = CStr::from_bytes_until_nul(section.slice().get(offset.0..)?).ok()?;
-        Some(Bytes::new(text.to_bytes(), section.endian()))
     }
 
     /// Index of the unit that the section offset `offset` lies in.
@@ -152,41 +137,57 @@ impl<'f, E: Endianity> Info<'f, E> {
         {
             return Err(gimli::Error::InvalidAbbreviationCode(root.code()));
         }
-        if self.shared.is_without_lines(index) {
-            return Ok((unit_without_lines(&self.dwarf, header, abbreviations)?, None));
-        }
-        match gimli::Unit::new_with_abbreviations(&self.dwarf, header, abbreviations.clone()) {
-            Ok(unit) => Ok((unit, None)),
-            Err(error) => Ok((unit_without_lines(&self.dwarf, header, abbreviations)?, Some(error))),
-        }
+        parse(&self.dwarf, header, abbreviations, !self.shared.is_without_lines(index))
     }
 }
 
-/// A section of strings; empty where one of them is too long for so many units to read.
-fn bounded<'f, E: Endianity>(
-    section: Bytes<'f, E>,
-    units: usize,
-    diagnostics: &mut Diagnostics,
-) -> Bytes<'f, E> {
-    let too_much = |len: usize| (len as u64).saturating_mul(units as u64) > MAX_ROOT_STRINGS;
-    if !too_much(section.len()) {
-        return section;
-    }
-    let longest = section.slice().split(|&byte| byte == 0).map(<[u8]>::len).max().unwrap_or(0);
-    if !too_much(longest) {
-        return section;
-    }
-    diagnostics.add(Kind::CapReached, 0, || {
-        format!("no debug string is read: one has {longest} bytes, and {units} units may name it")
-    });
-    Bytes::new(&[], section.endian())
+/// The string that an attribute means, cut at [`text::MAX_TEXT`] bytes: `gimli` reads one to its end, byte by byte, and any
+/// number of attributes may mean one of megabytes.
+pub(crate) fn string<'f, E: Endianity>(
+    dwarf: &Dwarf<'f, E>,
+    unit: &gimli::Unit<Bytes<'f, E>>,
+    value: gimli::AttributeValue<Bytes<'f, E>>,
+) -> Option<Bytes<'f, E>> {
+    string_within(dwarf, unit, value, text::MAX_TEXT)
 }
 
-fn unit_without_lines<'f, E: Endianity>(
+/// As [`string`], of at most `most` bytes.
+pub(crate) fn string_within<'f, E: Endianity>(
+    dwarf: &Dwarf<'f, E>,
+    unit: &gimli::Unit<Bytes<'f, E>>,
+    value: gimli::AttributeValue<Bytes<'f, E>>,
+    most: usize,
+) -> Option<Bytes<'f, E>> {
+    use gimli::AttributeValue as Value;
+    let (section, offset) = match value {
+        Value::String(text) => (text, 0),
+        Value::DebugStrRef(offset) => (*dwarf.debug_str.reader(), offset.0),
+        Value::DebugStrRefSup(offset) => (*dwarf.sup()?.debug_str.reader(), offset.0),
+        Value::DebugLineStrRef(offset) => (*dwarf.debug_line_str.reader(), offset.0),
+        Value::DebugStrOffsetsIndex(index) => {
+            let (format, base) = (unit.header.format(), unit.str_offsets_base);
+            let offset = dwarf.debug_str_offsets.get_str_offset(format, base, index).ok()?;
+            (*dwarf.debug_str.reader(), offset.0)
+        }
+        _ => return None,
+    };
+    let bytes = section.slice().get(offset..)?;
+    let found = match value {
+        // It came without its zero.
+        Value::String(_) => &bytes[..bytes.len().min(most)],
+        _ => text::until_zero_within(bytes, most)?,
+    };
+    Some(Bytes::new(found, section.endian()))
+}
+
+/// As `gimli::Unit::new_with_abbreviations`, but the first error of the line program or of `DW_AT_low_pc` comes beside the
+/// unit, and strings are cut.
+fn parse<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     header: gimli::UnitHeader<Bytes<'f, E>>,
     abbreviations: Arc<gimli::Abbreviations>,
-) -> gimli::Result<gimli::Unit<Bytes<'f, E>>> {
+    lines: bool,
+) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<gimli::Error>)> {
     use gimli::AttributeValue as Value;
     let (encoding, file_type) = (header.encoding(), dwarf.file_type);
     let mut unit = gimli::Unit {
@@ -200,27 +201,44 @@ fn unit_without_lines<'f, E: Endianity>(
         loclists_base: gimli::DebugLocListsBase::default_for_encoding_and_file(encoding, file_type),
         rnglists_base: gimli::DebugRngListsBase::default_for_encoding_and_file(encoding, file_type),
         line_program: None,
-        dwo_id: None,
+        dwo_id: match header.type_() {
+            gimli::UnitType::Skeleton(id) | gimli::UnitType::SplitCompilation(id) => Some(id),
+            _ => None,
+        },
     };
     let mut entries = header.entries(&abbreviations);
     let root = entries.next_dfs()?.ok_or(gimli::Error::MissingUnitDie)?;
+    let (mut name, mut comp_dir, mut low_pc, mut program) = (None, None, None, None);
     for attribute in root.attrs() {
         match (attribute.name(), attribute.value()) {
+            (gimli::DW_AT_name, value) => name = Some(value),
+            (gimli::DW_AT_comp_dir, value) => comp_dir = Some(value),
+            (gimli::DW_AT_low_pc, value) => low_pc = Some(value),
+            (gimli::DW_AT_stmt_list, Value::DebugLineRef(offset)) => program = Some(offset),
             (_, Value::DebugStrOffsetsBase(base)) => unit.str_offsets_base = base,
             (_, Value::DebugAddrBase(base)) => unit.addr_base = base,
             (_, Value::DebugRngListsBase(base)) => unit.rnglists_base = base,
             (_, Value::DebugLocListsBase(base)) => unit.loclists_base = base,
+            (gimli::DW_AT_GNU_dwo_id, Value::DwoId(id)) => unit.dwo_id = unit.dwo_id.or(Some(id)),
             _ => {}
         }
     }
     // Only now: a string or an address by index needs its base.
-    let value = |name| root.attr_value(name);
-    let string = |unit: &_, name| value(name).and_then(|value| dwarf.attr_string(unit, value).ok());
-    unit.name = string(&unit, gimli::DW_AT_name);
-    unit.comp_dir = string(&unit, gimli::DW_AT_comp_dir);
-    let low_pc = value(gimli::DW_AT_low_pc).and_then(|low| dwarf.attr_address(&unit, low).ok().flatten());
-    unit.low_pc = low_pc.unwrap_or(0);
-    Ok(unit)
+    unit.name = name.and_then(|value| string_within(dwarf, &unit, value, MAX_ROOT_TEXT));
+    unit.comp_dir = comp_dir.and_then(|value| string_within(dwarf, &unit, value, MAX_ROOT_TEXT));
+    let mut damage = None;
+    if let Some(offset) = program.filter(|_| lines) {
+        let size = header.address_size();
+        match dwarf.debug_line.program(offset, size, unit.comp_dir, unit.name) {
+            Ok(program) => unit.line_program = Some(program),
+            Err(error) => damage = Some(error),
+        }
+    }
+    match low_pc.map_or(Ok(None), |value| dwarf.attr_address(&unit, value)) {
+        Ok(address) => unit.low_pc = address.unwrap_or(0),
+        Err(error) => damage = damage.or(Some(error)),
+    }
+    Ok((unit, damage))
 }
 
 /// The program's own debug information and the supplementary file's (dwz).

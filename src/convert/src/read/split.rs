@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::file::FileTable;
 use super::package::Package;
 use super::pool::NamePool;
-use super::space::{Info, Space, load, offset_of};
+use super::space::{Info, Space, load, offset_of, string};
 use super::task::{Source, Task};
+use super::unit::{allowed_entries, held_by_lists};
 use super::{Bytes, Dwarf, Endianity};
 use crate::model::Unit;
 use crate::open::{
@@ -55,6 +56,22 @@ pub(super) struct Steps {
     pub(super) find: u64,
     /// Bytes of the unit.
     pub(super) unit: u64,
+    /// What the unit has that others may have as well: entries of range lists, and rows.
+    pub(super) shared: u64,
+    /// How much of that its file holds for it alone.
+    pub(super) own: u64,
+}
+
+impl Steps {
+    /// What the unit has beyond what its own file holds for it.
+    pub(super) fn beyond_own(&self) -> u64 {
+        self.shared.saturating_sub(self.own)
+    }
+
+    /// What it has of others: everything, where another unit has the file too.
+    pub(super) fn of_others(&self, is_known: bool) -> u64 {
+        if is_known { self.shared } else { self.beyond_own() }
+    }
 }
 
 impl<'a, 'f, E: Endianity> Supply<'a, 'f, E> {
@@ -117,7 +134,7 @@ pub(super) fn skeleton<'a, 'f, E: Endianity>(
         let attribute = entries.read_attribute(*spec).ok()?;
         match attribute.name() {
             gimli::DW_AT_dwo_name | gimli::DW_AT_GNU_dwo_name => {
-                name = dwarf.attr_string(unit, attribute.value()).ok();
+                name = string(dwarf, unit, attribute.value());
             }
             gimli::DW_AT_low_pc | gimli::DW_AT_ranges => has_code = true,
             _ => {}
@@ -180,6 +197,7 @@ pub(super) fn read<'f, E: Endianity>(
         }
         match read {
             Ok(mut unit) => {
+                unit.strings += file.debug.get(DebugSection::Str).len() as u64;
                 let names = task.supply.names.keep(std::mem::take(&mut unit.names));
                 return Some(unit.with_names(names));
             }
@@ -247,6 +265,8 @@ fn in_package<'f, E: Endianity>(
         match from_sections(task, skeleton, &sections, steps, &mut counted) {
             Ok(unit) => {
                 diagnostics.merge(counted);
+                // The package's counts as the program's.
+                steps.own = 0;
                 // As a loose file is unmapped. Units share the strings: the next one has them from the file again.
                 use DebugSection::{Info, RngLists, Str, StrOffsets};
                 for section in [Info, StrOffsets, RngLists, Str] {
@@ -294,7 +314,10 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     let files = if unit.line_program.is_some() { FileTable::of(&space.main.dwarf, &unit) } else { rows };
     let source =
         Source { space: &space, unit: &unit, index, files, rows, debug_line: main.debug_line(), listed: &[] };
-    Ok(task.walk(&source, diagnostics))
+    steps.own = allowed_entries(held_by_lists(sections)) / headers.len().max(1) as u64;
+    let (read, shared) = task.walk(&source, diagnostics);
+    steps.shared = shared;
+    Ok(read)
 }
 
 /// The split unit of an id, and its index.

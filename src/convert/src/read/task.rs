@@ -23,6 +23,8 @@ pub(super) struct Task<'a, 'f, E: Endianity> {
     pub(super) walk: Walk<'a>,
     /// Of the thread: nobody waits for it.
     pub(super) memory: &'a Mutex<Memory>,
+    /// What a unit may have of what others have as well.
+    pub(super) limit: u64,
 }
 
 /// What is read of a unit.
@@ -37,29 +39,36 @@ pub(super) enum Walk<'a> {
 }
 
 impl<'f, E: Endianity> Task<'_, 'f, E> {
-    /// Walks a unit.
-    pub(super) fn walk<'d>(&self, source: &Source<'_, 'd, E>, diagnostics: &mut Diagnostics) -> Unit<'d>
+    /// Walks a unit. Returns what it has of what others may have as well, too.
+    pub(super) fn walk<'d>(
+        &self,
+        source: &Source<'_, 'd, E>,
+        diagnostics: &mut Diagnostics,
+    ) -> (Unit<'d>, u64)
     where
         'f: 'd,
     {
         match self.walk {
             Walk::Functions => {
                 let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-                unit::walk(source, self.code, self.options, &mut memory, diagnostics)
+                unit::walk(source, self.code, self.options, &mut memory, self.limit, diagnostics)
             }
-            Walk::ClassesAt(places) => unit::classes(source, places, diagnostics),
+            Walk::ClassesAt(places) => (unit::classes(source, places, diagnostics), 0),
             // The unit is none of those.
-            Walk::Classes(_) => Unit::default(),
+            Walk::Classes(_) => (Unit::default(), 0),
         }
     }
 }
 
 /// One unit, read.
+#[derive(Default)]
 pub(super) struct Done<'f> {
     pub(super) unit: Unit<'f>,
     /// Of a skeleton.
     pub(super) dwo_id: Option<u64>,
     pub(super) steps: split::Steps,
+    /// It is not read: units before it had so much together that it is not known whether it may have any of that.
+    pub(super) deferred: bool,
     pub(super) diagnostics: Diagnostics,
     pub(super) starts: Starts,
 }
@@ -119,8 +128,7 @@ pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
         Err(error) => {
             bad_unit(&mut diagnostics, offset, error);
             let unit = Unit { offset, ..Unit::default() };
-            let (steps, starts) = (split::Steps::default(), Starts::default());
-            return Some(Done { unit, dwo_id: None, steps, diagnostics, starts });
+            return Some(Done { unit, diagnostics, ..Done::default() });
         }
     };
     let starts = starts(&unit);
@@ -130,13 +138,15 @@ pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
     if let Some(skeleton) = &skeleton
         && let Some(read) = split::read(task, skeleton, &mut steps, &mut diagnostics)
     {
-        return Some(Done { unit: Unit { offset, ..read }, dwo_id, steps, diagnostics, starts });
+        let unit = Unit { offset, ..read };
+        return Some(Done { unit, dwo_id, steps, diagnostics, starts, ..Done::default() });
     }
     let files = FileTable::of(&main.dwarf, &unit);
     let (debug_line, listed) = (main.debug_line(), task.tables.of_unit(offset));
     let source = Source { space: task.space, unit: &unit, index, files, rows: files, debug_line, listed };
-    let mut read = task.walk(&source, &mut diagnostics);
+    let (mut read, shared) = task.walk(&source, &mut diagnostics);
+    steps.shared = shared;
     // The children of a skeleton (`-fsplit-dwarf-inlining`) say all that was inlined.
     read.partial = skeleton.is_some() && read.functions.is_empty();
-    Some(Done { unit: read, dwo_id, steps, diagnostics, starts })
+    Some(Done { unit: read, dwo_id, steps, diagnostics, starts, ..Done::default() })
 }

@@ -11,9 +11,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::machine::Machine;
 use super::merge::Merged;
 use super::names::is_program_wide;
-use super::recover::{base_name, spellings};
+use super::recover::spellings;
 use super::symbols::Symbols;
 use crate::model::{CalleePlace, How, ImageAddr, NameId, OriginId, RowRange, UnitFunction, UnitPiece};
+use crate::text::base_name;
 
 /// A function without code: its unit, and its place in [`crate::model::Unit::codeless`].
 type Codeless = (usize, usize);
@@ -132,7 +133,7 @@ fn by_symbol(
         };
         let file = !symbol.local
             || symbol.file.is_empty()
-            || base_name(symbol.file) == base_name(&merged.program.units[unit].name);
+            || *base_name(symbol.file) == *merged.program.units[unit].file_name;
         if file && symbol.local != merged.program.units[unit].codeless[index].external {
             found.entry((unit, index)).or_default().insert(symbol.start);
         }

@@ -129,7 +129,7 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
-    use crate::resolve::ResolveOptions;
+    use crate::resolve::{ResolveOptions, Sizes};
 
     /// Few names are compared, many are looked up: both find the same.
     #[test]
@@ -149,7 +149,7 @@ mod tests {
             "_Z1hv",
             "_ZL1hIiET_v",
         ];
-        let mut merged = Merged::new(ResolveOptions::default());
+        let mut merged = Merged::new(ResolveOptions::default(), Sizes::default());
         let (mut few, mut many) = (Known::default(), Known::default());
         for (index, name) in own.iter().enumerate() {
             let id = merged.name(name.as_bytes());

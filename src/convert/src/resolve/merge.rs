@@ -10,9 +10,9 @@ use foldsym_format::names::MAX_NAME;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::ResolveOptions;
-use super::recover::base_name;
 use crate::model::{Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitMap};
 use crate::read::Take;
+use crate::text::base_name;
 
 /// The program's tables while they grow.
 pub(crate) struct Merged<'f> {
@@ -29,10 +29,33 @@ pub(crate) struct Merged<'f> {
     edges: FxHashMap<Edge, EdgeId>,
     /// Names and paths that are longer than a file holds, each once.
     pub(super) cut_names: u64,
+    /// Names and paths of units for which there was no room.
+    pub(super) without_room: u64,
+    /// Bytes that are left for names and for paths of units.
+    name_room: u64,
+    path_room: u64,
 }
 
+/// Bytes of what the names and the paths of units are read from: they have together at most a multiple of it. A name is a
+/// few bytes of an entry, and any number of them may be the ends of one long string.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sizes {
+    /// The sections of strings that units share.
+    pub(crate) strings: u64,
+    /// `.debug_line`: a path is made of a file, its directory and the unit's.
+    pub(crate) lines: u64,
+}
+
+/// Linkers let strings share their ends, or write one twice.
+const STRING_COPIES: u64 = 4;
+/// An entry of a file table has two bytes at least, and a path is seldom longer than 128.
+const LINE_COPIES: u64 = 64;
+/// Bytes in any program; and what is kept of a name or path that there is no room for.
+const ROOM_FLOOR: u64 = 1 << 20;
+const SHORT: usize = 128;
+
 impl<'f> Merged<'f> {
-    pub(crate) fn new(options: ResolveOptions) -> Self {
+    pub(crate) fn new(options: ResolveOptions, sizes: Sizes) -> Self {
         Merged {
             program: Program::default(),
             options,
@@ -43,6 +66,9 @@ impl<'f> Merged<'f> {
             origins: FxHashMap::default(),
             edges: FxHashMap::default(),
             cut_names: 0,
+            without_room: 0,
+            name_room: sizes.strings.saturating_mul(STRING_COPIES).saturating_add(ROOM_FLOOR),
+            path_room: sizes.lines.saturating_mul(LINE_COPIES).saturating_add(ROOM_FLOOR),
         }
     }
 
@@ -62,8 +88,29 @@ impl<'f> Merged<'f> {
         if let Some(&id) = self.places.get(&place) {
             return id;
         }
-        let id = self.name(name);
+        let id = self.unit_name(Cow::Borrowed(name));
         self.places.insert(place, id);
+        id
+    }
+
+    /// The id of a unit's name, as long as there is room for names.
+    fn unit_name(&mut self, mut name: Cow<'f, [u8]>) -> NameId {
+        let before = self.program.names.len();
+        if name.len() > SHORT
+            && name.len() as u64 - SHORT as u64 > self.name_room
+            && self.name_of(&name).is_none()
+        {
+            self.without_room += 1;
+            name = match name {
+                Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[..SHORT]),
+                Cow::Owned(bytes) => Cow::Owned(bytes[..SHORT].to_vec()),
+            };
+        }
+        let len = name.len();
+        let id = self.intern(name);
+        if self.program.names.len() > before {
+            self.name_room -= len.saturating_sub(SHORT) as u64;
+        }
         id
     }
 
@@ -113,6 +160,18 @@ impl<'f> Merged<'f> {
         path.truncate(MAX_NAME);
         if let Some(&id) = self.files.get(&path) {
             return id;
+        }
+        if path.len() > SHORT {
+            match self.path_room.checked_sub((path.len() - SHORT) as u64) {
+                Some(left) => self.path_room = left,
+                None => {
+                    self.without_room += 1;
+                    path.truncate(SHORT);
+                    if let Some(&id) = self.files.get(&path) {
+                        return id;
+                    }
+                }
+            }
         }
         self.cut_names += u64::from(is_cut);
         let id = FileId(self.program.files.len() as u32);
@@ -167,11 +226,13 @@ impl<'f> Take<'f> for Merged<'f> {
     }
 
     fn take(&mut self, mut unit: Unit<'f>) {
+        let own = unit.strings.saturating_mul(STRING_COPIES);
+        self.name_room = self.name_room.saturating_add(own);
         let mut names = Vec::with_capacity(unit.names.len());
         for name in std::mem::take(&mut unit.names) {
             names.push(match name {
                 Cow::Borrowed(bytes) => self.shared_name(bytes),
-                owned => self.intern(owned),
+                owned => self.unit_name(owned),
             });
         }
         let files: Vec<FileId> =

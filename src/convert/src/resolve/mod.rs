@@ -27,7 +27,7 @@ use crate::model::{Program, Unit, UnitClasses};
 use crate::open::Image;
 use crate::report::{Diagnostics, Kind};
 use foldsym_format::names::MAX_NAME;
-pub(crate) use merge::Merged;
+pub(crate) use merge::{Merged, Sizes};
 
 /// What the decisions depend on besides the program.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +63,14 @@ pub(crate) fn resolve<'f>(
     if merged.cut_names > 0 {
         diagnostics.add(Kind::CapReached, 0, || {
             format!("{} names are longer than {MAX_NAME} bytes: cut", merged.cut_names)
+        });
+    }
+    if merged.without_room > 0 {
+        diagnostics.add(Kind::CapReached, 0, || {
+            format!(
+                "names and paths have more bytes than the program's strings: {} are cut",
+                merged.without_room
+            )
         });
     }
     let mut cut = pieces::cut(merged, candidates, &mut diagnostics);

@@ -10,10 +10,10 @@ use rustc_hash::FxHashMap;
 
 use super::merge::Merged;
 use super::names::{plain_base, source_name};
-use super::recover::base_name;
 use super::symbols::CodeSymbol;
 use crate::demangle::demangle;
 use crate::model::{FuncId, Function, Member, NameId, UnitId};
+use crate::text::base_name;
 
 /// A mangled name, with the symbols that have it.
 type Name<'s, 'f> = &'s [&'s CodeSymbol<'f>];
@@ -110,7 +110,7 @@ fn fitting(
     if fitting.len() > 1
         && let Some(source) = function.source
     {
-        let unit = base_name(&merged.program.units[source.unit.index()].name);
+        let unit = &*merged.program.units[source.unit.index()].file_name;
         let of_file = |symbol: &&CodeSymbol<'_>| {
             !symbol.local || symbol.file.is_empty() || base_name(symbol.file) == unit
         };

@@ -27,6 +27,7 @@ use crate::model::{
 };
 use crate::pair::{Fit, pair};
 use crate::report::{Diagnostics, Kind};
+use crate::text::base_name;
 
 /// An erased function: its unit and its place in [`Unit::erased`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -462,7 +463,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             let undeclared = self.merged.program.origins[self.origin(at).index()].line == 0;
             return self.is_shared(at) || (undeclared && lines());
         }
-        (symbol.file.is_empty() || base_name(&unit.name) == base_name(symbol.file)) && lines()
+        (symbol.file.is_empty() || *unit.file_name == *base_name(symbol.file)) && lines()
     }
 
     /// Lines from the declaration of a function to the nearest row of a sequence; `None` where no row is behind it in
@@ -587,8 +588,4 @@ pub(super) fn spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// A name up to the suffix that a compiler adds.
 fn whole_name(symbol: &[u8]) -> &[u8] {
     symbol.split(|byte| *byte == b'.').next().unwrap_or(symbol)
-}
-
-pub(super) fn base_name(path: &[u8]) -> &[u8] {
-    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }

@@ -21,10 +21,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
 use super::names::{Relation, is_mangled, relation};
-use super::recover::base_name;
 use super::symbols::{CodeSymbol, Symbols};
 use crate::model::{Function, How, Member, NameId, Rows, UnitId};
 use crate::open::{Image, Linker};
+use crate::text::base_name;
 
 /// Compilers' start-up code: objects of every program, without debug information, and nothing in them folds.
 const START_UP: &[&[u8]] = &[
@@ -63,7 +63,7 @@ impl Described {
     pub(super) fn new(merged: &Merged<'_>, members: &[Member], functions: &[Function]) -> Described {
         let unit = |member: &Member| functions[member.function.index()].source.map(|source| source.unit);
         let units: FxHashSet<UnitId> = members.iter().filter_map(unit).collect();
-        let file = |unit: &UnitId| base_name(&merged.program.units[unit.index()].name).to_vec();
+        let file = |unit: &UnitId| merged.program.units[unit.index()].file_name.to_vec();
         Described {
             erased: !members.iter().any(|member| member.how == How::LiveRange),
             files: units.iter().map(file).collect(),
@@ -105,7 +105,7 @@ impl Undescribed {
             files.entry(base_name(file).to_vec()).or_default().0 += 1;
         }
         for unit in &merged.program.units {
-            files.entry(base_name(&unit.name).to_vec()).or_default().1 += 1;
+            files.entry(unit.file_name.to_vec()).or_default().1 += 1;
         }
         let mut named = image.symbol_files.iter().map(|file| base_name(file));
         let objects = named.any(|name| !START_UP.contains(&name) && more_files(&files, name))
@@ -359,8 +359,7 @@ where
     }
     for function in members.iter().map(|member| &functions[member.function.index()]) {
         let Some(source) = function.source else { continue };
-        let (name, file) =
-            (name_of(merged, function), base_name(&merged.program.units[source.unit.index()].name));
+        let (name, file) = (name_of(merged, function), &*merged.program.units[source.unit.index()].file_name);
         let has_symbols = undescribed.files.get(file).is_some_and(|(symbols, _)| *symbols > 0);
         if has_symbols && files.get(name).is_some_and(|files| !files.contains(file)) {
             *counts.entry(name.to_vec()).or_default() += 1;

@@ -59,6 +59,16 @@ fn an_empty_program_gives_a_file_without_answers() {
     assert_eq!(ReadBack::open(&bytes).answer(0x1000), Answer::Nothing);
 }
 
+/// 20,000 names that are the ends of one, 1.3 GB together: their table would not fit the offsets in it.
+#[test]
+fn more_names_than_a_table_holds_are_an_error() {
+    let text = vec![b'n'; 65_535 + 20_000];
+    let name = |at: usize| std::borrow::Cow::Borrowed(&text[at..at + 65_535]);
+    let program = Program { names: (0..20_000).map(name).collect(), ..Program::default() };
+    let error = encode(&program, &image(), &EncodeOptions::default()).unwrap_err();
+    assert!(matches!(error, EncodeError::TooLong { what: "names", bytes: 1_310_700_000 }), "{error}");
+}
+
 /// The generated programs reach what is special, else the tests above say little.
 #[test]
 fn generated_programs_reach_the_special_cases() {

@@ -17,12 +17,16 @@ use super::files::Files;
 use super::image::{
     AddressRange, Arch, CodeSection, DebugSections, Format, Image, ImageKind, Linker, Restored,
 };
+use crate::text;
 use kept::KeptRelocations;
 use sections::{Contents, DebugLayout};
 pub(super) use tables::{Section, Tables};
 
 /// Largest alignment that a synthetic address is rounded to: above any page size in use.
 const MAX_ALIGN: u64 = 1 << 32;
+
+/// Bytes that are kept of the names of sections where they are too many.
+const SHORT_NAME: usize = 64;
 
 /// Links from one ELF file to others, as found in its sections.
 #[derive(Default)]
@@ -288,6 +292,8 @@ fn layout(path: &Path, tables: &Tables<'_>, diagnostics: &mut Diagnostics) -> Re
     let mut sections = Vec::new();
     let mut bias = vec![0; tables.sections.len()];
     let mut next = 0u64;
+    // Any number of sections may have one long name.
+    let name_room = text::room(tables.data.len(), tables.sections.len());
     for section in tables.sections.iter().filter(|section| section.is_loaded()) {
         let mut start = section.address;
         if tables.is_relocatable() {
@@ -306,8 +312,14 @@ fn layout(path: &Path, tables: &Tables<'_>, diagnostics: &mut Diagnostics) -> Re
             diagnostics.note(OpenDiagnosticKind::SectionWraps, || section.name.escape_ascii().to_string());
             highest
         });
+        let mut name = section.name;
+        if !name_room.spend(name.len()) && name.len() > SHORT_NAME {
+            name = &name[..SHORT_NAME];
+            let first = || format!("section {} {}...", section.index, name.escape_ascii());
+            diagnostics.note(OpenDiagnosticKind::LongSectionName, first);
+        }
         sections.push(CodeSection {
-            name: String::from_utf8_lossy(section.name).into_owned(),
+            name: String::from_utf8_lossy(name).into_owned(),
             index: section.index,
             range: AddressRange { start, end },
             executable: section.flags & elf::SHF_EXECINSTR.0 != 0,

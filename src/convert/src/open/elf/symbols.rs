@@ -10,6 +10,7 @@ use super::tables::{RawSymbol, SymbolPlace, SymbolTable, Tables};
 use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use crate::open::error::OpenError;
 use crate::open::image::{AddressRange, Binding, Symbol, SymbolKind};
+use crate::text;
 
 /// Function descriptors of PPC64 ELFv1 (`.opd`): a function symbol holds the address of a descriptor, whose first word
 /// is the address of the code.
@@ -97,12 +98,17 @@ struct SymbolReader<'a, 'f> {
 impl<'f> SymbolReader<'_, 'f> {
     fn read(&mut self, table: &SymbolTable<'f>, dynamic: bool, wanted: impl Fn(&Symbol<'f>) -> bool) {
         let mut file = None;
+        let name_room = text::room(table.names_len(), table.len());
+        let name_of = |raw: &RawSymbol| {
+            let name = if name_room.is_short() { None } else { table.name(raw.name) };
+            name.filter(|name| name_room.spend(name.len()))
+        };
         for index in 1..table.len() {
             let Some(raw) = table.get(index) else { break };
             let kind = elf::SymbolType(raw.kind);
             if kind == elf::STT_FILE {
                 // Linkers close the list of local symbols of files with a file without a name.
-                let name = table.name(raw.name).unwrap_or_default();
+                let name = name_of(&raw).unwrap_or_default();
                 file = (!name.is_empty()).then_some(self.files.len() as u32);
                 if file.is_some() {
                     self.files.push(name);
@@ -116,9 +122,12 @@ impl<'f> SymbolReader<'_, 'f> {
                 SymbolPlace::Section(section) => section,
                 SymbolPlace::Undefined | SymbolPlace::Special => continue,
             };
-            let (Some(&position), Some(name)) = (self.layout.position.get(place), table.name(raw.name))
-            else {
-                self.diagnostics.note(OpenDiagnosticKind::BadSymbol, || format!("symbol {index}"));
+            let (Some(&position), Some(name)) = (self.layout.position.get(place), name_of(&raw)) else {
+                let kind = match name_room.is_short() {
+                    true => OpenDiagnosticKind::LongSymbolNames,
+                    false => OpenDiagnosticKind::BadSymbol,
+                };
+                self.diagnostics.note(kind, || format!("symbol {index}"));
                 continue;
             };
             if let Some(mut symbol) = self.symbol(&raw, name, place, position) {

@@ -6,11 +6,11 @@ use object::elf::{self, FileHeader32, FileHeader64, Rel32, Rel64, Rela32, Rela64
 use object::endian::{Endianness, U32};
 use object::pod::{Pod, slice_from_all_bytes};
 use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader, Sym};
-use object::read::{ReadRef, StringTable};
 use rustc_hash::FxHashMap;
 
 use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use crate::open::error::OpenError;
+use crate::text;
 
 /// One row of the section header table.
 pub(in crate::open) struct Section<'f> {
@@ -97,9 +97,11 @@ impl<'f> Tables<'f> {
         let place = format!("section header table, offset {:#x}", header.e_shoff(endian).into());
         let headers = header.section_headers(endian, data).map_err(malformed(place))?;
         // A damaged name table leaves sections without names, counted by `note_damage`.
-        let names = header.section_strings(endian, data, headers).unwrap_or_else(|_| StringTable::default());
+        let names = header.section_strings_index(endian, data).ok();
+        let names = names.and_then(|names| headers.get(names.0)?.file_range(endian));
+        let names = names.map_or(&[][..], |(offset, size)| bytes_of(data, offset, size));
         let sections = headers.iter().enumerate().map(|(index, row)| Section {
-            name: row.name(endian, names).unwrap_or_default(),
+            name: text_at(names, row.sh_name(endian)).unwrap_or_default(),
             index,
             kind: row.sh_type(endian).0,
             flags: row.sh_flags(endian).0,
@@ -278,6 +280,17 @@ impl<'f> Tables<'f> {
     }
 }
 
+/// The bytes of a section, cut where the file ends.
+fn bytes_of(data: &[u8], offset: u64, size: u64) -> &[u8] {
+    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(data.len());
+    data.get(place(offset)..place(offset.saturating_add(size))).unwrap_or_default()
+}
+
+/// The text at an offset of a string table.
+fn text_at(strings: &[u8], offset: u32) -> Option<&[u8]> {
+    text::until_zero(strings.get(offset as usize..)?)
+}
+
 /// All whole rows in the bytes.
 fn rows<T: Pod>(bytes: &[u8]) -> &[T] {
     slice_from_all_bytes(bytes).unwrap_or_default()
@@ -358,9 +371,14 @@ impl<'f> SymbolTable<'f> {
         }
     }
 
-    /// The name at an offset of the string table.
+    /// Bytes of the names.
+    pub(in crate::open) fn names_len(&self) -> usize {
+        self.strings.len()
+    }
+
+    /// The name at an offset of the string table, cut at [`text::MAX_TEXT`] bytes.
     pub(in crate::open) fn name(&self, offset: u32) -> Option<&'f [u8]> {
-        self.strings.read_bytes_at_until(u64::from(offset)..self.strings.len() as u64, 0).ok()
+        text_at(self.strings, offset)
     }
 }
 

@@ -13,8 +13,8 @@ use std::path::Path;
 use object::elf;
 use object::endian::Endianness;
 use object::macho::{self, MachHeader32, MachHeader64};
+use object::read::ReadRef;
 use object::read::macho::{LoadCommandVariant, MachHeader, Nlist, Section as _, Segment as _};
-use object::read::{ReadRef, StringTable};
 
 use super::decompress::{self, Method};
 use super::diagnostics::{Diagnostics, OpenDiagnosticKind};
@@ -25,6 +25,7 @@ use super::image::{
     AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Linker,
     Restored, Symbol, SymbolKind,
 };
+use crate::text;
 use relocate::Relocations;
 
 /// True for the magic numbers of thin Mach-O files.
@@ -83,7 +84,7 @@ struct Reader<'a, 'f, Mach: MachHeader<Endian = Endianness>> {
     text_base: Option<u64>,
     uuid: &'f [u8],
     symbols: &'f [Mach::Nlist],
-    strings: StringTable<'f>,
+    strings: &'f [u8],
     diagnostics: Diagnostics,
 }
 
@@ -109,7 +110,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             text_base: None,
             uuid: &[],
             symbols: &[],
-            strings: StringTable::default(),
+            strings: &[],
             diagnostics: Diagnostics::default(),
         };
         let commands =
@@ -158,7 +159,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
         }
         let start = u64::from(command.stroff.get(self.endian));
         let end = (start + u64::from(command.strsize.get(self.endian))).min(self.data.len() as u64);
-        self.strings = StringTable::new(self.data, start, end);
+        self.strings = self.data.read_bytes_at(start, end.saturating_sub(start)).unwrap_or_default();
     }
 
     fn image(mut self) -> Result<(Image<'f>, bool), OpenError> {
@@ -261,15 +262,24 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
     fn symbols(&mut self, sections: &[CodeSection], position: &[u32]) -> (Vec<Symbol<'f>>, bool) {
         let mut symbols = Vec::new();
         let mut has_debug_map = false;
+        let name_room = text::room(self.strings.len(), self.symbols.len());
         for (index, raw) in self.symbols.iter().enumerate() {
             has_debug_map |= raw.stab() == Some(macho::N_OSO);
             if !raw.is_definition() {
                 continue;
             }
             let ordinal = usize::from(raw.n_sect()).wrapping_sub(1);
-            let (Some(&position), Ok(name)) = (position.get(ordinal), raw.name(self.endian, self.strings))
+            let name = || {
+                let name = text::until_zero(self.strings.get(raw.n_strx(self.endian) as usize..)?)?;
+                name_room.spend(name.len()).then_some(name)
+            };
+            let (false, Some(&position), Some(name)) = (name_room.is_short(), position.get(ordinal), name())
             else {
-                self.diagnostics.note(OpenDiagnosticKind::BadSymbol, || format!("symbol {index}"));
+                let kind = match name_room.is_short() {
+                    true => OpenDiagnosticKind::LongSymbolNames,
+                    false => OpenDiagnosticKind::BadSymbol,
+                };
+                self.diagnostics.note(kind, || format!("symbol {index}"));
                 continue;
             };
             let Some(section) = sections.get(position as usize) else { continue };

@@ -9,6 +9,7 @@ use foldsym_expr::{Dialect, DieRef, Problem, Reference, Settings, Type, dialect,
 use gimli::{AttributeValue, DebugAddrIndex, RawLocListEntry, Reader as _, Section as _, UnitOffset};
 use rustc_hash::FxHashSet;
 
+use super::super::space::string;
 use super::super::{Bytes, Endianity};
 use super::{MAX_ATTRIBUTES, UnitReader};
 use crate::model::{
@@ -171,7 +172,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let mut entries = self.unit.header.entries(&self.unit.abbreviations);
         let root = entries.next_dfs().ok().flatten()?;
         let value = root.attr_value(attribute::AUGMENTATION)?;
-        let text = self.dwarf.attr_string(self.unit, value).ok()?;
+        let text = string(self.dwarf, self.unit, value)?;
         Some(text.slice().iter().take(64).copied().collect())
     }
 

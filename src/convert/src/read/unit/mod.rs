@@ -15,7 +15,7 @@ mod root;
 mod rows;
 mod shared;
 
-use gimli::{AttributeValue, Section as _};
+use gimli::{AttributeValue, Reader as _, Section as _};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::entries::{Entries, Entry};
@@ -30,8 +30,10 @@ use crate::model::{
     Calls, Codeless, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange,
     Unit, UnitCall, UnitEdge, UnitErased, UnitFunction, UnitPiece,
 };
+use crate::open::{DebugSection, DebugSections};
 use crate::paint::{Painter, Segment};
 use crate::report::{Diagnostics, Kind};
+use crate::text::base_name;
 use classes::Noted;
 pub(super) use classes::classes;
 use inlined::Tree;
@@ -45,13 +47,19 @@ use shared::SharedPiece;
 /// The deepest inlining that is kept; the format's `max_depth` is at most this.
 const MAX_DEPTH: u16 = 255;
 
-/// Entries of range lists that a unit may have: any number of DIEs may name one long list.
-const MAX_RANGES: u32 = 1 << 22;
+/// Entries of range lists that a unit may have, and as many as its sections may hold: any number of DIEs may name one long
+/// list.
+const MAX_RANGES: u64 = 1 << 22;
+const MIN_RANGES: u64 = 1 << 16;
+const LIST_COPIES: u64 = 4;
 
 /// Rows that a unit may keep: functions may share a range, and each keeps its rows.
 const MAX_ROWS: usize = 1 << 24;
 const MIN_ROWS: usize = 1 << 20;
 const ROW_COPIES: usize = 64;
+/// Rows for each of its line program that are a unit's own: a row belongs to one function mostly, and may be parted by what
+/// is inlined.
+const OWN_ROWS: usize = 8;
 
 /// Rows that a unit may have compared with the declarations of functions that were folded.
 const MAX_COMPARED: u64 = 1 << 27;
@@ -60,22 +68,24 @@ const MAX_COMPARED: u64 = 1 << 27;
 /// the square of its size in time.
 pub(super) const MAX_FOLDED: usize = 1024;
 
-/// Bytes of a unit's name that are kept.
-const MAX_UNIT_NAME: usize = 4096;
+/// Bytes of the name of a file, as much of it as a file system holds.
+const MAX_FILE_NAME: usize = 255;
 
 /// Attributes that an abbreviation may have: some forms take no byte of an entry, and an entry takes one.
 pub(super) const MAX_ATTRIBUTES: usize = 256;
 
-/// Walks one unit.
+/// Walks one unit. `limit` bounds what it may have that others have as well; what it has of that is returned: entries of
+/// range lists, and rows past [`OWN_ROWS`].
 pub(super) fn walk<'f, E: Endianity>(
     source: &Source<'_, 'f, E>,
     code: &Code,
     options: ReadOptions,
     memory: &mut Memory,
+    limit: u64,
     diagnostics: &mut Diagnostics,
-) -> Unit<'f> {
-    let mut reader =
-        UnitReader::new(source, code, options, std::mem::take(memory), std::mem::take(diagnostics));
+) -> (Unit<'f>, u64) {
+    let (kept, counted) = (std::mem::take(memory), std::mem::take(diagnostics));
+    let mut reader = UnitReader::new(source, code, options, kept, limit, counted);
     if let Err(error) = reader.walk() {
         let offset = reader.unit_offset;
         reader
@@ -87,9 +97,27 @@ pub(super) fn walk<'f, E: Endianity>(
     reader.unclaimed();
     reader.bare_lines();
     reader.locations();
+    let ranges = reader.max_ranges - reader.ranges_left;
+    let rows = reader.out.rows.len().saturating_sub(OWN_ROWS * reader.lines.rows.len());
     let unit;
     (unit, *diagnostics, *memory) = reader.finish();
-    unit
+    (unit, ranges + rows as u64)
+}
+
+/// Entries of range lists that sections of these lengths can hold at most: `.debug_ranges` two addresses of 4 bytes each,
+/// `.debug_rnglists` a kind and a byte.
+fn held(ranges: usize, range_lists: usize) -> u64 {
+    (ranges / 8 + range_lists / 2) as u64
+}
+
+/// Entries of range lists that the sections of a file hold at most.
+pub(super) fn held_by_lists(sections: &DebugSections<'_>) -> u64 {
+    held(sections.get(DebugSection::Ranges).len(), sections.get(DebugSection::RngLists).len())
+}
+
+/// Entries that units may have of them.
+pub(super) fn allowed_entries(held: u64) -> u64 {
+    held.saturating_mul(LIST_COPIES)
 }
 
 type UnitEntries<'a, 'f, E> = Entries<'a, 'f, E, Role>;
@@ -163,8 +191,9 @@ struct UnitReader<'a, 'f, E: Endianity> {
     segments: Vec<Segment>,
     runs: Vec<LineRow>,
     last_file: (u32, u16),
-    /// Entries of range lists that may still be visited.
-    ranges_left: u32,
+    /// Entries of range lists that may be visited, and that may still be.
+    max_ranges: u64,
+    ranges_left: u64,
     /// Rows that may be kept.
     max_rows: usize,
     /// Rows that may still be compared to find the sequence of a function.
@@ -181,6 +210,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         code: &'a Code,
         options: ReadOptions,
         memory: Memory,
+        limit: u64,
         mut diagnostics: Diagnostics,
     ) -> Self {
         let &Source { space, unit, index, files, rows, debug_line, listed: _ } = source;
@@ -196,7 +226,16 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             _ => None,
         };
         let claimed = vec![false; lines.sequences.len()];
-        let max_rows = (MIN_ROWS + ROW_COPIES * lines.rows.len()).min(MAX_ROWS);
+        let (ranges, range_lists) =
+            (dwarf.ranges.debug_ranges().reader(), dwarf.ranges.debug_rnglists().reader());
+        // One more, so that a unit which has just as much is read alike with and without a limit.
+        let limit = limit.saturating_add(1);
+        let own_rows = OWN_ROWS * lines.rows.len();
+        let more_rows = usize::try_from(limit).unwrap_or(usize::MAX);
+        let max_rows =
+            (MIN_ROWS + ROW_COPIES * lines.rows.len()).min(own_rows.saturating_add(more_rows)).min(MAX_ROWS);
+        let max_ranges =
+            allowed_entries(held(ranges.len(), range_lists.len())).clamp(MIN_RANGES, MAX_RANGES).min(limit);
         // Mostly a function keeps the rows of its lines, and some more where what is inlined begins and ends.
         let room = lines.rows.len() + lines.rows.len() / 4;
         // In a `.dwo` an offset into the line table counts from the skeleton's program.
@@ -222,11 +261,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             owns_lines,
             out: Unit {
                 offset: unit_offset,
-                // Any number of units may name one string.
-                name: unit
-                    .name
-                    .map(|name| name.slice()[..name.len().min(MAX_UNIT_NAME)].to_vec())
-                    .unwrap_or_default(),
+                file_name: unit.name.map(|name| file_name(name.slice())).unwrap_or_default().into(),
+                strings: unit.header.length_including_self() as u64,
                 rows: Vec::with_capacity(room),
                 ..Unit::default()
             },
@@ -244,7 +280,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             segments: Vec::new(),
             runs: Vec::new(),
             last_file: (NO_FILE, NONE16),
-            ranges_left: MAX_RANGES,
+            max_ranges,
+            ranges_left: max_ranges,
             max_rows,
             compared: Budget::new(MAX_COMPARED),
             addresses: addresses(dwarf, unit),
@@ -542,6 +579,11 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         empty(&mut memory.callees);
         (self.out, self.diagnostics, memory)
     }
+}
+
+/// The last component of a unit's path, or the end of it.
+fn file_name(path: &[u8]) -> &[u8] {
+    base_name(&path[path.len().saturating_sub(MAX_FILE_NAME)..])
 }
 
 /// The addresses that the unit names by index, if they have 8 bytes.

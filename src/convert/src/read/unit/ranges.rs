@@ -4,7 +4,7 @@
 use gimli::{AttributeValue, RawRngListEntry, Reader as _, Section as _};
 
 use super::super::{Bytes, Dwarf, Endianity};
-use super::{MAX_RANGES, UnitReader};
+use super::UnitReader;
 use crate::model::{DieOffset, MAX_PIECE};
 use crate::open::DebugSection;
 use crate::report::Kind;
@@ -186,8 +186,10 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             self.diagnostics.add(Kind::BadRanges, die.0, || format!("DW_AT_ranges: {error}"));
         }
         if self.ranges_left == 0 {
-            self.diagnostics
-                .add(Kind::CapReached, die.0, || format!("the unit has over {MAX_RANGES} ranges"));
+            let most = self.max_ranges;
+            self.diagnostics.add(Kind::CapReached, die.0, || {
+                format!("the unit has over {most} entries of range lists, which is its part of what the lists hold")
+            });
         }
     }
 }
@@ -202,7 +204,7 @@ fn visit_list<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &gimli::Unit<Bytes<'f, E>>,
     value: gimli::AttributeValue<Bytes<'f, E>>,
-    left: &mut u32,
+    left: &mut u64,
     mut visit: impl FnMut(u64, u64),
 ) -> gimli::Result<()> {
     let Some(mut list) = dwarf.attr_ranges(unit, value)? else { return Ok(()) };

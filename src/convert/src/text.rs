@@ -1,0 +1,64 @@
+//! Texts of the input that end in a zero byte, and how much of them is read.
+//!
+//! A text is named by its offset, in a few bytes: any number of them may be one long string, or the ends of it. Real string
+//! tables share the ends of names at most, and many local symbols have one short name.
+
+use std::ffi::CStr;
+
+use foldsym_format::names::MAX_NAME;
+
+use crate::budget::Budget;
+
+/// Bytes of a text that are looked at: one more than are kept, so that what is cut is counted.
+pub(crate) const MAX_TEXT: usize = MAX_NAME + 1;
+
+/// Bytes that the texts of a table may have together, for each of its bytes, for each text, and besides.
+const COPIES: u64 = 4;
+const EACH: u64 = 128;
+const FLOOR: u64 = 1 << 16;
+
+/// The text at the beginning of `bytes`, without its zero; the first [`MAX_TEXT`] bytes of one that is longer. `None` where
+/// the bytes end before it does.
+pub(crate) fn until_zero(bytes: &[u8]) -> Option<&[u8]> {
+    until_zero_within(bytes, MAX_TEXT)
+}
+
+/// As [`until_zero`], of at most `most` bytes.
+pub(crate) fn until_zero_within(bytes: &[u8], most: usize) -> Option<&[u8]> {
+    let looked_at = &bytes[..bytes.len().min(most)];
+    match CStr::from_bytes_until_nul(looked_at) {
+        Ok(text) => Some(text.to_bytes()),
+        Err(_) => (looked_at.len() == most).then_some(looked_at),
+    }
+}
+
+/// The last component of a path.
+pub(crate) fn base_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
+/// Bytes that `texts` texts of a table of `len` bytes may have together.
+pub(crate) fn room(len: usize, texts: usize) -> Budget {
+    let for_table = COPIES.saturating_mul(len as u64);
+    let for_texts = EACH.saturating_mul(texts as u64);
+    Budget::new(for_table.saturating_add(for_texts).saturating_add(FLOOR))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_ends_at_a_zero_or_is_cut() {
+        assert_eq!(until_zero(b"name\0more"), Some(&b"name"[..]));
+        assert_eq!(until_zero(b"\0"), Some(&b""[..]));
+        assert_eq!(until_zero(b"name"), None);
+        assert_eq!(until_zero(b""), None);
+        let mut long = vec![b'n'; MAX_TEXT - 1];
+        assert_eq!(until_zero(&long), None);
+        long.push(0);
+        assert_eq!(until_zero(&long).map(<[u8]>::len), Some(MAX_TEXT - 1));
+        long.insert(0, b'n');
+        assert_eq!(until_zero(&long).map(<[u8]>::len), Some(MAX_TEXT));
+    }
+}
