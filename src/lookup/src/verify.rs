@@ -10,7 +10,7 @@ use foldsym_format::bits::TAIL;
 use foldsym_format::checksum::crc32;
 use foldsym_format::header::{field, flags};
 use foldsym_format::names::Names;
-use foldsym_format::sections::{calls, functions, groups};
+use foldsym_format::sections::{calls, functions, groups, members};
 use foldsym_format::{SectionId, What};
 
 use crate::entities::{Owner, Piece};
@@ -39,7 +39,8 @@ impl SymbolFile<'_> {
     /// scope decodable, and no answer deeper than the header says. After a change of any single byte it
     /// reports a fault.
     ///
-    /// Checks at most 2^24 rows, nodes, members and bytes of names, and 256 for each byte of the file.
+    /// Checks at most 2^22 rows, levels of rows in their inline tree, nodes, members and bytes of names, and 256 for each byte
+    /// of the file. Of the section NAME_INDEX, which this crate does not read, the checksum alone.
     ///
     /// # Errors
     /// The first fault, or records that are shared so often that checking each use exceeds that.
@@ -72,7 +73,7 @@ impl SymbolFile<'_> {
         verify_names(SectionId::FILES, self.files(), work)?;
         self.verify_origins()?;
         self.verify_functions(work)?;
-        self.verify_groups()?;
+        self.verify_groups(work)?;
         self.verify_pieces(work)?;
         self.verify_calls()?;
         if let Some(blocks) = self.basic_blocks()? {
@@ -229,8 +230,8 @@ impl SymbolFile<'_> {
         Ok(())
     }
 
-    /// Groups one after the other over all members, and the members.
-    fn verify_groups(&self) -> Result<(), Error> {
+    /// Groups one after the other over all members, and the members: each function is one member of a group.
+    fn verify_groups(&self, work: &Work) -> Result<(), Error> {
         const GROUPS: SectionId = SectionId::GROUPS;
         const MEMBERS: SectionId = SectionId::MEMBERS;
         let mut end = 0u32;
@@ -248,12 +249,43 @@ impl SymbolFile<'_> {
                 }
                 self.verify_name(member.name, MEMBERS, record)?;
             }
+            self.verify_distinct(end, group.len(), work)?;
             end = end.saturating_add(group.len());
         }
         if end != self.members.len() || largest > self.header().max_group {
             return Err(Error::new(MEMBERS, What::Length, end.into()));
         }
         Ok(())
+    }
+
+    /// The functions of members, without memory for them all: as many as a window has at once.
+    fn verify_distinct(&self, first: u32, count: u32, work: &Work) -> Result<(), Error> {
+        const MEMBERS: SectionId = SectionId::MEMBERS;
+        const WORDS: usize = 32;
+        let mut from = 0i64;
+        loop {
+            let mut seen = [0u64; WORDS];
+            // The lowest function behind the window.
+            let mut next = None;
+            for record in first..first.saturating_add(count) {
+                work.spend(MEMBERS)?;
+                let function = self.members.value(record, members::FUNCTION).within(MEMBERS)?;
+                let Some(at) = function.checked_sub(from).and_then(|at| usize::try_from(at).ok()) else {
+                    continue;
+                };
+                let Some(word) = seen.get_mut(at.wrapping_shr(6)) else {
+                    next = Some(next.map_or(function, |next: i64| next.min(function)));
+                    continue;
+                };
+                let bit = 1u64.wrapping_shl(at as u32 & 63);
+                if *word & bit != 0 {
+                    return Err(value(MEMBERS, record));
+                }
+                *word |= bit;
+            }
+            let Some(next) = next else { return Ok(()) };
+            from = next;
+        }
     }
 
     /// Pieces in order, and the rows of their owners.
@@ -319,6 +351,8 @@ impl SymbolFile<'_> {
                 continue;
             }
             self.row_frames(&function, &row, &mut frames)?;
+            // Each level was gone up and down.
+            work.take(ROWS, frames.len().into())?;
             // The frames further out are the edges of the scopes, which were checked once for all rows.
             if let Some(frame) = self.frames(&frames).next() {
                 self.verify_file(frame?.file, ROWS, 0)?;
@@ -422,10 +456,10 @@ struct Work {
 }
 
 impl Work {
-    /// Rows, nodes and members for each byte of a file: the largest known programs have one in two bytes.
+    /// Rows and their levels, nodes and members for each byte of a file: the largest known programs have one in two bytes.
     const A_BYTE: u64 = 256;
     /// And as many for any file.
-    const FLOOR: u64 = 1 << 24;
+    const FLOOR: u64 = 1 << 22;
 
     fn of(file_len: usize) -> Self {
         Self { left: Cell::new((file_len as u64).saturating_mul(Self::A_BYTE).saturating_add(Self::FLOOR)) }

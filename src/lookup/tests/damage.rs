@@ -4,6 +4,7 @@ mod writer;
 
 use foldsym_lookup::{
     Frames, FunctionId, ImageAddr, Lookup, PieceId, Resolved, ReturnAddr, SectionId, StackAddr, SymbolFile,
+    What,
 };
 
 /// Uses all of the file that opens; returns whether every lookup gave an answer or a reason.
@@ -213,5 +214,64 @@ fn call_records_that_break_the_specification() {
         assert!(matches!(use_all(&bad), Some((false, _))), "{what}");
         let error = SymbolFile::open(&bad).unwrap().verify().expect_err(what);
         assert_eq!(error.section.0, section, "{what}: {error}");
+    }
+}
+
+/// Pieces that share one record of rows, each row 255 levels deep: to check them takes time for every level.
+#[test]
+fn verify_counts_the_levels_of_each_row() {
+    let nodes: Vec<(u32, u32)> = (0..255).map(|parent| (parent, 0)).collect();
+    let row = |offset| writer::RawRow { offset, scope: 255, line: None, file: 0, column: 0 };
+    let (mut rows, mut scopes) = (vec![0], vec![0]);
+    let record = writer::rows_record(&mut rows, &(0..640).map(row).collect::<Vec<_>>(), true) as i64;
+    let tree = writer::scopes_record(&mut scopes, &nodes) as i64;
+    let contents = |pieces: i64| writer::Contents {
+        max_depth: 255,
+        block_log2: 8,
+        names: vec![b"f".to_vec()],
+        origins: vec![[0, 0, 0, 0]],
+        // Calls itself, inlined.
+        edges: vec![[0, 0, 0, 0]],
+        functions: vec![[0, tree, 0, 0, 0]],
+        pieces: (0..pieces).map(|piece| [piece * 640, 640, 0, 0, 0, record, 0]).collect(),
+        rows: rows.clone(),
+        scopes: scopes.clone(),
+        ..writer::Contents::default()
+    };
+    let (few, many) = (contents(10).file(), contents(300).file());
+    assert!(many.len() < 10_000);
+    SymbolFile::open(&few).unwrap().verify().unwrap();
+    let error = SymbolFile::open(&many).unwrap().verify().unwrap_err();
+    assert_eq!((error.section, error.what), (SectionId::ROWS, What::Length));
+}
+
+#[test]
+fn verify_finds_a_function_that_is_two_members() {
+    // Numbers that are in one window of those that are looked at together, and in several.
+    for (functions, members) in [(3, 3), (9000, 9000), (9000, 3)] {
+        let step = functions / members;
+        // Not in order.
+        let mut ids: Vec<i64> = (0..members).map(|member| (member * 7 % members) * step).collect();
+        let file = |ids: &[i64]| {
+            let contents = writer::Contents {
+                max_group: ids.len() as u32,
+                block_log2: 8,
+                names: vec![b"f".to_vec()],
+                origins: vec![[0, 0, 0, 0]],
+                functions: (0..functions).map(|_| [0; 5]).collect(),
+                pieces: vec![[0, 16, 0, 0, 1, 0, 0]],
+                groups: vec![[0]],
+                members: ids.iter().map(|&id| [id, 0, 0, 0]).collect(),
+                rows: vec![0],
+                scopes: vec![0],
+                ..writer::Contents::default()
+            };
+            contents.file()
+        };
+        SymbolFile::open(&file(&ids)).unwrap().verify().unwrap();
+        let last = ids.len() - 1;
+        ids[last] = ids[0];
+        let error = SymbolFile::open(&file(&ids)).unwrap().verify().unwrap_err();
+        assert_eq!((error.section, error.what, error.offset), (SectionId::MEMBERS, What::Value, last as u64));
     }
 }

@@ -29,12 +29,13 @@ pub(crate) fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, modu
         number(out, count);
         out.extend_from_slice(b",\"Candidates\":");
         list(out, &answer.candidates, |out, candidate| {
+            if !names.has_room(out.len()) {
+                return;
+            }
             out.extend_from_slice(b"{\"LinkageName\":");
             out.extend_from_slice(names.linkage(candidate.symbol.name()));
             out.extend_from_slice(b",\"Aliases\":");
-            list(out, &candidate.symbol.aliases, |out, alias| {
-                out.extend_from_slice(names.linkage(Some(*alias)))
-            });
+            aliases(out, &candidate.symbol, names);
             out.extend_from_slice(b",\"How\":");
             string(out, candidate.how.as_bytes());
             out.extend_from_slice(b",\"Symbol\":");
@@ -75,6 +76,9 @@ fn symbol(out: &mut Vec<u8>, symbol: &Symbol, start: Option<u64>, names: &mut Na
     let frames = if symbol.frames.is_empty() { &[NOTHING][..] } else { &symbol.frames };
     let outermost = frames.len() - 1;
     list(out, frames.iter().enumerate(), |out, (at, frame)| {
+        if !names.has_room(out.len()) {
+            return;
+        }
         out.extend_from_slice(b"{\"FunctionName\":");
         out.extend_from_slice(names.function(frame.name));
         out.extend_from_slice(b",\"FileName\":");
@@ -96,9 +100,17 @@ fn symbol(out: &mut Vec<u8>, symbol: &Symbol, start: Option<u64>, names: &mut Na
         out.extend_from_slice(names.linkage(frame.name));
         if at == outermost && !symbol.aliases.is_empty() {
             out.extend_from_slice(b",\"Aliases\":");
-            list(out, &symbol.aliases, |out, alias| out.extend_from_slice(names.linkage(Some(*alias))));
+            aliases(out, symbol, names);
         }
         out.push(b'}');
+    });
+}
+
+fn aliases(out: &mut Vec<u8>, symbol: &Symbol, names: &mut Names) {
+    list(out, &symbol.aliases, |out, alias| {
+        if names.has_room(out.len()) {
+            out.extend_from_slice(names.linkage(Some(*alias)));
+        }
     });
 }
 

@@ -10,6 +10,11 @@ use crate::open::{name_bytes, path_bytes};
 /// When so many bytes are kept, all are dropped: a long stream of answers needs bounded memory.
 const MAX_KEPT: usize = 256 << 20;
 
+/// Bytes that an answer may have, and as many for each byte of the file: a name takes a few bytes of it and has
+/// up to 64 KiB, and any number of frames may have it.
+const MAX_TEXT: usize = 64 << 20;
+const TEXT_A_BYTE: usize = 64;
+
 /// How names are kept: as the printer puts them, so that quoting too is done once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -48,6 +53,8 @@ pub(crate) struct Names<'f> {
     files: FxHashMap<u32, Box<[u8]>>,
     kept: usize,
     damaged: Option<Error>,
+    /// Where the text of an answer must end.
+    end: usize,
     /// What stands for a name that is not known.
     none: Name,
 }
@@ -62,8 +69,23 @@ impl<'f> Names<'f> {
             files: FxHashMap::default(),
             kept: 0,
             damaged: None,
+            end: usize::MAX,
             none: Name { linkage: form.keep(Vec::new()), readable: None },
         }
+    }
+
+    /// Begins the text of an answer, which stands at this place.
+    pub(crate) fn begin(&mut self, start: usize) {
+        let most = self.file.bytes().len().saturating_mul(TEXT_A_BYTE).saturating_add(MAX_TEXT);
+        self.end = start.saturating_add(most);
+    }
+
+    /// Whether there is room for more names behind what ends here; else the file is damaged.
+    pub(crate) fn has_room(&mut self, at: usize) -> bool {
+        if at > self.end {
+            self.damaged = Some(Error { section: SectionId::NAMES, what: What::Length, offset: 0 });
+        }
+        at <= self.end
     }
 
     /// The name as it is shown; an empty one where there is none.

@@ -2,7 +2,7 @@
 
 use foldsym_lookup::{
     Answer as Found, BasicBlocks, Error, Frames, FunctionId, ImageAddr, Lookup, NameId, Resolved, ReturnAddr,
-    StackAddr, SymbolFile,
+    SectionId, StackAddr, SymbolFile, What,
 };
 
 use rustc_hash::FxHashMap;
@@ -26,7 +26,12 @@ pub(crate) struct Resolver<'f> {
     /// Whose the blocks of a range are, of ranges that were asked for.
     block_functions: FxHashMap<u32, Option<NameId>>,
     objects: Objects,
+    /// Frames, other names and candidates that an answer may still have.
+    left: usize,
 }
+
+/// How many an answer may have besides one for each byte of the file: records of constants take no byte of it.
+const MIN_ITEMS: usize = 1 << 16;
 
 impl<'f> Resolver<'f> {
     pub(crate) fn new(file: SymbolFile<'f>, candidates: bool) -> Self {
@@ -40,6 +45,7 @@ impl<'f> Resolver<'f> {
             blocks: None,
             block_functions: FxHashMap::default(),
             objects: Objects::default(),
+            left: 0,
         }
     }
 
@@ -136,6 +142,7 @@ impl<'f> Resolver<'f> {
     ) -> Result<(), Error> {
         self.answer.clear();
         self.answer.address = given;
+        self.left = self.file.bytes().len().saturating_add(MIN_ITEMS);
         let Some(image) = image else { return Ok(()) };
         let Lookup::Found(found) = self.file.lookup(image, &mut self.frames)? else { return Ok(()) };
         self.answer.certainty = Some(found.certainty);
@@ -172,16 +179,27 @@ impl<'f> Resolver<'f> {
     }
 
     /// Takes the frames of the last lookup, and the other names of their function.
-    fn fill(&self, symbol: &mut Symbol, found: &Found, function: FunctionId) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// The file is damaged, or the answer has more than its bytes can hold.
+    fn fill(&mut self, symbol: &mut Symbol, found: &Found, function: FunctionId) -> Result<(), Error> {
+        let mut left = self.left;
+        let mut take = |section| {
+            left = left.checked_sub(1).ok_or(Error { section, what: What::Length, offset: 0 })?;
+            Ok(())
+        };
         for frame in self.file.frames(&self.frames) {
+            take(SectionId::MEMBERS)?;
             symbol.frames.push(frame?);
         }
         if !found.padding {
             let function = self.file.function(function)?;
             for alias in self.file.aliases(&function) {
+                take(SectionId::ALIASES)?;
                 symbol.aliases.push(alias?);
             }
         }
+        self.left = left;
         Ok(())
     }
 }

@@ -78,8 +78,9 @@ impl<'f> Session<'f> {
     /// Puts one answer: its text, or its object without a line end.
     ///
     /// # Errors
-    /// A name in it is damaged.
+    /// A name in it is damaged, or its names are more than the file can hold.
     pub(crate) fn put(&mut self, answer: &Answer) -> Result<(), LineError> {
+        self.names.begin(self.out.text.len());
         if self.json {
             answer_json::object(&mut self.out.text, answer, &mut self.names, &self.module);
         } else {

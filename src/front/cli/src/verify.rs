@@ -2,6 +2,7 @@
 
 use crate::args::Verify;
 use crate::failure::{Failure, exit};
+use crate::find::index::NameIndex;
 use crate::mapped::Mapped;
 
 /// Checks every byte; with a program, every answer.
@@ -9,6 +10,9 @@ pub(crate) fn run(args: &Verify) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::open::open(&mapped)?;
     file.verify().map_err(|error| crate::open::damaged(&mapped, error))?;
+    if let Some(index) = NameIndex::of(&file) {
+        index.verify().map_err(|what| Failure::input(mapped.path(), what))?;
+    }
     if let Some(program) = &args.against {
         return against(args, program);
     }

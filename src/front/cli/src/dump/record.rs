@@ -137,6 +137,7 @@ impl<'f> Printer<'f> {
         for (at, alias) in file.aliases(&function).enumerate() {
             put(out, if at == 0 { "\n  aliases   " } else { ", " });
             push_escaped(&mut out.text, self.names.linkage(Some(alias?)));
+            out.give()?;
         }
         put(out, &format!("\n  record    {}\n", self.record(SectionId::FUNCTIONS, id.0)));
         if function.partial {

@@ -15,8 +15,10 @@ use rustc_hash::FxHashSet;
 
 use super::Wanted;
 
-/// Steps of a walk. A sound index has at most the bytes of all its keys.
-const MAX_STEPS: u64 = 1 << 32;
+/// Steps of a walk, for each byte of the map and besides: a sound index has at most the bytes of all its keys, which share
+/// their beginnings and ends.
+const STEPS_A_BYTE: u64 = 1 << 10;
+const MIN_STEPS: u64 = 1 << 22;
 
 /// The section, cut into its parts.
 pub(crate) struct NameIndex<'f> {
@@ -69,6 +71,14 @@ impl<'f> NameIndex<'f> {
         Ok(found)
     }
 
+    /// Checks that every value is a function or a list of functions.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub(crate) fn verify(&self) -> Result<(), &'static str> {
+        self.find(&Wanted::Prefix(Vec::new())).map(drop)
+    }
+
     /// The values of matching keys, each once; `None` for damage.
     fn values(&self, wanted: &Wanted) -> Option<Vec<u64>> {
         let map = fst::Map::new(self.map).ok()?;
@@ -81,12 +91,17 @@ impl<'f> NameIndex<'f> {
     }
 
     fn walk(&self, map: &fst::Map<&[u8]>, automaton: &impl Automaton) -> Option<Vec<u64>> {
-        let left = Cell::new(MAX_STEPS);
+        let left = Cell::new((map.as_fst().size() as u64).saturating_mul(STEPS_A_BYTE).max(MIN_STEPS));
+        // Each value is a function or a list, and each list has a byte at least.
+        let most = self.functions as usize + self.lists.len();
         let mut stream = map.search(Bounded { automaton, left: &left }).into_stream();
         let (mut values, mut seen) = (Vec::new(), FxHashSet::default());
         // Nodes are shared: a small map may have any number of keys.
         while let Some((_, value)) = stream.next() {
             if seen.insert(value) {
+                if values.len() >= most {
+                    return None;
+                }
                 values.push(value);
             }
         }
@@ -193,6 +208,24 @@ mod tests {
         assert_eq!(find(Wanted::Prefix(b"a".to_vec())), Ok(vec![0, 3]));
         assert_eq!(find(Wanted::Prefix(b"".to_vec())), Ok(vec![0, 3, 1, 4]));
         assert_eq!(find(Wanted::Regex(Box::new(Regex::new("a$").unwrap()))), Ok(vec![0, 3]));
+    }
+
+    /// A map of 20 nodes that has 2^20 keys, each with a value of its own.
+    #[test]
+    fn more_values_than_functions_and_lists_are_damage() {
+        let mut builder = fst::MapBuilder::memory();
+        for key in 0..1_u32 << 20 {
+            let name: Vec<u8> = (0..20).rev().map(|bit| b'a' + (key >> bit & 1) as u8).collect();
+            builder.insert(name, u64::from(key) << 1).unwrap();
+        }
+        let map = builder.into_inner().unwrap();
+        assert!(map.len() < 1000);
+        let wanted = Wanted::Prefix(b"a".to_vec());
+        assert!(NameIndex { map: &map, lists: &[], functions: 1 << 19 }.find(&wanted).is_ok());
+        let index = NameIndex { map: &map, lists: &[], functions: 5 };
+        assert_eq!(index.walk(&fst::Map::new(&map[..]).unwrap(), &Prefix(b"a")), None);
+        assert!(index.find(&wanted).is_err() && index.verify().is_err());
+        assert!(index.find(&Wanted::Exact(vec![b'a'; 20])).is_ok());
     }
 
     #[test]

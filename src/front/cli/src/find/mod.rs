@@ -1,6 +1,6 @@
 //! `foldsym find`: turns a name, a prefix or a regular expression into functions and where they are.
 
-mod index;
+pub(crate) mod index;
 
 use foldsym_lookup::{FunctionId, Owner, PieceId, SymbolFile};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -58,6 +58,7 @@ pub(crate) fn run(args: &Find) -> Result<u8, Failure> {
     let mut names = Names::new(&file, !args.no_demangle, Form::Plain);
     let mut out = Output::new();
     for function in found {
+        names.begin(out.text.len());
         line(&mut out.text, &file, function, places.get(&function), &mut names)
             .map_err(|error| damaged(&mapped, error))?;
         if let Some(error) = names.take_damage() {
@@ -189,6 +190,9 @@ fn line(
             out.push(separator);
         }
         out.extend_from_slice(if at == 0 { b"also: " } else { b", " });
+        if !names.has_room(out.len()) {
+            break;
+        }
         shown(out, names.linkage(Some(alias)));
     }
     out.push(b'\n');
