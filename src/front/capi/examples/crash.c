@@ -7,12 +7,13 @@
  *
  *   clang -O2 -gdwarf-5 -mllvm -emit-func-debug-line-table-offsets -ffunction-sections -fno-omit-frame-pointer \
  *         -mno-omit-leaf-frame-pointer -I include examples/crash.c libfoldsym_embedded.a \
- *         -fuse-ld=lld -Wl,--icf=all -o crash
+ *         -fuse-ld=lld -Wl,--icf=all -Wl,-z,now -o crash
  *   foldsym convert crash -o crash.fsym && ./crash crash.fsym
  *
  * Why the handler is safe: it calls foldsym's tier 1, which allocates nothing, takes no lock and makes no syscall,
  * and write and _exit, which POSIX lists as async-signal-safe. The file was mapped and opened before, and its pages
- * touched, so that a damaged file system is met at the start. It runs on a stack of its own, so a stack overflow
+ * touched, so that a damaged file system is met at the start. All calls are bound when the program starts (`-z now`): the
+ * first of strlen in the handler would else take 3 KiB of its stack. It runs on a stack of its own, so a stack overflow
  * can be reported too. It follows frame pointers only upwards and only inside the part of the crashed stack that is
  * in use, between the stack pointer and a frame of main, so it reads nothing that is not there, whatever the crash
  * has written over. All its memory is static: it must not run twice at once, and a second crash ends the process.

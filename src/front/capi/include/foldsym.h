@@ -2,7 +2,9 @@
  * foldsym.h: reads a .fsym, the symbol file that knows every folded function.
  *
  * Tier 1 is async-signal-safe: no allocation, no lock, no syscall, at most 4 KiB of stack; it reads the file's
- * bytes and writes memory of the caller's. Tier 2 (the end of this file) maps files and allocates.
+ * bytes and writes memory of the caller's. It calls memcpy, memset and their like: where calls are bound when they are
+ * first made, the loader takes some 3 KiB of stack more, once. So open the file before the handler is installed, which
+ * makes all of these calls, or link with `-z now`. Tier 2 (the end of this file) maps files and allocates.
  * Any bytes may be opened: a damaged file gives FOLDSYM_E_DAMAGED or no answer.
  *
  * A struct that begins with `size` may grow. Set `size` to its sizeof, of an input after setting all of it to zero:
@@ -274,7 +276,10 @@ const foldsym_file *foldsym_map_file(const foldsym_map *map);
 /* Unmaps a file; NULL is allowed. */
 void foldsym_map_close(foldsym_map *map);
 
-/* Looks many addresses up, with all texts. Give the answer back with foldsym_symbols_free. */
+/*
+ * Looks many addresses up, with all texts, each once in memory. Give the answer back with foldsym_symbols_free; on an error
+ * `*out` is NULL. An address for whose texts a file claims more room than it can hold is FOLDSYM_E_DAMAGED.
+ */
 int32_t foldsym_symbolize(const foldsym_file *file, const foldsym_addresses *addresses, foldsym_symbols **out);
 
 /* Frees; NULL is allowed. */
@@ -291,7 +296,9 @@ void foldsym_symbols_free(foldsym_symbols *symbols);
 #ifdef FOLDSYM_STATIC_ASSERT
 FOLDSYM_STATIC_ASSERT(sizeof(foldsym_file) == 1536);
 FOLDSYM_STATIC_ASSERT(sizeof(foldsym_frames) == 3072);
-FOLDSYM_STATIC_ASSERT(offsetof(foldsym_file, opaque) % sizeof(uint32_t) == 0);
+FOLDSYM_STATIC_ASSERT(offsetof(foldsym_file, opaque) == 8);
+FOLDSYM_STATIC_ASSERT(offsetof(foldsym_frames, opaque) == 8);
+FOLDSYM_STATIC_ASSERT(offsetof(foldsym_resolved, opaque) == 24);
 #endif
 
 #ifdef __cplusplus

@@ -4,6 +4,8 @@ use std::vec;
 use std::vec::Vec;
 
 use foldsym_lookup::{Frame, Frames, SymbolFile};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use crate::tier1;
 use crate::types::{self, Addresses, Answer, Query, Symbol, TextFrame};
@@ -25,11 +27,11 @@ struct Draft {
     column: u32,
 }
 
-/// Looks each address up; a damaged place gives its address the status, and no frames.
+/// Looks each address up; a damaged place gives its address the status, and no frames. So does one whose texts are more than
+/// the file can hold.
 pub(crate) fn symbolize(file: &SymbolFile<'_>, wanted: &Addresses, addresses: &[u64]) -> Table {
     let mut scratch = Frames::new();
-    // Offset 0 is the empty text.
-    let mut texts = vec![0u8];
+    let mut texts = Texts::new(file);
     let mut drafts: Vec<Draft> = Vec::new();
     let mut symbols = Vec::with_capacity(addresses.len());
     let mut ends = Vec::with_capacity(addresses.len());
@@ -41,7 +43,7 @@ pub(crate) fn symbolize(file: &SymbolFile<'_>, wanted: &Addresses, addresses: &[
         let mut status = found.unwrap_or(types::FOLDSYM_E_DAMAGED);
         if status == types::FOLDSYM_OK {
             for frame in file.frames(&scratch) {
-                let draft = frame.ok().and_then(|frame| draft(file, &frame, &mut texts));
+                let draft = frame.ok().and_then(|frame| texts.draft(file, &frame));
                 match draft {
                     Some(draft) => drafts.push(draft),
                     None => {
@@ -63,6 +65,7 @@ pub(crate) fn symbolize(file: &SymbolFile<'_>, wanted: &Addresses, addresses: &[
             reserved: 0,
         });
     }
+    let texts = texts.bytes;
     let text = |at: usize| texts.get(at).map_or(core::ptr::null(), |byte| core::ptr::from_ref(byte).cast());
     let frames: Vec<TextFrame> = drafts
         .iter()
@@ -106,25 +109,57 @@ fn empty() -> Answer {
     }
 }
 
-/// A frame with its texts appended; `None` where one is damaged.
-fn draft(file: &SymbolFile<'_>, frame: &Frame, texts: &mut Vec<u8>) -> Option<Draft> {
-    let name = match frame.name {
-        Some(id) => append(texts, |out| file.write_name(id, out))?,
-        None => 0,
-    };
-    let path = match frame.file {
-        Some(id) => append(texts, |out| file.write_path(id, out))?,
-        None => 0,
-    };
-    Some(Draft { name, file: path, line: frame.line, column: frame.column })
+/// Bytes that all texts may have, and as many for each byte of the file: a text of 64 KiB takes a few bytes of it.
+const MAX_TEXTS: usize = 64 << 20;
+const TEXTS_A_BYTE: usize = 64;
+
+/// The texts of all frames, each once, with a zero behind.
+struct Texts {
+    bytes: Vec<u8>,
+    most: usize,
+    /// Where those begin that were asked for.
+    names: HashMap<u32, usize>,
+    paths: HashMap<u32, usize>,
 }
 
-/// Appends a text and a zero; returns where it starts.
-fn append(texts: &mut Vec<u8>, write: impl Fn(&mut [u8]) -> Option<usize>) -> Option<usize> {
+impl Texts {
+    fn new(file: &SymbolFile<'_>) -> Self {
+        let most = file.bytes().len().saturating_mul(TEXTS_A_BYTE).saturating_add(MAX_TEXTS);
+        // Offset 0 is the empty text.
+        Texts { bytes: vec![0], most, names: HashMap::new(), paths: HashMap::new() }
+    }
+
+    /// A frame with its texts; `None` where one is damaged, or there is no room for it.
+    fn draft(&mut self, file: &SymbolFile<'_>, frame: &Frame) -> Option<Draft> {
+        let (bytes, most) = (&mut self.bytes, self.most);
+        let name = match frame.name {
+            Some(id) => once(self.names.entry(id.0), bytes, most, |out| file.write_name(id, out))?,
+            None => 0,
+        };
+        let path = match frame.file {
+            Some(id) => once(self.paths.entry(id.0), bytes, most, |out| file.write_path(id, out))?,
+            None => 0,
+        };
+        Some(Draft { name, file: path, line: frame.line, column: frame.column })
+    }
+}
+
+/// Where a text starts, which is appended with a zero where it is not there yet.
+fn once(
+    known: Entry<'_, u32, usize>,
+    texts: &mut Vec<u8>,
+    most: usize,
+    write: impl Fn(&mut [u8]) -> Option<usize>,
+) -> Option<usize> {
+    let new = match known {
+        Entry::Occupied(known) => return Some(*known.get()),
+        Entry::Vacant(new) => new,
+    };
     let start = texts.len();
     let len = write(&mut [])?;
-    texts.resize(start.checked_add(len)?.checked_add(1)?, 0);
+    let end = start.checked_add(len)?.checked_add(1).filter(|end| *end <= most)?;
+    texts.resize(end, 0);
     // The zero at the end is not written over.
     write(texts.get_mut(start..)?.get_mut(..len)?)?;
-    Some(start)
+    Some(*new.insert(start))
 }

@@ -349,25 +349,53 @@ structs! {
 /// A struct that begins with its size and is read from the caller.
 ///
 /// Every bit pattern, all zeros included, must be a valid value: numbers, arrays of them and raw pointers.
-pub(crate) trait Input: Copy {
+pub(crate) trait Input: Copy + Sized {
+    /// Bytes of its first version: no caller has less.
+    const FIRST: usize;
     /// Whether what is reserved is zero.
     fn is_clear(&self) -> bool;
 }
 
 impl Input for Stack {
+    const FIRST: usize = offset_of!(Stack, reserved) + size_of::<[u64; 3]>();
+
     fn is_clear(&self) -> bool {
         self.reserved == [0; 3]
     }
 }
 
 impl Input for Query {
+    const FIRST: usize = offset_of!(Query, reserved) + size_of::<[u64; 4]>();
+
     fn is_clear(&self) -> bool {
         self.reserved == [0; 4]
     }
 }
 
 impl Input for Addresses {
+    const FIRST: usize = offset_of!(Addresses, reserved) + size_of::<[u64; 4]>();
+
     fn is_clear(&self) -> bool {
         self.reserved == [0; 4] && self.reserved0 == 0
     }
+}
+
+/// A struct that begins with its size and is written to the caller.
+///
+/// Every bit pattern must be a valid value.
+pub(crate) trait Output: Copy + Sized {
+    /// Bytes of its first version: no caller has less.
+    const FIRST: usize;
+}
+
+impl Output for Info {
+    const FIRST: usize = offset_of!(Info, reserved) + size_of::<u32>();
+}
+
+impl Output for Answer {
+    const FIRST: usize = offset_of!(Answer, function_start) + size_of::<u64>();
+}
+
+impl Output for Frame {
+    const FIRST: usize = offset_of!(Frame, flags) + size_of::<u32>();
 }

@@ -43,6 +43,7 @@ fn a_handler_names_the_folded_functions_that_ran() {
             "-mno-omit-leaf-frame-pointer",
             "-fuse-ld=lld",
             "-Wl,--icf=all",
+            "-Wl,-z,now",
         ];
         let mut args = flags.to_vec();
         args.extend([pie[0], pie[1], &linker, text(&source), text(embedded())]);

@@ -1,6 +1,9 @@
 //! Tier 1 allocates nothing: while it runs, this program's allocator aborts.
 
 mod common;
+// The reader's own test writer: files that no compiler would give.
+#[path = "../../../lookup/tests/writer/mod.rs"]
+mod writer;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -11,8 +14,8 @@ use foldsym_capi::boundary::tier1::{
     foldsym_write_name, foldsym_write_path,
 };
 use foldsym_capi::types::{
-    Answer, FOLDSYM_EXACT, FOLDSYM_OK, FOLDSYM_RETURN, File, Frame, Frames, Info, Query, Resolved, Stack,
-    StackEntry,
+    Answer, FOLDSYM_EXACT, FOLDSYM_IS_EXACT, FOLDSYM_OK, FOLDSYM_RETURN, File, Frame, Frames, Info, Query,
+    Resolved, Stack, StackEntry,
 };
 
 thread_local! {
@@ -45,7 +48,7 @@ unsafe impl GlobalAlloc for Aborts {
 static ALLOCATOR: Aborts = Aborts;
 
 /// Resolves one stack, and reads every frame of it; returns how many.
-fn walk(bytes: &[u8], entries: &[StackEntry], load_bias: u64, resolved: &mut [Resolved]) -> usize {
+fn walk(bytes: &[u8], entries: &[StackEntry], load_bias: u64, vptr: u64, resolved: &mut [Resolved]) -> usize {
     let mut text = [0; 512];
     let mut read = 0;
     // SAFETY: zeros are valid for structs of numbers and pointers; all pointers are to live values.
@@ -62,7 +65,7 @@ fn walk(bytes: &[u8], entries: &[StackEntry], load_bias: u64, resolved: &mut [Re
             count: entries.len(),
             resolved_size: size_of::<Resolved>(),
             load_bias,
-            vptr: 0,
+            vptr,
             reserved: [0; 3],
         };
         assert_eq!(foldsym_resolve_stack(&raw const file, &raw const stack), FOLDSYM_OK);
@@ -112,10 +115,27 @@ fn nothing_is_allocated() {
             // SAFETY: all zeros is a struct of numbers.
             let mut resolved = vec![unsafe { zeroed::<Resolved>() }; entries.len()];
             FORBIDDEN.set(true);
-            read += walk(&bytes, &entries, stack.bias, &mut resolved);
+            read += walk(&bytes, &entries, stack.bias, 0, &mut resolved);
             FORBIDDEN.set(false);
         }
         println!("{set}: {read} frames without an allocation");
         assert!(read > 100, "{set}");
     }
+}
+
+#[test]
+fn nothing_is_allocated_for_an_object() {
+    // Functions 2, 3 and 4 are folded, and the last runs on objects of the class.
+    let folded = writer::folded::Folded::new(2, &[3]);
+    let mut contents = folded.contents();
+    contents.vtables = vec![[0x8000, 4, 0, 0]];
+    let bytes = contents.file();
+    let address = folded.start(writer::folded::Place::Group(0));
+    let entries = [StackEntry { address, kind: FOLDSYM_EXACT, reserved: 0 }];
+    // SAFETY: all zeros is a struct of numbers.
+    let mut resolved = [unsafe { zeroed::<Resolved>() }];
+    FORBIDDEN.set(true);
+    let read = walk(&bytes, &entries, 0, writer::folded::BASE + 0x8000, &mut resolved);
+    FORBIDDEN.set(false);
+    assert_eq!((read, resolved[0].certainty, resolved[0].candidate_count), (1, FOLDSYM_IS_EXACT, 1));
 }

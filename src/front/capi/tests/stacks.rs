@@ -2,6 +2,9 @@
 //! reader answers, and in it are the functions that truly were on the stack.
 
 mod common;
+// The reader's own test writer: files that no compiler would give.
+#[path = "../../../lookup/tests/writer/mod.rs"]
+mod writer;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -33,6 +36,10 @@ fn ask(program: &Path, file: &Path, stacks: &[Stack]) -> String {
         }
         input.push('\n');
     }
+    ask_lines(program, file, input)
+}
+
+fn ask_lines(program: &Path, file: &Path, input: String) -> String {
     let mut child =
         Command::new(program).arg(file).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -147,5 +154,36 @@ fn c_answers_as_rust_does_and_names_who_ran() {
         if set.starts_with("ring") {
             assert_eq!((frames, exact), (195, 192), "all but main are told by their callers");
         }
+    }
+}
+
+/// The class of an object tells which function of a group runs on it, at any load bias.
+#[test]
+fn objects_tell_who_ran() {
+    const POINT: i64 = 0x8000;
+    let Some(cc) = compiler("cc") else { return };
+    let folder = folder("objects");
+    let program = folder.join("stacks");
+    compile(&cc, &program, &["-std=c11", &source("stacks.c"), text(embedded())]);
+    // Functions 2, 3 and 4 are folded, and the last runs on objects of the class.
+    let folded = writer::folded::Folded::new(2, &[3]);
+    let mut contents = folded.contents();
+    contents.vtables = vec![[POINT, 4, 0, 0]];
+    let path = folder.join("made.fsym");
+    std::fs::write(&path, contents.file()).unwrap();
+    let at = folded.start(writer::folded::Place::Group(0));
+    let point = writer::folded::BASE.wrapping_add_signed(POINT);
+    for bias in [0, 0x5000, 0_u64.wrapping_sub(0x10), 0_u64.wrapping_sub(at)] {
+        let ask = |object: Option<u64>| {
+            let mut line = format!("{bias:x} {:x}", at.wrapping_add(bias));
+            if let Some(object) = object {
+                write!(line, " v{:x}", object.wrapping_add(bias)).unwrap();
+            }
+            ask_lines(&program, &path, line + "\n")
+        };
+        assert_eq!(ask(Some(point)), "2 6 1 | f004@:0\n--\n", "{bias:#x}");
+        let all = "4 0 3 | f002@:0 | f003@:0 | f004@:0\n--\n";
+        assert_eq!(ask(Some(point + 8)), all, "{bias:#x}");
+        assert_eq!(ask(None), all, "{bias:#x}");
     }
 }

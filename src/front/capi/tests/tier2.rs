@@ -1,6 +1,9 @@
 //! Tier 2 from C and from C++, against the static and the dynamic library.
 
 mod common;
+// The reader's own test writer: files that no compiler would give.
+#[path = "../../../lookup/tests/writer/mod.rs"]
+mod writer;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -29,6 +32,84 @@ fn expect(file: &SymbolFile<'_>, address: u64) -> String {
         write!(out, " {name}@{path}:{}", frame.line).unwrap();
     }
     out + "\n"
+}
+
+/// An error leaves no pointer behind, and texts are there once: 3,000 addresses of a name of 64 KiB take one of it.
+#[test]
+fn errors_and_texts_of_many_addresses() {
+    use foldsym_capi::boundary::tier1::foldsym_open;
+    use foldsym_capi::boundary::tier2::{foldsym_symbolize, foldsym_symbols_free};
+    use foldsym_capi::types::{
+        Addresses, FOLDSYM_E_ARGUMENT, FOLDSYM_E_DAMAGED, FOLDSYM_E_SIZE, FOLDSYM_OK, File, Symbols,
+    };
+    let symbolize = |bytes: &[u8], addresses: &[u64], check: &dyn Fn(i32, *mut Symbols)| {
+        // SAFETY: zeros are valid for structs of numbers and pointers; all pointers are to live values.
+        unsafe {
+            let mut file: File = std::mem::zeroed();
+            assert_eq!(
+                foldsym_open(&raw mut file, bytes.as_ptr().cast(), bytes.len(), std::ptr::null_mut()),
+                FOLDSYM_OK
+            );
+            let mut wanted: Addresses = std::mem::zeroed();
+            wanted.addresses = addresses.as_ptr();
+            wanted.count = addresses.len();
+            for (size, kind, expected) in [
+                (8, 0, FOLDSYM_E_SIZE),
+                (size_of::<Addresses>(), 9, FOLDSYM_E_ARGUMENT),
+                (size_of::<Addresses>(), 0, FOLDSYM_OK),
+            ] {
+                (wanted.size, wanted.kind) = (size, kind);
+                let mut out: *mut Symbols = std::ptr::dangling_mut();
+                let status = foldsym_symbolize(&raw const file, &raw const wanted, &raw mut out);
+                assert_eq!(status, expected);
+                assert_eq!(out.is_null(), status != FOLDSYM_OK);
+                if status == FOLDSYM_OK {
+                    check(status, out);
+                    foldsym_symbols_free(out);
+                }
+            }
+        }
+    };
+    let contents = |names: &[Vec<u8>]| {
+        let functions = names.len() as i64;
+        let contents = writer::Contents {
+            block_log2: 8,
+            names: vec![b"n".to_vec()],
+            origins: (0..functions).map(|name| [name, 0, 0, 0]).collect(),
+            functions: (0..functions).map(|origin| [origin, 0, 0, 0, 0]).collect(),
+            pieces: (0..functions).map(|piece| [16 * piece, 16, 0, 0, 2 * piece, 0, 0]).collect(),
+            rows: vec![0],
+            scopes: vec![0],
+            ..writer::Contents::default()
+        };
+        let mut sections = contents.sections();
+        let table = sections.iter_mut().find(|(id, _)| *id == foldsym_lookup::SectionId::NAMES.0).unwrap();
+        let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+        table.1 = foldsym_convert::encode::names::encode(&names);
+        contents.assemble(&sections)
+    };
+    let long = |number: usize| [vec![b'n'; 65_000], format!("{number:08}").into_bytes()].concat();
+    // SAFETY: what the library gives is there until it is freed.
+    symbolize(&contents(&[long(0)]), &[5; 3000], &|_, symbols| unsafe {
+        let symbols = std::slice::from_raw_parts((*symbols).symbols, (*symbols).count);
+        let names = symbols.iter().map(|symbol| (*symbol.frames).name);
+        let first = (*symbols[0].frames).name;
+        assert!(symbols.len() == 3000 && names.into_iter().all(|name| std::ptr::eq(name, first)));
+        assert_eq!(std::ffi::CStr::from_ptr(first).to_bytes(), long(0));
+    });
+    // 1,300 of such names in a file of some 20 KB: there is room for 1,000.
+    let names: Vec<Vec<u8>> = (0..1300).map(long).collect();
+    let bytes = contents(&names);
+    assert!(bytes.len() < 50_000);
+    let addresses: Vec<u64> = (0..1300).map(|function| 16 * function).collect();
+    // SAFETY: as above.
+    symbolize(&bytes, &addresses, &|_, symbols| unsafe {
+        let symbols = std::slice::from_raw_parts((*symbols).symbols, (*symbols).count);
+        let sound =
+            symbols.iter().filter(|symbol| symbol.status == FOLDSYM_OK && symbol.frame_count == 1).count();
+        let refused = symbols.iter().filter(|symbol| symbol.status == FOLDSYM_E_DAMAGED).count();
+        assert!(sound > 1000 && refused > 200 && sound + refused == 1300, "{sound} {refused}");
+    });
 }
 
 #[test]

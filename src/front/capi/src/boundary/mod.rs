@@ -16,7 +16,7 @@ use core::{ptr, slice};
 use foldsym_lookup::{Frames, Resolved, SymbolFile};
 
 use crate::tier1::Status;
-use crate::types::{self, FOLDSYM_E_ARGUMENT, FOLDSYM_E_RESERVED, FOLDSYM_E_SIZE, Input};
+use crate::types::{self, FOLDSYM_E_ARGUMENT, FOLDSYM_E_RESERVED, FOLDSYM_E_SIZE, Input, Output};
 
 /// Marks a `foldsym_file` that is open ("fsymopen").
 const FILE_TAG: u64 = u64::from_le_bytes(*b"fsymopen");
@@ -116,22 +116,19 @@ unsafe fn scratch<'a>(frames: *mut types::Frames) -> Option<&'a mut Frames> {
 /// The largest struct that a caller of a later version may hand over.
 const LARGEST: usize = 4096;
 
-/// Reads a struct that begins with its size: what the caller has of it, and zeros behind.
+/// Reads a struct that begins with its size: what the caller has of it, and zeros where an older caller has nothing.
 ///
 /// # Safety
 /// `at` is null or points to as many readable bytes as its first field says.
 unsafe fn read_input<T: Input>(at: *const T) -> Result<T, Status> {
-    if at.is_null() {
-        return Err(FOLDSYM_E_ARGUMENT);
-    }
-    // SAFETY: every `Input` begins with its size, which the caller has set.
-    let size = unsafe { at.cast::<usize>().read() };
-    // Version 1 of each struct is the smallest there is.
-    if size < size_of::<T>() || size > LARGEST {
-        return Err(FOLDSYM_E_SIZE);
-    }
-    // SAFETY: the caller has `size` readable bytes there, at least those of `T`; every bit pattern is a `T`.
-    let (value, bytes) = unsafe { (at.read(), slice::from_raw_parts(at.cast::<MaybeUninit<u8>>(), size)) };
+    // SAFETY: the caller's promise.
+    let size = unsafe { size_of_callers(at, T::FIRST) }?;
+    let mut value = MaybeUninit::<T>::zeroed();
+    // SAFETY: the caller has `size` readable bytes there, at most those of `T` are copied; every bit pattern is a `T`.
+    let (value, bytes) = unsafe {
+        ptr::copy_nonoverlapping(at.cast::<u8>(), value.as_mut_ptr().cast(), size.min(size_of::<T>()));
+        (value.assume_init(), slice::from_raw_parts(at.cast::<MaybeUninit<u8>>(), size))
+    };
     let rest = bytes.get(size_of::<T>()..).unwrap_or(&[]);
     // SAFETY: fields of a later version: the caller has zeroed or set all `size` bytes.
     let clear = rest.iter().all(|byte| unsafe { byte.assume_init() } == 0);
@@ -142,25 +139,35 @@ unsafe fn read_input<T: Input>(at: *const T) -> Result<T, Status> {
 ///
 /// # Safety
 /// `at` is null or points to a struct that begins with its size.
-unsafe fn output_size<T>(at: *const T) -> Result<usize, Status> {
+unsafe fn output_size<T: Output>(at: *const T) -> Result<usize, Status> {
+    // SAFETY: the caller's promise.
+    unsafe { size_of_callers(at, T::FIRST) }
+}
+
+/// The size that a caller's struct begins with: at least that of the struct's first version.
+///
+/// # Safety
+/// As for [`output_size`].
+unsafe fn size_of_callers<T>(at: *const T, first: usize) -> Result<usize, Status> {
     if at.is_null() {
         return Err(FOLDSYM_E_ARGUMENT);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller has set it.
     let size = unsafe { at.cast::<usize>().read() };
-    if size < size_of::<T>() || size > LARGEST { Err(FOLDSYM_E_SIZE) } else { Ok(size) }
+    if size < first || size > LARGEST { Err(FOLDSYM_E_SIZE) } else { Ok(size) }
 }
 
-/// Writes an output struct, and zeros to what a later version of it has; the first field stays the caller's.
+/// Writes what the caller has of an output struct, and zeros to what a later version of it has; the first field stays the
+/// caller's.
 ///
 /// # Safety
 /// `at` is valid for writes of `size` bytes, `size` is from [`output_size`], and `value` begins with it.
-unsafe fn write_output<T: Copy>(at: *mut T, size: usize, value: &T) {
-    // SAFETY: `output_size` has seen that `size` is at least that of `T`.
+unsafe fn write_output<T: Output>(at: *mut T, size: usize, value: &T) {
+    let written = size.min(size_of::<T>());
+    // SAFETY: no more than the caller has is written, nor than `value` has read.
     unsafe {
-        at.write(*value);
-        let rest = size.wrapping_sub(size_of::<T>());
-        ptr::write_bytes(at.cast::<u8>().wrapping_add(size_of::<T>()), 0, rest);
+        ptr::copy_nonoverlapping(ptr::from_ref(value).cast::<u8>(), at.cast(), written);
+        ptr::write_bytes(at.cast::<u8>().wrapping_add(written), 0, size.wrapping_sub(written));
     }
 }
 
@@ -193,5 +200,74 @@ unsafe fn buffer<'a>(out: *mut core::ffi::c_char, len: usize) -> &'a mut [u8] {
     unsafe {
         ptr::write_bytes(out, 0, len);
         slice::from_raw_parts_mut(out.cast(), len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A struct whose second version has a field more.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Grown {
+        size: usize,
+        old: u64,
+        new: u64,
+    }
+
+    const FIRST: usize = core::mem::offset_of!(Grown, new);
+
+    impl Input for Grown {
+        const FIRST: usize = FIRST;
+        fn is_clear(&self) -> bool {
+            true
+        }
+    }
+
+    impl Output for Grown {
+        const FIRST: usize = FIRST;
+    }
+
+    /// A caller's memory: the struct, and what is behind it.
+    fn memory(size: usize) -> [u64; 6] {
+        let mut memory = [7; 6];
+        memory[0] = size as u64;
+        memory
+    }
+
+    #[test]
+    fn an_older_and_a_newer_caller_are_read() {
+        let read = |memory: &[u64; 6]| unsafe { read_input::<Grown>(memory.as_ptr().cast()) };
+        let whole = size_of::<Grown>();
+        assert_eq!(read(&memory(FIRST)), Ok(Grown { size: FIRST, old: 7, new: 0 }));
+        assert_eq!(read(&memory(whole)), Ok(Grown { size: whole, old: 7, new: 7 }));
+        // What a newer caller has more must be zero.
+        assert_eq!(read(&memory(whole + 8)), Err(FOLDSYM_E_RESERVED));
+        let mut clear = memory(whole + 8);
+        clear[3] = 0;
+        assert_eq!(read(&clear), Ok(Grown { size: whole + 8, old: 7, new: 7 }));
+        assert_eq!(read(&memory(FIRST - 8)), Err(FOLDSYM_E_SIZE));
+        assert_eq!(read(&memory(LARGEST + 1)), Err(FOLDSYM_E_SIZE));
+        assert_eq!(unsafe { read_input::<Grown>(ptr::null()) }, Err(FOLDSYM_E_ARGUMENT));
+    }
+
+    #[test]
+    fn an_older_and_a_newer_caller_are_written() {
+        let written = |size: usize| {
+            let mut memory = memory(size);
+            let at: *mut Grown = memory.as_mut_ptr().cast();
+            unsafe {
+                assert_eq!(output_size(at), Ok(size));
+                write_output(at, size, &Grown { size, old: 1, new: 2 });
+            }
+            memory
+        };
+        // Nothing behind the caller's struct is touched.
+        assert_eq!(written(FIRST), [FIRST as u64, 1, 7, 7, 7, 7]);
+        assert_eq!(written(size_of::<Grown>()), [24, 1, 2, 7, 7, 7]);
+        assert_eq!(written(size_of::<Grown>() + 16), [40, 1, 2, 0, 0, 7]);
+        let mut small = memory(FIRST - 8);
+        assert_eq!(unsafe { output_size(small.as_mut_ptr().cast::<Grown>()) }, Err(FOLDSYM_E_SIZE));
     }
 }

@@ -195,7 +195,9 @@ pub unsafe extern "C" fn foldsym_resolve_stack(file: *const File, stack: *const 
         let caller_now = caller.as_ref().map(|(address, resolved)| (*address, resolved));
         match file.resolve_one(address, caller_now) {
             Ok(mut resolved) => {
-                let vptr = stack.vptr.checked_sub(stack.load_bias).filter(|_| stack.vptr != 0 && index == 0);
+                // As the addresses: the bias may wrap.
+                let vptr = Some(stack.vptr.wrapping_sub(stack.load_bias));
+                let vptr = vptr.filter(|_| stack.vptr != 0 && index == 0);
                 if let Some(vptr) = vptr
                     && file
                         .resolve_object(&mut resolved, ImageAddr(vptr), caller.map(|caller| caller.0))

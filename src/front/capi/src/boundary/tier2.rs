@@ -124,13 +124,17 @@ pub unsafe extern "C" fn foldsym_symbolize(
 ) -> i32 {
     // SAFETY: as promised above.
     unsafe {
+        if out.is_null() {
+            return FOLDSYM_E_ARGUMENT;
+        }
+        out.write(core::ptr::null_mut());
         let Some(file) = open_file(file) else { return FOLDSYM_E_ARGUMENT };
         let wanted = match read_input(addresses) {
             Ok(wanted) => wanted,
             Err(status) => return status,
         };
         let Some(addresses) = array(wanted.addresses, wanted.count) else { return FOLDSYM_E_ARGUMENT };
-        if out.is_null() || tier1::stack_addr(wanted.kind, 0, 0).is_none() {
+        if tier1::stack_addr(wanted.kind, 0, 0).is_none() {
             return FOLDSYM_E_ARGUMENT;
         }
         let table = tier2::symbolize(file, &wanted, addresses);

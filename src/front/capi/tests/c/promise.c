@@ -1,7 +1,9 @@
 /*
- * Holds tier 1 to its promise: promise stack|seccomp FILE.fsym < STACKS (as for stacks.c).
- * stack: prints how many bytes of a painted alternate stack were used by foldsym_open, by lookups with frames and
- * names, and by resolving stacks with a lookup of each frame.
+ * Holds tier 1 to its promise: promise stack|opened|malloc|seccomp FILE.fsym < STACKS (as for stacks.c).
+ * stack: prints how many bytes of a painted alternate stack were used by foldsym_open and foldsym_file_info, by lookups
+ * with frames and names, and by resolving stacks with a lookup of each frame.
+ * opened: the same of a program that opened the file before, outside of the handler.
+ * malloc: does the same while the allocator of interpose.c ends the program, and prints how many answers it got.
  * seccomp: does the same under strict mode, where any syscall but write and exit kills, and prints how many answers
  * it got.
  */
@@ -35,14 +37,22 @@ static foldsym_stack stack;
 static foldsym_stack_entry entries[STACKS][MOST];
 static size_t counts[STACKS];
 static uint64_t biases[STACKS];
+static uint64_t vptrs[STACKS];
 static size_t stack_count;
 static foldsym_resolved resolved[MOST];
 static char text[4096];
+static foldsym_info info;
+static foldsym_damage damage;
+/* Of interpose.c. */
+volatile int malloc_forbidden;
 static volatile unsigned long answers;
 
 static void open_it(void)
 {
+    if (bytes_len > 0)
+        foldsym_open(&file, bytes, bytes_len - 1, &damage);
     answers += foldsym_open(&file, bytes, bytes_len, NULL) == FOLDSYM_OK;
+    answers += foldsym_file_info(&file, &info) == FOLDSYM_OK;
 }
 
 static void look_up(void)
@@ -76,6 +86,7 @@ static void resolve(void)
         stack.entries = entries[s];
         stack.count = counts[s];
         stack.load_bias = biases[s];
+        stack.vptr = vptrs[s];
         if (foldsym_resolve_stack(&file, &stack) != FOLDSYM_OK)
             continue;
         for (i = 0; i < counts[s]; i++) {
@@ -108,11 +119,12 @@ static void handler(int signal)
 
 static long measure(void (*what)(void))
 {
-    stack_t where;
-    struct sigaction action;
-    memset(&where, 0, sizeof where);
-    memset(&action, 0, sizeof action);
-    memset(alternate, PAINT, sizeof alternate);
+    static stack_t where;
+    static struct sigaction action;
+    /* Not memset: that it is bound by then would hide what the library needs for it. */
+    volatile unsigned char *at = alternate;
+    while (at < alternate + sizeof alternate)
+        *at++ = PAINT;
     where.ss_sp = alternate;
     where.ss_size = sizeof alternate;
     action.sa_handler = handler;
@@ -137,10 +149,11 @@ static void read_all(const char *path)
         char *at = line;
         size_t n = 0;
         biases[stack_count] = strtoull(at, &at, 16);
-        for (; *at == ' ' && n < MOST; n++) {
+        for (; *at == ' ' && at[1] != 'v' && n < MOST; n++) {
             entries[stack_count][n].address = strtoull(at, &at, 16);
             entries[stack_count][n].kind = n ? FOLDSYM_RETURN : FOLDSYM_EXACT;
         }
+        vptrs[stack_count] = *at == ' ' ? strtoull(at + 2, &at, 16) : 0;
         counts[stack_count++] = n;
     }
     query.size = sizeof query;
@@ -149,6 +162,7 @@ static void read_all(const char *path)
     stack.size = sizeof stack;
     stack.resolved = resolved;
     stack.resolved_size = sizeof *resolved;
+    info.size = sizeof info;
 }
 
 #ifdef __linux__
@@ -184,6 +198,29 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     read_all(argv[2]);
+    if (!strcmp(argv[1], "malloc") || !strcmp(argv[1], "allocates")) {
+        /* That the allocator ends the program: this must. */
+        void *volatile allocated;
+        malloc_forbidden = 1;
+        allocated = argv[1][0] == 'a' ? malloc(1) : NULL;
+        open_it();
+        look_up();
+        resolve();
+        malloc_forbidden = 0;
+        printf("%lu\n", answers);
+        free(allocated);
+        return 0;
+    }
+    if (!strcmp(argv[1], "opened")) {
+        /* The measured open comes last: at the start it has the stack of main. */
+        long looked, walked, opened;
+        open_it();
+        looked = measure(look_up);
+        walked = measure(resolve);
+        opened = measure(open_it);
+        printf("%ld %ld %ld %lu\n", opened, looked, walked, answers);
+        return 0;
+    }
     if (!strcmp(argv[1], "stack")) {
         long opened = measure(open_it), looked = measure(look_up), walked = measure(resolve);
         printf("%ld %ld %ld %lu\n", opened, looked, walked, answers);

@@ -1,6 +1,7 @@
 /*
  * Resolves recorded stacks with tier 1, prints every candidate of every frame.
- * stacks FILE.fsym < STACKS: one stack a line, load bias first, then addresses, innermost first, in hexadecimal.
+ * stacks FILE.fsym < STACKS: one stack a line, load bias first, then addresses, innermost first, in hexadecimal; last,
+ * behind a `v`, what the object of the innermost function holds.
  * Prints a line a frame: certainty evidence count, then for each candidate " | name:line<name:line..."; then "--".
  */
 #include "foldsym.h"
@@ -91,11 +92,13 @@ int main(int argc, char **argv)
         memset(&stack, 0, sizeof stack);
         stack.size = sizeof stack;
         stack.load_bias = strtoull(at, &at, 16);
-        while (*at == ' ') {
+        while (*at == ' ' && at[1] != 'v') {
             entries[count].address = strtoull(at, &at, 16);
             entries[count].kind = count ? FOLDSYM_RETURN : FOLDSYM_EXACT;
             count++;
         }
+        if (*at == ' ')
+            stack.vptr = strtoull(at + 2, &at, 16);
         stack.entries = entries;
         stack.resolved = resolved;
         stack.resolved_size = sizeof *resolved;

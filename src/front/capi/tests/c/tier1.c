@@ -1,4 +1,4 @@
-/* Asks tier 1 what it must refuse, cut, or not find: tier1 FILE.fsym. Valid C and C++. */
+/* Asks tier 1 what it must refuse, cut, or not find: tier1 FILE.fsym BUILD-ID. Valid C and C++. */
 #include "foldsym.h"
 
 #include <stdio.h>
@@ -73,6 +73,8 @@ static void check_versions(uint64_t address)
     foldsym_query query = ask(address);
     CHECK(look_up(&query, &answer) == FOLDSYM_OK);
     query.size = sizeof query - 8;
+    CHECK(look_up(&query, &answer) == FOLDSYM_E_SIZE);
+    query.size = 1 << 20;
     CHECK(look_up(&query, &answer) == FOLDSYM_E_SIZE);
     query = ask(address);
     query.reserved[3] = 1;
@@ -242,6 +244,18 @@ static void check_resolved(uint64_t address, uint64_t folded)
     CHECK(look_up(&query, &answer) == FOLDSYM_E_ARGUMENT);
 }
 
+/* The build id in hexadecimal is that of the program. */
+static void check_build_id(const foldsym_info *info, const char *expected)
+{
+    char digits[3];
+    size_t i;
+    CHECK(strlen(expected) == 2 * info->build_id_len && info->build_id_len > 0);
+    for (i = 0; i < info->build_id_len; i++) {
+        sprintf(digits, "%02x", (unsigned)info->build_id[i]);
+        CHECK(strncmp(digits, expected + 2 * i, 2) == 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     FILE *f = fopen(argc > 1 ? argv[1] : "", "rb");
@@ -258,6 +272,7 @@ int main(int argc, char **argv)
     CHECK(info.machine == 62 && info.address_size == 8 && info.max_group > 1);
     CHECK(info.flags == 0 && info.reserved == 0);
     CHECK((info.build_id == NULL) == (info.build_id_len == 0));
+    check_build_id(&info, argc > 2 ? argv[2] : "");
     CHECK(foldsym_file_info(&zeroed, &info) == FOLDSYM_E_ARGUMENT);
     address = first_function(info.image_base, 1);
     folded = first_function(info.image_base, 2);
