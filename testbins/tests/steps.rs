@@ -5,18 +5,45 @@
 use std::path::Path;
 
 use foldsym_convert::{NoProgress, Options, convert};
-use foldsym_lookup::SymbolFile;
+use foldsym_lookup::{MAX_FRAME_STEPS, SymbolFile};
 use foldsym_testbins::root;
 
 #[allow(unreachable_pub, dead_code, reason = "a library of the fuzz targets")]
 #[path = "../fuzz/src/fsym.rs"]
 mod fsym;
+// The reader's own test writer: files that no compiler would give.
+#[path = "../../src/lookup/tests/writer/mod.rs"]
+mod writer;
 
 fn converted(name: &str, folder: &Path) -> Vec<u8> {
     let output = folder.join("out.fsym");
-    let options = Options { threads: 1, columns: true, ..Options::default() };
+    let options = Options { threads: 1, columns: true, locations: true, ..Options::default() };
     convert(&root().join("built").join(name), &output, &options, &NoProgress).unwrap();
     std::fs::read(output).unwrap()
+}
+
+/// A class with 1,024 methods, all of them at the end of a group of 8,000: the bound on steps ends the search.
+fn most_steps_of_an_object() {
+    const POINT: i64 = 0x8000;
+    let (functions, methods) = (8000_i64, 1024_i64);
+    let contents = writer::Contents {
+        max_group: functions as u32,
+        block_log2: 8,
+        names: vec![b"f".to_vec()],
+        origins: vec![[0, 0, 0, 0]],
+        functions: (0..functions).map(|_| [0; 5]).collect(),
+        pieces: vec![[0x1000, 16, 0, 0, 1, 0, 0]],
+        groups: vec![[0]],
+        members: (0..functions).map(|function| [function, 0, 0, 0]).collect(),
+        rows: vec![0],
+        scopes: vec![0],
+        vtables: (0..methods).map(|method| [POINT, functions - methods + method, 0, 0]).collect(),
+        ..writer::Contents::default()
+    };
+    let bytes = contents.file();
+    let seen = fsym::check(&bytes).unwrap();
+    println!("of {} steps an object takes {}", fsym::object_bound(), seen.object_steps);
+    assert!(seen.sound && seen.whole && seen.object_steps > u64::from(MAX_FRAME_STEPS) / 2, "{seen:?}");
 }
 
 #[test]
@@ -29,6 +56,9 @@ fn steps_have_bounds() {
         "core.dwarf5",
         "inline.clang-dwarf5",
         "macho.arm64.o",
+        "blocks.clang.set/program",
+        "blocks.profile.set/program",
+        "fold.clang-lld.set/program",
     ] {
         let bytes = converted(name, folder.path());
         let seen = fsym::check(&bytes).unwrap();
@@ -36,10 +66,13 @@ fn steps_have_bounds() {
         assert!(seen.lookup_steps > 0);
         let bound = fsym::lookup_bound(&SymbolFile::open(&bytes).unwrap(), true);
         println!(
-            "{name}: at most {} steps a lookup of {bound}, {} a frame",
-            seen.lookup_steps, seen.frame_steps
+            "{name}: at most {} steps a lookup of {bound}, {} a frame, {} an object; {} blocks, {} locations",
+            seen.lookup_steps, seen.frame_steps, seen.object_steps, seen.blocks, seen.locations
         );
+        assert_eq!(seen.blocks > 0, name.starts_with("blocks"), "{name}");
+        assert_eq!(seen.locations > 0, name.starts_with("fold"), "{name}");
     }
+    most_steps_of_an_object();
     for entry in std::fs::read_dir(root().join("broken")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|end| end == "fsym") {

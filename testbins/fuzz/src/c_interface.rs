@@ -2,12 +2,15 @@
 
 use std::mem::zeroed;
 
-use foldsym_capi::boundary::tier1::{foldsym_frame_at, foldsym_lookup, foldsym_open, foldsym_write_name};
+use foldsym_capi::boundary::tier1::{
+    foldsym_file_info, foldsym_frame_at, foldsym_lookup, foldsym_open, foldsym_resolve_stack,
+    foldsym_write_name, foldsym_write_path,
+};
 use foldsym_capi::types::{
     Answer, FOLDSYM_E_DAMAGED, FOLDSYM_EXACT, FOLDSYM_NO_FUNCTION, FOLDSYM_NONE, FOLDSYM_OK,
-    FOLDSYM_OUTSIDE_CODE, File, Frame, Frames, Query,
+    FOLDSYM_OUTSIDE_CODE, FOLDSYM_RETURN, File, Frame, Frames, Info, Query, Stack, StackEntry,
 };
-use foldsym_lookup::{ImageAddr, Lookup, PieceId, SymbolFile};
+use foldsym_lookup::{ImageAddr, Lookup, PieceId, Resolved, ReturnAddr, StackAddr, SymbolFile};
 
 /// Compares both at some addresses.
 ///
@@ -23,6 +26,14 @@ pub fn check(bytes: &[u8]) {
             return;
         };
         assert_eq!(opened, FOLDSYM_OK);
+        let mut info = Info { size: size_of::<Info>(), ..zeroed() };
+        assert_eq!(foldsym_file_info(&raw const file, &raw mut info), FOLDSYM_OK);
+        assert_eq!(
+            (info.build_id_len, info.build_id.is_null()),
+            (own.build_id().len(), own.build_id().is_empty())
+        );
+        assert_eq!((info.max_depth, info.max_group), (own.header().max_depth, own.header().max_group));
+        stacks(&file, &own);
         let count = own.piece_count();
         for id in (0..count).step_by(1 + count as usize / 12) {
             let Ok(piece) = own.piece(PieceId(id)) else { continue };
@@ -74,6 +85,69 @@ unsafe fn at(c: &File, c_frames: &mut Frames, file: &SymbolFile<'_>, address: Im
                 let fits = len.unwrap_or(0).min(39);
                 assert_eq!(c_text[fits], 0, "cut, with a zero behind");
                 assert!(c_text[..fits].iter().zip(&text[..fits]).all(|(c, own)| *c as u8 == *own));
+            }
+            let c_len = foldsym_write_path(c, frame.file, c_text.as_mut_ptr(), c_text.len());
+            if let Some(id) = own.file.filter(|id| id.0 != FOLDSYM_NONE) {
+                assert_eq!(c_len, file.write_path(id, &mut text).unwrap_or(usize::MAX));
+            }
+        }
+    }
+}
+
+/// Stacks of calls that the file knows, with objects of classes that it knows, at a load bias that wraps.
+///
+/// # Safety
+/// `c` is open over the bytes of `file`.
+unsafe fn stacks(c: &File, file: &SymbolFile<'_>) {
+    const BIAS: u64 = 0_u64.wrapping_sub(0x1000);
+    let pieces = (0..file.piece_count()).take(40).filter_map(|id| Some(file.piece(PieceId(id)).ok()?.start));
+    let points: Vec<u64> = file.methods().take(40).filter_map(|method| Some(method.ok()?.point.0)).collect();
+    let calls: Vec<u64> = file.calls().take(40).filter_map(|call| Some(call.ok()?.address.0)).collect();
+    for (at, pc) in pieces.enumerate() {
+        let some =
+            |all: &[u64], step: usize| all.get((at * 7 + step) % all.len().max(1)).copied().unwrap_or(1);
+        let addresses = [pc.0, some(&calls, 0), some(&calls, 3)];
+        let vptr = some(&points, 0);
+        let entries = addresses.map(|address| StackEntry {
+            address: address.wrapping_add(BIAS),
+            kind: if address == pc.0 { FOLDSYM_EXACT } else { FOLDSYM_RETURN },
+            reserved: 0,
+        });
+        let own: Vec<StackAddr> = entries
+            .iter()
+            .zip(addresses)
+            .map(|(entry, address)| match entry.kind {
+                FOLDSYM_EXACT => StackAddr::Exact(ImageAddr(address)),
+                _ => StackAddr::Return(ReturnAddr(address)),
+            })
+            .collect();
+        let mut expected = [Resolved::NONE; 3];
+        let mut result = file.resolve_stack(&own, &mut expected);
+        let given = vptr.wrapping_add(BIAS);
+        if result.is_ok() && given != 0 {
+            result = file.resolve_object(&mut expected[0], ImageAddr(vptr), own.get(1).copied());
+        }
+        // SAFETY: as in `check`.
+        unsafe {
+            let mut resolved: [foldsym_capi::types::Resolved; 3] = zeroed();
+            let stack = Stack {
+                size: size_of::<Stack>(),
+                entries: entries.as_ptr(),
+                resolved: resolved.as_mut_ptr(),
+                count: entries.len(),
+                resolved_size: size_of::<foldsym_capi::types::Resolved>(),
+                load_bias: BIAS,
+                vptr: given,
+                reserved: [0; 3],
+            };
+            let status = foldsym_resolve_stack(c, &raw const stack);
+            assert_eq!(status, if result.is_ok() { FOLDSYM_OK } else { FOLDSYM_E_DAMAGED });
+            if result.is_ok() {
+                for (c, own) in resolved.iter().zip(&expected) {
+                    assert_eq!(c.candidate_count, own.candidate_count());
+                    assert_eq!(c.group, own.group.map_or(FOLDSYM_NONE, |group| group.0));
+                    assert_eq!(c.certainty == 0, own.certainty.is_none());
+                }
             }
         }
     }

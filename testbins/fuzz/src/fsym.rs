@@ -6,8 +6,8 @@
 
 use foldsym_format::starts::BUCKETS;
 use foldsym_lookup::{
-    FrameIter, Frames, FunctionId, ImageAddr, Lookup, NameId, OriginId, PieceId, Resolved, ReturnAddr,
-    SectionId, StackAddr, SymbolFile,
+    FrameIter, Frames, FunctionId, ImageAddr, LocationKind, Lookup, NameId, OriginId, PieceId, Resolved,
+    ReturnAddr, SectionId, StackAddr, SymbolFile,
 };
 
 /// Addresses that a file is asked for.
@@ -41,6 +41,12 @@ pub fn frame_bound(file: &SymbolFile<'_>) -> u64 {
     u64::from(foldsym_lookup::MAX_FRAME_STEPS) + search_bound(file)
 }
 
+/// The steps of asking for the object of a frame (see `SymbolFile::resolve_object`): members that are compared, methods
+/// of the class, and two searches.
+pub fn object_bound() -> u64 {
+    u64::from(foldsym_lookup::MAX_FRAME_STEPS) + 2 * 1024 + 2 * 64
+}
+
 /// The steps of writing one name (see `foldsym_format::names`).
 const NAME_BOUND: u64 = 64 + 19 * (foldsym_format::names::MAX_NAME as u64 + 1);
 
@@ -53,9 +59,14 @@ pub struct Seen {
     pub whole: bool,
     /// Addresses with an answer.
     pub found: u64,
-    /// The most steps of a lookup, and of a frame of a stack.
+    /// The most steps of a lookup, and of one frame of a stack.
     pub lookup_steps: u64,
     pub frame_steps: u64,
+    /// And of an object.
+    pub object_steps: u64,
+    /// Basic blocks and entries of location lists.
+    pub blocks: u64,
+    pub locations: u64,
 }
 
 /// Asks everything of a file; `None` where it does not open.
@@ -71,6 +82,8 @@ pub fn check(bytes: &[u8]) -> Option<Seen> {
     others(&file, &addresses, &seen);
     stacks(&file, &addresses, &mut seen);
     entities(&file, &mut seen);
+    blocks(&file, &addresses, &mut seen);
+    locations(&file, &addresses, &mut seen);
     names(&file, &mut seen);
     assert!(!seen.sound || seen.whole, "verify accepts what a question finds damaged");
     Some(seen)
@@ -185,15 +198,50 @@ fn stacks(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
             stack.push(if at % 31 == 30 { StackAddr::Foreign } else { StackAddr::Return(ReturnAddr(at)) });
         }
         let mut resolved = [Resolved::NONE; 5];
-        take_steps();
         let result = file.resolve_stack(&stack, &mut resolved);
-        let steps = take_steps() / stack.len() as u64;
-        assert!(steps <= frame_bound(file), "{steps} steps a frame");
-        seen.frame_steps = seen.frame_steps.max(steps);
         seen.whole &= result.is_ok();
         for frame in &resolved {
             candidates(file, frame);
         }
+        // Each frame for itself: together four cheap ones would hide what the fifth takes.
+        let mut caller: Option<(StackAddr, Resolved)> = None;
+        for (&address, all) in stack.iter().zip(&resolved).rev() {
+            take_steps();
+            let one =
+                file.resolve_one(address, caller.as_ref().map(|(address, resolved)| (*address, resolved)));
+            let steps = take_steps();
+            assert!(steps <= frame_bound(file), "{steps} steps for a frame");
+            seen.frame_steps = seen.frame_steps.max(steps);
+            let Ok(one) = one else {
+                assert!(result.is_err());
+                break;
+            };
+            assert_eq!(one, *all);
+            caller = Some((address, one));
+        }
+        objects(file, &resolved[0], stack.get(1).copied(), index, seen);
+    }
+}
+
+/// The object that a frame runs on: of a class that the file knows, or of none.
+fn objects(
+    file: &SymbolFile<'_>,
+    frame: &Resolved,
+    caller: Option<StackAddr>,
+    index: usize,
+    seen: &mut Seen,
+) {
+    let points = file.methods().skip(index).take(2).filter_map(|method| Some(method.ok()?.point));
+    for point in points.chain([ImageAddr(index as u64), file.image_base()]).collect::<Vec<_>>() {
+        let mut resolved = *frame;
+        take_steps();
+        let result = file.resolve_object(&mut resolved, point, caller);
+        let steps = take_steps();
+        assert!(steps <= object_bound(), "{steps} steps for an object");
+        seen.object_steps = seen.object_steps.max(steps);
+        seen.whole &= result.is_ok();
+        candidates(file, &resolved);
+        assert!(result.is_ok() || resolved == *frame, "damage changes nothing");
     }
 }
 
@@ -244,6 +292,58 @@ fn entities(file: &SymbolFile<'_>, seen: &mut Seen) {
         seen.whole &= file.origin(OriginId(id)).is_ok();
     }
     let _ = file.program_sections().take(LOOKED_AT).count();
+    seen.whole &= file.calls().take(LOOKED_AT).all(|call| call.is_ok());
+    seen.whole &= file.tail_calls().take(LOOKED_AT).all(|call| call.is_ok());
+    seen.whole &= file.methods().take(LOOKED_AT).all(|method| method.is_ok());
+    seen.whole &= file.slot_calls().take(LOOKED_AT).all(|call| call.is_ok());
+}
+
+/// What `lookup --blocks` reads: the block at each address, which holds it, and its function.
+fn blocks(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
+    let Ok(Some(blocks)) = file.basic_blocks() else {
+        seen.whole &= file.basic_blocks().is_ok();
+        return;
+    };
+    let starts = (0..blocks.len()).take(LOOKED_AT).filter_map(|index| Some(blocks.block(index).ok()?.start));
+    for address in addresses.iter().copied().chain(starts).collect::<Vec<_>>() {
+        let found = blocks.at(address);
+        seen.whole &= found.is_ok();
+        let Ok(Some(block)) = found else { continue };
+        let offset = address.0.checked_sub(block.start.0);
+        assert!(offset.is_some_and(|offset| offset <= u64::from(block.size)), "{address:?} is in its block");
+        let start = blocks.function_start(&block);
+        seen.whole &= start.is_ok();
+        if let Ok(start) = start {
+            let found = blocks.find(start, block.id);
+            seen.whole &= found.is_ok();
+            seen.whole &= blocks.of_function(start).take(LOOKED_AT).all(|block| block.is_ok());
+        }
+        seen.blocks += 1;
+    }
+}
+
+/// What `stack` reads of where objects are, and `wave` of lanes.
+fn locations(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
+    let Ok(Some(locations)) = file.locations() else {
+        seen.whole &= file.locations().is_ok();
+        return;
+    };
+    for function in (0..file.function_count()).take(LOOKED_AT).map(FunctionId) {
+        seen.whole &= locations.lanes(function).is_ok();
+        for kind in
+            [LocationKind::Object, LocationKind::FrameBase, LocationKind::ActiveLane, LocationKind::LanePc]
+        {
+            let list = locations.of(function, kind);
+            seen.whole &= list.is_ok();
+            let Ok(Some((list, _))) = list else { continue };
+            seen.locations += list.entries().take(LOOKED_AT).count() as u64;
+            for &address in addresses.iter().take(8) {
+                seen.whole &= list.at(address).is_ok();
+                let call = ReturnAddr(address.0);
+                seen.whole &= locations.is_unknown_call(function, call).is_ok();
+            }
+        }
+    }
 }
 
 fn names(file: &SymbolFile<'_>, seen: &mut Seen) {

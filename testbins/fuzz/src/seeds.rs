@@ -38,7 +38,8 @@ pub fn programs() -> Vec<(String, Vec<u8>)> {
     out
 }
 
-/// A `.fsym` of each of some programs: with folded code and calls, deep inlining, Mach-O, big-endian, padding.
+/// A `.fsym` of each of some programs: with folded code and calls, deep inlining, Mach-O, big-endian, padding, basic
+/// blocks, and, where it is full, where objects are.
 pub fn symbol_files() -> Vec<(String, Vec<u8>)> {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let names = [
@@ -53,6 +54,8 @@ pub fn symbol_files() -> Vec<(String, Vec<u8>)> {
         "nested.gcc-o2",
         "inline.clang-symbols-only",
         "objects.gcc-cold-dwarf5",
+        "blocks.clang.set/program",
+        "blocks.profile.set/program",
     ];
     let mut out = Vec::new();
     for name in names {

@@ -7,7 +7,6 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use common::{command, foldsym, program};
 
@@ -56,35 +55,60 @@ fn args(program: &Path, output: &Path) -> Vec<String> {
     ["convert", &text(program), "-o", &text(output), "--quiet", "--threads", "1"].map(str::to_owned).to_vec()
 }
 
-/// What a kill leaves may be a temporary file, whose name begins with `.fsym-`; never a part under the output's name.
+/// Killed by the system at a write: as many bytes were written as the limit allows. What is left may be a temporary file,
+/// whose name begins with `.fsym-`; never a part under the output's name.
 #[test]
-fn killed_at_any_moment() {
+fn killed_at_any_write() {
+    use std::os::unix::process::ExitStatusExt;
+    const SIGXFSZ: i32 = 25;
     let bench = Bench::new();
-    std::fs::write(bench.output(), &bench.files[0]).unwrap();
-    let (mut killed, mut finished) = (0, 0);
-    // From at once to what a whole conversion takes, which is found on the way.
-    let mut delay = Duration::ZERO;
-    while finished < 3 && killed < 60 {
-        let mut child = bench.start(1);
-        std::thread::sleep(delay);
-        child.kill().unwrap();
-        let status = child.wait().unwrap();
-        let found = std::fs::read(bench.output()).unwrap();
-        assert!(found == bench.files[0] || found == bench.files[1], "{} bytes after {delay:?}", found.len());
-        if status.success() {
-            finished += 1;
-            assert!(found == bench.files[1]);
-        } else {
-            killed += 1;
+    let blocks = bench.files[1].len() as u64 / 1024;
+    assert!(blocks > 60);
+    let mut torn = 0;
+    for limit in (0..blocks).step_by(7).chain([blocks - 1]) {
+        std::fs::write(bench.output(), &bench.files[0]).unwrap();
+        // In blocks of 512 or 1024 bytes. The signal is not ignored here: it kills.
+        let script = format!("ulimit -c 0; ulimit -f {limit}; exec \"$0\" \"$@\"");
+        let ran = Command::new("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_foldsym")])
+            .args(args(&bench.programs[1], &bench.output()))
+            .output()
+            .unwrap();
+        assert_eq!(ran.status.signal(), Some(SIGXFSZ), "{limit} blocks: {ran:?}");
+        assert!(std::fs::read(bench.output()).unwrap() == bench.files[0], "{limit} blocks");
+        for left in bench.others() {
+            assert!(left.file_name().unwrap().to_str().unwrap().starts_with(".fsym-"), "{left:?}");
+            torn += u32::from(std::fs::metadata(&left).unwrap().len() > 0);
+            std::fs::remove_file(left).unwrap();
         }
+    }
+    // The kills came while the file was written.
+    assert!(torn > 5, "{torn}");
+}
+
+/// Killed while the temporary file is there, from the moment that it is made to when it is renamed.
+#[test]
+fn killed_while_the_temporary_file_is_there() {
+    let bench = Bench::new();
+    let mut met = 0;
+    for _ in 0..40 {
+        std::fs::write(bench.output(), &bench.files[0]).unwrap();
+        let mut child = bench.start(1);
+        while child.try_wait().unwrap().is_none() && bench.others().is_empty() {}
+        child.kill().unwrap();
+        let finished = child.wait().unwrap().success();
+        let found = std::fs::read(bench.output()).unwrap();
+        assert!(found == bench.files[1] || found == bench.files[0] && !finished, "{} bytes", found.len());
+        met += u32::from(found == bench.files[0]);
         for left in bench.others() {
             assert!(left.file_name().unwrap().to_str().unwrap().starts_with(".fsym-"), "{left:?}");
             std::fs::remove_file(left).unwrap();
         }
-        std::fs::write(bench.output(), &bench.files[0]).unwrap();
-        delay += Duration::from_millis(5);
+        if met == 5 {
+            break;
+        }
     }
-    assert!(killed > 0);
+    println!("{met} of them before the rename");
 }
 
 /// A limit on the size of files is what a full disk is to a writer: some bytes, then an error.
