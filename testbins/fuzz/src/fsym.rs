@@ -310,7 +310,7 @@ fn blocks(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
         seen.whole &= found.is_ok();
         let Ok(Some(block)) = found else { continue };
         let offset = address.0.checked_sub(block.start.0);
-        assert!(offset.is_some_and(|offset| offset <= u64::from(block.size)), "{address:?} is in its block");
+        assert!(offset.is_some_and(|offset| offset <= block.size), "{address:?} is in its block");
         let start = blocks.function_start(&block);
         seen.whole &= start.is_ok();
         if let Ok(start) = start {
