@@ -23,6 +23,7 @@ const DIFFERENT: &[(&str, &str)] = &[
     ("lanes.user", NO_FOLDER),
     ("merged.gcc-lld", TWINS),
     ("slot_table.lld", TWINS),
+    ("slot_table.passed", TWINS),
     (
         "units.gcc-dwz-dwarf4",
         "addr2line finds no function in a unit whose subprograms refer to a partial unit",
