@@ -519,10 +519,12 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let first_piece = self.out.pieces.len() as u32;
         let joined = lost.scopes.is_empty();
         for &(start, end) in &function.ranges {
-            let own = match function.own_sequence {
-                Some(own) if self.lines.sequences[own].start <= start => Some(own),
-                _ => None,
+            // A part that stands elsewhere has another.
+            let covers = |own: &usize| {
+                let sequence = &self.lines.sequences[*own];
+                sequence.start <= start && start < sequence.end
             };
+            let own = function.own_sequence.filter(covers);
             let whole = own.is_none_or(|own| self.lines.sequences[own].start == start);
             let rows = if whole && self.is_shared(start) {
                 let segments = segments.clone();
