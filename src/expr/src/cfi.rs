@@ -565,6 +565,8 @@ impl<'e, const REGISTERS: usize> Machine<'_, 'e, REGISTERS> {
             (0x0d, Cfa::Register { offset, space, .. }) => {
                 Cfa::Register { register: uleb(bytes)?, offset, space }
             }
+            // What clang begins entries of MIPS with: no offset yet.
+            (0x0d, Cfa::Unknown) => Cfa::Register { register: uleb(bytes)?, offset: 0, space: 0 },
             (0x0e, Cfa::Register { register, space, .. }) => {
                 Cfa::Register { register, offset: plain(bytes.uleb())?, space }
             }

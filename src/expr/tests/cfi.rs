@@ -91,12 +91,22 @@ fn rules_of_every_kind() {
     assert_eq!((row.args_size, row.cfa), (24, Cfa::Expression(&[0x31])));
 }
 
+/// As in clang's programs for MIPS.
+#[test]
+fn a_register_before_any_offset() {
+    let bytes = section("", &[0x0d, 29], &[0x41, 0x0e, 24]);
+    let cfa = |address| row(&bytes, address).unwrap().cfa;
+    assert_eq!(cfa(0x1000), Cfa::Register { register: 29, offset: 0, space: 0 });
+    assert_eq!(cfa(0x1004), Cfa::Register { register: 29, offset: 24, space: 0 });
+}
+
 #[test]
 fn what_is_damaged_is_said() {
     let wrong =
         |augmentation, initial: &[u8], body: &[u8]| row(&section(augmentation, initial, body), 0x1000).err();
     assert_eq!(wrong("", IN_WAVE, &[0x3f]), Some(CfiProblem::Instruction(0x3f)));
-    assert_eq!(wrong("", &[], &[0x0d, 1]), Some(CfiProblem::BadState));
+    assert_eq!(wrong("", &[], &[0x0e, 1]), Some(CfiProblem::BadState));
+    assert_eq!(wrong("", &[0x0f, 1, 0x50], &[0x0d, 1]), Some(CfiProblem::BadState));
     assert_eq!(wrong("", IN_WAVE, &[0x0b]), Some(CfiProblem::BadState));
     assert_eq!(wrong("", IN_WAVE, &[0x0a; 5]), Some(CfiProblem::NoRoom));
     assert_eq!(wrong("", &[0xc1], &[]), Some(CfiProblem::BadState));

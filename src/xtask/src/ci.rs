@@ -119,13 +119,18 @@ fn own_binary() -> Result<PathBuf, String> {
     Ok(target.join("release/foldsym"))
 }
 
+/// The installed C library.
+pub(crate) fn c_library() -> Option<PathBuf> {
+    ["/usr/lib", "/lib"]
+        .iter()
+        .map(|lib| Path::new(lib).join(format!("{}-linux-gnu/libc.so.6", std::env::consts::ARCH)))
+        .find(|library| library.exists())
+}
+
 /// The debug file of the C library: the installed one, else the corpus's.
 pub(crate) fn libc() -> Option<PathBuf> {
     let installed = || {
-        let library = ["/usr/lib", "/lib"]
-            .iter()
-            .map(|lib| Path::new(lib).join(format!("{}-linux-gnu/libc.so.6", std::env::consts::ARCH)))
-            .find(|library| library.exists())?;
+        let library = c_library()?;
         let id = build_id(&library).ok()?;
         let (head, tail) = id.split_at_checked(2)?;
         Some(Path::new("/usr/lib/debug/.build-id").join(head).join(format!("{tail}.debug")))

@@ -2,6 +2,7 @@
 //! so that it builds at once.
 
 mod blocks;
+mod cfi;
 mod check;
 mod ci;
 mod compare;
@@ -66,6 +67,7 @@ const TASKS: &[Task] = &[
         run: split::run,
     },
     Task { name: "fuzz", help: "run the fuzz targets, or say what their corpora reach", run: fuzz::run },
+    Task { name: "cfi", help: "rows of call frame information against llvm-dwarfdump", run: cfi::run },
     Task { name: "expr", help: "our evaluator of location expressions against gimli's", run: expr::run },
     Task {
         name: "scale",

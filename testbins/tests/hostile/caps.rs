@@ -25,7 +25,11 @@ fn child() {
     let output = Path::new(&program).with_extension("fsym");
     let options =
         Options { threads: 1, name_index: true, demangle: Some(demangle::demangle), ..Options::default() };
-    match convert(Path::new(&program), &output, &options, &NoProgress) {
+    let result = convert(Path::new(&program), &output, &options, &NoProgress);
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("?");
+    println!("\npeak: {}", peak.trim());
+    match result {
         Ok(report) => {
             let count = |kind| report.diagnostics.count(kind);
             let notes: Vec<String> =
@@ -49,6 +53,7 @@ pub(crate) fn limited(bytes: &[u8]) -> String {
     let program = folder.path().join("program");
     std::fs::write(&program, bytes).unwrap();
     let limits = format!("ulimit -v {MEMORY} && ulimit -t {SECONDS} && exec \"$0\" \"$@\"");
+    let began = std::time::Instant::now();
     let ran = Command::new("sh")
         .args(["-c", &limits])
         .arg(std::env::current_exe().unwrap())
@@ -60,7 +65,8 @@ pub(crate) fn limited(bytes: &[u8]) -> String {
     let line = text.lines().find(|line| line.starts_with("kept: ") || line.starts_with("refused: "));
     let stderr = String::from_utf8_lossy(&ran.stderr);
     let line = line.unwrap_or_else(|| panic!("{} bytes: {}\n{text}\n{stderr}", bytes.len(), ran.status));
-    println!("{} bytes in: {line}", bytes.len());
+    let peak = text.lines().find_map(|line| line.strip_prefix("peak: ")).unwrap_or("?");
+    println!("{} bytes in: {line}; {peak}, {:.1} s", bytes.len(), began.elapsed().as_secs_f64());
     line.to_owned()
 }
 
@@ -114,6 +120,27 @@ fn compressed_bombs_are_refused() {
         let line = limited(&compressed(elf(&[(".debug_info", section)], &[])));
         assert!(line.starts_with("refused: "), "{line}");
     }
+}
+
+/// Sections that say truly what they hold, and all that a small file may hold; then one more.
+#[test]
+fn honest_bombs_are_refused_past_the_total() {
+    // The first byte, and copies of it.
+    let matches = (256 << 20) / 258 - 1;
+    let len = 1 + 258 * matches as u64;
+    let whole = |len: u64, matches| {
+        // The checksum of zeros (RFC 1950): their number, and 1.
+        let sum = ((len % 65_521) as u32) << 16 | 1;
+        [b"ZLIB", &len.to_be_bytes()[..], &zlib(matches), &sum.to_be_bytes()].concat()
+    };
+    let section = whole(len, matches);
+    let names = [".zdebug_str", ".zdebug_ranges", ".zdebug_loc", ".zdebug_frame", ".zdebug_aranges"];
+    let sections = names.map(|name| (name, section.clone()));
+    let line = limited(&elf(&sections, &[]));
+    let left = format!("at most {} allowed", (1 << 30) - 4 * len);
+    assert!(line.starts_with("refused: ") && line.ends_with(&left), "{line}");
+    let line = limited(&elf(&[(".zdebug_info", whole(len + 258 * 1000, matches + 1000))], &[]));
+    assert!(line.starts_with("refused: ") && line.ends_with("at most 268435456 allowed"), "{line}");
 }
 
 /// More rows than are kept of one line program, each of one byte. 2^40 of them would take a terabyte.

@@ -10,9 +10,9 @@ use memmap2::Mmap;
 use super::error::OpenError;
 
 /// A section may always claim this many bytes.
-const SECTION_FLOOR: u64 = 1 << 30;
+const SECTION_FLOOR: u64 = 256 << 20;
 /// All buffers together may always hold this many bytes.
-const TOTAL_FLOOR: u64 = 4 << 30;
+const TOTAL_FLOOR: u64 = 1 << 30;
 /// Above the floors, a buffer may be this many times the bytes it is made from. Debug information shrinks 3 to 8 times.
 const RATIO: u64 = 64;
 
@@ -21,8 +21,8 @@ const RATIO: u64 = 64;
 /// One for each program, and a short-lived one for each `.dwo`: dropping it unmaps. May be shared between threads.
 ///
 /// # Limits
-/// A decompressed section holds at most the larger of 1 GiB and 64 times its compressed bytes; all buffers together
-/// (decompressed, joined or relocated) the larger of 4 GiB and 64 times the bytes mapped. Both are checked before memory
+/// A decompressed section holds at most the larger of 256 MiB and 64 times its compressed bytes; all buffers together
+/// (decompressed, joined or relocated) the larger of 1 GiB and 64 times the bytes mapped. Both are checked before memory
 /// is reserved.
 ///
 /// A mapped file must not be shortened while it is in use: the operating system then ends the process.
