@@ -9,6 +9,12 @@ use foldsym_lookup::{MAX_FRAME_STEPS, SymbolFile};
 use foldsym_testbins::root;
 
 #[allow(unreachable_pub, dead_code, reason = "a library of the fuzz targets")]
+#[path = "../fuzz/src/convert.rs"]
+mod bench;
+#[allow(dead_code, reason = "what the fuzz targets build programs with")]
+#[path = "hostile/build.rs"]
+mod build;
+#[allow(unreachable_pub, dead_code, reason = "a library of the fuzz targets")]
 #[path = "../fuzz/src/fsym.rs"]
 mod fsym;
 // The reader's own test writer: files that no compiler would give.
@@ -46,6 +52,24 @@ fn most_steps_of_an_object() {
     assert!(seen.sound && seen.whole && seen.object_steps > u64::from(MAX_FRAME_STEPS) / 2, "{seen:?}");
 }
 
+/// What once broke a conversion or a reader's promise keeps all of them now.
+fn once_broken() {
+    let (bench, options) = (bench::Bench::default(), bench::options());
+    let split = root().join("built/split.clang-dwarf5.set/split");
+    for entry in std::fs::read_dir(root().join("broken")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        println!("{name}");
+        if name.ends_with(".fsym") {
+            fsym::check(&std::fs::read(path).unwrap());
+        } else if name.ends_with(".dwp") {
+            bench.check(&split, &Options { dwp: Some(path), ..options.clone() });
+        } else if name != "README.md" {
+            bench.check(&path, &options);
+        }
+    }
+}
+
 #[test]
 fn steps_have_bounds() {
     let folder = tempfile::tempdir().unwrap();
@@ -73,12 +97,7 @@ fn steps_have_bounds() {
         assert_eq!(seen.locations > 0, name.starts_with("fold"), "{name}");
     }
     most_steps_of_an_object();
-    for entry in std::fs::read_dir(root().join("broken")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|end| end == "fsym") {
-            fsym::check(&std::fs::read(path).unwrap());
-        }
-    }
+    once_broken();
     let bytes = converted("lines.clang-dwarf4", folder.path());
     assert!(bytes.len() < 8192);
     for at in 0..bytes.len() {

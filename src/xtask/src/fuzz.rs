@@ -24,6 +24,10 @@ const TIMEOUT: u32 = 60;
 /// Memory that one input may take, in MB.
 const MEMORY: u32 = 2048;
 
+/// The part of a log that is shown where a target fails, and the bytes of each of its lines.
+const STORY_LINES: usize = 30;
+const STORY_LINE: usize = 900;
+
 /// What makes rustc's LLVM count the edges that are taken, as libFuzzer wants them.
 const COVERAGE: &[&str] = &[
     "-Cpasses=sancov-module",
@@ -88,9 +92,14 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
                 .args(["-print_final_stats=1", "-verbosity=1"])
                 .stderr(file),
         );
-        println!("fuzz: {target}: {}", summary(&sh::read(&log)?));
+        let text = sh::read(&log)?;
+        println!("fuzz: {target}: {}", summary(&text));
         if let (Err(error), Ok(mut broken)) = (result, broken.lock()) {
-            broken.push(format!("{target}: {error}; the input and the log are in {}", artifacts.display()));
+            let story = story(&text);
+            broken.push(format!(
+                "{target}: {error}; the input and the log are in {}\n{story}",
+                artifacts.display()
+            ));
         }
         Ok(())
     })?;
@@ -118,6 +127,18 @@ fn summary(log: &str) -> String {
         word("corp:"),
         stat("peak_rss_mb")
     )
+}
+
+/// What a run says of the input that broke an invariant: its panic, or the end of its log without the lines of
+/// progress. Where only the output is left, as of CI, it must be enough to know the promise that was broken.
+fn story(log: &str) -> String {
+    let said: Vec<&str> =
+        log.lines().filter(|line| !line.starts_with(['#', '\t']) && !line.starts_with("stat::")).collect();
+    let panic = said.iter().rposition(|line| line.contains(" panicked at "));
+    let from = panic.unwrap_or(said.len().saturating_sub(STORY_LINES));
+    // A line may hold the input itself.
+    let lines = said[from..].iter().take(STORY_LINES);
+    lines.flat_map(|line| [line.get(..STORY_LINE).unwrap_or(line), "\n"]).collect()
 }
 
 fn parse(args: &[String]) -> Result<Option<Options>, String> {
@@ -217,6 +238,15 @@ mod tests {
                    stat::number_of_executed_units: 64\nstat::average_exec_per_sec:     10\nstat::peak_rss_mb:   42\n";
         assert_eq!(summary(log), "64 executions, 10 a second; 5 edges, corpus 7/80Kb, 42 MB");
         assert_eq!(summary(""), "? executions, ? a second; ? edges, corpus ?, ? MB");
+    }
+
+    #[test]
+    fn a_failure_tells_the_broken_promise() {
+        let log = "INFO: Seed: 1\n#2 INITED cov: 3\nthread 'main' panicked at convert.rs:62:17:\nleft: 1\n\
+                   stat::peak_rss_mb:   42\n";
+        assert_eq!(story(log), "thread 'main' panicked at convert.rs:62:17:\nleft: 1\n");
+        assert_eq!(story("#1\nERROR: out-of-memory\n"), "ERROR: out-of-memory\n");
+        assert_eq!(story(&"x\n".repeat(100)).lines().count(), STORY_LINES);
     }
 
     #[test]

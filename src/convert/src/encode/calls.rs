@@ -6,8 +6,9 @@ use super::tables::Table;
 use crate::model::{FuncId, Program};
 use foldsym_format::SectionId;
 
-/// The sections, where the program has any keys.
-pub(super) fn sections(program: &Program<'_>, outline: &Outline, image_base: u64) -> Vec<Section> {
+/// The sections, where the program has any keys, and how many keys of tables are left out: those of tables below the
+/// image base, which are in no memory of the program.
+pub(super) fn sections(program: &Program<'_>, outline: &Outline, image_base: u64) -> (Vec<Section>, u64) {
     let rank = |function: FuncId| i64::from(outline.function_ranks[function.index()]);
     let optional = |function: Option<FuncId>| function.map_or(0, |function| rank(function) + 1);
     let mut calls: Vec<[i64; 4]> = program
@@ -23,12 +24,13 @@ pub(super) fn sections(program: &Program<'_>, outline: &Outline, image_base: u64
     let mut vtables: Vec<[i64; 4]> = program
         .vtables
         .iter()
-        .map(|key| {
-            let point = key.point.0.wrapping_sub(image_base) as i64;
+        .filter_map(|key| {
+            let point = i64::try_from(key.point.0.checked_sub(image_base)?).ok()?;
             let slot = key.slot.map_or(0, |slot| i64::from(slot) + 1);
-            [point, rank(key.function), slot, i64::from(key.doubtful)]
+            Some([point, rank(key.function), slot, i64::from(key.doubtful)])
         })
         .collect();
+    let left_out = (program.vtables.len() - vtables.len()) as u64;
     let slots: Vec<[i64; 2]> = program
         .slots
         .iter()
@@ -43,7 +45,7 @@ pub(super) fn sections(program: &Program<'_>, outline: &Outline, image_base: u64
     add(&mut sections, SectionId::TAILS, &tails);
     add(&mut sections, SectionId::VTABLES, &vtables);
     add(&mut sections, SectionId::SLOTS, &slots);
-    sections
+    (sections, left_out)
 }
 
 fn add<const K: usize>(sections: &mut Vec<Section>, id: SectionId, records: &[[i64; K]]) {

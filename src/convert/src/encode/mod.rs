@@ -154,6 +154,8 @@ pub struct LeftOut {
     pub rows_far: u64,
     /// Rows without a line now, since it is 2^31 or more from others of the block.
     pub lines_far: u64,
+    /// Keys of tables of virtual functions that are below the image base.
+    pub tables_outside: u64,
 }
 
 /// A file that is ready to be written.
@@ -196,7 +198,8 @@ pub fn encode(
     sections.extend(sources);
     sections.extend(names);
     sections.extend(index?);
-    sections.extend(calls::sections(program, &outline, image_base));
+    let (keys, tables_outside) = calls::sections(program, &outline, image_base);
+    sections.extend(keys);
     sections.extend(basic_blocks::sections(&program.blocks, image_base));
     let (located, objects) = locations::sections(program, &outline, image_base);
     sections.extend(located);
@@ -234,6 +237,7 @@ pub fn encode(
         rows_read: usage.rows,
         scopes_read: usage.scopes,
         objects,
+        left_out: LeftOut { tables_outside, ..code.stats.left_out },
         ..code.stats
     };
     Ok(Encoded { header, sections, stats })
@@ -342,6 +346,7 @@ fn encode_code(tables: &Tables<'_>, usage: &Usage, unit_log2: u32) -> Code {
             rows_stray: usage.stray_scopes,
             rows_far: far_rows,
             lines_far: far_lines,
+            ..LeftOut::default()
         },
         ..EncodeStats::default()
     };

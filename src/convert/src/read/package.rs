@@ -86,6 +86,9 @@ impl<'f, E: Endianity> Package<'f, E> {
             cut.set(section, slice(section, whole, offset, size)?);
         }
         let (offset, size) = info.ok_or("the index has no column for .debug_info.dwo")?;
+        if size == 0 {
+            return Err("the index gives the unit no bytes of .debug_info.dwo".to_owned());
+        }
         let whole = self.sections.get(DebugSection::Info);
         let mut found = Vec::with_capacity(1);
         let mut at = offset;
@@ -262,6 +265,15 @@ mod tests {
             out.extend(u32::to_le_bytes(number));
         }
         out
+    }
+
+    #[test]
+    fn a_unit_without_bytes_is_an_error() {
+        let table = full(1, 7, 0);
+        let index = Index::parse(Bytes::new(&table, gimli::LittleEndian)).unwrap();
+        let package = Package { sections: DebugSections::default(), index };
+        assert!(package.find(7, 5).is_err_and(|problem| problem.contains("no bytes of .debug_info.dwo")));
+        assert!(package.find(8, 5).unwrap().is_empty());
     }
 
     #[test]

@@ -214,6 +214,7 @@ impl Report {
                 "rows_stray": stats.left_out.rows_stray,
                 "rows_far": stats.left_out.rows_far,
                 "lines_far": stats.left_out.lines_far,
+                "tables_outside": stats.left_out.tables_outside,
                 "objects": stats.objects.lost,
             },
             "diagnostics": self.diagnostics_json(|_, seen| Some(&seen.example)),

@@ -121,6 +121,21 @@ fn code_below_the_image_base_moves_the_base() {
 }
 
 #[test]
+fn tables_below_the_image_base_are_left_out() {
+    let mut program = main_with_f();
+    let key = |point| VtableKey { point: ImageAddr(point), function: FuncId(0), slot: None, doubtful: false };
+    program.vtables = vec![key(0x10), key(0x2000)];
+    let image = ImageInfo { image_base: 0x1000, ..image() };
+    let encoded = encode(&program, &image, &EncodeOptions::default()).unwrap();
+    assert_eq!(encoded.stats.left_out, LeftOut { tables_outside: 1, ..LeftOut::default() });
+    let bytes = encoded.to_bytes();
+    let file = foldsym_lookup::SymbolFile::open(&bytes).unwrap();
+    file.verify().unwrap();
+    let points: Vec<u64> = file.methods().map(|method| method.unwrap().point.0).collect();
+    assert_eq!(points, [0x2000]);
+}
+
+#[test]
 fn addresses_too_far_apart_are_an_error() {
     let mut program = main_with_f();
     program.pieces.push(Piece { start: ImageAddr(1 << 50), ..program.pieces[0] });
