@@ -42,6 +42,8 @@ pub enum OpenDiagnosticKind {
     BadBlockMap,
     /// A path from debug information leaves the directories that were given; it was not opened.
     PathRefused,
+    /// Entries of a container of GPU code that are no ELF file (bitcode, SPIR-V, archives); they were passed over.
+    DeviceCodeNotElf,
 }
 
 impl OpenDiagnosticKind {
@@ -68,7 +70,8 @@ impl OpenDiagnosticKind {
             | Kind::BadDescriptor
             | Kind::DebugFileNotFound
             | Kind::SupplementaryNotFound
-            | Kind::PathRefused => false,
+            | Kind::PathRefused
+            | Kind::DeviceCodeNotElf => false,
         }
     }
 }

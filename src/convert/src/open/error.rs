@@ -42,14 +42,14 @@ pub enum OpenError {
     #[error("{}: {}; it has: {}", path.display(), match wanted {
         Some(arch) => format!("no architecture {arch}"),
         None => "several architectures, choose one with --arch".to_owned(),
-    }, available.join(", "))]
+    }, listed(available))]
     ChooseArch { path: PathBuf, wanted: Option<String>, available: Vec<String> },
 
     /// A container of device programs, and the target to take was not given or does not mean one of them.
     #[error("{}: {}; it has: {}", path.display(), match wanted {
         Some(target) => format!("no single device program for {target}"),
         None => "several device programs, choose one with --target".to_owned(),
-    }, available.join(", "))]
+    }, listed(available))]
     ChooseTarget { path: PathBuf, wanted: Option<String>, available: Vec<String> },
 }
 
@@ -66,4 +66,12 @@ impl OpenError {
     pub(super) fn malformed(path: &Path, place: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Malformed { path: path.to_owned(), place: place.into(), problem: problem.into() }
     }
+}
+
+/// The first of these names: an error is one line that can be read.
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 32;
+    let (shown, rest) = names.split_at(names.len().min(SHOWN));
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    format!("{}{more}", shown.join(", "))
 }

@@ -76,9 +76,10 @@ fn open_alone<'f>(
     options: &OpenOptions,
 ) -> Result<Opened<'f>, OpenError> {
     let wanted = options.arch.as_deref();
-    let data = gpu::choose(files, path, data, options.target.as_deref())?.unwrap_or(data);
+    let (data, note) = gpu::choose(files, path, data, options.target.as_deref())?.unwrap_or((data, None));
     if data.starts_with(b"\x7fELF") {
-        let (image, links) = elf::read(files, path, data)?;
+        let (mut image, links) = elf::read(files, path, data)?;
+        image.diagnostics.extend(note);
         if let Some(wanted) = wanted.filter(|wanted| !is_arch(&image.arch, wanted)) {
             return Err(OpenError::other_arch(path, image.arch.name, wanted));
         }

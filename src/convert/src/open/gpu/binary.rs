@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Contents, number, range};
+use super::{DeviceCode, number, range};
 use crate::open::error::OpenError;
 
 const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
@@ -30,7 +30,7 @@ pub(super) fn read<'f>(
     path: &Path,
     place: &str,
     data: &'f [u8],
-    contents: &mut Contents<'f>,
+    contents: &mut DeviceCode<'f>,
 ) -> Result<usize, OpenError> {
     let malformed = |problem: &str| OpenError::malformed(path, place, problem);
     let cut_off = || malformed("its header is cut off");
@@ -59,7 +59,7 @@ pub(super) fn read<'f>(
     let whole = range(data, 0, size).filter(|whole| whole.len() >= 32).ok_or_else(|| {
         OpenError::malformed(path, place, format!("{size} bytes claimed, {} there", data.len()))
     })?;
-    let mut all_strings = 0;
+    let (mut all_strings, mut together) = (0_u64, 0);
     for index in 0..count {
         let outside = |what: &str| {
             OpenError::malformed(path, place, format!("{what} of entry {index} is outside of it"))
@@ -69,6 +69,10 @@ pub(super) fn read<'f>(
         let field = |at: usize| number(entry, at, 8).unwrap_or(u64::MAX);
         let (strings, string_count, offset, len) = (field(8), field(16), field(24), field(32));
         let image = range(whole, offset, len).ok_or_else(|| outside("the image"))?;
+        together += image.len();
+        if together > whole.len() {
+            return Err(malformed("its images have more bytes than it: they overlap"));
+        }
         all_strings = string_count.saturating_add(all_strings);
         if string_count > MAX_STRINGS || all_strings > MAX_ALL_STRINGS {
             return Err(outside("a table of many strings"));
@@ -83,6 +87,8 @@ pub(super) fn read<'f>(
                 Some(String::from_utf8_lossy(&bytes[..len]).into_owned())
             };
             let (key, value) = text(0).zip(text(8)).ok_or_else(|| outside("a string"))?;
+            // Texts and tables of several entries may be the same bytes.
+            contents.charge(path, 16 + key.len() + value.len())?;
             match &*key {
                 "triple" => triple = value,
                 "arch" => arch = value,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Contents, number, range};
+use super::{DeviceCode, number, range};
 use crate::open::decompress::{self, Method};
 use crate::open::error::OpenError;
 use crate::open::files::Files;
@@ -29,7 +29,7 @@ pub(super) fn read<'f>(
     path: &Path,
     place: &str,
     data: &'f [u8],
-    contents: &mut Contents<'f>,
+    contents: &mut DeviceCode<'f>,
 ) -> Result<usize, OpenError> {
     let malformed = |problem: String| OpenError::malformed(path, place, problem);
     let cut_off = || malformed("its table is cut off".to_owned());
@@ -39,6 +39,7 @@ pub(super) fn read<'f>(
         return Err(malformed(format!("{count} entries, at most {MAX_ENTRIES} allowed")));
     }
     let mut end = at;
+    let mut together = 0;
     for index in 0..count {
         let mut field = || {
             let value = number(data, at, 8)?;
@@ -56,16 +57,30 @@ pub(super) fn read<'f>(
             ))
         })?;
         end = end.max(at).max(offset as usize + code.len());
-        contents.add(path, target(&String::from_utf8_lossy(name)), code)?;
+        // A few bytes could be any number of programs otherwise.
+        together += code.len();
+        if together > data.len() {
+            let have = data.len();
+            return Err(malformed(format!(
+                "its entries to number {index} have {together} bytes, of {have}: they overlap"
+            )));
+        }
+        if let Some(target) = target(&String::from_utf8_lossy(name)) {
+            contents.add(path, target, code)?;
+        }
     }
     Ok(end)
 }
 
-/// An entry's name without the kind before its target (`hipv4-amdgcn-amd-amdhsa--gfx90a`).
-fn target(name: &str) -> &str {
-    let kinds = ["hipv4-", "hip-", "openmp-", "openacc-", "opencl-", "host-"];
+/// An entry's name without the kind before its target (`hipv4-amdgcn-amd-amdhsa--gfx90a`); `None` for the host's.
+pub(super) fn target(name: &str) -> Option<&str> {
+    if name.starts_with("host-") {
+        return None;
+    }
+    let kinds = ["hipv4-", "hip-", "openmp-", "openacc-", "opencl-"];
     let rest = kinds.iter().find_map(|kind| name.strip_prefix(kind)).unwrap_or(name);
-    rest.trim_end_matches('-')
+    // Behind a triple without a processor; behind a feature it says that the feature is off.
+    Some(if rest.contains(':') { rest } else { rest.trim_end_matches('-') })
 }
 
 /// Reads a compressed bundle at the start of `data`, and says how long it is.
@@ -77,7 +92,7 @@ pub(super) fn read_compressed<'f>(
     path: &Path,
     place: &str,
     data: &'f [u8],
-    contents: &mut Contents<'f>,
+    contents: &mut DeviceCode<'f>,
 ) -> Result<usize, OpenError> {
     let malformed = |problem: String| OpenError::malformed(path, place, problem);
     let field = |at: usize, len: usize| {
@@ -102,6 +117,7 @@ pub(super) fn read_compressed<'f>(
     let mut plain = files.reserve(path, place, claimed, packed.len() as u64)?;
     decompress::append(method, packed, claimed, &mut plain).map_err(malformed)?;
     let plain = files.keep(plain);
+    contents.decompressed = contents.decompressed.saturating_add(plain.len() as u64);
     if !is_plain(plain) {
         return Err(OpenError::malformed(path, place, "what was compressed is no bundle"));
     }

@@ -12,14 +12,27 @@ use std::path::Path;
 
 use object::{Object, ObjectSection};
 
+use super::diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
 use super::error::OpenError;
 use super::files::Files;
 
 /// More device programs than this are refused: real containers have one for each processor and source file.
 const MAX_OBJECTS: usize = 1 << 16;
 
+/// Bytes of the names of targets, and of the strings that they are found among, of one file: a name has 40.
+const MAX_TEXTS: usize = 8 << 20;
+
+/// Bytes to decompress for all device programs of a file, each from the start of its container: more are refused.
+const MAX_DECOMPRESSED: u64 = 64 << 30;
+
+/// Names of entries that are no ELF file, as far as they are listed.
+const LISTED: usize = 16;
+
 /// Sections of host programs that hold containers.
-const SECTIONS: &[&str] = &[".hip_fatbin", ".llvm.offloading", "__CLANG_OFFLOAD_BUNDLE__"];
+const SECTIONS: &[&str] = &[".hip_fatbin", ".llvm.offloading", BUNDLE];
+
+/// In object files, the device program of a target stands in a section of its own, this name and the target's behind it.
+const BUNDLE: &str = "__CLANG_OFFLOAD_BUNDLE__";
 
 /// A device program in a container.
 #[derive(Clone, Debug)]
@@ -31,36 +44,67 @@ pub struct CodeObject<'f> {
     pub data: &'f [u8],
 }
 
-/// What a container holds.
+/// The device programs of a file.
 #[derive(Default)]
-struct Contents<'f> {
-    objects: Vec<CodeObject<'f>>,
-    /// Targets of what is no ELF file: bitcode, SPIR-V, archives.
+pub struct DeviceCode<'f> {
+    /// Each with a target of its own.
+    pub objects: Vec<CodeObject<'f>>,
+    /// Entries that are no ELF file: bitcode, SPIR-V, archives. And the first targets of them.
+    pub passed_over: u64,
     others: Vec<String>,
+    /// Bytes of strings that were read.
+    texts: usize,
+    /// Bytes of all compressed containers, decompressed.
+    decompressed: u64,
 }
 
-impl<'f> Contents<'f> {
+impl<'f> DeviceCode<'f> {
     /// Takes an entry. Empty ones stand for the host, whose code is elsewhere.
     fn add(&mut self, path: &Path, target: &str, data: &'f [u8]) -> Result<(), OpenError> {
         if data.is_empty() {
             return Ok(());
         }
+        self.charge(path, target.len())?;
         if !data.starts_with(b"\x7fELF") {
-            self.others.push(target.to_owned());
+            self.passed_over += 1;
+            if self.others.len() < LISTED {
+                self.others.push(target.to_owned());
+            }
             return Ok(());
         }
         if self.objects.len() >= MAX_OBJECTS {
-            let claimed = self.objects.len() as u64 + 1;
-            let place = "device programs".to_owned();
-            return Err(OpenError::TooLarge {
-                path: path.to_owned(),
-                place,
-                claimed,
-                allowed: MAX_OBJECTS as u64,
-            });
+            return Err(too_large(
+                path,
+                "device programs",
+                self.objects.len() as u64 + 1,
+                MAX_OBJECTS as u64,
+            ));
         }
         self.objects.push(CodeObject { target: target.to_owned(), data });
         Ok(())
+    }
+
+    /// Counts bytes of names: containers may name one text any number of times.
+    fn charge(&mut self, path: &Path, bytes: usize) -> Result<(), OpenError> {
+        self.texts = self.texts.saturating_add(bytes);
+        match self.texts <= MAX_TEXTS {
+            true => Ok(()),
+            false => Err(too_large(path, "names of device programs", self.texts as u64, MAX_TEXTS as u64)),
+        }
+    }
+
+    /// What was passed over, as a line of a report.
+    pub fn note(&self) -> Option<OpenDiagnostic> {
+        (self.passed_over > 0).then(|| OpenDiagnostic {
+            kind: OpenDiagnosticKind::DeviceCodeNotElf,
+            count: self.passed_over,
+            first: self.listed(),
+        })
+    }
+
+    fn listed(&self) -> String {
+        let more = if self.passed_over > self.others.len() as u64 { ", ..." } else { "" };
+        format!("{}{more}", self.others.join(", "))
     }
 
     /// Tells those of one target apart.
@@ -77,33 +121,54 @@ impl<'f> Contents<'f> {
     }
 }
 
+fn too_large(path: &Path, place: &str, claimed: u64, allowed: u64) -> OpenError {
+    OpenError::TooLarge { path: path.to_owned(), place: place.to_owned(), claimed, allowed }
+}
+
 /// True for the first bytes of a container that is a file of its own.
 pub(super) fn is_container(data: &[u8]) -> bool {
     bundle::is_plain(data) || bundle::is_compressed(data) || binary::is_binary(data)
 }
 
-/// The device programs of a file, each with a target of its own: none where it is no container and has none.
+/// The device programs of a file: none where it is no container and has none.
 ///
 /// # Errors
 /// The file cannot be read, or is a container that is damaged or claims more than [`Files`] allows.
-pub fn code_objects<'f>(files: &'f Files, path: &Path) -> Result<Vec<CodeObject<'f>>, OpenError> {
-    let Ok(data) = files.map(path) else { return Ok(Vec::new()) };
-    Ok(contents(files, path, data)?.objects)
+pub fn device_code<'f>(files: &'f Files, path: &Path) -> Result<DeviceCode<'f>, OpenError> {
+    // What cannot be opened or mapped is for the conversion to say.
+    let Ok(data) = files.map(path) else { return Ok(DeviceCode::default()) };
+    let found = contents(files, path, data)?;
+    let work = found.decompressed.saturating_mul(found.objects.len() as u64);
+    if work > MAX_DECOMPRESSED {
+        let place = "bytes to decompress for each of its device programs (choose one with --target)";
+        return Err(too_large(path, place, work, MAX_DECOMPRESSED));
+    }
+    Ok(found)
 }
 
-fn contents<'f>(files: &'f Files, path: &Path, data: &'f [u8]) -> Result<Contents<'f>, OpenError> {
-    let mut contents = Contents::default();
+fn contents<'f>(files: &'f Files, path: &Path, data: &'f [u8]) -> Result<DeviceCode<'f>, OpenError> {
+    let mut contents = DeviceCode::default();
     if is_container(data) {
         read_all(files, path, "offset 0x0", data, &mut contents)?;
     } else if data.starts_with(b"\x7fELF")
         && let Ok(file) = object::File::parse(data)
     {
-        for name in SECTIONS {
-            for section in file.sections().filter(|section| section.name() == Ok(name)) {
-                let bytes = section.data().map_err(|error| {
-                    OpenError::malformed(path, format!("section {name}"), error.to_string())
-                })?;
-                read_all(files, path, &format!("section {name}"), bytes, &mut contents)?;
+        for section in file.sections() {
+            let Ok(name) = section.name() else { continue };
+            let alone = name.strip_prefix(BUNDLE).filter(|target| !target.is_empty());
+            if alone.is_none() && !SECTIONS.contains(&name) {
+                continue;
+            }
+            let bytes = section
+                .data()
+                .map_err(|error| OpenError::malformed(path, format!("section {name}"), error.to_string()))?;
+            match alone {
+                Some(target) => {
+                    if let Some(target) = bundle::target(target) {
+                        contents.add(path, target, bytes)?;
+                    }
+                }
+                None => read_all(files, path, &format!("section {name}"), bytes, &mut contents)?,
             }
         }
     }
@@ -116,7 +181,7 @@ fn read_all<'f>(
     path: &Path,
     place: &str,
     data: &'f [u8],
-    contents: &mut Contents<'f>,
+    contents: &mut DeviceCode<'f>,
 ) -> Result<(), OpenError> {
     let mut rest = data;
     loop {
@@ -141,39 +206,44 @@ fn read_all<'f>(
     }
 }
 
+/// A device program that was chosen, and what its container has that is none.
+type Chosen<'f> = (&'f [u8], Option<OpenDiagnostic>);
+
 /// The device program that was asked for, or the only one; `None` where the file is no container and none was asked for.
 ///
 /// `wanted` is a target, its end (`gfx90a`), or its end without the processor's features; it must mean one program.
 ///
 /// # Errors
-/// As [`code_objects`]; and none or several programs fit, or none is wanted and there are several.
+/// As [`device_code`]; and none or several programs fit, or none is wanted and there are several.
 pub(super) fn choose<'f>(
     files: &'f Files,
     path: &Path,
     data: &'f [u8],
     wanted: Option<&str>,
-) -> Result<Option<&'f [u8]>, OpenError> {
+) -> Result<Option<Chosen<'f>>, OpenError> {
     let alone = is_container(data);
     if wanted.is_none() && !alone {
         return Ok(None);
     }
-    let Contents { objects, others } = contents(files, path, data)?;
+    let found = contents(files, path, data)?;
+    let (objects, note) = (&found.objects, found.note());
     let fits = |object: &&CodeObject<'_>| wanted.is_none_or(|wanted| is_target(&object.target, wanted));
     let exact = objects.iter().find(|object| wanted == Some(&*object.target));
     let mut fitting = objects.iter().filter(fits);
     match (exact, fitting.next(), fitting.next()) {
-        (Some(object), ..) | (None, Some(object), None) => Ok(Some(object.data)),
+        (Some(object), ..) | (None, Some(object), None) => Ok(Some((object.data, note))),
         (None, None, _) if objects.is_empty() => {
-            let found = match others.as_slice() {
-                [] => "without device code".to_owned(),
-                others => format!("with device code that is no ELF file ({})", others.join(", ")),
+            let what = match (&note, alone) {
+                (Some(_), _) => format!("a file with device code that is no ELF file ({})", found.listed()),
+                (None, true) => "a container without device code".to_owned(),
+                (None, false) => "no container of device code, of which a target could be chosen".to_owned(),
             };
-            Err(OpenError::Unsupported { path: path.to_owned(), what: format!("a file {found}") })
+            Err(OpenError::Unsupported { path: path.to_owned(), what })
         }
         _ => Err(OpenError::ChooseTarget {
             path: path.to_owned(),
             wanted: wanted.map(str::to_owned),
-            available: objects.into_iter().map(|object| object.target).collect(),
+            available: found.objects.into_iter().map(|object| object.target).collect(),
         }),
     }
 }
@@ -181,9 +251,21 @@ pub(super) fn choose<'f>(
 /// True where `wanted` names the target: whole, its processor with features, or its processor alone.
 fn is_target(target: &str, wanted: &str) -> bool {
     let without_number = target.split('#').next().unwrap_or(target);
-    let processor = without_number.rsplit("--").next().unwrap_or(without_number);
+    let processor = processor(without_number);
     let plain = processor.split(':').next().unwrap_or(processor);
     [target, without_number, processor, plain].contains(&wanted)
+}
+
+/// What a target has behind its triple of four parts, the last of which may be empty (`amdgcn-amd-amdhsa--gfx90a`), or
+/// of three, as older compilers wrote it.
+fn processor(target: &str) -> &str {
+    let mut parts = target.splitn(4, '-');
+    let Some(rest) = parts.nth(3) else { return target };
+    let old = ["gfx", "sm_"].iter().any(|family| rest.starts_with(family));
+    match rest.split_once('-') {
+        Some((_, processor)) if !old => processor,
+        _ => rest,
+    }
 }
 
 /// A number of `len` bytes at `at`, little-endian.

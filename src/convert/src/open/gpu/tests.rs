@@ -103,13 +103,57 @@ fn every_container() {
 }
 
 #[test]
+fn names_of_entries() {
+    for (name, expected) in [
+        ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", Some("amdgcn-amd-amdhsa--gfx90a:xnack-")),
+        (
+            "hip-amdgcn-amd-amdhsa-unknown-gfx90a:sramecc+:xnack-",
+            Some("amdgcn-amd-amdhsa-unknown-gfx90a:sramecc+:xnack-"),
+        ),
+        ("openmp-amdgcn-amd-amdhsa--", Some("amdgcn-amd-amdhsa")),
+        ("host-x86_64-unknown-linux--", None),
+        ("host-x86_64-pc-linux-gnu", None),
+    ] {
+        assert_eq!(bundle::target(name), expected, "{name}");
+    }
+    for (target, processor) in [
+        ("amdgcn-amd-amdhsa--gfx90a:xnack-", "gfx90a:xnack-"),
+        ("amdgcn-amd-amdhsa-unknown-gfx90a", "gfx90a"),
+        ("amdgcn-amd-amdhsa--gfx9-4-generic", "gfx9-4-generic"),
+        ("amdgcn-amd-amdhsa-gfx906", "gfx906"),
+        ("amdgcn-amd-amdhsa-gfx9-generic", "gfx9-generic"),
+        ("nvptx64-nvidia-cuda-unknown-sm_70", "sm_70"),
+        ("x86_64", "x86_64"),
+    ] {
+        assert_eq!(super::processor(target), processor, "{target}");
+    }
+    // An ELF file of the host, whose bundle has a program of one target.
+    let host = bundle(&[("host-x86_64-pc-linux-gnu", b"\x7fELFhost"), (GFX, ELF)]);
+    assert_eq!(found(&host).unwrap().len(), 1);
+}
+
+#[test]
+fn names_have_a_bound_and_entries_that_are_no_program_are_counted() {
+    let long = "x".repeat(100_000);
+    let entries: Vec<(&str, &[u8])> = (0..100).map(|_| (long.as_str(), &b"BC"[..])).collect();
+    let error = found(&bundle(&entries)).unwrap_err();
+    assert!(error.contains("names of device programs"), "{error}");
+    let entries: Vec<(&str, &[u8])> = (0..100).map(|_| (GFX, &b"BC"[..])).collect();
+    let files = Files::default();
+    let found = contents(&files, Path::new("p"), files.keep(bundle(&entries))).unwrap();
+    let note = found.note().unwrap();
+    assert_eq!((note.count, note.first.matches("gfx90a").count()), (100, LISTED));
+    assert!(note.first.ends_with(", ..."), "{note}");
+}
+
+#[test]
 fn targets_by_their_names() {
     let two = bundle(&[(GFX, ELF), ("hip-amdgcn-amd-amdhsa--gfx906", b"\x7fELF!")]);
     let files = Files::default();
     let data = files.keep(two);
     let choose = |wanted| choose(&files, Path::new("p"), data, wanted);
     for wanted in ["gfx90a", "gfx90a:xnack+", "amdgcn-amd-amdhsa--gfx90a:xnack+"] {
-        assert_eq!(choose(Some(wanted)).unwrap(), Some(ELF), "{wanted}");
+        assert_eq!(choose(Some(wanted)).unwrap(), Some((ELF, None)), "{wanted}");
     }
     for wanted in [None, Some("gfx9"), Some("amdgcn"), Some("gfx90a:xnack-")] {
         let error = choose(wanted).unwrap_err();
@@ -119,7 +163,7 @@ fn targets_by_their_names() {
     }
     // One alone is taken; none at all is an input without a program.
     let data = files.keep(bundle(&[(GFX, ELF)]));
-    assert_eq!(super::choose(&files, Path::new("p"), data, None).unwrap(), Some(ELF));
+    assert_eq!(super::choose(&files, Path::new("p"), data, None).unwrap(), Some((ELF, None)));
     let data = files.keep(bundle(&[(GFX, b"BC\xc0\xde")]));
     let error = super::choose(&files, Path::new("p"), data, None).unwrap_err();
     assert!(!error.is_usage() && error.to_string().contains("gfx90a"), "{error}");
@@ -127,7 +171,7 @@ fn targets_by_their_names() {
     let data = files.keep(bundle(&[(GFX, ELF), (GFX, b"\x7fELF2")]));
     let twice = |wanted| super::choose(&files, Path::new("p"), data, Some(wanted));
     assert!(twice("gfx90a").unwrap_err().is_usage());
-    assert_eq!(twice("amdgcn-amd-amdhsa--gfx90a:xnack+#2").unwrap(), Some(&b"\x7fELF2"[..]));
+    assert_eq!(twice("amdgcn-amd-amdhsa--gfx90a:xnack+#2").unwrap(), Some((&b"\x7fELF2"[..], None)));
 }
 
 /// Sets 8 bytes.

@@ -16,7 +16,7 @@ use run::Outcome;
 
 /// Converts every input, and says at the end what became of each.
 pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
-    let plan = Plan::new(args)?;
+    let mut plan = Plan::new(args)?;
     if let Some(path) = &args.report {
         // Before the work, which may take long.
         foldsym_convert::output_file(path).map_err(|error| unwritable(path, &error))?;
@@ -31,6 +31,7 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     };
     let mut outcomes = run::all(&plan.jobs, &options, &bar);
     bar.clear();
+    outcomes.extend(plan.damaged.drain(..).map(|(input, failure)| Outcome::of_damaged(input, failure)));
     outcomes.extend(plan.empty.iter().map(Outcome::of_empty));
 
     let failed = outcomes.iter().filter(|outcome| outcome.result.is_err()).count();

@@ -6,10 +6,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use foldsym_convert::open::{Files, code_objects};
+use foldsym_convert::open::{DeviceCode, Files, device_code};
 
 use crate::args::Convert;
-use crate::failure::{Failure, complain};
+use crate::failure::{Failure, complain, exit};
 
 /// Folders below an input are followed so deep; symbolic links in them are not followed at all.
 const MAX_DEPTH: usize = 64;
@@ -25,6 +25,14 @@ pub(crate) struct Job {
     pub(crate) target: Option<String>,
 }
 
+impl Job {
+    /// The input in a message, and which device program of it.
+    pub(crate) fn named(&self) -> String {
+        let of = self.target.as_ref().map(|target| format!(", target {target}")).unwrap_or_default();
+        format!("{}{of}", self.input.display())
+    }
+}
+
 /// A folder among the inputs that holds no program.
 pub(crate) struct Empty {
     pub(crate) folder: PathBuf,
@@ -35,6 +43,8 @@ pub(crate) struct Empty {
 /// Everything that one command converts.
 pub(crate) struct Plan {
     pub(crate) jobs: Vec<Job>,
+    /// Host programs whose device code cannot be read, and why.
+    pub(crate) damaged: Vec<(PathBuf, Failure)>,
     /// Folders that could be looked at, and in which there is nothing to convert.
     pub(crate) empty: Vec<Empty>,
     /// The command named several inputs, or a folder: one that fails does not decide the exit code.
@@ -53,7 +63,14 @@ impl Plan {
     pub(crate) fn new(args: &Convert) -> Result<Self, Failure> {
         let is_folder = |input: &PathBuf| input.is_dir() && !is_bundle(input);
         let several = args.inputs.len() > 1 || args.inputs.iter().any(is_folder);
-        let mut plan = Self { jobs: Vec::new(), empty: Vec::new(), several, passed_over: 0, unreadable: 0 };
+        let mut plan = Self {
+            jobs: Vec::new(),
+            damaged: Vec::new(),
+            empty: Vec::new(),
+            several,
+            passed_over: 0,
+            unreadable: 0,
+        };
         if let Some(output) = &args.output {
             let [input] = args.inputs.as_slice() else {
                 return Err(Failure::usage("-o takes a single input; use --out-dir for several"));
@@ -110,12 +127,26 @@ impl Plan {
             });
         };
         let files = Files::default();
-        // A container that cannot be read is one conversion, which fails and says why.
-        let objects = if chosen { Vec::new() } else { code_objects(&files, &input).unwrap_or_default() };
-        if objects.is_empty() || begins_like_elf(&input) {
+        let host = begins_like_elf(&input);
+        let found = if chosen { Ok(DeviceCode::default()) } else { device_code(&files, &input) };
+        let found = match found {
+            Ok(found) => found,
+            // A container that cannot be read is one conversion, which fails and says why; a host program is converted.
+            Err(error) => {
+                job(None);
+                if host {
+                    self.damaged.push((input, Failure { message: error.to_string(), code: exit::BAD_INPUT }));
+                }
+                return;
+            }
+        };
+        if found.objects.is_empty() || host {
             job(None);
         }
-        for object in objects {
+        if let (true, Some(note)) = (host && found.objects.is_empty(), found.note()) {
+            complain(&format!("{}: {note}", input.display()));
+        }
+        for object in found.objects {
             job(Some(object.target));
         }
     }
@@ -152,13 +183,13 @@ impl Plan {
     }
 
     fn refuse_collisions(&self) -> Result<(), Failure> {
-        let mut writers: HashMap<&Path, &Path> = HashMap::new();
+        let mut writers: HashMap<&Path, &Job> = HashMap::new();
         for job in &self.jobs {
-            if let Some(other) = writers.insert(&job.output, &job.input) {
+            if let Some(other) = writers.insert(&job.output, job) {
                 return Err(Failure::usage(format!(
                     "{} and {} would both become {}",
-                    other.display(),
-                    job.input.display(),
+                    other.named(),
+                    job.named(),
                     job.output.display()
                 )));
             }

@@ -17,6 +17,12 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// A host program whose device code cannot be read; the program itself is another outcome.
+    pub(crate) fn of_damaged(input: PathBuf, failure: Failure) -> Self {
+        let job = Job { input, output: PathBuf::new(), make_folder: false, target: None };
+        Self { job, result: Err(failure) }
+    }
+
     /// A folder in which nothing can be converted is an input that failed.
     pub(crate) fn of_empty(folder: &Empty) -> Self {
         let Empty { folder, passed_over } = folder;
@@ -69,6 +75,8 @@ fn one(job: &Job, options: &Options, bar: &Bar) -> Result<Report, Failure> {
     }
     let target = job.target.clone().or_else(|| options.target.clone());
     let options = &Options { target, ..options.clone() };
-    foldsym_convert::convert(&job.input, &job.output, options, bar)
-        .map_err(|error| Failure { message: error.to_string(), code: error.exit_code() })
+    foldsym_convert::convert(&job.input, &job.output, options, bar).map_err(|error| {
+        let of = job.target.as_ref().map(|target| format!(" (of target {target})")).unwrap_or_default();
+        Failure { message: format!("{error}{of}"), code: error.exit_code() }
+    })
 }
