@@ -51,8 +51,8 @@ class Blocks:
         need(cells[-1][2][1] == 0, "the last block has a gap")
         need(data[at:] == bytes(TAIL), "the tail is not 8 bytes of 0")
         self.spans.append((at, len(data), ["tail"]))
-        need(begun + 1 == len(self.ranges), f"{begun + 1} ranges of {len(self.ranges)}")
-        self.check_ranges(count)
+        need(begun < len(self.ranges), f"{begun + 1} ranges of {len(self.ranges)}")
+        self.check_ranges(count, begun + 1)
 
     def group(self, data, at, n):
         need(at + 20 <= len(data), f"group at {at} exceeds the section")
@@ -73,10 +73,13 @@ class Blocks:
             cells.append((ident, range_, self.kinds[kind]))
         return cells, pad_to_byte(data, bit)
 
-    def check_ranges(self, count):
+    def check_ranges(self, count, own):
         for i, r in enumerate(self.ranges):
+            if i >= own:
+                need(r.first == count and 0 < r.shared <= own, f"range {i}: shared with {r.shared}")
+                continue
             end = self.ranges[i + 1].first if i + 1 < len(self.ranges) else count
-            need(r.first < end, f"range {i} has no block")
+            need(r.first < end and r.shared == r.ids == 0, f"range {i} has no block")
             need(all(block.range == i for block in self.blocks[r.first:end]), f"range {i}: its blocks")
         seen = []
         for entry, r in enumerate(self.ranges):
@@ -93,7 +96,8 @@ class Blocks:
         """Every block, by address, as JSON has it."""
         for block in self.blocks:
             entry = self.ranges[block.range].entry
-            first = self.blocks[self.ranges[entry - 1 if entry else block.range].first]
+            begin = self.ranges[entry - 1 if entry else block.range]
+            first = self.blocks[self.ranges[begin.shared - 1].first if begin.shared else begin.first]
             yield {"Id": block.id, "Start": hex(block.start), "Size": block.size,
                    "Flags": [name for i, name in enumerate(FLAGS) if block.flags >> i & 1],
                    "FunctionStart": hex(first.start)}

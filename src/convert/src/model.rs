@@ -12,7 +12,7 @@ mod classes;
 mod codeless;
 mod locations;
 
-pub use blocks::{Block, BlockCounts, BlockMap, BlockRange};
+pub use blocks::{Block, BlockCounts, BlockMap, BlockRange, SharedRange};
 pub use calls::{CalleePlace, Calls, UnitCall, UnitCallee};
 pub use classes::{SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable, VtableKey};
 pub use codeless::Codeless;

@@ -289,6 +289,8 @@ fn column(section: &str, name: &str) -> usize {
         ("BLOCK_RANGES", "first") => block_ranges::FIRST,
         ("BLOCK_RANGES", "entry") => block_ranges::ENTRY,
         ("BLOCK_RANGES", "next") => block_ranges::NEXT,
+        ("BLOCK_RANGES", "shared") => block_ranges::SHARED,
+        ("BLOCK_RANGES", "ids") => block_ranges::IDS,
         ("VTABLES", "point") => vtables::POINT,
         ("VTABLES", "function") => vtables::FUNCTION,
         ("VTABLES", "slot") => vtables::SLOT,

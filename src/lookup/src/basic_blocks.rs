@@ -122,7 +122,8 @@ impl<'d> BasicBlocks<'d> {
         self.starts.is_empty()
     }
 
-    /// How many ranges there are: a function has one, or one for each of its basic-block sections.
+    /// How many ranges there are: a function has one, or one for each of its basic-block sections, also where the
+    /// linker folded that into another function's.
     pub const fn range_count(&self) -> u32 {
         self.ranges.len()
     }
@@ -256,11 +257,23 @@ impl<'d> BasicBlocks<'d> {
         Ok(next.checked_sub(1))
     }
 
-    /// The numbers of the blocks of a range, by address.
+    /// The range of another function that the linker folded this one into, which has its blocks; and what this function's
+    /// numbers of them are above the other's.
+    ///
+    /// # Errors
+    /// As [`BasicBlocks::entry_range`].
+    pub fn shared_range(&self, range: u32) -> Result<Option<(u32, i64)>, Error> {
+        let shared = small(self.ranges.value(range, block_ranges::SHARED).within(RANGES)?, RANGES, range)?;
+        let Some(shared) = shared.checked_sub(1) else { return Ok(None) };
+        Ok(Some((shared, self.ranges.value(range, block_ranges::IDS).within(RANGES)?)))
+    }
+
+    /// The numbers of the blocks of a range, by address: those of another's, where it is shared.
     ///
     /// # Errors
     /// As [`BasicBlocks::entry_range`].
     pub fn blocks_of(&self, range: u32) -> Result<core::ops::Range<u32>, Error> {
+        let range = self.shared_range(range)?.map_or(range, |(shared, _)| shared);
         let first =
             |range: u32| small(self.ranges.value(range, block_ranges::FIRST).within(RANGES)?, RANGES, range);
         let next = range.wrapping_add(1);
@@ -280,7 +293,15 @@ impl<'d> BasicBlocks<'d> {
     /// The blocks of the function that begins at `start`, range after range in the compiler's order; none where no
     /// function of the map begins there.
     pub fn of_function(&self, start: ImageAddr) -> FunctionBlocks<'_, 'd> {
-        FunctionBlocks { blocks: self, begin: Some(start), range: None, left: 0..0, steps: self.ranges.len() }
+        FunctionBlocks {
+            blocks: self,
+            begin: Some(start),
+            range: None,
+            left: 0..0,
+            most: self.len(),
+            ids: 0,
+            steps: self.ranges.len(),
+        }
     }
 
     /// The block of a function by the compiler's number: the reverse of [`BasicBlocks::at`].
@@ -388,8 +409,19 @@ impl<'d> BasicBlocks<'d> {
                 return wrong;
             }
         }
-        if self.ranges.len() != range.map_or(0, |range| range.wrapping_add(1)) {
+        let own = range.map_or(0, |range| range.wrapping_add(1));
+        if self.ranges.len() < own {
             return Err(Error::new(RANGES, What::Length, self.ranges.len().into()));
+        }
+        for range in 0..self.ranges.len() {
+            let first = self.ranges.value(range, block_ranges::FIRST).within(RANGES)?;
+            let sound = match self.shared_range(range)? {
+                None => range < own,
+                Some((shared, _)) => range >= own && shared < own && first == i64::from(self.len()),
+            };
+            if !sound {
+                return Err(Error::new(RANGES, What::Value, range.into()));
+            }
         }
         // Each range is in the chain of the one that its function begins with, so all chains have as many as there are.
         let mut left = self.ranges.len();
@@ -414,6 +446,10 @@ pub struct FunctionBlocks<'b, 'd> {
     begin: Option<ImageAddr>,
     range: Option<u32>,
     left: core::ops::Range<u32>,
+    /// Blocks that may still follow.
+    most: u32,
+    /// Of a shared range: what the function's numbers are above the stored ones, modulo 2^32.
+    ids: u32,
     /// Ranges that may still follow: a chain of more is a cycle.
     steps: u32,
 }
@@ -427,13 +463,18 @@ impl FunctionBlocks<'_, '_> {
         }
         loop {
             if let Some(index) = self.left.next() {
-                return self.blocks.block(index).map(Some);
+                // A function has no block twice.
+                let Some(most) = self.most.checked_sub(1) else { return Ok(None) };
+                self.most = most;
+                let block = self.blocks.block(index)?;
+                return Ok(Some(BasicBlock { id: block.id.wrapping_add(self.ids), ..block }));
             }
             let Some(range) = self.range else { return Ok(None) };
             self.range = self.blocks.next_range(range)?.filter(|_| self.steps > 0);
             self.steps = self.steps.saturating_sub(1);
             let Some(range) = self.range else { return Ok(None) };
             self.left = self.blocks.blocks_of(range)?;
+            self.ids = self.blocks.shared_range(range)?.map_or(0, |(_, ids)| ids as u32);
         }
     }
 }

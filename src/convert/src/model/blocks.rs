@@ -17,18 +17,29 @@ pub struct Block {
 /// Blocks of one function that stand together: all of them, or one basic-block section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockRange {
-    /// Index range into [`BlockMap::blocks`].
+    /// Index range into [`BlockMap::blocks`]; empty, at their end, where `shared` is given.
     pub blocks: std::ops::Range<u32>,
     /// Index of the range that the function begins with; its own for that one.
     pub entry: u32,
     /// The next range of the same function, in the order of the map.
     pub next: Option<u32>,
+    /// The range of another function that the linker folded this one into.
+    pub shared: Option<SharedRange>,
+}
+
+/// Where the blocks of a range are that has none of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedRange {
+    /// Index of the range that has them.
+    pub range: u32,
+    /// What this function's numbers of the blocks are above those there.
+    pub ids: i64,
 }
 
 /// The basic-block address map of the program.
 #[derive(Clone, Debug, Default)]
 pub struct BlockMap {
-    /// By address, disjoint, none empty.
+    /// By address, disjoint, none empty; then those that are shared.
     pub ranges: Vec<BlockRange>,
     /// By address, in the order of the ranges; those of one range touch or leave gaps, and never overlap.
     pub blocks: Vec<Block>,

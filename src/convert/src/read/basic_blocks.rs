@@ -8,7 +8,7 @@ use foldsym_format::records::basic_blocks::ALL_FLAGS;
 use foldsym_format::varint;
 
 use super::Code;
-use crate::model::{Block, BlockCounts, BlockMap, BlockRange, ImageAddr};
+use crate::model::{Block, BlockCounts, BlockMap, BlockRange, ImageAddr, SharedRange};
 use crate::open::{Arch, BlockMapSection};
 use crate::report::{Diagnostics, Kind};
 
@@ -299,26 +299,31 @@ impl Found {
         };
         // A base before the first block (padding) is no code of a block.
         self.ranges.sort_by_key(|(_, blocks, function, part)| {
-            (span(&self.blocks[blocks.clone()]), *function, *part)
+            let (start, end) = span(&self.blocks[blocks.clone()]);
+            // What has no bytes overlaps nothing.
+            (start, end > start, *function, *part)
         });
         let mut refused = vec![false; self.functions.len()];
-        // Linkers fold basic-block sections too: then several functions have one range.
-        let mut folded = vec![false; self.ranges.len()];
-        let mut before = None;
+        // Linkers fold basic-block sections too: then several functions have one range, that of the first.
+        let mut folded: Vec<Option<usize>> = vec![None; self.ranges.len()];
+        let mut before: Option<(usize, u64, u64, usize)> = None;
         let mut end = 0;
         for (index, (_, blocks, function, _)) in self.ranges.iter().enumerate() {
             let (start, own_end) = span(&self.blocks[blocks.clone()]);
-            if own_end > start && before == Some((start, own_end, blocks.len())) {
-                folded[index] = true;
+            if own_end > start
+                && let Some((first, ..)) =
+                    before.filter(|of| (of.1, of.2, of.3) == (start, own_end, blocks.len()))
+            {
+                folded[index] = Some(first);
             } else if start < end {
                 refused[*function as usize] = true;
             } else if !refused[*function as usize] {
                 end = own_end;
-                before = Some((start, own_end, blocks.len()));
+                before = Some((index, start, own_end, blocks.len()));
             }
         }
         for (index, (base, _, function, _)) in self.ranges.iter().enumerate() {
-            if folded[index] && !refused[*function as usize] {
+            if folded[index].is_some() && !refused[*function as usize] {
                 diagnostics.add(Kind::FoldedBlocks, self.functions[*function as usize], || {
                     format!("blocks at {base:#x} of function {function} of the block map are another's too")
                 });
@@ -332,16 +337,36 @@ impl Found {
                 )
             });
         }
-        let mut folded = folded.into_iter();
-        self.ranges
-            .retain(|(_, _, function, _)| folded.next() == Some(false) && !refused[*function as usize]);
         let mut map = BlockMap { counts: self.counts, ..BlockMap::default() };
-        // For each function its ranges, in the compiler's order.
+        // For each function its ranges, in the compiler's order: those with blocks of their own, then those of others, as
+        // far as the function has one of its own as well, and one step leads from the other's numbers to its own.
         let mut parts: Vec<(u32, u32, u32)> = Vec::with_capacity(self.ranges.len());
-        for (index, (_, blocks, function, part)) in (0..).zip(&self.ranges) {
-            let first = map.blocks.len() as u32;
+        let mut kept: Vec<Option<u32>> = vec![None; self.ranges.len()];
+        let mut remains = vec![false; self.functions.len()];
+        for (at, (_, blocks, function, part)) in self.ranges.iter().enumerate() {
+            if folded[at].is_some() || refused[*function as usize] {
+                continue;
+            }
+            let (first, index) = (map.blocks.len() as u32, map.ranges.len() as u32);
             map.blocks.extend_from_slice(&self.blocks[blocks.clone()]);
-            map.ranges.push(BlockRange { blocks: first..map.blocks.len() as u32, entry: index, next: None });
+            let blocks = first..map.blocks.len() as u32;
+            map.ranges.push(BlockRange { blocks, entry: index, next: None, shared: None });
+            parts.push((*function, *part, index));
+            (kept[at], remains[*function as usize]) = (Some(index), true);
+        }
+        let end = map.blocks.len() as u32;
+        for (at, (.., function, part)) in
+            self.ranges.iter().enumerate().filter(|(.., of)| remains[of.2 as usize])
+        {
+            let Some((first, range)) = folded[at].and_then(|first| Some((first, kept[first]?))) else {
+                continue;
+            };
+            let ids =
+                |at: usize| self.blocks[self.ranges[at].1.clone()].iter().map(|block| i64::from(block.id));
+            let mut above = ids(at).zip(ids(first)).map(|(here, there)| here - there);
+            let Some(by) = above.next().filter(|&by| above.all(|other| other == by)) else { continue };
+            let (index, shared) = (map.ranges.len() as u32, Some(SharedRange { range, ids: by }));
+            map.ranges.push(BlockRange { blocks: end..end, entry: index, next: None, shared });
             parts.push((*function, *part, index));
         }
         parts.sort_unstable();

@@ -30,8 +30,13 @@ pub(super) fn compare(
             found.blocks_of(number as u32)?,
             found.entry_range(number as u32)?,
             found.next_range(number as u32)?,
+            found.shared_range(number as u32)?,
         );
-        let ours = (range.blocks.clone(), range.entry, range.next);
+        let blocks = match range.shared {
+            Some(shared) => map.ranges[shared.range as usize].blocks.clone(),
+            None => range.blocks.clone(),
+        };
+        let ours = (blocks, range.entry, range.next, range.shared.map(|shared| (shared.range, shared.ids)));
         if ours != theirs {
             mismatches.add(|| {
                 format!("{path}: range {number} of basic blocks: expected {ours:?}, found {theirs:?}")

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use foldsym_lookup::{BasicBlock, BasicBlocks, FunctionId, ImageAddr, SymbolFile};
+use foldsym_lookup::{BasicBlock, BasicBlocks, Frames, FunctionId, ImageAddr, Lookup, SymbolFile};
 
 use crate::answer_json::{block_members, list};
 use crate::args::{Blocks, Pattern};
@@ -67,7 +67,12 @@ pub(crate) fn run(args: &Blocks) -> Result<u8, Failure> {
         let Some(start) = listed.first().map(|block| block.start) else { continue };
         code = 0;
         let name = file.function_name(function).map_err(|error| damaged(&mapped, error))?;
-        let shown = Shown { function, name, start, folded: place.sharing > 1, listed };
+        let shared = |block: &BasicBlock| is_shared(&file, block);
+        let listed: Result<Vec<_>, _> = listed.iter().map(|block| Ok((*block, shared(block)?))).collect();
+        let listed = listed.map_err(|error| damaged(&mapped, error))?;
+        // A part of a function may be shared where its beginning is not.
+        let folded = listed.first().is_some_and(|(_, shared)| *shared);
+        let shown = Shown { function, name, start, folded, listed };
         if args.json {
             object(&mut out.text, &shown, &mut names);
         } else {
@@ -87,9 +92,18 @@ struct Shown {
     function: FunctionId,
     name: Option<foldsym_lookup::NameId>,
     start: ImageAddr,
-    /// It shares its code: the blocks are those of the function that remained.
+    /// It shares its beginning: the blocks are those of the function that remained.
     folded: bool,
-    listed: Vec<BasicBlock>,
+    /// Each with whether other functions share its code.
+    listed: Vec<(BasicBlock, bool)>,
+}
+
+/// Whether several functions share the code of a block.
+fn is_shared(file: &SymbolFile<'_>, block: &BasicBlock) -> Result<bool, foldsym_lookup::Error> {
+    Ok(match file.lookup(block.start, &mut Frames::new())? {
+        Lookup::Found(found) => found.group.is_some(),
+        _ => false,
+    })
 }
 
 /// The blocks of the function that begins in one of these places.
@@ -115,9 +129,12 @@ fn object(out: &mut Vec<u8>, shown: &Shown, names: &mut Names) {
         out.extend_from_slice(b",\"Folded\":true");
     }
     out.extend_from_slice(b",\"Blocks\":");
-    list(out, &shown.listed, |out, block| {
+    list(out, &shown.listed, |out, (block, shared)| {
         out.push(b'{');
         block_members(out, block);
+        if *shared {
+            out.extend_from_slice(b",\"Folded\":true");
+        }
         out.push(b'}');
     });
     out.extend_from_slice(b"}\n");
@@ -132,9 +149,12 @@ fn text(out: &mut Vec<u8>, shown: &Shown, names: &mut Names) {
         out.extend_from_slice(b" (folded: the blocks are of the function that remained)");
     }
     out.push(b'\n');
-    for block in &shown.listed {
+    for (block, shared) in &shown.listed {
         out.extend_from_slice(format!("{:>6}  ", block.id).as_bytes());
         block_range(out, block);
+        if *shared && !shown.folded {
+            out.extend_from_slice(b" (folded with another function's)");
+        }
         out.push(b'\n');
     }
 }

@@ -74,7 +74,26 @@ fn several_targets_need_a_choice() {
     let plain = common::program("inline.clang-dwarf5");
     let ran = convert(&plain, &["-o", out.to_str().unwrap(), "--target", "gfx906"]);
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(ran.err.contains("without device code"), "{}", ran.err);
+    assert!(ran.err.contains("no container of device code"), "{}", ran.err);
+}
+
+#[test]
+fn damaged_device_code_of_a_host_program_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = std::fs::read(container("host")).unwrap();
+    let at = bytes.windows(4).rposition(|window| window == b"CCOB").unwrap();
+    // The version of its form.
+    bytes[at + 4] = 9;
+    let (input, report) = (folder.path().join("host"), folder.path().join("r.json"));
+    std::fs::write(&input, bytes).unwrap();
+    let out = folder.path().to_str().unwrap();
+    let ran = convert(&input, &["--out-dir", out, "--report", report.to_str().unwrap()]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.err.contains("section .hip_fatbin, offload container at"), "{}", ran.err);
+    // The program itself is converted, and both outcomes are in the report.
+    assert!(folder.path().join("host.fsym").exists());
+    let report = std::fs::read_to_string(report).unwrap();
+    assert!(report.contains("\"output\"") && report.contains("version 9 of the compressed form"), "{report}");
 }
 
 #[test]
