@@ -98,10 +98,10 @@ impl<'e> Bytes<'e> {
         }
     }
 
-    /// The bytes up to the next zero, which is consumed as well.
-    pub(crate) fn text(&mut self) -> Option<&'e [u8]> {
+    /// The bytes up to the next zero, at most so many, which is consumed as well.
+    pub(crate) fn text(&mut self, most: usize) -> Option<&'e [u8]> {
         let rest = self.all.get(self.at..)?;
-        let len = rest.iter().position(|byte| *byte == 0)?;
+        let len = rest.iter().take(most.saturating_add(1)).position(|byte| *byte == 0)?;
         let text = self.take(len)?;
         self.u8()?;
         Some(text)
@@ -150,6 +150,6 @@ mod tests {
             Bytes::new(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f], false).sleb(),
             Some(i64::MIN)
         );
-        assert_eq!(Bytes::new(b"ab", false).text(), None);
+        assert_eq!(Bytes::new(b"ab", false).text(99), None);
     }
 }

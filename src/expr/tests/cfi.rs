@@ -23,10 +23,10 @@ fn frames(bytes: &[u8]) -> FrameSection<'_> {
     FrameSection { bytes, eh: false, address: 0, address_size: 8, big_endian: false }
 }
 
-fn row(bytes: &[u8], address: u64) -> Result<Row<'_>, CfiProblem> {
+fn row(bytes: &[u8], address: u64) -> Result<Row<'_, 96>, CfiProblem> {
     let frames = frames(bytes);
     let fde: Fde<'_> = frames.find(address).map_err(|error| error.problem)?.expect("an entry covers it");
-    frames.row(&fde, address).map_err(|error| error.problem)
+    frames.row::<96, 4>(&fde, address).map_err(|error| error.problem)
 }
 
 /// def_aspace_cfa s32 (64), 0, private_wave (6)
@@ -134,9 +134,25 @@ fn what_is_damaged_is_said() {
             for eh in [false, true] {
                 let frames = FrameSection { eh, ..frames(&bad) };
                 for fde in frames.fdes().flatten() {
-                    let _ = frames.row::<4>(&fde, fde.start);
+                    let _ = frames.row::<4, 1>(&fde, fde.start);
                 }
             }
         }
     }
+}
+
+#[test]
+fn an_entry_that_cannot_be_read_hides_no_other() {
+    let (unknown, good) = (section("eh", IN_WAVE, &[]), section("", IN_WAVE, &[]));
+    // The entry names its common part by its offset.
+    let mut both = [unknown.clone(), good].concat();
+    let entry = both.len() - 20;
+    assert_eq!(both[entry..entry + 4], [0; 4]);
+    both[entry..entry + 4].copy_from_slice(&(unknown.len() as u32).to_le_bytes());
+    assert_eq!(row(&both, 0x1000).unwrap().start, 0x1000);
+    // Where no entry covers the address, the one that cannot be read may.
+    let problem = frames(&both).find(0x5000).unwrap_err().problem;
+    assert_eq!(problem, CfiProblem::Augmentation);
+    let long = "z".repeat(300);
+    assert_eq!(row(&section(&long, IN_WAVE, &[]), 0x1000).err(), Some(CfiProblem::Augmentation));
 }

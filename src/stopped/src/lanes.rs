@@ -6,7 +6,7 @@
 
 use foldsym_expr::amdgpu::{EXEC32, EXEC64, PC};
 use foldsym_expr::{Evaluation, Location, Problem};
-use foldsym_lookup::{Error, Frames, ImageAddr, LocationKind, Lookup, SymbolFile};
+use foldsym_lookup::{Error, Frames, FunctionId, ImageAddr, LocationKind, Locations, Lookup, SymbolFile};
 
 use crate::frame::{Frame, Machine, evaluate, number};
 
@@ -46,8 +46,17 @@ pub struct Wave {
     pub described: bool,
     /// Why the function's own mask of active lanes is not known, where it has one: the wave's counts.
     pub active_problem: Option<Problem>,
-    /// Why the function's number of lanes is not used, where it is not: it is more than a wave has.
+    /// The function's number of lanes where it is not used: it is more than a wave has, or fewer than execute.
     pub lanes_refused: Option<u32>,
+}
+
+/// How many lanes a wave has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneCount {
+    /// As many; at most [`MAX_LANES`].
+    pub count: u32,
+    /// What the function says, where that cannot be.
+    pub refused: Option<u32>,
 }
 
 impl Wave {
@@ -66,7 +75,8 @@ pub struct WaveAt {
     pub bias: u64,
     /// The lanes that execute.
     pub exec: u64,
-    /// How many lanes the wave has; `None`: as many as the function says, else 32 or 64, as `exec` needs.
+    /// How many lanes the wave has, if that is at least those of `exec`; `None`: as many as the function says, else 32 or
+    /// 64, as `exec` needs.
     pub lanes: Option<u32>,
 }
 
@@ -105,19 +115,9 @@ impl Machine for WithWave<'_> {
 /// # Errors
 /// The file is damaged where the answer should be.
 pub fn wave<'d>(file: &SymbolFile<'d>, at: WaveAt, machine: &dyn Machine) -> Result<Wave, Error> {
-    let mut frames = Frames::new();
-    let function = match file.lookup(at.pc, &mut frames)? {
-        Lookup::Found(answer) if answer.group.is_none() && !answer.padding => Some(answer.function),
-        _ => None,
-    };
-    let locations = file.locations()?.zip(function);
-    let own = match locations {
-        Some((locations, function)) => locations.lanes(function)?,
-        None => None,
-    };
-    let fits = |count: &u32| (1..=MAX_LANES).contains(&(*count as usize));
-    let by_mask = if at.exec >> 32 == 0 { 32 } else { 64 };
-    let count = at.lanes.or(own).filter(fits).unwrap_or(by_mask) as usize;
+    let locations = locations_at(file, at.pc)?;
+    let lanes = count_of(locations, at)?;
+    let count = lanes.count as usize;
     let machine = &WithWave { machine, at };
     let mut active = at.exec;
     let mut wave = Wave {
@@ -125,7 +125,7 @@ pub fn wave<'d>(file: &SymbolFile<'d>, at: WaveAt, machine: &dyn Machine) -> Res
         count,
         described: false,
         active_problem: None,
-        lanes_refused: own.filter(|own| !fits(own)),
+        lanes_refused: lanes.refused,
     };
     if let Some((locations, function)) = locations {
         let here = (machine as &dyn Machine, at.pc, at.bias);
@@ -159,6 +159,39 @@ pub fn wave<'d>(file: &SymbolFile<'d>, at: WaveAt, machine: &dyn Machine) -> Res
         }
     }
     Ok(wave)
+}
+
+/// How many lanes a wave has: as many as the caller says, or the function, or else 32 or 64, as the mask needs.
+///
+/// # Errors
+/// As [`wave`].
+pub fn lane_count(file: &SymbolFile<'_>, at: WaveAt) -> Result<LaneCount, Error> {
+    count_of(locations_at(file, at.pc)?, at)
+}
+
+/// The expressions of the function at an address; none of folded code.
+fn locations_at<'d>(
+    file: &SymbolFile<'d>,
+    pc: ImageAddr,
+) -> Result<Option<(Locations<'d>, FunctionId)>, Error> {
+    let function = match file.lookup(pc, &mut Frames::new())? {
+        Lookup::Found(answer) if answer.group.is_none() && !answer.padding => Some(answer.function),
+        _ => None,
+    };
+    Ok(file.locations()?.zip(function))
+}
+
+fn count_of(locations: Option<(Locations<'_>, FunctionId)>, at: WaveAt) -> Result<LaneCount, Error> {
+    let own = match locations {
+        Some((locations, function)) => locations.lanes(function)?,
+        None => None,
+    };
+    // No lane that executes is left out.
+    let has_all = |count: u32| count >= u64::BITS.wrapping_sub(at.exec.leading_zeros());
+    let fits = |count: &u32| (1..=MAX_LANES).contains(&(*count as usize)) && has_all(*count);
+    let by_mask = if at.exec >> 32 == 0 { 32 } else { 64 };
+    let count = at.lanes.filter(fits).or(own.filter(fits)).unwrap_or(by_mask);
+    Ok(LaneCount { count, refused: own.filter(|own| at.lanes.is_none() && !fits(own)) })
 }
 
 /// Element `index` of the addresses at a place.

@@ -23,5 +23,5 @@ mod lanes;
 mod object;
 
 pub use frame::Machine;
-pub use lanes::{Lane, MAX_LANES, Place, Wave, WaveAt, wave};
+pub use lanes::{Lane, LaneCount, MAX_LANES, Place, Wave, WaveAt, lane_count, wave};
 pub use object::{Doubt, MAX_ASKED, NoObject, Object, object};

@@ -9,6 +9,11 @@ use crate::args::Cfi;
 use crate::failure::{Failure, exit};
 use crate::output::Output;
 
+/// Registers that a row has room for: AMD's compiler names some hundreds of 2,048 that a lane has.
+const REGISTERS: usize = 1024;
+/// States remembered within states: compilers nest one or two.
+const REMEMBERED: usize = 16;
+
 /// One line for each address and each section that covers it.
 pub(crate) fn run(args: &Cfi) -> Result<u8, Failure> {
     let files = Files::default();
@@ -56,7 +61,7 @@ fn line(section: &FrameBytes<'_>, address: u64) -> Result<Option<String>, foldsy
         big_endian: section.big_endian,
     };
     let Some(fde) = frames.find(address)? else { return Ok(None) };
-    let row: Row<'_> = frames.row(&fde, address)?;
+    let row: Row<'_, REGISTERS> = frames.row::<REGISTERS, REMEMBERED>(&fde, address)?;
     let mut text = format!(
         "{address:#x}: {} entry {:#x}, {:#x}..{:#x}, row {:#x}, return reg{}: CFA={}",
         section.name,

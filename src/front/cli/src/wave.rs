@@ -2,7 +2,7 @@
 
 use foldsym_expr::Problem;
 use foldsym_lookup::flags;
-use foldsym_stopped::{Lane, Place, Wave, WaveAt, wave};
+use foldsym_stopped::{Lane, MAX_LANES, Place, Wave, WaveAt, lane_count, wave};
 use serde_json::Value;
 
 use crate::address::Address;
@@ -30,7 +30,13 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let pc =
         pc.image.ok_or_else(|| Failure::usage(format!("--pc {}: no address of this program", args.pc)))?;
     let header = file.header();
-    let wide = args.lanes.unwrap_or(64) > 32;
+    if let Some(lanes) = args.lanes.filter(|&lanes| lanes < 64 && args.exec >> lanes != 0) {
+        return Err(Failure::usage(format!("--exec {:#x}: lanes past the {lanes} of --lanes", args.exec)));
+    }
+    let at = WaveAt { pc, bias: args.base, exec: args.exec, lanes: args.lanes };
+    // What a register's name means depends on the wave.
+    let lanes = lane_count(&file, at).map_err(|error| damaged(&mapped, error))?;
+    let wide = lanes.count > 32;
     let stopped = match &args.regs {
         Some(path) => {
             Stopped::parse(&read(path)?, header.machine, header.flags & flags::BIG_ENDIAN != 0, wide)
@@ -38,7 +44,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         }
         None => Stopped::default(),
     };
-    let at = WaveAt { pc, bias: args.base, exec: args.exec, lanes: args.lanes };
     let found = wave(&file, at, &stopped).map_err(|error| damaged(&mapped, error))?;
     let groups = groups(&found);
     let mut resolver = Resolver::new(file, args.json);
@@ -163,7 +168,8 @@ fn notes(out: &mut Vec<u8>, wave: &Wave) {
 /// What the program says of its lanes and cannot be used.
 fn each_note(wave: &Wave, put: &mut dyn FnMut(String)) {
     if let Some(lanes) = wave.lanes_refused {
-        put(format!("the function's number of lanes, {lanes}, is more than a wave has"));
+        let what = if lanes as usize > MAX_LANES { "more than a wave has" } else { "fewer than execute" };
+        put(format!("the function's number of lanes, {lanes}, is {what}"));
     }
     let because: Option<Problem> = wave.active_problem;
     if let Some(problem) = because {

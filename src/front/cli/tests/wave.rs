@@ -291,3 +291,15 @@ fn usage() {
     assert_eq!(with(converted.folder.path()), 3);
     assert_eq!(with(Path::new("nowhere.json")), 3);
 }
+
+#[test]
+fn no_lane_that_executes_is_left_out() {
+    let wave = Converted::of(0);
+    let pc = format!("{:#x}", wave.start);
+    let ran = wave.wave(&["--pc", &pc, "--exec", "0xff00000000", "--lanes", "32"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("lanes past the 32 of --lanes"), "{}", ran.err);
+    let ran = wave.wave(&["--pc", &pc, "--exec", "0xff00000000", "--lanes", "40"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("lanes 32-39: executing"), "{}", ran.out);
+}

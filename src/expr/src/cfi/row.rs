@@ -1,0 +1,269 @@
+//! Executes the instructions of an entry: the rules that hold at an address (DWARF 5 6.4.2).
+
+use super::{CfiError, CfiProblem, Cie, Fde, FrameSection};
+use crate::bytes::Bytes;
+
+/// How the canonical frame address is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cfa<'e> {
+    /// No instruction said.
+    Unknown,
+    /// A register plus an offset.
+    Register {
+        /// The register.
+        register: u64,
+        /// Bytes to add.
+        offset: i64,
+        /// The address space that the sum is in; 0 is the program's memory.
+        space: u64,
+    },
+    /// What an expression gives.
+    Expression(&'e [u8]),
+}
+
+/// Where a register of the caller is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule<'e> {
+    /// Nowhere.
+    Undefined,
+    /// In itself.
+    SameValue,
+    /// In memory, so many bytes from the canonical frame address.
+    Offset(i64),
+    /// It is the canonical frame address plus so many bytes.
+    ValueOffset(i64),
+    /// In another register.
+    Register(u64),
+    /// Where an expression says.
+    Expression(&'e [u8]),
+    /// It is what an expression says.
+    ValueExpression(&'e [u8]),
+}
+
+/// The rules that hold at an address.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'e, const REGISTERS: usize> {
+    /// The first address that it holds for.
+    pub start: u64,
+    /// The canonical frame address.
+    pub cfa: Cfa<'e>,
+    rules: [Option<(u64, Rule<'e>)>; REGISTERS],
+    /// Bytes of arguments on the stack (`DW_CFA_GNU_args_size`).
+    pub args_size: u64,
+}
+
+impl<'e, const REGISTERS: usize> Row<'e, REGISTERS> {
+    /// No rule at all.
+    pub const fn new() -> Self {
+        Row { start: 0, cfa: Cfa::Unknown, rules: [None; REGISTERS], args_size: 0 }
+    }
+
+    /// The rule of a register; `None` where no instruction named it (the architecture's default holds).
+    pub fn rule(&self, register: u64) -> Option<Rule<'e>> {
+        self.rules().find(|(number, _)| *number == register).map(|(_, rule)| rule)
+    }
+
+    /// All rules, in the order in which the registers were first named.
+    pub fn rules(&self) -> impl Iterator<Item = (u64, Rule<'e>)> + '_ {
+        self.rules.iter().flatten().copied()
+    }
+
+    fn set(&mut self, register: u64, rule: Option<Rule<'e>>) -> Result<(), CfiProblem> {
+        let named = |slot: &&mut Option<(u64, Rule<'e>)>| slot.is_some_and(|(number, _)| number == register);
+        if let Some(slot) = self.rules.iter_mut().find(named) {
+            *slot = rule.map(|rule| (register, rule));
+            return Ok(());
+        }
+        let Some(rule) = rule else { return Ok(()) };
+        let free = self.rules.iter_mut().find(|slot| slot.is_none()).ok_or(CfiProblem::NoRoom)?;
+        *free = Some((register, rule));
+        Ok(())
+    }
+}
+
+impl<const REGISTERS: usize> Default for Row<'_, REGISTERS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The row that holds at an address of the entry.
+pub(super) fn execute<'e, const REGISTERS: usize, const REMEMBERED: usize>(
+    section: &FrameSection<'e>,
+    fde: &Fde<'e>,
+    address: u64,
+) -> Result<Row<'e, REGISTERS>, CfiError> {
+    let mut machine = Machine::<REGISTERS, REMEMBERED> {
+        section,
+        cie: &fde.cie,
+        row: Row { start: fde.start, ..Row::new() },
+        initial: None,
+        remembered: [Row::new(); REMEMBERED],
+        depth: 0,
+        address,
+    };
+    let at = |entry: u64| move |problem| CfiError { entry, problem };
+    machine.execute(fde.cie.instructions, fde.cie.instructions_at, &fde.cie).map_err(at(fde.cie.offset))?;
+    machine.initial = Some(machine.row);
+    machine.execute(fde.instructions, fde.instructions_at, &fde.cie).map_err(at(fde.offset))?;
+    Ok(machine.row)
+}
+
+struct Machine<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> {
+    section: &'s FrameSection<'e>,
+    cie: &'s Cie<'e>,
+    row: Row<'e, REGISTERS>,
+    /// What the CIE's instructions made.
+    initial: Option<Row<'e, REGISTERS>>,
+    remembered: [Row<'e, REGISTERS>; REMEMBERED],
+    depth: usize,
+    /// Where to stop.
+    address: u64,
+}
+
+impl<'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'_, 'e, REGISTERS, REMEMBERED> {
+    /// Executes instructions up to the first that begins a row behind the address.
+    fn execute(&mut self, instructions: &'e [u8], at: u64, cie: &Cie<'e>) -> Result<(), CfiProblem> {
+        let mut bytes = Bytes::new(instructions, self.section.big_endian);
+        while !bytes.is_empty() {
+            let code = bytes.u8().ok_or(CfiProblem::Truncated)?;
+            let low = u64::from(code & 0x3f);
+            let advance = match code {
+                0x40..=0x7f => Some(low),
+                0x02 => Some(bytes.number(1).ok_or(CfiProblem::Truncated)?),
+                0x03 => Some(bytes.number(2).ok_or(CfiProblem::Truncated)?),
+                0x04 => Some(bytes.number(4).ok_or(CfiProblem::Truncated)?),
+                0x1d => Some(bytes.number(8).ok_or(CfiProblem::Truncated)?),
+                _ => None,
+            };
+            if let Some(advance) = advance {
+                let next = self.row.start.wrapping_add(advance.wrapping_mul(cie.code_align));
+                if next > self.address {
+                    return Ok(());
+                }
+                self.row.start = next;
+            } else if code == 0x01 {
+                // What the pointer is relative to counts from the section; the instructions begin at `at`.
+                let moved = FrameSection { address: self.section.address.wrapping_add(at), ..*self.section };
+                let next = moved.encoded(cie.pointer_encoding, cie.address_size, &mut bytes)?;
+                if next > self.address {
+                    return Ok(());
+                }
+                self.row.start = next;
+            } else {
+                match code {
+                    0x80..=0xbf => {
+                        let offset = factored(bytes.uleb(), cie.data_align)?;
+                        self.row.set(low, Some(Rule::Offset(offset)))?;
+                    }
+                    0xc0..=0xff => self.restore(low)?,
+                    _ => self.extended(code, &mut bytes)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, register: u64) -> Result<(), CfiProblem> {
+        let initial = self.initial.as_ref().ok_or(CfiProblem::BadState)?;
+        self.row.set(register, initial.rule(register))
+    }
+
+    fn extended(&mut self, code: u8, bytes: &mut Bytes<'e>) -> Result<(), CfiProblem> {
+        let align = self.cie.data_align;
+        match code {
+            0x00 => {}
+            // Return addresses that are signed (AArch64), or windows that are saved (SPARC): no rule of a register.
+            0x2d => {}
+            0x2e => self.row.args_size = uleb(bytes)?,
+            0x06 => {
+                let register = uleb(bytes)?;
+                self.restore(register)?;
+            }
+            0x0a => {
+                *self.remembered.get_mut(self.depth).ok_or(CfiProblem::NoRoom)? = self.row;
+                self.depth = self.depth.saturating_add(1);
+            }
+            0x0b => {
+                self.depth = self.depth.checked_sub(1).ok_or(CfiProblem::BadState)?;
+                let row = *self.remembered.get(self.depth).ok_or(CfiProblem::BadState)?;
+                self.row = Row { start: self.row.start, ..row };
+            }
+            0x0c..=0x0f | 0x12 | 0x13 | 0x30 | 0x31 => self.define(code, bytes)?,
+            _ => {
+                let register = match code {
+                    0x05 | 0x07..=0x09 | 0x10 | 0x11 | 0x14..=0x16 | 0x2f => uleb(bytes)?,
+                    _ => return Err(CfiProblem::Instruction(code)),
+                };
+                let rule = match code {
+                    0x05 => Rule::Offset(factored(bytes.uleb(), align)?),
+                    0x07 => Rule::Undefined,
+                    0x08 => Rule::SameValue,
+                    0x09 => Rule::Register(uleb(bytes)?),
+                    0x10 => Rule::Expression(block(bytes)?),
+                    0x11 => Rule::Offset(signed_factored(bytes.sleb(), align)?),
+                    0x14 => Rule::ValueOffset(factored(bytes.uleb(), align)?),
+                    0x15 => Rule::ValueOffset(signed_factored(bytes.sleb(), align)?),
+                    0x16 => Rule::ValueExpression(block(bytes)?),
+                    _ => Rule::Offset(factored(bytes.uleb(), align)?.wrapping_neg()),
+                };
+                self.row.set(register, Some(rule))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The instructions that define the canonical frame address.
+    fn define(&mut self, code: u8, bytes: &mut Bytes<'e>) -> Result<(), CfiProblem> {
+        let align = self.cie.data_align;
+        let plain = |value: Option<u64>| value.map(u64::cast_signed).ok_or(CfiProblem::Truncated);
+        self.row.cfa = match (code, self.row.cfa) {
+            (0x0c, _) => Cfa::Register { register: uleb(bytes)?, offset: plain(bytes.uleb())?, space: 0 },
+            (0x12, _) => Cfa::Register {
+                register: uleb(bytes)?,
+                offset: signed_factored(bytes.sleb(), align)?,
+                space: 0,
+            },
+            (0x30, _) => {
+                Cfa::Register { register: uleb(bytes)?, offset: plain(bytes.uleb())?, space: uleb(bytes)? }
+            }
+            (0x31, _) => Cfa::Register {
+                register: uleb(bytes)?,
+                offset: signed_factored(bytes.sleb(), align)?,
+                space: uleb(bytes)?,
+            },
+            (0x0f, _) => Cfa::Expression(block(bytes)?),
+            // These change a part of a rule that must be there.
+            (0x0d, Cfa::Register { offset, space, .. }) => {
+                Cfa::Register { register: uleb(bytes)?, offset, space }
+            }
+            // What clang begins entries of MIPS with: no offset yet.
+            (0x0d, Cfa::Unknown) => Cfa::Register { register: uleb(bytes)?, offset: 0, space: 0 },
+            (0x0e, Cfa::Register { register, space, .. }) => {
+                Cfa::Register { register, offset: plain(bytes.uleb())?, space }
+            }
+            (0x13, Cfa::Register { register, space, .. }) => {
+                Cfa::Register { register, offset: signed_factored(bytes.sleb(), align)?, space }
+            }
+            _ => return Err(CfiProblem::BadState),
+        };
+        Ok(())
+    }
+}
+
+fn uleb(bytes: &mut Bytes<'_>) -> Result<u64, CfiProblem> {
+    bytes.uleb().ok_or(CfiProblem::Truncated)
+}
+
+fn block<'e>(bytes: &mut Bytes<'e>) -> Result<&'e [u8], CfiProblem> {
+    let len = usize::try_from(uleb(bytes)?).map_err(|_| CfiProblem::Truncated)?;
+    bytes.take(len).ok_or(CfiProblem::Truncated)
+}
+
+fn factored(value: Option<u64>, align: i64) -> Result<i64, CfiProblem> {
+    Ok(value.ok_or(CfiProblem::Truncated)?.cast_signed().wrapping_mul(align))
+}
+
+fn signed_factored(value: Option<i64>, align: i64) -> Result<i64, CfiProblem> {
+    Ok(value.ok_or(CfiProblem::Truncated)?.wrapping_mul(align))
+}
