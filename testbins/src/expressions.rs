@@ -208,7 +208,11 @@ impl<'a> Seeded<'_, 'a> {
                     evaluation.resume_with_at_location(code)
                 }
                 EvaluationResult::RequiresEntryValue(block) => {
-                    evaluation.resume_with_entry_value(generic(self.text(block.0.slice())))
+                    let value = self.text(block.0.slice());
+                    evaluation.resume_with_entry_value(match is_float(value) {
+                        true => gimli::Value::F64(float(value)),
+                        false => generic(value),
+                    })
                 }
                 EvaluationResult::RequiresParameterRef(die) => {
                     evaluation.resume_with_parameter_ref(self.address(8, die.0 as u64))
@@ -392,8 +396,14 @@ impl<'a> Context<'a> for Seeded<'_, 'a> {
     fn indexed_address(&self, index: u64) -> Option<u64> {
         self.dwarf.address(self.unit, gimli::DebugAddrIndex(usize::try_from(index).ok()?)).ok()
     }
-    fn entry_value(&self, block: &'a [u8]) -> Option<u64> {
-        Some(self.text(block))
+    fn entry_value(&self, block: &'a [u8]) -> Option<foldsym_expr::Value> {
+        let value = self.text(block);
+        let generic = foldsym_expr::Type::generic(self.unit.encoding().address_size);
+        let double = foldsym_expr::Type { class: foldsym_expr::Class::Float, size: 8 };
+        Some(match is_float(value) {
+            true => foldsym_expr::Value::new(double, float(value).to_bits()),
+            false => foldsym_expr::Value::new(generic, value),
+        })
     }
     fn parameter(&self, die: u64) -> Option<u64> {
         Some(self.address(8, die))
@@ -407,4 +417,13 @@ impl<'a> Context<'a> for Seeded<'_, 'a> {
         let (encoding, size) = self.base_type(usize::try_from(die).ok()?)?;
         Type::of_encoding(encoding.0, size)
     }
+}
+
+/// One value on entry in eight is a floating-point number, by its own lowest bits.
+fn is_float(value: u64) -> bool {
+    value & 7 == 0
+}
+
+fn float(value: u64) -> f64 {
+    (value >> 3) as u32 as f64 / 4.0
 }

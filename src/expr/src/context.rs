@@ -2,7 +2,7 @@
 
 use crate::location::Location;
 use crate::op::DieRef;
-use crate::value::Type;
+use crate::value::{Type, Value};
 
 /// The stopped program, as far as the caller knows it. What it does not know it answers with `None`, and the evaluation
 /// ends with [`crate::Missing`]. All methods but those on registers and memory know nothing unless they are written.
@@ -61,8 +61,8 @@ pub trait Context<'e> {
     }
 
     /// What the expression `block` had for its value when the function was entered (DWARF 5 2.5.1.7). Mostly it is one
-    /// register's operation.
-    fn entry_value(&self, _block: &'e [u8]) -> Option<u64> {
+    /// register's operation, and the value of the generic type.
+    fn entry_value(&self, _block: &'e [u8]) -> Option<Value> {
         None
     }
 

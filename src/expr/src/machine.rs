@@ -155,7 +155,8 @@ impl<'s, 'e> Evaluation<'s, 'e> {
             }
             Op::PlusConstant(more) => {
                 let value = self.pop_value()?;
-                let more = Value::new(value.ty(), more);
+                // An operand that is a whole number of the type (DWARF 5 2.5.1.4).
+                let more = Value::new(Type { class: Class::Unsigned, size: 8 }, more).convert(value.ty());
                 self.push(Entry::Value(value.binary(crate::value::Binary::Plus, more, generic)?))
             }
             Op::Branch(by) => match self.pop_integer()? {
@@ -191,7 +192,7 @@ impl<'s, 'e> Evaluation<'s, 'e> {
             }
             Op::EntryValue(block) => {
                 let value = context.entry_value(block).ok_or(Missing::EntryValue)?;
-                self.push_generic(value)
+                self.push(Entry::Value(value))
             }
             Op::ParameterRef(die) => {
                 let value = context.parameter(die).ok_or(Missing::Parameter(die))?;

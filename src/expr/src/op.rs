@@ -271,21 +271,26 @@ pub fn dialect(expression: &[u8], augmentation: Option<&[u8]>, settings: &Settin
     let parses = |dialect| {
         let settings = Settings { dialect, ..*settings };
         let mut bytes = Bytes::new(expression, settings.big_endian);
-        let mut highest = 0;
+        let (mut highest, mut told) = (0, false);
         while !bytes.is_empty() {
-            highest = highest.max(expression.get(bytes.position()).copied().unwrap_or(0));
+            let code = expression.get(bytes.position()).copied().unwrap_or(0);
+            highest = highest.max(code);
+            // The first set alone has those up to 0xe8; 0xeb and 0xec have operands there, that end with the expression;
+            // and pieces come before their end.
+            told |= matches!(code, 0xe1..=0xe8 | 0xeb | 0xec | 0x93 | 0x9d);
             next(&mut bytes, &settings).ok()?;
         }
-        Some(highest)
+        Some((highest, told))
     };
     if !augmentation.is_some_and(first) {
         return Some(Dialect::User);
     }
     match (parses(Dialect::User), parses(Dialect::First)) {
         // Behind that augmentation, codes from 0xf4 on may be the second set's or GNU's.
-        (_, Some(highest)) | (Some(highest), None) if highest >= 0xf4 => None,
+        (_, Some((highest, _))) | (Some((highest, _)), None) if highest >= 0xf4 => None,
         (Some(_), _) => Some(Dialect::User),
-        (None, Some(_)) => Some(Dialect::First),
+        // The second set has 0xe9 and 0xea for other operations.
+        (None, Some((highest, told))) => (told || highest < 0xe9).then_some(Dialect::First),
         (None, None) => None,
     }
 }

@@ -327,6 +327,8 @@ fn which_generation_an_expression_is_of() {
         // First: only with the augmentation.
         (&[0x50, 0xe2, 0xe3], rocm, Some(Dialect::First)),
         (&[0x50, 0xe2, 0xe3], Some(b"[other:v1.0]"), Some(Dialect::User)),
+        // 0xea alone is the second's as well: piece_end there, push_lane here.
+        (&[0x90, 66, 0xea, 0x34, 0x1e], rocm, None),
         // Second, or GNU's: not certain.
         (&[0x50, 0xf7, 0, 0], rocm, None),
         (&[0x50, 0xfd], rocm, None),
@@ -334,4 +336,18 @@ fn which_generation_an_expression_is_of() {
     ] {
         assert_eq!(dialect(code, augmentation, &settings), expected, "{code:x?}");
     }
+}
+
+#[test]
+fn a_value_on_entry_keeps_its_type() {
+    let double = Type { class: Class::Float, size: 8 };
+    let types = [(7, Type { class: Class::Signed, size: 4 }), (8, double)].into();
+    let on_entry = Some(Value::new(double, 1.5f64.to_bits()));
+    let known = Known { types, on_entry, ..nothing() };
+    // entry_value(reg0); convert to int; stack_value
+    let stack = steps(&[0xa3, 1, 0x50, 0xa8, 7, 0x9f], &known, Settings::default());
+    assert_eq!(stack[1], "0x1", "{stack:?}");
+    // The constant of plus_uconst is a number of the operand's type.
+    let stack = steps(&[0xa3, 1, 0x50, 0x23, 2, 0xa8, 7, 0x9f], &known, Settings::default());
+    assert_eq!(stack[2], "0x3", "{stack:?}");
 }

@@ -21,7 +21,7 @@ pub(super) fn encode(starts: &[u64], end: u64) -> Vec<u8> {
     let most = (starts.len() as u64 / PIECES_OF_BUCKET).max(1);
     let few = |width: u32| (last >> width) - (first >> width) < most && last >> width < MAX_BUCKET;
     // Of what stands at one address each has a bit at least: `verify` reads no more of them than the section has bits.
-    let least = u32::from(starts.array_windows().any(|[start, next]| start == next));
+    let least = u32::from(starts.windows(2).any(|pair| pair[0] == pair[1]));
     let low_width = (least..u64::BITS).find(|&width| few(width)).unwrap_or(0);
     let low_width = if NEARLY_A_BYTE.contains(&low_width) { 8 } else { low_width };
     let first_bucket = first >> low_width;

@@ -217,7 +217,7 @@ pub(crate) fn read(
             let offset = reader.at as u64;
             let place = || format!("section {} of the block map, offset {offset:#x}", section.index);
             match reader.record(section.without_version) {
-                Ok(record) => map.take(record, code, offset, &place, diagnostics),
+                Ok(record) => map.take(record, code, (section.index, offset), &place, diagnostics),
                 Err(Stop::Unknown(what)) => {
                     diagnostics.add(Kind::UnknownBlockMap, offset, || format!("{}: {what}", place()));
                     break;
@@ -238,8 +238,8 @@ struct Found {
     /// Start, blocks, the function they belong to and their place in its record.
     ranges: Vec<(u64, std::ops::Range<usize>, u32, u32)>,
     blocks: Vec<Block>,
-    /// Offset of each function's record, for messages.
-    functions: Vec<u64>,
+    /// Section and offset of each function's record, for messages.
+    functions: Vec<(usize, u64)>,
     counts: BlockCounts,
 }
 
@@ -248,7 +248,7 @@ impl Found {
         &mut self,
         record: Record,
         code: &Code,
-        offset: u64,
+        (section, offset): (usize, u64),
         place: &dyn Fn() -> String,
         diagnostics: &mut Diagnostics,
     ) {
@@ -260,11 +260,14 @@ impl Found {
             return;
         }
         let inside = |(base, blocks): &(u64, std::ops::Range<usize>)| {
-            let Some(section) = code.section(*base) else { return false };
+            if blocks.is_empty() {
+                return true;
+            }
+            let Some(code) = code.section(*base) else { return false };
             let blocks = &record.blocks[blocks.clone()];
             blocks.iter().all(|block| {
                 let end = block.start.0.checked_add(block.size.into());
-                block.start.0 >= *base && end.is_some_and(|end| end <= section.end)
+                block.start.0 >= *base && end.is_some_and(|end| end <= code.end)
             })
         };
         if !record.ranges.iter().all(inside) {
@@ -282,7 +285,7 @@ impl Found {
             return;
         }
         let (function, first) = (self.functions.len() as u32, self.blocks.len());
-        self.functions.push(offset);
+        self.functions.push((section, offset));
         for (part, (base, blocks)) in (0..).zip(record.ranges) {
             if !blocks.is_empty() {
                 self.ranges.push((base, first + blocks.start..first + blocks.end, function, part));
@@ -324,17 +327,18 @@ impl Found {
         }
         for (index, (base, _, function, _)) in self.ranges.iter().enumerate() {
             if folded[index].is_some() && !refused[*function as usize] {
-                diagnostics.add(Kind::FoldedBlocks, self.functions[*function as usize], || {
-                    format!("blocks at {base:#x} of function {function} of the block map are another's too")
+                let (section, offset) = self.functions[*function as usize];
+                diagnostics.add(Kind::FoldedBlocks, offset, || {
+                    format!(
+                        "section {section} of the block map, offset {offset:#x}: blocks at {base:#x} are another's too"
+                    )
                 });
             }
         }
-        for (function, offset) in self.functions.iter().enumerate().filter(|(function, _)| refused[*function])
-        {
+        let refused_functions = self.functions.iter().zip(&refused).filter(|(_, refused)| **refused);
+        for ((section, offset), _) in refused_functions {
             diagnostics.add(Kind::OverlappingBlocks, *offset, || {
-                format!(
-                    "function {function} of the block map, at offset {offset:#x}: overlaps another function"
-                )
+                format!("section {section} of the block map, offset {offset:#x}: overlaps another function")
             });
         }
         let mut map = BlockMap { counts: self.counts, ..BlockMap::default() };

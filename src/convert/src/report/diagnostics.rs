@@ -89,6 +89,9 @@ pub enum Kind {
     OpaqueExpression,
     /// An expression or location list that cannot be read, or refers to what is not there.
     BadExpression,
+    /// An expression calls that of an entry of another unit (`DW_OP_call_ref`), which is not kept: what is evaluated says
+    /// that it is missing.
+    ForeignProcedure,
     /// What `open` had to say: a relocation it does not know, a section it could not read.
     Open,
 }
@@ -138,6 +141,7 @@ impl Kind {
             Kind::SkippedClasses => "skipped_classes",
             Kind::OpaqueExpression => "opaque_expression",
             Kind::BadExpression => "bad_expression",
+            Kind::ForeignProcedure => "foreign_procedure",
             Kind::Open => "open",
         }
     }

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use foldsym_expr::{
-    Buffers, Context, DieRef, Entry, Evaluation, Location, Node, Problem, Settings, Storage, Type, Want,
+    Buffers, Context, DieRef, Entry, Evaluation, Location, Node, Problem, Settings, Storage, Type, Value,
+    Want,
 };
 
 /// What the program knows; everything else is missing.
@@ -22,6 +23,8 @@ pub(crate) struct Known<'e> {
     pub(crate) types: BTreeMap<u64, Type>,
     pub(crate) entry: BTreeMap<u64, Location<'e>>,
     pub(crate) sizes: BTreeMap<u64, u8>,
+    /// What every expression gave when the function was entered.
+    pub(crate) on_entry: Option<Value>,
 }
 
 impl Known<'_> {
@@ -75,6 +78,9 @@ impl<'e> Context<'e> for Known<'e> {
     fn procedure(&self, die: DieRef) -> Option<&'e [u8]> {
         let (DieRef::Unit(offset) | DieRef::Section(offset)) = die;
         self.procedures.get(&offset).copied()
+    }
+    fn entry_value(&self, _block: &'e [u8]) -> Option<Value> {
+        self.on_entry
     }
     fn base_type(&self, die: u64) -> Option<Type> {
         self.types.get(&die).copied()

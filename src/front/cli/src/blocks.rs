@@ -6,7 +6,7 @@ use foldsym_lookup::{BasicBlock, BasicBlocks, Frames, FunctionId, ImageAddr, Loo
 
 use crate::answer_json::{block_members, list};
 use crate::args::{Blocks, Pattern};
-use crate::failure::{Failure, exit};
+use crate::failure::{Failure, complain, exit};
 use crate::find::{Places, functions, places};
 use crate::json::address;
 use crate::mapped::Mapped;
@@ -61,6 +61,7 @@ pub(crate) fn run(args: &Blocks) -> Result<u8, Failure> {
     let mut names = Names::new(&file, !args.no_demangle, if args.json { Form::Json } else { Form::Plain });
     let mut out = Output::new();
     let mut code = exit::NOTHING;
+    let known = !found.is_empty();
     for function in found {
         let Some(place) = places.get(&function) else { continue };
         let listed = listed(&blocks, place).map_err(|error| damaged(&mapped, error))?;
@@ -84,6 +85,10 @@ pub(crate) fn run(args: &Blocks) -> Result<u8, Failure> {
         out.give()?;
     }
     out.flush()?;
+    if code == exit::NOTHING {
+        let what = if known { "no basic blocks of" } else { "no function of the name" };
+        complain(&format!("{}: {what} {}", mapped.path().display(), args.function));
+    }
     Ok(code)
 }
 

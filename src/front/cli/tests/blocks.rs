@@ -61,7 +61,9 @@ fn no_block_and_no_map() {
     let ran = foldsym(&["lookup", fsym.str(), "--json", "--blocks", "0x1"]);
     assert_eq!(lines(&ran.out)[0]["BasicBlock"], Value::Null);
     assert!(foldsym(&["lookup", fsym.str(), "--blocks", "0x1"]).out.contains("no block\n"));
-    assert_eq!(foldsym(&["blocks", fsym.str(), "nobody"]).code, 1);
+    let ran = foldsym(&["blocks", fsym.str(), "nobody"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("no function of the name nobody"), "{ran:?}");
     // A program that was built without a map.
     let fsym = Fsym::of("inline.clang-dwarf5", &[]);
     let ran = foldsym(&["lookup", fsym.str(), "--json", "--blocks", "0x1"]);

@@ -53,7 +53,8 @@ struct Collected {
     out: UnitLocations,
     /// References that were seen, in the order of [`LocationReference::key`].
     seen: FxHashSet<(u8, u64)>,
-    left: Vec<Reference>,
+    /// What is still to be read, and the entry whose expression refers to it.
+    left: Vec<(Reference, UnitOffset)>,
     entries_left: usize,
     bytes_left: usize,
 }
@@ -140,12 +141,12 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                 self.bad_expression(offset, &error.to_string());
             }
         }
-        while let Some(reference) = collected.left.pop() {
+        while let Some((reference, from)) = collected.left.pop() {
             if collected.out.references.len() >= MAX_REFERENCES {
                 collected.bytes_left = 0;
                 break;
             }
-            self.referred(reference, &mut collected);
+            self.referred(reference, from, &mut collected);
         }
         if collected.bytes_left == 0 {
             let offset = self.unit_offset;
@@ -160,6 +161,12 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             out.located.sort_by_key(|located| (located.die, located.kind));
             self.out.locations = Some(Box::new(out));
         }
+    }
+
+    /// Whether an offset in the section is in this unit.
+    fn has(&self, offset: u64) -> bool {
+        let within = offset.checked_sub(self.unit_offset).and_then(|offset| usize::try_from(offset).ok());
+        within.is_some_and(|offset| UnitOffset(offset).is_in_bounds(self.unit))
     }
 
     fn bad_expression(&mut self, offset: UnitOffset, what: &str) {
@@ -399,7 +406,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                     Reference::AddressIndex(index) => (3, index),
                 };
                 if collected.seen.insert(key) {
-                    collected.left.push(reference);
+                    collected.left.push((reference, offset));
                 }
             });
             match read {
@@ -409,8 +416,9 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         }
     }
 
-    /// Reads what an expression refers to. Nothing is kept of what is not there: an evaluation will say so.
-    fn referred(&mut self, reference: Reference, collected: &mut Collected) {
+    /// Reads what an expression of the entry `from` refers to. Nothing is kept of what is not there: an evaluation will
+    /// say so.
+    fn referred(&mut self, reference: Reference, from: UnitOffset, collected: &mut Collected) {
         let here = |offset: u64| usize::try_from(offset).map(UnitOffset);
         let (offset, by_section) = match reference {
             Reference::AddressIndex(index) => {
@@ -421,7 +429,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                     Some(address) => {
                         collected.out.references.push(LocationReference::Address(index, address));
                     }
-                    None => self.bad_expression(UnitOffset(0), &format!("no address {index}")),
+                    None => self.bad_expression(from, &format!("no address {index}")),
                 }
                 return;
             }
@@ -439,6 +447,14 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             }
             Reference::Procedure(DieRef::Unit(offset)) => (Some(offset), None),
             // Offsets in an expression of another unit would count from that one.
+            Reference::Procedure(DieRef::Section(offset)) if !self.has(offset) => {
+                let die = self.unit_offset + from.0 as u64;
+                return self.diagnostics.add(Kind::ForeignProcedure, die, || {
+                    format!(
+                        "entry at {die:#x}: calls the expression of the entry at {offset:#x}, of another unit"
+                    )
+                });
+            }
             Reference::Procedure(DieRef::Section(offset)) => {
                 (offset.checked_sub(self.unit_offset), Some(offset))
             }
@@ -451,7 +467,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let Some(entry) = entry else {
             let offset = by_section.or(offset).unwrap_or(0);
             return self.bad_expression(
-                UnitOffset(0),
+                from,
                 &format!("calls the entry at {offset:#x}, which is none of this unit"),
             );
         };
@@ -504,31 +520,47 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         });
         out.first_codes = first;
         let settings = Settings { dialect: if first { Dialect::First } else { Dialect::User }, ..*settings };
-        let mut opaque = 0;
-        let mut settle = |entry: &mut LocationEntry| {
+        let unit = self.unit_offset;
+        // `die` is the entry whose expression it is, by its offset in the section.
+        let mut settle = |entry: &mut LocationEntry, die: u64| {
             let known = dialect(&entry.expression, augmentation, &settings).is_some();
             let read = references(&entry.expression, &settings, &mut |_| {});
-            if !known || matches!(read, Err(Problem::Opaque { .. })) {
-                opaque += 1;
-                entry.expression = OPAQUE.to_vec();
-            }
+            let what = match read {
+                _ if !known => "codes of which it is not certain what they mean".to_owned(),
+                Err(problem @ Problem::Opaque { .. }) => problem.to_string(),
+                _ => return,
+            };
+            entry.expression = match read {
+                Err(Problem::Opaque { op, .. }) if known => alone(op),
+                _ => OPAQUE.to_vec(),
+            };
+            self.diagnostics.add(Kind::OpaqueExpression, die, || {
+                format!("an expression of the entry at {die:#x}: {what}")
+            });
         };
         for reference in &mut out.references {
-            if let LocationReference::Unit(_, list) | LocationReference::Section(_, list) = reference {
-                list.entries.iter_mut().for_each(&mut settle);
-            }
+            let (die, list) = match reference {
+                LocationReference::Unit(offset, list) => (unit + *offset, list),
+                LocationReference::Section(offset, list) => (*offset, list),
+                _ => continue,
+            };
+            list.entries.iter_mut().for_each(|entry| settle(entry, die));
         }
         for located in &mut out.located {
             if let LocatedValue::List(list) = &mut located.value {
-                list.entries.iter_mut().for_each(&mut settle);
+                list.entries.iter_mut().for_each(|entry| settle(entry, located.die.0));
             }
         }
-        let offset = self.unit_offset;
-        for _ in 0..opaque {
-            self.diagnostics.add(Kind::OpaqueExpression, offset, || {
-                format!("an expression of the unit at {offset:#x} has an operation that is not known")
-            });
-        }
+    }
+}
+
+/// An expression of one operation that is not known, and nothing else: what is evaluated says which it was.
+fn alone(op: u16) -> Vec<u8> {
+    match op.to_be_bytes() {
+        [0, code] => vec![code],
+        // The number as LEB128.
+        [user, number @ 0..0x80] => vec![user, number],
+        [user, number] => vec![user, number, 1],
     }
 }
 
