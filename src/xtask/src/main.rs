@@ -16,6 +16,7 @@ mod noicf;
 mod scale;
 mod sh;
 mod split;
+mod symbols;
 mod testbins;
 mod tidy;
 
@@ -65,6 +66,11 @@ const TASKS: &[Task] = &[
         name: "split",
         help: "RocksDB with split debug info against the same code with whole debug info",
         run: split::run,
+    },
+    Task {
+        name: "symbols",
+        help: "every name of a function symbol against what a file answers",
+        run: symbols::run,
     },
     Task { name: "fuzz", help: "run the fuzz targets, or say what their corpora reach", run: fuzz::run },
     Task { name: "cfi", help: "rows of call frame information against llvm-dwarfdump", run: cfi::run },
