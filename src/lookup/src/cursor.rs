@@ -89,7 +89,7 @@ impl<'f, 'd> Cursor<'f, 'd> {
                 let unit_log2 = self.file.header().unit_log2;
                 let target = offset.wrapping_shr(unit_log2.into());
                 if !self.block.holds(target) {
-                    self.block = Rows::open(self.file.rows, rows.0, unit_log2)?.near_block(target)?;
+                    self.block.enter(&Rows::open(self.file.rows, rows.0, unit_log2)?, target)?;
                 }
                 self.block.spot(self.file.rows, target)?
             }
@@ -106,7 +106,7 @@ impl<'f, 'd> Cursor<'f, 'd> {
     fn enter(&mut self, address: ImageAddr) -> Result<Option<Reason>, Error> {
         let file = self.file;
         self.frames.len = 0;
-        self.block = NearBlock::NONE;
+        self.block.leave();
         self.last = None;
         let found = match file.key(address) {
             Some(key) => file.starts.find(key).within(SectionId::STARTS)?,

@@ -22,30 +22,32 @@ const AT_ONCE: u32 = 4;
 struct Packed {
     bit: u64,
     width: u32,
-    base: u64,
 }
 
 impl Packed {
-    const ABSENT: Self = Self { bit: 0, width: 0, base: 0 };
+    const ABSENT: Self = Self { bit: 0, width: 0 };
 
     #[inline(always)]
     fn get(&self, data: &[u8], index: u32) -> Result<u64, Error> {
         let bit = self.bit.wrapping_add(u64::from(self.width).wrapping_mul(index.into()));
-        match bits::read(data, bit, self.width) {
-            Some(stored) => Ok(self.base.wrapping_add(stored)),
-            None => Err(early(bit >> 3)),
-        }
+        bits::read(data, bit, self.width).ok_or_else(|| early(bit >> 3))
     }
 }
 
-impl Packed {
-    /// A value that is a u32 in every file.
+/// A packed column of values that are a u32 in every file, above a base.
+#[derive(Clone, Copy)]
+struct Based {
+    packed: Packed,
+    base: u64,
+}
+
+impl Based {
+    const ABSENT: Self = Self { packed: Packed::ABSENT, base: 0 };
+
     #[inline(always)]
-    fn small(&self, data: &[u8], index: u32) -> Result<u32, Error> {
-        match u32::try_from(self.get(data, index)?) {
-            Ok(value) => Ok(value),
-            Err(_) => Err(Error::new(SectionId::ROWS, What::Width, self.bit >> 3)),
-        }
+    fn get(&self, data: &[u8], index: u32) -> Result<u32, Error> {
+        let value = self.base.wrapping_add(self.packed.get(data, index)?);
+        u32::try_from(value).map_err(|_| Error::new(SectionId::ROWS, What::Width, self.packed.bit >> 3))
     }
 }
 
@@ -62,7 +64,7 @@ pub(crate) struct Block {
     /// For each row but the first a bit: whether its scope is another than that of the row before.
     changes: u64,
     /// The scopes of row 0 and of those rows.
-    scopes: Packed,
+    scopes: Based,
     /// The low parts of the line codes.
     lines: Packed,
     /// For each row a bit: whether its line code has a high part.
@@ -70,11 +72,11 @@ pub(crate) struct Block {
     /// Those parts.
     parts: Packed,
     line_base: i64,
-    columns: Packed,
+    columns: Based,
     /// For each row a bit: whether it has a file of its own.
     differs: u64,
     /// The files of those rows.
-    files: Packed,
+    files: Based,
 }
 
 #[cold]
@@ -99,59 +101,65 @@ const fn widths(word: u32) -> [u32; 4] {
     ]
 }
 
-/// What few blocks have, besides their first word.
+/// What many blocks have behind their first word, but for its flags.
 struct Extension {
-    flags: u8,
     widths: [u32; 4],
     line_base: u64,
     scope_base: u64,
-    files: Packed,
-    columns: Packed,
+    files: Based,
+    columns: Based,
     back: Option<u64>,
     /// Where it ends.
     end: usize,
 }
 
 impl Extension {
-    /// Reads what stands at `at`, behind the first word.
-    #[cfg_attr(feature = "small", inline(never))]
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    fn read(data: &[u8], at: usize, word: u32) -> Result<Self, Error> {
+    /// What a block has whose first word says all.
+    #[inline(always)]
+    const fn of(word: u32, end: usize) -> Self {
+        Self {
+            widths: widths(word),
+            line_base: word.wrapping_shr(layout::LINE_BASE_SHIFT) as u64,
+            scope_base: 0,
+            files: Based::ABSENT,
+            columns: Based::ABSENT,
+            back: None,
+            end,
+        }
+    }
+
+    /// Reads what stands at `at`, behind the first word. Its first byte has the flags.
+    #[inline(always)]
+    fn read(data: &[u8], at: usize, word: u32) -> Result<(u8, Self), Error> {
         // The tail of the section leaves 8 bytes at each byte of a record.
         let next = bits::word(data, at).ok_or_else(|| early(at as u64))?;
         let flags = next as u8;
-        let mut extension = Self {
-            flags,
-            widths: widths(word),
-            line_base: word.wrapping_shr(layout::LINE_BASE_SHIFT).into(),
-            scope_base: 0,
-            files: Packed::ABSENT,
-            columns: Packed::ABSENT,
-            back: None,
-            end: at.wrapping_add(1),
-        };
         if flags & !(layout::FILES | layout::SCOPES) != 0 {
-            extension.read_rare(data, word)?;
-            return Ok(extension);
+            return Ok((flags, Self::read_rare(data, at, word, flags)?));
         }
         // All of it is in the one word, wherever it begins.
         let scope_bits = if flags & layout::SCOPES != 0 { layout::BASE_BITS } else { 0 };
         let file_bits = if flags & layout::FILES != 0 { layout::BASE_BITS.wrapping_add(8) } else { 0 };
         let file = next.wrapping_shr(scope_bits.wrapping_add(8)) & bits::mask(file_bits);
+        let mut extension = Self::of(
+            word,
+            at.wrapping_add(1).wrapping_add((scope_bits.wrapping_add(file_bits) >> 3) as usize),
+        );
         extension.scope_base = next.wrapping_shr(8) & bits::mask(scope_bits);
-        extension.files = Packed { bit: 0, width: file as u32 & 0xff, base: file.wrapping_shr(8) };
-        if extension.files.width > layout::MAX_EXTENDED_WIDTH.into() {
+        extension.files =
+            Based { packed: Packed { bit: 0, width: file as u32 & 0xff }, base: file.wrapping_shr(8) };
+        if extension.files.packed.width > layout::MAX_EXTENDED_WIDTH.into() {
             return Err(wrong(What::Width, at));
         }
-        extension.end = extension.end.wrapping_add((scope_bits.wrapping_add(file_bits) >> 3) as usize);
-        Ok(extension)
+        Ok((flags, extension))
     }
 
-    /// Reads what follows the flags where few blocks have such.
+    /// Reads what follows the flags at `at` where few blocks have such.
     #[cold]
     #[inline(never)]
-    fn read_rare(&mut self, data: &[u8], word: u32) -> Result<(), Error> {
-        let mut at = self.end;
+    fn read_rare(data: &[u8], at: usize, word: u32, flags: u8) -> Result<Self, Error> {
+        let mut at = at.wrapping_add(1);
+        let mut extension = Self::of(word, at);
         let byte = |at: &mut usize, max: u8| {
             let value = u8_at(data, *at).ok_or_else(|| early(*at as u64))?;
             if value > max {
@@ -165,7 +173,6 @@ impl Extension {
             *at = next;
             Ok::<u64, Error>(value)
         };
-        let flags = self.flags;
         if flags & !layout::FLAGS != 0 {
             return Err(wrong(What::Reserved, at.wrapping_sub(1)));
         }
@@ -180,31 +187,31 @@ impl Extension {
         };
         let column = |at: &mut usize| {
             let width = byte(at, layout::MAX_EXTENDED_WIDTH)?;
-            Ok::<Packed, Error>(Packed { bit: 0, width: width.into(), base: base(at)? })
+            Ok::<Based, Error>(Based { packed: Packed { bit: 0, width: width.into() }, base: base(at)? })
         };
         if has(layout::WIDE) {
             if word != layout::EXTENDED {
                 return Err(wrong(What::Reserved, at.wrapping_sub(1)));
             }
-            for width in &mut self.widths {
+            for width in &mut extension.widths {
                 *width = byte(&mut at, layout::MAX_WIDE_WIDTH)?.into();
             }
-            self.line_base = number(&mut at)?;
+            extension.line_base = number(&mut at)?;
         }
         if has(layout::SCOPES) {
-            self.scope_base = base(&mut at)?;
+            extension.scope_base = base(&mut at)?;
         }
         if has(layout::FILES) {
-            self.files = column(&mut at)?;
+            extension.files = column(&mut at)?;
         }
         if has(layout::COLUMNS) {
-            self.columns = column(&mut at)?;
+            extension.columns = column(&mut at)?;
         }
         if has(layout::SHARED) {
-            self.back = Some(number(&mut at)?);
+            extension.back = Some(number(&mut at)?);
         }
-        self.end = at;
-        Ok(())
+        extension.end = at;
+        Ok(extension)
     }
 }
 
@@ -216,47 +223,44 @@ impl Block {
         low: Packed::ABSENT,
         high: 0,
         changes: 0,
-        scopes: Packed::ABSENT,
+        scopes: Based::ABSENT,
         lines: Packed::ABSENT,
         more: 0,
         parts: Packed::ABSENT,
         line_base: 0,
-        columns: Packed::ABSENT,
+        columns: Based::ABSENT,
         differs: 0,
-        files: Packed::ABSENT,
+        files: Based::ABSENT,
     };
 
+    /// Reads the block at `place`, in the place of what is here. Where that fails, what is here is of no block.
     #[inline(always)]
-    pub(crate) fn read(data: &[u8], place: usize, rows: u32, start: u64) -> Result<Self, Error> {
-        let (mut block, back) = Self::parse(data, place, rows, start)?;
-        if let Some(back) = back {
-            (block.low.bit, block.high) = shared_offsets(data, place, back, &block)?;
+    pub(crate) fn read(&mut self, data: &[u8], place: usize, rows: u32, start: u64) -> Result<(), Error> {
+        match self.parse(data, place, rows, start)? {
+            Some(back) => self.share(data, place, back),
+            None => Ok(()),
         }
-        Ok(block)
     }
 
-    /// Reads the block, with how far before it the block with its offsets is, where it has none.
-    #[inline(always)]
+    /// Reads the block but for the offsets that another has; says how far before it that is.
+    #[cfg_attr(feature = "small", inline(never))]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn parse(
+        &mut self,
         data: &[u8],
         place: usize,
         rows: u32,
         start: u64,
-    ) -> Result<(Self, Option<u64>), Error> {
+    ) -> Result<Option<u64>, Error> {
         let word = u32_at(data, place).ok_or_else(|| early(place as u64))?;
-        let mut at = place.wrapping_add(4);
-        let [mut low_width, mut scope_width, mut line_width, mut more_width] = widths(word);
-        let mut line_base = u64::from(word.wrapping_shr(layout::LINE_BASE_SHIFT));
-        let (mut flags, mut scope_base) = (0, 0);
-        let (mut files, mut columns, mut back) = (Packed::ABSENT, Packed::ABSENT, None);
-        if word & layout::EXTENDED != 0 {
-            let extension = Extension::read(data, at, word)?;
-            [low_width, scope_width, line_width, more_width] = extension.widths;
-            (flags, line_base, scope_base) = (extension.flags, extension.line_base, extension.scope_base);
-            (files, columns, back) = (extension.files, extension.columns, extension.back);
-            at = extension.end;
-        }
-        let mut bit = (at as u64).wrapping_shl(3);
+        let at = place.wrapping_add(4);
+        let (flags, extension) = match word & layout::EXTENDED {
+            0 => (0, Extension::of(word, at)),
+            _ => Extension::read(data, at, word)?,
+        };
+        let Extension { widths, line_base, scope_base, mut files, mut columns, back, end } = extension;
+        let [low_width, scope_width, line_width, more_width] = widths;
+        let mut bit = (end as u64).wrapping_shl(3);
         let mut take = |width: u32, count: u32| {
             let first = bit;
             bit = bit.wrapping_add(u64::from(width).wrapping_mul(count.into()));
@@ -270,28 +274,34 @@ impl Block {
         let more = bitmap(data, take(1, more), more)?;
         let differs = has(flags & layout::FILES != 0, rows);
         let differs = bitmap(data, take(1, differs), differs)?;
-        let low = take(low_width, has(back.is_none(), after_first));
-        let lines = take(line_width, rows);
+        (self.rows, self.start) = (rows, start);
+        (self.changes, self.more, self.differs) = (changes, more, differs);
+        self.low = Packed { bit: take(low_width, has(back.is_none(), after_first)), width: low_width };
+        self.lines = Packed { bit: take(line_width, rows), width: line_width };
+        self.line_base = varint::unzigzag(line_base);
         let scopes = take(scope_width, changes.count_ones().wrapping_add(1));
-        let parts = take(more_width, more.count_ones());
-        columns.bit = take(columns.width, has(flags & layout::COLUMNS != 0, rows));
-        files.bit = take(files.width, differs.count_ones());
-        let block = Self {
-            rows,
-            start,
-            low: Packed { bit: low, width: low_width, base: 0 },
-            high: take(0, 0),
-            changes,
-            scopes: Packed { bit: scopes, width: scope_width, base: scope_base },
-            lines: Packed { bit: lines, width: line_width, base: 0 },
-            more,
-            parts: Packed { bit: parts, width: more_width, base: 0 },
-            line_base: varint::unzigzag(line_base),
-            columns,
-            differs,
-            files,
-        };
-        Ok((block, back))
+        self.scopes = Based { packed: Packed { bit: scopes, width: scope_width }, base: scope_base };
+        self.parts = Packed { bit: take(more_width, more.count_ones()), width: more_width };
+        columns.packed.bit = take(columns.packed.width, has(flags & layout::COLUMNS != 0, rows));
+        files.packed.bit = take(files.packed.width, differs.count_ones());
+        (self.columns, self.files) = (columns, files);
+        self.high = take(0, 0);
+        Ok(back)
+    }
+
+    /// Takes the offsets of the block that starts `back` bytes before `place`, the place of this one.
+    #[cold]
+    fn share(&mut self, data: &[u8], place: usize, back: u64) -> Result<(), Error> {
+        let bad = wrong(What::Length, place);
+        let at = usize::try_from(back).ok().and_then(|back| place.checked_sub(back)).ok_or(bad)?;
+        let mut source = Self::NONE;
+        let further = source.parse(data, at, self.rows, 0)?;
+        // Its own must stand in it: else a chain of blocks would have to be followed.
+        if source.low.width != self.low.width || further.is_some() {
+            return Err(bad);
+        }
+        (self.low, self.high) = (source.low, source.high);
+        Ok(())
     }
 
     /// The high parts of its offsets.
@@ -357,20 +367,19 @@ impl Block {
         // 0: the origin's, where the bit of the row is not set.
         let mut file = 0;
         if self.differs.wrapping_shr(index) & 1 != 0 {
-            file = self.files.small(data, ones_below(self.differs, index))?;
+            file = self.files.get(data, ones_below(self.differs, index))?;
             // That is what the bit would say.
             if u64::from(file) == file_code::ORIGIN {
-                return Err(wrong(What::Value, usize::try_from(self.files.bit >> 3).unwrap_or(0)));
+                return Err(wrong(What::Value, usize::try_from(self.files.packed.bit >> 3).unwrap_or(0)));
             }
         }
         Ok(Spot {
-            scope: self.scopes.small(data, ones_below(self.changes, index))?,
+            scope: self.scopes.get(data, ones_below(self.changes, index))?,
             line,
             file,
-            column: if self.columns.width == 0 {
-                self.columns.base as u32
-            } else {
-                self.columns.small(data, index)?
+            column: match self.columns.packed.width {
+                0 => self.columns.base as u32,
+                _ => self.columns.get(data, index)?,
             },
         })
     }
@@ -403,18 +412,4 @@ fn bitmap(data: &[u8], bit: u64, rows: u32) -> Result<u64, Error> {
     // In two shifts, since `shift` may be 0.
     let high = u64::from(*last).wrapping_shl(1).wrapping_shl(63u32.wrapping_sub(shift));
     Ok((low | high) & u64::MAX.wrapping_shr(64u32.wrapping_sub(rows)))
-}
-
-/// The bits where low and high parts of the offsets begin in the block that starts `back` bytes before
-/// `place`, the place of `block`.
-#[cold]
-fn shared_offsets(data: &[u8], place: usize, back: u64, block: &Block) -> Result<(u64, u64), Error> {
-    let bad = wrong(What::Length, place);
-    let source = usize::try_from(back).ok().and_then(|back| place.checked_sub(back)).ok_or(bad)?;
-    let (source, further) = Block::parse(data, source, block.rows, 0)?;
-    // Its own must stand in it: else a chain of blocks would have to be followed.
-    if source.low.width != block.low.width || further.is_some() {
-        return Err(bad);
-    }
-    Ok((source.low.bit, source.high))
 }

@@ -144,6 +144,12 @@ impl<'d> Rows<'d> {
         let Some(entry) = block.checked_sub(1) else { return Ok((0, self.first_block)) };
         let bit = self.entry_bit(entry);
         let start_width = u32::from(self.start_width);
+        if cfg!(not(feature = "small")) && self.entry_bits() <= bits::MAX_WIDTH.into() {
+            // Nearly always: one load has both.
+            let both = bits::read(self.data, bit, self.entry_bits() as u32).ok_or_else(|| early(bit >> 3))?;
+            let place = both.wrapping_shr(start_width) as usize;
+            return Ok((both & bits::mask(start_width), self.first_block.wrapping_add(place)));
+        }
         let start = bits::read(self.data, bit, start_width);
         let place = bits::read(self.data, bit.wrapping_add(start_width.into()), self.place_width.into());
         let (start, place) = start.zip(place).ok_or_else(|| early(bit >> 3))?;
@@ -151,11 +157,25 @@ impl<'d> Rows<'d> {
         Ok((start, self.first_block.wrapping_add(place as usize)))
     }
 
+    /// The start of a block that is not the first, in units.
+    #[inline(always)]
+    fn start_of(&self, block: u32) -> Result<u64, Error> {
+        let bit = self.entry_bit(block.wrapping_sub(1));
+        bits::read(self.data, bit, self.start_width.into()).ok_or_else(|| early(bit >> 3))
+    }
+
+    /// How many rows a block has.
+    #[inline(always)]
+    fn rows_of(&self, block: u32) -> u32 {
+        self.len.wrapping_sub(block.wrapping_mul(layout::BLOCK_ROWS)).min(layout::BLOCK_ROWS)
+    }
+
     #[inline(always)]
     fn block(&self, block: u32) -> Result<Block, Error> {
         let (start, place) = self.directory_entry(block)?;
-        let rows = self.len.wrapping_sub(block.wrapping_mul(layout::BLOCK_ROWS)).min(layout::BLOCK_ROWS);
-        Block::read(self.data, place, rows, start)
+        let mut found = Block::NONE;
+        found.read(self.data, place, self.rows_of(block), start)?;
+        Ok(found)
     }
 
     /// Finds the row that holds at `offset` bytes from the start of the piece: the last one whose own
@@ -180,11 +200,7 @@ impl<'d> Rows<'d> {
             steps::step();
             let half = blocks >> 1;
             let middle = block.wrapping_add(half);
-            // The directory begins with block 1.
-            let entry = self.entry_bit(middle.wrapping_sub(1));
-            let start =
-                bits::read(self.data, entry, self.start_width.into()).ok_or_else(|| early(entry >> 3))?;
-            block = select_unpredictable(start <= target, middle, block);
+            block = select_unpredictable(self.start_of(middle)? <= target, middle, block);
             blocks = blocks.wrapping_sub(half);
         }
         Ok(block)
@@ -199,22 +215,13 @@ impl<'d> Rows<'d> {
         Ok((found, high, index))
     }
 
-    /// The block whose rows hold at an offset in units, with the range in which it does.
-    #[inline(always)]
-    pub(crate) fn near_block(&self, target: u64) -> Result<NearBlock, Error> {
-        let number = self.block_of(target)?;
-        let next = number.wrapping_add(1);
-        let end = if next < self.block_count() { self.directory_entry(next)?.0 } else { u64::MAX };
-        let block = self.block(number)?;
-        Ok(NearBlock { block, high: block.high(self.data)?, end })
-    }
-
     /// Checks what no row shows: the bits between the end of each block's last column and the next byte.
     pub(crate) fn verify_padding(&self) -> Result<(), Error> {
         for block in 0..self.block_count() {
             let (start, place) = self.directory_entry(block)?;
-            let rows = self.len.wrapping_sub(block.wrapping_mul(layout::BLOCK_ROWS)).min(layout::BLOCK_ROWS);
-            let (block, shared) = Block::parse(self.data, place, rows, start)?;
+            let rows = self.rows_of(block);
+            let mut block = Block::NONE;
+            let shared = block.parse(self.data, place, rows, start)?;
             // Where another block has the offsets, this one ends where they would begin.
             let len = match shared {
                 Some(_) => 0,
@@ -256,6 +263,25 @@ pub(crate) struct NearBlock {
 impl NearBlock {
     /// Holds nowhere.
     pub(crate) const NONE: Self = Self { block: Block::NONE, high: High::EMPTY, end: 0 };
+
+    /// Holds nowhere from now on.
+    #[inline(always)]
+    pub(crate) const fn leave(&mut self) {
+        self.end = 0;
+    }
+
+    /// Moves to the block of a row record whose rows hold at an offset in units. Where that fails, it holds nowhere.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, rows: &Rows<'_>, target: u64) -> Result<(), Error> {
+        self.leave();
+        let number = rows.block_of(target)?;
+        let (start, place) = rows.directory_entry(number)?;
+        self.block.read(rows.data, place, rows.rows_of(number), start)?;
+        self.high = self.block.high(rows.data)?;
+        let next = number.wrapping_add(1);
+        self.end = if next < rows.block_count() { rows.start_of(next)? } else { u64::MAX };
+        Ok(())
+    }
 
     /// Whether the row of an offset is in it.
     #[inline(always)]
