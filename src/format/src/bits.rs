@@ -3,6 +3,9 @@
 //! Whatever is read this way is followed by at least 8 bytes of its section (the zero tail), so one load
 //! reaches any field of up to [`MAX_WIDTH`] bits without a case for the end.
 
+use core::hint::black_box;
+use core::ops::Range;
+
 /// The widest field: 64 bits less the 7 by which a field may be off a byte boundary, less one.
 pub const MAX_WIDTH: u32 = 56;
 
@@ -41,6 +44,24 @@ pub fn read(data: &[u8], bit: u64, width: u32) -> Option<u64> {
     let at = usize::try_from(bit >> 3).ok()?;
     let word = word(data, at)?;
     Some((word >> (bit & 7)) & mask(width))
+}
+
+/// Bytes of a cache line of most processors.
+const LINE: u64 = 64;
+
+/// Loads a byte of these lines from byte `at` on, and does nothing with it: what will be read soon, but by a long way that
+/// waits for other memory first, is brought meanwhile. Lines behind the end are left out; small code does without.
+#[inline(always)]
+pub fn touch(data: &[u8], at: u64, lines: Range<u64>) {
+    if cfg!(feature = "small") {
+        return;
+    }
+    for line in lines {
+        let place = usize::try_from(at.wrapping_add(line.wrapping_mul(LINE)));
+        if let Some(&byte) = place.ok().and_then(|place| data.get(place)) {
+            black_box(byte);
+        }
+    }
 }
 
 /// Reads the byte at `at`.

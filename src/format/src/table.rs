@@ -191,6 +191,17 @@ impl<'d> Table<'d> {
         }
     }
 
+    /// Has memory bring a record that will be read soon: see [`bits::touch`].
+    #[inline(always)]
+    pub fn touch(&self, record: u32) {
+        if cfg!(not(feature = "small"))
+            && let Ok((words, index)) = self.place(record)
+            && let Some(word) = words.first()
+        {
+            bits::touch(self.data, first_bit(u64::from_le_bytes(*word), index) >> 3, 0..1);
+        }
+    }
+
     /// Reads the first K columns of a record.
     ///
     /// # Errors

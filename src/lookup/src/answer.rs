@@ -5,7 +5,7 @@
 //! frames, which are left in [`Frames`].
 
 use foldsym_format::starts::Start;
-use foldsym_format::{SectionId, What};
+use foldsym_format::{SectionId, What, bits};
 
 use crate::entities::{Function, Group, How, Member, Owner, Piece};
 use crate::error::{Error, InSection};
@@ -194,6 +194,9 @@ impl SymbolFile<'_> {
             let last = found.piece == self.pieces.len().wrapping_sub(1);
             return Ok(Err(if last { Reason::OutsideCode } else { Reason::NoFunction }));
         }
+        if let Some(rows) = piece.rows {
+            bits::touch(self.rows, rows.0, 0..2);
+        }
         let mut answer = Answer {
             certainty: Certainty::Unique,
             evidence: None,
@@ -265,12 +268,21 @@ impl SymbolFile<'_> {
         frames: &mut Frames,
     ) -> Result<bool, Error> {
         // The function before its row: neither needs the other, and so their loads wait for memory together.
-        let function = Function::read(self, function)?;
-        let root = self.origin_parts(function.origin.0)?;
+        let (function, root) = self.with_origin(function)?;
         let spot = self.spot(rows, answer.offset)?;
         self.found_frames(answer, (&function, &root), &spot, name, frames)?;
         frames.partial = function.partial;
         Ok(function.partial)
+    }
+
+    /// Reads a function and its origin, and has memory bring what the frames of its rows begin with.
+    #[inline(always)]
+    pub(crate) fn with_origin(&self, id: FunctionId) -> Result<(Function, OriginParts), Error> {
+        let function = Function::read(self, id)?;
+        bits::touch(self.scopes, function.scopes, 0..2);
+        let origin = self.origin_parts(function.origin.0)?;
+        self.edges.touch(origin.first_edge());
+        Ok((function, origin))
     }
 
     /// The row that holds at `offset`.

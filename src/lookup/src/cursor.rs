@@ -116,9 +116,8 @@ impl<'f, 'd> Cursor<'f, 'd> {
             Ok(entered) => entered,
             Err(reason) => return Ok(Some(reason)),
         };
-        let function = Function::read(file, answer.function)?;
+        let (function, origin) = file.with_origin(answer.function)?;
         answer.partial = function.partial;
-        let origin = file.origin_parts(function.origin.0)?;
         self.last = Some(Last { answer, function, origin, len, body });
         Ok(None)
     }

@@ -340,6 +340,12 @@ struct Place {
 }
 
 impl OriginParts {
+    /// The first of its edges.
+    #[inline(always)]
+    pub(crate) const fn first_edge(&self) -> u32 {
+        self.edges as u32
+    }
+
     /// The frame of this origin at a place in it; `section` and `record` have the place.
     #[inline(always)]
     fn frame(&self, id: u32, place: &Place, section: SectionId, record: u32) -> Result<Ready, Error> {

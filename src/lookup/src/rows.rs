@@ -276,6 +276,7 @@ impl NearBlock {
         self.leave();
         let number = rows.block_of(target)?;
         let (start, place) = rows.directory_entry(number)?;
+        bits::touch(rows.data, place as u64, 1..3);
         self.block.read(rows.data, place, rows.rows_of(number), start)?;
         self.high = self.block.high(rows.data)?;
         let next = number.wrapping_add(1);
