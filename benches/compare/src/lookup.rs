@@ -8,7 +8,7 @@ use foldsym_benches::process;
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Bytes of the caller's buffer: more than the names of any answer.
 const OUTPUT_LEN: usize = 1 << 20;
@@ -86,7 +86,12 @@ pub(crate) fn tail<R: Reader>(path: &Path, base: u64, random: &[u64]) -> Result<
     }))
 }
 
-/// Opens the file and looks one address up, once, in this fresh process: time and page faults.
+/// How often a file is opened again, and for how long at most: some readers read all of it.
+const OPENED_AGAIN: usize = 101;
+const OPENED_FOR: Duration = Duration::from_millis(200);
+
+/// Opens the file and looks one address up, once, in this fresh process: time and page faults. Then opens it again, some
+/// times over: what opening costs where the code and the file are in memory.
 pub(crate) fn cold<R: Reader>(path: &Path, base: u64, address: u64) -> Result<Value, String> {
     let mut out = Output::new(OUTPUT_LEN);
     let before = process::own();
@@ -96,7 +101,17 @@ pub(crate) fn cold<R: Reader>(path: &Path, base: u64, address: u64) -> Result<Va
     let frames = black_box(reader.names(address, &mut out));
     let total = start.elapsed();
     let after = process::own();
+    let begin = Instant::now();
+    let mut again = Vec::new();
+    while again.len() < OPENED_AGAIN && begin.elapsed() < OPENED_FOR {
+        let start = Instant::now();
+        let reader = R::open(path, base)?;
+        again.push(start.elapsed().as_nanos());
+        drop(reader);
+    }
+    again.sort_unstable();
     Ok(json!({
+        "us_open_again": again[again.len() / 2] as f64 / 1e3,
         "us_open": open.as_nanos() as f64 / 1e3,
         "us_first": (total - open).as_nanos() as f64 / 1e3,
         "minor_faults": after.minor_faults - before.minor_faults,
