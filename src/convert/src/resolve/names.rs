@@ -180,7 +180,7 @@ fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
 /// unit, describes that function again. A function that is local to a unit (`_ZL`, an anonymous namespace)
 /// shares its name with those of other units.
 pub(super) fn is_program_wide(name: &[u8]) -> bool {
-    is_mangled(name) && !(0..name.len()).any(|at| tells_local(&name[at..])) && !nested_local(name)
+    is_mangled(name) && !(0..name.len()).any(|at| tells_local(&name[at..]))
 }
 
 /// True where a mangled name goes on with what only a name has that is local to its unit.
@@ -190,29 +190,39 @@ fn tells_local(rest: &[u8]) -> bool {
         [b'_', b'G', ..] => rest.starts_with(ANONYMOUS),
         // What clang calls a lambda that other units cannot name (`$_0`).
         [b'$', b'_', ..] => true,
-        // The letter stands for internal linkage, also behind a namespace (`_ZN1aL`), and where the name is only an
-        // argument of a template (`_Z5applyIZL3bariE1SEiT_i`).
-        [b'Z', b'L', b'1'..=b'9', ..] | [b'Z', b'N', b'L', ..] => true,
+        // The letter stands for internal linkage, also behind a namespace (`_ZN1aL`), and where the name is only a part of
+        // another: an argument of a template (`_Z5applyIZL3bariE1SEiT_i`), the function that a class is local to.
+        [b'Z', b'L', b'1'..=b'9', ..] => true,
+        [b'Z', b'N', nested @ ..] => nested_local(nested),
         _ => false,
     }
 }
 
+/// Components of a nested name that are looked at for one of internal linkage; one with more counts as local.
+const MAX_COMPONENTS: usize = 64;
+
 const ANONYMOUS: &[u8] = b"_GLOBAL__N_";
 
-/// True where a component of a nested name has internal linkage (`_ZN1aL1fEv`).
-fn nested_local(name: &[u8]) -> bool {
-    let mut at = if name.starts_with(b"_ZN") { 3 } else { return false };
-    loop {
-        match name.get(at) {
+/// True where a component of a nested name has internal linkage (`1aL1fE` of `_ZN1aL1fEv`). Behind the arguments of a
+/// template are members of a class, which have the linkage of that.
+fn nested_local(nested: &[u8]) -> bool {
+    let mut at = 0;
+    for _ in 0..MAX_COMPONENTS {
+        match nested.get(at) {
             Some(b'L') => return true,
             Some(b'K' | b'V' | b'r' | b'R' | b'O') => at += 1,
             Some(b'1'..=b'9') => {
-                let (start, len) = counted(name, at);
+                let (start, len) = counted(nested, at);
                 at = start + len;
             }
+            Some(b'S') => match after_substitution(nested, at) {
+                Some(after) => at = after,
+                None => return false,
+            },
             _ => return false,
         }
     }
+    true
 }
 
 /// True for a name that a C++ or Rust compiler mangled: it names one function and no alias of another. The
@@ -242,6 +252,15 @@ mod tests {
             ("_Z5applyIZL3bariE1SEiT_i", false),
             ("_ZNKL1MLUliE_clEi", false),
             ("_ZN2ns99999999", true),
+            ("_ZZN2nsL3barEiEN1S3runEi", false),
+            ("_Z3runIXadL_ZN2nsL3fooEiEEEii", false),
+            ("_ZN1TIXadL_ZN2nsL3fooEiEEE3runEi", false),
+            ("_ZN2ns3runIXadL_ZNS_L3fooEiEEEii", false),
+            ("_ZN2ns3runIXadL_ZNS_3fooEiEEEii", true),
+            ("_ZZN2ns3barEiEN1S3runEi", true),
+            ("_ZN1TILi3EE3runEv", true),
+            ("_ZNS", true),
+            ("_ZNKSt6vectorIiSaIiEE4sizeEv", true),
         ] {
             assert_eq!(is_program_wide(name.as_bytes()), expected, "{name}");
         }
