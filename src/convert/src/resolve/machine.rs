@@ -160,9 +160,18 @@ impl<'i, 'f> Machine<'i, 'f> {
         let Some(target) = self.call_before(return_addr).filter(|&target| target != callee) else {
             return false;
         };
-        let Some(section) = self.image.section_at(target) else { return true };
+        !self.is_stub(target)
+    }
+
+    /// True where the call that returns to an address goes to a stub that belongs to the callee's name.
+    pub(super) fn calls_stub(&self, return_addr: u64) -> bool {
+        self.call_before(return_addr).is_some_and(|target| self.is_stub(target))
+    }
+
+    fn is_stub(&self, target: u64) -> bool {
+        let Some(section) = self.image.section_at(target) else { return false };
         let name = &self.image.sections[section].name;
-        ![".plt", ".iplt", "__stubs", "__auth_stubs"].iter().any(|stubs| name.contains(stubs))
+        [".plt", ".iplt", "__stubs", "__auth_stubs"].iter().any(|stubs| name.contains(stubs))
     }
 
     /// The calls for which the linker kept a relocation against a function's own symbol.
