@@ -285,6 +285,15 @@ pub struct BareLines {
     pub in_doubt: bool,
 }
 
+/// Units that a compiler may merge functions of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Together {
+    /// Those of one object: LLVM gives them one table of abbreviations, at this offset (rustc, Swift).
+    Object(u64),
+    /// All that were compiled when the program was linked (gcc's `-flto`).
+    Program,
+}
+
 /// What was read of one compile unit.
 #[derive(Default)]
 pub struct Unit<'f> {
@@ -294,6 +303,9 @@ pub struct Unit<'f> {
     pub file_name: Cow<'f, [u8]>,
     /// The compiler merges functions itself and keeps who was called (gcc's ipa-icf).
     pub keeps_callees: bool,
+    /// The compiler merges functions by itself, and calls of those that it removed are calls of what it put in their places,
+    /// in what it records too: with which other units it may do so.
+    pub rewrites: Option<Together>,
     /// The unit is of assembly code (`DW_LANG_Mips_Assembler`).
     pub assembly: bool,
     pub names: Vec<Cow<'f, [u8]>>,
@@ -359,6 +371,7 @@ impl Unit<'_> {
             offset: self.offset,
             file_name: Cow::Owned(self.file_name.into_owned()),
             keeps_callees: self.keeps_callees,
+            rewrites: self.rewrites,
             assembly: self.assembly,
             names,
             strings: self.strings,
@@ -486,6 +499,8 @@ pub enum CallHow {
     Relocation = 1,
     /// A call site, of a callee that the compiler may have put in the place of one that it merged with it.
     Doubtful = 2,
+    /// A relocation, of such a callee.
+    DoubtfulRelocation = 3,
 }
 
 /// What a function reaches by tail calls.

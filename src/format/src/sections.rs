@@ -238,6 +238,8 @@ pub mod calls {
     pub const RELOCATION: u64 = 1;
     /// The compiler recorded the call, and may have merged the callee with one that it replaced.
     pub const DOUBTFUL: u64 = 2;
+    /// The linker kept the relocation of the call, and the compiler may have merged the callee with one that it replaced.
+    pub const DOUBTFUL_RELOCATION: u64 = 3;
 }
 
 /// Columns of TAILS.

@@ -336,6 +336,8 @@ pub enum CallHow {
     Relocation,
     /// The compiler recorded the call, and may have put the callee in the place of one that it merged with it.
     Doubtful,
+    /// The linker kept the relocation of a call of such a callee.
+    DoubtfulRelocation,
 }
 
 impl CallHow {
@@ -349,6 +351,7 @@ impl CallHow {
             Self::CallSite => "call_site",
             Self::Relocation => "relocation",
             Self::Doubtful => "doubtful",
+            Self::DoubtfulRelocation => "doubtful_relocation",
         }
     }
 }
@@ -372,6 +375,7 @@ impl SymbolFile<'_> {
                     calls::CALL_SITE => CallHow::CallSite,
                     calls::RELOCATION => CallHow::Relocation,
                     calls::DOUBTFUL => CallHow::Doubtful,
+                    calls::DOUBTFUL_RELOCATION => CallHow::DoubtfulRelocation,
                     _ => return Err(Error::new(CALLS, What::Value, id.into())),
                 },
             })

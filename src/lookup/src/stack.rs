@@ -268,7 +268,8 @@ impl<'d> SymbolFile<'d> {
             resolved.open = true;
             return Ok(Told::SURE);
         };
-        let told = Told { doubtful: found.how == calls::DOUBTFUL, lost: false };
+        let told =
+            Told { doubtful: matches!(found.how, calls::DOUBTFUL | calls::DOUBTFUL_RELOCATION), lost: false };
         if last.replace(found.callee) == Some(found.callee) {
             return Ok(told);
         }
@@ -277,7 +278,7 @@ impl<'d> SymbolFile<'d> {
         resolved.evidence.get_or_insert(match (found.of_caller, direct, found.how) {
             (true, ..) => Evidence::MergedCaller,
             (_, false, _) => Evidence::TailCall,
-            (_, _, calls::RELOCATION) => Evidence::Relocation,
+            (_, _, calls::RELOCATION | calls::DOUBTFUL_RELOCATION) => Evidence::Relocation,
             _ => Evidence::DirectCall,
         });
         // The callee is code of this address: it is a function that the group does not list, or the record is wrong.

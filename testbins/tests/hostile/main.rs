@@ -13,5 +13,6 @@ mod names;
 mod objects;
 mod parts;
 mod products;
+mod rewritten;
 mod shared_texts;
 mod tails;

@@ -90,6 +90,12 @@ impl<'i, 'f> Machine<'i, 'f> {
         }
     }
 
+    /// Whom code calls that calls once and returns (x86-64).
+    pub(super) fn only_call(&self, start: u64, end: u64) -> Option<u64> {
+        let bytes = self.bytes(start, end)?;
+        (self.image.arch.machine == EM_X86_64).then(|| x86_only_call(bytes, start))?
+    }
+
     /// How many calls of `start..end` go straight to each address of such; `None` where the code is not at hand or of
     /// another machine.
     pub(super) fn calls(
@@ -254,6 +260,18 @@ fn x86_only_jump(bytes: &[u8], start: u64) -> Option<u64> {
     filled.then(|| start.wrapping_add((at + len) as u64).wrapping_add_signed(by))
 }
 
+fn x86_only_call(bytes: &[u8], start: u64) -> Option<u64> {
+    let marked = bytes.starts_with(&[0xf3, 0x0f, 0x1e, 0xfa]);
+    let at = if marked { 4 } else { 0 };
+    match bytes[at..] {
+        // sub $8,%rsp; call; add $8,%rsp; ret
+        [0x48, 0x83, 0xec, 8, 0xe8, a, b, c, d, 0x48, 0x83, 0xc4, 8, 0xc3, ..] => Some(
+            start.wrapping_add(at as u64 + 9).wrapping_add_signed(i32::from_le_bytes([a, b, c, d]).into()),
+        ),
+        _ => None,
+    }
+}
+
 fn aarch64_only_jump(bytes: &[u8], start: u64) -> Option<u64> {
     let word = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
     // BTI, with whatever operand (Arm ARM C6.2.43).
@@ -315,6 +333,12 @@ mod tests {
         let other =
             [&[0x48, 0x83, 0xef, 8, 0xeb, 0][..], &[0xeb, 0, 0xc3], &[0xe8, 0, 0, 0, 0], &[0xe9, 0], &[]];
         assert!(other.iter().all(|bytes| x86(bytes).is_none()));
+        // sub $8,%rsp; call; add $8,%rsp; ret: the same with a frame.
+        let call = [0x48, 0x83, 0xec, 8, 0xe8, 0xf7, 0x0f, 0, 0, 0x48, 0x83, 0xc4, 8, 0xc3];
+        assert_eq!(x86_only_call(&call, 0x1000), Some(0x2000));
+        assert_eq!(x86_only_call(&[&[0xf3, 0x0f, 0x1e, 0xfa][..], &call].concat(), 0xffc), Some(0x2000));
+        assert_eq!(x86_only_call(&call[..13], 0x1000), None);
+        assert_eq!(x86_only_call(&call[4..], 0x1000), None);
         let aarch64 = |words: &[u32]| {
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             aarch64_only_jump(&bytes, 0x1000)

@@ -225,6 +225,13 @@ fn nested_local(nested: &[u8]) -> bool {
     true
 }
 
+/// True for a name that rustc gave a function, in either of its manglings.
+pub(super) fn is_rust(name: &[u8]) -> bool {
+    let hash = || name.strip_suffix(b"E").and_then(|name| name.split_last_chunk::<19>());
+    let legacy = |hash: &[u8; 19]| hash.starts_with(b"17h") && hash[3..].iter().all(u8::is_ascii_hexdigit);
+    name.starts_with(b"_R") || (name.starts_with(b"_ZN") && hash().is_some_and(|(_, hash)| legacy(hash)))
+}
+
 /// True for a name that a C++ or Rust compiler mangled: it names one function and no alias of another. The
 /// initialization function of a thread-local variable (`_ZTH`, Itanium C++ ABI 5.1.4.5) is an alias: all
 /// variables of a unit have one.
@@ -263,6 +270,21 @@ mod tests {
             ("_ZNKSt6vectorIiSaIiEE4sizeEv", true),
         ] {
             assert_eq!(is_program_wide(name.as_bytes()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_rustc_gave() {
+        for (name, expected) in [
+            ("_RNvC3lib3run", true),
+            ("_ZN4lib12f117hce08c6042f62d7caE", true),
+            ("_ZN4lib12f117hce08c6042f62d7cgE", false),
+            ("_ZN4lib16h17hce08c6042f62dE", false),
+            ("_ZN3lib3runEv", false),
+            ("run", false),
+            ("_ZNE", false),
+        ] {
+            assert_eq!(is_rust(name.as_bytes()), expected, "{name}");
         }
     }
 

@@ -3,16 +3,26 @@
 //!
 //! So what is left of such a function is a symbol at code that no DIE describes and that is a jump and nothing else. The
 //! code where the jump leads is that of both, and what is recorded of calls within that unit may mean either.
+//!
+//! gcc (`-fipa-icf`) does so where both functions have their addresses taken. It describes the one that jumps, without an
+//! address.
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::functions::{Candidate, Candidates};
 use super::machine::Machine;
 use super::merge::Merged;
 use super::names::{Relation, relation};
+use super::recover::spellings;
 use super::undescribed::Undescribed;
-use crate::model::{FuncId, Function, Member, UnitId};
+use crate::budget::Budget;
+use crate::model::{FuncId, Function, Member, NameId, OriginId, UnitId};
 
-/// Bytes of a function that only jumps to another.
-const MAX_THUNK: u64 = 16;
+/// Bytes of a function that only jumps to another, or calls it and returns.
+const MAX_THUNK: u64 = 24;
+
+/// Units that are asked for the names of functions that jump.
+const MAX_STEPS: u64 = 1 << 24;
 
 /// Functions at one address that a name is compared with.
 const MAX_COMPARED: usize = 256;
@@ -24,7 +34,7 @@ pub(super) fn add(
     undescribed: &Undescribed,
     candidates: &mut Candidates,
 ) -> Vec<UnitId> {
-    let mut units = Vec::new();
+    let mut units = of_gcc(merged, machine, candidates);
     let Candidates { functions, dies, symbols, .. } = candidates;
     for thunk in symbols.iter().filter(|candidate| candidate.end - candidate.start <= MAX_THUNK) {
         let Some(target) = machine.only_jump(thunk.start, thunk.end) else { continue };
@@ -67,6 +77,93 @@ pub(super) fn add(
     units.sort_unstable();
     units.dedup();
     units
+}
+
+/// A function that gcc made jump to another: its code, and its place among those who share that.
+type Jumping = (u64, u64, Member);
+
+/// Adds the functions that gcc made jump to others, with what it says of them, to those at whose code they arrive. Gives
+/// their units.
+fn of_gcc(merged: &Merged<'_>, machine: &Machine<'_, '_>, candidates: &mut Candidates) -> Vec<UnitId> {
+    let mut units = Vec::new();
+    if merged.program.units.iter().all(|unit| unit.codeless.is_empty()) {
+        return units;
+    }
+    let Candidates { functions, dies, symbols, .. } = candidates;
+    // Such jumps are folded too, also with functions that are described.
+    let small =
+        symbols.iter().chain(dies.iter()).filter(|candidate| candidate.end - candidate.start <= MAX_THUNK);
+    let jumping: Vec<Jumping> = small
+        .flat_map(|candidate| {
+            candidate.members.iter().map(|member| (candidate.start, candidate.end, *member))
+        })
+        .filter(|(.., member)| functions[member.function.index()].source.is_none())
+        .collect();
+    let mut here: FxHashMap<u64, Vec<UnitId>> = FxHashMap::default();
+    let mut added: FxHashSet<(u64, FuncId)> = FxHashSet::default();
+    let steps = Budget::new(MAX_STEPS);
+    let mut described: FxHashMap<UnitId, FxHashMap<NameId, Vec<OriginId>>> = FxHashMap::default();
+    for (start, end, member) in jumping {
+        let Some(target) = machine.only_jump(start, end).or_else(|| machine.only_call(start, end)) else {
+            continue;
+        };
+        let first = dies.partition_point(|die| die.start < target);
+        let Some(at) = dies.get_mut(first).filter(|die| die.start == target && die.start != start) else {
+            continue;
+        };
+        let here = here.entry(target).or_insert_with(|| {
+            let mut here: Vec<UnitId> = units_of(at, functions)
+                .filter(|unit| !merged.program.units[unit.index()].codeless.is_empty())
+                .collect();
+            here.sort_unstable();
+            here.dedup();
+            here
+        });
+        if !steps.spend(here.len()) {
+            break;
+        }
+        let symbol = merged.program.name_of(&functions[member.function.index()]);
+        let mut origins: Vec<OriginId> = Vec::new();
+        for &mut unit in here {
+            let described = described.entry(unit).or_insert_with(|| codeless(merged, unit));
+            let names = spellings(merged.name_bytes(symbol)).filter_map(|name| merged.name_of(name));
+            let of_unit = names.filter_map(|name| described.get(&name)).flatten().copied();
+            let is_own = |origin: &OriginId| {
+                let name = merged.name_bytes(merged.program.origins[origin.index()].name);
+                relation(name, merged.name_bytes(symbol)) != Relation::Other
+            };
+            let before = origins.len();
+            origins.extend(of_unit.take(MAX_COMPARED).filter(is_own));
+            if origins.len() > before {
+                units.push(unit);
+            }
+        }
+        origins.sort_unstable();
+        origins.dedup();
+        if origins.is_empty() {
+            continue;
+        }
+        // Of several nothing says which that is.
+        if let [origin] = origins[..] {
+            let function = &mut functions[member.function.index()];
+            (function.origin, function.symbol) = (origin, Some(symbol));
+        }
+        if added.insert((target, member.function)) {
+            at.members.push(Member { rows: None, symbol: None, ..member });
+        }
+    }
+    units
+}
+
+/// The functions that a unit describes and that have no code, by name.
+fn codeless(merged: &Merged<'_>, unit: UnitId) -> FxHashMap<NameId, Vec<OriginId>> {
+    let (unit, map) = (&merged.program.units[unit.index()], &merged.program.maps[unit.index()]);
+    let mut by_name: FxHashMap<NameId, Vec<OriginId>> = FxHashMap::default();
+    for codeless in &unit.codeless {
+        let origin = map.origins[codeless.origin.index()];
+        by_name.entry(merged.program.origins[origin.index()].name).or_default().push(origin);
+    }
+    by_name
 }
 
 fn units_of<'a>(

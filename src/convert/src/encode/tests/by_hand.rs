@@ -195,3 +195,39 @@ fn a_file_replaces_another_and_leaves_nothing_else() {
     assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
     assert!(!error.to_string().contains(".fsym-"), "{error}");
 }
+
+/// What names the callee of a call into folded code is the evidence of the answer, also where the answer is in doubt.
+#[test]
+fn a_call_says_what_names_its_callee() {
+    use foldsym_lookup::{
+        Certainty, Evidence, ImageAddr as Addr, Resolved, ReturnAddr, StackAddr, SymbolFile,
+    };
+    let member = |function, how| Member { function: FuncId(function), how, rows: None, symbol: None };
+    for (how, expected) in [
+        (CallHow::CallSite, (Certainty::Exact, Evidence::DirectCall)),
+        (CallHow::Relocation, (Certainty::Exact, Evidence::Relocation)),
+        (CallHow::Doubtful, (Certainty::Narrowed, Evidence::DirectCall)),
+        (CallHow::DoubtfulRelocation, (Certainty::Narrowed, Evidence::Relocation)),
+    ] {
+        let mut program = main_with_f();
+        let folded =
+            |how| Function { origin: OriginId(1), source: None, how, ..program.functions[0].clone() };
+        let others = [folded(How::Symbol), folded(How::SymbolOnly), folded(How::LiveRange)];
+        program.functions.extend(others);
+        let members = vec![member(0, How::LiveRange), member(1, How::Symbol), member(2, How::SymbolOnly)];
+        program.groups = vec![Group { members }];
+        program.pieces[0].owner = Owner::Group(GroupId(0));
+        let (start, owner) = (ImageAddr(0x2000), Owner::Function(FuncId(3)));
+        program.pieces.push(Piece { start, owner, rows: None, ..program.pieces[0] });
+        let (return_addr, callee) = (ImageAddr(0x2004), FuncId(1));
+        program.calls = vec![CallKey { return_addr, caller: None, callee, how }];
+        let bytes = encoded(&program).to_bytes();
+        let file = SymbolFile::open(&bytes).unwrap();
+        file.verify().unwrap();
+        let stack = [StackAddr::Exact(Addr(0x1000)), StackAddr::Return(ReturnAddr(0x2004))];
+        let mut resolved = [Resolved::NONE; 2];
+        file.resolve_stack(&stack, &mut resolved).unwrap();
+        let [frame, _] = resolved;
+        assert_eq!((frame.certainty, frame.evidence), (Some(expected.0), Some(expected.1)), "{how:?}");
+    }
+}

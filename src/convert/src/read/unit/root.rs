@@ -5,9 +5,13 @@ use super::super::entries::Entry;
 use super::super::space::string_within;
 use super::roles::Role;
 use super::{UnitEntries, UnitReader};
+use crate::model::Together;
 
 /// What gcc's names of itself begin with.
 const GNU: &[u8] = b"GNU ";
+
+/// And where it compiles what `-flto` kept of all units.
+const GIMPLE: &[u8] = b"GNU GIMPLE ";
 
 impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// Reads what the root says of the compiler (DWARF 5 3.1.1).
@@ -16,18 +20,28 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         entries: &mut UnitEntries<'_, 'f, E>,
         mut entry: Entry<Role>,
     ) -> gimli::Result<()> {
+        let (mut linked, mut language) = (false, None);
         while let Some(attribute) = entries.attribute(&mut entry)? {
             match attribute.name {
                 gimli::DW_AT_producer => {
-                    let producer = string_within(self.dwarf, self.unit, attribute.value, GNU.len());
-                    self.out.keeps_callees = producer.is_some_and(|text| text.slice() == GNU);
+                    let producer = string_within(self.dwarf, self.unit, attribute.value, GIMPLE.len());
+                    let producer = producer.as_ref().map_or(&[][..], |text| text.slice());
+                    self.out.keeps_callees = producer.starts_with(GNU);
+                    linked = producer == GIMPLE;
                 }
-                gimli::DW_AT_language => {
-                    self.out.assembly = attribute.number() == Some(gimli::DW_LANG_Mips_Assembler.0.into());
-                }
+                gimli::DW_AT_language => language = attribute.number(),
                 _ => {}
             }
         }
+        let is = |of: gimli::DwLang| language == Some(of.0.into());
+        self.out.assembly = is(gimli::DW_LANG_Mips_Assembler);
+        self.out.rewrites = match self.out.keeps_callees {
+            true => linked.then_some(Together::Program),
+            false if is(gimli::DW_LANG_Rust) || is(gimli::DW_LANG_Swift) => {
+                Some(Together::Object(self.unit.header.debug_abbrev_offset().0 as u64))
+            }
+            false => None,
+        };
         Ok(())
     }
 }

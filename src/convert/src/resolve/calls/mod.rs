@@ -19,6 +19,7 @@ mod embed;
 mod hierarchy;
 mod pairs;
 mod reach;
+mod relocations;
 mod rewritten;
 mod several;
 mod tables;
@@ -43,7 +44,7 @@ use crate::model::{
 use crate::open::Image;
 use crate::report::{Diagnostics, Kind};
 use reach::{JumpsOf, Reach, thunks};
-use rewritten::{Doubt, Rewritten, has_undescribed};
+use rewritten::{Named, Rewritten, Undescribed};
 use twice::Twice;
 
 /// Whom a call calls.
@@ -146,8 +147,8 @@ struct Index<'p, 'f> {
     rewritten: Rewritten,
     /// By unit: what each local callee is.
     callees: Vec<Vec<Callee>>,
-    /// By group: it has a function with a mangled name and without a DIE.
-    undescribed: Vec<bool>,
+    /// By group.
+    undescribed: Vec<Undescribed>,
     /// Where each function begins: not its lowest address, where a part of it stands before the rest.
     starts: Vec<u64>,
 }
@@ -231,7 +232,7 @@ impl<'p, 'f> Index<'p, 'f> {
             thunks,
             rewritten: Rewritten::new(program, merging),
             callees: Vec::new(),
-            undescribed: program.groups.iter().map(|group| has_undescribed(program, group)).collect(),
+            undescribed: program.groups.iter().map(|group| Undescribed::of(program, group)).collect(),
             starts,
         };
         index.callees = (0..program.units.len()).map(|unit| index.callees_of(unit)).collect();
@@ -330,22 +331,23 @@ impl<'p> Keys<'_, 'p, '_> {
     }
 
     /// Counts a call of the function; true where it needs a key. A linker may send the call elsewhere (`--wrap`).
-    fn wants(&mut self, return_addr: ImageAddr, callee: FuncId) -> bool {
+    fn wants(&mut self, return_addr: ImageAddr, callee: FuncId, how: Option<CallHow>) -> bool {
         let grouped = u64::from(self.index.group.contains_key(&callee));
         let start = self.index.starts[callee.index()];
-        let wanted = self.matters(callee) && !self.index.machine.calls_other_code(return_addr.0, start);
+        let wanted = how.is_some()
+            && self.matters(callee)
+            && !self.index.machine.calls_other_code(return_addr.0, start);
         self.counts.into_groups += grouped;
         self.counts.keyed += if wanted { grouped } else { 0 };
         wanted
     }
 
+    /// Adds a key of a call that the compiler recorded, if it needs one.
     fn add(&mut self, unit: usize, return_addr: ImageAddr, caller: Option<FuncId>, callee: FuncId) {
-        let how = match self.index.doubt(Some(unit), callee) {
-            Doubt::None => CallHow::CallSite,
-            Doubt::Named => CallHow::Doubtful,
-            Doubt::Lost => return,
-        };
-        self.calls.push(CallKey { return_addr, caller, callee, how });
+        let how = self.index.how(Some(unit), callee, Named::Record);
+        if self.wants(return_addr, callee, how) {
+            self.calls.extend(how.map(|how| CallKey { return_addr, caller, callee, how }));
+        }
     }
 
     /// Calls in code that is not folded.
@@ -363,9 +365,7 @@ impl<'p> Keys<'_, 'p, '_> {
                 {
                     continue;
                 }
-                if self.wants(return_addr, callee) {
-                    self.add(unit, return_addr, None, callee);
-                }
+                self.add(unit, return_addr, None, callee);
             }
         }
     }
@@ -377,7 +377,7 @@ impl<'p> Keys<'_, 'p, '_> {
             let live = group.members.iter().filter(|member| member.how == How::LiveRange);
             let remaining =
                 live.map(|member| self.live_calls(id, member.function)).find(|calls| !calls.is_empty());
-            let mut found: FxHashMap<ImageAddr, Vec<(usize, FuncId, FuncId)>> = FxHashMap::default();
+            let mut found: FxHashMap<ImageAddr, Vec<(FuncId, FuncId, CallHow)>> = FxHashMap::default();
             let mut order = Vec::new();
             for member in &group.members {
                 // A relocation that the linker kept may have the addresses of a folded one too.
@@ -400,74 +400,32 @@ impl<'p> Keys<'_, 'p, '_> {
                 }
                 for (address, callee) in calls {
                     let Callee::Function(callee) = callee else { continue };
-                    if self.wants(address, callee) && !self.twice.at(self.index, member.function, address) {
+                    let how = self.index.how(Some(erased.0), callee, Named::Record);
+                    if self.wants(address, callee, how)
+                        && let Some(how) = how
+                        && !self.twice.at(self.index, member.function, address)
+                    {
                         let at = found.entry(address).or_default();
                         if at.is_empty() {
                             order.push(address);
                         }
-                        at.push((erased.0, member.function, callee));
+                        at.push((member.function, callee, how));
                     }
                 }
             }
             for address in order {
                 let calls = &found[&address];
-                let (unit, _, first) = calls[0];
-                if calls.len() == group.members.len() && calls.iter().all(|call| call.2 == first) {
-                    self.add(unit, address, None, first);
+                let (_, callee, how) = calls[0];
+                let key = |caller, callee, how| CallKey { return_addr: address, caller, callee, how };
+                if calls.len() == group.members.len()
+                    && calls.iter().all(|call| (call.1, call.2) == (callee, how))
+                {
+                    self.calls.push(key(None, callee, how));
                 } else {
-                    calls
-                        .iter()
-                        .for_each(|&(unit, caller, callee)| self.add(unit, address, Some(caller), callee));
+                    let of_callers =
+                        calls.iter().map(|&(caller, callee, how)| key(Some(caller), callee, how));
+                    self.calls.extend(of_callers);
                 }
-            }
-        }
-    }
-
-    /// Calls that nobody recorded, and for which the linker kept a relocation that names the callee.
-    fn of_relocations(&mut self) {
-        let index = self.index;
-        let mut recorded: FxHashSet<u64> = FxHashSet::default();
-        for call in index.program.units.iter().flat_map(|unit| unit.calls.iter().chain(&unit.listed)) {
-            recorded.extend(call.return_addr.map(|address| address.0));
-        }
-        for call in index.machine.named_calls() {
-            let Some(&name_id) = index.named.get(call.name) else { continue };
-            let Some(&Some(callee)) = index.by_name.get(&name_id) else { continue };
-            if index.is_plain_alias(name_id, callee) || index.starts[callee.index()] != call.callee {
-                continue;
-            }
-            if recorded.contains(&call.return_addr) {
-                continue;
-            }
-            let return_addr = ImageAddr(call.return_addr);
-            // The relocations of folded code are those of the function that remains.
-            let caller = match index.calling_group(return_addr) {
-                None => None,
-                Some(group) => {
-                    let members = &index.program.groups[group.index()].members;
-                    // Of several that kept their addresses nothing says which that is.
-                    let mut live = members.iter().filter(|member| member.how == How::LiveRange);
-                    let (Some(only), None) = (live.next(), live.next()) else { continue };
-                    Some(only.function)
-                }
-            };
-            let owner = caller.or(match index.owner_before(return_addr) {
-                Some(Owner::Function(function)) => Some(function),
-                _ => None,
-            });
-            if owner.is_some_and(|owner| self.twice.at(index, owner, return_addr)) {
-                continue;
-            }
-            if self.wants(return_addr, callee) {
-                // What a compiler keeps of whom it replaced is in what it describes, not in its code.
-                let unit = owner.and_then(|owner| index.calls(owner)).map(|(unit, ..)| unit);
-                let unit = unit.filter(|unit| !index.program.units[*unit].keeps_callees);
-                let how = match index.doubt(unit, callee) {
-                    Doubt::None => CallHow::Relocation,
-                    Doubt::Named => CallHow::Doubtful,
-                    Doubt::Lost => continue,
-                };
-                self.calls.push(CallKey { return_addr, caller, callee, how });
             }
         }
     }

@@ -130,7 +130,7 @@ impl Index<'_, '_> {
 
     /// True where what a function records of a tail call may mean another callee.
     fn records_other(&self, function: FuncId, callee: FuncId) -> bool {
-        self.calls(function).is_some_and(|(unit, ..)| self.is_rewritten(Some(unit), callee))
+        self.calls(function).is_some_and(|(unit, ..)| self.may_be_other(unit, callee))
     }
 
     /// The callees of the tail calls that the compiler recorded, and whether it promises that these are all.

@@ -40,9 +40,7 @@ impl Keys<'_, '_, '_> {
                         }
                     }
                 };
-                if self.wants(return_addr, callee) {
-                    self.add(unit_index, return_addr, caller, callee);
-                }
+                self.add(unit_index, return_addr, caller, callee);
             }
         }
     }

@@ -1,0 +1,52 @@
+//! Keys of calls that nobody recorded: of those that the linker kept a relocation of.
+
+use rustc_hash::FxHashSet;
+
+use super::Keys;
+use super::rewritten::Named;
+use crate::model::{CallKey, How, ImageAddr, Owner};
+
+impl Keys<'_, '_, '_> {
+    /// Calls that nobody recorded, and for which the linker kept a relocation that names the callee.
+    pub(super) fn of_relocations(&mut self) {
+        let index = self.index;
+        let mut recorded: FxHashSet<u64> = FxHashSet::default();
+        for call in index.program.units.iter().flat_map(|unit| unit.calls.iter().chain(&unit.listed)) {
+            recorded.extend(call.return_addr.map(|address| address.0));
+        }
+        for call in index.machine.named_calls() {
+            let Some(&name_id) = index.named.get(call.name) else { continue };
+            let Some(&Some(callee)) = index.by_name.get(&name_id) else { continue };
+            if index.is_plain_alias(name_id, callee) || index.starts[callee.index()] != call.callee {
+                continue;
+            }
+            if recorded.contains(&call.return_addr) {
+                continue;
+            }
+            let return_addr = ImageAddr(call.return_addr);
+            // The relocations of folded code are those of the function that remains.
+            let caller = match index.calling_group(return_addr) {
+                None => None,
+                Some(group) => {
+                    let members = &index.program.groups[group.index()].members;
+                    // Of several that kept their addresses nothing says which that is.
+                    let mut live = members.iter().filter(|member| member.how == How::LiveRange);
+                    let (Some(only), None) = (live.next(), live.next()) else { continue };
+                    Some(only.function)
+                }
+            };
+            let owner = caller.or(match index.owner_before(return_addr) {
+                Some(Owner::Function(function)) => Some(function),
+                _ => None,
+            });
+            if owner.is_some_and(|owner| self.twice.at(index, owner, return_addr)) {
+                continue;
+            }
+            let unit = owner.and_then(|owner| index.calls(owner)).map(|(unit, ..)| unit);
+            let how = index.how(unit, callee, Named::Relocation);
+            if self.wants(return_addr, callee, how) {
+                self.calls.extend(how.map(|how| CallKey { return_addr, caller, callee, how }));
+            }
+        }
+    }
+}

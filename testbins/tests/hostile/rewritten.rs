@@ -1,0 +1,169 @@
+//! Programs whose compiler merged functions and rewrote the calls of those that it removed, also in what it recorded: no
+//! call of what it put in their places is exact.
+
+use foldsym_lookup::{Certainty, ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
+use gimli::{
+    DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_file, DW_AT_decl_line, DW_AT_external, DW_AT_high_pc,
+    DW_AT_language, DW_AT_low_pc, DW_AT_name, DW_AT_producer, DW_TAG_call_site, DW_TAG_subprogram,
+};
+
+use crate::build::{CODE, Info, Value, elf, two_units, with_code};
+use crate::folds::members;
+use crate::harness::{Bench, Kept};
+use Value::{Address, Flag, Label, Number, Text};
+
+/// Where functions share code.
+const SHARED: u64 = CODE + 0x100;
+/// Functions that call those, and whose code is shared too.
+const CALLERS: u64 = CODE + 0x200;
+/// A function that only goes on to another.
+const GOES_ON: u64 = CODE + 0x400;
+const GCC: &str = "GNU C17 12.2.0 -O2";
+
+type Call = (u64, Option<&'static str>);
+
+fn unit(producer: &'static str, language: gimli::DwLang) -> Info {
+    Info::new(4, &[(DW_AT_producer, Text(producer)), (DW_AT_language, Number(language.0.into()))])
+}
+
+/// A function with an address, 0 of which is a tombstone, and with these calls: return address, callee.
+fn function(info: &mut Info, name: &'static str, line: u64, start: u64, calls: &[Call]) {
+    let attributes = [
+        (DW_AT_name, Text(name)),
+        (DW_AT_external, Flag),
+        (DW_AT_decl_file, Number(1)),
+        (DW_AT_decl_line, Number(line)),
+        (DW_AT_low_pc, Address(start)),
+        (DW_AT_high_pc, Number(0x40)),
+    ];
+    info.label(name).open(DW_TAG_subprogram, &attributes);
+    for &(address, callee) in calls {
+        let call =
+            [(DW_AT_call_return_pc, Address(address)), (DW_AT_call_origin, Label(callee.unwrap_or("")))];
+        info.open(DW_TAG_call_site, &call[..1 + usize::from(callee.is_some())]).close();
+    }
+    info.close();
+}
+
+/// How sure it is which function stands in the innermost frame, and whom its candidates are.
+fn stack(kept: &Kept, innermost: u64, returns: &[u64]) -> (Certainty, Vec<String>) {
+    let file = SymbolFile::open(&kept.bytes).unwrap();
+    let returns = returns.iter().map(|&address| StackAddr::Return(ReturnAddr(address)));
+    let stack: Vec<StackAddr> = [StackAddr::Exact(ImageAddr(innermost))].into_iter().chain(returns).collect();
+    let mut resolved = vec![Resolved::NONE; stack.len()];
+    file.resolve_stack(&stack, &mut resolved).unwrap();
+    let names = members(kept, innermost);
+    let of = |index| names[resolved[0].candidate(index).unwrap() as usize].0.clone();
+    (resolved[0].certainty.unwrap(), (0..resolved[0].candidate_count()).map(of).collect())
+}
+
+fn called(kept: &Kept) -> (Certainty, Vec<String>) {
+    stack(kept, SHARED, &[CODE + 8])
+}
+
+fn some(certainty: Certainty, names: &[&str]) -> (Certainty, Vec<String>) {
+    (certainty, names.iter().map(|&name| name.to_owned()).collect())
+}
+
+/// x86-64's, to another place.
+fn to(opcode: u8, at: u64, target: u64) -> Vec<u8> {
+    let by = target.wrapping_sub(at + 5) as u32;
+    [&[opcode][..], &by.to_le_bytes()].concat()
+}
+
+/// gcc lets a function that has its address taken jump to the one that it merged it with, and describes it without an
+/// address. Calls of it are recorded as calls of the other.
+#[test]
+fn a_function_that_gcc_made_jump_to_another_may_be_meant() {
+    let made = |codeless: Option<&'static str>, code: &[u8]| {
+        let mut info = unit(GCC, gimli::DW_LANG_C11);
+        function(&mut info, "f", 10, SHARED, &[]);
+        function(&mut info, "g", 20, SHARED, &[]);
+        function(&mut info, "caller", 40, CODE, &[(CODE + 8, Some("f"))]);
+        if let Some(name) = codeless {
+            let attributes =
+                [(DW_AT_name, Text(name)), (DW_AT_external, Flag), (DW_AT_decl_line, Number(30))];
+            info.open(DW_TAG_subprogram, &attributes).close();
+        }
+        let len = code.len() as u64;
+        let symbols =
+            [("caller", CODE, 0x40), ("f", SHARED, 0x40), ("g", SHARED, 0x40), ("wrap", GOES_ON, len)];
+        Bench::new().kept(&with_code(elf(&info.sections(), &symbols), GOES_ON, code))
+    };
+    let jump = to(0xe9, GOES_ON, SHARED);
+    let call = [&[0x48, 0x83, 0xec, 8][..], &to(0xe8, GOES_ON + 4, SHARED), &[0x48, 0x83, 0xc4, 8, 0xc3]];
+    let either = some(Certainty::Narrowed, &["f", "wrap"]);
+    assert_eq!(called(&made(Some("wrap"), &jump)), either);
+    assert_eq!(called(&made(Some("wrap"), &call.concat())), either);
+    // It is no function of the unit, or goes into the middle of one.
+    let exact = some(Certainty::Exact, &["f"]);
+    assert_eq!(called(&made(None, &jump)), exact);
+    assert_eq!(called(&made(Some("other"), &jump)), exact);
+    assert_eq!(called(&made(Some("wrap"), &to(0xe9, GOES_ON, SHARED + 1))), exact);
+}
+
+/// Where gcc knows the whole program it leaves nothing of what it merges, and rustc does so always.
+#[test]
+fn what_compilers_remove_without_a_trace_may_be_meant() {
+    let made = |producer: &'static str, language: gimli::DwLang, apart: bool| {
+        let (mut first, mut second) = (unit(producer, language), unit(producer, language));
+        let functions = |info: &mut Info| {
+            function(info, "f", 10, SHARED, &[]);
+            function(info, "g", 20, SHARED, &[]);
+        };
+        // A call of another unit goes by the name.
+        if apart {
+            functions(&mut second);
+            let declared =
+                [(DW_AT_name, Text("f")), (DW_AT_external, Flag), (gimli::DW_AT_declaration, Flag)];
+            first.label("f").open(DW_TAG_subprogram, &declared).close();
+        } else {
+            functions(&mut first);
+        }
+        function(&mut first, "caller", 40, CODE, &[(CODE + 8, Some("f"))]);
+        let symbols = [("caller", CODE, 0x40), ("f", SHARED, 0x40), ("g", SHARED, 0x40)];
+        called(&Bench::new().kept(&elf(&two_units(&mut first, &mut second), &symbols)))
+    };
+    let (exact, both) = (some(Certainty::Exact, &["f"]), some(Certainty::Ambiguous, &["f", "g"]));
+    let (c, rust) = (gimli::DW_LANG_C11, gimli::DW_LANG_Rust);
+    for apart in [false, true] {
+        assert_eq!(made(GCC, c, apart), exact, "{apart}");
+        assert_eq!(made("clang version 22", c, apart), exact, "{apart}");
+        assert_eq!(made("GNU GIMPLE 12.2.0 -O2", c, apart), both, "{apart}");
+    }
+    assert_eq!(made("clang LLVM (rustc version 1.95.0)", rust, false), both);
+    assert_eq!(made("clang LLVM (rustc version 1.95.0)", gimli::DW_LANG_Swift, false), both);
+    // Another object, as its own table of abbreviations shows.
+    assert_eq!(made("clang LLVM (rustc version 1.95.0)", rust, true), exact);
+}
+
+/// Calls through registers (`-mcmodel=large`) do not show in the code: a folded caller's are those of the one that remains
+/// only if both have as many, and all their callees were recorded.
+#[test]
+fn calls_that_no_code_shows_are_paired_only_if_all_are_known() {
+    const RETURNS: [u64; 2] = [CALLERS + 8, CALLERS + 0x10];
+    let made = |producer: &'static str, erased: &[Option<&'static str>]| {
+        let mut info = unit(producer, gimli::DW_LANG_C11);
+        for (name, line) in [("f", 10), ("g", 20), ("h", 30)] {
+            function(&mut info, name, line, SHARED, &[]);
+        }
+        function(&mut info, "kept", 40, CALLERS, &[(RETURNS[0], Some("f")), (RETURNS[1], Some("g"))]);
+        let erased: Vec<Call> = erased.iter().map(|&callee| (0, callee)).collect();
+        function(&mut info, "gone", 50, 0, &erased);
+        function(&mut info, "caller", 60, CODE, &[(CODE + 8, Some("gone"))]);
+        let folded = ["f", "g", "h"].map(|name| (name, SHARED, 0x40));
+        let callers = [("caller", CODE, 0x40), ("kept", CALLERS, 0x40), ("gone", CALLERS, 0x40)];
+        let kept = Bench::new().kept(&elf(&info.sections(), &[&folded[..], &callers].concat()));
+        assert_eq!(stack(&kept, CALLERS, &[CODE + 8]), some(Certainty::Exact, &["gone"]));
+        RETURNS.map(|address| stack(&kept, SHARED, &[address, CODE + 8]))
+    };
+    let all = || some(Certainty::Ambiguous, &["f", "g", "h"]);
+    let h = || some(Certainty::Exact, &["h"]);
+    assert_eq!(made(GCC, &[Some("h"), Some("h")]), [h(), h()]);
+    assert_eq!(made(GCC, &[Some("h"), None]), [all(), all()]);
+    assert_eq!(made(GCC, &[Some("h")]), [all(), all()]);
+    // Each of the two may be either.
+    assert_eq!(made(GCC, &[Some("h"), Some("g")]), [all(), all()]);
+    // clang leaves calls out.
+    assert_eq!(made("clang version 22", &[Some("h"), Some("h")]), [all(), all()]);
+}
