@@ -10,12 +10,14 @@ mod blocks;
 mod calls;
 mod classes;
 mod codeless;
+mod instance;
 mod locations;
 
 pub use blocks::{Block, BlockCounts, BlockMap, BlockRange, SharedRange};
 pub use calls::{CalleePlace, Calls, UnitCall, UnitCallee};
 pub use classes::{SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable, VtableKey};
 pub use codeless::Codeless;
+pub use instance::Instance;
 pub use locations::{
     Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, OPAQUE,
     UnitLocations,
@@ -228,6 +230,7 @@ impl How {
 pub struct UnitFunction {
     pub die: DieOffset,
     pub origin: LocalOrigin,
+    pub instance: Instance,
     pub how: How,
     /// Other units mean the same function by its name (`DW_AT_external`).
     pub external: bool,
@@ -260,6 +263,7 @@ impl Lost {
 pub struct UnitErased {
     pub die: DieOffset,
     pub origin: LocalOrigin,
+    pub instance: Instance,
     /// Bytes of code (`DW_AT_high_pc` as an offset survives); 0 where they are gone as well.
     pub size: u64,
     /// A range of the function behind its first (`foo.cold`).

@@ -13,7 +13,7 @@ use super::memory::empty;
 use super::space::{Info, Space};
 use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Endianity};
-use crate::model::{CalleePlace, DieOffset, LocalOrigin, NONE16, UnitOrigin};
+use crate::model::{CalleePlace, DieOffset, Instance, LocalOrigin, NONE16, UnitOrigin};
 use crate::report::{Diagnostics, Kind};
 
 /// Links of a chain that are followed; a longer one, or a cycle, ends there.
@@ -383,7 +383,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
             return origin;
         }
         let identity = Identity { next: Some(place), ..Identity::default() };
-        let origin = self.finish(place, identity, diagnostics);
+        let (origin, _) = self.finish(place, identity, diagnostics);
         match here {
             true => self.tables.ids.resolved.insert(place.offset, origin),
             false => self.tables.resolved.insert(place, origin),
@@ -391,14 +391,14 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         origin
     }
 
-    /// Follows the rest of an identity's chain and gives it its id.
+    /// Follows the rest of an identity's chain and gives it its id; and tells where the chain ends.
     pub(crate) fn finish(
         &mut self,
         start: Place,
         mut identity: Identity<'f, E>,
         diagnostics: &mut Diagnostics,
-    ) -> LocalOrigin {
-        let mut links = 0;
+    ) -> (LocalOrigin, Instance) {
+        let (mut links, mut end) = (0, start);
         while let Some(place) = identity.next.take() {
             if identity.linkage_name.is_some() && identity.file.is_some() && identity.line.is_some() {
                 break;
@@ -410,12 +410,17 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
                 });
                 break;
             }
+            end = place;
             if self.read_die(place, &mut identity, diagnostics).is_none() {
                 diagnostics.add(Kind::BadReference, place.offset as u64, || {
                     format!("no DIE at {:#x} of unit {}", place.offset, place.unit)
                 });
             }
         }
+        let instance = match identity.linkage_name {
+            Some(_) => Instance::NAMED,
+            None => self.instance(end),
+        };
         let name = identity.linkage_name.or(identity.name);
         if name.is_none() {
             diagnostics.add(Kind::Nameless, start.offset as u64, || {
@@ -429,7 +434,13 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
             line: identity.line.unwrap_or(0),
         });
         self.tables.external[origin.index()] |= identity.external;
-        origin
+        (origin, instance)
+    }
+
+    /// Of a function whose chain of origins ends at a place.
+    fn instance(&self, end: Place) -> Instance {
+        let split = self.space.main.dwarf.file_type == gimli::DwarfFileType::Dwo;
+        Instance::new(self.die(end), self.callee_place(end), split)
     }
 
     /// Reads the identity's attributes of the DIE at `place`.

@@ -5,6 +5,10 @@
 //! instruction goes to. Where calls are made elsewhere, a symbol of its name may stand there, an alias. It counts only
 //! where another function begins, and where no function of its name and declaration does: a compiler also leaves out the code of what
 //! another unit has.
+//!
+//! Where it made copies of what it merged (`f.constprop.0`), it names the one that is left in the calls of both. Then nothing
+//! tells where a function without code went but a function of the same declaration, another instance of its template: it
+//! counts as one of them, and a call of such a one as a call of either.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,11 +17,14 @@ use super::merge::Merged;
 use super::names::is_program_wide;
 use super::recover::spellings;
 use super::symbols::Symbols;
-use crate::model::{CalleePlace, How, ImageAddr, NameId, OriginId, RowRange, UnitFunction, UnitPiece};
+use crate::model::{
+    CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, NameId, OriginId, Program, RowRange,
+    UnitCallee, UnitFunction, UnitPiece,
+};
 use crate::text::base_name;
 
 /// A function without code: its unit, and its place in [`crate::model::Unit::codeless`].
-type Codeless = (usize, usize);
+type At = (usize, usize);
 
 /// Functions that begin at one address and are compared with each that was merged with them.
 const MAX_HERE: usize = 256;
@@ -26,6 +33,7 @@ const MAX_HERE: usize = 256;
 struct Here {
     unit: usize,
     origin: OriginId,
+    instance: Instance,
     len: u32,
 }
 
@@ -36,11 +44,14 @@ pub(super) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
     }
     let (called, named) = called(merged, machine);
     let mut found = called;
-    by_symbol(merged, symbols, &named, &mut found);
+    let instances = by_declaration(merged, &found);
+    let by_die: FxHashSet<At> = found.keys().chain(instances.keys()).copied().collect();
+    by_symbol(merged, symbols, &named, &by_die, &mut found);
+    found.retain(|_, addresses| addresses.len() == 1);
+    found.extend(instances);
     let here = here(merged, &found);
-    let mut list: Vec<(Codeless, u64)> = found
+    let mut list: Vec<(At, u64)> = found
         .into_iter()
-        .filter(|(_, addresses)| addresses.len() == 1)
         .flat_map(|(codeless, addresses)| addresses.into_iter().map(move |address| (codeless, address)))
         .collect();
     list.sort_unstable();
@@ -51,7 +62,13 @@ pub(super) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
         let name = merged.program.origins[origin.index()].name;
         let shared = codeless.external || is_program_wide(merged.name_bytes(name));
         let own = |other: &Here| {
-            other.origin == origin
+            // Another unit's of this declaration is one of its own, and a symbol may be of either.
+            let same = match (other.unit == unit_index, by_die.contains(&(unit_index, index))) {
+                (true, _) => other.instance == codeless.instance,
+                (false, true) => other.instance.is_same_elsewhere(codeless.instance),
+                (false, false) => true,
+            };
+            (other.origin == origin && same)
                 || (shared
                     && merged.program.origins[other.origin.index()].name == name
                     && !merged.are_apart(other.origin, origin))
@@ -69,6 +86,7 @@ pub(super) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
         unit.functions.push(UnitFunction {
             die: codeless.die,
             origin: codeless.origin,
+            instance: codeless.instance,
             how,
             external: codeless.external,
             pieces: first..first + 1,
@@ -83,8 +101,8 @@ pub(super) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
 fn called(
     merged: &Merged<'_>,
     machine: &Machine<'_, '_>,
-) -> (FxHashMap<Codeless, FxHashSet<u64>>, FxHashSet<NameId>) {
-    let mut targets: FxHashMap<Codeless, FxHashSet<u64>> = FxHashMap::default();
+) -> (FxHashMap<At, FxHashSet<u64>>, FxHashSet<NameId>) {
+    let mut targets: FxHashMap<At, FxHashSet<u64>> = FxHashMap::default();
     let mut named = FxHashSet::default();
     for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
         for callee in &unit.callees {
@@ -108,18 +126,63 @@ fn called(
     (targets, named)
 }
 
+/// Where other instances of the declaration of a function begin that no call names. Whom calls of those call is not known
+/// from here on.
+fn by_declaration(
+    merged: &mut Merged<'_>,
+    called: &FxHashMap<At, FxHashSet<u64>>,
+) -> FxHashMap<At, FxHashSet<u64>> {
+    let mut found: FxHashMap<At, FxHashSet<u64>> = FxHashMap::default();
+    let Program { units, maps, .. } = &mut merged.program;
+    for (unit_index, (unit, map)) in units.iter_mut().zip(maps).enumerate() {
+        let is_uncalled = |index: usize| {
+            unit.codeless[index].instance != Instance::NAMED && !called.contains_key(&(unit_index, index))
+        };
+        let uncalled: Vec<usize> = (0..unit.codeless.len()).filter(|&index| is_uncalled(index)).collect();
+        if uncalled.is_empty() {
+            continue;
+        }
+        let mut by_origin: FxHashMap<OriginId, Vec<&UnitFunction>> = FxHashMap::default();
+        for function in unit.functions.iter().filter(|function| function.instance != Instance::NAMED) {
+            let of = by_origin.entry(map.origins[function.origin.index()]).or_default();
+            if of.len() < MAX_HERE {
+                of.push(function);
+            }
+        }
+        let mut doubtful: FxHashSet<DieOffset> = FxHashSet::default();
+        for index in uncalled {
+            let Codeless { origin, instance, .. } = unit.codeless[index];
+            let instances =
+                by_origin.get(&map.origins[origin.index()]).map_or(&[][..], |instances| instances);
+            if instances.is_empty() || instances.iter().any(|other| other.instance == instance) {
+                continue;
+            }
+            doubtful.extend(instances.iter().map(|other| other.die));
+            let entries = instances.iter().filter_map(|other| unit.pieces.get(other.pieces.start as usize));
+            found.insert((unit_index, index), entries.map(|entry| entry.start.0).collect());
+        }
+        let is_doubtful =
+            |callee: &&mut UnitCallee| callee.place == CalleePlace::Here && doubtful.contains(&callee.die);
+        for callee in unit.callees.iter_mut().filter(is_doubtful) {
+            (callee.die, callee.place) = (DieOffset(0), CalleePlace::Elsewhere);
+        }
+    }
+    found
+}
+
 /// Adds those that a call names, no call of their unit shows, and a symbol has.
 fn by_symbol(
     merged: &Merged<'_>,
     symbols: &Symbols<'_>,
     named: &FxHashSet<NameId>,
-    found: &mut FxHashMap<Codeless, FxHashSet<u64>>,
+    known: &FxHashSet<At>,
+    found: &mut FxHashMap<At, FxHashSet<u64>>,
 ) {
-    let mut by_name: FxHashMap<NameId, Vec<Codeless>> = FxHashMap::default();
+    let mut by_name: FxHashMap<NameId, Vec<At>> = FxHashMap::default();
     for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
         for (index, codeless) in unit.codeless.iter().enumerate() {
             let name = merged.program.origins[map.origins[codeless.origin.index()].index()].name;
-            if named.contains(&name) && !found.contains_key(&(unit_index, index)) {
+            if named.contains(&name) && !known.contains(&(unit_index, index)) {
                 by_name.entry(name).or_default().push((unit_index, index));
             }
         }
@@ -141,7 +204,7 @@ fn by_symbol(
 }
 
 /// The functions that begin at the addresses that were found.
-fn here(merged: &Merged<'_>, found: &FxHashMap<Codeless, FxHashSet<u64>>) -> FxHashMap<u64, Vec<Here>> {
+fn here(merged: &Merged<'_>, found: &FxHashMap<At, FxHashSet<u64>>) -> FxHashMap<u64, Vec<Here>> {
     let addresses: FxHashSet<u64> = found.values().flatten().copied().collect();
     let mut here: FxHashMap<u64, Vec<Here>> = FxHashMap::default();
     for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
@@ -151,7 +214,7 @@ fn here(merged: &Merged<'_>, found: &FxHashMap<Codeless, FxHashSet<u64>>) -> FxH
                 let of = here.entry(entry.start.0).or_default();
                 if of.len() <= MAX_HERE {
                     let origin = map.origins[function.origin.index()];
-                    of.push(Here { unit: unit_index, origin, len: entry.len });
+                    of.push(Here { unit: unit_index, origin, instance: function.instance, len: entry.len });
                 }
             }
         }

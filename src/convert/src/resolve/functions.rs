@@ -12,15 +12,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::known::Known;
 use super::machine::Machine;
 use super::merge::Merged;
-use super::names::{Relation, is_mangled, is_program_wide};
+use super::names::{Relation, is_mangled, is_program_wide, relation};
 use super::overloads::name_plain;
 use super::parts::{Entries, Parts};
 use super::symbols::{CodeSymbol, Symbols, principal};
 use super::thunks;
 use super::undescribed::{Described, Undescribed, numbered, surplus};
 use crate::model::{
-    DieOffset, FuncId, Function, How, LocalFunc, Member, NameId, Origin, OriginId, RowRange, Rows, Source,
-    UnitId,
+    DieOffset, FuncId, Function, How, Instance, LocalFunc, Member, NameId, Origin, OriginId, RowRange, Rows,
+    Source, UnitId,
 };
 use crate::report::{Diagnostics, Kind};
 
@@ -55,6 +55,7 @@ pub(super) struct DiePiece {
     end: u64,
     die: DieOffset,
     pub(super) function: FuncId,
+    instance: Instance,
     how: How,
     unit: UnitId,
     /// `None` for a function that was found again without them.
@@ -152,6 +153,7 @@ fn die_pieces(merged: &Merged<'_>, functions: &mut Vec<Function>) -> Vec<DiePiec
                     end: found.start.0 + u64::from(found.len),
                     die: function.die,
                     function: id,
+                    instance: function.instance,
                     how: found.how,
                     rows: (found.rows.len > 0).then_some(Rows {
                         unit: UnitId(unit_index as u32),
@@ -173,9 +175,12 @@ enum Same {
     /// Units may spell the file of its declaration differently.
     Name(NameId),
     /// A name that other units may have for functions of their own, even of the same declaration: a static
-    /// function of a header.
-    Local(OriginId, UnitId),
+    /// function of a header. Without a linkage name a unit may have several itself.
+    Local(OriginId, UnitId, Instance),
 }
+
+/// Symbols at one address that the name of a function is chosen from.
+const MAX_SOLE: usize = 256;
 
 /// Definitions of one name at one range that are told apart.
 const MAX_DEFINITIONS: usize = 16;
@@ -200,7 +205,7 @@ fn share(
         let same = match shared.len() {
             1 => None,
             _ if is_program_wide(merged.name_bytes(name)) => Some(Same::Name(name)),
-            _ => Some(Same::Local(origin, piece.unit)),
+            _ => Some(Same::Local(origin, piece.unit, piece.instance)),
         };
         // A name may be defined twice, weak and strong; which of the two prevailed is not told.
         let is_same = |first: &&FuncId| !merged.are_apart(functions[first.index()].origin, origin);
@@ -309,14 +314,13 @@ fn name_entry<'f>(
     // symbol that nothing else explains.
     if let [Member { function, .. }] = members[..]
         && !claimed
-        && let Some(at) = best_unexplained(&unexplained)
-        && undescribed.may_name(
-            unexplained[at],
-            merged.name_bytes(merged.program.origins[functions[function.index()].origin.index()].name),
-        )
     {
-        let symbol = unexplained.remove(at);
-        functions[function.index()].symbol = Some(merged.name(symbol.name));
+        let origin = functions[function.index()].origin;
+        let own = merged.name_bytes(merged.program.origins[origin.index()].name);
+        if let Some(at) = sole(&unexplained, |symbol| undescribed.may_name(symbol, own)) {
+            let symbol = unexplained.remove(at);
+            functions[function.index()].symbol = Some(merged.name(symbol.name));
+        }
     }
     let described = members.len();
     let first = members[0].function;
@@ -381,10 +385,23 @@ pub(super) fn by_name_alone(merged: &mut Merged<'_>, functions: &mut Vec<Functio
     Member { function, how: How::SymbolOnly, rows: None, symbol: None }
 }
 
-fn best_unexplained(symbols: &[&CodeSymbol<'_>]) -> Option<usize> {
-    let owned: Vec<CodeSymbol<'_>> = symbols.iter().map(|&&symbol| symbol).collect();
-    let best = principal(&owned)?;
-    owned.iter().position(|symbol| std::ptr::eq(symbol, best))
+/// The symbol that nothing explains and that may be a function's, whose own name no symbol has. Of several mangled names
+/// that are no variants of one, nothing tells whose they are.
+fn sole(symbols: &[&CodeSymbol<'_>], may_be: impl Fn(&CodeSymbol<'_>) -> bool) -> Option<usize> {
+    let mut of: Vec<usize> = (0..symbols.len()).filter(|&at| may_be(symbols[at])).collect();
+    if of.iter().any(|&at| is_mangled(symbols[at].name)) {
+        of.retain(|&at| is_mangled(symbols[at].name));
+        let first = symbols[of[0]].name;
+        let related = |name| {
+            [relation(first, name), relation(name, first)].iter().any(|found| *found != Relation::Other)
+        };
+        if of.len() > MAX_SOLE || !of.iter().all(|&at| related(symbols[at].name)) {
+            return None;
+        }
+    }
+    let copies: Vec<CodeSymbol<'_>> = of.iter().map(|&at| *symbols[at]).collect();
+    let best = principal(&copies)?;
+    copies.iter().position(|symbol| std::ptr::eq(symbol, best)).map(|at| of[at])
 }
 
 /// Sorts members into the order that answers list them in, and aliases by bytes.

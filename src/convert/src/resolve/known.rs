@@ -11,7 +11,7 @@ use std::hash::Hasher;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::merge::Merged;
-use super::names::{Relation, plain_base, relation, source_name};
+use super::names::{Relation, own_name, plain_base, relation};
 use crate::model::{FuncId, NameId};
 use crate::report::{Diagnostics, Kind};
 
@@ -74,7 +74,8 @@ impl Known {
             let clone_of = clone_hashes(symbol);
             let dots = symbol.iter().filter(|byte| **byte == b'.').nth(MAX_TRIED).is_some();
             self.capped.set(self.capped.get() + u64::from(dots));
-            let own = [Some(hash(symbol)), variant_hash(symbol), source_name(symbol).map(hash)];
+            let plain = own_name(symbol).map(|name| hash(&name));
+            let own = [Some(hash(symbol)), variant_hash(symbol), plain];
             let hashes = own.into_iter().flatten().chain(clone_of);
             let indexes = hashes.filter_map(|hash| self.by_hash.get(&hash)).flatten();
             indexes.filter_map(|&index| compare(index as usize)).min_by_key(|found| (found.0, found.1))
@@ -134,7 +135,7 @@ mod tests {
     /// Few names are compared, many are looked up: both find the same.
     #[test]
     fn many_names_answer_as_few_do() {
-        let own = ["f", "_ZN1SC1Ev", "f.a", "_Z1gv", "_ZN1TD0Ev", "h<int>"];
+        let own = ["f", "_ZN1SC1Ev", "f.a", "_Z1gv", "_ZN1TD0Ev", "h<int>", "go"];
         let asked = [
             "f",
             "f.a",
@@ -148,6 +149,7 @@ mod tests {
             "g",
             "_Z1hv",
             "_ZL1hIiET_v",
+            "_ZZ1fvEN1S2goEi",
         ];
         let mut merged = Merged::new(ResolveOptions::default(), Sizes::default());
         let (mut few, mut many) = (Known::default(), Known::default());

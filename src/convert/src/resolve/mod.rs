@@ -19,6 +19,7 @@ mod overloads;
 mod parts;
 mod pieces;
 mod recover;
+mod recovered;
 mod symbols;
 mod thunks;
 mod undescribed;

@@ -1,6 +1,8 @@
 //! Tells whether two names at one address are one function: the spellings that compilers and linkers
 //! derive from one source function.
 
+use std::borrow::Cow;
+
 use crate::demangle::demangle;
 
 /// What compilers and rewriters add, behind a dot, to the name of a function for a part of it that stands elsewhere:
@@ -66,12 +68,57 @@ const CALL: &[u8] = b"operator()";
 fn is_named(symbol: &[u8], name: &[u8]) -> bool {
     match source_name(symbol) {
         Some(own) => own == name,
-        // What is local to a function (a lambda) is read as text.
-        None if name == CALL && symbol.starts_with(b"_ZZ") => {
-            demangle(symbol).is_some_and(|text| text.matches("::operator()(").count() == 1)
-        }
-        None => false,
+        None => local_name(symbol).is_some_and(|own| own == name),
     }
+}
+
+/// The name of the function itself in an Itanium name, without the arguments of a template.
+pub(super) fn own_name(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
+    source_name(symbol).map(Cow::Borrowed).or_else(|| local_name(symbol).map(Cow::Owned))
+}
+
+/// The same of what is local to a function (`go` of `_ZZ1fvEN1S2goEi`, `operator()` of a lambda). It is read as text: where
+/// the name of the enclosing function ends, its types tell. `None` for constructors, which have several names.
+fn local_name(symbol: &[u8]) -> Option<Vec<u8>> {
+    let whole = symbol.split(|byte| *byte == b'.').next().filter(|name| name.starts_with(b"_ZZ"))?;
+    let text = demangle(whole)?;
+    let text = text.as_bytes();
+    // Parameters, and qualifiers behind them.
+    let end = text.iter().rposition(|byte| *byte == b')')?;
+    let before = &text[..opening(&text[..=end])?];
+    let (rest, own) = last_component(before)?;
+    let own = plain_base(own);
+    let (_, class) = last_component(rest).unwrap_or((b"", rest));
+    (!own.is_empty() && !own.starts_with(b"~") && own != plain_base(class)).then(|| own.to_vec())
+}
+
+/// Where the bracket opens that the last byte of a text closes.
+fn opening(text: &[u8]) -> Option<usize> {
+    let mut depth = 0_usize;
+    (0..text.len()).rev().find(|&at| {
+        match text[at] {
+            b')' => depth += 1,
+            b'(' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    })
+}
+
+/// What stands behind the last `::` of a demangled name that is in no brackets, and what stands before it.
+fn last_component(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut depth = 0_isize;
+    let mut at = text.len();
+    while at > 1 {
+        at -= 1;
+        match text[at] {
+            b'>' | b')' | b'}' => depth += 1,
+            b'<' | b'(' | b'{' => depth -= 1,
+            b':' if depth == 0 && text[at - 1] == b':' => return Some((&text[..at - 1], &text[at + 1..])),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The name of the function itself in an Itanium name: `f` of `_ZL1fi`, `_ZN2nsL1fEi` and `_ZL1fIiET_S0_`. `None` for
@@ -337,6 +384,14 @@ mod tests {
             ("operator()", "_ZNK12_GLOBAL__N_11SclEi", Relation::Mangled),
             ("operator()", "_ZZ4mainENKUliE_clEi", Relation::Mangled),
             ("operator()", "_ZZ4mainENKUliE_4_FUNEi", Relation::Other),
+            ("_FUN", "_ZZ4mainENKUliE_4_FUNEi", Relation::Mangled),
+            ("operator()", "_ZZZ4mainENKUliE_clEiENKUlvE_clEv", Relation::Mangled),
+            ("go", "_ZZ2tlIN12_GLOBAL__N_11LEEiiEN1S2goEi", Relation::Mangled),
+            ("go", "_ZZ2tlIN12_GLOBAL__N_11LEEiiEN1S2goEi.constprop.0", Relation::Mangled),
+            ("go<int>", "_ZZ1fvEN1S2goIiEEiT_", Relation::Mangled),
+            ("S", "_ZZ1fvEN1SC2Ev", Relation::Other),
+            ("f", "_ZZ1fvEN1S2goEi", Relation::Other),
+            ("S", "_ZZ1fvEN1S2goEi", Relation::Other),
             ("operator<", "_ZNK12_GLOBAL__N_11SltERKS0_", Relation::Other),
             ("f", "_ZN1aIiE", Relation::Other),
             ("f", "_ZN1aIXadL_Z1gvEEE1fEv", Relation::Other),

@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 
 use super::merge::Merged;
-use super::names::{plain_base, source_name};
+use super::names::{own_name, plain_base};
 use super::symbols::CodeSymbol;
 use crate::demangle::demangle;
 use crate::model::{FuncId, Function, Member, NameId, UnitId};
@@ -28,7 +28,7 @@ pub(super) fn name_plain<'f>(
     members: &[Member],
     functions: &mut [Function],
 ) -> Vec<NameId> {
-    mangled.sort_by_key(|symbol| (source_name(symbol.name), symbol.name));
+    mangled.sort_by_cached_key(|symbol| (own_name(symbol.name), symbol.name));
     let mut plain: FxHashMap<Vec<u8>, Vec<FuncId>> = FxHashMap::default();
     for member in members {
         let function = &functions[member.function.index()];
@@ -38,8 +38,8 @@ pub(super) fn name_plain<'f>(
         }
     }
     let mut left = Vec::new();
-    for overloads in mangled.chunk_by(|a, b| source_name(a.name) == source_name(b.name)) {
-        let named = source_name(overloads[0].name).and_then(|name| plain.get(name)).map_or(&[][..], |n| n);
+    for overloads in mangled.chunk_by(|a, b| own_name(a.name) == own_name(b.name)) {
+        let named = own_name(overloads[0].name).and_then(|name| plain.get(&*name)).map_or(&[][..], |n| n);
         let names: Vec<Name<'_, 'f>> = overloads.chunk_by(|a, b| a.name == b.name).collect();
         match (&names[..], named) {
             ([only], [function]) => functions[function.index()].symbol = Some(merged.name(only[0].name)),

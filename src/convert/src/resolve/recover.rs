@@ -19,21 +19,21 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
 use super::names::{has_suffix, is_program_wide, names_part, source_name};
+use super::recovered::{add, count};
 use super::symbols::{CodeSymbol, Symbols};
 use crate::budget::Budget;
 use crate::model::{
-    BareLines, DieOffset, How, ImageAddr, MAX_PIECE, NONE16, NameId, OriginId, Row, RowRange, Unit,
-    UnitErased, UnitFunction, UnitPiece,
+    BareLines, DieOffset, How, Instance, NONE16, NameId, OriginId, Row, UnitErased, UnitFunction,
 };
 use crate::pair::{Fit, pair};
 use crate::report::{Diagnostics, Kind};
 use crate::text::base_name;
 
-/// An erased function: its unit and its place in [`Unit::erased`].
+/// An erased function: its unit and its place in [`crate::model::Unit::erased`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Erased {
-    unit: usize,
-    index: usize,
+pub(super) struct Erased {
+    pub(super) unit: usize,
+    pub(super) index: usize,
 }
 
 /// Gives the erased functions that are found again an address, and counts the others.
@@ -91,12 +91,12 @@ impl Caps {
 }
 
 /// Where an erased function was found.
-struct Found {
-    start: u64,
-    end: u64,
-    how: How,
-    /// Index into [`Unit::unclaimed`] of its own rows.
-    sequence: Option<usize>,
+pub(super) struct Found {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) how: How,
+    /// Index into [`crate::model::Unit::unclaimed`] of its own rows.
+    pub(super) sequence: Option<usize>,
 }
 
 /// Definitions of one name that are told apart; of more none is a copy for certain, and none is found.
@@ -128,6 +128,7 @@ struct Remaining {
     unit: usize,
     die: DieOffset,
     origin: OriginId,
+    instance: Instance,
     /// Other units mean the same function by its name.
     shared: bool,
     /// The range is not that of its entry.
@@ -149,8 +150,8 @@ impl<'m, 'f> Finder<'m, 'f> {
                 let pieces = function.pieces.start as usize..function.pieces.end as usize;
                 for (at, piece) in unit.pieces[pieces].iter().enumerate() {
                     let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
-                    let (die, part) = (function.die, at > 0);
-                    let remains = Remaining { unit: index, die, origin, shared, part };
+                    let UnitFunction { die, instance, .. } = *function;
+                    let remains = Remaining { unit: index, die, origin, instance, shared, part: at > 0 };
                     remaining.entry(range).or_default().push(remains);
                 }
             }
@@ -327,11 +328,17 @@ impl<'m, 'f> Finder<'m, 'f> {
         let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
         match self.found.get(&(at.unit, at.index)) {
             Some(found) => (found.start, found.end) == range,
-            None => self.remaining.get(&range).is_some_and(|remaining| {
-                let own = |other: &Remaining| other.unit == at.unit && other.origin == self.origin(at);
-                self.any(remaining, own) == Some(false)
-            }),
+            None => self
+                .remaining
+                .get(&range)
+                .is_some_and(|remaining| self.any(remaining, |other| self.is_own(other, at)) == Some(false)),
         }
+    }
+
+    /// True where a function that remains is this one, as its unit describes it: a name, a file and a line may be those of
+    /// several.
+    fn is_own(&self, other: &Remaining, at: Erased) -> bool {
+        other.unit == at.unit && other.origin == self.origin(at) && other.instance == self.erased(at).instance
     }
 
     /// Whether one of those that remain is such; `None` where no steps are left to tell.
@@ -394,7 +401,7 @@ impl<'m, 'f> Finder<'m, 'f> {
                     && self.merged.program.origins[other.origin.index()].name == name
                     && !(self.merged.are_apart(other.origin, own) && has_lines())
             }
-            false => other.origin == own && other.unit == at.unit,
+            false => self.is_own(other, at),
         };
         match self.remaining.get(&(symbol.start, symbol.end)) {
             Some(remaining) if self.erased(at).part => {
@@ -479,102 +486,6 @@ impl<'m, 'f> Finder<'m, 'f> {
         let rows = &unit.rows[lines.rows.start as usize..][..lines.rows.len as usize];
         let own = rows.iter().filter(|row| row.file != NONE16 && map.files[usize::from(row.file)] == file);
         own.filter_map(|row| row.line.checked_sub(origin.line)).min()
-    }
-}
-
-/// Tells apart what was not found again: copies of functions that the program has, and what it has no more.
-fn count(
-    merged: &Merged<'_>,
-    all: &[Erased],
-    found: &FxHashMap<(usize, usize), Found>,
-    diagnostics: &mut Diagnostics,
-) {
-    let (mut live, mut folded): (FxHashSet<NameId>, FxHashSet<NameId>) = Default::default();
-    let name = |unit: usize, origin: crate::model::LocalOrigin| {
-        merged.program.origins[merged.program.maps[unit].origins[origin.index()].index()].name
-    };
-    for (index, unit) in merged.program.units.iter().enumerate() {
-        for function in &unit.functions {
-            let set = if function.how == How::LiveRange { &mut live } else { &mut folded };
-            let name = name(index, function.origin);
-            if function.external || is_program_wide(merged.name_bytes(name)) {
-                set.insert(name);
-            }
-        }
-    }
-    let is_found = |at: &&Erased| found.contains_key(&(at.unit, at.index));
-    folded.extend(
-        all.iter()
-            .filter(is_found)
-            .map(|at| name(at.unit, merged.program.units[at.unit].erased[at.index].origin)),
-    );
-    for at in all {
-        let erased = &merged.program.units[at.unit].erased[at.index];
-        let name = name(at.unit, erased.origin);
-        let text = || String::from_utf8_lossy(merged.name_bytes(name)).into_owned();
-        let shared = erased.external || is_program_wide(merged.name_bytes(name));
-        let kind = match found.get(&(at.unit, at.index)) {
-            Some(found) => {
-                diagnostics
-                    .add(Kind::FoldedFunction, erased.die.0, || format!("recovered at {:#x}", found.start));
-                continue;
-            }
-            None if shared && live.contains(&name) => Kind::CopyOfLive,
-            None if shared && folded.contains(&name) => Kind::CopyOfFolded,
-            None => Kind::DeadFunction,
-        };
-        let kind = if erased.part && kind == Kind::DeadFunction { Kind::DeadRange } else { kind };
-        diagnostics.add(kind, erased.die.0, text);
-    }
-}
-
-/// Makes functions of those that were found, and pieces of ranges whose functions have others.
-fn add(merged: &mut Merged<'_>, all: &[Erased], mut found: FxHashMap<(usize, usize), Found>) {
-    for unit_erased in all.chunk_by(|a, b| a.unit == b.unit) {
-        let unit = &mut merged.program.units[unit_erased[0].unit];
-        let mut of_die: Option<FxHashMap<DieOffset, usize>> = None;
-        for at in unit_erased {
-            let Some(Found { start, end, how, sequence }) = found.remove(&(at.unit, at.index)) else {
-                continue;
-            };
-            let erased = unit.erased[at.index].clone();
-            let rows = sequence.map_or(RowRange::default(), |index| unit.unclaimed[index].rows);
-            let piece =
-                UnitPiece { start: ImageAddr(start), len: (end - start).min(MAX_PIECE) as u32, how, rows };
-            let of_die = of_die.get_or_insert_with(|| {
-                unit.functions.iter().enumerate().map(|(index, function)| (function.die, index)).collect()
-            });
-            let Unit { pieces, functions, scopes, .. } = &mut *unit;
-            let first = pieces.len() as u32;
-            match of_die.get(&erased.die) {
-                Some(&index) => {
-                    let old = functions[index].pieces.clone();
-                    // The entry is the first piece.
-                    if erased.part {
-                        pieces.extend_from_within(old.start as usize..old.end as usize);
-                        pieces.push(piece);
-                    } else {
-                        pieces.push(piece);
-                        pieces.extend_from_within(old.start as usize..old.end as usize);
-                    }
-                    functions[index].pieces = first..pieces.len() as u32;
-                }
-                None => {
-                    of_die.insert(erased.die, functions.len());
-                    pieces.push(piece);
-                    functions.push(UnitFunction {
-                        die: erased.die,
-                        origin: erased.origin,
-                        how,
-                        external: erased.external,
-                        pieces: first..first + 1,
-                        scopes: scopes.len() as u32..scopes.len() as u32,
-                        lost: erased.lost,
-                        calls: erased.calls,
-                    });
-                }
-            }
-        }
     }
 }
 

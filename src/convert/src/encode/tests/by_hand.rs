@@ -16,6 +16,7 @@ fn main_with_f() -> Program<'static> {
         functions: vec![UnitFunction {
             die: DieOffset(0),
             origin: LocalOrigin(0),
+            instance: Instance::NAMED,
             how: How::LiveRange,
             external: true,
             pieces: 0..0,

@@ -196,6 +196,7 @@ fn add_function(
     unit.functions.push(UnitFunction {
         die: DieOffset(0),
         origin: LocalOrigin(origin),
+        instance: Instance::NAMED,
         how: How::LiveRange,
         external: true,
         pieces: 0..0,

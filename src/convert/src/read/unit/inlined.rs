@@ -68,7 +68,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         }
         let callee = match origin {
             Some(origin) => self.origins.resolve(origin, &mut self.diagnostics),
-            None => self.origins.finish(place, Identity::default(), &mut self.diagnostics),
+            None => self.origins.finish(place, Identity::default(), &mut self.diagnostics).0,
         };
         let edge = self.edge(UnitEdge { caller, callee, line, file, column });
         let Some(function) = self.building.last_mut() else { return Ok(None) };

@@ -14,6 +14,7 @@ mod roles;
 mod root;
 mod rows;
 mod shared;
+mod without;
 
 use gimli::{AttributeValue, Reader as _, Section as _};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -27,8 +28,8 @@ use super::task::Source;
 use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
 use crate::budget::Budget;
 use crate::model::{
-    Calls, Codeless, DieOffset, How, ImageAddr, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange,
-    Unit, UnitCall, UnitEdge, UnitErased, UnitFunction, UnitPiece,
+    Calls, DieOffset, How, ImageAddr, Instance, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange,
+    Unit, UnitCall, UnitEdge, UnitFunction, UnitPiece,
 };
 use crate::open::{DebugSection, DebugSections};
 use crate::paint::{Painter, Segment};
@@ -145,6 +146,7 @@ enum OpenKind {
 struct Building {
     die: DieOffset,
     origin: LocalOrigin,
+    instance: Instance,
     /// `None` where the address is gone.
     how: Option<How>,
     dead: Vec<DeadRange>,
@@ -402,7 +404,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let mut origin = None;
         if ranges.iter().any(|&(start, _)| start == 0) {
             let found = self.origins.finish(place, identity, &mut self.diagnostics);
-            if !self.code.believes_zero(self.origins.tables.name_of(found)) {
+            if !self.code.believes_zero(self.origins.tables.name_of(found.0)) {
                 ranges.retain(|&(start, _)| start != 0);
             }
             origin = Some(found);
@@ -427,25 +429,22 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             }
             None
         };
-        // One with a sequence of its own, that is dead too, was removed and not folded.
-        if how.is_none() && named.is_some_and(|offsets| offsets.iter().any(|&at| self.lines.is_dead(at))) {
-            let origin = match origin {
-                Some(origin) => origin,
-                None => self.origins.finish(place, identity, &mut self.diagnostics),
-            };
-            self.erased(die, origin, dead[0], true, Lost::default(), Calls::default());
-            return Ok(Some(OpenKind::Without));
-        }
-        let origin = match origin {
-            Some(origin) => origin,
+        let (origin, instance) = match origin {
+            Some(found) => found,
             None => self.origins.finish(place, identity, &mut self.diagnostics),
         };
+        // One with a sequence of its own, that is dead too, was removed and not folded.
+        if how.is_none() && named.is_some_and(|offsets| offsets.iter().any(|&at| self.lines.is_dead(at))) {
+            self.erased(die, (origin, instance), dead[0], true, Lost::default(), Calls::default());
+            return Ok(Some(OpenKind::Without));
+        }
         let lost = self.lost_tree(live, how, &addresses);
         let mut tree = self.spare.pop().unwrap_or_default();
         tree.nodes.push((origin, 0));
         self.building.push(Building {
             die,
             origin,
+            instance,
             how,
             dead,
             ranges,
@@ -457,40 +456,6 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             all_calls,
         });
         Ok(Some(OpenKind::Function))
-    }
-
-    /// Keeps the name of a function of gcc that is defined and has no code.
-    fn codeless(
-        &mut self,
-        entries: &mut UnitEntries<'_, 'f, E>,
-        mut entry: Entry<Role>,
-    ) -> gimli::Result<Option<OpenKind>> {
-        if !self.out.keeps_callees {
-            return entries.skip(&entry).map(|()| Some(OpenKind::Without));
-        }
-        let (place, mut identity) = (self.origins.place(entry.offset), Identity::default());
-        let die = DieOffset(self.unit_offset + entry.offset.0 as u64);
-        while let Some(attribute) = entries.attribute(&mut entry)? {
-            self.origins.take(place, &mut identity, &attribute, &mut self.diagnostics);
-        }
-        let origin = self.origins.finish(place, identity, &mut self.diagnostics);
-        let external = self.origins.tables.is_external(origin);
-        self.out.codeless.push(Codeless { die, origin, external });
-        Ok(Some(OpenKind::Without))
-    }
-
-    fn erased(
-        &mut self,
-        die: DieOffset,
-        origin: LocalOrigin,
-        dead: DeadRange,
-        removed: bool,
-        lost: Lost,
-        calls: Calls,
-    ) {
-        let external = self.origins.tables.is_external(origin);
-        let DeadRange { len: size, part } = dead;
-        self.out.erased.push(UnitErased { die, origin, size, part, external, removed, lost, calls });
     }
 
     fn close(&mut self, open: Option<Open>) {
@@ -508,7 +473,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let calls = Calls { range: first_call..self.out.calls.len() as u32, all_tail_calls, all_calls };
         let lost = self.keep_lost(&mut function);
         for dead in std::mem::take(&mut function.dead) {
-            self.erased(function.die, function.origin, dead, false, lost.clone(), calls.clone());
+            let named = (function.origin, function.instance);
+            self.erased(function.die, named, dead, false, lost.clone(), calls.clone());
         }
         let Some(how) = function.how else {
             self.keep_tree(function.tree);
@@ -547,6 +513,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         self.out.functions.push(UnitFunction {
             die: function.die,
             origin: function.origin,
+            instance: function.instance,
             how,
             external: self.origins.tables.is_external(function.origin),
             pieces: first_piece..self.out.pieces.len() as u32,

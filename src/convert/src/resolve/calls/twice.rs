@@ -100,6 +100,7 @@ mod tests {
         let part = |&size| UnitErased {
             die: DieOffset(1),
             origin: LocalOrigin(0),
+            instance: crate::model::Instance::NAMED,
             size,
             part: true,
             external: true,
