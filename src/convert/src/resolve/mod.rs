@@ -1,7 +1,8 @@
 //! Decides what stands at each address: gives every name, file, origin and call edge its id in the whole
 //! program, joins functions with symbols, finds which functions share code, and cuts what overlaps.
 //!
-//! `merge` numbers; `symbols` sorts the symbol table; `recover` finds functions that were folded and erased;
+//! `merge` numbers; `symbols` sorts the symbol table; `sections` parts the lines of sections that were folded whole;
+//! `recover` finds functions that were folded and erased, and `recovered` gives them their code;
 //! `inlines` finds what is inlined into them; `compiled` and `thunks` find functions that the compiler merged;
 //! `functions` turns subprograms and symbols into candidates with a range, and asks `undescribed` whether a name that
 //! no DIE has is one of them; `parts` does so for what stands elsewhere than its entry; `pieces` paints the candidates
@@ -20,12 +21,13 @@ mod parts;
 mod pieces;
 mod recover;
 mod recovered;
+mod sections;
 mod symbols;
 mod thunks;
 mod undescribed;
 
 use crate::model::{Program, Unit, UnitClasses};
-use crate::open::Image;
+use crate::open::{Image, Linker};
 use crate::report::{Diagnostics, Kind};
 use foldsym_format::names::MAX_NAME;
 pub(crate) use merge::{Merged, Sizes};
@@ -55,6 +57,9 @@ pub(crate) fn resolve<'f>(
     let mut diagnostics = Diagnostics::default();
     merged.end_units();
     let symbols = symbols::Symbols::new(image, &mut diagnostics);
+    if image.linker != Linker::NeverFolds {
+        sections::part(&mut merged, &mut diagnostics);
+    }
     recover::recover(&mut merged, &symbols, &mut diagnostics);
     inlines::restore(&mut merged, &mut diagnostics);
     let machine = machine::Machine::new(image);

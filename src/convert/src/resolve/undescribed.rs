@@ -6,7 +6,8 @@
 //!
 //! - those that stand there were all erased, so that what remains is something that no DIE describes;
 //! - a unit has a line sequence of exactly this range, and no function for it (a unit of `-g1` has no more);
-//! - the symbol table gives the name to another source file than the functions there have.
+//! - the symbol table gives the name to another source file than the functions there have;
+//! - a function of this name and size was erased, and is nowhere else.
 //!
 //! And it may be one, so that nobody can say who ran, where the program shows that things were folded, and where it has
 //! objects that no unit describes (built without `-g`). Where units describe all, each of its functions has a DIE, and a
@@ -22,7 +23,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::merge::Merged;
 use super::names::{Relation, is_mangled, relation};
 use super::symbols::{CodeSymbol, Symbols};
-use crate::model::{Function, How, Member, NameId, Rows, UnitId};
+use crate::model::{Function, How, LocalOrigin, Member, NameId, Rows, UnitId};
 use crate::open::{Image, Linker};
 use crate::text::base_name;
 
@@ -92,6 +93,8 @@ pub(super) struct Undescribed {
     files: FxHashMap<Vec<u8>, (u32, u32)>,
     /// Functions that have no code of their own, with the units that describe them.
     codeless: FxHashMap<NameId, Vec<UnitId>>,
+    /// Plain names of functions that other units may call, that were erased, and that no function has; with their sizes.
+    erased: FxHashSet<(NameId, u64)>,
     /// By range: line sequences of units that have no function there for them.
     sequences: Sequences,
     /// Ranges that several line sequences have and no function: so many are folded there.
@@ -125,7 +128,8 @@ impl Undescribed {
                 codeless.entry(name).or_default().push(UnitId(index as u32));
             }
         }
-        Undescribed { linker: image.linker, shown, objects, files, codeless, sequences, several }
+        let erased = erased(merged);
+        Undescribed { linker: image.linker, shown, objects, files, codeless, erased, sequences, several }
     }
 
     /// True where the linker may have folded what the program does not describe.
@@ -173,6 +177,13 @@ impl Undescribed {
         if !self.may_fold() {
             return false;
         }
+        let is_erased = |name| {
+            let size = symbol.end - symbol.start;
+            self.erased.contains(&(name, size)) || self.erased.contains(&(name, 0))
+        };
+        if merged.name_of(symbol.name).is_some_and(is_erased) {
+            return true;
+        }
         // Where things were folded, a function that its compiler was told not to describe may have been.
         if self.shown || described.erased || !self.sequences(symbol.start, symbol.end).is_empty() {
             return true;
@@ -200,6 +211,30 @@ impl Undescribed {
                 || (self.shown && one.name != other.name)
                 || self.several.contains(&(one.start, one.end)))
     }
+}
+
+fn erased(merged: &Merged<'_>) -> FxHashSet<(NameId, u64)> {
+    let mut found: FxHashSet<(NameId, u64)> = FxHashSet::default();
+    let program = &merged.program;
+    let name_of = |unit: usize, origin: LocalOrigin| {
+        program.origins[program.maps[unit].origins[origin.index()].index()].name
+    };
+    for (index, unit) in program.units.iter().enumerate() {
+        for erased in unit.erased.iter().filter(|erased| erased.external && !erased.removed && !erased.part) {
+            let name = name_of(index, erased.origin);
+            if !is_mangled(merged.name_bytes(name)) {
+                found.insert((name, erased.size));
+            }
+        }
+    }
+    if !found.is_empty() {
+        let functions = program.units.iter().enumerate().flat_map(|(index, unit)| {
+            unit.functions.iter().map(move |function| name_of(index, function.origin))
+        });
+        let known: FxHashSet<NameId> = functions.collect();
+        found.retain(|(name, _)| !known.contains(name));
+    }
+    found
 }
 
 /// True where the program has a function that no unit covers: of an object without debug information and without

@@ -9,9 +9,14 @@
 use gimli::{AttributeValue, RawRngListEntry};
 
 use super::super::Endianity;
+use super::super::line::Sequence;
 use super::ranges::Addresses;
 use super::{Building, UnitReader};
 use crate::model::{How, LocalEdge, Lost, LostScope};
+
+/// Sections with code that a unit has if its functions share them: `.text`, and those of what seldom runs, is often called, or
+/// runs at the start or the end of the program. Each has a line sequence.
+const FEW_SECTIONS: usize = 5;
 
 /// What is left of the ranges of an inlined subroutine.
 enum Left {
@@ -58,10 +63,13 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             (Some(_), _) => true,
             (None, Some(AttributeValue::Udata(len))) => {
                 let sequences = &self.lines.sequences;
+                // Functions that share a section may be folded with it.
+                let longer = |sequence: &Sequence| sequence.end - sequence.start > len;
+                let shared = sequences.len() <= FEW_SECTIONS && sequences.iter().any(longer);
                 let lens = self.sequence_lens.get_or_insert_with(|| {
                     sequences.iter().map(|sequence| sequence.end - sequence.start).collect()
                 });
-                lens.contains(&len)
+                shared || lens.contains(&len)
             }
             (None, _) => false,
         };
