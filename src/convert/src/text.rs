@@ -37,6 +37,26 @@ pub(crate) fn base_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
+/// True where two paths are one, as far as they say: without what leads nowhere (`a/./b`, `a/../b`, `a//b`).
+pub(crate) fn is_same_path(one: &[u8], other: &[u8]) -> bool {
+    one == other || (one.starts_with(b"/") == other.starts_with(b"/") && components(one) == components(other))
+}
+
+/// What a path is made of, without what leads nowhere.
+fn components(path: &[u8]) -> Vec<&[u8]> {
+    let mut kept: Vec<&[u8]> = Vec::new();
+    for component in path.split(|byte| *byte == b'/') {
+        match component {
+            b"" | b"." => {}
+            b".." if kept.last().is_some_and(|last| *last != b"..") => {
+                kept.pop();
+            }
+            component => kept.push(component),
+        }
+    }
+    kept
+}
+
 /// Bytes that `texts` texts of a table of `len` bytes may have together.
 pub(crate) fn room(len: usize, texts: usize) -> Budget {
     let for_table = COPIES.saturating_mul(len as u64);
@@ -47,6 +67,22 @@ pub(crate) fn room(len: usize, texts: usize) -> Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_that_are_one() {
+        for (one, other, same) in [
+            ("/a/b.c", "/a/b.c", true),
+            ("/a/b.c", "/a/./x/..//b.c", true),
+            ("/a/b.c", "/a/x/b.c", false),
+            ("/a/b.c", "a/b.c", false),
+            ("../a/b.c", "../../a/b.c", false),
+            ("a/../b.c", "./b.c", true),
+            ("a/../b.c", "a/./../b.c", true),
+            ("", "", true),
+        ] {
+            assert_eq!(is_same_path(one.as_bytes(), other.as_bytes()), same, "{one} {other}");
+        }
+    }
 
     #[test]
     fn a_text_ends_at_a_zero_or_is_cut() {

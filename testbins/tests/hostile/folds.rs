@@ -4,9 +4,9 @@
 use foldsym_convert::report::Kind;
 use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use gimli::{
-    DW_AT_abstract_origin, DW_AT_call_all_calls, DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_file,
-    DW_AT_decl_line, DW_AT_external, DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_AT_stmt_list,
-    DW_TAG_call_site, DW_TAG_subprogram,
+    DW_AT_abstract_origin, DW_AT_call_all_calls, DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_comp_dir,
+    DW_AT_decl_file, DW_AT_decl_line, DW_AT_external, DW_AT_high_pc, DW_AT_low_pc, DW_AT_name,
+    DW_AT_stmt_list, DW_TAG_call_site, DW_TAG_subprogram,
 };
 
 use crate::build::{
@@ -210,7 +210,7 @@ fn symbol_alone(address: u64, size: u64) -> Kept {
 }
 
 /// Where two functions share code.
-const SHARED: u64 = CODE + 0x100;
+pub(crate) const SHARED: u64 = CODE + 0x100;
 
 /// The debug information of `f` and `g` at [`SHARED`], and of a function at the start of the code with these calls: return
 /// address, and the label of the callee.
@@ -249,7 +249,7 @@ fn calling(calls: &[(u64, &'static str)]) -> Kept {
 const CALLING: [(&str, u64, u64); 3] = [("caller", CODE, 0x40), ("f", SHARED, 0x10), ("g", SHARED, 0x10)];
 
 /// How sure it is which function stands at [`SHARED`] when called so, and whom the first candidate is.
-fn called(kept: &Kept, address: u64) -> (Certainty, String) {
+pub(crate) fn called(kept: &Kept, address: u64) -> (Certainty, String) {
     let file = SymbolFile::open(&kept.bytes).unwrap();
     let stack = [StackAddr::Exact(ImageAddr(SHARED)), StackAddr::Return(ReturnAddr(address))];
     let mut resolved = [Resolved::NONE; 2];
@@ -367,6 +367,51 @@ fn a_name_that_is_defined_twice_is_not_exact() {
     // Its lines went: it was discarded.
     let gone = made(20, 0, &[]);
     assert_eq!((called(&gone, CODE + 8).0, count(&gone)), (Certainty::Exact, 1));
+}
+
+/// Weak and strong in files of one name, at one line: the linker erased one of the two and left its lines. Those of a copy went,
+/// and a header may be spelled in several ways.
+#[test]
+fn a_name_that_is_defined_in_two_files_of_one_name_is_not_exact() {
+    let made = |hook: &'static str, folder: &str, source: &str, start: u64, lines: &[u8]| {
+        let mut info = Info::new(4, &[]);
+        info.label("hook");
+        subprogram(&mut info, hook, 10, SHARED, &[]);
+        subprogram(&mut info, "other", 30, SHARED, &[]);
+        let caller =
+            [(DW_AT_name, Text("caller")), (DW_AT_low_pc, Address(CODE)), (DW_AT_high_pc, Number(0x40))];
+        info.open(DW_TAG_subprogram, &caller);
+        let call = [(DW_AT_call_return_pc, Address(CODE + 8)), (DW_AT_call_origin, Label("hook"))];
+        info.open(DW_TAG_call_site, &call).close().close();
+        let own = line_program(&sequence(&[(SHARED, 11)], SHARED + 0x10));
+        let second_lines = Offset(own.len() as u64);
+        let folder = (DW_AT_comp_dir, Text(folder));
+        let mut second = Info::new(4, &[(DW_AT_stmt_list, second_lines), folder, (DW_AT_name, Text(source))]);
+        subprogram(&mut second, hook, 10, start, &[]);
+        let mut sections = two_units(&mut info, &mut second);
+        sections.push((".debug_line", [own, line_program(lines)].concat()));
+        let symbols = [("caller", CODE, 0x40), (hook, SHARED, 0x10), ("other", SHARED, 0x10)];
+        let kept = Bench::new().kept(&elf(&sections, &symbols));
+        let lines: Vec<u32> = members(&kept, SHARED)
+            .into_iter()
+            .filter(|member| member.0 == hook)
+            .map(|member| member.2)
+            .collect();
+        (called(&kept, CODE + 8).0, lines)
+    };
+    let lines = sequence(&[(SHARED, 12)], SHARED + 0x10);
+    for hook in ["_Z4hookv", "hook"] {
+        for start in [SHARED, 0] {
+            let two = made(hook, "/other", "unit.c", start, &lines);
+            assert_eq!(two, (Certainty::Ambiguous, vec![11, 12]), "{hook} {start:#x}");
+        }
+        assert_eq!(made(hook, "/other", "unit.c", 0, &[]), (Certainty::Exact, vec![11]), "{hook}");
+        // The same file, and one that is not the source of its unit.
+        for (folder, source) in [("/made/./x/..", "unit.c"), ("/other", "source.c")] {
+            let one = made(hook, folder, source, 0, &lines);
+            assert_eq!(one, (Certainty::Exact, vec![11]), "{hook} {folder} {source}");
+        }
+    }
 }
 
 /// gold drops the symbols of local functions that it folds. An object without debug information may have such, so that

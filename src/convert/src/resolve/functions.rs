@@ -208,7 +208,18 @@ fn share(
             _ => Some(Same::Local(origin, piece.unit, piece.instance)),
         };
         // A name may be defined twice, weak and strong; which of the two prevailed is not told.
-        let is_same = |first: &&FuncId| !merged.are_apart(functions[first.index()].origin, origin);
+        let is_same = |first: &&FuncId| {
+            let other = &functions[first.index()];
+            let lines = |other: &FuncId| {
+                let other = members.iter().find(|member| member.function == *other);
+                piece.rows.is_some() && other.is_some_and(|other| other.rows.is_some())
+            };
+            let there = |source: Source| {
+                let own = (piece.unit.index(), origin);
+                merged.are_apart_there((source.unit.index(), other.origin), own) && lines(first)
+            };
+            !merged.are_apart(other.origin, origin) && !other.source.is_some_and(there)
+        };
         let of_name = same.as_ref().and_then(|same| seen.get(same)).map_or(&[][..], |of_name| of_name);
         let capped = of_name.first().filter(|_| of_name.len() >= MAX_DEFINITIONS);
         if let Some(&first) = of_name.iter().find(is_same).or(capped) {
@@ -318,8 +329,10 @@ fn name_entry<'f>(
         let origin = functions[function.index()].origin;
         let own = merged.name_bytes(merged.program.origins[origin.index()].name);
         if let Some(at) = sole(&unexplained, |symbol| undescribed.may_name(symbol, own)) {
-            let symbol = unexplained.remove(at);
-            functions[function.index()].symbol = Some(merged.name(symbol.name));
+            let name = merged.name(unexplained.remove(at).name);
+            functions[function.index()].symbol = Some(name);
+            // Variants of it are other names of this one.
+            known.add(merged, name, function);
         }
     }
     let described = members.len();

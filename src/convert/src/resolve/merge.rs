@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use super::ResolveOptions;
 use crate::model::{Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitMap};
 use crate::read::Take;
-use crate::text::base_name;
+use crate::text::{base_name, is_same_path};
 
 /// The program's tables while they grow.
 pub(crate) struct Merged<'f> {
@@ -192,9 +192,22 @@ impl<'f> Merged<'f> {
         self.name_with(hash(name), name)
     }
 
-    /// As [`are_apart`].
+    /// True where two functions of one name are declared in different places, as far as names of files tell: units may
+    /// spell the path of one file differently, and need not say where.
     pub(super) fn are_apart(&self, one: OriginId, other: OriginId) -> bool {
-        are_apart(&self.program, one, other)
+        differ(&self.program, one, other, |one, other| base_name(one) == base_name(other))
+    }
+
+    /// The same, for functions whose units both have lines at one address: a copy that a linker discarded has none. Those
+    /// that are declared in the source files of their units are apart if those are different files of one name.
+    pub(super) fn are_apart_there(&self, one: (usize, OriginId), other: (usize, OriginId)) -> bool {
+        let in_source = |(unit, origin): (usize, OriginId)| {
+            let file = self.program.origins[origin.index()].file;
+            let name = file.map(|file| base_name(&self.program.files[file.index()]));
+            name.is_some_and(|name| *name == *self.program.units[unit].file_name)
+        };
+        self.are_apart(one.1, other.1)
+            || (are_apart(&self.program, one.1, other.1) && in_source(one) && in_source(other))
     }
 
     pub(super) fn name_bytes(&self, id: NameId) -> &[u8] {
@@ -208,15 +221,25 @@ fn hash(name: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// True where two functions of one name are declared in different places: two definitions, of which a linker let one
-/// prevail (a strong one over a weak one). Units may spell the path of one file differently, and need not say where.
+/// True where two functions of one name that the program has are declared in different places: two definitions, of which a
+/// linker let one prevail (a strong one over a weak one). Units need not say where.
 pub(super) fn are_apart(program: &Program<'_>, one: OriginId, other: OriginId) -> bool {
+    differ(program, one, other, is_same_path)
+}
+
+/// True where declarations are in lines that differ, or in files whose paths are not the same.
+fn differ(
+    program: &Program<'_>,
+    one: OriginId,
+    other: OriginId,
+    is_same: impl Fn(&[u8], &[u8]) -> bool,
+) -> bool {
     let [one, other] = [one, other].map(|origin| program.origins[origin.index()]);
     let (Some(file), Some(other_file)) = (one.file, other.file) else { return false };
-    let base = |file: FileId| base_name(&program.files[file.index()]);
+    let path = |file: FileId| &program.files[file.index()];
     one.line > 0
         && other.line > 0
-        && (one.line != other.line || (file != other_file && base(file) != base(other_file)))
+        && (one.line != other.line || (file != other_file && !is_same(path(file), path(other_file))))
 }
 
 /// Merges the unit's tables. The unit keeps its rows and scopes; its [`UnitMap`] translates their ids.

@@ -102,9 +102,12 @@ pub(super) struct Found {
 /// Definitions of one name that are told apart; of more none is a copy for certain, and none is found.
 const MAX_DEFINITIONS: usize = 8;
 
-fn add_definition(of: &mut Vec<OriginId>, origin: OriginId) {
-    if of.len() < MAX_DEFINITIONS && !of.contains(&origin) {
-        of.push(origin);
+/// A definition: the unit that has it, and its origin.
+type Definition = (usize, OriginId);
+
+fn add_definition(of: &mut Vec<Definition>, unit: usize, origin: OriginId) {
+    if of.len() < MAX_DEFINITIONS && of.iter().all(|known| known.1 != origin) {
+        of.push((unit, origin));
     }
 }
 
@@ -113,8 +116,8 @@ struct Finder<'m, 'f> {
     symbols: &'m Symbols<'f>,
     /// Ranges of functions that remain, with the unit and the origin of each that stands there.
     remaining: FxHashMap<(u64, u64), Vec<Remaining>>,
-    /// Names that one function of the program has, of functions that are known, with the origins of some.
-    named: FxHashMap<NameId, Vec<OriginId>>,
+    /// Names that one function of the program has, of functions that are known, with some of their definitions.
+    named: FxHashMap<NameId, Vec<Definition>>,
     found: FxHashMap<(usize, usize), Found>,
     /// Sequences that were given to a function: unit and index.
     taken: FxHashSet<(usize, usize)>,
@@ -138,14 +141,14 @@ struct Remaining {
 impl<'m, 'f> Finder<'m, 'f> {
     fn new(merged: &'m Merged<'f>, symbols: &'m Symbols<'f>) -> Self {
         let mut remaining: FxHashMap<(u64, u64), Vec<Remaining>> = FxHashMap::default();
-        let mut named: FxHashMap<NameId, Vec<OriginId>> = FxHashMap::default();
+        let mut named: FxHashMap<NameId, Vec<Definition>> = FxHashMap::default();
         for (index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
             for function in &unit.functions {
                 let origin = map.origins[function.origin.index()];
                 let name = merged.program.origins[origin.index()].name;
                 let shared = function.external || is_program_wide(merged.name_bytes(name));
                 if shared {
-                    add_definition(named.entry(name).or_default(), origin);
+                    add_definition(named.entry(name).or_default(), index, origin);
                 }
                 let pieces = function.pieces.start as usize..function.pieces.end as usize;
                 for (at, piece) in unit.pieces[pieces].iter().enumerate() {
@@ -216,7 +219,7 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn keep(&mut self, at: Erased, found: Found) {
         if self.is_shared(at) {
             let (name, origin) = (self.name(at), self.origin(at));
-            add_definition(self.named.entry(name).or_default(), origin);
+            add_definition(self.named.entry(name).or_default(), at.unit, origin);
         }
         if self.erased(at).part {
             *self.into_own.entry((at.unit, self.erased(at).die, found.start)).or_default() += 1;
@@ -232,12 +235,30 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// True where the linker discarded it as a copy of a function that is known.
     fn is_copy(&self, at: Erased) -> bool {
         let known = self.found.contains_key(&(at.unit, at.index)) || !self.is_shared(at);
-        let same = |other: &OriginId| !self.merged.are_apart(*other, self.origin(at));
+        let same = |other: &Definition| {
+            let own = (at.unit, self.origin(at));
+            !(self.merged.are_apart(other.1, own.1)
+                || (self.merged.are_apart_there(*other, own) && self.has_lines(at)))
+        };
         !known
             && self
                 .named
                 .get(&self.name(at))
                 .is_some_and(|of| of.len() >= MAX_DEFINITIONS || of.iter().any(same))
+    }
+
+    /// True where a sequence of its unit that no function claims fits a function, at the range of one that remains.
+    fn has_lines(&self, at: Erased) -> bool {
+        let unclaimed = self.merged.program.units[at.unit].unclaimed.iter().enumerate();
+        let fits = |(index, lines): (usize, &BareLines)| {
+            let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
+            u64::from(lines.len) == self.erased(at).size
+                && !lines.in_doubt
+                && !self.taken.contains(&(at.unit, index))
+                && self.remaining.contains_key(&range)
+                && self.distance(at, lines).is_some()
+        };
+        self.caps.steps.spend(unclaimed.len()) && { unclaimed }.any(fits)
     }
 
     /// Evidence 5, and the lines of what evidence 4 found: sequences that no function claims, where a function of their
@@ -399,7 +420,8 @@ impl<'m, 'f> Finder<'m, 'f> {
             true => {
                 other.shared
                     && self.merged.program.origins[other.origin.index()].name == name
-                    && !(self.merged.are_apart(other.origin, own) && has_lines())
+                    && !(self.merged.are_apart_there((other.unit, other.origin), (at.unit, own))
+                        && has_lines())
             }
             false => self.is_own(other, at),
         };

@@ -1,0 +1,152 @@
+//! Functions of one unit that have one name, file and line: gcc writes no linkage name for what is local to a unit, so that
+//! instances of one template differ in nothing but where they are declared.
+
+use foldsym_lookup::Certainty;
+use gimli::{
+    DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_file, DW_AT_decl_line, DW_AT_declaration,
+    DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_AT_producer, DW_AT_specification, DW_TAG_call_site,
+    DW_TAG_structure_type, DW_TAG_subprogram,
+};
+
+use crate::build::{CODE, Info, Symbol, Value, elf_with, line_program, sequence};
+use crate::folds::{SHARED, called, members};
+use crate::harness::{Bench, Kept};
+use Value::{Address, Flag, Label, Number, Text};
+
+/// Another address with a function.
+const OTHER: u64 = CODE + 0x200;
+
+/// A class with a method, as the label of it.
+fn method(info: &mut Info, label: &'static str, name: &'static str, line: u64) {
+    info.open(DW_TAG_structure_type, &[(DW_AT_name, Text("V"))]);
+    let declared = [
+        (DW_AT_name, Text(name)),
+        (DW_AT_decl_file, Number(1)),
+        (DW_AT_decl_line, Number(line)),
+        (DW_AT_declaration, Flag),
+    ];
+    info.label(label).open(DW_TAG_subprogram, &declared).close().close();
+}
+
+/// The code of a method; without an address the compiler left it out.
+fn code(info: &mut Info, label: &'static str, method: &'static str, start: Option<u64>) {
+    let mut attributes = vec![(DW_AT_specification, Label(method))];
+    attributes.extend(start.map(|start| (DW_AT_low_pc, Address(start))));
+    attributes.extend(start.map(|_| (DW_AT_high_pc, Number(0x10))));
+    info.label(label).open(DW_TAG_subprogram, &attributes).close();
+}
+
+/// A function that calls these: return address, and label.
+fn caller(info: &mut Info, calls: &[(u64, &'static str)]) {
+    let attributes =
+        [(DW_AT_name, Text("caller")), (DW_AT_low_pc, Address(CODE)), (DW_AT_high_pc, Number(0x40))];
+    info.open(DW_TAG_subprogram, &attributes);
+    for &(address, callee) in calls {
+        let call = [(DW_AT_call_return_pc, Address(address)), (DW_AT_call_origin, Label(callee))];
+        info.open(DW_TAG_call_site, &call).close();
+    }
+    info.close();
+}
+
+fn kept(info: &mut Info, lines: &[Vec<u8>], symbols: &[Symbol<'_>]) -> Kept {
+    let mut sections = info.sections();
+    sections.push((".debug_line", line_program(&lines.concat())));
+    sections.push((".comment", b"\0Linker: LLD 22.1.8\0".to_vec()));
+    Bench::new().kept(&elf_with(CODE, &sections, symbols))
+}
+
+fn some(expected: &[(&str, &'static str, u32)]) -> Vec<(String, &'static str, u32)> {
+    expected.iter().map(|&(name, how, line)| (name.to_owned(), how, line)).collect()
+}
+
+fn lines(start: u64, line: i8) -> Vec<u8> {
+    sequence(&[(start, line)], start + 0x10)
+}
+
+/// A linker that keeps addresses folded two of them: each is there, and a call names one.
+#[test]
+fn instances_at_one_address_are_functions_of_their_own() {
+    let made = |second: &'static str| {
+        let mut info = Info::new(4, &[]);
+        method(&mut info, "declared", "run", 4);
+        method(&mut info, "again", "run", 4);
+        code(&mut info, "first", "declared", Some(SHARED));
+        code(&mut info, "second", second, Some(SHARED));
+        caller(&mut info, &[(CODE + 8, "first"), (CODE + 0x10, "second")]);
+        kept(&mut info, &[lines(SHARED, 5)], &[])
+    };
+    let two = made("again");
+    assert_eq!(members(&two, SHARED), some(&[("run", "live_range", 5), ("run", "live_range", 5)]));
+    for address in [CODE + 8, CODE + 0x10] {
+        assert_eq!(called(&two, address).0, Certainty::Exact);
+    }
+    assert_eq!(members(&made("declared"), SHARED), []);
+}
+
+/// The linker erased one of each two: each is found at the address of the other, with lines of its own.
+#[test]
+fn an_erased_instance_is_found_where_another_remains() {
+    let mut info = Info::new(4, &[]);
+    for (name, line, labels, start) in
+        [("run", 4, ["run", "other run", "r", "r2"], SHARED), ("go", 7, ["go", "other go", "g", "g2"], OTHER)]
+    {
+        method(&mut info, labels[0], name, line);
+        method(&mut info, labels[1], name, line);
+        code(&mut info, labels[2], labels[0], Some(start));
+        code(&mut info, labels[3], labels[1], Some(0));
+    }
+    let sequences = [lines(SHARED, 5), lines(SHARED, 5), lines(OTHER, 8), lines(OTHER, 8)];
+    let found = kept(&mut info, &sequences, &[]);
+    assert_eq!(members(&found, SHARED), some(&[("run", "live_range", 5), ("run", "line_sequence", 5)]));
+    assert_eq!(members(&found, OTHER), some(&[("go", "live_range", 8), ("go", "line_sequence", 8)]));
+}
+
+/// gcc put one in the place of the other before it made copies: then it names what is left in the calls of both.
+#[test]
+fn an_instance_without_code_is_one_of_the_others() {
+    let made = |second: &'static str, calls: &[(u64, &'static str)]| {
+        let mut info = Info::new(4, &[(DW_AT_producer, Text("GNU C++17 12.2.0"))]);
+        method(&mut info, "declared", "run", 4);
+        method(&mut info, "again", "run", 4);
+        code(&mut info, "second", second, None);
+        code(&mut info, "first", "declared", Some(SHARED));
+        caller(&mut info, calls);
+        let name = "_ZN12_GLOBAL__N_11VINS_1IEE3runEi.constprop.0";
+        let symbols = [Symbol::File("unit.c"), Symbol::Local((name, SHARED, 0x10))];
+        kept(&mut info, &[lines(SHARED, 5)], &symbols)
+    };
+    let found = made("again", &[(CODE + 8, "first"), (CODE + 0x10, "first")]);
+    assert_eq!(members(&found, SHARED), some(&[("run", "live_range", 5), ("run", "call_site", 0)]));
+    assert_eq!(called(&found, CODE + 8).0, Certainty::Ambiguous);
+    // The description of what has code.
+    assert_eq!(members(&made("declared", &[(CODE + 8, "first")]), SHARED), []);
+}
+
+/// Names whose own part is not read, and names of what is local to a function, of which each says whose it is.
+#[test]
+fn of_several_names_none_is_given_to_the_only_function() {
+    let made = |own: &'static str, names: &[&str]| {
+        let mut info = Info::new(4, &[]);
+        method(&mut info, "declared", own, 4);
+        code(&mut info, "only", "declared", Some(SHARED));
+        let symbols: Vec<Symbol<'_>> = [Symbol::File("unit.c")]
+            .into_iter()
+            .chain(names.iter().map(|n| Symbol::Local((n, SHARED, 0x10))))
+            .collect();
+        let found = kept(&mut info, &[lines(SHARED, 5)], &symbols);
+        let names: Vec<String> = members(&found, SHARED).into_iter().map(|member| member.0).collect();
+        (found.frame(SHARED).0, names)
+    };
+    for (own, first, second) in [
+        ("f", "_ZN1aIXadL_Z1gvEEE1fEv", "_ZN1aIXadL_Z1hvEEE1fEv"),
+        ("go", "_ZZ1fIiEvvEN1S2goEi", "_ZZ1fIlEvvEN1S2goEi"),
+    ] {
+        let alone = (first.to_owned(), vec![]);
+        assert_eq!(made(own, &[first]), alone);
+        let (frame, all) = made(own, &[first, second]);
+        assert_eq!((frame, all), (own.to_owned(), [own, first, second].map(str::to_owned).to_vec()));
+    }
+    // Variants of a constructor are one function.
+    let (frame, all) = made("S", &["_ZZ1fvEN1SC1Ev", "_ZZ1fvEN1SC2Ev"]);
+    assert!(frame.starts_with("_ZZ1fvEN1SC") && all.is_empty(), "{frame} {all:?}");
+}
