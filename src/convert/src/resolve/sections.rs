@@ -24,6 +24,9 @@ const MAX_STEPS: u64 = 1 << 26;
 /// The range of a function that has its address, by unit, then by address.
 type Standing = (usize, u64, u64);
 
+/// A sequence, with the functions that it is parted at.
+type Parted = (BareLines, Vec<Standing>);
+
 /// Parts the sequences of units whose sections were folded.
 pub(super) fn part(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
     let units = &merged.program.units;
@@ -45,7 +48,7 @@ pub(super) fn part(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
     }
     let steps = Budget::new(MAX_STEPS);
     let mut standing: FxHashMap<usize, Vec<Standing>> = FxHashMap::default();
-    let mut parted: Vec<(usize, Vec<(BareLines, Vec<Standing>)>)> = Vec::new();
+    let mut parted: Vec<(usize, Vec<Parted>)> = Vec::new();
     for (index, unit) in units.iter().enumerate() {
         let mut of_unit = Vec::new();
         for lines in lines_of(unit) {
@@ -114,7 +117,7 @@ fn rows<'u>(unit: &'u Unit<'_>, range: RowRange) -> &'u [Row] {
 }
 
 /// Puts the parts of sequences in their places.
-fn cut(unit: &mut Unit<'_>, parted: &[(BareLines, Vec<Standing>)]) {
+fn cut(unit: &mut Unit<'_>, parted: &[Parted]) {
     let mut parts: FxHashMap<(ImageAddr, u32), Vec<BareLines>> = FxHashMap::default();
     for (lines, ranges) in parted {
         let of_lines = ranges.iter().map(|range| clip(unit, lines, range)).collect();
