@@ -15,6 +15,6 @@ mod objects;
 mod parts;
 mod products;
 mod rewritten;
-mod sections;
 mod shared_texts;
 mod tails;
+mod whole_sections;

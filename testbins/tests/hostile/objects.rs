@@ -174,7 +174,7 @@ fn expressions_that_do_not_end_or_cannot_be_read() {
         (&[0x2f, 0xfd, 0xff], Problem::TooManySteps),
         (&[0x31, 0x28, 0xfc, 0xff], Problem::TooManySteps),
         (&[0x96, 0x22], Problem::StackEmpty),
-        (&[0xff], Problem::Opaque { op: 0, offset: 0 }),
+        (&[0xff], Problem::Opaque { op: 0xff, offset: 0 }),
     ];
     for (expression, problem) in bad {
         let kept = kept(&[Some(Expression(RDI)), Some(Expression(expression))], &[]);

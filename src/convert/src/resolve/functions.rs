@@ -6,6 +6,7 @@
 //! DIE names; code without a subprogram belongs to the symbol that starts it.
 
 use std::cell::OnceCell;
+use std::cmp::Ordering;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -195,7 +196,8 @@ fn share(
 ) -> (Candidate, Known) {
     let (start, end) = (shared[0].start, shared[0].end);
     let mut members: Vec<Member> = Vec::with_capacity(1);
-    let mut seen: FxHashMap<Same, Vec<FuncId>> = FxHashMap::default();
+    // With whether there are rows.
+    let mut seen: FxHashMap<Same, Vec<(FuncId, bool)>> = FxHashMap::default();
     let mut known = Known::default();
     let mut labels: FxHashMap<UnitId, FuncId> = FxHashMap::default();
     for piece in shared {
@@ -208,21 +210,19 @@ fn share(
             _ => Some(Same::Local(origin, piece.unit, piece.instance)),
         };
         // A name may be defined twice, weak and strong; which of the two prevailed is not told.
-        let is_same = |first: &&FuncId| {
+        let is_same = |(first, has_rows): &&(FuncId, bool)| {
             let other = &functions[first.index()];
-            let lines = |other: &FuncId| {
-                let other = members.iter().find(|member| member.function == *other);
-                piece.rows.is_some() && other.is_some_and(|other| other.rows.is_some())
-            };
             let there = |source: Source| {
                 let own = (piece.unit.index(), origin);
-                merged.are_apart_there((source.unit.index(), other.origin), own) && lines(first)
+                merged.are_apart_there((source.unit.index(), other.origin), own)
             };
-            !merged.are_apart(other.origin, origin) && !other.source.is_some_and(there)
+            let both = *has_rows && piece.rows.is_some();
+            let apart = merged.are_apart(other.origin, origin) || (both && other.source.is_some_and(there));
+            !apart
         };
         let of_name = same.as_ref().and_then(|same| seen.get(same)).map_or(&[][..], |of_name| of_name);
         let capped = of_name.first().filter(|_| of_name.len() >= MAX_DEFINITIONS);
-        if let Some(&first) = of_name.iter().find(is_same).or(capped) {
+        if let Some(&(first, _)) = of_name.iter().find(is_same).or(capped) {
             // Parts of one function are folded into each other too.
             if piece.function == first {
                 continue;
@@ -235,7 +235,7 @@ fn share(
             continue;
         }
         if let Some(same) = same {
-            seen.entry(same).or_default().push(piece.function);
+            seen.entry(same).or_default().push((piece.function, piece.rows.is_some()));
         }
         let label_of = label(merged, &functions[piece.function.index()]);
         let variant = known.best(merged, merged.name_bytes(name), |relation| relation == Relation::Variant);
@@ -419,11 +419,6 @@ fn sole(symbols: &[&CodeSymbol<'_>], may_be: impl Fn(&CodeSymbol<'_>) -> bool) -
 
 /// Sorts members into the order that answers list them in, and aliases by bytes.
 fn order(merged: &Merged<'_>, members: &mut [Member], functions: &mut [Function]) {
-    let bytes = |function: FuncId, functions: &[Function]| {
-        let function = &functions[function.index()];
-        let name = merged.program.name_of(function);
-        merged.name_bytes(name).to_vec()
-    };
     for member in members.iter() {
         let aliases = &mut functions[member.function.index()].aliases;
         aliases.sort_by(|&a, &b| merged.name_bytes(a).cmp(merged.name_bytes(b)));
@@ -432,7 +427,12 @@ fn order(merged: &Merged<'_>, members: &mut [Member], functions: &mut [Function]
     // The pieces came sorted by (how, DIE offset): the first is the live DIE with the lowest offset, if any is.
     let named = usize::from(members.first().is_some_and(|first| first.how == How::LiveRange));
     if members.len() > named + 1 {
-        members[named..].sort_by_cached_key(|member| bytes(member.function, functions));
+        let name = |member: &Member| merged.program.name_of(&functions[member.function.index()]);
+        // Many may have one long name.
+        members[named..].sort_by(|a, b| match (name(a), name(b)) {
+            (a, b) if a == b => Ordering::Equal,
+            (a, b) => merged.name_bytes(a).cmp(merged.name_bytes(b)),
+        });
     }
 }
 

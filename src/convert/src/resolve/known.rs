@@ -35,6 +35,17 @@ pub(super) struct Known {
 impl Known {
     /// Adds a function with its name.
     pub(super) fn add(&mut self, merged: &Merged<'_>, name: NameId, function: FuncId) {
+        // Of several functions of one name the first is found.
+        let known = match self.entries.len() {
+            0..=FEW => self.entries.iter().any(|entry| entry.0 == name),
+            _ => self
+                .by_hash
+                .get(&hash(merged.name_bytes(name)))
+                .is_some_and(|same| same.iter().any(|&index| self.entries[index as usize].0 == name)),
+        };
+        if known {
+            return;
+        }
         self.entries.push((name, function));
         let first = match self.entries.len() {
             0..=FEW => return,

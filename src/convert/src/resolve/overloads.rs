@@ -29,13 +29,24 @@ pub(super) fn name_plain<'f>(
     functions: &mut [Function],
 ) -> Vec<NameId> {
     mangled.sort_by_cached_key(|symbol| (own_name(symbol.name), symbol.name));
-    let mut plain: FxHashMap<Vec<u8>, Vec<FuncId>> = FxHashMap::default();
+    if mangled.is_empty() {
+        return Vec::new();
+    }
+    // By name first: many may have one long name.
+    let mut of_name: FxHashMap<NameId, Vec<FuncId>> = FxHashMap::default();
     for member in members {
         let function = &functions[member.function.index()];
         if function.symbol.is_none() {
             let own = merged.program.origins[function.origin.index()].name;
-            plain.entry(plain_base(merged.name_bytes(own)).to_vec()).or_default().push(member.function);
+            of_name.entry(own).or_default().push(member.function);
         }
+    }
+    let mut plain: FxHashMap<Vec<u8>, Vec<FuncId>> = FxHashMap::default();
+    let mut names: Vec<NameId> = of_name.keys().copied().collect();
+    names.sort_unstable();
+    for name in names {
+        let functions = of_name.remove(&name).unwrap_or_default();
+        plain.entry(plain_base(merged.name_bytes(name)).to_vec()).or_default().extend(functions);
     }
     let mut left = Vec::new();
     for overloads in mangled.chunk_by(|a, b| own_name(a.name) == own_name(b.name)) {

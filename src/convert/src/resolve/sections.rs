@@ -4,6 +4,8 @@
 //! folds all of them at once. What is left is one line sequence, which no function of its unit claims, over several functions
 //! of another unit: it has a row where each of those begins, and ends with the last. Each of them has one of the unit's
 //! functions folded into it, so the sequence is cut where they begin and end, for `recover` to find whose the parts are.
+//! What the other unit has lines of alone counts with its functions: with `-g1` clang describes none but those into which
+//! others are inlined.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -21,8 +23,13 @@ const MAX_THERE: usize = 64;
 /// Functions and rows that may be looked at: some hundred times what a large program has.
 const MAX_STEPS: u64 = 1 << 26;
 
-/// The range of a function that has its address, by unit, then by address.
-type Standing = (usize, u64, u64);
+/// A range of a unit: of a function that has its address, or of lines that no function has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Standing {
+    start: u64,
+    end: u64,
+    described: bool,
+}
 
 /// A sequence, with the functions that it is parted at.
 type Parted = (BareLines, Vec<Standing>);
@@ -37,9 +44,13 @@ pub(super) fn part(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
     // Units with a function where one of those sequences begins, in the order of the program.
     let mut there: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
     for (index, unit) in units.iter().enumerate() {
-        for piece in unit.pieces.iter().filter(|piece| piece.how == How::LiveRange) {
-            if begun.contains(&piece.start.0) {
-                let of = there.entry(piece.start.0).or_default();
+        if !unit.pieces.iter().any(|piece| piece.how == How::LiveRange) {
+            continue;
+        }
+        let starts = unit.pieces.iter().map(|piece| piece.start.0);
+        for start in starts.chain(unit.bare.iter().map(|lines| lines.start.0)) {
+            if begun.contains(&start) {
+                let of = there.entry(start).or_default();
                 if of.last() != Some(&index) {
                     of.push(index);
                 }
@@ -54,7 +65,7 @@ pub(super) fn part(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
         for lines in lines_of(unit) {
             let others = there.get(&lines.start.0).map_or(&[][..], |others| others);
             let found = others.iter().take(MAX_THERE).filter(|other| **other != index).find_map(|&other| {
-                let of_other = standing.entry(other).or_insert_with(|| ranges(other, &units[other]));
+                let of_other = standing.entry(other).or_insert_with(|| ranges(&units[other]));
                 covered(unit, lines, of_other, &steps)
             });
             of_unit.extend(found.map(|ranges| (*lines, ranges)));
@@ -80,17 +91,24 @@ fn lines_of<'u>(unit: &'u Unit<'_>) -> impl Iterator<Item = &'u BareLines> {
     of_unit.iter().filter(|lines| !lines.in_doubt && !lines.continues)
 }
 
-/// The ranges of functions of a unit that have their addresses, sorted.
-fn ranges(index: usize, unit: &Unit<'_>) -> Vec<Standing> {
+/// What a unit has at its addresses, sorted.
+fn ranges(unit: &Unit<'_>) -> Vec<Standing> {
+    let range = |start: ImageAddr, len: u32, described: bool| Standing {
+        start: start.0,
+        end: start.0 + u64::from(len),
+        described,
+    };
     let live = unit.pieces.iter().filter(|piece| piece.how == How::LiveRange);
-    let mut ranges: Vec<Standing> =
-        live.map(|piece| (index, piece.start.0, piece.start.0 + u64::from(piece.len))).collect();
+    let live = live.map(|piece| range(piece.start, piece.len, true));
+    let bare = unit.bare.iter().map(|lines| range(lines.start, lines.len, false));
+    let mut ranges: Vec<Standing> = live.chain(bare).collect();
     ranges.sort_unstable();
     ranges.dedup();
     ranges
 }
 
-/// The functions of another unit that a sequence has the lines of, if those are several and all of their section.
+/// The functions of another unit that a sequence has the lines of, if those are all of their section, and not one alone
+/// whose lines they are.
 fn covered(
     unit: &Unit<'_>,
     lines: &BareLines,
@@ -98,18 +116,20 @@ fn covered(
     steps: &Budget,
 ) -> Option<Vec<Standing>> {
     let (start, end) = (lines.start.0, lines.start.0 + u64::from(lines.len));
-    let first = standing.partition_point(|range| range.1 < start);
-    let ranges = &standing[first..];
-    let ranges = &ranges[..ranges.partition_point(|range| range.1 < end)];
-    let ([_, .., last], true) = (ranges, steps.spend(ranges.len() + 1)) else { return None };
-    let apart = ranges.windows(2).all(|pair| pair[0].2 <= pair[1].1);
-    let whole = last.2 <= end && end - last.2 < MAX_PADDING;
+    let ranges = &standing[standing.partition_point(|range| range.start < start)..];
+    let ranges = &ranges[..ranges.partition_point(|range| range.start < end)];
+    let ([first, .., last], true) = (ranges, steps.spend(ranges.len() + 1)) else { return None };
+    let apart = ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
+    let whole = first.start == start && last.end <= end && end - last.end < MAX_PADDING;
     let rows = rows(unit, lines.rows);
-    let begins = |range: &Standing| {
-        let offset = u32::try_from(range.1 - start);
+    let begins = |range: &&Standing| {
+        let offset = u32::try_from(range.start - start);
         offset.is_ok_and(|offset| rows.binary_search_by_key(&offset, |row| row.offset).is_ok())
     };
-    (apart && whole && steps.spend(rows.len()) && ranges.iter().all(begins)).then(|| ranges.to_vec())
+    let functions = || ranges.iter().filter(|range| range.described);
+    (apart && whole && steps.spend(rows.len()) && functions().all(|range| begins(&range)))
+        .then(|| functions().copied().collect())
+        .filter(|functions: &Vec<Standing>| !functions.is_empty())
 }
 
 fn rows<'u>(unit: &'u Unit<'_>, range: RowRange) -> &'u [Row] {
@@ -139,7 +159,7 @@ fn cut(unit: &mut Unit<'_>, parted: &[Parted]) {
 }
 
 /// The part of a sequence that is a function's.
-fn clip(unit: &mut Unit<'_>, lines: &BareLines, &(_, start, end): &Standing) -> BareLines {
+fn clip(unit: &mut Unit<'_>, lines: &BareLines, &Standing { start, end, .. }: &Standing) -> BareLines {
     let (from, len) = ((start - lines.start.0) as u32, (end - start) as u32);
     let rows = rows(unit, lines.rows);
     let first = rows.partition_point(|row| row.offset < from);

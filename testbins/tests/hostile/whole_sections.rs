@@ -29,10 +29,27 @@ fn function(info: &mut Info, name: &'static str, line: u64, start: u64, len: u64
 
 /// `f` and `g` remain; another unit has these functions without an address, and these lines.
 fn folded(linker: &str, erased: &[(&'static str, u64, u64)], lines: &[u8], symbols: &[Symbol<'_>]) -> Kept {
+    program(&[F, G], linker, erased, lines, symbols)
+}
+
+/// Name, line, start and length of those that remain.
+type Remains = (&'static str, u64, u64, u64);
+const F: Remains = ("f", 10, CODE, 0x10);
+const G: Remains = ("g", 20, NEXT, END - NEXT);
+
+/// The same, where the first unit describes these.
+fn program(
+    remains: &[Remains],
+    linker: &str,
+    erased: &[(&'static str, u64, u64)],
+    lines: &[u8],
+    symbols: &[Symbol<'_>],
+) -> Kept {
     let own = line_program(&sequence(&[(CODE, 11), (NEXT, 21)], END));
     let mut first = Info::new(4, &[]);
-    function(&mut first, "f", 10, CODE, 0x10);
-    function(&mut first, "g", 20, NEXT, END - NEXT);
+    for &(name, line, start, len) in remains {
+        function(&mut first, name, line, start, len);
+    }
     let folder = (DW_AT_comp_dir, Text("/other"));
     let mut second = Info::new(4, &[(DW_AT_stmt_list, Offset(own.len() as u64)), folder]);
     for &(name, line, len) in erased {
@@ -98,6 +115,18 @@ fn lines_that_fit_no_function_are_of_one_without_a_name() {
         both(&folded(LLD, &alike, &lines, &[])),
         [expected[0].clone(), some(&[("g", "live_range", 21), ("g2", "line_sequence", 41)])]
     );
+}
+
+/// With `-g1` clang describes no function into which nothing is inlined.
+#[test]
+fn lines_of_functions_that_nobody_describes_are_of_the_section_too() {
+    let lines = sequence(&[(CODE, 31), (NEXT, 41)], END);
+    let g = some(&[("g", "live_range", 21), ("g2", "line_sequence", 41)]);
+    assert_eq!(both(&program(&[G], LLD, &ERASED, &lines, &[])), [some(&[]), g]);
+    let f = some(&[("f", "live_range", 11), ("f2", "line_sequence", 31)]);
+    assert_eq!(both(&program(&[F], LLD, &ERASED, &lines, &[])), [f, some(&[])]);
+    // Nothing remains of the first that could be another's.
+    assert_eq!(both(&program(&[], LLD, &ERASED, &lines, &[])), [[], []]);
 }
 
 #[test]
