@@ -76,10 +76,11 @@ class Blocks:
     def check_ranges(self, count, own):
         for i, r in enumerate(self.ranges):
             if i >= own:
-                need(r.first == count and 0 < r.shared <= own, f"range {i}: shared with {r.shared}")
+                need(r.first == count and 0 < r.shared <= count, f"range {i}: shared {r.shared}")
+                need(0 <= r.id < 1 << 32 and 0 <= r.flags < 32, f"range {i}: id {r.id}, flags {r.flags}")
                 continue
             end = self.ranges[i + 1].first if i + 1 < len(self.ranges) else count
-            need(r.first < end and r.shared == r.ids == 0, f"range {i} has no block")
+            need(r.first < end and r.shared == r.id == r.flags == 0, f"range {i} has no block")
             need(all(block.range == i for block in self.blocks[r.first:end]), f"range {i}: its blocks")
         seen = []
         for entry, r in enumerate(self.ranges):
@@ -97,7 +98,7 @@ class Blocks:
         for block in self.blocks:
             entry = self.ranges[block.range].entry
             begin = self.ranges[entry - 1 if entry else block.range]
-            first = self.blocks[self.ranges[begin.shared - 1].first if begin.shared else begin.first]
+            first = self.blocks[begin.shared - 1 if begin.shared else begin.first]
             yield {"Id": block.id, "Start": hex(block.start), "Size": block.size,
                    "Flags": [name for i, name in enumerate(FLAGS) if block.flags >> i & 1],
                    "FunctionStart": hex(first.start)}

@@ -58,7 +58,7 @@ COLUMNS = {
     "TAILS": "function target",
     "VTABLES": "point function slot doubtful",
     "SLOTS": "address slot",
-    "BLOCK_RANGES": "first entry next shared ids",
+    "BLOCK_RANGES": "first entry next shared id flags",
     "LOCATED": "function kind place unit"}
 HOW = ("live_range", "stmt_sequence", "relocation", "symbol", "line_sequence", "call_site", "symbol_only")
 

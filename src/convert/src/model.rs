@@ -13,7 +13,7 @@ mod codeless;
 mod instance;
 mod locations;
 
-pub use blocks::{Block, BlockCounts, BlockMap, BlockRange, SharedRange};
+pub use blocks::{Block, BlockCounts, BlockMap, BlockRange, SharedBlock};
 pub use calls::{CalleePlace, Calls, UnitCall, UnitCallee};
 pub use classes::{SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable, VtableKey};
 pub use codeless::Codeless;

@@ -92,7 +92,7 @@ impl SectionId {
             Self::ALIASES => &["name", "last"],
             Self::CALLS => &["address", "caller", "callee", "how"],
             Self::TAILS => &["function", "target"],
-            Self::BLOCK_RANGES => &["first", "entry", "next", "shared", "ids"],
+            Self::BLOCK_RANGES => &["first", "entry", "next", "shared", "id", "flags"],
             Self::VTABLES => &["point", "function", "slot", "doubtful"],
             Self::SLOTS => &["address", "slot"],
             Self::LOCATED => &["function", "kind", "place", "unit"],
@@ -260,12 +260,14 @@ pub mod block_ranges {
     pub const ENTRY: usize = 1;
     /// 0: the function has no further range; else 1 + index of the next, in the compiler's order.
     pub const NEXT: usize = 2;
-    /// 0: the range has blocks of its own; else 1 + index of the range whose blocks these are.
+    /// 0: the range has blocks of its own; else it is one block of another function's range, 1 + its index.
     pub const SHARED: usize = 3;
-    /// What the function's numbers of shared blocks are above those of the range that has them; may be negative; modulo 2^32.
-    pub const IDS: usize = 4;
+    /// Of a shared block: this function's number of it.
+    pub const ID: usize = 4;
+    /// Of a shared block: its flags as this function has them.
+    pub const FLAGS: usize = 5;
     /// Number of columns.
-    pub const COLUMNS: u8 = 5;
+    pub const COLUMNS: u8 = 6;
 }
 /// Columns of VTABLES.
 pub mod vtables {

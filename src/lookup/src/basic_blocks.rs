@@ -257,23 +257,27 @@ impl<'d> BasicBlocks<'d> {
         Ok(next.checked_sub(1))
     }
 
-    /// The range of another function that the linker folded this one into, which has its blocks; and what this function's
-    /// numbers of them are above the other's.
+    /// Of a range that is one block of another function's, which the linker folded it into: that block, with the number and
+    /// the flags that this function has for it.
     ///
     /// # Errors
     /// As [`BasicBlocks::entry_range`].
-    pub fn shared_range(&self, range: u32) -> Result<Option<(u32, i64)>, Error> {
-        let shared = small(self.ranges.value(range, block_ranges::SHARED).within(RANGES)?, RANGES, range)?;
-        let Some(shared) = shared.checked_sub(1) else { return Ok(None) };
-        Ok(Some((shared, self.ranges.value(range, block_ranges::IDS).within(RANGES)?)))
+    pub fn shared_block(&self, range: u32) -> Result<Option<BasicBlock>, Error> {
+        let column = |column| small(self.ranges.value(range, column).within(RANGES)?, RANGES, range);
+        let Some(index) = column(block_ranges::SHARED)?.checked_sub(1) else { return Ok(None) };
+        let (id, flags) = (column(block_ranges::ID)?, column(block_ranges::FLAGS)?);
+        Ok(Some(BasicBlock { id, flags: flags as u8, ..self.block(index)? }))
     }
 
-    /// The numbers of the blocks of a range, by address: those of another's, where it is shared.
+    /// The numbers of the blocks of a range, by address: of a shared one that of the one block.
     ///
     /// # Errors
     /// As [`BasicBlocks::entry_range`].
     pub fn blocks_of(&self, range: u32) -> Result<core::ops::Range<u32>, Error> {
-        let range = self.shared_range(range)?.map_or(range, |(shared, _)| shared);
+        let shared = small(self.ranges.value(range, block_ranges::SHARED).within(RANGES)?, RANGES, range)?;
+        if let Some(index) = shared.checked_sub(1) {
+            return Ok(index..shared);
+        }
         let first =
             |range: u32| small(self.ranges.value(range, block_ranges::FIRST).within(RANGES)?, RANGES, range);
         let next = range.wrapping_add(1);
@@ -295,13 +299,17 @@ impl<'d> BasicBlocks<'d> {
     pub fn of_function(&self, start: ImageAddr) -> FunctionBlocks<'_, 'd> {
         FunctionBlocks {
             blocks: self,
-            begin: Some(start),
+            begin: Some(Begin::At(start)),
             range: None,
             left: 0..0,
-            most: self.len(),
-            ids: 0,
+            most: self.len().saturating_add(self.ranges.len()),
             steps: self.ranges.len(),
         }
+    }
+
+    /// The blocks of the function that a range belongs to, as [`BasicBlocks::of_function`] gives them.
+    pub fn of_range(&self, range: u32) -> FunctionBlocks<'_, 'd> {
+        FunctionBlocks { begin: Some(Begin::Range(range)), ..self.of_function(ImageAddr(0)) }
     }
 
     /// The block of a function by the compiler's number: the reverse of [`BasicBlocks::at`].
@@ -414,10 +422,17 @@ impl<'d> BasicBlocks<'d> {
             return Err(Error::new(RANGES, What::Length, self.ranges.len().into()));
         }
         for range in 0..self.ranges.len() {
-            let first = self.ranges.value(range, block_ranges::FIRST).within(RANGES)?;
-            let sound = match self.shared_range(range)? {
-                None => range < own,
-                Some((shared, _)) => range >= own && shared < own && first == i64::from(self.len()),
+            let [first, _, _, shared, id, flags] = self.ranges.record(range).within(RANGES)?;
+            let all = i64::from(self.len());
+            let sound = match shared {
+                0 => range < own && id == 0 && flags == 0,
+                _ => {
+                    (own..=u32::MAX).contains(&range)
+                        && first == all
+                        && (1..=all).contains(&shared)
+                        && u32::try_from(id).is_ok()
+                        && (0..=i64::from(layout::ALL_FLAGS)).contains(&flags)
+                }
             };
             if !sound {
                 return Err(Error::new(RANGES, What::Value, range.into()));
@@ -440,41 +455,57 @@ impl<'d> BasicBlocks<'d> {
     }
 }
 
+/// How a function is given.
+enum Begin {
+    /// By where it begins.
+    At(ImageAddr),
+    /// By a range of it.
+    Range(u32),
+}
+
 /// The blocks of one function; see [`BasicBlocks::of_function`].
 pub struct FunctionBlocks<'b, 'd> {
     blocks: &'b BasicBlocks<'d>,
-    begin: Option<ImageAddr>,
+    /// Where to begin, before the first block.
+    begin: Option<Begin>,
     range: Option<u32>,
     left: core::ops::Range<u32>,
     /// Blocks that may still follow.
     most: u32,
-    /// Of a shared range: what the function's numbers are above the stored ones, modulo 2^32.
-    ids: u32,
     /// Ranges that may still follow: a chain of more is a cycle.
     steps: u32,
 }
 
 impl FunctionBlocks<'_, '_> {
     fn step(&mut self) -> Result<Option<BasicBlock>, Error> {
-        if let Some(start) = self.begin.take() {
-            let Some(range) = self.blocks.beginning_at(start)? else { return Ok(None) };
+        if let Some(begin) = self.begin.take() {
+            let range = match begin {
+                Begin::At(start) => self.blocks.beginning_at(start)?,
+                Begin::Range(range) => Some(self.blocks.entry_range(range)?),
+            };
+            let Some(range) = range else { return Ok(None) };
             self.range = Some(range);
             self.left = self.blocks.blocks_of(range)?;
         }
         loop {
             if let Some(index) = self.left.next() {
-                // A function has no block twice.
-                let Some(most) = self.most.checked_sub(1) else { return Ok(None) };
-                self.most = most;
-                let block = self.blocks.block(index)?;
-                return Ok(Some(BasicBlock { id: block.id.wrapping_add(self.ids), ..block }));
+                let own = match self.range {
+                    Some(range) => self.blocks.shared_block(range)?,
+                    None => None,
+                };
+                // Each range has its blocks once.
+                let wrong = Error::new(RANGES, What::Order, index.into());
+                self.most = self.most.checked_sub(1).ok_or(wrong)?;
+                return match own {
+                    Some(block) => Ok(Some(block)),
+                    None => self.blocks.block(index).map(Some),
+                };
             }
             let Some(range) = self.range else { return Ok(None) };
             self.range = self.blocks.next_range(range)?.filter(|_| self.steps > 0);
             self.steps = self.steps.saturating_sub(1);
             let Some(range) = self.range else { return Ok(None) };
             self.left = self.blocks.blocks_of(range)?;
-            self.ids = self.blocks.shared_range(range)?.map_or(0, |(_, ids)| ids as u32);
         }
     }
 }

@@ -55,9 +55,9 @@ pub(super) fn sections(map: &BlockMap, image_base: u64) -> Vec<Section> {
         let range = &map.ranges[i];
         let entry = if range.entry as usize == i { 0 } else { i64::from(range.entry) + 1 };
         let optional = |range: Option<u32>| range.map_or(0, |range| i64::from(range) + 1);
-        let shared = optional(range.shared.map(|shared| shared.range));
-        let ids = range.shared.map_or(0, |shared| shared.ids);
-        [i64::from(range.blocks.start), entry, optional(range.next), shared, ids]
+        let shared = optional(range.shared.map(|shared| shared.block));
+        let (id, flags) = range.shared.map_or((0, 0), |shared| (shared.id.into(), shared.flags.into()));
+        [i64::from(range.blocks.start), entry, optional(range.next), shared, id, flags]
     };
     let ranges = Table { count: map.ranges.len(), record };
     vec![

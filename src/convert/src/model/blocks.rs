@@ -23,17 +23,19 @@ pub struct BlockRange {
     pub entry: u32,
     /// The next range of the same function, in the order of the map.
     pub next: Option<u32>,
-    /// The range of another function that the linker folded this one into.
-    pub shared: Option<SharedRange>,
+    /// It is one block that is in another function's range, which the linker folded this one's section into.
+    pub shared: Option<SharedBlock>,
 }
 
-/// Where the blocks of a range are that has none of its own.
+/// A block of a function that stands in another's range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SharedRange {
-    /// Index of the range that has them.
-    pub range: u32,
-    /// What this function's numbers of the blocks are above those there.
-    pub ids: i64,
+pub struct SharedBlock {
+    /// Index of the block there.
+    pub block: u32,
+    /// This function's number of it.
+    pub id: u32,
+    /// Its flags, as this function has them: whether what follows is reached differs.
+    pub flags: u8,
 }
 
 /// The basic-block address map of the program.

@@ -8,7 +8,7 @@ use foldsym_format::records::basic_blocks::ALL_FLAGS;
 use foldsym_format::varint;
 
 use super::Code;
-use crate::model::{Block, BlockCounts, BlockMap, BlockRange, ImageAddr, SharedRange};
+use crate::model::{Block, BlockCounts, BlockMap, BlockRange, ImageAddr, SharedBlock};
 use crate::open::{Arch, BlockMapSection};
 use crate::report::{Diagnostics, Kind};
 
@@ -306,72 +306,73 @@ impl Found {
             // What has no bytes overlaps nothing.
             (start, end > start, *function, *part)
         });
+        // Linkers fold basic-block sections too: then several functions have one range, which overlaps nothing.
         let mut refused = vec![false; self.functions.len()];
-        // Linkers fold basic-block sections too: then several functions have one range, that of the first.
-        let mut folded: Vec<Option<usize>> = vec![None; self.ranges.len()];
-        let mut before: Option<(usize, u64, u64, usize)> = None;
-        let mut end = 0;
-        for (index, (_, blocks, function, _)) in self.ranges.iter().enumerate() {
-            let (start, own_end) = span(&self.blocks[blocks.clone()]);
-            if own_end > start
-                && let Some((first, ..)) =
-                    before.filter(|of| (of.1, of.2, of.3) == (start, own_end, blocks.len()))
-            {
-                folded[index] = Some(first);
-            } else if start < end {
+        let (mut before, mut end) = (None, 0);
+        for (_, blocks, function, _) in &self.ranges {
+            let here = span(&self.blocks[blocks.clone()]);
+            if before == Some(here) {
+                continue;
+            }
+            if here.0 < end {
                 refused[*function as usize] = true;
             } else if !refused[*function as usize] {
-                end = own_end;
-                before = Some((index, start, own_end, blocks.len()));
+                end = here.1;
+                before = Some(here).filter(|(start, end)| end > start);
             }
         }
-        for (index, (base, _, function, _)) in self.ranges.iter().enumerate() {
-            if folded[index].is_some() && !refused[*function as usize] {
-                let (section, offset) = self.functions[*function as usize];
-                diagnostics.add(Kind::FoldedBlocks, offset, || {
-                    format!(
-                        "section {section} of the block map, offset {offset:#x}: blocks at {base:#x} are another's too"
-                    )
-                });
-            }
-        }
-        let refused_functions = self.functions.iter().zip(&refused).filter(|(_, refused)| **refused);
-        for ((section, offset), _) in refused_functions {
+        for ((section, offset), _) in self.functions.iter().zip(&refused).filter(|(_, refused)| **refused) {
             diagnostics.add(Kind::OverlappingBlocks, *offset, || {
                 format!("section {section} of the block map, offset {offset:#x}: overlaps another function")
             });
         }
+        self.ranges.retain(|(_, _, function, _)| !refused[*function as usize]);
         let mut map = BlockMap { counts: self.counts, ..BlockMap::default() };
-        // For each function its ranges, in the compiler's order: those with blocks of their own, then those of others, as
-        // far as the function has one of its own as well, and one step leads from the other's numbers to its own.
-        let mut parts: Vec<(u32, u32, u32)> = Vec::with_capacity(self.ranges.len());
-        let mut kept: Vec<Option<u32>> = vec![None; self.ranges.len()];
+        // For each function its ranges, in the compiler's order: those with blocks of their own, of functions that have
+        // the same the first one's.
+        let mut parts: Vec<(u32, (u32, u32), u32)> = Vec::with_capacity(self.ranges.len());
         let mut remains = vec![false; self.functions.len()];
+        let mut folded: Vec<(usize, u32)> = Vec::new();
+        let mut before = None;
         for (at, (_, blocks, function, part)) in self.ranges.iter().enumerate() {
-            if folded[at].is_some() || refused[*function as usize] {
+            let here = span(&self.blocks[blocks.clone()]);
+            let first = map.blocks.len() as u32;
+            if let Some((_, range)) = before.filter(|(there, _)| *there == here) {
+                folded.push((at, range));
                 continue;
             }
-            let (first, index) = (map.blocks.len() as u32, map.ranges.len() as u32);
+            let range = map.ranges.len() as u32;
             map.blocks.extend_from_slice(&self.blocks[blocks.clone()]);
             let blocks = first..map.blocks.len() as u32;
-            map.ranges.push(BlockRange { blocks, entry: index, next: None, shared: None });
-            parts.push((*function, *part, index));
-            (kept[at], remains[*function as usize]) = (Some(index), true);
+            map.ranges.push(BlockRange { blocks, entry: range, next: None, shared: None });
+            parts.push((*function, (*part, 0), range));
+            remains[*function as usize] = true;
+            before = (here.1 > here.0).then_some((here, range));
         }
+        // Then the blocks of others, as far as the function has one of its own as well.
         let end = map.blocks.len() as u32;
-        for (at, (.., function, part)) in
-            self.ranges.iter().enumerate().filter(|(.., of)| remains[of.2 as usize])
-        {
-            let Some((first, range)) = folded[at].and_then(|first| Some((first, kept[first]?))) else {
+        for (at, range) in folded {
+            let (base, blocks, function, part) = &self.ranges[at];
+            let (blocks, there) = (&self.blocks[blocks.clone()], map.ranges[range as usize].blocks.clone());
+            let place = |block: &Block| (block.start, block.size);
+            let theirs = map.blocks[there.start as usize..there.end as usize].iter().map(place);
+            let alike = blocks.iter().map(place).eq(theirs);
+            let (section, offset) = self.functions[*function as usize];
+            let kind = if alike { Kind::FoldedBlocks } else { Kind::UnlikeBlocks };
+            diagnostics.add(kind, offset, || {
+                format!(
+                    "section {section} of the block map, offset {offset:#x}: blocks at {base:#x} are another's too"
+                )
+            });
+            if !alike || !remains[*function as usize] {
                 continue;
-            };
-            let ids =
-                |at: usize| self.blocks[self.ranges[at].1.clone()].iter().map(|block| i64::from(block.id));
-            let mut above = ids(at).zip(ids(first)).map(|(here, there)| here - there);
-            let Some(by) = above.next().filter(|&by| above.all(|other| other == by)) else { continue };
-            let (index, shared) = (map.ranges.len() as u32, Some(SharedRange { range, ids: by }));
-            map.ranges.push(BlockRange { blocks: end..end, entry: index, next: None, shared });
-            parts.push((*function, *part, index));
+            }
+            for ((block, index), order) in blocks.iter().zip(there).zip(0..) {
+                let range = map.ranges.len() as u32;
+                let shared = Some(SharedBlock { block: index, id: block.id, flags: block.flags });
+                map.ranges.push(BlockRange { blocks: end..end, entry: range, next: None, shared });
+                parts.push((*function, (*part, order), range));
+            }
         }
         parts.sort_unstable();
         for pair in parts.windows(2) {

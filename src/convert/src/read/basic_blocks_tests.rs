@@ -131,7 +131,10 @@ fn a_folded_section_of_blocks_is_the_first_functions() {
     let kept: Vec<(u64, u32)> = map.blocks.iter().map(|block| (block.start.0, block.id)).collect();
     assert_eq!(kept, [(BASE, 7), (BASE + 64, 0)]);
     assert_eq!(kinds(&diagnostics), [(Kind::FoldedBlocks, 1)]);
-    // The second function has it as a shared range, behind its own, with its own number of the block.
+    // The second function has it as a shared block, behind its own, with its own number and flags.
     assert_eq!((map.ranges[1].entry, map.ranges[1].next, map.counts.functions), (1, Some(2), 2));
-    assert_eq!((map.ranges[2].entry, map.ranges[2].shared), (1, Some(SharedRange { range: 0, ids: -6 })));
+    assert_eq!(
+        (map.ranges[2].entry, map.ranges[2].shared),
+        (1, Some(SharedBlock { block: 0, id: 1, flags: 1 }))
+    );
 }

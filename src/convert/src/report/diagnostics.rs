@@ -79,8 +79,10 @@ pub enum Kind {
     DeadBlocks,
     /// Basic blocks of a function that overlap those of another, or each other: the function's are skipped.
     OverlappingBlocks,
-    /// A range of basic blocks that two functions have: a basic-block section that was folded. It is kept for the first.
+    /// A basic-block section that was folded into another function's: each of both has its blocks.
     FoldedBlocks,
+    /// The same, but the functions have not the same blocks there: those of this one are left out.
+    UnlikeBlocks,
     /// A function whose map has no blocks (`-basic-block-address-map-skip-bb-entries`).
     OmittedBlocks,
     /// Classes past a cap: an object of theirs does not tell which of its methods ran.
@@ -137,6 +139,7 @@ impl Kind {
             Kind::DeadBlocks => "dead_blocks",
             Kind::OverlappingBlocks => "overlapping_blocks",
             Kind::FoldedBlocks => "folded_blocks",
+            Kind::UnlikeBlocks => "unlike_blocks",
             Kind::OmittedBlocks => "omitted_blocks",
             Kind::SkippedClasses => "skipped_classes",
             Kind::OpaqueExpression => "opaque_expression",

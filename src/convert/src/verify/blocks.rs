@@ -30,13 +30,11 @@ pub(super) fn compare(
             found.blocks_of(number as u32)?,
             found.entry_range(number as u32)?,
             found.next_range(number as u32)?,
-            found.shared_range(number as u32)?,
+            found.shared_block(number as u32)?.map(|block| (block.index, block.id, block.flags)),
         );
-        let blocks = match range.shared {
-            Some(shared) => map.ranges[shared.range as usize].blocks.clone(),
-            None => range.blocks.clone(),
-        };
-        let ours = (blocks, range.entry, range.next, range.shared.map(|shared| (shared.range, shared.ids)));
+        let blocks = range.shared.map_or(range.blocks.clone(), |shared| shared.block..shared.block + 1);
+        let shared = range.shared.map(|shared| (shared.block, shared.id, shared.flags));
+        let ours = (blocks, range.entry, range.next, shared);
         if ours != theirs {
             mismatches.add(|| {
                 format!("{path}: range {number} of basic blocks: expected {ours:?}, found {theirs:?}")

@@ -111,16 +111,29 @@ fn is_shared(file: &SymbolFile<'_>, block: &BasicBlock) -> Result<bool, foldsym_
     })
 }
 
-/// The blocks of the function that begins in one of these places.
+/// The blocks of the function that has these places: those that the map lists with a block which no other function has;
+/// of one that shares all its code those of the function that remained, of which most stand in its places.
 fn listed(blocks: &BasicBlocks<'_>, place: &Places) -> Result<Vec<BasicBlock>, foldsym_lookup::Error> {
-    for &(start, _) in &place.ranges {
-        let listed: Result<Vec<_>, _> = blocks.of_function(ImageAddr(start)).collect();
-        let listed = listed?;
-        if !listed.is_empty() {
-            return Ok(listed);
+    let starts =
+        |shared: bool| place.pieces.iter().filter(move |piece| (piece.1 > 1) == shared).map(|piece| piece.0);
+    for start in starts(false) {
+        if let Some(block) = blocks.at(ImageAddr(start))? {
+            return blocks.of_range(block.range).collect();
         }
     }
-    Ok(Vec::new())
+    let holds = |block: &BasicBlock| {
+        let end = block.start.0.saturating_add(block.size);
+        place.ranges.iter().any(|range| range.0 <= block.start.0 && end <= range.1)
+    };
+    let mut most = Vec::new();
+    for start in starts(true) {
+        let listed: Result<Vec<_>, _> = blocks.of_function(ImageAddr(start)).collect();
+        let listed = listed?;
+        if listed.len() > most.len() && listed.iter().all(holds) {
+            most = listed;
+        }
+    }
+    Ok(most)
 }
 
 fn object(out: &mut Vec<u8>, shown: &Shown, names: &mut Names) {

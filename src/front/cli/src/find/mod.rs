@@ -115,6 +115,8 @@ pub(crate) struct Places {
     pub(crate) ranges: Vec<(u64, u64)>,
     /// The most functions that one of the ranges has.
     pub(crate) sharing: u32,
+    /// The pieces that the ranges are made of: where each starts, and how many functions have it.
+    pub(crate) pieces: Vec<(u64, u32)>,
 }
 
 /// Collects the pieces of the functions. Pieces know their functions and not the other way round, so
@@ -132,6 +134,7 @@ pub(crate) fn places(
             if wanted.contains(&function) && piece.body > 0 {
                 let place = places.entry(function).or_default();
                 place.sharing = place.sharing.max(sharing);
+                place.pieces.push((range.0, sharing));
                 match place.ranges.last_mut() {
                     // Another function was cut out before, or there is only a change of rows.
                     Some(last) if last.1 == range.0 => last.1 = range.1,
