@@ -20,6 +20,8 @@ pub struct Options {
     pub arch: Option<String>,
     /// The device target to take of a GPU bundle.
     pub target: Option<String>,
+    /// Where [`crate::open::device_code`] found it, of several.
+    pub device: Option<crate::open::DevicePlace>,
     /// The `.dwp` to use instead of the one beside the program.
     pub dwp: Option<PathBuf>,
     /// Directories of `.dwo` files; with one given, none outside is opened.
@@ -234,6 +236,7 @@ fn open_options(options: &Options) -> OpenOptions {
     OpenOptions {
         arch: options.arch.clone(),
         target: options.target.clone(),
+        device: options.device,
         debug_dirs: options.debug_dirs.clone(),
         dwo_dirs: options.dwo_dirs.clone(),
         map_prefix: options.map_prefix.clone(),

@@ -40,7 +40,7 @@ pub fn frame_sections<'f>(
     target: Option<&str>,
 ) -> Result<Vec<FrameBytes<'f>>, OpenError> {
     let data = files.map(path)?;
-    let data = gpu::choose(files, path, data, target)?.map_or(data, |(data, _)| data);
+    let data = gpu::choose(files, path, data, target, None)?.map_or(data, |(data, _)| data);
     let file = object::File::parse(data)
         .map_err(|error| OpenError::NotAnObject { path: path.to_owned(), found: error.to_string() })?;
     if file.kind() == ObjectKind::Relocatable {

@@ -25,7 +25,7 @@ pub use elf::kept::{KeptRelocation, KeptRelocations, KeptSection, RelocationSymb
 pub use error::OpenError;
 pub use files::Files;
 pub use frames::{FrameBytes, frame_sections};
-pub use gpu::{CodeObject, DeviceCode, device_code};
+pub use gpu::{CodeObject, DeviceCode, DevicePlace, device_code};
 pub use image::{
     AddressRange, Arch, Binding, BlockMapSection, CodeSection, DebugSection, DebugSections, Format, Image,
     ImageKind, Linker, Restored, Symbol, SymbolKind,

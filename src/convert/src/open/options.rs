@@ -10,6 +10,8 @@ pub struct OpenOptions {
     pub arch: Option<String>,
     /// The target of the device program to take, of a container of GPU code or of a host program that has one.
     pub target: Option<String>,
+    /// Where that program was found: other containers of the file are not decompressed to find it again.
+    pub device: Option<super::gpu::DevicePlace>,
     /// Roots of separate debug files (`DIR/.build-id/ab/cdef.debug`, `DIR/usr/bin/ls.debug`), in order.
     pub debug_dirs: Vec<PathBuf>,
     /// Looks in `/usr/lib/debug` after `debug_dirs`.
@@ -29,6 +31,7 @@ impl Default for OpenOptions {
         Self {
             arch: None,
             target: None,
+            device: None,
             debug_dirs: Vec::new(),
             system_debug_dir: true,
             separate: true,

@@ -76,7 +76,8 @@ fn open_alone<'f>(
     options: &OpenOptions,
 ) -> Result<Opened<'f>, OpenError> {
     let wanted = options.arch.as_deref();
-    let (data, note) = gpu::choose(files, path, data, options.target.as_deref())?.unwrap_or((data, None));
+    let (data, note) =
+        gpu::choose(files, path, data, options.target.as_deref(), options.device)?.unwrap_or((data, None));
     if data.starts_with(b"\x7fELF") {
         let (mut image, links) = elf::read(files, path, data)?;
         image.diagnostics.extend(note);

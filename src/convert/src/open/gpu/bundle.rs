@@ -77,7 +77,7 @@ pub(super) fn target(name: &str) -> Option<&str> {
     if name.starts_with("host-") {
         return None;
     }
-    let kinds = ["hipv4-", "hip-", "openmp-", "openacc-", "opencl-"];
+    let kinds = ["hipv4-", "hip-", "openmp-", "openacc-", "opencl-", "sycl-"];
     let rest = kinds.iter().find_map(|kind| name.strip_prefix(kind)).unwrap_or(name);
     // Behind a triple without a processor; behind a feature it says that the feature is off.
     Some(if rest.contains(':') { rest } else { rest.trim_end_matches('-') })
@@ -114,13 +114,17 @@ pub(super) fn read_compressed<'f>(
     let packed = range(data, 0, whole)
         .and_then(|bytes| bytes.get(header..))
         .ok_or_else(|| malformed(format!("{whole} bytes claimed, {} there", data.len())))?;
+    if contents.only.is_some_and(|only| only != contents.container) {
+        return Ok(whole as usize);
+    }
     let mut plain = files.reserve(path, place, claimed, packed.len() as u64)?;
     decompress::append(method, packed, claimed, &mut plain).map_err(malformed)?;
     let plain = files.keep(plain);
-    contents.decompressed = contents.decompressed.saturating_add(plain.len() as u64);
     if !is_plain(plain) {
         return Err(OpenError::malformed(path, place, "what was compressed is no bundle"));
     }
     read(path, &format!("{place}, decompressed"), plain, contents)?;
+    let programs = (contents.objects.len() - contents.before) as u64;
+    contents.work = contents.work.saturating_add(programs.saturating_mul(plain.len() as u64));
     Ok(whole as usize)
 }

@@ -42,6 +42,17 @@ pub struct CodeObject<'f> {
     pub target: String,
     /// An ELF file.
     pub data: &'f [u8],
+    /// Where it stands.
+    pub place: DevicePlace,
+}
+
+/// Where a device program stands in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DevicePlace {
+    /// Which container, in the order of the file.
+    container: usize,
+    /// Which ELF file of it.
+    entry: usize,
 }
 
 /// The device programs of a file.
@@ -54,11 +65,22 @@ pub struct DeviceCode<'f> {
     others: Vec<String>,
     /// Bytes of strings that were read.
     texts: usize,
-    /// Bytes of all compressed containers, decompressed.
-    decompressed: u64,
+    /// The container that is read now, and how many programs were read before it.
+    container: usize,
+    before: usize,
+    /// The one container to decompress; `None`: all.
+    only: Option<usize>,
+    /// Bytes to decompress to come to each program by its place.
+    work: u64,
 }
 
 impl<'f> DeviceCode<'f> {
+    /// Another container follows.
+    fn begin(&mut self) {
+        self.container += 1;
+        self.before = self.objects.len();
+    }
+
     /// Takes an entry. Empty ones stand for the host, whose code is elsewhere.
     fn add(&mut self, path: &Path, target: &str, data: &'f [u8]) -> Result<(), OpenError> {
         if data.is_empty() {
@@ -80,7 +102,8 @@ impl<'f> DeviceCode<'f> {
                 MAX_OBJECTS as u64,
             ));
         }
-        self.objects.push(CodeObject { target: target.to_owned(), data });
+        let place = DevicePlace { container: self.container, entry: self.objects.len() - self.before };
+        self.objects.push(CodeObject { target: target.to_owned(), data, place });
         Ok(())
     }
 
@@ -137,17 +160,22 @@ pub(super) fn is_container(data: &[u8]) -> bool {
 pub fn device_code<'f>(files: &'f Files, path: &Path) -> Result<DeviceCode<'f>, OpenError> {
     // What cannot be opened or mapped is for the conversion to say.
     let Ok(data) = files.map(path) else { return Ok(DeviceCode::default()) };
-    let found = contents(files, path, data)?;
-    let work = found.decompressed.saturating_mul(found.objects.len() as u64);
-    if work > MAX_DECOMPRESSED {
-        let place = "bytes to decompress for each of its device programs (choose one with --target)";
-        return Err(too_large(path, place, work, MAX_DECOMPRESSED));
+    let found = contents(files, path, data, None)?;
+    if found.work > MAX_DECOMPRESSED {
+        let place = "bytes to decompress for its device programs one by one (choose one with --target)";
+        return Err(too_large(path, place, found.work, MAX_DECOMPRESSED));
     }
     Ok(found)
 }
 
-fn contents<'f>(files: &'f Files, path: &Path, data: &'f [u8]) -> Result<DeviceCode<'f>, OpenError> {
-    let mut contents = DeviceCode::default();
+/// Reads all containers of a file, or decompresses `only` one of them: of the others the compressed ones are passed over.
+fn contents<'f>(
+    files: &'f Files,
+    path: &Path,
+    data: &'f [u8],
+    only: Option<usize>,
+) -> Result<DeviceCode<'f>, OpenError> {
+    let mut contents = DeviceCode { only, ..DeviceCode::default() };
     if is_container(data) {
         read_all(files, path, "offset 0x0", data, &mut contents)?;
     } else if data.starts_with(b"\x7fELF")
@@ -165,6 +193,7 @@ fn contents<'f>(files: &'f Files, path: &Path, data: &'f [u8]) -> Result<DeviceC
             match alone {
                 Some(target) => {
                     if let Some(target) = bundle::target(target) {
+                        contents.begin();
                         contents.add(path, target, bytes)?;
                     }
                 }
@@ -192,6 +221,7 @@ fn read_all<'f>(
         }
         let at = data.len() - rest.len();
         let place = &format!("{place}, offload container at {at:#x}");
+        contents.begin();
         let used = if bundle::is_plain(rest) {
             bundle::read(path, place, rest, contents)?
         } else if bundle::is_compressed(rest) {
@@ -211,7 +241,8 @@ type Chosen<'f> = (&'f [u8], Option<OpenDiagnostic>);
 
 /// The device program that was asked for, or the only one; `None` where the file is no container and none was asked for.
 ///
-/// `wanted` is a target, its end (`gfx90a`), or its end without the processor's features; it must mean one program.
+/// `wanted` is a target, with or without the kind of its language, its end (`gfx90a`), or its end without the processor's
+/// features; the most exact of these that fits any program must mean one. `place` is where that one was found before.
 ///
 /// # Errors
 /// As [`device_code`]; and none or several programs fit, or none is wanted and there are several.
@@ -220,19 +251,30 @@ pub(super) fn choose<'f>(
     path: &Path,
     data: &'f [u8],
     wanted: Option<&str>,
+    place: Option<DevicePlace>,
 ) -> Result<Option<Chosen<'f>>, OpenError> {
+    if let Some(place) = place {
+        let found = contents(files, path, data, Some(place.container))?;
+        let note = found.note();
+        if let Some(object) = found.objects.iter().find(|object| object.place == place) {
+            return Ok(Some((object.data, note)));
+        }
+    }
     let alone = is_container(data);
     if wanted.is_none() && !alone {
         return Ok(None);
     }
-    let found = contents(files, path, data)?;
+    let found = contents(files, path, data, None)?;
     let (objects, note) = (&found.objects, found.note());
-    let fits = |object: &&CodeObject<'_>| wanted.is_none_or(|wanted| is_target(&object.target, wanted));
-    let exact = objects.iter().find(|object| wanted == Some(&*object.target));
-    let mut fitting = objects.iter().filter(fits);
-    match (exact, fitting.next(), fitting.next()) {
-        (Some(object), ..) | (None, Some(object), None) => Ok(Some((object.data, note))),
-        (None, None, _) if objects.is_empty() => {
+    let exactness = |object: &CodeObject<'_>| match wanted {
+        Some(wanted) => fits(&object.target, bundle::target(wanted).unwrap_or(wanted)),
+        None => Some(0),
+    };
+    let best = objects.iter().filter_map(exactness).min();
+    let mut fitting = objects.iter().filter(|object| best.is_some() && exactness(object) == best);
+    match (fitting.next(), fitting.next()) {
+        (Some(object), None) => Ok(Some((object.data, note))),
+        (None, _) if objects.is_empty() => {
             let what = match (&note, alone) {
                 (Some(_), _) => format!("a file with device code that is no ELF file ({})", found.listed()),
                 (None, true) => "a container without device code".to_owned(),
@@ -248,12 +290,14 @@ pub(super) fn choose<'f>(
     }
 }
 
-/// True where `wanted` names the target: whole, its processor with features, or its processor alone.
-fn is_target(target: &str, wanted: &str) -> bool {
+/// How exactly `wanted` names the target, 0 the most: whole; without its number; its processor with features, with or
+/// without its number; its processor alone. `None`: it does not.
+fn fits(target: &str, wanted: &str) -> Option<usize> {
     let without_number = target.split('#').next().unwrap_or(target);
+    let numbered = processor(target);
     let processor = processor(without_number);
     let plain = processor.split(':').next().unwrap_or(processor);
-    [target, without_number, processor, plain].contains(&wanted)
+    [target, without_number, numbered, processor, plain].iter().position(|name| *name == wanted)
 }
 
 /// What a target has behind its triple of four parts, the last of which may be empty (`amdgcn-amd-amdhsa--gfx90a`), or

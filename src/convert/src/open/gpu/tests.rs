@@ -69,7 +69,7 @@ fn offload(version: u32, arch: &str, image: &[u8]) -> Vec<u8> {
 fn found(data: &[u8]) -> Result<Vec<(String, usize)>, String> {
     let files = Files::default();
     let data = files.keep(data.to_vec());
-    let contents = contents(&files, Path::new("p"), data).map_err(|error| error.to_string())?;
+    let contents = contents(&files, Path::new("p"), data, None).map_err(|error| error.to_string())?;
     Ok(contents.objects.into_iter().map(|object| (object.target, object.data.len())).collect())
 }
 
@@ -140,7 +140,7 @@ fn names_have_a_bound_and_entries_that_are_no_program_are_counted() {
     assert!(error.contains("names of device programs"), "{error}");
     let entries: Vec<(&str, &[u8])> = (0..100).map(|_| (GFX, &b"BC"[..])).collect();
     let files = Files::default();
-    let found = contents(&files, Path::new("p"), files.keep(bundle(&entries))).unwrap();
+    let found = contents(&files, Path::new("p"), files.keep(bundle(&entries)), None).unwrap();
     let note = found.note().unwrap();
     assert_eq!((note.count, note.first.matches("gfx90a").count()), (100, LISTED));
     assert!(note.first.ends_with(", ..."), "{note}");
@@ -151,7 +151,7 @@ fn targets_by_their_names() {
     let two = bundle(&[(GFX, ELF), ("hip-amdgcn-amd-amdhsa--gfx906", b"\x7fELF!")]);
     let files = Files::default();
     let data = files.keep(two);
-    let choose = |wanted| choose(&files, Path::new("p"), data, wanted);
+    let choose = |wanted| choose(&files, Path::new("p"), data, wanted, None);
     for wanted in ["gfx90a", "gfx90a:xnack+", "amdgcn-amd-amdhsa--gfx90a:xnack+"] {
         assert_eq!(choose(Some(wanted)).unwrap(), Some((ELF, None)), "{wanted}");
     }
@@ -163,14 +163,15 @@ fn targets_by_their_names() {
     }
     // One alone is taken; none at all is an input without a program.
     let data = files.keep(bundle(&[(GFX, ELF)]));
-    assert_eq!(super::choose(&files, Path::new("p"), data, None).unwrap(), Some((ELF, None)));
+    assert_eq!(super::choose(&files, Path::new("p"), data, None, None).unwrap(), Some((ELF, None)));
     let data = files.keep(bundle(&[(GFX, b"BC\xc0\xde")]));
-    let error = super::choose(&files, Path::new("p"), data, None).unwrap_err();
+    let error = super::choose(&files, Path::new("p"), data, None, None).unwrap_err();
     assert!(!error.is_usage() && error.to_string().contains("gfx90a"), "{error}");
     // A target of the same name twice: the number tells them apart, the name does not.
     let data = files.keep(bundle(&[(GFX, ELF), (GFX, b"\x7fELF2")]));
-    let twice = |wanted| super::choose(&files, Path::new("p"), data, Some(wanted));
+    let twice = |wanted| super::choose(&files, Path::new("p"), data, Some(wanted), None);
     assert!(twice("gfx90a").unwrap_err().is_usage());
+    assert_eq!(twice("gfx90a:xnack+#2").unwrap(), Some((&b"\x7fELF2"[..], None)));
     assert_eq!(twice("amdgcn-amd-amdhsa--gfx90a:xnack+#2").unwrap(), Some((&b"\x7fELF2"[..], None)));
 }
 
@@ -246,4 +247,27 @@ fn no_cut_makes_it_panic() {
             let _ = found(&bad);
         }
     }
+}
+
+#[test]
+fn the_most_exact_name_counts_and_a_place_is_found_again() {
+    let files = Files::default();
+    let (plain, other) = ("openmp-amdgcn-amd-amdhsa--gfx90a", b"\x7fELFplain");
+    let data = files
+        .keep([compressed(3, &bundle(&[(GFX, ELF)])), compressed(3, &bundle(&[(plain, other)]))].concat());
+    let choose = |wanted, place| choose(&files, Path::new("p"), data, wanted, place).unwrap().unwrap().0;
+    assert_eq!(choose(Some("gfx90a"), None), other);
+    assert_eq!(choose(Some(plain), None), other);
+    assert_eq!(choose(Some("gfx90a:xnack+"), None), ELF);
+    let before = files.buffer_bytes();
+    for (object, expected) in
+        contents(&files, Path::new("p"), data, None).unwrap().objects.iter().zip([ELF, other])
+    {
+        assert_eq!(choose(None, Some(object.place)), expected);
+    }
+    // Each container once for all, and once for its program.
+    assert_eq!(
+        files.buffer_bytes() - before,
+        2 * (bundle(&[(GFX, ELF)]).len() + bundle(&[(plain, other)]).len()) as u64
+    );
 }

@@ -61,6 +61,7 @@ pub(crate) fn options(reading: &Reading) -> Options {
         threads: reading.threads,
         arch: reading.arch.clone(),
         target: reading.target.clone(),
+        device: None,
         dwp: reading.dwp.clone(),
         dwo_dirs: reading.dwo_dir.clone(),
         debug_dirs: reading.debug_dir.clone(),

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use foldsym_convert::open::{DeviceCode, Files, device_code};
+use foldsym_convert::open::{DeviceCode, DevicePlace, Files, device_code};
 
 use crate::args::Convert;
 use crate::failure::{Failure, complain, exit};
@@ -23,6 +23,8 @@ pub(crate) struct Job {
     pub(crate) make_folder: bool,
     /// The device program to take of a container that has several; else what the command line says.
     pub(crate) target: Option<String>,
+    /// And where it is.
+    pub(crate) device: Option<DevicePlace>,
 }
 
 impl Job {
@@ -83,6 +85,7 @@ impl Plan {
                 output: output.clone(),
                 make_folder: false,
                 target: None,
+                device: None,
             });
             plan.refuse_overwriting(args.report.as_deref())?;
             return Ok(plan);
@@ -113,7 +116,7 @@ impl Plan {
     /// Adds an input, and each device program in it: `NAME.fsym`, `NAME.TARGET.fsym`. With one target chosen there is
     /// one file.
     fn add(&mut self, input: PathBuf, folder: &Path, name: OsString, chosen: bool) {
-        let mut job = |target: Option<String>| {
+        let mut job = |target: Option<String>, device: Option<DevicePlace>| {
             let mut name = name.clone();
             if let Some(target) = &target {
                 name.push(format!(".{}", file_name(target)));
@@ -124,6 +127,7 @@ impl Plan {
                 output: folder.join(name),
                 make_folder: true,
                 target,
+                device,
             });
         };
         let files = Files::default();
@@ -133,7 +137,7 @@ impl Plan {
             Ok(found) => found,
             // A container that cannot be read is one conversion, which fails and says why; a host program is converted.
             Err(error) => {
-                job(None);
+                job(None, None);
                 if host {
                     self.damaged.push((input, Failure { message: error.to_string(), code: exit::BAD_INPUT }));
                 }
@@ -141,13 +145,13 @@ impl Plan {
             }
         };
         if found.objects.is_empty() || host {
-            job(None);
+            job(None, None);
         }
         if let (true, Some(note)) = (host && found.objects.is_empty(), found.note()) {
             complain(&format!("{}: {note}", input.display()));
         }
         for object in found.objects {
-            job(Some(object.target));
+            job(Some(object.target), Some(object.place));
         }
     }
 

@@ -19,7 +19,7 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// A host program whose device code cannot be read; the program itself is another outcome.
     pub(crate) fn of_damaged(input: PathBuf, failure: Failure) -> Self {
-        let job = Job { input, output: PathBuf::new(), make_folder: false, target: None };
+        let job = Job { input, output: PathBuf::new(), make_folder: false, target: None, device: None };
         Self { job, result: Err(failure) }
     }
 
@@ -30,7 +30,13 @@ impl Outcome {
             0 => "an empty folder, expected programs in it".to_owned(),
             others => format!("no program in this folder, only {others} other files"),
         };
-        let job = Job { input: folder.clone(), output: PathBuf::new(), make_folder: false, target: None };
+        let job = Job {
+            input: folder.clone(),
+            output: PathBuf::new(),
+            make_folder: false,
+            target: None,
+            device: None,
+        };
         Self { job, result: Err(Failure::input(folder, what)) }
     }
 }
@@ -74,7 +80,7 @@ fn one(job: &Job, options: &Options, bar: &Bar) -> Result<Report, Failure> {
         std::fs::create_dir_all(folder).map_err(|error| Failure::input(folder, error))?;
     }
     let target = job.target.clone().or_else(|| options.target.clone());
-    let options = &Options { target, ..options.clone() };
+    let options = &Options { target, device: job.device, ..options.clone() };
     foldsym_convert::convert(&job.input, &job.output, options, bar).map_err(|error| {
         let of = job.target.as_ref().map(|target| format!(" (of target {target})")).unwrap_or_default();
         Failure { message: format!("{error}{of}"), code: error.exit_code() }
