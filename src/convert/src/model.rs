@@ -369,6 +369,20 @@ impl ClassPlaces {
 pub(crate) type UnitClasses<'a> = (u64, &'a ClassPlaces);
 
 impl Unit<'_> {
+    /// Leaves of a unit what its functions' records are made from: rows, inlined calls and expressions.
+    pub(crate) fn forget_what_is_resolved(&mut self) {
+        self.lost = Vec::new();
+        self.lost_ranges = Vec::new();
+        self.calls = Vec::new();
+        self.listed = Vec::new();
+        self.callees = Vec::new();
+        self.erased = Vec::new();
+        self.codeless = Vec::new();
+        self.bare = Vec::new();
+        self.unclaimed = Vec::new();
+        self.class_places = ClassPlaces::default();
+    }
+
     /// The same unit with the same names in memory that lives otherwise.
     pub(crate) fn with_names<'n>(self, names: Vec<Cow<'n, [u8]>>) -> Unit<'n> {
         Unit {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::encode::{self, EncodeOptions, Encoded, ImageInfo, LoadedSection};
-use crate::model::{Program, UnitClasses};
+use crate::model::{Program, Unit, UnitClasses};
 use crate::open::{self, Files, Format, Image, ImageKind, OpenError, OpenOptions};
 use crate::output::{output_file, write_whole};
 use crate::read::{self, ReadOptions, SplitFiles};
@@ -171,6 +171,9 @@ pub(crate) fn load<'f>(
     resolved.program.blocks = blocks;
     report.steps.resolve = Step::since(began);
     report.decided(&resolved.program);
+    // What is encoded next may have the memory of what is not asked for any more.
+    image.code.iter().chain(&image.data).for_each(|(_, bytes)| files.release(bytes));
+    resolved.program.units.iter_mut().for_each(Unit::forget_what_is_resolved);
     Ok((image, resolved.program, report))
 }
 
