@@ -228,7 +228,9 @@ impl<'d> BasicBlocks<'d> {
         let Some(key) = address.0.checked_sub(self.image_base) else { return Ok(None) };
         let Some(found) = self.starts.find(key).within(STARTS)? else { return Ok(None) };
         let block = self.block_at(found)?;
-        Ok(if key.wrapping_sub(found.start) < block.size { Some(block) } else { None })
+        // Damaged starts may not rise.
+        let inside = key.checked_sub(found.start).is_some_and(|offset| offset < block.size);
+        Ok(if inside { Some(block) } else { None })
     }
 
     /// Block `index`, counted by address. Takes the steps of [`Starts::get`].

@@ -187,7 +187,10 @@ fn what_is_missing_has_a_reason() {
         assert!(ran.out.contains("lanes 4-63: unknown: register 66 is not given\n"), "{}", ran.out);
         let ran = converted.wave(&["--pc", &at(ODD), "--exec", "0x3"]);
         assert!(ran.out.contains("lanes 0-1: executing at"), "{}", ran.out);
-        assert!(ran.out.contains("lanes 2-63: unknown: unknown operation 0xe90d at byte 0\n"), "{}", ran.out);
+        // Of codes of which it is not certain what they mean, none is named.
+        let operation = ["0xe90d", "0x0"][index];
+        let unknown = format!("lanes 2-63: unknown: unknown operation {operation} at byte 0\n");
+        assert!(ran.out.contains(&unknown), "{}", ran.out);
         // With a load bias addresses are given and answered as in the running program.
         let regs = converted.path("r.json");
         std::fs::write(&regs, json!({"regs": {"s34": "0xff", "35": 0, "67": 0}}).to_string()).unwrap();
