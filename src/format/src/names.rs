@@ -319,7 +319,8 @@ impl<'d> Names<'d> {
                 None => MAX_NAME as u32,
                 Some(next) => *front.keep.get(usize::from(*front.parts.get(next)?))?,
             };
-            let mut left = until.checked_sub(*front.keep.get(part)?)? as usize;
+            // No name is longer: what damaged rows keep is no bound.
+            let mut left = until.min(MAX_NAME as u32).checked_sub(*front.keep.get(part)?)? as usize;
             let (mut at, end) = (*front.start.get(part)?, *front.start.get(part.wrapping_add(1))?);
             while at < end && left > 0 {
                 steps::step();
