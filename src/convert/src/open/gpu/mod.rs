@@ -22,7 +22,8 @@ const MAX_OBJECTS: usize = 1 << 16;
 /// Bytes of the names of targets, and of the strings that they are found among, of one file: a name has 40.
 const MAX_TEXTS: usize = 8 << 20;
 
-/// Bytes to decompress for all device programs of a file, each from the start of its container: more are refused.
+/// Bytes to decompress for all device programs of a file: each program's conversion decompresses its own container. More
+/// are refused.
 const MAX_DECOMPRESSED: u64 = 64 << 30;
 
 /// Names of entries that are no ELF file, as far as they are listed.
