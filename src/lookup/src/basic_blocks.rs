@@ -429,7 +429,7 @@ impl<'d> BasicBlocks<'d> {
             let sound = match shared {
                 0 => range < own && id == 0 && flags == 0,
                 _ => {
-                    (own..=u32::MAX).contains(&range)
+                    range >= own
                         && first == all
                         && (1..=all).contains(&shared)
                         && u32::try_from(id).is_ok()
