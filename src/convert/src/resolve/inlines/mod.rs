@@ -2,10 +2,10 @@
 //!
 //! The linker erases the addresses of inlined subroutines with that of their function; lengths and, of clang, the
 //! offsets in range lists survive (`read` keeps them), and so do the line rows. Two proofs are tried. *Rows*: there is
-//! only one way to lay the inlined code over the rows ([`places`]). *A twin*: a function with the same code, known
-//! inlined code, the same lines, and an inline tree of the same declarations, calls and lengths: both were made of one
-//! piece of source (instances of one template), and the code that the one has inlined at an offset the other has there
-//! too. Where neither holds, the function keeps its lines alone, and is counted.
+//! only one way to lay the inlined code over the rows ([`places`]). *A twin*, which costs less to find and so is asked for
+//! first: a function with the same code, known inlined code, the same lines, and an inline tree of the same declarations,
+//! calls and lengths: both were made of one piece of source (instances of one template), and the code that the one has
+//! inlined at an offset the other has there too. Where neither holds, the function keeps its lines alone, and is counted.
 
 mod places;
 mod twin;
@@ -40,7 +40,6 @@ type Ranges = Vec<Vec<(u32, u32)>>;
 pub(super) fn restore(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
     let mut counts = InlineCounts::default();
     let mut left = MAX_STEPS;
-    let mut open: Vec<At> = Vec::new();
     let wanted = |(unit, function): &At| {
         let found = &merged.program.units[*unit].functions[*function];
         found.how != How::LiveRange && found.lost.any()
@@ -49,39 +48,15 @@ pub(super) fn restore(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
     let all =
         units.flat_map(|(index, unit)| (0..unit.functions.len()).map(move |function| (index, function)));
     let lost: Vec<At> = all.filter(wanted).collect();
-    // No function's rows tell of another's. A few at a time, so that the limit holds.
-    for some in lost.chunks(AT_ONCE) {
-        let shared = &*merged;
-        let found: Vec<(Option<Ranges>, u64)> = some.par_iter().map(|&at| by_rows(shared, at)).collect();
-        for (&at, (ranges, steps)) in some.iter().zip(found) {
-            let within = steps <= left;
-            left = left.saturating_sub(steps);
-            match ranges.filter(|_| within) {
-                Some(ranges) => {
-                    counts.by_rows += 1;
-                    lay(merged, at, &ranges);
-                }
-                None => open.push(at),
-            }
-        }
-        if left == 0 {
-            break;
-        }
+    // A twin is soon found. Those that have none are looked at by their rows, which may make them the twin of others.
+    let mut twins = Twins::new(merged, &lost);
+    let mut open = lost;
+    twins.take(merged, &mut open, &mut counts, &mut left);
+    let before = counts.by_rows;
+    by_all_rows(merged, &mut open, &mut twins, &mut counts, &mut left);
+    if counts.by_rows > before {
+        twins.take(merged, &mut open, &mut counts, &mut left);
     }
-    // Those behind the limit.
-    let tried = counts.by_rows as usize + open.len();
-    open.extend(&lost[tried..]);
-    let mut twins = Twins::new(merged, &open);
-    // One that has a twin may be the twin of the next.
-    open.retain(|&at| match twins.find(merged, at, &mut left) {
-        Some(ranges) => {
-            counts.by_twin += 1;
-            lay(merged, at, &ranges);
-            twins.add(merged, at);
-            false
-        }
-        None => true,
-    });
     for (unit, function) in open {
         lay(merged, (unit, function), &[]);
         let found = &merged.program.units[unit].functions[function];
@@ -99,6 +74,38 @@ pub(super) fn restore(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
         });
     }
     merged.program.inlines = counts;
+}
+
+/// Gives those their inline trees whose rows leave one way alone, as long as steps are left; the others stay.
+fn by_all_rows(
+    merged: &mut Merged<'_>,
+    open: &mut Vec<At>,
+    twins: &mut Twins,
+    counts: &mut InlineCounts,
+    left: &mut u64,
+) {
+    let all = std::mem::take(open);
+    // No function's rows tell of another's. A few at a time, so that the limit holds.
+    for some in all.chunks(AT_ONCE) {
+        if *left == 0 {
+            open.extend(some);
+            continue;
+        }
+        let shared = &*merged;
+        let found: Vec<(Option<Ranges>, u64)> = some.par_iter().map(|&at| by_rows(shared, at)).collect();
+        for (&at, (ranges, steps)) in some.iter().zip(found) {
+            let within = steps <= *left;
+            *left = left.saturating_sub(steps);
+            match ranges.filter(|_| within) {
+                Some(ranges) => {
+                    counts.by_rows += 1;
+                    lay(merged, at, &ranges);
+                    twins.add(merged, at);
+                }
+                None => open.push(at),
+            }
+        }
+    }
 }
 
 /// The rows of a function of one piece, before anything is inlined.
@@ -217,6 +224,25 @@ impl Twins {
             }
         }
         twins
+    }
+
+    /// Gives those their inline trees that have a twin; the others stay. Each may be the twin of the next.
+    fn take(
+        &mut self,
+        merged: &mut Merged<'_>,
+        open: &mut Vec<At>,
+        counts: &mut InlineCounts,
+        left: &mut u64,
+    ) {
+        open.retain(|&at| match self.find(merged, at, left) {
+            Some(ranges) => {
+                counts.by_twin += 1;
+                lay(merged, at, &ranges);
+                self.add(merged, at);
+                false
+            }
+            None => true,
+        });
     }
 
     fn add(&mut self, merged: &Merged<'_>, at: At) {
