@@ -179,7 +179,7 @@ pub(crate) fn load<'f>(
 
 /// What bounds the names and paths that units may have.
 fn sizes(image: &Image<'_>, split: &SplitFiles<'_, '_>) -> resolve::Sizes {
-    use open::DebugSection::{Line, LineStr, Str};
+    use open::DebugSection::{Info, Line, LineStr, Str};
     let sections =
         [Some(&image.debug), image.supplementary.as_ref(), split.package.as_ref().map(|file| &file.debug)];
     let bytes = |ids: &[open::DebugSection]| {
@@ -189,7 +189,7 @@ fn sizes(image: &Image<'_>, split: &SplitFiles<'_, '_>) -> resolve::Sizes {
             .flat_map(|sections| ids.iter().map(|&id| sections.get(id).len() as u64));
         each.sum()
     };
-    resolve::Sizes { strings: bytes(&[Str, LineStr]), lines: bytes(&[Line]) }
+    resolve::Sizes { strings: bytes(&[Str, LineStr]), lines: bytes(&[Line]), entries: bytes(&[Info]) }
 }
 
 fn encoded(

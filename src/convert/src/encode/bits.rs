@@ -48,6 +48,20 @@ impl<'o> BitWriter<'o> {
         self.used = total - 64;
     }
 
+    /// Appends a bit for each flag, of which there are at most 64.
+    pub(super) fn put_flags(&mut self, flags: impl Iterator<Item = bool>) {
+        let (mut word, mut count) = (0, 0);
+        for flag in flags {
+            debug_assert!(count < 64, "too many flags");
+            word |= u64::from(flag) << count;
+            count += 1;
+        }
+        // A value has at most 63 bits.
+        let half = count / 2;
+        self.put(word & ((1 << half) - 1), half);
+        self.put(word >> half, count - half);
+    }
+
     pub(super) fn finish(self) {
         let bytes = self.used.div_ceil(8) as usize;
         self.out.extend_from_slice(&self.word.to_le_bytes()[..bytes]);

@@ -25,28 +25,30 @@ pub(super) struct Cell {
     pub(super) column: u16,
 }
 
-/// The smallest value of a column, and the bits that the others need above it.
-fn range(column: impl Iterator<Item = u64>) -> (u64, u32) {
-    let (least, most) = column.fold((u64::MAX, 0), |(a, b), v| (a.min(v), b.max(v)));
-    (least, width_of(most - least))
+/// The bits that values from the least to the most need above the least, and the least.
+fn band((least, most): (u64, u64)) -> (u32, u64) {
+    (width_of(most - least), least)
 }
 
 /// The smallest width of the low parts of `rows` offsets up to `last` for which low and high parts are
 /// shortest together, of those for which the high ones are no longer than they may be.
 fn low_width(last: u32, rows: usize) -> u32 {
-    let high = |width: u32| rows as u64 + u64::from(last >> width);
-    let bits = |width: u32| rows as u64 * u64::from(width) + high(width);
-    let fits = |width: &u32| high(*width) <= records::MAX_HIGH_BITS.into();
-    (0..=LOW_BITS).filter(fits).min_by_key(|&width| bits(width)).unwrap_or(LOW_BITS)
+    // A bit more saves half of the zeros of the high parts, and costs a bit a row: less and less is saved.
+    let rows = rows as u64;
+    let shortest = |width: &u32| {
+        let zeros = u64::from(last >> width);
+        rows + zeros <= records::MAX_HIGH_BITS.into() && zeros.div_ceil(2) <= rows
+    };
+    (0..LOW_BITS).find(shortest).unwrap_or(LOW_BITS)
 }
 
 /// The widths of low and high parts for which line codes take the least bits. Low parts stand for all
 /// rows, high parts for those that have one, with a bit for each row that says so.
-fn line_widths(codes: impl Iterator<Item = u64> + Clone) -> (u32, u32) {
+fn line_widths(codes: &[u64]) -> (u32, u32) {
     // How many codes have each width.
     let mut counts = [0u32; LINE_BITS as usize + 1];
-    codes.clone().for_each(|code| counts[width_of(code) as usize] += 1);
-    let rows = counts.iter().sum::<u32>();
+    codes.iter().for_each(|&code| counts[width_of(code) as usize] += 1);
+    let rows = codes.len() as u32;
     let widest = counts.iter().rposition(|&count| count > 0).unwrap_or(0) as u32;
     let (mut best, mut least) = ((widest, 0), rows * widest);
     let mut wider = 0;
@@ -123,74 +125,95 @@ impl Head {
     }
 }
 
-/// Appends a block. With `back`, its offsets are those of the block that many bytes before it.
-/// Returns how many lines are too far from the least to be stored, so that their rows have none.
+/// What the columns of a block span.
+struct Spans {
+    scope: (u64, u64),
+    /// Of the files that are not the origin's; none of them where the least is above the most.
+    file: (u64, u64),
+    column: (u64, u64),
+    least_line: i64,
+}
+
+impl Spans {
+    fn of(cells: &[Cell]) -> Spans {
+        let none = (u64::MAX, 0);
+        let mut spans = Spans { scope: none, file: none, column: none, least_line: i64::MAX };
+        let add = |span: &mut (u64, u64), value: u64| *span = (span.0.min(value), span.1.max(value));
+        for cell in cells {
+            add(&mut spans.scope, cell.scope.into());
+            add(&mut spans.column, cell.column.into());
+            if u64::from(cell.file) != file_code::ORIGIN {
+                add(&mut spans.file, cell.file.into());
+            }
+            spans.least_line = spans.least_line.min(cell.line.unwrap_or(i64::MAX));
+        }
+        spans
+    }
+}
+
+/// Appends a block of at most [`records::BLOCK_ROWS`] cells. With `back`, its offsets are those of the block that many bytes
+/// before it. Returns how many lines are too far from the least to be stored, so that their rows have none.
 pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &mut Vec<u8>) -> u64 {
     let start = cells[0].offset;
     let low_width = low_width(cells[cells.len() - 1].offset - start, cells.len() - 1);
-    let (scope_base, scope_width) = range(cells.iter().map(|cell| u64::from(cell.scope)));
-    let own_files =
-        || cells.iter().map(|cell| u64::from(cell.file)).filter(|&file| file != file_code::ORIGIN);
-    let files = own_files().next().map(|_| range(own_files()));
-    let columns = columns.then(|| range(cells.iter().map(|cell| u64::from(cell.column))));
-    let columns = columns.filter(|&(base, width)| base != 0 || width != 0);
-    let line_base = cells.iter().filter_map(|cell| cell.line).min().unwrap_or(0);
-    // 0 for a line that is too far too.
-    let code = |cell: &Cell| match cell.line.map(|line| (line - line_base) as u64 + line_code::FIRST) {
-        Some(code) if code >> LINE_BITS == 0 => code,
-        _ => line_code::NONE,
-    };
-    let (line_width, more_width) = line_widths(cells.iter().map(code));
-    let swapped = |(base, width)| (width, base);
-    Head {
-        low_width,
-        scope_width,
-        line_width,
-        more_width,
-        scope_base,
-        line_base,
-        files: files.map(swapped),
-        columns: columns.map(swapped),
-        back,
+    let spans = Spans::of(cells);
+    let (scope_width, scope_base) = band(spans.scope);
+    let files = (spans.file.0 <= spans.file.1).then(|| band(spans.file));
+    let columns = columns.then(|| band(spans.column)).filter(|&(width, base)| base != 0 || width != 0);
+    let line_base = if spans.least_line == i64::MAX { 0 } else { spans.least_line };
+    let mut far_lines = 0;
+    let mut codes = [line_code::NONE; records::BLOCK_ROWS as usize];
+    let codes = &mut codes[..cells.len()];
+    for (code, cell) in codes.iter_mut().zip(cells) {
+        let Some(line) = cell.line else { continue };
+        let near = (line - line_base) as u64 + line_code::FIRST;
+        match near >> LINE_BITS {
+            0 => *code = near,
+            _ => far_lines += 1,
+        }
     }
-    .put(out);
+    let (line_width, more_width) = line_widths(codes);
+    Head { low_width, scope_width, line_width, more_width, scope_base, line_base, files, columns, back }
+        .put(out);
 
     let mut bits = BitWriter::new(out);
     let changes = |pair: &[Cell]| pair[0].scope != pair[1].scope;
     if scope_width > 0 {
-        cells.windows(2).for_each(|pair| bits.put(changes(pair).into(), 1));
+        bits.put_flags(cells.windows(2).map(changes));
     }
-    let more = |cell: &Cell| code(cell) >> line_width;
     if more_width > 0 {
-        cells.iter().for_each(|cell| bits.put((more(cell) != 0).into(), 1));
+        bits.put_flags(codes.iter().map(|code| code >> line_width != 0));
     }
     if files.is_some() {
-        let differs = |cell: &Cell| u64::from(cell.file) != file_code::ORIGIN;
-        cells.iter().for_each(|cell| bits.put(differs(cell).into(), 1));
+        bits.put_flags(cells.iter().map(|cell| u64::from(cell.file) != file_code::ORIGIN));
     }
-    if back.is_none() {
+    if back.is_none() && low_width > 0 {
         let low = (1 << low_width) - 1;
         cells[1..].iter().for_each(|cell| bits.put(u64::from(cell.offset - start) & low, low_width));
     }
     let low = (1 << line_width) - 1;
-    cells.iter().for_each(|cell| bits.put(code(cell) & low, line_width));
+    codes.iter().for_each(|code| bits.put(code & low, line_width));
     if scope_width > 0 {
         let mut put = |cell: &Cell| bits.put(u64::from(cell.scope) - scope_base, scope_width);
         put(&cells[0]);
         cells.windows(2).filter(|pair| changes(pair)).for_each(|pair| put(&pair[1]));
     }
-    cells.iter().map(more).filter(|&more| more != 0).for_each(|more| bits.put(more, more_width));
-    if let Some((base, width)) = columns {
+    if more_width > 0 {
+        let more = codes.iter().map(|code| code >> line_width);
+        more.filter(|&more| more != 0).for_each(|more| bits.put(more, more_width));
+    }
+    if let Some((width, base)) = columns {
         cells.iter().for_each(|cell| bits.put(u64::from(cell.column) - base, width));
     }
-    if let Some((base, width)) = files {
-        own_files().for_each(|file| bits.put(file - base, width));
+    if let Some((width, base)) = files {
+        let own = cells.iter().map(|cell| u64::from(cell.file)).filter(|&file| file != file_code::ORIGIN);
+        own.for_each(|file| bits.put(file - base, width));
     }
     if back.is_none() {
         put_high(&cells[1..], start, low_width, &mut bits);
     }
     bits.finish();
-    cells.iter().filter(|cell| cell.line.is_some() && code(cell) == line_code::NONE).count() as u64
+    far_lines
 }
 
 /// Appends the high parts of the offsets: for each row as many 0 as it is above the one before, then a 1.

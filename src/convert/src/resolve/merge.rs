@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::hash::Hasher;
 
 use foldsym_format::names::MAX_NAME;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use super::ResolveOptions;
 use crate::model::{Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitMap};
@@ -44,7 +44,16 @@ pub(crate) struct Sizes {
     pub(crate) strings: u64,
     /// `.debug_line`: a path is made of a file, its directory and the unit's.
     pub(crate) lines: u64,
+    /// `.debug_info`.
+    pub(crate) entries: u64,
 }
+
+/// Bytes of entries for each name and origin, and for each edge, that tables have room for from the start: about half of
+/// what programs have. To grow a table from nothing costs as much again.
+const NAME_ENTRIES: u64 = 1 << 10;
+const EDGE_ENTRIES: u64 = 1 << 9;
+/// Nor more than this, whatever the sections claim.
+const RESERVED: u64 = 1 << 19;
 
 /// Linkers let strings share their ends, or write one twice.
 const STRING_COPIES: u64 = 4;
@@ -56,15 +65,23 @@ const SHORT: usize = 128;
 
 impl<'f> Merged<'f> {
     pub(crate) fn new(options: ResolveOptions, sizes: Sizes) -> Self {
+        let room = |each: u64| (sizes.entries / each).min(RESERVED) as usize;
+        let (names, edges) = (room(NAME_ENTRIES), room(EDGE_ENTRIES));
+        let program = Program {
+            names: Vec::with_capacity(names),
+            origins: Vec::with_capacity(names),
+            edges: Vec::with_capacity(edges),
+            ..Program::default()
+        };
         Merged {
-            program: Program::default(),
+            program,
             options,
-            names: FxHashMap::default(),
+            names: FxHashMap::with_capacity_and_hasher(names, FxBuildHasher),
             clashes: FxHashMap::default(),
-            places: FxHashMap::default(),
+            places: FxHashMap::with_capacity_and_hasher(names, FxBuildHasher),
             files: FxHashMap::default(),
-            origins: FxHashMap::default(),
-            edges: FxHashMap::default(),
+            origins: FxHashMap::with_capacity_and_hasher(names, FxBuildHasher),
+            edges: FxHashMap::with_capacity_and_hasher(edges, FxBuildHasher),
             cut_names: 0,
             without_room: 0,
             name_room: sizes.strings.saturating_mul(STRING_COPIES).saturating_add(ROOM_FLOOR),
