@@ -9,7 +9,6 @@
 use super::bits::{BitWriter, width_of};
 use foldsym_format::bits::TAIL;
 use foldsym_format::table::{self, Column};
-use rayon::prelude::*;
 use std::ops::RangeInclusive;
 
 /// Smaller blocks were never the smallest table of a program of a thousand functions or more.
@@ -62,9 +61,8 @@ pub(super) struct Table<const K: usize, R> {
 impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
     /// The bytes of the section. All values are below 2^47 in size.
     pub(super) fn encode(&self) -> Vec<u8> {
-        let (block_log2, bands) = BLOCK_LOG2
-            .into_par_iter()
-            .map(|block_log2| (block_log2, self.bands(block_log2)))
+        let sizes = BLOCK_LOG2.zip(self.bands());
+        let (block_log2, bands) = sizes
             .min_by_key(|(block_log2, bands)| (self.len(*block_log2, bands), *block_log2))
             .unwrap_or_default();
         self.write(block_log2, &bands)
@@ -75,18 +73,26 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
         (0..self.count).step_by(step).map(move |start| start..(start + step).min(self.count))
     }
 
-    fn bands(&self, block_log2: u32) -> Vec<[Band; K]> {
-        let mut columns: [Vec<i64>; K] = std::array::from_fn(|_| Vec::with_capacity(1 << block_log2));
-        let mut bands = Vec::with_capacity(self.count.div_ceil(1 << block_log2));
-        for block in self.blocks(block_log2) {
+    /// The bands of all blocks, for each size of these. A record is made once: those of a largest block are those of
+    /// some smaller ones.
+    fn bands(&self) -> Vec<Vec<[Band; K]>> {
+        let mut columns: [Vec<i64>; K] = std::array::from_fn(|_| Vec::with_capacity(1 << BLOCK_LOG2.end()));
+        let mut bands: Vec<Vec<[Band; K]>> =
+            BLOCK_LOG2.map(|log2| Vec::with_capacity(self.count.div_ceil(1 << log2))).collect();
+        for block in self.blocks(*BLOCK_LOG2.end()) {
             columns.iter_mut().for_each(Vec::clear);
-            for i in block {
+            for i in block.clone() {
                 for (column, value) in columns.iter_mut().zip((self.record)(i)) {
                     debug_assert!(value.unsigned_abs() < 1 << 47);
                     column.push(value);
                 }
             }
-            bands.push(std::array::from_fn(|k| Band::best(&columns[k])));
+            for (block_log2, bands) in BLOCK_LOG2.zip(&mut bands) {
+                for start in (0..block.len()).step_by(1 << block_log2) {
+                    let end = (start + (1 << block_log2)).min(block.len());
+                    bands.push(std::array::from_fn(|k| Band::best(&columns[k][start..end])));
+                }
+            }
         }
         bands
     }

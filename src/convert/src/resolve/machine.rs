@@ -72,10 +72,9 @@ impl<'i, 'f> Machine<'i, 'f> {
             EM_AARCH64 => aarch64_jumps(bytes, start, &mut jumps),
             _ => return None,
         }
-        for targets in [&mut jumps.targets, &mut jumps.short] {
-            targets.retain(|&target| target <= start || target >= end);
-            targets.sort_unstable();
-        }
+        jumps.targets.retain(|&target| target <= start || target >= end);
+        jumps.targets.sort_unstable();
+        jumps.short.sort_unstable();
         jumps.short.dedup();
         Some(jumps)
     }
@@ -226,8 +225,9 @@ const MAY_JUMP: [bool; 256] = {
 };
 
 /// Every place that could be a jump: `jmp` and the conditional ones to an address (Intel SDM: EB, E9, 70..7F,
-/// 0F 80..8F), `jmp` through a register or memory (FF /4).
+/// 0F 80..8F), `jmp` through a register or memory (FF /4). Of short ones those that leave the code: there are many.
 fn x86_jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) {
+    let len = bytes.len() as u64;
     let to = |next: usize, by: i64| start.wrapping_add(next as u64).wrapping_add_signed(by);
     for (at, byte) in bytes.iter().enumerate() {
         if !MAY_JUMP[usize::from(*byte)] {
@@ -241,7 +241,13 @@ fn x86_jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) {
             [0x0f, 0x80..=0x8f, a, b, c, d, ..] => {
                 jumps.targets.push(to(at + 6, i32::from_le_bytes([a, b, c, d]).into()));
             }
-            [0xeb | 0x70..=0x7f, by, ..] => jumps.short.push(to(at + 2, by.cast_signed().into())),
+            [0xeb | 0x70..=0x7f, by, ..] => {
+                let target = to(at + 2, by.cast_signed().into());
+                // Behind the start, and before the end.
+                if target.wrapping_sub(start).wrapping_sub(1) >= len - 1 {
+                    jumps.short.push(target);
+                }
+            }
             _ => {}
         }
     }

@@ -151,16 +151,20 @@ impl<R: Copy> Plans<R> {
             let size = spec.size(header).and_then(|size| u8::try_from(size).ok());
             let index = self.specs.len() as u32;
             let past = size.map_or_else(|| past(spec.form(), index), |_| Past::Nothing);
-            let wanted = role.is_some() && attributes.contains(&spec.name());
-            let take = wanted.then(|| take(spec, header.encoding(), size, index));
-            if matches!((past, take), (Past::Other(_), _) | (_, Some((Form::Given(_) | Form::Other(_), _)))) {
-                self.specs.push(spec);
-            }
             let bytes = size.map_or(0, u32::from);
             match self.steps[first_step..].last_mut() {
                 _ if size.is_none() => self.steps.push(Step { past, then: 0 }),
                 Some(step) => step.then = step.then.saturating_add(bytes),
                 None => skip = skip.saturating_add(bytes),
+            }
+            // Most entries are only stepped over.
+            let wanted = role.is_some() && attributes.contains(&spec.name());
+            let take = wanted.then(|| take(spec, header.encoding(), size, index));
+            if matches!((past, take), (Past::Other(_), _) | (_, Some((Form::Given(_) | Form::Other(_), _)))) {
+                self.specs.push(spec);
+            }
+            if role.is_none() {
+                continue;
             }
             let action = match take {
                 Some((form, class)) => Action::Take(form, class),
