@@ -46,7 +46,8 @@ pub struct Resolved<'f> {
 }
 
 /// Reads the classes of these units, once it is known that they matter.
-pub(crate) type ReadClasses<'a, 'f> = &'a dyn Fn(&[UnitClasses<'_>], &mut Diagnostics) -> Vec<Unit<'f>>;
+pub(crate) type ReadClasses<'a, 'f> =
+    &'a (dyn Fn(&[UnitClasses<'_>], &mut Diagnostics) -> Vec<Unit<'f>> + Sync);
 
 /// Resolves the units that were read against the image's symbols.
 pub(crate) fn resolve<'f>(

@@ -75,53 +75,71 @@ pub(super) fn key<'f>(
     }
     let machine = Machine::new(image);
     let index = Index::new(cut, &machine, forgotten);
-    let mut keys = Keys {
-        index: &index,
-        calls: Vec::new(),
-        tails: index.reach_of_callees(),
-        starts: index.starts.iter().copied().collect(),
-        jumps: JumpsOf::default(),
-        twice: Twice::new(&index),
-        counts: CallCounts::default(),
-        in_code: RefCell::default(),
-        steps: Budget::new(MAX_STEPS),
-    };
-    keys.of_single_functions();
-    keys.of_groups();
-    keys.of_tables();
-    keys.of_relocations();
-    let Keys { mut calls, tails, counts, steps, .. } = keys;
-    if steps.is_short() {
+    // Objects and calls tell nothing of each other.
+    let (found, OfCalls { calls, tails, counts, unknown_calls, capped }) =
+        rayon::join(|| classes::keys(&index, image, classes, diagnostics), || OfCalls::of(&index));
+    if capped {
         diagnostics.add(Kind::CapReached, 0, || {
             format!(
                 "over {MAX_STEPS} calls looked at for groups that their functions are in: not all have keys"
             )
         });
     }
-    let found = classes::keys(&index, image, classes, diagnostics);
-    calls.sort_unstable();
-    // Two callees of one call: neither is known. Of two records of one callee the more doubtful counts.
-    let calls: Vec<CallKey> = calls
-        .chunk_by(|a, b| (a.return_addr, a.caller) == (b.return_addr, b.caller))
-        .filter(|same| same.iter().all(|key| key.callee == same[0].callee))
-        .map(|same| same[same.len() - 1])
-        .collect();
-    let used: FxHashSet<FuncId> = calls.iter().map(|key| key.callee).collect();
-    let mut listed: Vec<TailKey> = tails
-        .into_iter()
-        .filter(|(function, _)| used.contains(function))
-        .flat_map(|(function, reach)| reach.keys(function).collect::<Vec<_>>())
-        .collect();
-    listed.sort_unstable();
-    let unknown_calls = match cut.program.units.iter().any(|unit| unit.locations.is_some()) {
-        true => unknown::calls(&index),
-        false => Vec::new(),
-    };
     cut.program.calls = calls;
-    cut.program.tails = listed;
+    cut.program.tails = tails;
     cut.program.call_counts = counts;
     (cut.program.slots, cut.program.vtables) = (found.slots, found.vtables);
     cut.program.unknown_calls = unknown_calls;
+}
+
+/// What calls tell.
+struct OfCalls {
+    calls: Vec<CallKey>,
+    tails: Vec<TailKey>,
+    counts: CallCounts,
+    unknown_calls: Vec<(FuncId, Vec<ImageAddr>)>,
+    /// Not all calls were looked at.
+    capped: bool,
+}
+
+impl OfCalls {
+    fn of(index: &Index<'_, '_>) -> OfCalls {
+        let mut keys = Keys {
+            index,
+            calls: Vec::new(),
+            tails: index.reach_of_callees(),
+            starts: index.starts.iter().copied().collect(),
+            jumps: JumpsOf::default(),
+            twice: Twice::new(index),
+            counts: CallCounts::default(),
+            in_code: RefCell::default(),
+            steps: Budget::new(MAX_STEPS),
+        };
+        keys.of_single_functions();
+        keys.of_groups();
+        keys.of_tables();
+        keys.of_relocations();
+        let Keys { mut calls, tails, counts, steps, .. } = keys;
+        calls.sort_unstable();
+        // Two callees of one call: neither is known. Of two records of one callee the more doubtful counts.
+        let calls: Vec<CallKey> = calls
+            .chunk_by(|a, b| (a.return_addr, a.caller) == (b.return_addr, b.caller))
+            .filter(|same| same.iter().all(|key| key.callee == same[0].callee))
+            .map(|same| same[same.len() - 1])
+            .collect();
+        let used: FxHashSet<FuncId> = calls.iter().map(|key| key.callee).collect();
+        let mut listed: Vec<TailKey> = tails
+            .into_iter()
+            .filter(|(function, _)| used.contains(function))
+            .flat_map(|(function, reach)| reach.keys(function).collect::<Vec<_>>())
+            .collect();
+        listed.sort_unstable();
+        let unknown_calls = match index.program.units.iter().any(|unit| unit.locations.is_some()) {
+            true => unknown::calls(index),
+            false => Vec::new(),
+        };
+        OfCalls { calls, tails: listed, counts, unknown_calls, capped: steps.is_short() }
+    }
 }
 
 /// What the calls refer to, by each way of referring.
