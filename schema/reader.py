@@ -39,7 +39,7 @@ HEADER = struct.Struct("<8sIIQQQHBBB3sIIII")
 HEADER_FIELDS = ("magic version directory_len file_len features image_base machine address_size flags unit_log2 "
                  "reserved section_count max_depth max_group checksum").split()
 HEADER_OFFSETS = (0, 8, 12, 16, 24, 32, 40, 42, 43, 44, 45, 48, 52, 56, 60, 64)
-ENTRY = struct.Struct("<IIQQQ")
+ENTRY = struct.Struct("<IIQQII")
 SECTION_IDS = {
     1: "BUILD_ID", 2: "PIECES", 3: "FUNCTIONS", 4: "ORIGINS", 5: "EDGES", 6: "ROWS", 7: "SCOPES", 8: "NAMES",
     9: "FILES", 10: "GROUPS", 11: "MEMBERS", 12: "ALIASES", 13: "SECTIONS", 14: "NAME_INDEX", 15: "RECORD",
@@ -77,25 +77,30 @@ class File:
         need(h["features"] < 2, f"unknown features {h['features']:#x}")
         need(h["file_len"] == len(data), f"{len(data)} bytes instead of {h['file_len']}")
         count, self.directory_end = h["section_count"], HEADER.size + h["directory_len"]
-        need(count <= 64 and h["directory_len"] == 32 * count <= len(data) - HEADER.size,
+        need(count <= 64 and 32 * count <= h["directory_len"] <= len(data) - HEADER.size,
              f"{count} sections in a directory of {h['directory_len']} bytes")
         zeroed = data[:60] + bytes(4) + data[64:self.directory_end]
         need(h["checksum"] == zlib.crc32(zeroed), "checksum of header and directory")
-        need(h["address_size"] in (4, 8) and h["flags"] < 16 and h["unit_log2"] <= 4 and h["max_depth"] <= 255
+        need(h["address_size"] in (4, 8) and h["flags"] < 32 and h["unit_log2"] <= 4 and h["max_depth"] <= 255
              and not any(h["reserved"]), "address_size, flags, unit_log2, max_depth or reserved")
         self.columns = bool(h["features"] & 1)
-        self.directory, self.sections = [], {}  # (id, name, crc, offset, len); name -> bytes
+        self.directory, self.sections = [], {}  # (id, name, crc, offset, len, head_len); name -> bytes
         end, last = self.directory_end, -1
-        for at in range(HEADER.size, self.directory_end, ENTRY.size):
-            number, crc, offset, size, reserved = ENTRY.unpack_from(data, at)
+        heads = HEADER.size + ENTRY.size * count
+        for at in range(HEADER.size, heads, ENTRY.size):
+            number, crc, offset, size, head, reserved = ENTRY.unpack_from(data, at)
             name = SECTION_IDS.get(number, str(number))
             need(number > last and reserved == 0, f"directory entry {name}: id or reserved")
             need(offset % 8 == 0 and end <= offset <= len(data) and size <= len(data) - offset,
                  f"directory entry {name}: {size} bytes at {offset}")
             need(offset - end < 8 and not any(data[end:offset]), f"bytes before section {name}")
-            self.directory.append((number, name, crc, offset, size))
+            need(head <= min(size, 128) and data[heads:heads + head] == data[offset:offset + head],
+                 f"directory entry {name}: its head of {head} bytes at {heads}")
+            heads += head
+            self.directory.append((number, name, crc, offset, size, head))
             self.sections[name] = data[offset:offset + size]
             last, end = number, offset + size
+        need(heads == self.directory_end, f"the heads end at {heads}, the directory at {self.directory_end}")
         need(end == len(data), f"the last section ends at {end} of {len(data)}")
         for number in REQUIRED:
             need(SECTION_IDS[number] in self.sections, f"section {SECTION_IDS[number]} is missing")
@@ -275,7 +280,7 @@ class Check:
         self.file = file
 
     def breaches(self):
-        out = [f"{name}: checksum" for _, name, crc, _, _ in self.file.directory
+        out = [f"{name}: checksum" for _, name, crc, *_ in self.file.directory
                if crc != zlib.crc32(self.file.sections[name])]
         for name in list(COLUMNS) + ["NAMES", "FILES"]:
             try:
@@ -293,6 +298,8 @@ class Check:
 
     def check_names(self):
         self.names.check()
+        empty = len(self.names) > 0 and not self.names[0]
+        need(empty == bool(self.file.header["flags"] & 16), "flags: whether the first name is empty")
 
     def check_files(self):
         self.files.check()
@@ -476,7 +483,8 @@ def dump(file):
     header = {k: v for k, v in file.header.items() if k not in ("magic", "reserved")}
     return {
         "header": header,
-        "directory": [dict(zip(("id", "name", "checksum", "offset", "len"), entry)) for entry in file.directory],
+        "directory": [dict(zip(("id", "name", "checksum", "offset", "len", "head_len"), entry))
+                      for entry in file.directory],
         "counts": {name: len(file.table(name)) for name in [*COLUMNS, "NAMES", "FILES"]},
         "build_id": file.sections.get("BUILD_ID", b"").hex(),
         **{name.lower(): records for name, records in tables.items()},
@@ -544,10 +552,16 @@ def annotate(file, title):
     fields = zip(HEADER_FIELDS, HEADER_OFFSETS, HEADER_OFFSETS[1:])
     yield from listing("Header", 0, ((a, b, [f"{n} {shown(file.header[n])}"]) for n, a, b in fields))
     entries = ((HEADER.size + 32 * i, HEADER.size + 32 * i + 32,
-                [f"{number} {name}: checksum {crc:#010x}", f"offset {offset:#x}, len {size:#x}"])
-               for i, (number, name, crc, offset, size) in enumerate(file.directory))
+                [f"{number} {name}: checksum {crc:#010x}", f"offset {offset:#x}, len {size:#x}, head_len {head:#x}"])
+               for i, (number, name, crc, offset, size, head) in enumerate(file.directory))
     yield from listing("Directory", 0, entries)
-    for _, name, _, offset, size in file.directory:
+    heads, begin = [], at
+    for _, name, _, _, _, head in file.directory:
+        if head:
+            heads.append((begin, begin + head, [f"head of {name}"]))
+            begin += head
+    yield from listing("Heads", 0, heads)
+    for _, name, _, offset, size, _ in file.directory:
         gap = [(at - offset, 0, ["between sections"])] if at < offset else []
         yield from listing(name, offset, [*gap, *spans_of(file, name)])
     need(at == len(data), f"bytes from {at} on have no meaning")

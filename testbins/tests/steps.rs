@@ -100,12 +100,13 @@ fn steps_have_bounds() {
     once_broken();
     let bytes = converted("lines.clang-dwarf4", folder.path());
     assert!(bytes.len() < 8192);
+    let directory_end = writer::directory_end(&bytes);
     for at in 0..bytes.len() {
         assert!(SymbolFile::open(&bytes[..at]).is_err(), "{at} bytes");
-        let values = if at < 64 + 32 * 12 { 0..=255 } else { 0..=3 };
+        let values = if at < directory_end { 0..=255 } else { 0..=3 };
         for value in values {
             let mut changed = bytes.clone();
-            changed[at] = match (at < 64 + 32 * 12, value) {
+            changed[at] = match (at < directory_end, value) {
                 (true, value) => value,
                 (false, 0) => 0,
                 (false, 1) => 0xff,

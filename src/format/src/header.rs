@@ -13,6 +13,8 @@ pub const VERSION: u32 = 1;
 pub const HEADER_LEN: usize = 64;
 /// Bytes of a directory entry.
 pub const ENTRY_LEN: usize = 32;
+/// The most bytes of a section that the directory repeats.
+pub const MAX_HEAD: u32 = 128;
 /// The most sections.
 pub const MAX_SECTIONS: u32 = 64;
 /// The largest depth of a scope.
@@ -40,8 +42,10 @@ pub mod flags {
     pub const MACH_O: u8 = 1 << 2;
     /// Names are readable ones, without parameters, in place of linkage names.
     pub const READABLE_NAMES: u8 = 1 << 3;
+    /// The first name is empty: it means that there is none.
+    pub const EMPTY_NAME: u8 = 1 << 4;
     /// All that version 1 knows. Others are 0, which `verify` checks; opening lets them be.
-    pub const KNOWN: u8 = BIG_ENDIAN | RELOCATABLE | MACH_O | READABLE_NAMES;
+    pub const KNOWN: u8 = BIG_ENDIAN | RELOCATABLE | MACH_O | READABLE_NAMES | EMPTY_NAME;
 }
 
 /// Byte offsets of the header's fields.
@@ -88,11 +92,13 @@ pub mod entry_field {
     pub const OFFSET: usize = 8;
     /// `len`.
     pub const LEN: usize = 16;
+    /// `head_len`.
+    pub const HEAD_LEN: usize = 24;
     /// `reserved`.
-    pub const RESERVED: usize = 24;
+    pub const RESERVED: usize = 28;
 }
 
-/// What the header says; magic, version, `directory_len` and checksum follow from the rest.
+/// What the header says; magic, version and checksum follow from the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Header {
     /// Bytes of the whole file.
@@ -109,6 +115,8 @@ pub struct Header {
     pub flags: u8,
     /// Log2 of the unit of row offsets.
     pub unit_log2: u8,
+    /// Bytes of the directory: of its entries and of the heads behind them.
+    pub directory_len: u32,
     /// Entries of the directory.
     pub section_count: u32,
     /// Largest depth of a scope: an answer has at most one frame more.
@@ -118,8 +126,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// Bytes of the directory.
-    pub const fn directory_len(&self) -> usize {
+    /// Bytes of the directory's entries; the heads follow.
+    pub const fn entries_len(&self) -> usize {
         (self.section_count as usize).saturating_mul(ENTRY_LEN)
     }
 
@@ -150,6 +158,7 @@ impl Header {
             address_size: u8_of(field::ADDRESS_SIZE)?,
             flags: u8_of(field::FLAGS)?,
             unit_log2: u8_of(field::UNIT_LOG2)?,
+            directory_len: u32_of(field::DIRECTORY_LEN)?,
             section_count: u32_of(field::SECTION_COUNT)?,
             max_depth: u32_of(field::MAX_DEPTH)?,
             max_group: u32_of(field::MAX_GROUP)?,
@@ -160,10 +169,12 @@ impl Header {
         if header.section_count > MAX_SECTIONS {
             return Err(wrong(What::Length, field::SECTION_COUNT));
         }
-        if u32_of(field::DIRECTORY_LEN)? as usize != header.directory_len() {
+        // The checksum is to take constant time: no more than all heads can have.
+        let heads = (header.directory_len as usize).checked_sub(header.entries_len());
+        if heads.is_none_or(|heads| heads > header.section_count.saturating_mul(MAX_HEAD) as usize) {
             return Err(wrong(What::Length, field::DIRECTORY_LEN));
         }
-        let end = HEADER_LEN.saturating_add(header.directory_len());
+        let end = HEADER_LEN.saturating_add(header.directory_len as usize);
         let directory = file.get(HEADER_LEN..end).ok_or(early)?;
         if u32_of(field::CHECKSUM)? != checksum(bytes, directory) {
             return Err(wrong(What::Checksum, field::CHECKSUM));
@@ -184,7 +195,7 @@ impl Header {
         Ok(header)
     }
 
-    /// The header's bytes, with the checksum over itself and this directory.
+    /// The header's bytes, with the length of this directory and the checksum over both.
     pub fn write(&self, directory: &[u8]) -> [u8; HEADER_LEN] {
         let mut out = [0; HEADER_LEN];
         put(&mut out, field::MAGIC, MAGIC);
@@ -234,6 +245,8 @@ pub struct DirectoryEntry {
     pub offset: u64,
     /// Its bytes.
     pub len: u64,
+    /// How many of its first bytes the directory repeats.
+    pub head_len: u32,
 }
 
 impl DirectoryEntry {
@@ -242,7 +255,7 @@ impl DirectoryEntry {
     pub fn parse(directory: &[u8], index: usize) -> Option<Self> {
         let at = index.checked_mul(ENTRY_LEN)?;
         let bytes: &[u8; ENTRY_LEN] = directory.get(at..)?.first_chunk()?;
-        if word(bytes, entry_field::RESERVED)? != 0 {
+        if u32_at(bytes, entry_field::RESERVED)? != 0 {
             return None;
         }
         Some(Self {
@@ -250,6 +263,7 @@ impl DirectoryEntry {
             checksum: u32_at(bytes, entry_field::CHECKSUM)?,
             offset: word(bytes, entry_field::OFFSET)?,
             len: word(bytes, entry_field::LEN)?,
+            head_len: u32_at(bytes, entry_field::HEAD_LEN)?,
         })
     }
 
@@ -260,6 +274,7 @@ impl DirectoryEntry {
         put(&mut out, entry_field::CHECKSUM, self.checksum.to_le_bytes());
         put(&mut out, entry_field::OFFSET, self.offset.to_le_bytes());
         put(&mut out, entry_field::LEN, self.len.to_le_bytes());
+        put(&mut out, entry_field::HEAD_LEN, self.head_len.to_le_bytes());
         out
     }
 

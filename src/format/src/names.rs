@@ -38,8 +38,16 @@ pub const MAX_CODE: usize = 20;
 pub const MAX_BLOCK: usize = 16;
 /// Bytes before the code lengths.
 pub const HEADER_LEN: usize = 24;
+/// Byte offset of the longest code's bits, the last field of the header.
+const CODE_BITS: usize = 23;
 /// A leaf of up to this many bytes is copied at once.
 const CHUNK: usize = 32;
+
+/// Bytes of the header and the code counts of a name table, which is all that opening reads; the header's alone, where
+/// that is cut short.
+pub(crate) fn head_len(blob: &[u8]) -> usize {
+    usize::from(u8_at(blob, CODE_BITS).unwrap_or(0)).saturating_mul(4).saturating_add(HEADER_LEN)
+}
 
 /// The prefix code of the tokens, ready for decoding.
 #[derive(Clone, Copy, Default)]
@@ -100,17 +108,25 @@ impl<'d> Names<'d> {
     /// `Truncated` with the bytes that are needed, `Width` or `Reserved` with the offset of the header
     /// field, `Value` with the code length that has more codes than fit.
     pub fn open(blob: &'d [u8]) -> Result<Self, FormatError> {
+        Self::with_head(blob, blob)
+    }
+
+    /// As [`Names::open`], of a table whose header and code counts are at hand: nothing of `blob` is read.
+    ///
+    /// # Errors
+    /// As [`Names::open`].
+    pub fn with_head(head: &[u8], blob: &'d [u8]) -> Result<Self, FormatError> {
         let small = |at: usize, max: u8| -> Result<u32, FormatError> {
-            let value = u8_at(blob, at).ok_or(FormatError::new(What::Truncated, HEADER_LEN as u64))?;
+            let value = u8_at(head, at).ok_or(FormatError::new(What::Truncated, HEADER_LEN as u64))?;
             if value <= max { Ok(value.into()) } else { Err(FormatError::new(What::Width, at as u64)) }
         };
-        let count = |at: usize| u32_at(blob, at).ok_or(FormatError::new(What::Truncated, HEADER_LEN as u64));
+        let count = |at: usize| u32_at(head, at).ok_or(FormatError::new(What::Truncated, HEADER_LEN as u64));
         let (len, token_count, symbols) = (count(0)?, count(4)?, count(8)?);
         let (pool_len, blocks_len) = (count(12)?, count(16)?);
         let block_log2 = small(20, MAX_BLOCK.ilog2() as u8)?;
         let symbol_bits = small(21, 24)?;
         let index_bits = small(22, 32)?;
-        let code_bits = small(23, MAX_CODE as u8)?;
+        let code_bits = small(CODE_BITS, MAX_CODE as u8)?;
 
         // No sum can wrap: counts have 32 bits and widths at most 32.
         let packed = |n: u32, width: u32| u64::from(n).wrapping_mul(width.into()).div_ceil(8);
@@ -125,7 +141,10 @@ impl<'d> Names<'d> {
                 _ => Err(FormatError::new(What::Truncated, end)),
             }
         };
-        let counts = part(u64::from(code_bits).wrapping_mul(4))?;
+        let counts_len = u64::from(code_bits).wrapping_mul(4);
+        part(counts_len)?;
+        let counts = head.get(HEADER_LEN..).and_then(|counts| counts.get(..counts_len as usize));
+        let counts = counts.ok_or(FormatError::new(What::Truncated, HEADER_LEN as u64))?;
         let tokens =
             part(packed(token_count, 32))?.as_chunks::<4>().0.get(..token_count as usize).unwrap_or_default();
         let bodies = part(packed(symbols, symbol_bits))?;

@@ -1,6 +1,7 @@
 //! Section ids and the columns of the tables (spec, section 3).
 
 use crate::header::features;
+use crate::{names, starts, table};
 
 /// The id of a section, as the directory has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,6 +120,18 @@ impl SectionId {
             Self::LOCATED => located::COLUMNS,
             _ => 0,
         }
+    }
+
+    /// The first bytes of a section, which the directory repeats: what opening reads of it, so that it need not go
+    /// there. As many as there are, where those are fewer.
+    pub fn head(self, section: &[u8]) -> &[u8] {
+        let len = match self {
+            Self::STARTS | Self::BLOCK_STARTS => starts::INDEX,
+            Self::NAMES | Self::FILES => names::head_len(section),
+            _ if self.columns().is_empty() => 0,
+            _ => table::HEADERS,
+        };
+        section.get(..len).unwrap_or(section)
     }
 }
 

@@ -61,14 +61,22 @@ impl<'d> Starts<'d> {
     /// # Errors
     /// A field out of range, or a section of another length than its fields say.
     pub fn open(data: &'d [u8]) -> Result<Self, FormatError> {
+        Self::with_head(data, data)
+    }
+
+    /// As [`Starts::open`], of a section whose first [`INDEX`] bytes are at hand: nothing of `data` is read.
+    ///
+    /// # Errors
+    /// As [`Starts::open`].
+    pub fn with_head(head: &[u8], data: &'d [u8]) -> Result<Self, FormatError> {
         let early = FormatError::new(What::Truncated, data.len() as u64);
-        let count = u32_at(data, COUNT).ok_or(early)?;
-        let low_width = u8_at(data, LOW_WIDTH).ok_or(early)?;
-        let index_width = u8_at(data, INDEX_WIDTH).ok_or(early)?;
-        let reserved = u16_at(data, RESERVED).ok_or(early)?;
-        let end = bits::word(data, END).ok_or(early)?;
-        let buckets = u32_at(data, BUCKETS).ok_or(early)?;
-        let first_bucket = u32_at(data, FIRST_BUCKET).ok_or(early)?;
+        let count = u32_at(head, COUNT).ok_or(early)?;
+        let low_width = u8_at(head, LOW_WIDTH).ok_or(early)?;
+        let index_width = u8_at(head, INDEX_WIDTH).ok_or(early)?;
+        let reserved = u16_at(head, RESERVED).ok_or(early)?;
+        let end = bits::word(head, END).ok_or(early)?;
+        let buckets = u32_at(head, BUCKETS).ok_or(early)?;
+        let first_bucket = u32_at(head, FIRST_BUCKET).ok_or(early)?;
         if u32::from(low_width) > MAX_WIDTH || index_width > MAX_INDEX_WIDTH {
             return Err(FormatError::new(What::Width, LOW_WIDTH as u64));
         }

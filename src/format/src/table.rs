@@ -121,17 +121,25 @@ impl<'d> Table<'d> {
     /// # Errors
     /// Another number of columns, a field out of range, or a section too short for its headers.
     pub fn open(data: &'d [u8], columns: u8) -> Result<Self, FormatError> {
+        Self::with_head(data, data, columns)
+    }
+
+    /// As [`Table::open`], of a section whose first [`HEADERS`] bytes are at hand: nothing of `data` is read.
+    ///
+    /// # Errors
+    /// As [`Table::open`].
+    pub fn with_head(head: &[u8], data: &'d [u8], columns: u8) -> Result<Self, FormatError> {
         let early = FormatError::new(What::Truncated, data.len() as u64);
         let wrong = |what, at: usize| FormatError::new(what, at as u64);
-        let count = u32_at(data, COUNT).ok_or(early)?;
-        if u8_at(data, COLUMNS) != Some(columns) || columns == 0 || columns > MAX_COLUMNS {
+        let count = u32_at(head, COUNT).ok_or(early)?;
+        if u8_at(head, COLUMNS) != Some(columns) || columns == 0 || columns > MAX_COLUMNS {
             return Err(wrong(What::Columns, COLUMNS));
         }
-        let block_log2 = u8_at(data, BLOCK_LOG2).ok_or(early)?;
+        let block_log2 = u8_at(head, BLOCK_LOG2).ok_or(early)?;
         if block_log2 > MAX_BLOCK_LOG2 {
             return Err(wrong(What::Value, BLOCK_LOG2));
         }
-        if u16_at(data, RESERVED).ok_or(early)? != 0 {
+        if u16_at(head, RESERVED).ok_or(early)? != 0 {
             return Err(wrong(What::Reserved, RESERVED));
         }
         let blocks = count.div_ceil(1u32.wrapping_shl(block_log2.into()));

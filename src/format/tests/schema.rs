@@ -61,6 +61,7 @@ fn code() -> BTreeMap<String, Vec<u64>> {
             ("magic", &header::MAGIC.map(u64::from)),
             ("len", &[header::HEADER_LEN as u64]),
             ("max_sections", &[header::MAX_SECTIONS.into()]),
+            ("max_head", &[header::MAX_HEAD.into()]),
             ("max_depth", &[header::MAX_DEPTH.into()]),
             ("max_unit_log2", &[header::MAX_UNIT_LOG2.into()]),
             ("align", &[header::ALIGN]),
@@ -94,6 +95,7 @@ fn code() -> BTreeMap<String, Vec<u64>> {
             ("RELOCATABLE", &[bit(flags::RELOCATABLE.into())]),
             ("MACH_O", &[bit(flags::MACH_O.into())]),
             ("READABLE_NAMES", &[bit(flags::READABLE_NAMES.into())]),
+            ("EMPTY_NAME", &[bit(flags::EMPTY_NAME.into())]),
         ],
     );
     put("directory.", &[("entry_len", &[header::ENTRY_LEN as u64])]);
@@ -104,7 +106,8 @@ fn code() -> BTreeMap<String, Vec<u64>> {
             ("checksum", &[entry_field::CHECKSUM as u64, 4]),
             ("offset", &[entry_field::OFFSET as u64, 8]),
             ("len", &[entry_field::LEN as u64, 8]),
-            ("reserved", &[entry_field::RESERVED as u64, 8]),
+            ("head_len", &[entry_field::HEAD_LEN as u64, 4]),
+            ("reserved", &[entry_field::RESERVED as u64, 4]),
         ],
     );
     for id in SectionId::ALL {
@@ -331,7 +334,7 @@ fn spec() {
     }
     assert_eq!(ids, SectionId::ALL.len());
     let fields: BTreeMap<String, Vec<u64>> = code();
-    for line in part("\n## 2. Header", "\nA directory entry") {
+    for line in part("\n## 2. Header", "\nThe directory is") {
         let [offset, _, name, _] = cells(line)[..] else { panic!("{line}") };
         let Ok(offset) = offset.parse::<u64>() else { continue };
         if offset < 64 {

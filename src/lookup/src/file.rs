@@ -1,8 +1,8 @@
 //! Bytes to an opened file: header, directory and the first bytes of each table.
 
-use foldsym_format::header::{ALIGN, HEADER_LEN};
+use foldsym_format::header::{ALIGN, HEADER_LEN, flags};
 use foldsym_format::names::Names;
-use foldsym_format::{DirectoryEntry, Header, SectionId, Starts, Table, What};
+use foldsym_format::{DirectoryEntry, FormatError, Header, SectionId, Starts, Table, What};
 
 use crate::entities::{Aliases, Edge, Function, Group, Member, Origin, Piece};
 use crate::error::{Error, InSection};
@@ -34,8 +34,6 @@ pub struct SymbolFile<'d> {
     names: Names<'d>,
     files: Names<'d>,
     build_id: &'d [u8],
-    /// Name 0 has no bytes: it means that there is no name. Names are sorted, so no other can be empty.
-    pub(crate) first_name_is_empty: bool,
 }
 
 /// One section as the directory has it.
@@ -51,12 +49,13 @@ pub struct SectionInfo {
     pub len: u64,
 }
 
-/// How many sections `open` looks for: ids below this.
-const WANTED: usize = 23;
+/// The sections that every file has: a bit for each id.
+const REQUIRED: u64 = 0x10_03fc;
 
 impl<'d> SymbolFile<'d> {
     /// Opens a file that lies whole in `bytes`: checks the header, the directory and their checksum, and
-    /// the first bytes of each section that a lookup needs. Takes constant time and allocates nothing;
+    /// the heads of the sections that a lookup needs, which the directory repeats: nothing behind the directory is
+    /// read, so that of most files one page is touched. Takes constant time and allocates nothing;
     /// the sections' content is checked by [`SymbolFile::verify`], or where it is read.
     ///
     /// # Errors
@@ -83,21 +82,18 @@ impl<'d> SymbolFile<'d> {
             names: Names::default(),
             files: Names::default(),
             build_id: &[],
-            first_name_is_empty: false,
         };
-        // Filled in place, and each kind of section opened in one: the C interface has bars on stack and code.
-        let found = file.find_sections()?;
-        file.open_sections(&found)?;
-        file.first_name_is_empty = file.names.write(0, &mut []) == Some(0);
+        // Filled in place: the C interface has bars on stack and code.
+        file.open_sections()?;
         Ok(file)
     }
 
-    /// Reads header and directory, and finds the sections with ids below [`WANTED`].
+    /// Reads header and directory, and opens the sections that they list.
     #[inline(never)]
-    fn find_sections(&mut self) -> Result<[Option<&'d [u8]>; WANTED], Error> {
+    fn open_sections(&mut self) -> Result<(), Error> {
         let bytes = self.bytes;
         self.header = Header::parse(bytes).within(Error::FILE)?;
-        let header = &self.header;
+        let header = self.header;
         let wrong = |what, offset| Error::new(Error::FILE, what, offset);
         let file_len = bytes.len() as u64;
         if header.file_len > file_len {
@@ -106,9 +102,11 @@ impl<'d> SymbolFile<'d> {
         if header.file_len < file_len {
             return Err(wrong(What::Length, header.file_len));
         }
-        let mut found: [Option<&'d [u8]>; WANTED] = [None; WANTED];
+        let heads_end = directory_end(&header);
+        let mut head_at = (HEADER_LEN as u64).wrapping_add(header.entries_len() as u64);
         let mut last_id = SectionId(0);
-        let mut end = directory_end(header);
+        let mut end = heads_end;
+        let mut missing = REQUIRED;
         for index in 0..header.section_count {
             let at = entry_offset(index);
             let entry = entry(bytes, index).ok_or(wrong(What::Reserved, at))?;
@@ -120,53 +118,64 @@ impl<'d> SymbolFile<'d> {
             if gap >= ALIGN || entry.offset % ALIGN != 0 {
                 return Err(wrong(What::Length, at));
             }
-            let section = slice(bytes, &entry).ok_or(wrong(What::Truncated, at))?;
+            let section = slice(bytes, entry.offset, entry.len).ok_or(wrong(What::Truncated, at))?;
             end = entry.end().ok_or(wrong(What::Length, at))?;
-            if let Some(slot) = found.get_mut(entry.id.0 as usize) {
-                *slot = Some(section);
+            let head = slice(bytes, head_at, entry.head_len.into()).ok_or(wrong(What::Length, at))?;
+            head_at = head_at.wrapping_add(entry.head_len.into());
+            if head_at > heads_end {
+                return Err(wrong(What::Length, at));
             }
+            self.open_section(entry.id, head, section).within(entry.id)?;
+            missing &= !1u64.wrapping_shl(entry.id.0.min(63));
         }
         if end != file_len {
             return Err(wrong(What::Length, end));
         }
-        Ok(found)
-    }
-
-    /// Opens the sections that were found, by id.
-    #[inline(never)]
-    fn open_sections(&mut self, found: &[Option<&'d [u8]>; WANTED]) -> Result<(), Error> {
-        let optional = |id: SectionId| found.get(id.0 as usize).copied().flatten();
-        let section = |id| optional(id).ok_or(Error::new(id, What::Missing, 0));
-        for (names, id) in [(&mut self.names, SectionId::NAMES), (&mut self.files, SectionId::FILES)] {
-            *names = Names::open(section(id)?).within(id)?;
+        if head_at != heads_end {
+            return Err(wrong(What::Length, head_at));
         }
-        self.starts = Starts::open(section(SectionId::STARTS)?).within(SectionId::STARTS)?;
-        self.rows = section(SectionId::ROWS)?;
-        self.scopes = section(SectionId::SCOPES)?;
-        self.build_id = optional(SectionId::BUILD_ID).unwrap_or(&[]);
-        // The tables, and whether a file must have each.
-        for (table, id, required) in [
-            (&mut self.pieces, SectionId::PIECES, true),
-            (&mut self.functions, SectionId::FUNCTIONS, true),
-            (&mut self.origins, SectionId::ORIGINS, true),
-            (&mut self.edges, SectionId::EDGES, true),
-            (&mut self.groups, SectionId::GROUPS, false),
-            (&mut self.members, SectionId::MEMBERS, false),
-            (&mut self.aliases, SectionId::ALIASES, false),
-            (&mut self.calls, SectionId::CALLS, false),
-            (&mut self.tails, SectionId::TAILS, false),
-            (&mut self.vtables, SectionId::VTABLES, false),
-            (&mut self.slots, SectionId::SLOTS, false),
-        ] {
-            match optional(id) {
-                Some(data) => *table = Table::open(data, id.column_count(self.header.features)).within(id)?,
-                None if required => return Err(Error::new(id, What::Missing, 0)),
-                None => {}
-            }
+        if missing != 0 {
+            return Err(Error::new(SectionId(missing.trailing_zeros()), What::Missing, 0));
         }
         if self.starts.len() != self.pieces.len() {
             return Err(Error::new(SectionId::STARTS, What::Length, self.starts.len().into()));
         }
+        Ok(())
+    }
+
+    /// Opens a section that lookups need, by its head; lets the others be. Of most files the head is in the page that was
+    /// read already, the section in one of its own.
+    #[inline(always)]
+    fn open_section(&mut self, id: SectionId, head: &[u8], section: &'d [u8]) -> Result<(), FormatError> {
+        let table = match id {
+            SectionId::PIECES => &mut self.pieces,
+            SectionId::FUNCTIONS => &mut self.functions,
+            SectionId::ORIGINS => &mut self.origins,
+            SectionId::EDGES => &mut self.edges,
+            SectionId::GROUPS => &mut self.groups,
+            SectionId::MEMBERS => &mut self.members,
+            SectionId::ALIASES => &mut self.aliases,
+            SectionId::CALLS => &mut self.calls,
+            SectionId::TAILS => &mut self.tails,
+            SectionId::VTABLES => &mut self.vtables,
+            SectionId::SLOTS => &mut self.slots,
+            SectionId::NAMES | SectionId::FILES => {
+                let names = if id == SectionId::NAMES { &mut self.names } else { &mut self.files };
+                *names = Names::with_head(head, section)?;
+                return Ok(());
+            }
+            _ => {
+                match id {
+                    SectionId::STARTS => self.starts = Starts::with_head(head, section)?,
+                    SectionId::BUILD_ID => self.build_id = section,
+                    SectionId::ROWS => self.rows = section,
+                    SectionId::SCOPES => self.scopes = section,
+                    _ => {}
+                }
+                return Ok(());
+            }
+        };
+        *table = Table::with_head(head, section, id.column_count(self.header.features))?;
         Ok(())
     }
 
@@ -209,7 +218,8 @@ impl<'d> SymbolFile<'d> {
 
     /// The bytes of a section; `None` where the file has none with this id.
     pub fn section_bytes(&self, id: SectionId) -> Option<&'d [u8]> {
-        slice(self.bytes, &self.directory().find(|entry| entry.id == id)?)
+        let entry = self.directory().find(|entry| entry.id == id)?;
+        slice(self.bytes, entry.offset, entry.len)
     }
 
     /// The program's loaded sections, in the order of the file; none where they were not kept. Ends at the
@@ -357,16 +367,21 @@ impl<'d> SymbolFile<'d> {
         Scopes::open(self.scopes, function.scopes).map(Some)
     }
 
+    /// Name 0 has no bytes: it means that there is no name. Names are sorted, so no other can be empty.
+    pub(crate) const fn first_name_is_empty(&self) -> bool {
+        self.header.flags & flags::EMPTY_NAME != 0
+    }
+
     /// `None` for the empty name.
     #[inline(always)]
     pub(crate) const fn non_empty(&self, name: NameId) -> Option<NameId> {
-        if name.0 == 0 && self.first_name_is_empty { None } else { Some(name) }
+        if name.0 == 0 && self.first_name_is_empty() { None } else { Some(name) }
     }
 }
 
 /// Where the directory ends and sections may begin.
 pub(crate) const fn directory_end(header: &Header) -> u64 {
-    (HEADER_LEN as u64).saturating_add(header.directory_len() as u64)
+    (HEADER_LEN as u64).saturating_add(header.directory_len as u64)
 }
 
 fn entry_offset(index: u32) -> u64 {
@@ -378,8 +393,9 @@ fn entry(bytes: &[u8], index: u32) -> Option<DirectoryEntry> {
     DirectoryEntry::parse(bytes.get(HEADER_LEN..)?, index as usize)
 }
 
-pub(crate) fn slice<'d>(bytes: &'d [u8], entry: &DirectoryEntry) -> Option<&'d [u8]> {
-    let start = usize::try_from(entry.offset).ok()?;
-    let end = usize::try_from(entry.end()?).ok()?;
+/// Bytes of the file.
+pub(crate) fn slice(bytes: &[u8], offset: u64, len: u64) -> Option<&[u8]> {
+    let start = usize::try_from(offset).ok()?;
+    let end = usize::try_from(offset.checked_add(len)?).ok()?;
     bytes.get(start..end)
 }

@@ -8,7 +8,7 @@ use core::cmp::Ordering;
 
 use foldsym_format::bits::TAIL;
 use foldsym_format::checksum::crc32;
-use foldsym_format::header::{field, flags};
+use foldsym_format::header::{HEADER_LEN, field, flags};
 use foldsym_format::names::Names;
 use foldsym_format::sections::{calls, functions, groups, members};
 use foldsym_format::{SectionId, What};
@@ -49,6 +49,9 @@ impl SymbolFile<'_> {
         if self.header().flags & !flags::KNOWN != 0 {
             return Err(Error::new(Error::FILE, What::Reserved, field::FLAGS as u64));
         }
+        if (self.names().write(0, &mut []) == Some(0)) != self.first_name_is_empty() {
+            return Err(Error::new(Error::FILE, What::Value, field::FLAGS as u64));
+        }
         let work = &Work::of(self.bytes().len());
         let tables = [
             (SectionId::PIECES, &self.pieces),
@@ -87,9 +90,10 @@ impl SymbolFile<'_> {
         self.verify_program()
     }
 
-    /// Checksums, and the padding between sections.
+    /// Checksums, heads, and the padding between sections.
     fn verify_bytes(&self) -> Result<(), Error> {
         let mut end = directory_end(self.header());
+        let mut head_at = (HEADER_LEN as u64).saturating_add(self.header().entries_len() as u64);
         for entry in self.directory() {
             let gap = usize::try_from(end)
                 .ok()
@@ -98,7 +102,12 @@ impl SymbolFile<'_> {
             if gap.is_none_or(|gap| gap.iter().any(|&byte| byte != 0)) {
                 return Err(Error::new(Error::FILE, What::Reserved, end));
             }
-            let section = slice(self.bytes(), &entry).unwrap_or(&[]);
+            let section = slice(self.bytes(), entry.offset, entry.len).unwrap_or(&[]);
+            let head = slice(self.bytes(), head_at, entry.head_len.into());
+            if head.is_none_or(|head| !section.starts_with(head)) {
+                return Err(Error::new(entry.id, What::Value, 0));
+            }
+            head_at = head_at.saturating_add(entry.head_len.into());
             if crc32(section) != entry.checksum {
                 return Err(Error::new(entry.id, What::Checksum, 0));
             }

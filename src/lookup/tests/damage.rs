@@ -120,7 +120,7 @@ fn every_truncation_is_refused() {
 #[test]
 fn verify_finds_every_changed_byte() {
     let bytes = writer::golden::contents().file();
-    let directory_end = 64 + 32 * bytes[48] as usize;
+    let directory_end = writer::directory_end(&bytes);
     let mut changed = bytes.clone();
     for at in 0..bytes.len() {
         let old = bytes[at];

@@ -31,8 +31,8 @@ pub(crate) fn lookup_command(program: &Path) -> Command {
 
 pub(crate) struct Reader {
     file: &'static SymbolFile<'static>,
-    /// For names and paths, one after the other.
-    texts: Box<Texts<'static, 'static>>,
+    /// For names and paths, one after the other; made for the first one, and counted there: opening needs none.
+    texts: Option<Box<Texts<'static, 'static>>>,
     /// For one address after the other.
     cursor: Cursor<'static, 'static>,
     /// For the batch.
@@ -63,8 +63,7 @@ impl super::Reader for Reader {
         let file = SymbolFile::open(super::map(path)?).map_err(|error| format!("foldsym: {error}"))?;
         // For the rest of the process's life, as the map is.
         let file: &'static SymbolFile<'static> = Box::leak(Box::new(file));
-        let texts = Box::new(file.texts());
-        Ok(Self { file, texts, cursor: file.cursor(), frames: Frames::new(), addresses: Vec::new() })
+        Ok(Self { file, texts: None, cursor: file.cursor(), frames: Frames::new(), addresses: Vec::new() })
     }
 
     fn ids(&mut self, address: u64) -> usize {
@@ -75,13 +74,14 @@ impl super::Reader for Reader {
         if !self.find(address) {
             return 0;
         }
+        let texts = self.texts.get_or_insert_with(|| Box::new(self.file.texts()));
         let mut count = 0;
         for frame in self.cursor.frames().map_while(Result::ok) {
             if let Some(name) = frame.name {
-                out.fill(|room| self.texts.write_name(name, room));
+                out.fill(|room| texts.write_name(name, room));
             }
             if let Some(path) = frame.file {
-                out.fill(|room| self.texts.write_path(path, room));
+                out.fill(|room| texts.write_path(path, room));
             }
             black_box(frame.line);
             count += 1;

@@ -13,26 +13,41 @@ fn crc32(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
+/// What the directory repeats of a section.
+fn head(section: &Section) -> &[u8] {
+    section.id.head(&section.bytes)
+}
+
+/// Bytes of header and directory.
+fn front_len(sections: &[Section]) -> u64 {
+    let entries = HEADER_LEN + sections.len() * ENTRY_LEN;
+    (entries + sections.iter().map(|section| head(section).len()).sum::<usize>()) as u64
+}
+
 /// The directory of a file with these sections, which stand behind it in this order, and the file's length.
 fn directory(sections: &[Section]) -> (Vec<u8>, u64) {
     let checksums: Vec<u32> = sections.par_iter().map(|section| crc32(&section.bytes)).collect();
-    let mut directory = Vec::with_capacity(sections.len() * ENTRY_LEN);
-    let mut end = (HEADER_LEN + sections.len() * ENTRY_LEN) as u64;
+    let heads: Vec<u8> = sections.iter().flat_map(head).copied().collect();
+    let mut directory = Vec::with_capacity(sections.len() * ENTRY_LEN + heads.len());
+    let mut end = front_len(sections);
     for (section, checksum) in sections.iter().zip(checksums) {
         let (offset, len) = (end.next_multiple_of(ALIGN), section.bytes.len() as u64);
-        directory.extend_from_slice(&DirectoryEntry { id: section.id, checksum, offset, len }.write());
+        let head_len = head(section).len() as u32;
+        let entry = DirectoryEntry { id: section.id, checksum, offset, len, head_len };
+        directory.extend_from_slice(&entry.write());
         end = offset + len;
     }
+    directory.extend(heads);
     (directory, end)
 }
 
 impl Encoded {
     /// Bytes of the whole file.
     pub fn file_len(&self) -> u64 {
-        let front = HEADER_LEN + self.sections.len() * ENTRY_LEN;
+        let front = front_len(&self.sections);
         self.sections
             .iter()
-            .fold(front as u64, |at, section| at.next_multiple_of(ALIGN) + section.bytes.len() as u64)
+            .fold(front, |at, section| at.next_multiple_of(ALIGN) + section.bytes.len() as u64)
     }
 
     /// Writes the whole file to `out`.

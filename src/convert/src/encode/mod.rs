@@ -212,6 +212,7 @@ pub fn encode(
     sections.sort_by_key(|section| section.id);
 
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    let first_name = plan.names.order.first();
     let header = Header {
         features: if options.columns { header::features::COLUMNS } else { 0 },
         image_base,
@@ -220,7 +221,11 @@ pub fn encode(
         flags: flag(image.big_endian, header::flags::BIG_ENDIAN)
             | flag(image.relocatable, header::flags::RELOCATABLE)
             | flag(image.mach_o, header::flags::MACH_O)
-            | flag(image.readable_names, header::flags::READABLE_NAMES),
+            | flag(image.readable_names, header::flags::READABLE_NAMES)
+            | flag(
+                first_name.is_some_and(|&id| program.names[id as usize].is_empty()),
+                header::flags::EMPTY_NAME,
+            ),
         unit_log2: unit_log2 as u8,
         max_depth: code.max_depth,
         max_group: code.max_group,

@@ -188,7 +188,7 @@ fn little_stack_where_a_file_is_damaged() {
         let whole = contents.file();
         for _ in 0..40 {
             let mut bytes = whole.clone();
-            let directory = 64 + 32 * usize::from(bytes[48]);
+            let directory = writer::directory_end(&bytes);
             for _ in 0..1 + random.below(3) {
                 let at = directory + random.below((bytes.len() - directory) as u64) as usize;
                 bytes[at] ^= 1 << random.below(8);

@@ -505,8 +505,9 @@ impl Contents {
     pub fn assemble(&self, sections: &[(u32, Vec<u8>)]) -> Vec<u8> {
         let mut body = vec![];
         let mut directory = vec![];
-        let start = 64 + 32 * sections.len();
-        for (id, data) in sections {
+        let heads: Vec<&[u8]> = sections.iter().map(|(id, data)| head(*id, data)).collect();
+        let start = 64 + 32 * sections.len() + heads.concat().len();
+        for ((id, data), head) in sections.iter().zip(&heads) {
             while !(start + body.len()).is_multiple_of(8) {
                 body.push(0);
             }
@@ -514,9 +515,10 @@ impl Contents {
             directory.extend(crc32(data).to_le_bytes());
             directory.extend(((start + body.len()) as u64).to_le_bytes());
             directory.extend((data.len() as u64).to_le_bytes());
-            directory.extend([0; 8]);
+            directory.extend((head.len() as u64).to_le_bytes());
             body.extend(data);
         }
+        directory.extend(heads.concat());
         let mut out = vec![];
         out.extend(*b"\x7ffsym\r\n\x1a");
         out.extend(1u32.to_le_bytes());
@@ -525,7 +527,8 @@ impl Contents {
         out.extend(u64::from(self.columns).to_le_bytes());
         out.extend(self.image_base.to_le_bytes());
         out.extend(62u16.to_le_bytes());
-        out.extend([8, 0, self.unit_log2, 0, 0, 0]);
+        let empty_name = self.names.first().is_some_and(Vec::is_empty);
+        out.extend([8, u8::from(empty_name) << 4, self.unit_log2, 0, 0, 0]);
         out.extend((sections.len() as u32).to_le_bytes());
         out.extend(self.max_depth.to_le_bytes());
         out.extend(self.max_group.to_le_bytes());
@@ -538,7 +541,23 @@ impl Contents {
     }
 }
 
-/// Makes the checksums of a file right again after its bytes were changed; `false` where its directory
+/// Section 2: what the directory repeats of a section.
+fn head(id: u32, data: &[u8]) -> &[u8] {
+    let len = match id {
+        2..=5 | 10..=12 | 16 | 19 | 21 | 22 | 32 | 33 => 8,
+        8 | 9 => 24 + 4 * data.get(23).map_or(0, |&bits| usize::from(bits)),
+        20 | 30 => 24,
+        _ => 0,
+    };
+    &data[..len.min(data.len())]
+}
+
+/// Where the directory of a file ends.
+pub fn directory_end(file: &[u8]) -> usize {
+    64 + u32::from_le_bytes(file[12..16].try_into().unwrap()) as usize
+}
+
+/// Makes the checksums and the heads of a file right again after its bytes were changed; `false` where its directory
 /// does not say where the sections are.
 pub fn reseal(file: &mut [u8]) -> bool {
     let number = |file: &[u8], at: usize, len: usize| {
@@ -549,6 +568,7 @@ pub fn reseal(file: &mut [u8]) -> bool {
         })
     };
     let Some(count) = number(file, 48, 4) else { return false };
+    let mut head_at = 64 + 32 * count.min(64) as usize;
     for entry in 0..count.min(64) as usize {
         let at = 64 + 32 * entry;
         let (Some(offset), Some(len)) = (number(file, at + 8, 8), number(file, at + 16, 8)) else {
@@ -557,9 +577,15 @@ pub fn reseal(file: &mut [u8]) -> bool {
         let range = offset as usize..(offset as usize).saturating_add(len as usize);
         let Some(section) = file.get(range) else { return false };
         let sum = crc32(section);
+        let Some(head_len) = number(file, at + 24, 4) else { return false };
+        let Some(head) = section.get(..head_len as usize).map(<[u8]>::to_vec) else { return false };
+        let Some(place) = file.get_mut(head_at..head_at + head.len()) else { return false };
+        place.copy_from_slice(&head);
+        head_at += head.len();
         file[at + 4..at + 8].copy_from_slice(&sum.to_le_bytes());
     }
-    let Some(head) = file.get_mut(..64 + 32 * count.min(64) as usize) else { return false };
+    let Some(end) = number(file, 12, 4).map(|len| 64 + len as usize) else { return false };
+    let Some(head) = file.get_mut(..end).filter(|head| head.len() >= 64) else { return false };
     head[60..64].fill(0);
     let sum = crc32(head);
     head[60..64].copy_from_slice(&sum.to_le_bytes());

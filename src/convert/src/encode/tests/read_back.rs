@@ -24,19 +24,24 @@ impl<'d> ReadBack<'d> {
         let header = Header::parse(data).unwrap();
         assert_eq!(header.file_len, data.len() as u64);
         let file = ReadBack { data, header };
-        let mut end = 64 + 32 * u64::from(header.section_count);
+        let mut head_at = 64 + 32 * header.section_count as usize;
+        let mut end = 64 + u64::from(header.directory_len);
         for i in 0..header.section_count {
             let entry = file.entry(i);
             assert!(entry.offset.is_multiple_of(8) && entry.offset - end < 8);
             end = entry.offset + entry.len;
             let bytes = &data[entry.offset as usize..end as usize];
             assert_eq!(entry.checksum, foldsym_format::checksum::crc32(bytes));
+            let head = &data[head_at..][..entry.head_len as usize];
+            assert_eq!(head, entry.id.head(bytes));
+            head_at += head.len();
             let columns = entry.id.column_count(header.features);
             if columns > 0 {
                 Table::open(bytes, columns).unwrap().verify().unwrap();
             }
         }
         assert_eq!(end, data.len() as u64);
+        assert_eq!(head_at, 64 + header.directory_len as usize);
         file
     }
 
