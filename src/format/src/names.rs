@@ -23,7 +23,7 @@
 //!
 //! Nothing is allocated; opening builds no more than a table of the 20 code lengths.
 
-use crate::bits::{TAIL, mask, read, u8_at, u32_at};
+use crate::bits::{self, MAX_WIDTH, TAIL, mask, read, u8_at, u32_at};
 use crate::error::{FormatError, What};
 use crate::steps;
 use core::cmp::Ordering;
@@ -49,16 +49,29 @@ pub(crate) fn head_len(blob: &[u8]) -> usize {
     usize::from(u8_at(blob, CODE_BITS).unwrap_or(0)).saturating_mul(4).saturating_add(HEADER_LEN)
 }
 
+/// Bits of a code that [`Codes::from`] is told by.
+const FRONT_BITS: u32 = 6;
+/// Bits of a word of 32 behind a code of [`MAX_CODE`] bits.
+const CODE_SHIFT: u32 = u32::BITS - MAX_CODE as u32;
+/// Bits of such a code behind those of its front.
+const FRONT_SHIFT: u32 = MAX_CODE as u32 - FRONT_BITS;
+
 /// The prefix code of the tokens, ready for decoding.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Codes {
-    /// For each length, the first left-justified code of `bits` bits that is longer. Signed, since that is
-    /// what processors compare in vectors.
-    limit: [i32; MAX_CODE],
+    /// For each length, the first code that is longer, as one of [`MAX_CODE`] bits: what is less and is not a shorter one
+    /// has this length. None is, for lengths that no code has from there on.
+    limit: [u32; MAX_CODE],
     /// For each length, what to add to the code (wrapping) to get the token.
     base: [u32; MAX_CODE],
-    /// The longest code.
-    bits: u32,
+    /// For each front of a code the least length that it may have, less 1.
+    from: [u8; 1 << FRONT_BITS],
+}
+
+impl Default for Codes {
+    fn default() -> Self {
+        Codes { limit: [u32::MAX; MAX_CODE], base: [0; MAX_CODE], from: [0; 1 << FRONT_BITS] }
+    }
 }
 
 /// A name table, borrowed from the file. The default has no names.
@@ -91,10 +104,8 @@ struct Front {
     keep: [u32; MAX_BLOCK],
     /// Where each suffix starts, and the last one ends: bits from the block's first suffix.
     start: [u32; MAX_BLOCK + 1],
-    /// The names that give bytes to the wanted one, last first.
-    parts: [u8; MAX_BLOCK],
-    /// How many do.
-    count: usize,
+    /// The names that give bytes to the wanted one, a bit each.
+    parts: u32,
     /// The bit where the block's suffixes begin.
     suffixes: u64,
 }
@@ -108,14 +119,16 @@ impl<'d> Names<'d> {
     /// `Truncated` with the bytes that are needed, `Width` or `Reserved` with the offset of the header
     /// field, `Value` with the code length that has more codes than fit.
     pub fn open(blob: &'d [u8]) -> Result<Self, FormatError> {
-        Self::with_head(blob, blob)
+        let mut names = Names::default();
+        names.open_with_head(blob, blob)?;
+        Ok(names)
     }
 
-    /// As [`Names::open`], of a table whose header and code counts are at hand: nothing of `blob` is read.
+    /// As [`Names::open`], in place, of a table whose header and code counts are at hand: nothing of `blob` is read.
     ///
     /// # Errors
-    /// As [`Names::open`].
-    pub fn with_head(head: &[u8], blob: &'d [u8]) -> Result<Self, FormatError> {
+    /// As [`Names::open`]; what the names are then is not said.
+    pub fn open_with_head(&mut self, head: &[u8], blob: &'d [u8]) -> Result<(), FormatError> {
         let small = |at: usize, max: u8| -> Result<u32, FormatError> {
             let value = u8_at(head, at).ok_or(FormatError::new(What::Truncated, HEADER_LEN as u64))?;
             if value <= max { Ok(value.into()) } else { Err(FormatError::new(What::Width, at as u64)) }
@@ -152,8 +165,12 @@ impl<'d> Names<'d> {
         let pool = part(pool_len.into())?;
         let blocks = part(blocks_len.into())?;
         part(TAIL as u64)?;
-        let codes = Codes::new(counts, code_bits, token_count)?;
-        Ok(Names { tokens, bodies, index, pool, blocks, codes, len, block_log2, symbol_bits, index_bits })
+        self.codes.read(counts, code_bits, token_count)?;
+        (self.tokens, self.bodies, self.index, self.pool, self.blocks) =
+            (tokens, bodies, index, pool, blocks);
+        (self.len, self.block_log2, self.symbol_bits, self.index_bits) =
+            (len, block_log2, symbol_bits, index_bits);
+        Ok(())
     }
 
     /// The number of names; ids are `0..len`.
@@ -208,15 +225,21 @@ impl<'d> Names<'d> {
             match (source.first_chunk::<CHUNK>(), place.first_chunk_mut::<CHUNK>()) {
                 // One copy of a fixed size; what is too much is overwritten by the next piece.
                 (Some(wide), Some(place)) if len <= CHUNK => *place = *wide,
-                _ => {
-                    let fits = len.min(place.len());
-                    place.get_mut(..fits)?.copy_from_slice(source.get(..fits)?);
-                }
+                _ => copy_some(place, source, len)?,
             }
             at = at.wrapping_add(len);
             Some(true)
         })?;
         Some(at)
+    }
+
+    /// Has memory bring the block of name `id`, which will be read soon: see [`bits::touch`].
+    #[inline]
+    pub fn touch(&self, id: u32) {
+        let position = u64::from(id.wrapping_shr(self.block_log2)).wrapping_mul(self.index_bits.into());
+        if let Some(at) = read(self.index, position, self.index_bits) {
+            bits::touch(self.blocks, at, 0..2);
+        }
     }
 
     /// Compares name `id` with `other`, as byte strings: `Less` if the name comes first.
@@ -268,9 +291,9 @@ impl<'d> Names<'d> {
         if self.compare(id, name) == Some(Ordering::Equal) { Ok(id) } else { Err(id) }
     }
 
-    /// Reads the front of the block of name `id`.
+    /// Reads the front of the block of name `id` into `front`, which is all 0.
     #[inline(always)]
-    fn front(&self, id: u32) -> Option<Front> {
+    fn front(&self, id: u32, front: &mut Front) -> Option<()> {
         if id >= self.len {
             return None;
         }
@@ -293,13 +316,7 @@ impl<'d> Names<'d> {
             .wrapping_add(first_bits.into())
             .div_ceil(8)
             .wrapping_mul(8);
-        let mut front = Front {
-            keep: [0; MAX_BLOCK],
-            start: [0; MAX_BLOCK + 1],
-            parts: [0; MAX_BLOCK],
-            count: 0,
-            suffixes: bit.wrapping_add(row_total),
-        };
+        front.suffixes = bit.wrapping_add(row_total);
         let row = read(self.blocks, bit, first_bits)?;
         bit = bit.wrapping_add(first_bits.into());
         let least = (row & mask(least_bits)) as u32;
@@ -307,9 +324,16 @@ impl<'d> Names<'d> {
         *front.start.get_mut(1)? = start;
         let wanted = id.wrapping_sub(first) as usize;
         let ends = front.start.get_mut(2..wanted.wrapping_add(2))?;
+        // Several rows are loaded at once.
+        let (mut loaded, mut left) = (0u64, 0u32);
         for (keep, end) in front.keep.get_mut(1..=wanted)?.iter_mut().zip(ends) {
             steps::step();
-            let row = read(self.blocks, bit, row_bits)?;
+            if left < row_bits {
+                (loaded, left) = (read(self.blocks, bit, MAX_WIDTH)?, MAX_WIDTH);
+            }
+            let row = loaded & mask(row_bits);
+            loaded = loaded.wrapping_shr(row_bits);
+            left = left.wrapping_sub(row_bits);
             bit = bit.wrapping_add(row_bits.into());
             *keep = least.wrapping_add((row & mask(keep_bits)) as u32);
             start = start.wrapping_add(row.wrapping_shr(keep_bits) as u32);
@@ -317,26 +341,28 @@ impl<'d> Names<'d> {
         }
         // Backwards: a name gives its bytes from what it keeps up to the least that a later one keeps.
         let mut until = u32::MAX;
-        for (i, &keep) in front.keep.get(..=wanted)?.iter().enumerate().rev() {
-            *front.parts.get_mut(front.count)? = i as u8;
-            front.count = front.count.wrapping_add(usize::from(keep < until));
+        for &keep in front.keep.get(..=wanted)?.iter().rev() {
+            front.parts = front.parts.wrapping_shl(1) | u32::from(keep < until);
             until = until.min(keep);
         }
-        Some(front)
+        Some(())
     }
 
     /// Walks over the leaves of name `id` in order: `leaf(start in the pool, bytes)` says whether to
     /// go on, or `None` for damage.
     #[inline(always)]
     fn walk(&self, id: u32, mut leaf: impl FnMut(usize, usize) -> Option<bool>) -> Option<Walk> {
-        let front = self.front(id)?;
-        let mut left_parts = front.count;
-        while let Some(later) = left_parts.checked_sub(1) {
-            let part = usize::from(*front.parts.get(later)?);
-            left_parts = later;
-            let until = match later.checked_sub(1) {
-                None => MAX_NAME as u32,
-                Some(next) => *front.keep.get(usize::from(*front.parts.get(next)?))?,
+        let mut front = Front { keep: [0; MAX_BLOCK], start: [0; MAX_BLOCK + 1], parts: 0, suffixes: 0 };
+        self.front(id, &mut front)?;
+        // The rest of each rule around the innermost: (place of its next symbol, symbols).
+        let mut stack = [(0u32, 0u32); MAX_DEPTH];
+        let mut parts = front.parts;
+        while parts != 0 {
+            let part = parts.trailing_zeros() as usize;
+            parts &= parts.wrapping_sub(1);
+            let until = match parts {
+                0 => MAX_NAME as u32,
+                _ => *front.keep.get(parts.trailing_zeros() as usize)?,
             };
             // No name is longer: what damaged rows keep is no bound.
             let mut left = until.min(MAX_NAME as u32).checked_sub(*front.keep.get(part)?)? as usize;
@@ -348,7 +374,7 @@ impl<'d> Names<'d> {
                 at = at.wrapping_add(length);
                 let (start, size, rule) = self.token(token)?;
                 let go_on = if rule {
-                    self.expand(start, size, &mut left, &mut leaf)?
+                    self.expand(start, size, &mut stack, &mut left, &mut leaf)?
                 } else {
                     let size = size.wrapping_add(1).min(left);
                     left = left.wrapping_sub(size);
@@ -359,7 +385,7 @@ impl<'d> Names<'d> {
                 }
             }
             // The last suffix ends on a code; the others hold the bytes that are kept of them.
-            if if later == 0 { at != end } else { left > 0 } {
+            if if parts == 0 { at != end } else { left > 0 } {
                 return None;
             }
         }
@@ -379,11 +405,10 @@ impl<'d> Names<'d> {
         &self,
         mut at: usize,
         length: usize,
+        stack: &mut [(u32, u32); MAX_DEPTH],
         left: &mut usize,
         leaf: &mut impl FnMut(usize, usize) -> Option<bool>,
     ) -> Option<bool> {
-        // The rest of each rule around the innermost: (place of its next symbol, symbols).
-        let mut stack = [(0u32, 0u32); MAX_DEPTH];
         let mut depth = 0usize;
         let mut count = length.wrapping_add(2);
         loop {
@@ -422,11 +447,12 @@ impl<'d> Names<'d> {
 }
 
 impl Codes {
-    fn new(counts: &[u8], bits: u32, token_count: u32) -> Result<Self, FormatError> {
-        let mut codes = Codes { limit: [i32::MAX; MAX_CODE], base: [0; MAX_CODE], bits };
+    /// Reads how many codes there are of each length.
+    fn read(&mut self, counts: &[u8], bits: u32, token_count: u32) -> Result<(), FormatError> {
         let (mut code, mut token) = (0u32, 0u32);
-        let lengths =
-            codes.limit.iter_mut().zip(&mut codes.base).zip(counts.as_chunks::<4>().0).zip(1..=bits);
+        // The fronts before this one have no longer codes.
+        let mut front = 0usize;
+        let lengths = self.limit.iter_mut().zip(&mut self.base).zip(counts.as_chunks::<4>().0).zip(1..=bits);
         for (((limit, base), count), length) in lengths {
             let count = u32::from_le_bytes(*count);
             // `code` stays at most 2^length and `token` at most `token_count`: nothing wraps.
@@ -438,9 +464,27 @@ impl Codes {
             }
             code = code.wrapping_add(count);
             token = token.wrapping_add(count);
-            *limit = code.wrapping_shl(bits.wrapping_sub(length)) as i32;
+            *limit = code.wrapping_shl((MAX_CODE as u32).wrapping_sub(length));
+            let end = limit.wrapping_add((1 << FRONT_SHIFT) - 1).wrapping_shr(FRONT_SHIFT) as usize;
+            for from in self.from.get_mut(front..end).unwrap_or_default() {
+                *from = length.wrapping_sub(1) as u8;
+            }
+            front = front.max(end);
         }
-        Ok(codes)
+        // What no code begins with has no length.
+        for from in self.from.get_mut(front..).unwrap_or_default() {
+            *from = bits as u8;
+        }
+        // A token that no table has.
+        self.base.get_mut(bits as usize..).unwrap_or_default().fill(1 << 31);
+        Ok(())
+    }
+
+    /// How many lengths are too short for the code that a word begins with.
+    #[cold]
+    #[inline(never)]
+    fn shorter(&self, word: u32) -> usize {
+        self.limit.iter().filter(|&&limit| word >= limit).count()
     }
 
     /// The token whose code begins at bit `bit`, counted from the most significant of the first byte, and
@@ -450,19 +494,28 @@ impl Codes {
         let window = data.get(usize::try_from(bit >> 3).ok()?..)?.first_chunk::<4>()?;
         // At most 7 bits are gone, so at least 25 stand left-justified: enough for any code.
         let word = u32::from_be_bytes(*window).wrapping_shl((bit & 7) as u32);
-        let word = word.wrapping_shr(1).wrapping_shr(31u32.wrapping_sub(self.bits));
-        // Limits rise with the length: those passed are the lengths that are too short.
-        let mut passed = [0i32; 4];
-        for limits in self.limit.as_chunks::<4>().0 {
-            for (passed, &limit) in passed.iter_mut().zip(limits) {
-                *passed = passed.wrapping_add((word as i32 >= limit).into());
-            }
+        let front = *self.from.get(word.wrapping_shr(u32::BITS - FRONT_BITS) as usize)?;
+        let word = word.wrapping_shr(CODE_SHIFT);
+        // Nearly always, codes of one front have one length, or one of two that follow each other: no branch tells them.
+        let mut shorter = usize::from(front);
+        shorter = shorter.wrapping_add(usize::from(word >= *self.limit.get(shorter)?));
+        if word >= *self.limit.get(shorter)? {
+            shorter = self.shorter(word);
         }
-        let passed = passed.iter().fold(0, |sum: i32, &n| sum.wrapping_add(n)) as u32;
-        let unused = self.bits.checked_sub(passed.wrapping_add(1))?;
-        let base = *self.base.get(passed as usize)?;
-        Some((word.wrapping_shr(unused).wrapping_add(base), passed.wrapping_add(1)))
+        let base = *self.base.get(shorter)?;
+        let length = (shorter as u32).wrapping_add(1);
+        Some((word.wrapping_shr((MAX_CODE as u32).wrapping_sub(length)).wrapping_add(base), length))
     }
+}
+
+/// Copies the first `len` bytes of `source`, as many as fit. Apart, so that what copies the usual leaf keeps its
+/// registers.
+#[cold]
+#[inline(never)]
+fn copy_some(place: &mut [u8], source: &[u8], len: usize) -> Option<()> {
+    let fits = len.min(place.len());
+    place.get_mut(..fits)?.copy_from_slice(source.get(..fits)?);
+    Some(())
 }
 
 /// The first of `from..to` for which `before` does not hold, where it holds for a front part only.
@@ -477,4 +530,57 @@ fn partition(mut from: u32, mut to: u32, before: impl Fn(u32) -> bool) -> u32 {
         }
     }
     from
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::vec::Vec;
+
+    /// The token and length of the code that a word of [`MAX_CODE`] bits begins with, from the text of the format.
+    fn slow(counts: &[u32], word: u32) -> Option<(u32, u32)> {
+        let (mut code, mut token) = (0, 0);
+        for (length, &count) in (1..).zip(counts) {
+            code *= 2;
+            let found = word >> (MAX_CODE as u32 - length);
+            if found < code + count {
+                return Some((token + found - code, length));
+            }
+            code += count;
+            token += count;
+        }
+        None
+    }
+
+    #[test]
+    fn codes_of_all_shapes_are_told_by_their_fronts() {
+        let lists: [&[u32]; 9] = [
+            &[],
+            &[2],
+            &[1],
+            &[1; 20],
+            &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+            &[0, 0, 0, 0, 0, 0, 2, 8, 11, 69, 167, 446, 1073, 2265, 7785, 10356, 1180],
+            &[0, 1, 2, 0, 5, 0, 0, 3],
+            &[0, 0, 7, 1, 1, 1, 1, 1, 1, 1],
+            &[1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 2],
+        ];
+        let mut refused = 0;
+        for counts in lists {
+            let bytes: Vec<u8> = counts.iter().flat_map(|count| count.to_le_bytes()).collect();
+            let tokens = counts.iter().sum();
+            let mut codes = Codes::default();
+            codes.read(&bytes, counts.len() as u32, tokens).unwrap();
+            for word in (0..1u32 << MAX_CODE).step_by(if counts.len() < 20 { 7 } else { 1 }) {
+                let data = [(word << 12).to_be_bytes(), [0xff; 4]].concat();
+                // A token that the table does not have is damage as well.
+                let found = codes.decode(&data, 0).filter(|&(token, _)| token < tokens);
+                assert_eq!(found, slow(counts, word), "{counts:?} {word:#x}");
+                refused += u32::from(found.is_none());
+            }
+        }
+        assert!(refused > 1000);
+    }
 }

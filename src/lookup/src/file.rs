@@ -161,8 +161,7 @@ impl<'d> SymbolFile<'d> {
             SectionId::SLOTS => &mut self.slots,
             SectionId::NAMES | SectionId::FILES => {
                 let names = if id == SectionId::NAMES { &mut self.names } else { &mut self.files };
-                *names = Names::with_head(head, section)?;
-                return Ok(());
+                return names.open_with_head(head, section);
             }
             _ => {
                 match id {

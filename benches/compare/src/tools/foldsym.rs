@@ -75,6 +75,9 @@ impl super::Reader for Reader {
             return 0;
         }
         let texts = self.texts.get_or_insert_with(|| Box::new(self.file.texts()));
+        for name in self.cursor.frames().map_while(Result::ok).filter_map(|frame| frame.name) {
+            texts.soon(name);
+        }
         let mut count = 0;
         for frame in self.cursor.frames().map_while(Result::ok) {
             if let Some(name) = frame.name {
