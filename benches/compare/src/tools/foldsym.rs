@@ -1,7 +1,7 @@
 //! foldsym: its command converts, `foldsym-lookup` reads.
 
 use super::Output;
-use foldsym_lookup::{Cursor, FrameIter, Frames, ImageAddr, Lookup, SymbolFile, Texts};
+use foldsym_lookup::{Cursor, FileId, FrameIter, Frames, ImageAddr, Lookup, NameId, SymbolFile, Texts};
 use std::hint::black_box;
 use std::path::Path;
 use std::process::Command;
@@ -31,8 +31,10 @@ pub(crate) fn lookup_command(program: &Path) -> Command {
 
 pub(crate) struct Reader {
     file: &'static SymbolFile<'static>,
-    /// For names and paths, one after the other; made for the first one, and counted there: opening needs none.
+    /// For names and paths, one after the other; made for the second address, since nobody keeps texts for one alone.
     texts: Option<Box<Texts<'static, 'static>>>,
+    /// Names of an address were asked for.
+    asked: bool,
     /// For one address after the other.
     cursor: Cursor<'static, 'static>,
     /// For the batch.
@@ -51,6 +53,29 @@ fn count_frames(frames: FrameIter<'_, '_>) -> usize {
     count
 }
 
+/// Writes the name and the path of every frame of the last answer; returns how many frames there are.
+#[inline(always)]
+fn write_frames<W>(
+    frames: FrameIter<'_, '_>,
+    out: &mut Output,
+    writer: &mut W,
+    name_to: impl Fn(&mut W, NameId, &mut [u8]) -> Option<usize>,
+    path_to: impl Fn(&mut W, FileId, &mut [u8]) -> Option<usize>,
+) -> usize {
+    let mut count = 0;
+    for frame in frames.map_while(Result::ok) {
+        if let Some(name) = frame.name {
+            out.fill(|room| name_to(writer, name, room));
+        }
+        if let Some(path) = frame.file {
+            out.fill(|room| path_to(writer, path, room));
+        }
+        black_box(frame.line);
+        count += 1;
+    }
+    count
+}
+
 impl Reader {
     /// Leaves the frames at an address in the cursor; whether there are any.
     fn find(&mut self, address: u64) -> bool {
@@ -63,7 +88,14 @@ impl super::Reader for Reader {
         let file = SymbolFile::open(super::map(path)?).map_err(|error| format!("foldsym: {error}"))?;
         // For the rest of the process's life, as the map is.
         let file: &'static SymbolFile<'static> = Box::leak(Box::new(file));
-        Ok(Self { file, texts: None, cursor: file.cursor(), frames: Frames::new(), addresses: Vec::new() })
+        Ok(Self {
+            file,
+            texts: None,
+            asked: false,
+            cursor: file.cursor(),
+            frames: Frames::new(),
+            addresses: Vec::new(),
+        })
     }
 
     fn ids(&mut self, address: u64) -> usize {
@@ -74,22 +106,22 @@ impl super::Reader for Reader {
         if !self.find(address) {
             return 0;
         }
-        let texts = self.texts.get_or_insert_with(|| Box::new(self.file.texts()));
+        let file = self.file;
+        if !std::mem::replace(&mut self.asked, true) {
+            let mut own = *file;
+            return write_frames(
+                self.cursor.frames(),
+                out,
+                &mut own,
+                |file, id, room| file.write_name(id, room),
+                |file, id, room| file.write_path(id, room),
+            );
+        }
+        let texts = self.texts.get_or_insert_with(|| Box::new(file.texts()));
         for name in self.cursor.frames().map_while(Result::ok).filter_map(|frame| frame.name) {
             texts.soon(name);
         }
-        let mut count = 0;
-        for frame in self.cursor.frames().map_while(Result::ok) {
-            if let Some(name) = frame.name {
-                out.fill(|room| texts.write_name(name, room));
-            }
-            if let Some(path) = frame.file {
-                out.fill(|room| texts.write_path(path, room));
-            }
-            black_box(frame.line);
-            count += 1;
-        }
-        count
+        write_frames(self.cursor.frames(), out, &mut **texts, Texts::write_name, Texts::write_path)
     }
 
     fn batch(&mut self, addresses: &[u64]) -> Option<usize> {
