@@ -104,10 +104,12 @@ struct OfCalls {
 
 impl OfCalls {
     fn of(index: &Index<'_, '_>) -> OfCalls {
+        let lead = index.leading_into_groups();
         let mut keys = Keys {
             index,
             calls: Vec::new(),
-            tails: index.reach_of_callees(),
+            tails: index.reach_of_callees(&lead),
+            lead,
             starts: index.starts.iter().copied().collect(),
             jumps: JumpsOf::default(),
             twice: Twice::new(index),
@@ -329,7 +331,10 @@ impl<'p, 'f> Index<'p, 'f> {
 struct Keys<'i, 'p, 'f> {
     index: &'i Index<'p, 'f>,
     calls: Vec<CallKey>,
+    /// Of those functions that `lead` into groups.
     tails: FxHashMap<FuncId, Reach>,
+    /// By function.
+    lead: Vec<bool>,
     /// Where functions begin.
     starts: FxHashSet<u64>,
     jumps: JumpsOf,
@@ -344,6 +349,9 @@ impl<'p> Keys<'_, 'p, '_> {
     /// True where a call of the function tells something of a frame in folded code.
     fn matters(&mut self, callee: FuncId) -> bool {
         let index = self.index;
+        if !self.lead[callee.index()] {
+            return false;
+        }
         let reach = self.tails.entry(callee).or_insert_with(|| index.reach(&mut self.jumps, callee));
         index.group.contains_key(&callee) || !reach.members.is_empty()
     }

@@ -43,6 +43,9 @@ pub(super) type JumpsOf = FxHashMap<u64, Option<Rc<Jumps>>>;
 const TASKS: usize = 16;
 const AT_ONCE: usize = 256;
 
+/// Pieces whose jumps one task looks for.
+const PIECES_AT_ONCE: usize = 2048;
+
 /// Where small pieces of code that no DIE describes jump to.
 pub(super) fn thunks(program: &Program<'_>, machine: &Machine<'_, '_>) -> FxHashSet<u64> {
     let is_undescribed = |function: FuncId| program.functions[function.index()].source.is_none();
@@ -70,13 +73,13 @@ pub(super) fn thunks(program: &Program<'_>, machine: &Machine<'_, '_>) -> FxHash
 const MAX_THUNK: u32 = 16;
 
 impl Index<'_, '_> {
-    /// What each function reaches that some call names.
-    pub(super) fn reach_of_callees(&self) -> FxHashMap<FuncId, Reach> {
+    /// What each function reaches that some call names, of those that `lead` into groups.
+    pub(super) fn reach_of_callees(&self, lead: &[bool]) -> FxHashMap<FuncId, Reach> {
         let called = self.callees.iter().flatten().filter_map(|callee| match callee {
             Callee::Function(function) => Some(*function),
             _ => None,
         });
-        let mut called: Vec<FuncId> = called.collect();
+        let mut called: Vec<FuncId> = called.filter(|function| lead[function.index()]).collect();
         called.sort_unstable();
         called.dedup();
         let tasks = called.par_chunks((called.len() / TASKS).max(AT_ONCE)).map(|some| {
@@ -85,6 +88,90 @@ impl Index<'_, '_> {
         });
         let found: Vec<Vec<Reach>> = tasks.collect();
         called.into_iter().zip(found.into_iter().flatten()).collect()
+    }
+
+    /// By function: whether it may reach one of a group by tail calls, or is one. Of most programs few do, and what the others
+    /// reach need not be known; so this takes all that may be a jump for one, and looks at all code once.
+    pub(super) fn leading_into_groups(&self) -> Vec<bool> {
+        let program = self.program;
+        let jumps_into = self.jumps_between_pieces();
+        let mut tails_to: Vec<(FuncId, FuncId)> = Vec::new();
+        for function in (0..program.functions.len() as u32).map(FuncId) {
+            let Some((unit, _, listed)) = self.calls(function) else { continue };
+            for call in listed.iter().filter(|call| call.tail) {
+                if let Callee::Function(callee) = self.callee(unit, call.callee) {
+                    tails_to.push((callee, function));
+                }
+            }
+        }
+        tails_to.sort_unstable();
+
+        let mut lead = vec![false; program.functions.len()];
+        let mut next: Vec<FuncId> = Vec::new();
+        let add = |function: FuncId, lead: &mut [bool], next: &mut Vec<FuncId>| {
+            if !std::mem::replace(&mut lead[function.index()], true) {
+                next.push(function);
+            }
+        };
+        for &function in self.group.keys() {
+            add(function, &mut lead, &mut next);
+        }
+        // The jumps into code that several functions share are followed once.
+        let mut followed = vec![false; program.pieces.len()];
+        while let Some(function) = next.pop() {
+            let first = tails_to.partition_point(|tail| tail.0 < function);
+            for tail in tails_to[first..].iter().take_while(|tail| tail.0 == function) {
+                add(tail.1, &mut lead, &mut next);
+            }
+            for &(_, start, _) in self.ranges_of(function) {
+                let Ok(piece) = self.entry(start) else { continue };
+                if std::mem::replace(&mut followed[piece], true) {
+                    continue;
+                }
+                let first = jumps_into.partition_point(|jump| (jump.0 as usize) < piece);
+                for jump in jumps_into[first..].iter().take_while(|jump| jump.0 as usize == piece) {
+                    match program.pieces[jump.1 as usize].owner {
+                        Owner::Function(function) => add(function, &mut lead, &mut next),
+                        Owner::Group(group) => program.groups[group.index()]
+                            .members
+                            .iter()
+                            .for_each(|member| add(member.function, &mut lead, &mut next)),
+                    }
+                }
+            }
+        }
+        lead
+    }
+
+    /// All that may be a jump from one piece to another: to which, from which; sorted.
+    fn jumps_between_pieces(&self) -> Vec<(u32, u32)> {
+        let pieces = &self.program.pieces;
+        let tasks = pieces.par_chunks(PIECES_AT_ONCE).enumerate().map(|(task, some)| {
+            let mut found = Vec::new();
+            for (from, piece) in ((task * PIECES_AT_ONCE) as u32..).zip(some) {
+                let Some(jumps) = self.machine.jumps(piece.start.0, piece.start.0 + u64::from(piece.body))
+                else {
+                    continue;
+                };
+                let targets = jumps.targets.iter().chain(&jumps.short);
+                found.extend(targets.filter_map(|&target| Some((self.piece_at(target)? as u32, from))));
+            }
+            found
+        });
+        let mut jumps = tasks.collect::<Vec<_>>().concat();
+        jumps.sort_unstable();
+        jumps.dedup();
+        jumps
+    }
+
+    /// The piece that an address is in, or in what fills it up.
+    fn piece_at(&self, address: u64) -> Option<usize> {
+        let at = match self.entry(address) {
+            Ok(piece) => return Some(piece),
+            Err(after) => after.checked_sub(1)?,
+        };
+        let piece = &self.program.pieces[at];
+        (address < piece.start.0 + u64::from(piece.body) + u64::from(piece.pad)).then_some(at)
     }
 
     pub(super) fn reach(&self, jumps_of: &mut JumpsOf, function: FuncId) -> Reach {
@@ -247,14 +334,10 @@ impl Index<'_, '_> {
                         self.owners(piece, steps, found);
                     }
                 }
-                Err(after) => {
-                    let before = after.checked_sub(1).map(|before| &self.program.pieces[before]);
-                    let inside =
-                        before.is_some_and(|p| target < p.start.0 + u64::from(p.body) + u64::from(p.pad));
-                    if inside {
-                        let before = after - 1;
-                        if !part(self.program.pieces[before].start.0) {
-                            self.owners(before, steps, found);
+                Err(_) => {
+                    if let Some(around) = self.piece_at(target) {
+                        if !part(self.program.pieces[around].start.0) {
+                            self.owners(around, steps, found);
                         }
                     } else if self.machine.is_code(target) {
                         *unknown |= stubs == 0;
