@@ -133,13 +133,25 @@ impl Shared {
         units.collect()
     }
 
+    /// Bytes of a unit's abbreviation table in which its root's is looked for: all that are its own.
+    fn searched<E: Endianity>(&self, header: &Header<'_, E>) -> usize {
+        let offset = header.debug_abbrev_offset().0;
+        let index = self.tables.partition_point(|table| table.offset < offset);
+        match self.tables.get(index) {
+            Some(table) if table.offset == offset && table.users == 1 => {
+                self.tables.get(index + 1).map_or(usize::MAX, |next| next.offset - offset)
+            }
+            _ => ROOT_BYTES,
+        }
+    }
+
     /// Where the line program of a unit is, and its bytes.
     fn line_program<'f, E: Endianity>(
         &self,
         dwarf: &Dwarf<'f, E>,
         header: &Header<'f, E>,
     ) -> Option<(u64, u64)> {
-        let at = match root_attributes(dwarf, header) {
+        let at = match root_attributes(dwarf, header, self.searched(header)) {
             Some((attributes, root)) => {
                 let empty = gimli::Abbreviations::default();
                 statements(&mut header.entries_raw(&empty, Some(root)).ok()?, &attributes)?
@@ -161,14 +173,16 @@ impl Shared {
     }
 }
 
-/// Bytes of an abbreviation table in which the root's is looked for: units that share a table share no such search.
+/// Bytes of an abbreviation table that several units name in which the root's is looked for: they share no such search.
 const ROOT_BYTES: usize = 512;
 
 /// The attributes of a unit's first entry, and the offset of their values, without the rest of its abbreviation table.
-/// `None` where the first bytes of the table do not have them.
+/// `None` where the first `searched` bytes of the table do not have them: gcc numbers by use, so that the root's may be
+/// the last.
 fn root_attributes<E: Endianity>(
     dwarf: &Dwarf<'_, E>,
     header: &Header<'_, E>,
+    searched: usize,
 ) -> Option<(Vec<gimli::AttributeSpecification>, gimli::UnitOffset)> {
     let root = header.root_offset();
     let mut entry = header.range_from(root..).ok()?;
@@ -177,13 +191,12 @@ fn root_attributes<E: Endianity>(
     let root = gimli::UnitOffset(root.0 + before - entry.len());
     let mut table = *dwarf.debug_abbrev.reader();
     table.skip(header.debug_abbrev_offset().0).ok()?;
-    table.truncate(table.len().min(ROOT_BYTES)).ok()?;
+    table.truncate(table.len().min(searched)).ok()?;
     let mut attributes = Vec::new();
     loop {
         let code = table.read_uleb128().ok().filter(|&code| code != 0)?;
         // Tag, and whether there are children (DWARF 5 7.5.3).
         table.read_uleb128().and_then(|_| table.read_u8()).ok()?;
-        attributes.clear();
         loop {
             let (name, form) = (table.read_uleb128_u16().ok()?, table.read_uleb128_u16().ok()?);
             if name == 0 && form == 0 {
@@ -194,7 +207,12 @@ fn root_attributes<E: Endianity>(
                 gimli::DW_FORM_implicit_const => Some(table.read_sleb128().ok()?),
                 _ => None,
             };
-            attributes.push(gimli::AttributeSpecification::new(gimli::DwAt(name), form, value));
+            if code == wanted {
+                if attributes.len() == MAX_ATTRIBUTES {
+                    return None;
+                }
+                attributes.push(gimli::AttributeSpecification::new(gimli::DwAt(name), form, value));
+            }
         }
         if code == wanted {
             return Some((attributes, root));

@@ -75,11 +75,13 @@ const MAX_THUNK: u32 = 16;
 impl Index<'_, '_> {
     /// What each function reaches that some call names, of those that `lead` into groups.
     pub(super) fn reach_of_callees(&self, lead: &[bool]) -> FxHashMap<FuncId, Reach> {
-        let called = self.callees.iter().flatten().filter_map(|callee| match callee {
-            Callee::Function(function) => Some(*function),
-            _ => None,
-        });
-        let mut called: Vec<FuncId> = called.filter(|function| lead[function.index()]).collect();
+        let mut called = Vec::new();
+        for callees in &self.callees {
+            called.extend(callees.iter().filter_map(|callee| match callee {
+                Callee::Function(function) if lead[function.index()] => Some(*function),
+                _ => None,
+            }));
+        }
         called.sort_unstable();
         called.dedup();
         let tasks = called.par_chunks((called.len() / TASKS).max(AT_ONCE)).map(|some| {
