@@ -27,8 +27,8 @@ pub(crate) struct Wanted<R> {
     pub(crate) role: fn(&gimli::Abbreviation) -> Option<R>,
     /// True for a role that matters only inside an entry which the walk holds open.
     pub(crate) inner: fn(R) -> bool,
-    /// The attributes that [`Entries::attribute`] gives; others are stepped over.
-    pub(crate) attributes: &'static [DwAt],
+    /// True for an attribute that [`Entries::attribute`] gives; others are stepped over.
+    pub(crate) attribute: fn(DwAt) -> bool,
 }
 
 /// An entry that is wanted, while it is read: its attributes, or [`Entries::skip`], come next.
@@ -271,7 +271,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
             return Err(gimli::Error::InvalidAbbreviationCode(code));
         }
         let role = (self.wanted.role)(abbreviation);
-        let mut plan = self.plans.make(&unit.header, abbreviation, role, self.wanted.attributes);
+        let mut plan = self.plans.make(&unit.header, abbreviation, role, self.wanted.attribute);
         plan.inner = role.is_some_and(self.wanted.inner);
         self.plans.insert(code, plan);
         Ok(plan)

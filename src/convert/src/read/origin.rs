@@ -475,14 +475,17 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
 pub(crate) const IDENTITY: Wanted<()> = Wanted {
     role: |_| Some(()),
     inner: |()| false,
-    attributes: &[
-        gimli::DW_AT_linkage_name,
-        gimli::DW_AT_MIPS_linkage_name,
-        gimli::DW_AT_name,
-        gimli::DW_AT_decl_file,
-        gimli::DW_AT_decl_line,
-        gimli::DW_AT_external,
-        gimli::DW_AT_abstract_origin,
-        gimli::DW_AT_specification,
-    ],
+    attribute: |name| {
+        matches!(
+            name,
+            gimli::DW_AT_linkage_name
+                | gimli::DW_AT_MIPS_linkage_name
+                | gimli::DW_AT_name
+                | gimli::DW_AT_decl_file
+                | gimli::DW_AT_decl_line
+                | gimli::DW_AT_external
+                | gimli::DW_AT_abstract_origin
+                | gimli::DW_AT_specification
+        )
+    },
 };

@@ -142,7 +142,7 @@ impl<R: Copy> Plans<R> {
         header: &gimli::UnitHeader<Bytes<'f, E>>,
         abbreviation: &gimli::Abbreviation,
         role: Option<R>,
-        attributes: &[DwAt],
+        is_wanted: fn(DwAt) -> bool,
     ) -> Plan<R> {
         let (first_step, first_field) = (self.steps.len(), self.fields.len());
         // Bytes before the first step, and since the last field. Sums that saturate lead past the end of any unit.
@@ -158,7 +158,7 @@ impl<R: Copy> Plans<R> {
                 None => skip = skip.saturating_add(bytes),
             }
             // Most entries are only stepped over.
-            let wanted = role.is_some() && attributes.contains(&spec.name());
+            let wanted = role.is_some() && is_wanted(spec.name());
             let take = wanted.then(|| take(spec, header.encoding(), size, index));
             if matches!((past, take), (Past::Other(_), _) | (_, Some((Form::Given(_) | Form::Other(_), _)))) {
                 self.specs.push(spec);

@@ -12,7 +12,9 @@ const INNER_TAG: DwTag = gimli::DW_TAG_structure_type;
 const WANTED: Wanted<DwTag> = Wanted {
     role: |abbreviation| Some(abbreviation.tag()).filter(|tag| [WANTED_TAG, INNER_TAG].contains(tag)),
     inner: |tag| tag == INNER_TAG,
-    attributes: &[gimli::DW_AT_low_pc, gimli::DW_AT_ranges, gimli::DW_AT_name, gimli::DW_AT_location],
+    attribute: |name| {
+        [gimli::DW_AT_low_pc, gimli::DW_AT_ranges, gimli::DW_AT_name, gimli::DW_AT_location].contains(&name)
+    },
 };
 const TAGS: [DwTag; 3] = [WANTED_TAG, gimli::DW_TAG_variable, INNER_TAG];
 const NAMES: [DwAt; 6] = [
@@ -191,7 +193,7 @@ fn by_gimli<E: Endianity>(unit: &gimli::Unit<Bytes<'_, E>>, outer: isize) -> (Ve
         };
         let mut attributes = Vec::new();
         for spec in abbreviation.attributes() {
-            let read = if wanted && WANTED.attributes.contains(&spec.name()) {
+            let read = if wanted && (WANTED.attribute)(spec.name()) {
                 entries
                     .read_attribute(*spec)
                     .map(|attribute| attributes.push(text(&Attribute::of(&attribute))))

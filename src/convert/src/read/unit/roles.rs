@@ -52,52 +52,53 @@ fn is_codeless(abbreviation: &gimli::Abbreviation) -> bool {
 
 /// The walk.
 pub(super) fn wanted(columns: bool) -> Wanted<Role> {
-    let (_, others) = ATTRIBUTES.split_last().unwrap_or((&gimli::DW_AT_call_column, &[]));
     Wanted {
         role,
         inner: |role| matches!(role, Role::Declared | Role::Inlined | Role::Call),
-        attributes: if columns { ATTRIBUTES } else { others },
+        attribute: if columns { |name| is_read(name) || name == gimli::DW_AT_call_column } else { is_read },
     }
 }
 
-/// Every attribute that one of the functions of the walk looks at. The last one is read only where columns are kept.
-const ATTRIBUTES: &[gimli::DwAt] = &[
-    gimli::DW_AT_producer,
-    gimli::DW_AT_language,
-    gimli::DW_AT_low_pc,
-    gimli::DW_AT_high_pc,
-    gimli::DW_AT_ranges,
-    gimli::DW_AT_entry_pc,
-    DW_AT_LLVM_STMT_SEQUENCE,
-    gimli::DW_AT_linkage_name,
-    gimli::DW_AT_location,
-    gimli::DW_AT_MIPS_linkage_name,
-    gimli::DW_AT_name,
-    gimli::DW_AT_decl_file,
-    gimli::DW_AT_decl_line,
-    gimli::DW_AT_external,
-    gimli::DW_AT_abstract_origin,
-    gimli::DW_AT_specification,
-    gimli::DW_AT_call_file,
-    gimli::DW_AT_call_line,
-    gimli::DW_AT_call_return_pc,
-    gimli::DW_AT_call_origin,
-    gimli::DW_AT_call_tail_call,
-    gimli::DW_AT_GNU_tail_call,
-    gimli::DW_AT_call_target,
-    gimli::DW_AT_call_target_clobbered,
-    gimli::DW_AT_GNU_call_site_target,
-    gimli::DW_AT_GNU_call_site_target_clobbered,
-    gimli::DW_AT_call_all_calls,
-    gimli::DW_AT_call_all_source_calls,
-    gimli::DW_AT_call_all_tail_calls,
-    gimli::DW_AT_GNU_all_call_sites,
-    gimli::DW_AT_GNU_all_source_call_sites,
-    gimli::DW_AT_GNU_all_tail_call_sites,
-    attribute::ACTIVE_LANE,
-    attribute::LANES,
-    attribute::FIRST_LANES,
-    attribute::LANE_PC,
-    attribute::FIRST_LANE_PC,
-    gimli::DW_AT_call_column,
-];
+/// True for every attribute that one of the functions of the walk looks at, with columns or without.
+fn is_read(name: gimli::DwAt) -> bool {
+    matches!(
+        name,
+        gimli::DW_AT_producer
+            | gimli::DW_AT_language
+            | gimli::DW_AT_low_pc
+            | gimli::DW_AT_high_pc
+            | gimli::DW_AT_ranges
+            | gimli::DW_AT_entry_pc
+            | DW_AT_LLVM_STMT_SEQUENCE
+            | gimli::DW_AT_linkage_name
+            | gimli::DW_AT_location
+            | gimli::DW_AT_MIPS_linkage_name
+            | gimli::DW_AT_name
+            | gimli::DW_AT_decl_file
+            | gimli::DW_AT_decl_line
+            | gimli::DW_AT_external
+            | gimli::DW_AT_abstract_origin
+            | gimli::DW_AT_specification
+            | gimli::DW_AT_call_file
+            | gimli::DW_AT_call_line
+            | gimli::DW_AT_call_return_pc
+            | gimli::DW_AT_call_origin
+            | gimli::DW_AT_call_tail_call
+            | gimli::DW_AT_GNU_tail_call
+            | gimli::DW_AT_call_target
+            | gimli::DW_AT_call_target_clobbered
+            | gimli::DW_AT_GNU_call_site_target
+            | gimli::DW_AT_GNU_call_site_target_clobbered
+            | gimli::DW_AT_call_all_calls
+            | gimli::DW_AT_call_all_source_calls
+            | gimli::DW_AT_call_all_tail_calls
+            | gimli::DW_AT_GNU_all_call_sites
+            | gimli::DW_AT_GNU_all_source_call_sites
+            | gimli::DW_AT_GNU_all_tail_call_sites
+            | attribute::ACTIVE_LANE
+            | attribute::LANES
+            | attribute::FIRST_LANES
+            | attribute::LANE_PC
+            | attribute::FIRST_LANE_PC
+    )
+}

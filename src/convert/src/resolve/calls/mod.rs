@@ -152,6 +152,8 @@ struct Index<'p, 'f> {
     forgotten: bool,
     /// Ranges of functions, by function, then by address.
     ranges: Vec<(FuncId, u64, u64)>,
+    /// By function, and one more: where its ranges begin among those.
+    first_ranges: Vec<u32>,
     /// Functions by unit and DIE.
     by_die: FxHashMap<(u32, u64), FuncId>,
     /// Functions whose name has several definitions: a call of one calls the one that prevailed.
@@ -227,6 +229,15 @@ impl<'p, 'f> Index<'p, 'f> {
             }
         }
         ranges.sort_unstable();
+        let mut first_ranges = vec![0; program.functions.len() + 1];
+        for &(function, ..) in &ranges {
+            first_ranges[function.index() + 1] += 1;
+        }
+        let mut sum = 0;
+        for first in &mut first_ranges {
+            sum += *first;
+            *first = sum;
+        }
         let mut starts = vec![u64::MAX; program.functions.len()];
         for &(function, start, _) in ranges.iter().rev() {
             starts[function.index()] = start;
@@ -244,6 +255,7 @@ impl<'p, 'f> Index<'p, 'f> {
             machine,
             forgotten,
             ranges,
+            first_ranges,
             by_die,
             several: several::functions(program),
             by_name,

@@ -257,9 +257,8 @@ impl Index<'_, '_> {
 
     /// The ranges of a function, by address.
     pub(super) fn ranges_of(&self, function: FuncId) -> &[(FuncId, u64, u64)] {
-        let first = self.ranges.partition_point(|range| range.0 < function);
-        let end = self.ranges.partition_point(|range| range.0 <= function);
-        &self.ranges[first..end]
+        let at = function.index();
+        &self.ranges[self.first_ranges[at] as usize..self.first_ranges[at + 1] as usize]
     }
 
     /// The piece that begins at an address, or the first behind it.
