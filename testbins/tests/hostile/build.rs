@@ -6,6 +6,9 @@ pub(crate) const CODE: u64 = 0x1000;
 /// Bytes of code.
 pub(crate) const CODE_LEN: u64 = 0x1000;
 
+/// Where a section of this name is loaded; others are not.
+pub(crate) const DATA: (&str, u64) = (".data.rel.ro", CODE + CODE_LEN);
+
 pub(crate) fn uleb(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -257,6 +260,8 @@ pub(crate) enum Symbol<'s> {
     Local((&'s str, u64, u64)),
     /// As `Local`, without a type.
     Label((&'s str, u64, u64)),
+    /// What is in [`DATA`].
+    Object((&'s str, u64, u64)),
     /// The file of the local ones behind it.
     File(&'s str),
 }
@@ -264,12 +269,14 @@ pub(crate) enum Symbol<'s> {
 /// As [`elf_at`], with any symbols.
 pub(crate) fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'_>]) -> Vec<u8> {
     let (mut strings, mut table) = (vec![0], vec![0; 24]);
+    let data = debug.iter().position(|(name, _)| *name == DATA.0).map_or(0, |at| at as u16 + 2);
     for symbol in symbols {
         // Binding and type, section.
         let (info, section, (name, address, size)) = match *symbol {
             Symbol::Global(function) => (0x12, 1_u16, function),
             Symbol::Local(function) => (0x02, 1, function),
             Symbol::Label(label) => (0x00, 1, label),
+            Symbol::Object(object) => (0x11, data, object),
             Symbol::File(name) => (0x04, 0xfff1, (name, 0, 0)),
         };
         table.extend((strings.len() as u32).to_le_bytes());
@@ -283,7 +290,10 @@ pub(crate) fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'
     // (name, type, flags, address, link, entry size, bytes)
     type Section<'s> = (&'s str, u32, u64, u64, u32, u64, Vec<u8>);
     let mut sections: Vec<Section<'_>> = vec![(".text", 1, 6, code, 0, 0, vec![0x90; CODE_LEN as usize])];
-    sections.extend(debug.iter().map(|(name, bytes)| (*name, 1, 0, 0, 0, 0, bytes.clone())));
+    sections.extend(debug.iter().map(|(name, bytes)| {
+        let (flags, address) = if *name == DATA.0 { (3, DATA.1) } else { (0, 0) };
+        (*name, 1, flags, address, 0, 0, bytes.clone())
+    }));
     let symtab = sections.len() as u32 + 1;
     sections.push((".symtab", 2, 0, 0, symtab + 1, 24, table));
     sections.push((".strtab", 3, 0, 0, 0, 0, strings));

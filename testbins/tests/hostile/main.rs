@@ -2,6 +2,7 @@
 
 mod build;
 mod caps;
+mod classes;
 mod damage;
 mod doubt;
 mod folds;

@@ -26,6 +26,8 @@ pub(super) struct Compile {
     packed: bool,
     /// A part of the functions is in a shared library, and the parts call each other.
     pub(super) shared: bool,
+    /// The classes have virtual bases.
+    virtual_bases: bool,
 }
 
 /// One linker with its way of folding.
@@ -89,6 +91,8 @@ const COMPILERS: &[(&str, &[&str], bool)] = &[
     ),
     ("clang split sections", &["-DMUSTTAIL", "-fbasic-block-sections=all", "-gsplit-dwarf"], false),
     ("clang merging", &["-DMUSTTAIL", "-Xclang", "-fmerge-functions"], true),
+    ("clang virtual bases", &["-DMUSTTAIL"], false),
+    ("gcc virtual bases", &["-fno-ipa-icf"], false),
 ];
 
 /// What the shared library is made of, and how it is called.
@@ -156,6 +160,7 @@ pub(super) fn compiles(full: bool) -> Vec<Compile> {
                 lto: family.contains("lto"),
                 packed: family.contains("dwp"),
                 shared,
+                virtual_bases: family.ends_with("virtual bases"),
             });
         }
     }
@@ -188,11 +193,12 @@ impl Compile {
     pub(super) fn objects(&self, dir: &Path, files: &[String]) -> Result<Vec<PathBuf>, String> {
         let out = dir.join(&self.name);
         sh::create_dir(&out)?;
+        let from = if self.virtual_bases { with_virtual_bases(dir, &out, files)? } else { dir.to_owned() };
         let mut objects = Vec::new();
         for file in files.iter().filter(|file| file.ends_with(".cpp")) {
             let object = out.join(file.replace(".cpp", ".o"));
             let mut command = Command::new(self.driver()?);
-            command.current_dir(dir).args(["-std=c++17", "-w", "-fno-rtti", "-ffunction-sections"]);
+            command.current_dir(&from).args(["-std=c++17", "-w", "-fno-rtti", "-ffunction-sections"]);
             // The names of .dwo files are those of the objects: absolute, so that they are found.
             command.args(&self.flags).args(self.level_of(file));
             sh::output(
@@ -263,6 +269,20 @@ impl Compile {
         dwo.iter()
             .try_for_each(|file| std::fs::remove_file(file).map_err(|e| format!("{}: {e}", file.display())))
     }
+}
+
+/// Copies the sources so that classes derive from `Base` as a virtual base, and from one `Side` too: the same functions on
+/// the same lines. Gives their folder.
+fn with_virtual_bases(dir: &Path, out: &Path, files: &[String]) -> Result<PathBuf, String> {
+    let copies = out.join("sources");
+    sh::create_dir(&copies)?;
+    for file in files {
+        let text = sh::read(&dir.join(file))?;
+        let text = text.replace(" : Base", " : virtual Base").replace(", Side0 {", ", virtual Side0 {");
+        let copy = copies.join(file);
+        std::fs::write(&copy, text).map_err(|e| format!("{}: {e}", copy.display()))?;
+    }
+    Ok(copies)
 }
 
 #[cfg(test)]

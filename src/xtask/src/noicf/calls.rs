@@ -80,7 +80,7 @@ fn kind(asked: &Asked<'_>, answer: Option<&Answer>) -> String {
     let Some(answer) = answer else { return "DEFECT no answer".to_owned() };
     let call = asked.call;
     let is = |name: &String| same_function(name, &call.callee);
-    let right = answer.candidates.iter().any(|candidate| candidate.names.iter().any(is));
+    let right = answer.candidates.iter().position(|candidate| candidate.names.iter().any(is));
     let caller = match (call.caller_is_folded, asked.outer) {
         (false, _) => "caller not folded",
         (true, None) => "caller folded",
@@ -88,10 +88,11 @@ fn kind(asked: &Asked<'_>, answer: Option<&Answer>) -> String {
     };
     let caller = if call.through_jumps { format!("{caller}, through jumps") } else { caller.to_owned() };
     match (answer.certainty.as_str(), right) {
-        ("exact", true) if answer.candidates.len() == 1 => format!("{caller}: exact"),
+        ("exact", Some(_)) if answer.candidates.len() == 1 => format!("{caller}: exact"),
         ("exact", _) => format!("DEFECT {caller}: exact, and another"),
-        (certainty, true) => format!("{caller}: {certainty}"),
-        (certainty, false) => format!("DEFECT {caller}: {certainty}, without the callee"),
+        (certainty, Some(0)) => format!("{caller}: {certainty}, the callee first"),
+        (certainty, Some(_)) => format!("{caller}: {certainty}"),
+        (certainty, None) => format!("DEFECT {caller}: {certainty}, without the callee"),
     }
 }
 
@@ -280,6 +281,7 @@ mod tests {
         let of = |certainty: &str, names: &[&str]| kind(&asked, Some(&answer(certainty, names)));
         assert_eq!(of("exact", &["_Z1av"]), "caller not folded: exact");
         assert_eq!(of("narrowed", &["_Z1bv", "_Z1av"]), "caller not folded: narrowed");
+        assert_eq!(of("ambiguous", &["_Z1av", "_Z1bv"]), "caller not folded: ambiguous, the callee first");
         assert!(of("exact", &["_Z1bv"]).starts_with("DEFECT"));
         assert!(of("exact", &["_Z1av", "_Z1bv"]).starts_with("DEFECT"));
         assert!(of("ambiguous", &["_Z1bv"]).starts_with("DEFECT"));

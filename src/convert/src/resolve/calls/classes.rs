@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::ReadClasses;
 use super::super::names::is_program_wide;
 use super::Index;
-use super::dispatch::{Dispatch, MAX_WORDS, Part, Reached, parts};
+use super::dispatch::{Dispatch, MAX_WORDS, Part, Reached, parts, points};
 use super::hierarchy::{Class, Classes, Method};
 use super::reach::JumpsOf;
 use super::words::Words;
@@ -96,11 +96,14 @@ pub(super) fn keys<'f>(
     }
     for (address, size, class) in tables {
         let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
-        if line.iter().any(|&class| classes.list[class].bases.iter().any(|base| base.1.is_none())) {
-            // A virtual base is found through the table: which word is which depends on the whole object.
-            continue;
-        }
-        let parts = if matches!(width, 4 | 8) { parts(&words, address, size, width) } else { Vec::new() };
+        // A virtual base is found through the table: which word has which number depends on the whole object.
+        let numbered =
+            !line.iter().any(|&class| classes.list[class].bases.iter().any(|base| base.1.is_none()));
+        let parts = match width {
+            4 | 8 if numbered => parts(&words, address, size, width),
+            4 | 8 => points(&words, address, size, width),
+            _ => Vec::new(),
+        };
         work += (size / width.max(1)).min(MAX_WORDS) as usize;
         if parts.is_empty() {
             continue;
@@ -127,7 +130,8 @@ pub(super) fn keys<'f>(
                 add(function, None, lost || members.unexcluded(group, &related));
             }
         }
-        for Reached { slot, function, doubtful } in dispatch.reached(class, &line, &parts) {
+        let reached = if numbered { dispatch.reached(class, &line, &parts) } else { Vec::new() };
+        for Reached { slot, function, doubtful } in reached {
             add(function, Some(slot), doubtful || index.forgotten);
         }
         if found.vtables.len() - first > MAX_KEYS * parts.len() {

@@ -70,6 +70,30 @@ pub(super) fn parts(words: &Words<'_, '_>, address: u64, size: u64, width: u64) 
     parts
 }
 
+/// The same of a class with virtual bases: what a pointer to one of its tables may hold. There a table also begins with
+/// where those bases are, and with how far their functions move the pointer, which may be numbers of any kind; so each
+/// word counts that can be how far the object begins before a part. What no pointer holds does no harm; where a
+/// table begins that the words after it are counted from is not known.
+pub(super) fn points(words: &Words<'_, '_>, address: u64, size: u64, width: u64) -> Vec<Part> {
+    let mut points: Vec<Part> = Vec::new();
+    let Some(end) = address.checked_add(size).filter(|_| (3..=MAX_WORDS).contains(&(size / width))) else {
+        return points;
+    };
+    for at in 0..size / width - 2 {
+        let place = address + at * width;
+        let Some(Word::Number(above)) = words.at(place) else { continue };
+        // Behind it is the address of the class's description, or 0.
+        let described = !matches!(words.at(place + width), None | Some(Word::Number(..0)));
+        if (-MAX_OBJECT..=0).contains(&above) && described {
+            if points.len() >= MAX_PARTS {
+                return Vec::new();
+            }
+            points.push((place + 2 * width, end));
+        }
+    }
+    points
+}
+
 /// A method that calls through a slot reach.
 pub(super) struct Reached {
     pub(super) slot: u16,

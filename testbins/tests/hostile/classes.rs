@@ -1,0 +1,115 @@
+//! Methods that share code, of classes with virtual bases: what an object's pointer to its virtual functions holds names the
+//! one that ran, wherever in the class's table that is.
+
+use foldsym_lookup::{Certainty, ImageAddr, Resolved, StackAddr, SymbolFile};
+use gimli::{
+    DW_AT_containing_type, DW_AT_data_member_location, DW_AT_declaration, DW_AT_external, DW_AT_high_pc,
+    DW_AT_linkage_name, DW_AT_low_pc, DW_AT_name, DW_AT_producer, DW_AT_specification, DW_AT_type,
+    DW_AT_virtuality, DW_AT_vtable_elem_location, DW_TAG_inheritance, DW_TAG_structure_type,
+    DW_TAG_subprogram,
+};
+
+use crate::build::{CODE, DATA, Info, Symbol, Value, elf_with, line_program, sequence};
+use crate::folds::{SHARED, members};
+use crate::harness::{Bench, Kept};
+use Value::{Address, Expression, Flag, Label, Number, Text};
+
+const METHODS: [&str; 3] = ["_ZN1A1mEv", "_ZN1B1mEv", "_ZN1C1mEv"];
+
+/// A class with a virtual method `m`, and a base at a place of its own, or a virtual one.
+fn class(info: &mut Info, name: &'static str, linkage: &'static str, base: Option<(&'static str, bool)>) {
+    info.label(name)
+        .open(DW_TAG_structure_type, &[(DW_AT_name, Text(name)), (DW_AT_containing_type, Label("Base"))]);
+    if let Some((base, is_virtual)) = base {
+        let mut inheritance = vec![(DW_AT_type, Label(base))];
+        inheritance.push(match is_virtual {
+            true => (DW_AT_data_member_location, Expression(&[0x12, 0x06, 0x48, 0x1c, 0x06, 0x22])),
+            false => (DW_AT_data_member_location, Number(0)),
+        });
+        inheritance.extend(is_virtual.then_some((DW_AT_virtuality, Number(1))));
+        info.open(DW_TAG_inheritance, &inheritance).close();
+    }
+    let method = [
+        (DW_AT_name, Text("m")),
+        (DW_AT_linkage_name, Text(linkage)),
+        (DW_AT_virtuality, Number(1)),
+        (DW_AT_vtable_elem_location, Expression(&[0x10, 0])),
+        (DW_AT_external, Flag),
+        (DW_AT_declaration, Flag),
+    ];
+    info.label(linkage).open(DW_TAG_subprogram, &method).close().close();
+}
+
+/// `A` and `B` derive virtually from `Base`, `C` from `A`; their methods have one code. Each table has the words of a
+/// virtual base before its own, and behind them those of the base: offset of the base, offset to the top, description,
+/// method; how far the method moves the pointer, offset to the top, description, method.
+fn program(overrides: bool) -> Kept {
+    let mut info = Info::new(4, &[(DW_AT_producer, Text("GNU C++17 12.2.0"))]);
+    class(&mut info, "Base", "_ZN4Base1mEv", None);
+    class(&mut info, "A", METHODS[0], Some(("Base", true)));
+    class(&mut info, "B", METHODS[1], Some(("Base", true)));
+    class(&mut info, "C", METHODS[2], Some(("A", false)));
+    let of_c = if overrides { SHARED } else { CODE + 0x400 };
+    let starts =
+        [("_ZN4Base1mEv", CODE + 0x300), (METHODS[0], SHARED), (METHODS[1], SHARED), (METHODS[2], of_c)];
+    for (label, start) in starts {
+        let code = [
+            (DW_AT_specification, Label(label)),
+            (DW_AT_low_pc, Address(start)),
+            (DW_AT_high_pc, Number(0x10)),
+        ];
+        info.open(DW_TAG_subprogram, &code).close();
+    }
+    let mut sections = info.sections();
+    sections.push((".debug_line", line_program(&sequence(&[(SHARED, 5)], SHARED + 0x10))));
+    let table = [16, 0, 0, SHARED as i64, -16, -16, 0, SHARED as i64];
+    let tables = table.repeat(5);
+    sections.push((DATA.0, tables.iter().flat_map(|word: &i64| word.to_le_bytes()).collect()));
+    let functions = starts.map(|(name, start)| Symbol::Global((name, start, 0x10)));
+    let names = ["_ZTV4Base", "_ZTV1A", "_ZTV1B", "_ZTV1C", "_ZTC1C0_1A"];
+    let names = (0..).zip(names).map(|(at, name)| Symbol::Object((name, TABLES + at * SIZE, SIZE)));
+    let symbols: Vec<Symbol<'_>> = functions.into_iter().chain(names).collect();
+    Bench::new().kept(&elf_with(CODE, &sections, &symbols))
+}
+
+const TABLES: u64 = DATA.1;
+/// Bytes of a table, and where in it pointers to it lead.
+const SIZE: u64 = 64;
+const POINTS: [u64; 2] = [24, 56];
+
+/// Who ran at [`SHARED`], on an object with this pointer.
+fn ran(kept: &Kept, pointer: u64) -> (Certainty, String) {
+    let file = SymbolFile::open(&kept.bytes).unwrap();
+    let mut resolved = [Resolved::NONE];
+    file.resolve_stack(&[StackAddr::Exact(ImageAddr(SHARED))], &mut resolved).unwrap();
+    file.resolve_object(&mut resolved[0], ImageAddr(pointer), None).unwrap();
+    let first = resolved[0].candidate(0).unwrap() as usize;
+    (resolved[0].certainty.unwrap(), members(kept, SHARED)[first].0.clone())
+}
+
+#[test]
+fn each_table_of_a_class_with_virtual_bases_names_it() {
+    let kept = program(false);
+    for point in POINTS {
+        for (at, method) in [(1, METHODS[0]), (2, METHODS[1]), (3, METHODS[0])] {
+            let found = ran(&kept, TABLES + at * SIZE + point);
+            assert_eq!(found, (Certainty::Exact, method.to_owned()), "{at} {point}");
+        }
+        // Of an object that is being made, and of the base alone.
+        for at in [0, 4] {
+            assert_eq!(ran(&kept, TABLES + at * SIZE + point).0, Certainty::Ambiguous, "{at} {point}");
+        }
+    }
+    // Between the tables.
+    assert_eq!(ran(&kept, TABLES + SIZE + 16).0, Certainty::Ambiguous);
+}
+
+/// The method of a base may be called by its name.
+#[test]
+fn a_class_that_overrides_a_method_of_its_group_names_neither() {
+    let kept = program(true);
+    for point in POINTS {
+        assert_eq!(ran(&kept, TABLES + 2 * SIZE + point), (Certainty::Exact, METHODS[1].to_owned()));
+        assert_eq!(ran(&kept, TABLES + 3 * SIZE + point).0, Certainty::Ambiguous);
+    }
+}
