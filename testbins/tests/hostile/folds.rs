@@ -447,3 +447,26 @@ fn a_symbol_of_another_file_is_another_function() {
         assert_eq!(members(&Bench::new().kept(&program), CODE).len(), 0);
     }
 }
+
+/// Lines of a file without descriptions of its functions, at code that has the symbol of another file's local function: that
+/// of the first is gone. What could be seen from elsewhere is nobody's local function, whatever file stands before it.
+#[test]
+fn lines_of_another_file_than_the_symbol_are_another_function() {
+    let made = |files: [&'static str; 2], name: &'static str, linker: &'static str| {
+        let mut info = Info::new(4, &[(DW_AT_stmt_list, Offset(0))]);
+        let lines = line_program(&sequence(&[(CODE, 5)], CODE + 0x10));
+        let mut sections = info.sections();
+        sections.extend([(".debug_line", lines), (linker, vec![0; 16])]);
+        let files = files.map(Symbol::File);
+        let symbols = [files[0], files[1], Symbol::Local((name, CODE, 0x10))];
+        members(&Bench::new().kept(&elf_with(CODE, &sections, &symbols)), CODE).len()
+    };
+    const GOLD: &str = ".note.gnu.gold-version";
+    for name in ["helper", "_ZL6helperv"] {
+        assert_eq!(made(["unit.c", "other.c"], name, GOLD), 2, "{name}");
+        assert_eq!(made(["other.c", "unit.c"], name, GOLD), 0, "{name}");
+        assert_eq!(made(["module", "object"], name, GOLD), 0, "{name}");
+        assert_eq!(made(["unit.c", "other.c"], name, ".note"), 0, "{name}");
+    }
+    assert_eq!(made(["unit.c", "other.c"], "_Z6helperv", GOLD), 0);
+}

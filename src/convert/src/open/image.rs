@@ -87,7 +87,7 @@ pub struct Symbol<'f> {
     pub binding: Binding,
     /// Index into [`Image::sections`].
     pub section: u32,
-    /// The preceding `STT_FILE` symbol, for local symbols: index into [`Image::symbol_files`].
+    /// The preceding `STT_FILE` symbol, for symbols that were local in their object: index into [`Image::symbol_files`].
     pub file: Option<u32>,
     /// From `.dynsym`, where `.symtab` does not hold it.
     pub dynamic: bool,

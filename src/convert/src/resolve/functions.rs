@@ -483,6 +483,10 @@ fn symbol_candidates<'f>(
             candidates.functions[of.index()].aliases.push(name);
         }
     }
+    if first.function && undescribed.has_lines_of_another(merged, at_address) {
+        let name = merged.name(b"");
+        members.push(by_name_alone(merged, &mut candidates.functions, name));
+    }
     known.report(first.start, diagnostics);
     order(merged, &mut members, &mut candidates.functions);
     let candidate = Candidate { start: first.start, end: first.end, members };

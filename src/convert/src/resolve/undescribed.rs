@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
-use super::names::{Relation, is_mangled, relation};
+use super::names::{Relation, is_mangled, is_program_wide, relation};
 use super::symbols::{CodeSymbol, Symbols};
 use crate::model::{Function, How, LocalOrigin, Member, NameId, Rows, UnitId};
 use crate::open::{Image, Linker};
@@ -99,6 +99,8 @@ pub(super) struct Undescribed {
     sequences: Sequences,
     /// Ranges that several line sequences have and no function: so many are folded there.
     several: FxHashSet<(u64, u64)>,
+    /// Where lines begin that no function of their unit has, with the units: only where the linker drops symbols.
+    bare: FxHashMap<u64, Vec<UnitId>>,
 }
 
 impl Undescribed {
@@ -129,7 +131,14 @@ impl Undescribed {
             }
         }
         let erased = erased(merged);
-        Undescribed { linker: image.linker, shown, objects, files, codeless, erased, sequences, several }
+        let linker = image.linker;
+        let mut bare: FxHashMap<u64, Vec<UnitId>> = FxHashMap::default();
+        for (index, unit) in merged.program.units.iter().enumerate() {
+            let forgets = linker == Linker::MayFoldAndForget;
+            let lines = unit.bare.iter().filter(|lines| forgets && !lines.continues);
+            lines.for_each(|lines| bare.entry(lines.start.0).or_default().push(UnitId(index as u32)));
+        }
+        Undescribed { linker, shown, objects, files, codeless, erased, sequences, several, bare }
     }
 
     /// True where the linker may have folded what the program does not describe.
@@ -146,6 +155,23 @@ impl Undescribed {
     /// information, whose symbol went when it was folded.
     pub(super) fn may_be_forgotten(&self) -> bool {
         self.objects && self.linker == Linker::MayFoldAndForget
+    }
+
+    /// True where code that no DIE describes has the lines of a file and the symbols of others: those are of local functions,
+    /// and one of that file, whose own symbol went, was folded with them. Only a file that has symbols of its own tells.
+    pub(super) fn has_lines_of_another(&self, merged: &Merged<'_>, here: &[CodeSymbol<'_>]) -> bool {
+        let units =
+            here.first().and_then(|symbol| self.bare.get(&symbol.start)).map_or(&[][..], |units| units);
+        let is_local = |symbol: &CodeSymbol<'_>| {
+            symbol.local && !symbol.file.is_empty() && !is_program_wide(symbol.name)
+        };
+        let functions = || here.iter().filter(|symbol| symbol.function);
+        let of_another = |unit: &UnitId| {
+            let file = &*merged.program.units[unit.index()].file_name;
+            let has_symbols = self.files.get(file).is_some_and(|(symbols, _)| *symbols > 0);
+            has_symbols && functions().all(|symbol| base_name(symbol.file) != file)
+        };
+        functions().all(is_local) && units.iter().any(of_another)
     }
 
     /// Lines at a range that no function there has; `None` for those that one there may have.

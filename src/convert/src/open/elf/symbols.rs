@@ -132,7 +132,7 @@ impl<'f> SymbolReader<'_, 'f> {
             };
             if let Some(mut symbol) = self.symbol(&raw, name, place, position) {
                 symbol.dynamic = dynamic;
-                symbol.file = file.filter(|_| symbol.binding == Binding::Local);
+                symbol.file = file.filter(|_| symbol.binding == Binding::Local && raw.visible);
                 if wanted(&symbol) {
                     self.symbols.push(symbol);
                 }

@@ -320,6 +320,8 @@ pub(in crate::open) struct RawSymbol {
     pub(in crate::open) kind: u8,
     /// `STB_*`.
     pub bind: u8,
+    /// `STV_DEFAULT`. A symbol that was not becomes a local one of the linker's, behind those of all files.
+    pub(in crate::open) visible: bool,
     pub place: SymbolPlace,
     pub value: u64,
     pub size: u64,
@@ -365,6 +367,7 @@ impl<'f> SymbolTable<'f> {
             name: row.st_name(self.endian),
             kind: row.st_type().0,
             bind: row.st_bind().0,
+            visible: row.st_visibility() == elf::STV_DEFAULT,
             place,
             value: row.st_value(self.endian).into(),
             size: row.st_size(self.endian).into(),
