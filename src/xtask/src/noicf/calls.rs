@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use super::vtables::{Pointer, pointers};
 use super::{Counts, Group, Pair, Symbol};
 use crate::fold::stacks::{Answer, same_function};
 use crate::sh;
@@ -61,7 +62,9 @@ pub(super) fn compare(pair: &Pair<'_>, groups: &BTreeMap<u64, Group>) -> Result<
         let lines: Vec<String> = some.iter().map(line).collect();
         let answers = pair.asker.foldsym.stacks(&pair.folded.fsym, 0, &lines)?;
         for (one, stack) in some.iter().zip(&answers) {
-            let (kind, answer) = (kind(one, stack.first()), stack.first());
+            let at_callee =
+                || pair.unfolded.beginning(one.call.callee_apart).map(|symbol| symbol.name.as_str());
+            let (kind, answer) = (kind(one, stack.first(), at_callee), stack.first());
             let example = || format!("{:x?} is answered {}", one.call, answer.map(show).unwrap_or_default());
             counts.add(&kind, example);
         }
@@ -76,11 +79,18 @@ fn show(answer: &Answer) -> String {
     format!("{} {} of {}", answer.certainty, names.join(", "), answer.candidates.len())
 }
 
-fn kind(asked: &Asked<'_>, answer: Option<&Answer>) -> String {
+/// `at_callee`: the names of functions that begin where the callee does without folding. Compilers make some names of one
+/// function's code; which of them the source called is not known.
+fn kind<'n, N: Iterator<Item = &'n str>>(
+    asked: &Asked<'_>,
+    answer: Option<&Answer>,
+    at_callee: impl Fn() -> N,
+) -> String {
     let Some(answer) = answer else { return "DEFECT no answer".to_owned() };
     let call = asked.call;
     let is = |name: &String| same_function(name, &call.callee);
     let right = answer.candidates.iter().position(|candidate| candidate.names.iter().any(is));
+    let is_there = |name: &String| at_callee().any(|other| same_function(name, other));
     let caller = match (call.caller_is_folded, asked.outer) {
         (false, _) => "caller not folded",
         (true, None) => "caller folded",
@@ -89,6 +99,11 @@ fn kind(asked: &Asked<'_>, answer: Option<&Answer>) -> String {
     let caller = if call.through_jumps { format!("{caller}, through jumps") } else { caller.to_owned() };
     match (answer.certainty.as_str(), right) {
         ("exact", Some(_)) if answer.candidates.len() == 1 => format!("{caller}: exact"),
+        ("exact", None)
+            if answer.candidates.len() == 1 && answer.candidates[0].names.iter().any(is_there) =>
+        {
+            format!("{caller}: exact, another name of the callee's code")
+        }
         ("exact", _) => format!("DEFECT {caller}: exact, and another"),
         (certainty, Some(0)) => format!("{caller}: {certainty}, the callee first"),
         (certainty, Some(_)) => format!("{caller}: {certainty}"),
@@ -107,15 +122,22 @@ fn list(
     objdump.args(["--disassemble", "--no-show-raw-insn"]).arg(&pair.unfolded.program.path);
     let mut child = objdump.stdout(Stdio::piped()).spawn().map_err(|e| format!("llvm-objdump: {e}"))?;
     let out = child.stdout.take().ok_or("llvm-objdump: no output")?;
+    let pointers = pointers(&pair.unfolded.program.path)?;
+    let function_at = |address| pair.unfolded.covering(address).filter(|found| found.address == address);
     let mut direct: Vec<(u64, &Symbol)> = Vec::new();
     let mut jumps: BTreeMap<u64, Vec<&Symbol>> = BTreeMap::new();
     for line in BufReader::new(out).lines() {
         let line = line.map_err(|e| format!("llvm-objdump: {e}"))?;
         let Some(transfer) = transfer(&line) else { continue };
         let target = match transfer.symbol.strip_suffix("@plt") {
+            _ if transfer.through_pointer => match pointers.get(&transfer.target) {
+                Some(Pointer::Address(address)) => function_at(*address),
+                Some(Pointer::Name(name)) => pair.unfolded.named(name).next(),
+                None => None,
+            },
             // Through the table of a shared library: by name, and only a global function has such an entry.
             Some(name) => pair.unfolded.named(name).next(),
-            None => pair.unfolded.covering(transfer.target).filter(|found| found.address == transfer.target),
+            None => function_at(transfer.target),
         };
         let Some(target) = target else { continue };
         match transfer.size {
@@ -165,9 +187,12 @@ struct Transfer<'l> {
     symbol: &'l str,
     /// The size of a call; `None` of a jump.
     size: Option<u64>,
+    /// It goes where the word at the target leads, which the loader writes.
+    through_pointer: bool,
 }
 
-/// `  448987: \tcallq\t0x4488f0 <name>`. A jump within a function has `<name+0x10>`.
+/// `  448987: \tcallq\t0x4488f0 <name>`. A jump within a function has `<name+0x10>`. Through a pointer:
+/// `  18d31c: \tcallq\t*0x2c1966(%rip)         # 0x44ec88 <name+0x44ec88>`.
 fn transfer(line: &str) -> Option<Transfer<'_>> {
     let (address, rest) = line.trim_start().split_once(':')?;
     let (mnemonic, operand) = rest.trim_start().split_once('\t')?;
@@ -178,10 +203,18 @@ fn transfer(line: &str) -> Option<Transfer<'_>> {
         _ if mnemonic.starts_with('j') || mnemonic.starts_with("b.") => None,
         _ => return None,
     };
-    let (target, symbol) = operand.trim_start().strip_prefix("0x")?.split_once(" <")?;
+    let operand = operand.trim_start();
+    let (place, size, through_pointer) = match operand.strip_prefix('*') {
+        // A prefix of one byte and an operand of one more than a call of an address has.
+        Some(rest) if mnemonic != "bl" => {
+            (rest.split_once("(%rip)")?.1.split_once("# ")?.1, size.map(|_| 6), true)
+        }
+        _ => (operand, size, false),
+    };
+    let (target, symbol) = place.strip_prefix("0x")?.split_once(" <")?;
     let at = u64::from_str_radix(address, 16).ok()?;
     let target = u64::from_str_radix(target, 16).ok()?;
-    Some(Transfer { at, target, symbol: symbol.split('>').next()?, size })
+    Some(Transfer { at, target, symbol: symbol.split('>').next()?, size, through_pointer })
 }
 
 fn call(
@@ -231,7 +264,10 @@ mod tests {
         assert_eq!(read(line), Some((0x44_8987, 0x44_88f0, "deregister_tm_clones", Some(5))));
         let plt = "  448982:      \tcallq\t0xb2fe90 <__cxa_finalize@plt>";
         assert_eq!(read(plt).map(|(_, _, name, _)| name), Some("__cxa_finalize@plt"));
-        assert_eq!(read("  44898c:      \tcallq\t*0x738d9d(%rip)    # 0xb81730 <x>"), None);
+        let pointer = "  44898c:      \tcallq\t*0x738d9d(%rip)    # 0xb81730 <x+0x8>";
+        assert_eq!(read(pointer), Some((0x44_898c, 0xb8_1730, "x+0x8", Some(6))));
+        assert!(transfer(pointer).unwrap().through_pointer && !transfer(line).unwrap().through_pointer);
+        assert_eq!(read("  44898c:      \tcallq\t*0x8(%rax)"), None);
         assert_eq!(read("  448a47:      \tjmp\t0x4489fc <f>"), Some((0x44_8a47, 0x44_89fc, "f", None)));
         assert_eq!(
             read("100000608:     \tbl\t0x100003ee0 <_p>"),
@@ -278,13 +314,15 @@ mod tests {
                 .collect();
             Answer { certainty: certainty.to_owned(), candidates }
         };
-        let of = |certainty: &str, names: &[&str]| kind(&asked, Some(&answer(certainty, names)));
+        let there = || ["_Z1av", "_Z1dv"].into_iter();
+        let of = |certainty: &str, names: &[&str]| kind(&asked, Some(&answer(certainty, names)), there);
         assert_eq!(of("exact", &["_Z1av"]), "caller not folded: exact");
         assert_eq!(of("narrowed", &["_Z1bv", "_Z1av"]), "caller not folded: narrowed");
         assert_eq!(of("ambiguous", &["_Z1av", "_Z1bv"]), "caller not folded: ambiguous, the callee first");
         assert!(of("exact", &["_Z1bv"]).starts_with("DEFECT"));
+        assert_eq!(of("exact", &["_Z1dv"]), "caller not folded: exact, another name of the callee's code");
         assert!(of("exact", &["_Z1av", "_Z1bv"]).starts_with("DEFECT"));
         assert!(of("ambiguous", &["_Z1bv"]).starts_with("DEFECT"));
-        assert!(kind(&asked, None).starts_with("DEFECT"));
+        assert!(kind(&asked, None, there).starts_with("DEFECT"));
     }
 }

@@ -243,6 +243,12 @@ impl Side {
         found.all(|other| other == first).then_some(first)
     }
 
+    /// The functions that begin at an address.
+    fn beginning(&self, address: u64) -> impl Iterator<Item = &Symbol> {
+        let first = self.functions.partition_point(|symbol| symbol.address < address);
+        self.functions[first..].iter().take_while(move |symbol| symbol.address == address)
+    }
+
     /// A function that covers an address.
     fn covering(&self, address: u64) -> Option<&Symbol> {
         let end = self.functions.partition_point(|symbol| symbol.address <= address);

@@ -158,13 +158,13 @@ fn list(
     Ok(slots)
 }
 
-enum Pointer {
+pub(super) enum Pointer {
     Name(String),
     Address(u64),
 }
 
 /// What the loader writes into the program's data, by address.
-fn pointers(program: &Path) -> Result<HashMap<u64, Pointer>, String> {
+pub(super) fn pointers(program: &Path) -> Result<HashMap<u64, Pointer>, String> {
     let text = sh::output(Command::new(sh::llvm("llvm-readelf")?).args(["-r", "-W"]).arg(program))?;
     let mut pointers = HashMap::new();
     for line in text.lines() {
