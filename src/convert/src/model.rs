@@ -357,6 +357,8 @@ pub struct ClassPlaces {
     pub tables: Vec<(ImageAddr, usize)>,
     /// Offsets of gcc's classes with a pointer to a table.
     pub dynamic: Vec<usize>,
+    /// Those of them that stand in a namespace without a name, sorted.
+    pub unnamed: Vec<usize>,
 }
 
 impl ClassPlaces {

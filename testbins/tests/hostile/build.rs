@@ -262,6 +262,8 @@ pub(crate) enum Symbol<'s> {
     Label((&'s str, u64, u64)),
     /// What is in [`DATA`].
     Object((&'s str, u64, u64)),
+    /// The same, of the file named last.
+    LocalObject((&'s str, u64, u64)),
     /// The file of the local ones behind it.
     File(&'s str),
 }
@@ -277,6 +279,7 @@ pub(crate) fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'
             Symbol::Local(function) => (0x02, 1, function),
             Symbol::Label(label) => (0x00, 1, label),
             Symbol::Object(object) => (0x11, data, object),
+            Symbol::LocalObject(object) => (0x01, data, object),
             Symbol::File(name) => (0x04, 0xfff1, (name, 0, 0)),
         };
         table.extend((strings.len() as u32).to_le_bytes());

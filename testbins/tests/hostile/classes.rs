@@ -1,12 +1,12 @@
-//! Methods that share code, of classes with virtual bases: what an object's pointer to its virtual functions holds names the
-//! one that ran, wherever in the class's table that is.
+//! Methods that share code, of classes with virtual bases, and of classes that gcc gives no linkage names: what an object's
+//! pointer to its virtual functions holds names the one that ran, where it is known whose table that is.
 
 use foldsym_lookup::{Certainty, ImageAddr, Resolved, StackAddr, SymbolFile};
 use gimli::{
-    DW_AT_containing_type, DW_AT_data_member_location, DW_AT_declaration, DW_AT_external, DW_AT_high_pc,
-    DW_AT_linkage_name, DW_AT_low_pc, DW_AT_name, DW_AT_producer, DW_AT_specification, DW_AT_type,
-    DW_AT_virtuality, DW_AT_vtable_elem_location, DW_TAG_inheritance, DW_TAG_structure_type,
-    DW_TAG_subprogram,
+    DW_AT_containing_type, DW_AT_data_member_location, DW_AT_decl_file, DW_AT_decl_line, DW_AT_declaration,
+    DW_AT_external, DW_AT_high_pc, DW_AT_linkage_name, DW_AT_low_pc, DW_AT_name, DW_AT_producer,
+    DW_AT_specification, DW_AT_type, DW_AT_virtuality, DW_AT_vtable_elem_location, DW_TAG_inheritance,
+    DW_TAG_namespace, DW_TAG_structure_type, DW_TAG_subprogram,
 };
 
 use crate::build::{CODE, DATA, Info, Symbol, Value, elf_with, line_program, sequence};
@@ -112,4 +112,96 @@ fn a_class_that_overrides_a_method_of_its_group_names_neither() {
         assert_eq!(ran(&kept, TABLES + 2 * SIZE + point), (Certainty::Exact, METHODS[1].to_owned()));
         assert_eq!(ran(&kept, TABLES + 3 * SIZE + point).0, Certainty::Ambiguous);
     }
+}
+
+/// What is said of the classes `A` and `B` of a unit, whose methods have one code.
+#[derive(Clone, Copy)]
+struct Unnamed {
+    /// The attributes of the namespace that they stand in.
+    namespace: &'static [(gimli::DwAt, Value<'static>)],
+    /// Another class has the name of the first.
+    twice: bool,
+    /// Where the word in the table of the first leads.
+    word: u64,
+    files: [&'static str; 2],
+    /// Another name of the code.
+    other: Option<&'static str>,
+}
+
+const UNNAMED: Unnamed =
+    Unnamed { namespace: &[], twice: false, word: SHARED, files: ["other.c", "unit.c"], other: None };
+
+/// Who ran on objects of both.
+fn ran_unnamed(made: Unnamed) -> [(Certainty, u32); 2] {
+    let mut info = Info::new(4, &[(DW_AT_producer, Text("GNU C++17 12.2.0"))]);
+    info.open(DW_TAG_namespace, made.namespace);
+    let classes = [("A", "a", 11), ("B", "b", 21), ("A", "c", 31)];
+    let classes = &classes[..if made.twice { 3 } else { 2 }];
+    for &(name, label, line) in classes {
+        let class = [(DW_AT_name, Text(name)), (DW_AT_containing_type, Label("a class"))];
+        let method = [
+            (DW_AT_name, Text("m")),
+            (DW_AT_decl_file, Number(1)),
+            (DW_AT_decl_line, Number(line)),
+            (DW_AT_virtuality, Number(1)),
+            (DW_AT_declaration, Flag),
+        ];
+        if name == "B" {
+            info.label("a class");
+        }
+        info.open(DW_TAG_structure_type, &class)
+            .label(label)
+            .open(DW_TAG_subprogram, &method)
+            .close()
+            .close();
+    }
+    info.close();
+    for (_, label, _) in &classes[..2] {
+        let code = [
+            (DW_AT_specification, Label(label)),
+            (DW_AT_low_pc, Address(SHARED)),
+            (DW_AT_high_pc, Number(0x10)),
+        ];
+        info.open(DW_TAG_subprogram, &code).close();
+    }
+    let mut sections = info.sections();
+    let lines = [11, 21].map(|line| sequence(&[(SHARED, line)], SHARED + 0x10)).concat();
+    sections.push((".debug_line", line_program(&lines)));
+    let tables = [0, 0, made.word, 0, 0, SHARED];
+    sections.push((DATA.0, tables.iter().flat_map(|word| word.to_le_bytes()).collect()));
+    let mut symbols = made.files.map(Symbol::File).to_vec();
+    for name in ["_ZN12_GLOBAL__N_11A1mEv", "_ZN12_GLOBAL__N_11B1mEv"].into_iter().chain(made.other) {
+        symbols.push(Symbol::Local((name, SHARED, 0x10)));
+    }
+    for (at, name) in [(0, "_ZTVN12_GLOBAL__N_11AE"), (24, "_ZTVN12_GLOBAL__N_11BE")] {
+        symbols.push(Symbol::LocalObject((name, TABLES + at, 24)));
+    }
+    let kept = Bench::new().kept(&elf_with(CODE, &sections, &symbols));
+    let file = SymbolFile::open(&kept.bytes).unwrap();
+    [16, 40].map(|point| {
+        let mut resolved = [Resolved::NONE];
+        file.resolve_stack(&[StackAddr::Exact(ImageAddr(SHARED))], &mut resolved).unwrap();
+        file.resolve_object(&mut resolved[0], ImageAddr(TABLES + point), None).unwrap();
+        let first = resolved[0].candidate(0).unwrap() as usize;
+        (resolved[0].certainty.unwrap(), members(&kept, SHARED)[first].2)
+    })
+}
+
+#[test]
+fn methods_without_linkage_names_are_told_by_their_declarations() {
+    assert_eq!(ran_unnamed(UNNAMED), [(Certainty::Exact, 11), (Certainty::Exact, 21)]);
+}
+
+/// Whose table it is, or which methods run on its objects, is not known.
+#[test]
+fn tables_of_unnamed_classes_that_may_be_others_name_nobody() {
+    let of = |made| ran_unnamed(made).map(|ran| ran.0);
+    const UNKNOWN: [Certainty; 2] = [Certainty::Ambiguous; 2];
+    assert_eq!(of(Unnamed { namespace: &[(DW_AT_name, Text("n"))], ..UNNAMED }), UNKNOWN);
+    assert_eq!(of(Unnamed { files: ["unit.c", "other.c"], ..UNNAMED }), UNKNOWN);
+    assert_eq!(of(Unnamed { files: ["unit.c", "unit.c"], ..UNNAMED }), UNKNOWN);
+    assert_eq!(of(Unnamed { other: Some("_ZN1n1A1mEv"), ..UNNAMED }), UNKNOWN);
+    let only_b = [Certainty::Ambiguous, Certainty::Exact];
+    assert_eq!(of(Unnamed { twice: true, ..UNNAMED }), only_b);
+    assert_eq!(of(Unnamed { word: CODE + 0x200, ..UNNAMED }), only_b);
 }

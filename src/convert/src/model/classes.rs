@@ -1,6 +1,6 @@
 //! Classes with tables of virtual functions, as units describe them, and what follows for folded functions.
 
-use super::{FuncId, ImageAddr};
+use super::{FuncId, ImageAddr, Instance};
 
 /// A class of the unit, as far as virtual calls concern it (DWARF 5 5.7).
 #[derive(Clone, Debug)]
@@ -9,6 +9,8 @@ pub struct UnitClass {
     pub name: u32,
     /// Nothing but its name is known here (`DW_AT_declaration`).
     pub declared: bool,
+    /// It stands in a namespace without a name, and is gcc's, which writes no linkage names there.
+    pub unnamed: bool,
     pub bases: Vec<UnitBase>,
     pub methods: Vec<UnitMethod>,
 }
@@ -29,6 +31,8 @@ pub struct UnitMethod {
     pub linkage_name: u32,
     /// Index into [`super::Unit::names`]: the name in the source.
     pub name: u32,
+    /// Tells a method of an unnamed class without a linkage name apart; else [`Instance::NAMED`].
+    pub instance: Instance,
     pub is_virtual: bool,
     /// It has no code of its own.
     pub is_pure: bool,

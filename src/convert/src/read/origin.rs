@@ -438,7 +438,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     }
 
     /// Of a function whose chain of origins ends at a place.
-    fn instance(&self, end: Place) -> Instance {
+    pub(super) fn instance(&self, end: Place) -> Instance {
         let split = self.space.main.dwarf.file_type == gimli::DwarfFileType::Dwo;
         Instance::new(self.die(end), self.callee_place(end), split)
     }

@@ -16,7 +16,9 @@ use super::super::task::Source;
 use super::super::{Bytes, Endianity};
 use super::roles::Role;
 use super::{MAX_ATTRIBUTES, UnitEntries, UnitReader};
-use crate::model::{ClassPlaces, ImageAddr, NONE16, Unit, UnitBase, UnitClass, UnitMethod, UnitVtable};
+use crate::model::{
+    ClassPlaces, ImageAddr, Instance, NONE16, Unit, UnitBase, UnitClass, UnitMethod, UnitVtable,
+};
 use crate::report::{Diagnostics, Kind};
 
 /// Classes that are read of one unit.
@@ -39,6 +41,7 @@ pub(super) fn role(abbreviation: &gimli::Abbreviation) -> Option<Role> {
         {
             Some(Role::TableDeclaration)
         }
+        gimli::DW_TAG_namespace if !has(abbreviation, gimli::DW_AT_name) => Some(Role::Unnamed),
         _ => None,
     }
 }
@@ -53,12 +56,23 @@ fn defines(abbreviation: &gimli::Abbreviation) -> bool {
         && has(abbreviation, gimli::DW_AT_linkage_name)
 }
 
+/// A class, or a namespace without a name, for which `class` is `None`.
+#[derive(Clone, Copy)]
+struct Enclosing {
+    depth: isize,
+    class: Option<UnitOffset>,
+    /// It is such a namespace, or stands in one.
+    unnamed: bool,
+}
+
 /// Where the classes of a unit are, while it is walked.
 #[derive(Default)]
 pub(super) struct Noted {
-    /// Classes that enclose the entry being read, with their depths.
-    open: Vec<(isize, UnitOffset)>,
+    /// What encloses the entry being read.
+    open: Vec<Enclosing>,
     classes: Vec<UnitOffset>,
+    /// Those of them that stand in such a namespace; by place.
+    unnamed: Vec<UnitOffset>,
     /// Declarations of tables, with their classes; by place.
     declared: Vec<(UnitOffset, UnitOffset)>,
     /// Tables with an address, and their declarations.
@@ -69,21 +83,25 @@ impl Noted {
     /// Entries of this depth or deeper have ended.
     #[inline]
     pub(super) fn leave(&mut self, depth: isize) {
-        while self.open.last().is_some_and(|open| open.0 >= depth) {
+        while self.open.last().is_some_and(|open| open.depth >= depth) {
             self.open.pop();
         }
     }
 
-    /// Notes a class or the declaration of a table.
+    /// Notes a class, a namespace without a name, or the declaration of a table.
     pub(super) fn note(&mut self, entry: &Entry<Role>) {
-        match (entry.role, self.open.last()) {
+        let (depth, outer) = (entry.depth, self.open.last().copied());
+        let unnamed = outer.is_some_and(|outer| outer.unnamed);
+        match (entry.role, outer) {
+            (Role::Unnamed, _) => self.open.push(Enclosing { depth, class: None, unnamed: true }),
             (Role::Class, _) => {
-                self.open.push((entry.depth, entry.offset));
+                self.open.push(Enclosing { depth, class: Some(entry.offset), unnamed });
                 if self.classes.len() <= MAX_CLASSES {
                     self.classes.push(entry.offset);
+                    self.unnamed.extend(unnamed.then_some(entry.offset));
                 }
             }
-            (_, Some(&(depth, class))) if depth + 1 == entry.depth => {
+            (_, Some(Enclosing { depth: of_class, class: Some(class), .. })) if of_class + 1 == depth => {
                 self.declared.push((entry.offset, class));
             }
             _ => {}
@@ -97,8 +115,9 @@ impl Noted {
             Some((ImageAddr(address), self.declared[at].1.0))
         };
         let tables = self.defined.into_iter().filter_map(class).take(MAX_CLASSES + 1).collect();
-        let dynamic = if gcc { self.classes.iter().map(|class| class.0).collect() } else { Vec::new() };
-        ClassPlaces { tables, dynamic }
+        let of =
+            |classes: Vec<UnitOffset>| classes.into_iter().filter(|_| gcc).map(|class| class.0).collect();
+        ClassPlaces { tables, dynamic: of(self.classes), unnamed: of(self.unnamed) }
     }
 }
 
@@ -181,7 +200,7 @@ pub(in super::super) fn classes<'f, E: Endianity>(
 impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
     /// Reads the classes that were noted.
     fn read_classes(&mut self, places: &ClassPlaces) {
-        let mut reading = Reading::default();
+        let mut reading = Reading { unnamed: &places.unnamed, ..Reading::default() };
         for &(address, class) in &places.tables {
             let class = reading.id(UnitOffset(class));
             self.out.vtables.push(UnitVtable { address, class });
@@ -203,6 +222,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
             let class = class.unwrap_or_else(|| UnitClass {
                 name: name(),
                 declared: true,
+                unnamed: false,
                 bases: Vec::new(),
                 methods: Vec::new(),
             });
@@ -210,15 +230,17 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         }
     }
 
-    fn read_class(&mut self, offset: UnitOffset, reading: &mut Reading) -> gimli::Result<UnitClass> {
+    fn read_class(&mut self, offset: UnitOffset, reading: &mut Reading<'_>) -> gimli::Result<UnitClass> {
         let unit = self.unit;
         let mut entries = unit.entries_raw(Some(offset))?;
         let depth = entries.next_depth();
         let empty = self.origins.tables.name(b"");
-        let mut class = UnitClass { name: empty, declared: false, bases: Vec::new(), methods: Vec::new() };
+        let unnamed = reading.unnamed.binary_search(&offset.0).is_ok();
+        let (bases, methods) = (Vec::new(), Vec::new());
+        let mut class = UnitClass { name: empty, declared: false, unnamed, bases, methods };
         let mut first = true;
         while !entries.is_empty() && (first || entries.next_depth() > depth) {
-            let at = entries.next_depth() - depth;
+            let (at, place) = (entries.next_depth() - depth, entries.next_offset());
             reading.members += 1;
             let Some(abbreviation) = entries.read_abbreviation()? else { continue };
             if abbreviation.attributes().len() > MAX_ATTRIBUTES {
@@ -244,7 +266,11 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
                     class.bases.push(base);
                 }
                 gimli::DW_TAG_subprogram if child => {
-                    class.methods.push(self.method(&mut entries, abbreviation, offset)?);
+                    let mut method = self.method(&mut entries, abbreviation, offset)?;
+                    if unnamed && method.linkage_name == empty {
+                        method.instance = self.origins.instance(self.origins.place(place));
+                    }
+                    class.methods.push(method);
                 }
                 _ => entries.skip_attributes(abbreviation.attributes())?,
             }
@@ -256,7 +282,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         &mut self,
         entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
         abbreviation: &gimli::Abbreviation,
-        reading: &mut Reading,
+        reading: &mut Reading<'_>,
     ) -> gimli::Result<UnitBase> {
         let (mut base, mut is_virtual) = (UnitBase { class: None, offset: None }, false);
         for spec in abbreviation.attributes() {
@@ -281,8 +307,14 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         class: UnitOffset,
     ) -> gimli::Result<UnitMethod> {
         let empty = self.origins.tables.name(b"");
-        let mut method =
-            UnitMethod { linkage_name: empty, name: empty, is_virtual: false, is_pure: false, slot: NONE16 };
+        let mut method = UnitMethod {
+            linkage_name: empty,
+            name: empty,
+            instance: Instance::NAMED,
+            is_virtual: false,
+            is_pure: false,
+            slot: NONE16,
+        };
         for spec in abbreviation.attributes() {
             let attribute = entries.read_attribute(*spec)?;
             match (attribute.name(), attribute.value()) {
@@ -318,14 +350,16 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
 
 /// The classes of a unit while they are read.
 #[derive(Default)]
-struct Reading {
+struct Reading<'a> {
+    /// As [`ClassPlaces::unnamed`].
+    unnamed: &'a [usize],
     /// By id.
     places: Vec<UnitOffset>,
     ids: FxHashMap<UnitOffset, u32>,
     members: usize,
 }
 
-impl Reading {
+impl Reading<'_> {
     fn id(&mut self, place: UnitOffset) -> u32 {
         *self.ids.entry(place).or_insert_with(|| {
             self.places.push(place);

@@ -332,7 +332,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                     self.owns_lines = false;
                     entries.skip(&entry).map(|()| None)
                 }
-                (Role::Class | Role::TableDeclaration, _) => {
+                (Role::Class | Role::TableDeclaration | Role::Unnamed, _) => {
                     noted.note(&entry);
                     entries.skip(&entry).map(|()| None)
                 }

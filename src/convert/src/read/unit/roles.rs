@@ -23,6 +23,8 @@ pub(super) enum Role {
     TableDeclaration,
     /// It may define one.
     TableDefinition,
+    /// A namespace without a name: what is in it is its unit's own.
+    Unnamed,
 }
 
 fn role(abbreviation: &gimli::Abbreviation) -> Option<Role> {

@@ -12,7 +12,9 @@
 //! a base over it. Where any caller may be one that nothing names, so may what runs: nothing is ruled out.
 //!
 //! Whether a method is of a class is told by its linkage name, which begins with the class's: so that methods count whose
-//! declaration is not listed in the class (instances of templates, what the compiler made).
+//! declaration is not listed in the class (instances of templates, what the compiler made). Methods of a class in an unnamed
+//! namespace have no linkage name in gcc's descriptions: those are told by the entry of their declaration, and the class's
+//! table by the file of its symbol, where the program has one such file and one such unit, and the table leads to them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -22,10 +24,15 @@ use super::Index;
 use super::dispatch::{Dispatch, MAX_WORDS, Part, Reached, parts, points};
 use super::hierarchy::{Class, Classes, Method};
 use super::reach::JumpsOf;
-use super::words::Words;
-use crate::model::{FuncId, GroupId, How, ImageAddr, NONE16, NameId, SlotKey, Unit, UnitClasses, VtableKey};
+use super::words::{Word, Words};
+use crate::demangle::demangle;
+use crate::model::{
+    FuncId, Function, GroupId, How, ImageAddr, Instance, NONE16, NameId, SlotKey, Unit, UnitClasses,
+    VtableKey,
+};
 use crate::open::{Image, Symbol, SymbolKind};
 use crate::report::{Diagnostics, Kind};
+use crate::text::base_name;
 
 /// Classes that one may derive from, itself included; more are not looked at.
 const MAX_ANCESTORS: usize = 256;
@@ -63,7 +70,7 @@ pub(super) fn keys<'f>(
         return found;
     }
     let members = Members::new(index, &classes);
-    let tables = tables(image, &units, &classes);
+    let mut tables = tables(image, &units, &classes);
     // Also those of classes that are not known, and of objects that are being made.
     let is_any = |symbol: &&Symbol<'_>| is_table(symbol) || symbol.name.starts_with(b"_ZTC");
     let any = image.symbols.iter().filter(is_any);
@@ -72,6 +79,23 @@ pub(super) fn keys<'f>(
     ranges.sort_unstable();
     ranges.dedup();
     let words = Words::new(image, &ranges);
+    tables.extend(unnamed_tables(index, image, &classes).into_iter().filter(|&(address, size, class)| {
+        let code = |method: &&Method<'_>| method.is_virtual && !method.is_pure && !method.is_destructor();
+        let mut methods = classes.list[class].methods.iter().filter(code);
+        let width = u64::from(image.arch.address_size);
+        let here: FxHashSet<u64> = (0..(size / width.max(1)).min(MAX_WORDS))
+            .filter_map(|at| match words.at(address + at * width)? {
+                Word::Number(number) => Some(number.cast_unsigned()),
+                _ => None,
+            })
+            .collect();
+        let leads_to = |method: &Method<'_>| {
+            members
+                .method(&classes.list[class], method)
+                .is_some_and(|f| here.contains(&index.starts[f.index()]))
+        };
+        methods.all(leads_to)
+    }));
     let width = u64::from(image.arch.address_size);
     let slots = slots_of_calls(index);
     let reach = FxHashMap::default();
@@ -176,7 +200,9 @@ fn units<'f>(
     let is_method = |function: FuncId| {
         let function = &program.functions[function.index()];
         let own = program.origins[function.origin.index()].name;
-        nested(&program.names[own.index()]).is_some()
+        let unit = function.source.map(|source| &program.units[source.unit.index()]);
+        let unnamed = unit.is_some_and(|unit| !unit.class_places.unnamed.is_empty());
+        unnamed || nested(&program.names[own.index()]).is_some()
     };
     let mut members = program.groups.iter().flat_map(|group| &group.members);
     if !image.symbols.iter().any(is_table) || !members.any(|member| is_method(member.function)) {
@@ -231,6 +257,50 @@ fn tables(image: &Image<'_>, units: &[(u32, Unit<'_>)], classes: &Classes<'_>) -
     sized.collect()
 }
 
+/// The tables of classes that gcc describes without linkage names, alike: the symbol is local, of a file that the
+/// symbol table names once, as one unit is named that has one such class of that name.
+fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_>) -> Vec<(u64, u64, usize)> {
+    let mut files: FxHashMap<&[u8], (u32, Vec<u32>)> = FxHashMap::default();
+    for file in &image.symbol_files {
+        files.entry(base_name(file)).or_default().0 += 1;
+    }
+    for (number, unit) in (0..).zip(&index.program.units) {
+        files.entry(&unit.file_name).or_default().1.push(number);
+    }
+    let mut found: Vec<(u64, u64, usize)> = Vec::new();
+    let mut at: FxHashMap<u64, u32> = FxHashMap::default();
+    for symbol in image.symbols.iter().filter(|symbol| is_table(symbol)) {
+        *at.entry(symbol.address).or_default() += 1;
+        let file = symbol.file.and_then(|file| image.symbol_files.get(file as usize));
+        let Some((1, units)) = file.and_then(|file| files.get(base_name(file))) else { continue };
+        let &[unit] = &units[..] else { continue };
+        let class = symbol.name.strip_prefix(b"_ZTVN").and_then(|name| name.strip_suffix(b"E"));
+        let class = class.filter(|class| is_unnamed(class) && class.len() <= MAX_NAME);
+        // As a function in it is spelled: `(anonymous namespace)::C::x()`.
+        let text = class.and_then(|class| demangle(&[b"_ZN", class, b"1xEv"].concat()));
+        let own = text.as_deref().and_then(|text| text.split_once(UNNAMED)?.1.strip_suffix("::x()"));
+        let Some(own) = own else { continue };
+        // What is in a template counts with that, and no class is named so.
+        let own = if own.contains(['<', '(']) { own } else { own.rsplit("::").next().unwrap_or(own) };
+        found
+            .extend(classes.nameless(unit, own.as_bytes()).map(|class| (symbol.address, symbol.size, class)));
+    }
+    found.sort_unstable();
+    // One table of each class, and no other at its address.
+    let mut count: FxHashMap<usize, u32> = FxHashMap::default();
+    found.iter().for_each(|table| *count.entry(table.2).or_default() += 1);
+    found.retain(|table| count[&table.2] == 1 && at[&table.0] == 1);
+    found
+}
+
+/// How demanglers spell a namespace without a name, in front of what is in it.
+const UNNAMED: &str = "(anonymous namespace)::";
+
+/// True for the mangled name of what stands in a namespace without a name.
+fn is_unnamed(name: &[u8]) -> bool {
+    name.windows(11).any(|part| part == b"_GLOBAL__N_")
+}
+
 /// The slots that calls go through of which no callee is recorded, sorted.
 fn slots_of_calls(index: &Index<'_, '_>) -> Vec<u16> {
     let calls = index.program.units.iter().flat_map(|unit| &unit.calls);
@@ -253,6 +323,8 @@ pub(super) struct Members<'n> {
     lost: FxHashSet<usize>,
     /// Declared virtual methods that are functions.
     functions: FxHashMap<(u32, &'n [u8]), FuncId>,
+    /// Those without linkage names.
+    instances: FxHashMap<(u32, Instance), FuncId>,
 }
 
 /// In the key of a function that all units mean by its name.
@@ -263,8 +335,15 @@ impl<'n> Members<'n> {
         let program = index.program;
         let text = |name: NameId| &*program.names[name.index()];
         let mut functions = FxHashMap::default();
+        let mut instances = FxHashMap::default();
+        let instance_of = |function: &Function| {
+            let source = function.source?;
+            let instance = program.units[source.unit.index()].functions[source.function.index()].instance;
+            Some((source.unit.0, instance)).filter(|(_, instance)| *instance != Instance::NAMED)
+        };
         for (number, function) in program.functions.iter().enumerate() {
             let id = FuncId(number as u32);
+            instances.extend(instance_of(function).map(|instance| (instance, id)));
             let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
             let own = program.origins[function.origin.index()].name;
             functions.insert((unit, text(own)), id);
@@ -279,6 +358,7 @@ impl<'n> Members<'n> {
             unexcluded: FxHashMap::default(),
             lost: FxHashSet::default(),
             functions,
+            instances,
         };
         for (number, group) in program.groups.iter().enumerate() {
             let id = GroupId(number as u32);
@@ -286,9 +366,20 @@ impl<'n> Members<'n> {
                 let function = &program.functions[member.function.index()];
                 let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
                 let own = program.origins[function.origin.index()].name;
-                let names = [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied());
+                let others = function.symbol.into_iter().chain(function.aliases.iter().copied());
                 let mut excluded = function.source.is_some() && member.how != How::SymbolOnly;
-                for name in names {
+                let nameless =
+                    instance_of(function).and_then(|(unit, instance)| classes.of_instance(unit, instance));
+                if let Some((class, is_virtual)) = nameless {
+                    members.of_class.entry(class).or_default().push((id, member.function));
+                    // Its symbol was given to it by its own name; another function's tells that it may be that.
+                    excluded &= is_virtual && others.clone().all(|name| is_unnamed(text(name)));
+                    if !excluded {
+                        members.unexcluded.entry(id).or_default().insert(member.function);
+                    }
+                    continue;
+                }
+                for name in [own].into_iter().chain(others) {
                     let bytes = text(name);
                     for class in classes.named(bytes, unit) {
                         members.of_class.entry(class).or_default().push((id, member.function));
@@ -303,6 +394,10 @@ impl<'n> Members<'n> {
         for (unit_index, unit) in program.units.iter().enumerate() {
             for erased in unit.erased.iter().filter(|erased| !erased.removed) {
                 if index.by_die.contains_key(&(unit_index as u32, erased.die.0)) {
+                    continue;
+                }
+                if let Some((class, _)) = classes.of_instance(unit_index as u32, erased.instance) {
+                    members.lost.insert(class);
                     continue;
                 }
                 let origin = program.maps[unit_index].origins[erased.origin.index()];
@@ -341,8 +436,7 @@ impl<'n> Members<'n> {
                 let code = method.is_virtual && !method.is_pure && !method.is_destructor();
                 code && !overridden.contains(method.name)
             };
-            let known =
-                |method: &Method<'_>| self.function(&classes.list[class], method.linkage_name).is_some();
+            let known = |method: &Method<'_>| self.method(&classes.list[class], method).is_some();
             let lost = self.lost.contains(&class) || !methods.iter().filter(here).all(known);
             overridden.extend(methods.iter().filter(|method| method.is_virtual).map(|method| method.name));
             lost
@@ -352,6 +446,14 @@ impl<'n> Members<'n> {
     /// The function that all units mean by a name.
     pub(super) fn program_wide(&self, name: &[u8]) -> Option<FuncId> {
         self.functions.get(&(ANY_UNIT, name)).copied()
+    }
+
+    /// The function that a declared method of a class is.
+    fn method(&self, class: &Class<'_>, method: &Method<'_>) -> Option<FuncId> {
+        match (method.instance, class.local) {
+            (Instance::NAMED, _) | (_, None) => self.function(class, method.linkage_name),
+            (instance, Some(unit)) => self.instances.get(&(unit, instance)).copied(),
+        }
     }
 
     /// The function that a method of a class is.

@@ -1,13 +1,14 @@
 //! The classes of all units as one: each once, with what it derives from.
 //!
 //! A class is known by what the linkage names of its methods begin with; that is the same in each unit, and in the name
-//! of its table. One of an unnamed namespace is its unit's own. What a unit only declares is looked up by name, where
+//! of its table. One of an unnamed namespace is its unit's own; gcc writes no linkage names there, so that the entries of its
+//! methods tell them. What a unit only declares is looked up by name, where
 //! one class alone has it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::classes::{is_local, nested};
-use crate::model::{Unit, UnitClass};
+use crate::model::{Instance, Unit, UnitClass, UnitMethod};
 
 /// Classes that share the beginning of a table.
 const MAX_CHAIN: usize = 64;
@@ -20,6 +21,7 @@ const MAX_NAME: usize = 2048;
 pub(super) struct Method<'n> {
     pub(super) linkage_name: &'n [u8],
     pub(super) name: &'n [u8],
+    pub(super) instance: Instance,
     pub(super) is_virtual: bool,
     pub(super) is_pure: bool,
     pub(super) slot: u16,
@@ -33,8 +35,8 @@ impl Method<'_> {
 
 #[derive(Debug)]
 pub(super) struct Class<'n> {
-    /// What the linkage names of its methods begin with, behind `_ZN` and qualifiers.
-    key: Vec<u8>,
+    /// What the linkage names of its methods begin with, behind `_ZN` and qualifiers; `None` where they have none.
+    key: Option<Vec<u8>>,
     /// The unit that it is local to.
     pub(super) local: Option<u32>,
     /// With the offset of each, `None` for a virtual one. A class that is not known is [`UNKNOWN`] or [`OPAQUE`].
@@ -52,7 +54,8 @@ const OPAQUE: usize = usize::MAX - 1;
 impl Class<'_> {
     /// True where the name is that of one of its methods, or of what stands in it.
     pub(super) fn has(&self, name: &[u8]) -> bool {
-        nested(name).is_some_and(|rest| rest.starts_with(&self.key))
+        let key = self.key.as_deref();
+        key.zip(nested(name)).is_some_and(|(key, rest)| rest.starts_with(key))
     }
 }
 
@@ -66,6 +69,10 @@ pub(super) struct Classes<'n> {
     of_units: FxHashMap<(u32, u32), usize>,
     /// Linkage names of virtual methods, with the unit of a local class.
     virtuals: FxHashSet<(Option<u32>, &'n [u8])>,
+    /// Methods without linkage names, by unit: their classes, and whether each is virtual, as of `virtuals`.
+    instances: FxHashMap<(u32, Instance), (usize, bool)>,
+    /// Their classes by name, [`UNKNOWN`] where several have one.
+    nameless: FxHashMap<(u32, &'n [u8]), usize>,
 }
 
 impl<'n> Classes<'n> {
@@ -77,18 +84,22 @@ impl<'n> Classes<'n> {
             lengths: Vec::new(),
             of_units: FxHashMap::default(),
             virtuals: FxHashSet::default(),
+            instances: FxHashMap::default(),
+            nameless: FxHashMap::default(),
         };
         let mut named: FxHashMap<&[u8], usize> = FxHashMap::default();
         let mut new: Vec<(usize, u32, &Unit<'_>, &UnitClass)> = Vec::new();
         for &(unit_index, ref unit) in units {
             let name = |local: u32| &*unit.names[local as usize];
             for (local, class) in (0u32..).zip(&unit.classes).filter(|(_, class)| !class.declared) {
-                let Some(key) = key(unit, class) else { continue };
-                let of = is_local(&key).then_some(unit_index);
-                let known = classes
-                    .keys
-                    .get(&key)
-                    .and_then(|same| same.iter().copied().find(|&other| classes.list[other].local == of));
+                let key = key(unit, class);
+                let nameless = |method: &UnitMethod| method.instance != Instance::NAMED;
+                if key.is_none() && !(class.unnamed && class.methods.iter().all(nameless)) {
+                    continue;
+                }
+                let of = key.as_deref().is_none_or(is_local).then_some(unit_index);
+                let same = key.as_ref().and_then(|key| classes.keys.get(key)).map_or(&[][..], |same| same);
+                let known = same.iter().copied().find(|&other| classes.list[other].local == of);
                 let id = known.unwrap_or(classes.list.len());
                 classes.of_units.insert((unit_index, local), id);
                 if known.is_some() {
@@ -97,17 +108,28 @@ impl<'n> Classes<'n> {
                 let methods = class.methods.iter().map(|method| Method {
                     linkage_name: name(method.linkage_name),
                     name: name(method.name),
+                    instance: method.instance,
                     is_virtual: method.is_virtual,
                     is_pure: method.is_pure,
                     slot: method.slot,
                 });
                 let methods: Vec<Method> = methods.collect();
-                let virtuals = methods.iter().filter(|method| method.is_virtual && !method.is_destructor());
-                classes.virtuals.extend(virtuals.map(|method| (of, method.linkage_name)));
-                named.entry(name(class.name)).and_modify(|other| *other = UNKNOWN).or_insert(id);
-                classes.keys.entry(key.clone()).or_default().push(id);
-                let bases = Vec::new();
-                let lists_slots = !unit.keeps_callees;
+                let fixed = |method: &&Method| method.is_virtual && !method.is_destructor();
+                match &key {
+                    Some(key) => {
+                        let virtuals = methods.iter().filter(fixed);
+                        classes.virtuals.extend(virtuals.map(|method| (of, method.linkage_name)));
+                        named.entry(name(class.name)).and_modify(|other| *other = UNKNOWN).or_insert(id);
+                        classes.keys.entry(key.clone()).or_default().push(id);
+                    }
+                    None => {
+                        let own = methods.iter().map(|method| (method.instance, (id, fixed(&method))));
+                        classes.instances.extend(own.map(|(instance, of)| ((unit_index, instance), of)));
+                        let same = classes.nameless.entry((unit_index, name(class.name)));
+                        same.and_modify(|other| *other = UNKNOWN).or_insert(id);
+                    }
+                }
+                let (bases, lists_slots) = (Vec::new(), !unit.keeps_callees);
                 classes.list.push(Class { key, local: of, bases, methods, lists_slots });
                 new.push((id, unit_index, unit, class));
             }
@@ -133,6 +155,17 @@ impl<'n> Classes<'n> {
     /// The class that all units mean by a key.
     pub(super) fn by_key(&self, key: &[u8]) -> Option<usize> {
         self.keys.get(key)?.iter().copied().find(|&class| self.list[class].local.is_none())
+    }
+
+    /// The class without linkage names that a method of a unit is of, and whether it is virtual, as of
+    /// [`Classes::is_virtual`].
+    pub(super) fn of_instance(&self, unit: u32, instance: Instance) -> Option<(usize, bool)> {
+        self.instances.get(&(unit, instance)).copied()
+    }
+
+    /// The only class without linkage names that a unit has by this name.
+    pub(super) fn nameless(&self, unit: u32, name: &[u8]) -> Option<usize> {
+        self.nameless.get(&(unit, name)).copied().filter(|&class| class != UNKNOWN)
     }
 
     /// The class that a unit has by this number.
@@ -284,6 +317,7 @@ mod tests {
                 let method = |&(linkage_name, own, slot): &(&'static str, &'static str, u16)| UnitMethod {
                     linkage_name: name(linkage_name),
                     name: name(own),
+                    instance: Instance::NAMED,
                     is_virtual: slot != NONE16,
                     is_pure: false,
                     slot,
@@ -292,7 +326,7 @@ mod tests {
                 let base = |&(class, offset): &(u32, Option<u64>)| UnitBase { class: Some(class), offset };
                 let (name, declared) = (name(class), bases.is_empty() && class.is_empty());
                 let bases = bases.iter().map(base).collect();
-                unit.classes.push(UnitClass { name, declared, bases, methods });
+                unit.classes.push(UnitClass { name, declared, unnamed: false, bases, methods });
             }
             all.push((number, unit));
         }
@@ -307,7 +341,7 @@ mod tests {
         let of = |class: Described| {
             let program = program(&[&[class]]);
             let classes = Classes::new(&program);
-            classes.list.first().map(|class| String::from_utf8(class.key.clone()).unwrap())
+            classes.list.first().map(|class| String::from_utf8(class.key.clone().unwrap()).unwrap())
         };
         assert_eq!(of(BASE).as_deref(), Some("4Base"));
         assert_eq!(of(SIDE).as_deref(), Some("4Side"));
