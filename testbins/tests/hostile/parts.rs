@@ -204,3 +204,17 @@ fn a_call_in_what_is_several_parts_of_one_function_is_not_exact() {
     let other_size = [("f", 10, &[(CODE, 0x10), (PART, 0xc), (0, 0xb)][..], call)];
     assert_eq!(called(&program(&other_size, &[], &[]), PART + 8), (Certainty::Exact, 1));
 }
+
+/// Two parts of `f` have equal code: a line of the one is none of the other.
+#[test]
+fn lines_of_several_parts_of_one_function_are_not_told() {
+    for (other, expected) in [(13, 0), (12, 12)] {
+        let lines = [(CODE, 11, 0x10), (PART, 12, 0xc), (PART, other, 0xc)];
+        let sequences = lines.map(|(start, line, len)| sequence(&[(start, line)], start + len)).concat();
+        let parts = [(CODE, 0x10), (PART, 0xc), (0, 0xc)];
+        let labels = [Symbol::Label(("f.__part.1", PART, 0xc)), Symbol::Label(("f.__part.2", PART, 0xc))];
+        let kept = program(&[("f", 10, &parts, &[])], &sequences, &labels);
+        assert_eq!((kept.frame(CODE).2, kept.frame(PART).2), (11, expected), "{other}");
+        assert_eq!(kept.frame(PART).0, "f");
+    }
+}

@@ -200,6 +200,7 @@ fn share(
     let mut seen: FxHashMap<Same, Vec<(FuncId, bool)>> = FxHashMap::default();
     let mut known = Known::default();
     let mut labels: FxHashMap<UnitId, FuncId> = FxHashMap::default();
+    let mut places: FxHashMap<FuncId, usize> = FxHashMap::default();
     for piece in shared {
         let origin = functions[piece.function.index()].origin;
         let name = merged.program.origins[origin.index()].name;
@@ -225,6 +226,14 @@ fn share(
         if let Some(&(first, _)) = of_name.iter().find(is_same).or(capped) {
             // Parts of one function are folded into each other too.
             if piece.function == first {
+                let member = places.get(&first).map(|&place| &mut members[place]);
+                if let Some(member) = member
+                    && let (Some(own), Some(rows)) = (piece.rows, member.rows)
+                    && !have_same_lines(merged, rows, own)
+                {
+                    // Which of them ran is not known.
+                    member.rows = None;
+                }
                 continue;
             }
             same_function.insert(piece.function, first);
@@ -249,9 +258,20 @@ fn share(
         if let Some(unit) = label_of {
             labels.insert(unit, piece.function);
         }
+        places.insert(piece.function, members.len());
         members.push(Member { function: piece.function, how: piece.how, rows: piece.rows, symbol: None });
     }
     (Candidate { start, end, members }, known)
+}
+
+/// True where two parts of one function have the same rows, but for columns.
+fn have_same_lines(merged: &Merged<'_>, one: Rows, other: Rows) -> bool {
+    let of = |rows: Rows| {
+        let start = rows.range.start as usize;
+        let rows = &merged.program.units[rows.unit.index()].rows[start..start + rows.range.len as usize];
+        rows.iter().map(|row| (row.offset, row.scope, row.line, row.file))
+    };
+    one == other || (one.skip == other.skip && of(one).eq(of(other)))
 }
 
 /// The unit of a subprogram that is a label of assembly code: an assembler describes each label by a DIE of its
