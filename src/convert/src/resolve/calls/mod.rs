@@ -395,6 +395,9 @@ impl<'p> Keys<'_, 'p, '_> {
             for call in listed {
                 let Some(return_addr) = call.return_addr else { continue };
                 let Callee::Function(callee) = self.index.callee(unit, call.callee) else { continue };
+                if !self.lead[callee.index()] {
+                    continue;
+                }
                 let own = self.index.ranges_of(id);
                 let before = own.partition_point(|range| range.1 < return_addr.0).checked_sub(1);
                 if before.is_none_or(|at| own[at].2 < return_addr.0)
