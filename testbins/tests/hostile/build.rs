@@ -264,6 +264,10 @@ pub(crate) enum Symbol<'s> {
     Object((&'s str, u64, u64)),
     /// The same, of the file named last.
     LocalObject((&'s str, u64, u64)),
+    /// As `Global`, without a type.
+    GlobalLabel((&'s str, u64, u64)),
+    /// As `Global`, of a function that is chosen at start-up.
+    Indirect((&'s str, u64, u64)),
     /// The file of the local ones behind it.
     File(&'s str),
 }
@@ -280,6 +284,8 @@ pub(crate) fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'
             Symbol::Label(label) => (0x00, 1, label),
             Symbol::Object(object) => (0x11, data, object),
             Symbol::LocalObject(object) => (0x01, data, object),
+            Symbol::GlobalLabel(label) => (0x10, 1, label),
+            Symbol::Indirect(function) => (0x1a, 1, function),
             Symbol::File(name) => (0x04, 0xfff1, (name, 0, 0)),
         };
         table.extend((strings.len() as u32).to_le_bytes());
@@ -335,4 +341,49 @@ pub(crate) fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'
         out[at..at + 2].copy_from_slice(&number.to_le_bytes());
     }
     out
+}
+
+/// A Mach-O program for x86-64 with code, these sections, and these global symbols: (name without `_`, address).
+pub(crate) fn macho(debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64)]) -> Vec<u8> {
+    let fixed = |name: &str| {
+        let mut bytes = [0; 16];
+        bytes[..name.len().min(16)].copy_from_slice(&name.as_bytes()[..name.len().min(16)]);
+        bytes
+    };
+    let sections: Vec<(&str, String, u64, u32, Vec<u8>)> =
+        [("__TEXT", "__text".to_owned(), CODE, 0x8000_0400, vec![0x90; CODE_LEN as usize])]
+            .into_iter()
+            .chain(
+                debug.iter().map(|(name, bytes)| {
+                    ("__DWARF", format!("__{}", &name[1..]), 0, 0x0200_0000, bytes.clone())
+                }),
+            )
+            .collect();
+    let commands_len = 152 * sections.len() + 24;
+    let (mut commands, mut data) = (Vec::new(), Vec::new());
+    for (segment, name, address, flags, bytes) in &sections {
+        let (offset, size) = ((32 + commands_len + data.len()) as u64, bytes.len() as u64);
+        commands.extend([0x19_u32, 152].map(u32::to_le_bytes).concat());
+        commands.extend(fixed(segment));
+        commands.extend([address & !0xfff, 0x1000, offset, size].map(u64::to_le_bytes).concat());
+        commands.extend([5_u32, 5, 1, 0].map(u32::to_le_bytes).concat());
+        commands.extend([fixed(name), fixed(segment)].concat());
+        commands.extend([*address, size].map(u64::to_le_bytes).concat());
+        commands.extend([offset as u32, 0, 0, 0, *flags, 0, 0, 0].map(u32::to_le_bytes).concat());
+        data.extend(bytes);
+    }
+    let (mut table, mut strings) = (Vec::new(), vec![0]);
+    for (name, address) in symbols {
+        table.extend((strings.len() as u32).to_le_bytes());
+        table.extend([0x0f, 1, 0, 0]);
+        table.extend(address.to_le_bytes());
+        strings.extend([b"_", name.as_bytes(), b"\0"].concat());
+    }
+    let symbols_at = (32 + commands_len + data.len()) as u32;
+    let strings_at = symbols_at + table.len() as u32;
+    let symtab = [2, 24, symbols_at, symbols.len() as u32, strings_at, strings.len() as u32];
+    commands.extend(symtab.map(u32::to_le_bytes).concat());
+    let header =
+        [0xfeed_facf, 0x0100_0007, 3, 2, sections.len() as u32 + 1, commands_len as u32, 0x20_0000, 0];
+    [header.map(u32::to_le_bytes).concat(), commands, data, table, strings].concat()
 }

@@ -17,5 +17,6 @@ mod parts;
 mod products;
 mod rewritten;
 mod shared_texts;
+mod symbols;
 mod tails;
 mod whole_sections;

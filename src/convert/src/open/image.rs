@@ -58,8 +58,10 @@ pub struct CodeSection {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolKind {
-    /// `STT_FUNC`, `STT_GNU_IFUNC`, or a Mach-O symbol in an executable section.
+    /// `STT_FUNC`, or a Mach-O symbol in an executable section.
     Function,
+    /// `STT_GNU_IFUNC`: its address is that of the code which chooses a function of this name at start-up.
+    Indirect,
     /// `STT_NOTYPE` in an executable section: a label of assembly code.
     Label,
     /// `STT_OBJECT`: kept only for names that later steps ask for (`_ZTV...`).

@@ -228,7 +228,7 @@ impl Code {
         let at_zero = match merged.first() {
             Some(first) if first.start == 0 => {
                 let symbols = image.symbols.iter().filter(|s| s.address == 0 && !s.name.is_empty());
-                let code = symbols.filter(|s| matches!(s.kind, SymbolKind::Function | SymbolKind::Label));
+                let code = symbols.filter(|s| s.kind != SymbolKind::Data);
                 code.map(|symbol| symbol.name.to_vec()).collect()
             }
             _ => Vec::new(),

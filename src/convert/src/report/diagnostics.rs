@@ -36,6 +36,9 @@ pub enum Kind {
     NoEnd,
     /// A folded function whose address was recovered.
     FoldedFunction,
+    /// A folded function of a Mach-O program that no DIE describes: it was linked without `--keep-icf-stabs`, so that dsymutil
+    /// dropped the description, or built without `-g`. Its name is kept.
+    UndescribedFold,
     /// A folded function of which it could not be proved where the code that is inlined into it stands: lines alone.
     LostInlines,
     /// A part or an entry of a call table (`.debug_dcall`, `.debug_vcall`) that cannot be read, or that names no function.
@@ -117,6 +120,7 @@ impl Kind {
             Kind::DeadRange => "dead_range",
             Kind::NoEnd => "no_end",
             Kind::FoldedFunction => "folded_function",
+            Kind::UndescribedFold => "undescribed_fold",
             Kind::LostInlines => "lost_inlines",
             Kind::BadCallTable => "bad_call_table",
             Kind::DeadCall => "dead_call",

@@ -187,7 +187,7 @@ fn by_symbol(
             }
         }
     }
-    for symbol in symbols.iter().filter(|symbol| symbol.function && symbol.sized) {
+    for symbol in symbols.iter().filter(|symbol| symbol.function && symbol.sized && !symbol.indirect) {
         let name =
             spellings(symbol.name).find_map(|name| merged.name_of(name).filter(|n| by_name.contains_key(n)));
         // One name of several units: nothing tells whose symbol it is, but the file of a local one.

@@ -88,6 +88,7 @@ pub(super) fn candidates<'f>(
         if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
             let known = name_entry(merged, entries, undescribed, &mut candidate, functions, known);
             known.report(candidate.start, diagnostics);
+            undescribed.report(&candidate, merged, functions, diagnostics);
         }
         parts.extend(part.map(|part| (candidates.dies.len(), part)));
         candidates.dies.push(candidate);
@@ -348,7 +349,10 @@ fn name_entry<'f>(
     {
         let origin = functions[function.index()].origin;
         let own = merged.name_bytes(merged.program.origins[origin.index()].name);
-        if let Some(at) = sole(&unexplained, |symbol| undescribed.may_name(symbol, own)) {
+        let indirect = unexplained.iter().all(|symbol| symbol.indirect);
+        let may_name =
+            |symbol: &CodeSymbol<'_>| symbol.indirect == indirect && undescribed.may_name(symbol, own);
+        if let Some(at) = sole(&unexplained, may_name) {
             let name = merged.name(unexplained.remove(at).name);
             functions[function.index()].symbol = Some(name);
             // Variants of it are other names of this one.
@@ -362,24 +366,27 @@ fn name_entry<'f>(
         members.push(by_name_alone(merged, functions, name));
     }
     let here = OnceCell::new();
+    // Assembly code may leave types out: such a label is a function of its own, or one within a function.
+    unexplained.extend(at_start.iter().filter(|symbol| !symbol.function && undescribed.may_fold()));
     for symbol in unexplained {
-        let name = merged.name(symbol.name);
         let whole = !symbol.sized || symbol.end == end;
         let explained = known.best(merged, symbol.name, |relation| relation != Relation::Other);
         let own = || {
-            is_mangled(symbol.name)
+            (is_mangled(symbol.name) && !symbol.indirect)
                 || undescribed.is_function(
                     merged,
                     symbol,
+                    end,
                     here.get_or_init(|| Described::new(merged, &members[..described], functions)),
                 )
         };
         if whole && explained.is_none() && own() {
+            let name = merged.name(symbol.name);
             known.add(merged, name, FuncId(functions.len() as u32));
             members.push(by_name_alone(merged, functions, name));
-        } else if !matches!(explained, Some((Relation::Same, _))) {
+        } else if symbol.function && !matches!(explained, Some((Relation::Same, _))) {
             let of = explained.map_or(first, |(_, function)| function);
-            functions[of.index()].aliases.push(name);
+            functions[of.index()].aliases.push(merged.name(symbol.name));
         }
     }
     for (name, count) in surplus(merged, undescribed, at_start, end, members, functions) {
@@ -485,16 +492,28 @@ fn symbol_candidates<'f>(
     let function = members[0].function;
     let mut known = Known::default();
     known.add(merged, name, function);
+    // The code of an indirect function is that of the function which chooses.
+    let chooser = at_address.iter().filter(|symbol| first.indirect && symbol.function && !symbol.indirect);
+    let base = principal(&chooser.copied().collect::<Vec<_>>()).copied();
+    if let Some(base) = base {
+        let name = merged.name(base.name);
+        known.add(merged, name, function);
+        candidates.functions[function.index()].aliases.push(name);
+    }
+    let base = base.unwrap_or(*first);
     for symbol in at_address {
         let name = merged.name(symbol.name);
-        let folded = undescribed.are_functions(first, symbol);
+        let folded = undescribed.are_functions(&base, symbol);
         if symbol.name == first.name && !folded {
             continue;
         }
         let same = |relation| matches!(relation, Relation::Same | Relation::Variant);
         let explained = known.best(merged, symbol.name, same);
-        let own = symbol.function && is_mangled(symbol.name) && symbol.end == first.end;
-        let of_another = folded && (explained.is_none() || symbol.of_another_file(first));
+        let own = !symbol.indirect
+            && is_mangled(symbol.name)
+            && ((symbol.function && symbol.end == first.end)
+                || (undescribed.may_fold() && base.may_share(symbol)));
+        let of_another = folded && (explained.is_none() || symbol.of_another_file(&base));
         if (own && explained.is_none()) || of_another {
             known.add(merged, name, FuncId(candidates.functions.len() as u32));
             members.push(by_name_alone(merged, &mut candidates.functions, name));

@@ -104,11 +104,13 @@ impl<'f> Parts<'f> {
             unexplained.retain(|symbol| symbol.name != own.name || symbol.of_another_file(&own));
         }
         let (described, before) = (Described::new(merged, &part.members, functions), part.members.len());
-        for symbol in unexplained.iter().filter(|symbol| symbol.end == part.end) {
+        let whole =
+            |symbol: &&CodeSymbol<'_>| symbol.end == part.end || (!symbol.sized && undescribed.may_fold());
+        for symbol in unexplained.iter().filter(whole) {
             let own = names_part(symbol.name)
                 || (self.no_entry && has_suffix(symbol.name))
                 || is_mangled(symbol.name)
-                || undescribed.is_function(merged, symbol, &described);
+                || undescribed.is_function(merged, symbol, part.end, &described);
             if own {
                 let name = merged.name(symbol.name);
                 part.members.push(by_name_alone(merged, functions, name));

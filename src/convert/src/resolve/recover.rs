@@ -189,7 +189,8 @@ impl<'m, 'f> Finder<'m, 'f> {
         for &at in all.iter().filter(|at| !self.erased(**at).removed) {
             by_name.entry(self.name(at)).or_default().push(at);
         }
-        for symbol in self.symbols.iter().filter(|symbol| symbol.function && symbol.sized) {
+        let functions = |symbol: &&CodeSymbol<'_>| symbol.function && symbol.sized && !symbol.indirect;
+        for symbol in self.symbols.iter().filter(functions) {
             let Some(erased) =
                 spellings(symbol.name).find_map(|name| by_name.get(&self.merged.name_of(name)?))
             else {

@@ -17,6 +17,8 @@ pub(super) struct CodeSymbol<'f> {
     pub(super) function: bool,
     /// The file gives the type: not for the label of a part. DIEs name what begins with a label.
     pub(super) typed: bool,
+    /// Its code is not that of a function of this name, but chooses one: another name of whatever stands there.
+    pub(super) indirect: bool,
     /// The file gives the size.
     pub(super) sized: bool,
     pub(super) local: bool,
@@ -44,8 +46,9 @@ impl<'f> Symbols<'f> {
                 let code = section.executable
                     && section.range.start <= symbol.address
                     && symbol.address < section.range.end
-                    && matches!(symbol.kind, SymbolKind::Function | SymbolKind::Label)
+                    && symbol.kind != SymbolKind::Data
                     && !symbol.name.is_empty();
+                let typed = matches!(symbol.kind, SymbolKind::Function | SymbolKind::Indirect);
                 code.then(|| CodeSymbol {
                     name: symbol.name,
                     start: symbol.address,
@@ -53,9 +56,9 @@ impl<'f> Symbols<'f> {
                         0 => section.range.end,
                         size => symbol.address.saturating_add(size).min(section.range.end),
                     },
-                    function: symbol.kind == SymbolKind::Function
-                        || (symbol.size > 0 && names_part(symbol.name)),
-                    typed: symbol.kind == SymbolKind::Function,
+                    function: typed || (symbol.size > 0 && names_part(symbol.name)),
+                    typed,
+                    indirect: symbol.kind == SymbolKind::Indirect,
                     sized: symbol.size > 0,
                     local: symbol.binding == Binding::Local,
                     file: symbol
@@ -114,8 +117,16 @@ impl<'f> Symbols<'f> {
 impl CodeSymbol<'_> {
     /// True where both are sized functions with one range: folded, or two names of one.
     pub(super) fn shares(&self, other: &CodeSymbol<'_>) -> bool {
-        let sized = |symbol: &CodeSymbol<'_>| symbol.function && symbol.sized;
+        let sized = |symbol: &CodeSymbol<'_>| symbol.function && symbol.sized && !symbol.indirect;
         sized(self) && sized(other) && (self.start, self.end) == (other.start, other.end)
+    }
+
+    /// True where both may be functions with one range, as far as the file gives their sizes and types. A local label of
+    /// assembly code is one within a function.
+    pub(super) fn may_share(&self, other: &CodeSymbol<'_>) -> bool {
+        let function = |symbol: &CodeSymbol<'_>| (symbol.function || !symbol.local) && !symbol.indirect;
+        let sized = self.sized && other.sized;
+        function(self) && function(other) && self.start == other.start && (!sized || self.end == other.end)
     }
 
     /// True where the symbol table says that the two are of different files.

@@ -13,6 +13,11 @@
 //! objects that no unit describes (built without `-g`). Where units describe all, each of its functions has a DIE, and a
 //! name without one is an alias.
 //!
+//! Mach-O has no other names for functions: a name is a function of its own unless a DIE explains it, and so is each of
+//! several names of code that no DIE describes. Where nothing tells which linker it was, a call must name the function too.
+//! Assembly code may leave out the size and the type of a function: such a name counts as one with the size of what
+//! stands there. What chooses a function at start-up (`STT_GNU_IFUNC`) has no code of its own.
+//!
 //! Whatever the linker is, gcc merges functions itself: one that it describes and gives no code is no alias of another
 //! of its unit.
 
@@ -20,11 +25,13 @@ use std::cell::RefCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::functions::Candidate;
 use super::merge::Merged;
 use super::names::{Relation, is_mangled, is_program_wide, relation};
 use super::symbols::{CodeSymbol, Symbols};
 use crate::model::{Function, How, LocalOrigin, Member, NameId, Rows, UnitId};
-use crate::open::{Image, Linker};
+use crate::open::{Format, Image, Linker};
+use crate::report::{Diagnostics, Kind};
 use crate::text::base_name;
 
 /// Compilers' start-up code: objects of every program, without debug information, and nothing in them folds.
@@ -85,12 +92,16 @@ impl Described {
 /// What a program says of functions that no DIE describes.
 pub(super) struct Undescribed {
     linker: Linker,
+    /// A compiler can make a plain name another name of a function: not for Mach-O.
+    has_aliases: bool,
     /// Something in the program was folded.
     shown: bool,
     /// Files that the symbol table names more often than units are named so, or that have no unit.
     objects: bool,
     /// By base name: how many files of the symbol table have it, and how many units.
     files: FxHashMap<Vec<u8>, (u32, u32)>,
+    /// Names that calls give, where nothing tells which linker it was.
+    called: FxHashSet<NameId>,
     /// Functions that have no code of their own, with the units that describe them.
     codeless: FxHashMap<NameId, Vec<UnitId>>,
     /// Plain names of functions that other units may call, that were erased, and that no function has; with their sizes.
@@ -130,6 +141,7 @@ impl Undescribed {
                 codeless.entry(name).or_default().push(UnitId(index as u32));
             }
         }
+        let has_aliases = image.format != Format::MachO;
         let erased = erased(merged);
         let linker = image.linker;
         let mut bare: FxHashMap<u64, Vec<UnitId>> = FxHashMap::default();
@@ -138,7 +150,20 @@ impl Undescribed {
             let lines = unit.bare.iter().filter(|lines| forgets && !lines.continues);
             lines.for_each(|lines| bare.entry(lines.start.0).or_default().push(UnitId(index as u32)));
         }
-        Undescribed { linker, shown, objects, files, codeless, erased, sequences, several, bare }
+        let called = if linker == Linker::Unknown && objects { called(merged) } else { FxHashSet::default() };
+        Undescribed {
+            linker,
+            has_aliases,
+            shown,
+            objects,
+            files,
+            called,
+            codeless,
+            erased,
+            sequences,
+            several,
+            bare,
+        }
     }
 
     /// True where the linker may have folded what the program does not describe.
@@ -182,14 +207,16 @@ impl Undescribed {
         }
     }
 
-    /// True where a plain name at the start of functions that have this range may be a function of its own.
+    /// True where a plain name at the start of functions that have a range up to `end` may be a function of its own. One
+    /// without a size counts as one of theirs: assembly code need not give any.
     pub(super) fn is_function(
         &self,
         merged: &Merged<'_>,
         symbol: &CodeSymbol<'_>,
+        end: u64,
         described: &Described,
     ) -> bool {
-        if !symbol.sized || symbol.name.starts_with(b"_ZTH") {
+        if symbol.indirect || symbol.name.starts_with(b"_ZTH") {
             return false;
         }
         // The compiler merges functions of one unit; another unit's may be a weak one that did not prevail.
@@ -197,25 +224,27 @@ impl Undescribed {
         let has_unit = |(name, units): (NameId, &Vec<UnitId>)| {
             *described.codeless.borrow_mut().entry(name).or_insert_with(|| described.has_unit(units))
         };
-        if codeless.is_some_and(has_unit) {
+        if symbol.sized && codeless.is_some_and(has_unit) {
             return true;
         }
         if !self.may_fold() {
             return false;
         }
         let is_erased = |name| {
-            let size = symbol.end - symbol.start;
+            let size = end - symbol.start;
             self.erased.contains(&(name, size)) || self.erased.contains(&(name, 0))
         };
-        if merged.name_of(symbol.name).is_some_and(is_erased) {
+        let name = merged.name_of(symbol.name);
+        if !self.has_aliases || name.is_some_and(is_erased) {
             return true;
         }
         // Where things were folded, a function that its compiler was told not to describe may have been.
-        if self.shown || described.erased || !self.sequences(symbol.start, symbol.end).is_empty() {
+        if self.shown || described.erased || !self.sequences(symbol.start, end).is_empty() {
             return true;
         }
-        // As far as objects go that no unit describes.
-        let perhaps = self.objects && self.linker.is_folding();
+        // As far as objects go that no unit describes; where the linker is not known, a call must show it.
+        let is_called = || name.is_some_and(|name| self.called.contains(&name));
+        let perhaps = self.objects && (self.linker.is_folding() || is_called());
         if symbol.file.is_empty() || more_files(&self.files, base_name(symbol.file)) {
             return perhaps;
         }
@@ -228,15 +257,41 @@ impl Undescribed {
         !self.linker.is_folding() || own.is_empty() || is_mangled(symbol.name) != is_mangled(own)
     }
 
+    /// Counts the functions at one range of a Mach-O program that have names alone.
+    pub(super) fn report(
+        &self,
+        candidate: &Candidate,
+        merged: &Merged<'_>,
+        functions: &[Function],
+        diagnostics: &mut Diagnostics,
+    ) {
+        let alone = candidate.members.iter().filter(|member| member.how == How::SymbolOnly);
+        for member in alone.filter(|_| !self.has_aliases) {
+            diagnostics.add(Kind::UndescribedFold, candidate.start, || {
+                let name = String::from_utf8_lossy(name_of(merged, &functions[member.function.index()]));
+                format!("{name} at {:#x}: link with --keep-icf-stabs, and build all with -g", candidate.start)
+            });
+        }
+    }
+
     /// True where two names that no DIE has, at one range, are functions of their own.
     pub(super) fn are_functions(&self, one: &CodeSymbol<'_>, other: &CodeSymbol<'_>) -> bool {
         self.may_fold()
-            && one.shares(other)
+            && one.may_share(other)
             && !other.name.starts_with(b"_ZTH")
             && (one.of_another_file(other)
-                || (self.shown && one.name != other.name)
+                || ((self.shown || !self.has_aliases) && one.name != other.name)
                 || self.several.contains(&(one.start, one.end)))
     }
+}
+
+/// The names of all functions that calls name.
+fn called(merged: &Merged<'_>) -> FxHashSet<NameId> {
+    let program = &merged.program;
+    let units = program.units.iter().zip(&program.maps);
+    let callees =
+        units.flat_map(|(unit, map)| unit.callees.iter().map(|callee| map.origins[callee.origin.index()]));
+    callees.map(|origin| program.origins[origin.index()].name).collect()
 }
 
 fn erased(merged: &Merged<'_>) -> FxHashSet<(NameId, u64)> {
@@ -283,7 +338,7 @@ fn is_uncovered(merged: &Merged<'_>, symbols: &Symbols<'_>) -> bool {
         while let Some((_, next)) = ends.next_if(|range| range.0 <= symbol.start) {
             end = end.max(next);
         }
-        if end <= symbol.start && symbol.typed && symbol.sized && !symbol.local && plain(symbol.name) {
+        if end <= symbol.start && symbol.typed && !symbol.local && plain(symbol.name) {
             return true;
         }
     }
@@ -360,7 +415,7 @@ pub(super) fn surplus<'f>(
     members: &[Member],
     functions: &[Function],
 ) -> Vec<(&'f [u8], usize)> {
-    let whole = || at_start.iter().filter(|s| s.function && s.sized && s.end == end);
+    let whole = || at_start.iter().filter(|s| s.function && s.sized && !s.indirect && s.end == end);
     let mut files = forgotten(merged, undescribed, whole(), members, functions);
     if whole().nth(1).is_none() && files.is_empty() {
         return Vec::new();

@@ -145,7 +145,8 @@ impl<'f> SymbolReader<'_, 'f> {
         let section = self.layout.sections.get(position as usize)?;
         let executable = section.executable;
         let kind = match elf::SymbolType(raw.kind) {
-            elf::STT_FUNC | elf::STT_GNU_IFUNC => SymbolKind::Function,
+            elf::STT_FUNC => SymbolKind::Function,
+            elf::STT_GNU_IFUNC => SymbolKind::Indirect,
             elf::STT_NOTYPE if executable && !self.is_internal_label(name) => SymbolKind::Label,
             elf::STT_OBJECT if name.starts_with(b"_ZTV") => SymbolKind::Data,
             _ => return None,
@@ -156,7 +157,8 @@ impl<'f> SymbolReader<'_, 'f> {
         let mut section = section;
         let mut position = position;
         let mut address = raw.value.wrapping_add(self.layout.bias[place]);
-        if kind == SymbolKind::Function {
+        let function = matches!(kind, SymbolKind::Function | SymbolKind::Indirect);
+        if function {
             if self.machine == elf::EM_ARM {
                 // Bit 0 says that the function is Thumb code.
                 address &= !1;
@@ -168,8 +170,7 @@ impl<'f> SymbolReader<'_, 'f> {
         }
         // A label at its section's end (`_etext`) is of the linker and names no code.
         let inside = section.range.start <= address
-            && (address < section.range.end
-                || (kind == SymbolKind::Function && address == section.range.end));
+            && (address < section.range.end || (function && address == section.range.end));
         if !inside {
             if kind != SymbolKind::Label {
                 let first = || format!("{} at {address:#x}", name.escape_ascii());

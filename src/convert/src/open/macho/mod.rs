@@ -190,7 +190,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             loader: KeptRelocations::default(),
             symbols,
             symbol_files: Vec::new(),
-            linker: Linker::Unknown,
+            linker: if kind == ImageKind::Relocatable { Linker::NeverFolds } else { Linker::MayFold },
             debug,
             supplementary: None,
             block_maps: Vec::new(),
@@ -283,12 +283,14 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
                 continue;
             };
             let Some(section) = sections.get(position as usize) else { continue };
+            // Labels that assemblers make at the start of each section.
+            if name.starts_with(b"ltmp") {
+                continue;
+            }
             // Every C name has a `_` more than in the source.
             let name = name.strip_prefix(b"_").unwrap_or(name);
             let kind = match name {
-                // Labels that assemblers make at the start of each section.
                 [] => continue,
-                _ if name.starts_with(b"ltmp") => continue,
                 // The file's header: in the first section by number, before it by address.
                 _ if name.starts_with(b"_mh_") => continue,
                 _ if section.executable => SymbolKind::Function,

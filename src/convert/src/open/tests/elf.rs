@@ -81,13 +81,13 @@ fn symbols_that_name_code_are_kept_and_others_are_not() {
         .map(|s| (std::str::from_utf8(s.name).unwrap(), s.kind, s.binding, s.file, s.dynamic))
         .collect();
     use Binding::{Global, Local, Weak};
-    use SymbolKind::{Data, Function, Label};
+    use SymbolKind::{Data, Function, Indirect, Label};
     let expected = [
         ("local", Function, Local, Some(0), false),
         ("linker_made", Function, Local, None, false),
         ("label", Label, Global, None, false),
         ("weak", Function, Weak, None, false),
-        ("ifunc", Function, Global, None, false),
+        ("ifunc", Indirect, Global, None, false),
         ("_ZTV1A", Data, Weak, None, false),
         ("only_dynamic", Function, Global, None, true),
     ];

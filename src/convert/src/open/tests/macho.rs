@@ -114,14 +114,19 @@ pub(super) fn fat(files: &[Vec<u8>]) -> Vec<u8> {
 #[test]
 fn a_program_has_code_symbols_and_base() {
     let files = Files::new();
-    let image = open(&files, thin(false).build()).unwrap();
+    let mut program = thin(false);
+    // A C function, and a label that an assembler makes.
+    program.symbols.extend([("_ltmpnam", 0x0f, 1, 0x1_0000_0430), ("ltmp0", 0x0e, 1, 0x1_0000_0430)]);
+    let image = open(&files, program.build()).unwrap();
     assert_eq!((image.format, image.kind), (Format::MachO, ImageKind::Dynamic));
     assert_eq!((image.arch.name, image.arch.machine, image.image_base), ("aarch64", 183, 0x1_0000_0000));
     assert_eq!(image.build_id, [7; 16]);
     assert_eq!(image.sections[0].name, "__TEXT,__text");
     let got: Vec<_> = image.symbols.iter().map(|symbol| (symbol.name, symbol.address, symbol.kind)).collect();
     let function = SymbolKind::Function;
-    assert_eq!(got, [(&b"main"[..], 0x1_0000_0410, function), (b"_ZN1A1fEv", 0x1_0000_0420, function)]);
+    let expected =
+        [(&b"main"[..], 0x1_0000_0410), (b"_ZN1A1fEv", 0x1_0000_0420), (b"ltmpnam", 0x1_0000_0430)];
+    assert_eq!(got, expected.map(|(name, address)| (name, address, function)));
     assert_eq!(image.diagnostics, []);
 }
 

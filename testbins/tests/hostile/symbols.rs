@@ -1,0 +1,115 @@
+//! Symbols that say little of what stands at their address: without a size or a type, of a linker that is not known, of
+//! functions that are chosen at start-up, of Mach-O.
+
+use foldsym_convert::report::Kind;
+use gimli::{
+    DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_declaration, DW_AT_external, DW_AT_high_pc, DW_AT_low_pc,
+    DW_AT_name, DW_TAG_call_site, DW_TAG_subprogram,
+};
+
+use crate::build::Symbol::{File, Global, GlobalLabel, Indirect};
+use crate::build::{CODE, Info, Symbol, Value, elf_with, macho};
+use crate::folds::members;
+use crate::harness::{Bench, Kept};
+use Value::{Address, Flag, Label, Number, Text};
+
+const LLD: &str = "Linker: LLD 22";
+const GNU: &str = "GCC: 12";
+
+const CALLER: u64 = CODE + 0x40;
+
+/// `kept` is described, and so is its caller, which may call `other` as well.
+fn debug(calls: bool) -> Vec<(&'static str, Vec<u8>)> {
+    let mut info = Info::new(5, &[]);
+    info.function("kept", CODE, 0x10);
+    let code = [(DW_AT_low_pc, Address(CALLER)), (DW_AT_high_pc, Number(0x20))];
+    info.open(DW_TAG_subprogram, &[(DW_AT_name, Text("caller")), code[0], code[1]]);
+    if calls {
+        let at = (DW_AT_call_return_pc, Address(CALLER + 8));
+        info.open(DW_TAG_call_site, &[(DW_AT_call_origin, Label("other")), at]).close();
+    }
+    info.close();
+    let declared = [(DW_AT_name, Text("other")), (DW_AT_external, Flag), (DW_AT_declaration, Flag)];
+    info.label("other").open(DW_TAG_subprogram, &declared).close();
+    info.sections()
+}
+
+fn kept(linker: &str, calls: bool, symbols: &[Symbol<'_>]) -> Kept {
+    let mut sections = debug(calls);
+    if !linker.is_empty() {
+        sections.push((".comment", [b"\0", linker.as_bytes(), b"\0"].concat()));
+    }
+    Bench::new().kept(&elf_with(CODE, &sections, symbols))
+}
+
+fn names(kept: &Kept, address: u64) -> Vec<String> {
+    members(kept, address).into_iter().map(|member| member.0).collect()
+}
+
+/// The file of `other` has no unit, so `other` may be a function that was folded into `kept`.
+#[test]
+fn assembly_code_may_leave_out_sizes_and_types() {
+    let with = |other| [File("unit.c"), File("other.s"), Global(("kept", CODE, 0x10)), other];
+    for other in [
+        Global(("other", CODE, 0x10)),
+        Global(("other", CODE, 0)),
+        GlobalLabel(("other", CODE, 0)),
+        GlobalLabel(("other", CODE, 0x10)),
+    ] {
+        assert_eq!(names(&kept(LLD, false, &with(other)), CODE), ["kept", "other"]);
+        assert_eq!(kept(GNU, false, &with(other)).report.decided.folded_addresses, 0);
+    }
+    // A label of other code than all of the function's.
+    let part = with(GlobalLabel(("other", CODE, 8)));
+    assert_eq!(kept(LLD, false, &part).report.decided.folded_addresses, 0);
+}
+
+#[test]
+fn of_an_unknown_linker_a_call_shows_the_function() {
+    let symbols =
+        [File("unit.c"), File("other.c"), Global(("kept", CODE, 0x10)), Global(("other", CODE, 0x10))];
+    assert_eq!(names(&kept("", true, &symbols), CODE), ["kept", "other"]);
+    assert_eq!(kept("", false, &symbols).report.decided.folded_addresses, 0);
+    // An alias has calls too, where all that was folded is described.
+    let symbols = [File("unit.c"), symbols[2], symbols[3]];
+    assert_eq!(kept("", true, &symbols).report.decided.folded_addresses, 0);
+}
+
+#[test]
+fn what_is_chosen_at_start_up_is_no_function_beside_the_one_that_chooses() {
+    const CHOOSER: u64 = CODE + 0x80;
+    for linker in [LLD, GNU] {
+        let symbols = [
+            File("other.c"),
+            Global(("kept", CODE, 0x10)),
+            Indirect(("_Z6chosenv", CODE, 0x10)),
+            Indirect(("chosen", CODE, 0x10)),
+            // Without a DIE, and of those the one that `llvm-symbolizer` names last.
+            Global(("_Z3foov.resolver", CHOOSER, 0x10)),
+            Indirect(("_Z3foov", CHOOSER, 0x10)),
+            Indirect(("foo", CHOOSER, 0x10)),
+        ];
+        let kept = kept(linker, false, &symbols);
+        assert_eq!(kept.report.decided.folded_addresses, 0, "{linker}");
+        assert_eq!(kept.report.decided.aliases, 4, "{linker}");
+        // Two that choose were folded.
+        let folded = [symbols[4], symbols[5], Global(("_Z3barv.resolver", CHOOSER, 0x10))];
+        let kept = Bench::new().kept(&elf_with(CODE, &[], &folded));
+        assert_eq!(kept.report.decided.folded_functions, 2);
+    }
+}
+
+/// Mach-O has no aliases of C functions, and no sizes.
+#[test]
+fn each_name_of_mach_o_is_a_function() {
+    let symbols =
+        [("kept", CODE), ("other", CODE), ("caller", CALLER), ("bare", CODE + 0x80), ("alone", CODE + 0x80)];
+    let kept = Bench::new().kept(&macho(&debug(true), &symbols));
+    assert_eq!(names(&kept, CODE), ["kept", "other"]);
+    assert_eq!(names(&kept, CODE + 0x80), ["alone", "bare"]);
+    assert_eq!(kept.count(Kind::UndescribedFold), 1);
+    assert_eq!(kept.report.decided.aliases, 0);
+    let variants = [("kept", CODE), ("_ZN1SC1Ev", CODE + 0x80), ("_ZN1SC2Ev", CODE + 0x80)];
+    let kept = Bench::new().kept(&macho(&debug(true), &variants));
+    assert_eq!((kept.report.decided.folded_addresses, kept.report.decided.aliases), (0, 1));
+}
