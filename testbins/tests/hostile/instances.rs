@@ -150,3 +150,48 @@ fn of_several_names_none_is_given_to_the_only_function() {
     let (frame, all) = made("S", &["_ZZ1fvEN1SC1Ev", "_ZZ1fvEN1SC2Ev"]);
     assert!(frame.starts_with("_ZZ1fvEN1SC") && all.is_empty(), "{frame} {all:?}");
 }
+
+/// `A::g` was merged with `A::f` by gcc, and has no code; the symbol table has it, and `B::g` elsewhere. `g` of the debug
+/// information is the latter.
+#[test]
+fn a_method_is_not_that_of_another_class_whose_symbol_comes_first() {
+    let mut info = Info::new(4, &[]);
+    for (name, line, start) in [("x", 2, SHARED), ("y", 20, OTHER), ("f", 9, 0), ("g", 5, 0)] {
+        let declared =
+            [(DW_AT_name, Text(name)), (DW_AT_decl_file, Number(1)), (DW_AT_decl_line, Number(line))];
+        let code = [(DW_AT_low_pc, Address(start)), (DW_AT_high_pc, Number(0x10))];
+        info.open(DW_TAG_subprogram, &[&declared[..], &code].concat()).close();
+    }
+    let all = [lines(SHARED, 3), lines(SHARED, 9), lines(OTHER, 21), lines(OTHER, 5)];
+    let local = |name, start| Symbol::Local((name, start, 0x10));
+    let (f, g) = ("_ZN12_GLOBAL__N_11A1fEi", "_ZN12_GLOBAL__N_11A1gEi");
+    let other = "_ZN12_GLOBAL__N_11B1gEi";
+    let symbols = [
+        Symbol::File("unit.c"),
+        local("x", SHARED),
+        local("y", OTHER),
+        local(f, SHARED),
+        local(g, SHARED),
+        local(other, OTHER),
+    ];
+    let kept = kept(&mut info, &all, &symbols);
+    let first = some(&[("x", "live_range", 3), (f, "symbol", 9), (g, "symbol_only", 0)]);
+    assert_eq!(members(&kept, SHARED), first);
+    assert_eq!(members(&kept, OTHER), some(&[("y", "live_range", 21), (other, "line_sequence", 5)]));
+}
+
+/// gcc writes no linkage name for a destructor that is local to its unit: `~A` is it, and its variants are names of it.
+#[test]
+fn a_local_destructor_stands_once() {
+    let mut info = Info::new(4, &[]);
+    info.function("~A", SHARED, 0x10).function("~B", 0, 0x10);
+    let local = |name, start| Symbol::Local((name, start, 0x10));
+    let names = ["_ZN12_GLOBAL__N_11AD2Ev", "_ZN12_GLOBAL__N_11AD1Ev", "_ZN12_GLOBAL__N_11BD2Ev"];
+    let mut symbols = vec![Symbol::File("unit.c")];
+    symbols.extend(names.map(|name| local(name, SHARED)));
+    let both = kept(&mut info, &[lines(SHARED, 3), lines(SHARED, 9)], &symbols);
+    let names = members(&both, SHARED).into_iter().map(|member| (member.0, member.1)).collect::<Vec<_>>();
+    let expected = [("_ZN12_GLOBAL__N_11AD1Ev", "live_range"), ("_ZN12_GLOBAL__N_11BD2Ev", "symbol")];
+    assert_eq!(names, expected.map(|(name, how)| (name.to_owned(), how)));
+    assert_eq!(both.report.decided.aliases, 1);
+}

@@ -14,8 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::machine::Machine;
 use super::merge::Merged;
-use super::names::is_program_wide;
-use super::recover::spellings;
+use super::names::{is_program_wide, spellings};
 use super::symbols::Symbols;
 use crate::model::{
     CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, NameId, OriginId, Program, RowRange,

@@ -361,9 +361,11 @@ fn name_entry<'f>(
     }
     let described = members.len();
     let first = members[0].function;
-    for name in overloads {
-        known.add(merged, name, FuncId(functions.len() as u32));
-        members.push(by_name_alone(merged, functions, name));
+    for names in overloads {
+        let id = FuncId(functions.len() as u32);
+        known.add(merged, names[0], id);
+        members.push(by_name_alone(merged, functions, names[0]));
+        functions[id.index()].aliases.extend(&names[1..]);
     }
     let here = OnceCell::new();
     // Assembly code may leave types out: such a label is a function of its own, or one within a function.

@@ -68,13 +68,25 @@ const CALL: &[u8] = b"operator()";
 fn is_named(symbol: &[u8], name: &[u8]) -> bool {
     match source_name(symbol) {
         Some(own) => own == name,
-        None => local_name(symbol).is_some_and(|own| own == name),
+        None => structor_name(symbol).or_else(|| local_name(symbol)).is_some_and(|own| own == name),
     }
 }
 
 /// The name of the function itself in an Itanium name, without the arguments of a template.
 pub(super) fn own_name(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
-    source_name(symbol).map(Cow::Borrowed).or_else(|| local_name(symbol).map(Cow::Owned))
+    let own = || structor_name(symbol).or_else(|| local_name(symbol));
+    source_name(symbol).map(Cow::Borrowed).or_else(|| own().map(Cow::Owned))
+}
+
+/// `A` or `~A` of a constructor or destructor that is local to its unit (`_ZN12_GLOBAL__N_11AD2Ev`): of no other does a
+/// compiler leave the linkage name out.
+fn structor_name(symbol: &[u8]) -> Option<Vec<u8>> {
+    let whole = symbol.split(|byte| *byte == b'.').next()?;
+    match own_component(whole)? {
+        Component::Constructor(class) if !is_program_wide(whole) => Some(class.to_vec()),
+        Component::Destructor(class) if !is_program_wide(whole) => Some([b"~", class].concat()),
+        _ => None,
+    }
 }
 
 /// The same of what is local to a function (`go` of `_ZZ1fvEN1S2goEi`, `operator()` of a lambda). It is read as text: where
@@ -123,7 +135,22 @@ fn last_component(text: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// The name of the function itself in an Itanium name: `f` of `_ZL1fi`, `_ZN2nsL1fEi` and `_ZL1fIiET_S0_`. `None` for
 /// names that are local to a function, for constructors, and for arguments of templates that are expressions.
-pub(super) fn source_name(name: &[u8]) -> Option<&[u8]> {
+fn source_name(name: &[u8]) -> Option<&[u8]> {
+    match own_component(name)? {
+        Component::Plain(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// What the last component of an Itanium name stands for.
+enum Component<'n> {
+    Plain(&'n [u8]),
+    /// Of this class.
+    Constructor(&'n [u8]),
+    Destructor(&'n [u8]),
+}
+
+fn own_component(name: &[u8]) -> Option<Component<'_>> {
     let rest = name.strip_prefix(b"_Z")?;
     let nested = rest.first() == Some(&b'N');
     let mut at = usize::from(nested);
@@ -137,7 +164,7 @@ pub(super) fn source_name(name: &[u8]) -> Option<&[u8]> {
                 last = Some(rest.get(start..start.checked_add(len)?)?);
                 at = start + len;
                 if !nested {
-                    return last;
+                    return last.map(Component::Plain);
                 }
             }
             b'I' if nested && last.is_some() => at = after_arguments(rest, at + 1)?,
@@ -150,7 +177,12 @@ pub(super) fn source_name(name: &[u8]) -> Option<&[u8]> {
                 let (start, len) = counted(rest, at + 1);
                 at = start.checked_add(len)?;
             }
-            b'E' if nested => return last,
+            b'E' if nested => return last.map(Component::Plain),
+            kind @ (b'C' | b'D') if nested => {
+                let ends = matches!(rest.get(at + 1..at + 3)?, [b'0'..=b'5', b'E']);
+                let structor = if *kind == b'C' { Component::Constructor } else { Component::Destructor };
+                return last.filter(|_| ends).map(structor);
+            }
             _ => return None,
         }
     }
@@ -272,6 +304,24 @@ fn nested_local(nested: &[u8]) -> bool {
     true
 }
 
+/// The names that a function of this symbol may have in its DIE: the symbol's, that before a suffix which a
+/// compiler adds to copies and parts, the plain one of a mangled name.
+pub(super) fn spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let whole = Some(whole_name(symbol)).filter(|whole| !whole.is_empty());
+    [Some(symbol), whole, whole.and_then(source_name)].into_iter().flatten()
+}
+
+/// The last component of a mangled name, which is all that the DIE of a function has that is local to its unit.
+pub(super) fn own_spelling(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let source = source_name(whole_name(symbol)).map(Cow::Borrowed);
+    source.or_else(|| structor_name(symbol).map(Cow::Owned))
+}
+
+/// A name up to the suffix that a compiler adds.
+pub(super) fn whole_name(symbol: &[u8]) -> &[u8] {
+    symbol.split(|byte| *byte == b'.').next().unwrap_or(symbol)
+}
+
 /// True for a name that rustc gave a function, in either of its manglings.
 pub(super) fn is_rust(name: &[u8]) -> bool {
     let hash = || name.strip_suffix(b"E").and_then(|name| name.split_last_chunk::<19>());
@@ -390,6 +440,13 @@ mod tests {
             ("go", "_ZZ2tlIN12_GLOBAL__N_11LEEiiEN1S2goEi.constprop.0", Relation::Mangled),
             ("go<int>", "_ZZ1fvEN1S2goIiEEiT_", Relation::Mangled),
             ("S", "_ZZ1fvEN1SC2Ev", Relation::Other),
+            ("~A", "_ZN12_GLOBAL__N_11AD2Ev", Relation::Mangled),
+            ("~A", "_ZN12_GLOBAL__N_11AIiED0Ev", Relation::Mangled),
+            ("A", "_ZN12_GLOBAL__N_11AC1Ei", Relation::Mangled),
+            ("A", "_ZN12_GLOBAL__N_11AD1Ev", Relation::Other),
+            ("~B", "_ZN12_GLOBAL__N_11AD2Ev", Relation::Other),
+            ("~A", "_ZN2ns1AD2Ev", Relation::Other),
+            ("A", "_ZN2ns1AC2Ev", Relation::Other),
             ("f", "_ZZ1fvEN1S2goEi", Relation::Other),
             ("S", "_ZZ1fvEN1S2goEi", Relation::Other),
             ("operator<", "_ZNK12_GLOBAL__N_11SltERKS0_", Relation::Other),

@@ -9,25 +9,25 @@
 use rustc_hash::FxHashMap;
 
 use super::merge::Merged;
-use super::names::{own_name, plain_base};
-use super::symbols::CodeSymbol;
+use super::names::{Relation, own_name, plain_base, relation};
+use super::symbols::{CodeSymbol, principal};
 use crate::demangle::demangle;
 use crate::model::{FuncId, Function, Member, NameId, UnitId};
 use crate::text::base_name;
 
-/// A mangled name, with the symbols that have it.
+/// A mangled name and its variants, with the symbols that have it.
 type Name<'s, 'f> = &'s [&'s CodeSymbol<'f>];
 
 /// Names and functions of one plain name that are compared with each other: of more, all names are handed back.
 const MAX_TOGETHER: usize = 64;
 
-/// Names the members by these symbols, and returns the names that are of none of them.
+/// Names the members by these symbols, and returns the names that are of none of them, each with its variants.
 pub(super) fn name_plain<'f>(
     merged: &mut Merged<'f>,
     mut mangled: Vec<&CodeSymbol<'f>>,
     members: &[Member],
     functions: &mut [Function],
-) -> Vec<NameId> {
+) -> Vec<Vec<NameId>> {
     mangled.sort_by_cached_key(|symbol| (own_name(symbol.name), symbol.name));
     if mangled.is_empty() {
         return Vec::new();
@@ -51,13 +51,26 @@ pub(super) fn name_plain<'f>(
     let mut left = Vec::new();
     for overloads in mangled.chunk_by(|a, b| own_name(a.name) == own_name(b.name)) {
         let named = own_name(overloads[0].name).and_then(|name| plain.get(&*name)).map_or(&[][..], |n| n);
-        let names: Vec<Name<'_, 'f>> = overloads.chunk_by(|a, b| a.name == b.name).collect();
+        let same = |a: &&CodeSymbol<'_>, b: &&CodeSymbol<'_>| {
+            a.name == b.name || relation(a.name, b.name) == Relation::Variant
+        };
+        let names: Vec<Name<'_, 'f>> = overloads.chunk_by(same).collect();
         match (&names[..], named) {
-            ([only], [function]) => functions[function.index()].symbol = Some(merged.name(only[0].name)),
+            ([only], [function]) => give(merged, &mut functions[function.index()], only),
             _ => left.extend(assign(merged, &names, named, functions)),
         }
     }
     left
+}
+
+/// Gives a function a name. Variants of a constructor or destructor are other names of it.
+fn give<'f>(merged: &mut Merged<'f>, function: &mut Function, name: Name<'_, 'f>) {
+    let symbols: Vec<CodeSymbol<'f>> = name.iter().map(|symbol| **symbol).collect();
+    let Some(own) = principal(&symbols) else { return };
+    function.symbol = Some(merged.name(own.name));
+    for other in symbols.iter().filter(|other| other.name != own.name) {
+        function.aliases.push(merged.name(other.name));
+    }
 }
 
 fn assign<'f>(
@@ -65,9 +78,9 @@ fn assign<'f>(
     names: &[Name<'_, 'f>],
     named: &[FuncId],
     functions: &mut [Function],
-) -> Vec<NameId> {
+) -> Vec<Vec<NameId>> {
     if names.len().max(named.len()) > MAX_TOGETHER {
-        return names.iter().map(|name| merged.name(name[0].name)).collect();
+        return names.iter().map(|name| variants(merged, name)).collect();
     }
     let texts: Vec<Option<String>> = names.iter().map(|name| demangle(name[0].name)).collect();
     let fitting: Vec<Vec<usize>> =
@@ -85,7 +98,7 @@ fn assign<'f>(
     for (&function, fitting) in named.iter().zip(&fitting) {
         match fitting[..] {
             [at] if owners[&(at, unit(function, functions))] == 1 => {
-                functions[function.index()].symbol = Some(merged.name(names[at][0].name));
+                give(merged, &mut functions[function.index()], names[at]);
                 given[at] = true;
             }
             _ => open.push((function, fitting)),
@@ -97,13 +110,20 @@ fn assign<'f>(
     // As many functions as names: each has one of them.
     let accounted = contested <= open.len();
     for (function, fitting) in &open {
-        for &at in fitting.iter().filter(|at| accounted && !given[**at]) {
-            let name = merged.name(names[at][0].name);
+        for symbol in fitting.iter().filter(|at| accounted && !given[**at]).flat_map(|at| names[*at]) {
+            let name = merged.name(symbol.name);
             functions[function.index()].aliases.push(name);
         }
     }
     let unaccounted = rest.into_iter().filter(|at| !(accounted && fitted(at)));
-    unaccounted.map(|at| merged.name(names[at][0].name)).collect()
+    unaccounted.map(|at| variants(merged, names[at])).collect()
+}
+
+/// The spellings of a name, which are sorted.
+fn variants<'f>(merged: &mut Merged<'f>, name: Name<'_, 'f>) -> Vec<NameId> {
+    let mut names: Vec<NameId> = name.iter().map(|symbol| merged.name(symbol.name)).collect();
+    names.dedup();
+    names
 }
 
 /// The names that may be a function's: those with the arguments of its template, or with none; of several, those of its

@@ -11,14 +11,15 @@
 //! is no fold: its name is already there. Which function of a unit a sequence is of is told by `pair`, among all that
 //! may have it: those that a symbol puts there, and those of its size that nothing puts anywhere. The symbol table
 //! names the file of a local symbol without its folder, so that a local function counts as found only where its unit
-//! has a sequence there.
+//! has a sequence there. Of what is local to its unit gcc writes no linkage name, and one class's `g` may have been folded
+//! where only another's has a symbol: such a symbol counts where the names of its file leave one address, or lines agree.
 
 use std::cell::Cell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
-use super::names::{has_suffix, is_program_wide, names_part, source_name};
+use super::names::{has_suffix, is_program_wide, names_part, own_spelling, spellings, whole_name};
 use super::recovered::{add, count};
 use super::symbols::{CodeSymbol, Symbols};
 use crate::budget::Budget;
@@ -46,10 +47,13 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &Symbols<'_>, diagnostic
         return;
     }
     let mut finder = Finder::new(merged, symbols);
-    finder.by_symbol(&all);
+    let open = finder.by_symbol(&all);
     // What is found says of copies in other units that they are none: those leave more room to tell the rest apart.
     finder.by_lines(&all);
     finder.by_lines(&all);
+    if finder.by_own_name(&open) {
+        finder.by_lines(&all);
+    }
     finder.count_ambiguous(diagnostics);
     let Finder { found, caps, .. } = finder;
     caps.report(diagnostics);
@@ -183,26 +187,42 @@ impl<'m, 'f> Finder<'m, 'f> {
         self.merged.program.origins[self.origin(at).index()].name
     }
 
-    /// Evidence 4: the symbol table has the function's name, at the address of another.
-    fn by_symbol(&mut self, all: &[Erased]) {
+    /// Evidence 4: the symbol table has the function's name, at the address of another. Returns the local symbols whose
+    /// functions have only a part of their names in their DIEs (`g` of `A::g` and `B::g`), where a file has several such.
+    fn by_symbol(&mut self, all: &[Erased]) -> Vec<(CodeSymbol<'f>, Vec<Erased>)> {
         let mut by_name: FxHashMap<NameId, Vec<Erased>> = FxHashMap::default();
         for &at in all.iter().filter(|at| !self.erased(**at).removed) {
             by_name.entry(self.name(at)).or_default().push(at);
         }
         let functions = |symbol: &&CodeSymbol<'_>| symbol.function && symbol.sized && !symbol.indirect;
-        for symbol in self.symbols.iter().filter(functions) {
-            let Some(erased) =
-                spellings(symbol.name).find_map(|name| by_name.get(&self.merged.name_of(name)?))
-            else {
+        let (merged, symbols) = (self.merged, self.symbols);
+        let whole = |symbol: &CodeSymbol<'_>| {
+            spellings(symbol.name).take(2).find_map(|name| by_name.get_key_value(&merged.name_of(name)?))
+        };
+        let own = |symbol: &CodeSymbol<'_>| {
+            let name = own_spelling(symbol.name)?;
+            by_name.get_key_value(&merged.name_of(&name)?)
+        };
+        // Where each file has functions of this size whose DIEs have this name.
+        let mut places: FxHashMap<(Option<u32>, NameId, u64), FxHashSet<u64>> = FxHashMap::default();
+        let place = |symbol: &CodeSymbol<'_>, name| (symbol.file_id, name, symbol.end - symbol.start);
+        for symbol in symbols.iter().filter(functions).filter(|symbol| symbol.local) {
+            if let (None, Some((&name, _))) = (whole(symbol), own(symbol)) {
+                places.entry(place(symbol, name)).or_default().insert(symbol.start);
+            }
+        }
+        let mut open = Vec::new();
+        for symbol in symbols.iter().filter(functions) {
+            let found = whole(symbol);
+            let Some((&name, erased)) = found.or_else(|| own(symbol)) else { continue };
+            if found.is_none() && places.get(&place(symbol, name)).is_some_and(|places| places.len() > 1) {
+                open.push((*symbol, erased.iter().take(MAX_TOGETHER).copied().collect()));
                 continue;
-            };
+            }
             let fits = |at: &&Erased| self.symbol_fits(symbol, **at);
             // One a name and address: the one whose unit has a line sequence there that fits it, or any, else the first.
             let lines = |at: &Erased| self.sequences(at.unit, symbol.start, symbol.end);
-            let with_own = |at: &&Erased| {
-                let unclaimed = &self.merged.program.units[at.unit].unclaimed;
-                lines(at).any(|index| self.distance(**at, &unclaimed[index]).is_some())
-            };
+            let with_own = |at: &&Erased| self.fits_lines(symbol, **at);
             let with_any = |at: &&Erased| lines(at).next().is_some();
             let fitting: Vec<Erased> = erased.iter().take(MAX_TOGETHER).filter(fits).copied().collect();
             let chosen = fitting.iter().find(with_own).or_else(|| fitting.iter().find(with_any));
@@ -215,6 +235,48 @@ impl<'m, 'f> Finder<'m, 'f> {
                 self.keep(at, found);
             }
         }
+        open
+    }
+
+    /// Of functions that have only a part of their names in their DIEs, those that no lines told apart: one that the lines at
+    /// one of these symbols alone fit. True where any was found.
+    fn by_own_name(&mut self, open: &[(CodeSymbol<'f>, Vec<Erased>)]) -> bool {
+        let mut at_symbol: FxHashMap<(usize, usize), FxHashSet<(u64, u64)>> = FxHashMap::default();
+        for (symbol, erased) in open {
+            for &at in
+                erased.iter().filter(|at| self.symbol_fits(symbol, **at) && self.fits_lines(symbol, **at))
+            {
+                at_symbol.entry((at.unit, at.index)).or_default().insert((symbol.start, symbol.end));
+            }
+        }
+        let mut by_range: FxHashMap<(usize, u64, u64), Vec<Erased>> = FxHashMap::default();
+        for (&(unit, index), ranges) in &at_symbol {
+            for &(start, end) in ranges {
+                by_range.entry((unit, start, end)).or_default().push(Erased { unit, index });
+            }
+        }
+        let mut sure: Vec<(Erased, u64, u64)> = by_range
+            .into_iter()
+            .filter(|(_, erased)| {
+                erased.len() == 1 && at_symbol[&(erased[0].unit, erased[0].index)].len() == 1
+            })
+            .map(|((_, start, end), erased)| (erased[0], start, end))
+            .collect();
+        sure.sort_unstable();
+        if self.caps.steps.is_short() {
+            return false;
+        }
+        for &(at, start, end) in &sure {
+            self.keep(at, Found { start, end, how: How::Symbol, sequence: None });
+        }
+        !sure.is_empty()
+    }
+
+    /// True where the function's unit has a sequence at a symbol that fits its declaration.
+    fn fits_lines(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
+        let unclaimed = &self.merged.program.units[at.unit].unclaimed;
+        let mut lines = self.sequences(at.unit, symbol.start, symbol.end);
+        lines.any(|index| self.distance(at, &unclaimed[index]).is_some())
     }
 
     fn keep(&mut self, at: Erased, found: Found) {
@@ -510,16 +572,4 @@ impl<'m, 'f> Finder<'m, 'f> {
         let own = rows.iter().filter(|row| row.file != NONE16 && map.files[usize::from(row.file)] == file);
         own.filter_map(|row| row.line.checked_sub(origin.line)).min()
     }
-}
-
-/// The names that a function of this symbol may have in its DIE: the symbol's, that before a suffix which a
-/// compiler adds to copies and parts, the plain one of a mangled name.
-pub(super) fn spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let whole = Some(whole_name(symbol)).filter(|whole| !whole.is_empty());
-    [Some(symbol), whole, whole.and_then(source_name)].into_iter().flatten()
-}
-
-/// A name up to the suffix that a compiler adds.
-fn whole_name(symbol: &[u8]) -> &[u8] {
-    symbol.split(|byte| *byte == b'.').next().unwrap_or(symbol)
 }
