@@ -141,6 +141,42 @@ fn a_dead_sequence_is_that_of_a_removed_function() {
     }
 }
 
+/// `gone` names the sequence of a function that stands elsewhere, of another length or of its own.
+#[test]
+fn the_sequence_of_a_function_elsewhere_gives_none() {
+    const ELSEWHERE: u64 = CODE + 0x40;
+    for (len, symbol) in [(0x20, true), (0x20, false), (8, true), (0x10, true)] {
+        let sequences = [
+            sequence(&[(CODE, 11)], CODE + 0x10),
+            sequence(&[(CODE, 21)], CODE + 0x10),
+            sequence(&[(ELSEWHERE, 31)], ELSEWHERE + len),
+        ];
+        let first = line_program(&[]).len() as u64;
+        let at = |index: usize| first + sequences[..index].iter().map(|one| one.len() as u64).sum::<u64>();
+        let mut info = Info::new(4, &[]);
+        let own = |index| [(DW_AT_LLVM_STMT_SEQUENCE, Offset(at(index)))];
+        subprogram(&mut info, "kept", 10, CODE, &own(0));
+        subprogram(&mut info, "gone", 20, 0, &own(2));
+        let named =
+            [(DW_AT_name, Text("other")), (DW_AT_decl_file, Number(1)), (DW_AT_decl_line, Number(30))];
+        let code = [(DW_AT_low_pc, Address(ELSEWHERE)), (DW_AT_high_pc, Number(len))];
+        info.open(DW_TAG_subprogram, &[&named[..], &code, &own(2)].concat()).close();
+        let mut sections = info.sections();
+        sections.push((".debug_line", line_program(&sequences.concat())));
+        let mut symbols = vec![("kept", CODE, 0x10), ("other", ELSEWHERE, len)];
+        symbols.extend(symbol.then_some(("gone", CODE, 0x10)));
+        let kept = Bench::new().kept(&elf(&sections, &symbols));
+        assert_eq!(
+            members(&kept, CODE),
+            both(if symbol { "symbol" } else { "line_sequence" }, 21),
+            "{len:#x}"
+        );
+        assert_eq!(members(&kept, ELSEWHERE), []);
+        assert_eq!(kept.frames(ELSEWHERE), [("other".to_owned(), "/made/unit.c".to_owned(), 31)]);
+        assert_eq!(kept.count(Kind::ForeignSequence), 1);
+    }
+}
+
 /// As if there were no attribute: the other evidence counts.
 #[test]
 fn all_ones_is_no_sequence() {

@@ -30,6 +30,9 @@ pub enum Kind {
     AmbiguousSequence,
     /// A function that names another function's line sequence, and was given its own.
     SwappedSequence,
+    /// A function that was folded and names the line sequence of a function that stands elsewhere: it is looked for by its
+    /// symbol and its lines.
+    ForeignSequence,
     /// A range with a tombstone address, of a function that has others.
     DeadRange,
     /// A subprogram with `DW_AT_low_pc` and nothing that says where it ends.
@@ -117,6 +120,7 @@ impl Kind {
             Kind::CopyOfFolded => "copy_of_folded",
             Kind::AmbiguousSequence => "ambiguous_sequence",
             Kind::SwappedSequence => "swapped_sequence",
+            Kind::ForeignSequence => "foreign_sequence",
             Kind::DeadRange => "dead_range",
             Kind::NoEnd => "no_end",
             Kind::FoldedFunction => "folded_function",

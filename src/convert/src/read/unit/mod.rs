@@ -5,6 +5,7 @@
 
 mod calls;
 mod classes;
+mod foreign;
 mod inlined;
 mod listed;
 mod locations;
@@ -37,6 +38,7 @@ use crate::report::{Diagnostics, Kind};
 use crate::text::base_name;
 use classes::Noted;
 pub(super) use classes::classes;
+use foreign::BySequence;
 use inlined::Tree;
 use locations::attribute;
 use lost::LostTree;
@@ -93,6 +95,7 @@ pub(super) fn walk<'f, E: Endianity>(
             .diagnostics
             .add(Kind::BadEntries, offset, || format!("unit at .debug_info+{offset:#x}: {error}"));
     }
+    reader.refuse_foreign();
     reader.settle();
     reader.listed_calls(source.listed);
     reader.unclaimed();
@@ -183,6 +186,9 @@ struct UnitReader<'a, 'f, E: Endianity> {
     building: Vec<Building>,
     /// Pieces whose rows wait for the rest of the unit.
     shared: Vec<SharedPiece>,
+    by_sequence: Vec<BySequence>,
+    /// Sequences that functions name which kept their address.
+    named: FxHashSet<usize>,
     /// Sequences that show that there are more functions than the unit describes, and not whose lines they are.
     in_doubt: Vec<usize>,
     /// Functions of which expressions are kept.
@@ -275,6 +281,8 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             claimed,
             building: Vec::new(),
             shared: Vec::new(),
+            by_sequence: Vec::new(),
+            named: FxHashSet::default(),
             in_doubt: Vec::new(),
             with_locations: Vec::new(),
             spare: Vec::new(),
@@ -421,7 +429,6 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             ranges.push(range);
             // Its sequence tells where the entry is; its other ranges are yet to be found.
             dead.retain(|dead| dead.part);
-            self.diagnostics.add(Kind::FoldedFunction, die.0, || format!("recovered at {:#x}", range.0));
             Some(How::StmtSequence)
         } else {
             if dead.is_empty() {
@@ -467,6 +474,12 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     }
 
     fn close_function(&mut self, mut function: Building) {
+        if let Some(sequence) =
+            function.own_sequence.filter(|_| function.how.is_some() && !function.lost.live)
+        {
+            self.by_sequence.push(BySequence { function: self.out.functions.len(), sequence });
+        }
+        self.named.extend(function.own_sequence.filter(|_| function.lost.live));
         let first_call = self.out.calls.len() as u32;
         self.out.calls.append(&mut function.calls);
         let Building { all_tail_calls, all_calls, .. } = function;

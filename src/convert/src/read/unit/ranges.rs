@@ -133,7 +133,8 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             Some(AttributeValue::Udata(len)) => len,
             _ => sequence.end - sequence.start,
         };
-        let end = sequence.start.saturating_add(len).min(section.end);
+        // What is longer than the code there was not folded there.
+        let end = sequence.start.checked_add(len).filter(|end| *end <= section.end)?;
         (end > sequence.start).then_some((sequence.start, end))
     }
 
