@@ -204,3 +204,49 @@ fn caps_of_names_are_counted() {
     };
     assert_eq!((parts(200), parts(300)), (0, 1));
 }
+
+/// One unit with these functions of 16 bytes, and these sequences: the rows of each, and where it ends.
+fn of_lengths(functions: &[Described], sequences: &[(&[(u64, i8)], u64)], symbols: &[&str]) -> Kept {
+    let mut info = Info::new(4, &[]);
+    for &(name, line, start, _) in functions {
+        let declared =
+            [(DW_AT_name, Text(name)), (DW_AT_decl_file, Number(1)), (DW_AT_decl_line, Number(line))];
+        let code = [(DW_AT_low_pc, Address(start)), (DW_AT_high_pc, Number(0x10)), (DW_AT_external, Flag)];
+        info.open(DW_TAG_subprogram, &[&declared[..], &code].concat()).close();
+    }
+    let mut sections = info.sections();
+    let opcodes = sequences.iter().flat_map(|(rows, end)| sequence(rows, *end));
+    sections.push((".debug_line", line_program(&opcodes.collect::<Vec<_>>())));
+    let symbols: Vec<_> = symbols.iter().map(|&name| (name, CODE, 0x10)).collect();
+    Bench::new().kept(&elf(&sections, &symbols))
+}
+
+/// dsymutil joins sequences of functions that follow each other: one that it left alone is not nearer for it.
+#[test]
+fn joined_sequences_count_beside_one_that_is_not() {
+    const NEXT: u64 = CODE + 0x10;
+    let functions =
+        [("a", 10, CODE, true), ("b", 20, CODE, true), ("c", 30, CODE, true), ("next", 40, NEXT, true)];
+    let sequences: [(&[(u64, i8)], u64); 3] = [
+        (&[(CODE, 31), (NEXT, 41)], NEXT + 0x10),
+        (&[(CODE, 21)], NEXT),
+        (&[(CODE, 11), (NEXT, 42)], NEXT + 0x10),
+    ];
+    let kept = of_lengths(&functions, &sequences, &[]);
+    assert_eq!(lines(&kept), some(&[("a", 11), ("b", 21), ("c", 31)]));
+    assert_eq!(kept.count(Kind::AmbiguousSequence), 0);
+}
+
+/// Constants behind the code of a function belong to its section, and so to its sequence.
+#[test]
+fn a_sequence_that_goes_on_behind_a_folded_function_is_its_own() {
+    const END: u64 = CODE + 0x18;
+    let functions = [("kept", 10, CODE, true), ("gone", 20, 0, true)];
+    for (behind, line) in [(None, 21), (Some(21), 21), (Some(25), 0)] {
+        let mut rows = vec![(CODE, 21)];
+        rows.extend(behind.map(|line| (CODE + 0x10, line)));
+        let kept = of_lengths(&functions, &[(&[(CODE, 11)], END), (&rows, END)], &["kept", "gone"]);
+        assert_eq!(lines(&kept), some(&[("kept", 11), ("gone", line)]), "{behind:?}");
+        assert_eq!(kept.count(Kind::AmbiguousSequence), u64::from(line == 0), "{behind:?}");
+    }
+}

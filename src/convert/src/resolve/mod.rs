@@ -8,6 +8,7 @@
 //! no DIE has is one of them; `parts` does so for what stands elsewhere than its entry; `pieces` paints the candidates
 //! over each other into disjoint pieces; `calls` says which of the functions of a piece each call calls, and asks `machine` about jumps.
 
+mod behind;
 mod calls;
 mod compiled;
 mod functions;
@@ -60,6 +61,7 @@ pub(crate) fn resolve<'f>(
     let symbols = symbols::Symbols::new(image, &mut diagnostics);
     if image.linker != Linker::NeverFolds {
         sections::part(&mut merged, &mut diagnostics);
+        behind::cut(&mut merged);
     }
     recover::recover(&mut merged, &symbols, &mut diagnostics);
     inlines::restore(&mut merged, &mut diagnostics);

@@ -441,15 +441,18 @@ impl<'m, 'f> Finder<'m, 'f> {
         self.keep(at, Found { start, end, how: How::LineSequence, sequence: Some(index) });
     }
 
-    /// Counts sequences that may be of several functions, or of one that a symbol puts elsewhere.
+    /// Counts sequences that may be of several functions, or of one that a symbol puts elsewhere; and those that begin where a
+    /// function was found, and do not end with it.
     fn count_ambiguous(&self, diagnostics: &mut Diagnostics) {
+        let without = self.found.iter().filter(|(_, found)| found.sequence.is_none());
+        let without: FxHashSet<(usize, u64)> = without.map(|(at, found)| (at.0, found.start)).collect();
         for (unit, found) in self.merged.program.units.iter().enumerate() {
             for (index, lines) in found.unclaimed.iter().enumerate() {
                 let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
                 if !lines.in_doubt
                     && !found.erased.is_empty()
                     && !self.taken.contains(&(unit, index))
-                    && self.remaining.contains_key(&range)
+                    && (self.remaining.contains_key(&range) || without.contains(&(unit, range.0)))
                 {
                     diagnostics.add(Kind::AmbiguousSequence, range.0, || {
                         format!("{:#x}..{:#x} fits several functions, or none", range.0, range.1)

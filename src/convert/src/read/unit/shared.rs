@@ -120,7 +120,10 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         let mut sequences: Vec<usize> = Vec::new();
         for (index, sequence) in self.lines.starting(start) {
             let longer = sequence.end > end;
-            joined |= longer && self.claimed[index];
+            // Another function begins where these end.
+            let rows = &self.lines.rows[sequence.rows.clone()];
+            let goes_on = || rows.binary_search_by_key(&end, |row| row.address).is_ok();
+            joined |= longer && (self.claimed[index] || goes_on());
             if longer || !self.claimed[index] {
                 sequences.push(index);
             }
