@@ -4,14 +4,14 @@
 use foldsym_convert::report::Kind;
 use gimli::{
     DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_declaration, DW_AT_external, DW_AT_high_pc, DW_AT_low_pc,
-    DW_AT_name, DW_TAG_call_site, DW_TAG_subprogram,
+    DW_AT_name, DW_AT_stmt_list, DW_TAG_call_site, DW_TAG_subprogram,
 };
 
-use crate::build::Symbol::{File, Global, GlobalLabel, Indirect};
-use crate::build::{CODE, Info, Symbol, Value, elf_with, macho};
+use crate::build::Symbol::{File, Global, GlobalLabel, Indirect, Local};
+use crate::build::{CODE, Info, Symbol, Value, elf_with, line_program, macho, sequence, two_units};
 use crate::folds::members;
 use crate::harness::{Bench, Kept};
-use Value::{Address, Flag, Label, Number, Text};
+use Value::{Address, Flag, Label, Number, Offset, Text};
 
 const LLD: &str = "Linker: LLD 22";
 const GNU: &str = "GCC: 12";
@@ -112,4 +112,27 @@ fn each_name_of_mach_o_is_a_function() {
     let variants = [("kept", CODE), ("_ZN1SC1Ev", CODE + 0x80), ("_ZN1SC2Ev", CODE + 0x80)];
     let kept = Bench::new().kept(&macho(&debug(true), &variants));
     assert_eq!((kept.report.decided.folded_addresses, kept.report.decided.aliases), (0, 1));
+}
+
+/// mold makes global symbols local, behind the file of another object where their own has none. An assembler writes the end of
+/// a function as an address, which is gone with its start.
+#[test]
+fn a_local_symbol_may_stand_behind_the_file_of_another_object() {
+    let own = line_program(&sequence(&[(CODE, 11)], CODE + 0x10));
+    let stmt_list = (DW_AT_stmt_list, Offset(own.len() as u64));
+    let mut second = Info::new(4, &[(DW_AT_name, Text("gone.s")), stmt_list]);
+    let gone = [(DW_AT_low_pc, Address(0)), (DW_AT_high_pc, Address(0)), (DW_AT_external, Flag)];
+    second.open(DW_TAG_subprogram, &[&[(DW_AT_name, Text("gone"))][..], &gone].concat()).close();
+    let mut sections = two_units(Info::new(4, &[]).function("kept", CODE, 0x10), &mut second);
+    sections.push((".debug_line", [own, line_program(&sequence(&[(CODE, 21)], CODE + 0x10))].concat()));
+    sections.push((".comment", [b"\0", LLD.as_bytes(), b"\0"].concat()));
+    let with = |files: &[Symbol<'_>]| {
+        let symbols = [files, &[Local(("kept", CODE, 0x10)), Local(("gone", CODE, 0x10))]].concat();
+        let kept = Bench::new().kept(&elf_with(CODE, &sections, &symbols));
+        members(&kept, CODE)
+    };
+    let both = |how, line| [("kept".to_owned(), "live_range", 11), ("gone".to_owned(), how, line)];
+    assert_eq!(with(&[File("other.c")]), both("symbol", 21));
+    // The unit's object has a file, and this is another's.
+    assert_eq!(with(&[File("gone.s"), File("other.c")]), both("symbol_only", 0));
 }

@@ -558,7 +558,10 @@ impl<'m, 'f> Finder<'m, 'f> {
             let undeclared = self.merged.program.origins[self.origin(at).index()].line == 0;
             return self.is_shared(at) || (undeclared && lines());
         }
-        (symbol.file.is_empty() || *unit.file_name == *base_name(symbol.file)) && lines()
+        let of_file = symbol.file.is_empty() || *unit.file_name == *base_name(symbol.file);
+        // The symbols of an object without a file stand behind those of another.
+        let without = || !unit.rows.is_empty() && !self.symbols.has_file(&unit.file_name);
+        (of_file || without()) && lines()
     }
 
     /// Lines from the declaration of a function to the nearest row of a sequence; `None` where no row is behind it in

@@ -1,9 +1,12 @@
 //! The code symbols of the image by address, with the range that each covers.
 
+use rustc_hash::FxHashSet;
+
 use super::names::names_part;
 use crate::model::MAX_PIECE;
 use crate::open::{Binding, Image, SymbolKind};
 use crate::report::{Diagnostics, Kind};
+use crate::text::base_name;
 
 /// A symbol that names code.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +36,8 @@ pub(super) struct CodeSymbol<'f> {
 /// Code symbols, sorted by start.
 pub(super) struct Symbols<'f> {
     sorted: Vec<CodeSymbol<'f>>,
+    /// The base names of the files of the symbol table.
+    files: FxHashSet<&'f [u8]>,
 }
 
 impl<'f> Symbols<'f> {
@@ -93,7 +98,13 @@ impl<'f> Symbols<'f> {
                 });
             }
         }
-        Symbols { sorted }
+        Symbols { sorted, files: image.symbol_files.iter().map(|file| base_name(file)).collect() }
+    }
+
+    /// True where the symbol table has a file of this base name. The local symbols of an object that has none, as of assembly
+    /// code, stand behind those of another file.
+    pub(super) fn has_file(&self, name: &[u8]) -> bool {
+        self.files.contains(name)
     }
 
     /// The symbols that start at `address`, in the order of the symbol table.
