@@ -1,9 +1,15 @@
 //! Reads out of machine code what debug information leaves out: where a function may jump to.
 //!
 //! Nothing is disassembled. On x86 every byte is tried as the beginning of a jump, so that no jump to an address is
-//! missed; what is found besides is a few jumps too many, which can make an answer less sure, never wrong. Code that
-//! leaves in another way (a stub that returns to where it wants to go) does not show: what no compiler described
-//! counts as code that may go anywhere.
+//! missed; what is found besides is a few jumps too many, which can make an answer less sure, never wrong. Only where
+//! one of them would go through a register or memory the code is walked from its start, to tell what is one, and which
+//! are those of a `switch`. Code that leaves in another way (a stub that returns to where it wants to go) does not show:
+//! what no compiler described counts as code that may go anywhere.
+
+mod aarch64;
+mod x86;
+
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
@@ -32,10 +38,52 @@ pub(super) struct Machine<'i, 'f> {
 pub(super) struct Jumps {
     /// Through a register or memory.
     pub(super) indirect: bool,
+    /// Through a register or memory, and not shown to be the jump of a `switch` or to another module's function.
+    pub(super) anywhere: bool,
+    /// Through a word that the loader fills with the address of a function that the jump names (`-fno-plt`).
+    pub(super) by_name: bool,
     /// Addresses outside of the range, or its first one: sorted, each as often as a jump goes there.
     pub(super) targets: Vec<u64>,
     /// Those of jumps that reach 127 bytes: most are no jumps, so that only those to the beginning of a function count.
     pub(super) short: Vec<u64>,
+}
+
+/// Where a jump through a register or memory goes, as far as the code shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Indirect {
+    /// To the sum of two numbers, of which one was read from a table: to a place of a `switch`. (Code that was made
+    /// so does not record such a jump, but every other one.)
+    Table,
+    /// To what a table holds at a number: to a place of a `switch` or to a function, as its first word tells.
+    TableAt(u64),
+    /// To what stands at an address.
+    Through(u64),
+    Anywhere,
+}
+
+impl Jumps {
+    /// Takes up the indirect jumps of `code`. `first` reads an address of the program's file.
+    fn judge(
+        &mut self,
+        found: &[Indirect],
+        code: Range<u64>,
+        first: impl Fn(u64) -> Option<u64>,
+        is_slot: impl Fn(u64) -> bool,
+    ) {
+        self.indirect |= !found.is_empty();
+        for &jump in found {
+            match jump {
+                Indirect::Table => {}
+                // A table of functions holds no place within one.
+                Indirect::TableAt(table) => {
+                    self.anywhere |=
+                        !first(table).is_some_and(|first| first != code.start && code.contains(&first));
+                }
+                Indirect::Through(slot) if is_slot(slot) => self.by_name = true,
+                Indirect::Through(_) | Indirect::Anywhere => self.anywhere = true,
+            }
+        }
+    }
 }
 
 /// A call that a relocation names the callee of.
@@ -67,16 +115,46 @@ impl<'i, 'f> Machine<'i, 'f> {
     pub(super) fn jumps(&self, start: u64, end: u64) -> Option<Jumps> {
         let bytes = self.bytes(start, end)?;
         let mut jumps = Jumps::default();
-        match self.image.arch.machine {
-            EM_X86_64 | EM_386 => x86_jumps(bytes, start, &mut jumps),
-            EM_AARCH64 => aarch64_jumps(bytes, start, &mut jumps),
+        let indirect = match self.image.arch.machine {
+            machine @ (EM_X86_64 | EM_386) => {
+                x86_jumps(bytes, start, &mut jumps);
+                match jumps.indirect {
+                    true => x86::indirect_jumps(bytes, start, machine == EM_X86_64),
+                    false => Some(Vec::new()),
+                }
+            }
+            EM_AARCH64 => Some(aarch64::jumps(bytes, start, &mut jumps)),
             _ => return None,
+        };
+        match indirect {
+            Some(found) => {
+                jumps.judge(&found, start..end, |table| self.address_at(table), |slot| self.is_slot(slot));
+            }
+            None => jumps.anywhere = jumps.indirect,
         }
         jumps.targets.retain(|&target| target <= start || target >= end);
         jumps.targets.sort_unstable();
         jumps.short.sort_unstable();
         jumps.short.dedup();
         Some(jumps)
+    }
+
+    /// The address that the program's file has at an address of data (little-endian).
+    fn address_at(&self, address: u64) -> Option<u64> {
+        let after = self.image.data.partition_point(|&(section, _)| section <= address);
+        let (section, bytes) = *self.image.data.get(after.checked_sub(1)?)?;
+        let word = bytes.get(usize::try_from(address - section).ok()?..)?;
+        match self.image.arch.address_size {
+            4 => word.first_chunk().map(|word| u32::from_le_bytes(*word).into()),
+            _ => word.first_chunk().map(|word| u64::from_le_bytes(*word)),
+        }
+    }
+
+    /// True where the loader writes the addresses of functions that are called by name.
+    fn is_slot(&self, address: u64) -> bool {
+        let Some(section) = self.image.section_at(address) else { return false };
+        let name = &self.image.sections[section].name;
+        ["got", "__la_symbol_ptr"].iter().any(|slots| name.contains(slots))
     }
 
     /// Where code goes that is a jump and nothing else, but for a mark that it may be jumped to and what fills it up.
@@ -218,6 +296,11 @@ const MAY_JUMP: [bool; 256] = {
         byte += 1;
     }
     may[0x0f] = true;
+    byte = 0xe0;
+    while byte <= 0xe3 {
+        may[byte] = true;
+        byte += 1;
+    }
     may[0xe9] = true;
     may[0xeb] = true;
     may[0xff] = true;
@@ -225,7 +308,7 @@ const MAY_JUMP: [bool; 256] = {
 };
 
 /// Every place that could be a jump: `jmp` and the conditional ones to an address (Intel SDM: EB, E9, 70..7F,
-/// 0F 80..8F), `jmp` through a register or memory (FF /4). Of short ones those that leave the code: there are many.
+/// 0F 80..8F, those on a count E0..E3), `jmp` through a register or memory (FF /4). Of short ones those that leave the code: there are many.
 fn x86_jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) {
     let len = bytes.len() as u64;
     let to = |next: usize, by: i64| start.wrapping_add(next as u64).wrapping_add_signed(by);
@@ -241,7 +324,7 @@ fn x86_jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) {
             [0x0f, 0x80..=0x8f, a, b, c, d, ..] => {
                 jumps.targets.push(to(at + 6, i32::from_le_bytes([a, b, c, d]).into()));
             }
-            [0xeb | 0x70..=0x7f, by, ..] => {
+            [0xeb | 0x70..=0x7f | 0xe0..=0xe3, by, ..] => {
                 let target = to(at + 2, by.cast_signed().into());
                 // Behind the start, and before the end.
                 if target.wrapping_sub(start).wrapping_sub(1) >= len - 1 {
@@ -285,23 +368,6 @@ fn aarch64_only_jump(bytes: &[u8], start: u64) -> Option<u64> {
     let jump = word(at).filter(|word| word & 0xfc00_0000 == 0x1400_0000 && bytes.len() == at + 4)?;
     let by = i64::from((jump << 6).cast_signed() >> 6) * 4;
     Some(start.wrapping_add(at as u64).wrapping_add_signed(by))
-}
-
-/// `B`, `B.cond`, and the branches to a register (Arm ARM C4.1).
-fn aarch64_jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) {
-    let words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-    for (address, word) in (start..).step_by(4).zip(words) {
-        let by = match word {
-            _ if word & 0xfc00_0000 == 0x1400_0000 => i64::from((word << 6).cast_signed() >> 6) * 4,
-            _ if word & 0xff00_0010 == 0x5400_0000 => i64::from((word << 8).cast_signed() >> 13) * 4,
-            _ => {
-                // BR, and with authentication BRAA, BRAAZ, BRAB, BRABZ.
-                jumps.indirect |= word & 0xfeff_fc1f == 0xd61f_0000 || word & 0xfeff_f800 == 0xd61f_0800;
-                continue;
-            }
-        };
-        jumps.targets.push(address.wrapping_add_signed(by));
-    }
 }
 
 #[cfg(test)]
@@ -358,20 +424,31 @@ mod tests {
     }
 
     #[test]
-    fn jumps_of_aarch64() {
-        let of = |word: u32| {
-            let mut jumps = Jumps::default();
-            aarch64_jumps(&word.to_le_bytes(), 0x1000, &mut jumps);
-            (jumps.indirect, jumps.targets)
-        };
-        assert_eq!(of(0x1400_0004), (false, vec![0x1010]));
-        assert_eq!(of(0x17ff_ffff), (false, vec![0xffc]));
-        assert_eq!(of(0x5400_0040), (false, vec![0x1008]));
-        assert_eq!(of(0xd61f_0200), (true, vec![]));
-        assert_eq!(of(0xd71f_0a11), (true, vec![]));
-        // ret, blr, bl
-        for other in [0xd65f_03c0, 0xd63f_0100, 0x9400_0004] {
-            assert_eq!(of(other), (false, vec![]));
+    fn jumps_of_x86_on_a_count() {
+        // loopne, loope, loop, jrcxz: out of the code; one within it.
+        for opcode in 0xe0..=0xe3 {
+            assert_eq!(x86(&[0x90, opcode, 0x10]).short, [0x1013]);
+            assert_eq!(x86(&[0x90, opcode, 0xff]).short, [0; 0]);
         }
+    }
+
+    #[test]
+    fn where_indirect_jumps_go() {
+        let judge = |jump: Indirect| {
+            let mut jumps = Jumps::default();
+            let words =
+                |table: u64| [(1, 0x1010), (2, 0x1000), (3, 0x2000)].into_iter().find(|word| word.0 == table);
+            jumps.judge(&[jump], 0x1000..0x1020, |table| words(table).map(|word| word.1), |slot| slot == 9);
+            (jumps.indirect, jumps.anywhere, jumps.by_name)
+        };
+        assert_eq!(judge(Indirect::Table), (true, false, false));
+        // The first word leads into the code; to its beginning; elsewhere; is not at hand.
+        assert_eq!(judge(Indirect::TableAt(1)), (true, false, false));
+        for table in [2, 3, 4] {
+            assert_eq!(judge(Indirect::TableAt(table)), (true, true, false), "{table}");
+        }
+        assert_eq!(judge(Indirect::Through(9)), (true, false, true));
+        assert_eq!(judge(Indirect::Through(8)), (true, true, false));
+        assert_eq!(judge(Indirect::Anywhere), (true, true, false));
     }
 }

@@ -193,7 +193,10 @@ impl Index<'_, '_> {
             reach.unknown |= self.program.functions[at.index()].source.is_none();
             match self.jumps(jumps_of, at, &steps) {
                 Some(jumps) => {
-                    reach.unknown |= jumps.iter().any(|jumps| jumps.indirect) && !promised;
+                    // What the compiler leaves out all the same: clang, jumps to what a table at a number holds;
+                    // and those of inline assembly.
+                    reach.unknown |=
+                        jumps.iter().any(|jumps| jumps.anywhere || (jumps.indirect && !promised));
                     self.unrecorded(at, &jumps, &steps, &mut found, &mut reach.unknown);
                 }
                 None => reach.unknown |= !promised || !self.keeps_callees(at),
@@ -314,6 +317,7 @@ impl Index<'_, '_> {
             }
         }
         let mut stubs = through_stubs.len();
+        *unknown |= stubs == 0 && jumps.iter().any(|jumps| jumps.by_name);
         for &target in jumps.iter().flat_map(|jumps| &jumps.short) {
             if let Ok(piece) = self.entry(target)
                 && !part(target)

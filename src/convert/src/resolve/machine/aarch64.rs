@@ -1,0 +1,161 @@
+//! Branches of AArch64 (Arm ARM C4.1), and which of those to a register are those of a `switch`.
+
+use super::{Indirect, Jumps};
+
+/// Instructions before a branch among which its table is read.
+const WINDOW: usize = 8;
+
+/// Of a number of so many bits that begins at a bit of an instruction: how many bytes a branch goes, which counts in
+/// instructions.
+fn by(word: u32, low: u32, bits: u32) -> i64 {
+    i64::from((word << (32 - low - bits)).cast_signed() >> (32 - bits)) * 4
+}
+
+/// How many bytes from here an instruction may branch to.
+fn branch(word: u32) -> Option<i64> {
+    match word {
+        // B
+        _ if word & 0xfc00_0000 == 0x1400_0000 => Some(by(word, 0, 26)),
+        // B.cond, BC.cond
+        _ if word & 0xff00_0000 == 0x5400_0000 => Some(by(word, 5, 19)),
+        // CBZ, CBNZ
+        _ if word & 0x7e00_0000 == 0x3400_0000 => Some(by(word, 5, 19)),
+        // TBZ, TBNZ
+        _ if word & 0x7e00_0000 == 0x3600_0000 => Some(by(word, 5, 14)),
+        // CB<cc>, with registers, bytes and halfwords of them, and with a constant (FEAT_CMPBR)
+        _ if word & 0x7e00_0000 == 0x7400_0000 => Some(by(word, 5, 9)),
+        _ => None,
+    }
+}
+
+/// The register that an instruction branches to, other than by a return.
+fn branch_register(word: u32) -> Option<u32> {
+    let register = word >> 5 & 31;
+    // BR, and with authentication BRAA, BRAAZ, BRAB, BRABZ.
+    let jumps = word & 0xfeff_fc1f == 0xd61f_0000 || word & 0xfeff_f800 == 0xd61f_0800;
+    // RET of another register than the link register.
+    let returns = word & 0xffff_fc1f == 0xd65f_0000 && register != 30;
+    (jumps || returns).then_some(register)
+}
+
+/// Adds the branches of code that begins at `start`. `indirect` is what it branches to through registers.
+pub(super) fn jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) -> Vec<Indirect> {
+    let word = |word: &[u8]| u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+    let words: Vec<u32> = bytes.chunks_exact(4).map(word).collect();
+    let mut indirect = Vec::new();
+    for (at, &word) in words.iter().enumerate() {
+        let address = start.wrapping_add(at as u64 * 4);
+        if let Some(by) = branch(word) {
+            jumps.targets.push(address.wrapping_add_signed(by));
+        } else if let Some(register) = branch_register(word) {
+            indirect.push(kind(register, &words[at.saturating_sub(WINDOW)..at], address));
+        }
+    }
+    indirect
+}
+
+/// `before`: the instructions before a branch at `address` to a register.
+fn kind(register: u32, before: &[u32], address: u64) -> Indirect {
+    let mut loaded = false;
+    let mut page: Option<(u32, u64)> = None;
+    let mut found = Indirect::Anywhere;
+    for (&word, back) in before.iter().zip((1..=before.len() as u64).rev()) {
+        let to = word & 31;
+        // A load with an index: any but a store.
+        let indexed = word & 0x3f20_0c00 == 0x3820_0800 && word >> 22 & 3 != 0;
+        // ADD of two registers, the second shifted or extended.
+        let sum = word & 0xff20_0000 == 0x8b00_0000 || word & 0xffe0_0000 == 0x8b20_0000;
+        // ADRP
+        if word & 0x9f00_0000 == 0x9000_0000 {
+            let pages = (word >> 3 & 0x1f_fffc | word >> 29 & 3) << 11;
+            let here = address.wrapping_sub(back * 4) & !0xfff;
+            page = Some((to, here.wrapping_add_signed(i64::from(pages.cast_signed() >> 11) << 12)));
+        }
+        if indexed {
+            loaded = true;
+        }
+        if to == register {
+            found = Indirect::Anywhere;
+        }
+        if sum && loaded && to == register {
+            found = Indirect::Table;
+        }
+        // LDR of 64 bits at an offset.
+        if word & 0xffc0_0000 == 0xf940_0000
+            && to == register
+            && let Some((_, base)) = page.filter(|page| page.0 == word >> 5 & 31)
+        {
+            found = Indirect::Through(base.wrapping_add(u64::from(word >> 10 & 0xfff) * 8));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &[u32]) -> (Vec<Indirect>, Vec<u64>) {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut found = Jumps::default();
+        let indirect = jumps(&bytes, 0x1000, &mut found);
+        (indirect, found.targets)
+    }
+
+    #[test]
+    fn branches() {
+        for (word, target) in [
+            (0x1400_0004, 0x1010), // b
+            (0x17ff_ffff, 0xffc),
+            (0x5400_0040, 0x1008), // b.eq
+            (0x5400_0050, 0x1008), // bc.eq
+            (0x3400_0040, 0x1008), // cbz w0
+            (0xb5ff_ffe3, 0xffc),  // cbnz x3
+            (0x3618_0040, 0x1008), // tbz w0, #3
+            (0xb7ff_ffe1, 0xffc),  // tbnz x1, #63
+            (0x7401_0040, 0x1008), // cbgt w0, w1
+            (0xf500_7fe0, 0xffc),  // cbgt x0, #0
+        ] {
+            assert_eq!(of(&[word]), (vec![], vec![target]), "{word:x}");
+        }
+        // br x16; braa x16, x17; ret x5
+        for word in [0xd61f_0200, 0xd71f_0a11, 0xd65f_00a0] {
+            assert_eq!(of(&[word]), (vec![Indirect::Anywhere], vec![]), "{word:x}");
+        }
+        // ret, retaa, blr, bl
+        for word in [0xd65f_03c0, 0xd65f_0bff, 0xd63f_0100, 0x9400_0004] {
+            assert_eq!(of(&[word]), (vec![], vec![]), "{word:x}");
+        }
+    }
+
+    #[test]
+    fn branches_of_switches() {
+        // adr x9, .; ldrb w10, [x8, x0]; add x9, x9, x10, lsl #2; br x9
+        let bytes = [0x1000_0009, 0x3860_690a, 0x8b0a_0929, 0xd61f_0120];
+        assert_eq!(of(&bytes).0, [Indirect::Table]);
+        // ldrsw x10, [x8, x0, lsl #2]; add x8, x8, x10; br x8
+        let words = [0xb8a0_790a, 0x8b0a_0108, 0xd61f_0100];
+        assert_eq!(of(&words).0, [Indirect::Table]);
+        // ldrb w1, [x1, w0, uxtw]; adr x0, .; add x1, x0, w1, sxtb #2; br x1
+        let gcc = [0x3860_4821, 0x1000_0000, 0x8b21_8801, 0xd61f_0020];
+        assert_eq!(of(&gcc).0, [Indirect::Table]);
+        // Without the load; to another register; the register loaded behind it; a store.
+        for words in [
+            &bytes[2..],
+            &[0x3860_690a, 0x8b0a_0928, 0xd61f_0120],
+            &[0x3860_690a, 0x8b0a_0929, 0xf940_0009, 0xd61f_0120],
+            &[0x3820_690a, 0x8b0a_0929, 0xd61f_0120],
+        ] {
+            assert_eq!(of(words).0, [Indirect::Anywhere], "{words:x?}");
+        }
+    }
+
+    #[test]
+    fn branches_through_slots() {
+        // adrp x0, 0x3000; ldr x0, [x0, #16]; br x0
+        assert_eq!(of(&[0xd000_0000, 0xf940_0800, 0xd61f_0000]).0, [Indirect::Through(0x3010)]);
+        // adrp x0, 0; and of another register
+        assert_eq!(of(&[0xf0ff_ffe0, 0xf940_0800, 0xd61f_0000]).0, [Indirect::Through(0x10)]);
+        assert_eq!(of(&[0xd000_0001, 0xf940_0800, 0xd61f_0000]).0, [Indirect::Anywhere]);
+    }
+}

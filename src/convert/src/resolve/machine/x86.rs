@@ -1,0 +1,377 @@
+//! Where one instruction of x86 ends and the next begins, and which indirect jumps are those of a `switch`.
+//!
+//! Bytes that look like a jump through a register or memory (`FF /4`) stand in many instructions: at the end of a call
+//! backwards and the beginning of what follows. So code is walked from its start, instruction by instruction (Intel SDM
+//! volume 2, chapter 2 and appendix A). What has no place in the tables ends the walk.
+
+use super::Indirect;
+
+/// Instructions before a jump among which its table is read.
+const WINDOW: usize = 8;
+
+/// Bytes of an instruction, at most (Intel SDM 2.3.11).
+const MAX_INSTRUCTION: usize = 15;
+
+/// An instruction, without what it works on.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Instruction {
+    pub(super) len: usize,
+    /// Of one byte, or behind `0F` with 0x100 added; others are 0x200.
+    opcode: u16,
+    /// REX.W, REX.R, REX.X, REX.B: bits 3 to 0.
+    rex: u8,
+    /// 0 where there is none.
+    modrm: u8,
+    sib: u8,
+    /// The displacement of 32 bits; 0 where there is none.
+    disp: i32,
+}
+
+impl Instruction {
+    fn is_memory(self) -> bool {
+        self.modrm >> 6 != 3
+    }
+
+    fn reg(self) -> u8 {
+        self.modrm >> 3 & 7 | (self.rex & 4) << 1
+    }
+
+    fn rm(self) -> u8 {
+        self.modrm & 7 | (self.rex & 1) << 3
+    }
+
+    /// The register that two were added in.
+    fn sum(self, wide: bool) -> Option<u8> {
+        let whole = !wide || self.rex & 8 != 0;
+        match self.opcode {
+            0x01 if whole && !self.is_memory() => Some(self.rm()),
+            0x03 if whole && !self.is_memory() => Some(self.reg()),
+            _ => None,
+        }
+    }
+
+    /// True for the load of a word of a table: `movslq (base,index,4)`, and `mov` where addresses have 32 bits.
+    fn is_table_load(self, wide: bool) -> bool {
+        let opcode = if wide { 0x63 } else { 0x8b };
+        self.opcode == opcode && self.is_memory() && self.modrm & 7 == 4 && self.sib >> 6 == 2
+    }
+}
+
+/// What follows an opcode.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operand {
+    None,
+    /// Bytes of a constant.
+    Imm(usize),
+    /// ModRM, and bytes of a constant.
+    Modrm(usize),
+}
+
+/// The instruction at the start of `bytes`; `None` where it is cut off or has no place in the tables. `wide`: in 64-bit
+/// mode, else in 32-bit mode.
+pub(super) fn instruction(bytes: &[u8], wide: bool) -> Option<Instruction> {
+    let bytes = &bytes[..bytes.len().min(MAX_INSTRUCTION)];
+    let prefixes = bytes
+        .iter()
+        .take_while(|byte| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3))
+        .count();
+    let short = bytes[..prefixes].contains(&0x66);
+    let short_address = bytes[..prefixes].contains(&0x67);
+    let mut at = prefixes;
+    let mut rex = 0;
+    if wide && bytes.get(at)? >> 4 == 4 {
+        rex = bytes[at] & 15;
+        at += 1;
+    }
+    let word = if short && rex & 8 == 0 { 2 } else { 4 };
+    let first = *bytes.get(at)?;
+    at += 1;
+    let next = bytes.get(at).copied().unwrap_or(0);
+    let (opcode, operand) = match first {
+        0x0f => {
+            at += 1;
+            match next {
+                0x38 => (0x200, Operand::Modrm(0)),
+                0x3a => (0x200, Operand::Modrm(1)),
+                _ => (0x100 | u16::from(next), two_bytes(next, if wide { 4 } else { word })?),
+            }
+        }
+        // In 32-bit mode these are LES, LDS and BOUND, whose operands are in memory.
+        0xc5 if wide || next >= 0xc0 => {
+            let opcode = *bytes.get(at + 1)?;
+            at += 2;
+            (0x200, vector(1, opcode)?)
+        }
+        0xc4 if wide || next >= 0xc0 => {
+            let opcode = *bytes.get(at + 2)?;
+            at += 3;
+            (0x200, vector(next & 31, opcode)?)
+        }
+        0x62 if wide || next >= 0xc0 => {
+            let opcode = *bytes.get(at + 3)?;
+            at += 4;
+            (0x200, vector(next & 7, opcode)?)
+        }
+        // AMD's XOP.
+        0x8f if next & 31 >= 8 => {
+            at += 3;
+            let constant = match next & 31 {
+                8 => 1,
+                9 => 0,
+                10 => 4,
+                _ => return None,
+            };
+            (0x200, Operand::Modrm(constant))
+        }
+        _ => (u16::from(first), one_byte(first, next, wide, word, rex & 8 != 0, short_address)?),
+    };
+    // Both bytes after an opcode of which only one was looked at are added below.
+    if first == 0x0f && matches!(next, 0x38 | 0x3a) {
+        at += 1;
+    }
+    let mut found = Instruction { opcode, rex, ..Instruction::default() };
+    let constant = match operand {
+        Operand::None => 0,
+        Operand::Imm(constant) => constant,
+        Operand::Modrm(constant) => {
+            found.modrm = *bytes.get(at)?;
+            at += 1;
+            let (mode, rm) = (found.modrm >> 6, found.modrm & 7);
+            let displacement = if short_address && !wide {
+                match (mode, rm) {
+                    (0, 6) | (2, _) => 2,
+                    (1, _) => 1,
+                    _ => 0,
+                }
+            } else {
+                if mode != 3 && rm == 4 {
+                    found.sib = *bytes.get(at)?;
+                    at += 1;
+                }
+                let no_base = rm == 5 || (rm == 4 && found.sib & 7 == 5);
+                match mode {
+                    0 if no_base => 4,
+                    1 => 1,
+                    2 => 4,
+                    _ => 0,
+                }
+            };
+            if displacement == 4 {
+                found.disp = i32::from_le_bytes(*bytes.get(at..)?.first_chunk()?);
+            }
+            at += displacement;
+            constant
+        }
+    };
+    found.len = at + constant;
+    (found.len <= bytes.len()).then_some(found)
+}
+
+/// `word`: bytes of a constant that is as wide as the operands, but for 64 bits.
+fn one_byte(
+    opcode: u8,
+    modrm: u8,
+    wide: bool,
+    word: usize,
+    rex_w: bool,
+    short_address: bool,
+) -> Option<Operand> {
+    let branch = if wide { 4 } else { word };
+    let narrow = |operand| (!wide).then_some(operand);
+    Some(match opcode {
+        0x00..=0x3f => match opcode & 7 {
+            0..=3 => Operand::Modrm(0),
+            4 => Operand::Imm(1),
+            5 => Operand::Imm(word),
+            _ => narrow(Operand::None)?,
+        },
+        0x40..=0x4f | 0x60 | 0x61 | 0x9a | 0xea | 0xce | 0xd4 | 0xd5 if wide => return None,
+        0x9a | 0xea => Operand::Imm(word + 2),
+        0xd4 | 0xd5 | 0x6a | 0x70..=0x7f | 0xa8 | 0xb0..=0xb7 | 0xcd | 0xe0..=0xe7 | 0xeb => Operand::Imm(1),
+        0x62 | 0xc4 | 0xc5 => narrow(Operand::Modrm(0))?,
+        0x82 => narrow(Operand::Modrm(1))?,
+        0x63 | 0x84..=0x8f | 0xd0..=0xd3 | 0xd8..=0xdf | 0xfe | 0xff => Operand::Modrm(0),
+        0x6b | 0x80 | 0x83 | 0xc0 | 0xc1 | 0xc6 => Operand::Modrm(1),
+        0x69 | 0x81 | 0xc7 => Operand::Modrm(word),
+        0xf6 => Operand::Modrm(usize::from(modrm >> 3 & 7 < 2)),
+        0xf7 => Operand::Modrm(if modrm >> 3 & 7 < 2 { word } else { 0 }),
+        0x68 | 0xa9 => Operand::Imm(word),
+        0xb8..=0xbf => Operand::Imm(if rex_w { 8 } else { word }),
+        0xe8 | 0xe9 => Operand::Imm(branch),
+        0xa0..=0xa3 => Operand::Imm(match (wide, short_address) {
+            (true, false) => 8,
+            (true, true) | (false, false) => 4,
+            (false, true) => 2,
+        }),
+        0xc2 | 0xca => Operand::Imm(2),
+        0xc8 => Operand::Imm(3),
+        0xd6 => return None,
+        _ => Operand::None,
+    })
+}
+
+/// Behind `0F`.
+fn two_bytes(opcode: u8, branch: usize) -> Option<Operand> {
+    Some(match opcode {
+        0x05..=0x09 | 0x0b | 0x0e | 0x30..=0x35 | 0x37 | 0x77 | 0xa0..=0xa2 | 0xa8..=0xaa | 0xc8..=0xcf => {
+            Operand::None
+        }
+        0x04 | 0x0a | 0x0c | 0x24..=0x27 | 0x36 | 0x38..=0x3f | 0x78..=0x7b | 0xa6 | 0xa7 => return None,
+        0x0f | 0x70..=0x73 | 0xa4 | 0xac | 0xba | 0xc2 | 0xc4..=0xc6 => Operand::Modrm(1),
+        0x80..=0x8f => Operand::Imm(branch),
+        _ => Operand::Modrm(0),
+    })
+}
+
+/// Of an instruction with VEX or EVEX, by its map.
+fn vector(map: u8, opcode: u8) -> Option<Operand> {
+    match (map, opcode) {
+        (1, 0x77) => Some(Operand::None),
+        (1, 0x70..=0x73 | 0xc2 | 0xc4..=0xc6) | (3, _) => Some(Operand::Modrm(1)),
+        (1 | 2 | 5 | 6, _) => Some(Operand::Modrm(0)),
+        _ => None,
+    }
+}
+
+/// The indirect jumps of code at `start`; `None` where the walk ends before the code does.
+pub(super) fn indirect_jumps(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Indirect>> {
+    let mut found = Vec::new();
+    let mut before = [Instruction::default(); WINDOW];
+    let (mut at, mut count) = (0, 0);
+    while at < bytes.len() {
+        let now = instruction(&bytes[at..], wide)?;
+        at += now.len;
+        // FF /5 leaves the segment besides.
+        if now.opcode == 0xff && matches!(now.modrm >> 3 & 7, 4 | 5) {
+            let next = start.wrapping_add(at as u64);
+            let oldest = (0..WINDOW).map(|back| before[(count + back) % WINDOW]);
+            found.push(kind(now, oldest, next, wide));
+        }
+        before[count % WINDOW] = now;
+        count += 1;
+    }
+    Some(found)
+}
+
+/// `before`: the instructions before it, the oldest first.
+fn kind(jump: Instruction, before: impl Iterator<Item = Instruction>, next: u64, wide: bool) -> Indirect {
+    if jump.modrm >> 3 & 7 != 4 {
+        return Indirect::Anywhere;
+    }
+    if !jump.is_memory() {
+        let mut loaded = false;
+        let mut summed = false;
+        for instruction in before {
+            loaded |= instruction.is_table_load(wide);
+            summed |= loaded && instruction.sum(wide) == Some(jump.rm());
+        }
+        return if summed { Indirect::Table } else { Indirect::Anywhere };
+    }
+    match (jump.modrm >> 6, jump.modrm & 7) {
+        (0, 5) if wide => Indirect::Through(next.wrapping_add_signed(jump.disp.into())),
+        // Times the size of an address, with an index and no base.
+        (0, 4) if jump.sib & 7 == 5 && jump.sib >> 3 & 7 != 4 => {
+            let table = if wide {
+                i64::from(jump.disp).cast_unsigned()
+            } else {
+                u64::from(jump.disp.cast_unsigned())
+            };
+            Indirect::TableAt(table)
+        }
+        _ => Indirect::Anywhere,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Instructions of compilers, one after the other, end where a disassembler says.
+    #[test]
+    fn lengths() {
+        let len = |bytes: &[u8], wide: bool| instruction(bytes, wide).map(|found| found.len);
+        for (bytes, wide, narrow) in [
+            (&[0xf3, 0x0f, 0x1e, 0xfa][..], 4, 4),                    // endbr64
+            (&[0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0], 10, 10), // nopw %cs:0(%rax,%rax)
+            (&[0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8], 10, 1),           // movabs; dec
+            (&[0x66, 0xb8, 1, 2], 4, 4),                              // mov $0x201,%ax
+            (&[0xc7, 0x05, 1, 2, 3, 4, 5, 6, 7, 8], 10, 10),          // movl $.., mem
+            (&[0x66, 0xc7, 0x44, 0x24, 8, 1, 2], 7, 7),               // movw $.., 8(%rsp)
+            (&[0xf7, 0xc1, 1, 2, 3, 4], 6, 6),                        // test $..,%ecx
+            (&[0xf7, 0xd9, 1, 2, 3, 4], 2, 2),                        // neg %ecx
+            (&[0xf6, 0x47, 8, 1], 4, 4),                              // testb $1, 8(%rdi)
+            (&[0xc5, 0xf8, 0x77], 3, 3),                              // vzeroupper
+            (&[0xc5, 0xf9, 0x70, 0xc0, 0x4e], 5, 5),                  // vpshufd
+            (&[0xc4, 0xe3, 0x7d, 0x39, 0xc1, 1], 6, 6),               // vextracti128
+            (&[0xc4, 0xe2, 0x79, 0x18, 0x05, 1, 2, 3, 4], 9, 9),      // vbroadcastss
+            (&[0x62, 0xf1, 0x7c, 0x48, 0x10, 0x44, 0x24, 1], 8, 8),   // vmovups 64(%rsp)
+            (&[0x66, 0x0f, 0x3a, 0x0f, 0xc1, 8], 6, 6),               // palignr
+            (&[0x66, 0x0f, 0x38, 0x00, 0xc1], 5, 5),                  // pshufb
+            (&[0xa1, 1, 2, 3, 4, 5, 6, 7, 8], 9, 5),                  // mov mem,%eax
+            (&[0x66, 0x66, 0x48, 0xe8, 1, 2, 3, 4], 8, 3),            // call __tls_get_addr; dec
+            (&[0x67, 0x8d, 0x44, 0x24, 8], 5, 4),                     // lea 8(%esp); of 16 bits
+            (&[0xc8, 1, 2, 3], 4, 4),                                 // enter
+        ] {
+            assert_eq!((len(bytes, true), len(bytes, false)), (Some(wide), Some(narrow)), "{bytes:x?}");
+            assert_eq!(len(&bytes[..wide - 1], true), None, "{bytes:x?}");
+        }
+    }
+
+    fn one(bytes: &[u8], wide: bool) -> Option<Vec<Indirect>> {
+        indirect_jumps(bytes, 0x1000, wide)
+    }
+
+    #[test]
+    fn jumps_of_switches() {
+        // lea table(%rip),%rcx; movslq (%rcx,%rax,4),%rax; add %rcx,%rax; jmp *%rax
+        let switch = [0x48, 0x8d, 0x0d, 0, 1, 0, 0, 0x48, 0x63, 0x04, 0x81, 0x48, 0x01, 0xc8, 0xff, 0xe0];
+        assert_eq!(one(&switch, true), Some(vec![Indirect::Table]));
+        // The same with `notrack`, with add (reg) in its other form, and to %r10.
+        let other = [0x4e, 0x63, 0x14, 0x81, 0x4c, 0x03, 0xd1, 0x3e, 0x41, 0xff, 0xe2];
+        assert_eq!(one(&other, true), Some(vec![Indirect::Table]));
+        // Without the load; with the sum in another register; the sum of 32 bits.
+        let mut no_sum = switch;
+        no_sum[13] = 0xc1;
+        let mut narrow = switch;
+        narrow[11] = 0x40;
+        for code in [&switch[11..], &no_sum, &narrow] {
+            assert_eq!(one(code, true), Some(vec![Indirect::Anywhere]), "{code:x?}");
+        }
+        // mov table(%ebx,%eax,4),%eax; add %ebx,%eax; jmp *%eax
+        let switch = [0x8b, 0x84, 0x83, 0, 0xf0, 0xff, 0xff, 0x01, 0xd8, 0xff, 0xe0];
+        assert_eq!(one(&switch, false), Some(vec![Indirect::Table]));
+    }
+
+    #[test]
+    fn jumps_through_memory() {
+        // jmp *0x402230(,%eax,4), and with 64 bits and times 8
+        assert_eq!(
+            one(&[0xff, 0x24, 0x85, 0x30, 0x22, 0x40, 0], false),
+            Some(vec![Indirect::TableAt(0x40_2230)])
+        );
+        assert_eq!(
+            one(&[0xff, 0x24, 0xc5, 0x30, 0x22, 0x40, 0], true),
+            Some(vec![Indirect::TableAt(0x40_2230)])
+        );
+        // Without an index; on a base; an absolute one; a far one
+        for code in
+            [&[0xff, 0x24, 0x25, 0, 0x10, 0, 0][..], &[0xff, 0x24, 0xc1], &[0xff, 0x67, 8], &[0xff, 0x28]]
+        {
+            assert_eq!(one(code, true), Some(vec![Indirect::Anywhere]), "{code:x?}");
+        }
+        assert_eq!(one(&[0xff, 0x25, 0, 0x10, 0, 0], false), Some(vec![Indirect::Anywhere]));
+        assert_eq!(one(&[0xff, 0x25, 0xfa, 0, 0, 0], true), Some(vec![Indirect::Through(0x1100)]));
+    }
+
+    #[test]
+    fn what_only_looks_like_a_jump() {
+        // call to before here, and a prefix; mov $-1,%eax; and $-32,%rsp
+        let code =
+            [0xe8, 0, 0, 0, 0xff, 0x66, 0x90, 0xb8, 0xff, 0xff, 0xff, 0xff, 0x25, 0xff, 0xe0, 0, 0, 0xc3];
+        assert_eq!(one(&code, true), Some(vec![]));
+        // Cut off, and no instruction.
+        assert_eq!(one(&[0xe8, 0, 0, 0, 0xff, 0xe8, 0], true), None);
+        assert_eq!(one(&[0x06, 0xff, 0xe0], true), None);
+        assert_eq!(one(&[0x06, 0xff, 0xe0], false), Some(vec![Indirect::Anywhere]));
+    }
+}
