@@ -368,6 +368,32 @@ fn a_call_in_a_unit_that_merges_functions_is_not_exact() {
     assert_eq!(of(&kept), ((Certainty::Exact, name("f")), both));
 }
 
+/// What stands in such a function besides depends on options, and what it calls has more to call.
+#[test]
+fn a_function_that_was_merged_may_have_a_frame() {
+    const SMALL: u64 = CODE + 0x400;
+    let made = |name: &'static str, before: &[u8], by: u8, behind: &[u8]| {
+        let at = SMALL + before.len() as u64;
+        let distance = (SHARED.wrapping_sub(at + 5) as u32).to_le_bytes();
+        let code = [before, &[by][..], &distance, behind].concat();
+        let symbols = [CALLING[0], CALLING[1], (name, SMALL, code.len() as u64)];
+        let kept = Bench::new().kept(&with_code(elf(&sections(&[(CODE + 8, "f")]), &symbols), SMALL, &code));
+        (called(&kept, CODE + 8).0, members(&kept, SHARED).len())
+    };
+    let (jump, call) = (0xe9, 0xe8);
+    let merged = (Certainty::Ambiguous, 3);
+    // push %rbp; mov %rsp,%rbp; pop %rbp; jmp
+    assert_eq!(made("_Z1mv", &[0x55, 0x48, 0x89, 0xe5, 0x5d], jump, &[]), merged);
+    // Room for a patch; then a call, and what a frame is left with.
+    assert_eq!(made("_Z1mv", &[0x90; 64], jump, &[]), merged);
+    assert_eq!(made("_Z1mv", &[0x50], call, &[0x59, 0xc3]), merged);
+    // It does not return: the beginning of a program.
+    assert_eq!(made("_Z1mv", &[0x31, 0xed], call, &[0x0f, 0x0b]), (Certainty::Exact, 2));
+    // A function of some size, and one that a linker put in the place of one that it folded.
+    assert_eq!(made("_Z1mv", &[0x90; 128], jump, &[]), (Certainty::Exact, 2));
+    assert_eq!(made("g", &[], jump, &[]), (Certainty::Exact, 2));
+}
+
 /// A weak function and the one that overrides it, of equal code: the caller's unit describes the weak one, and which of the
 /// two prevailed nothing says.
 #[test]

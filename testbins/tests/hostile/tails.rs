@@ -112,6 +112,33 @@ fn what_another_module_is_given_it_may_jump_to() {
     assert_eq!(on_x86(&["f", "memcpy", "memcpy"], &[&jumps[..], &[second]].concat()), Certainty::Ambiguous);
 }
 
+/// clang records no jump to what a table without a base holds, and nobody what inline assembly does.
+#[test]
+fn a_jump_that_nobody_recorded_may_go_anywhere() {
+    // What stands before the jump to `f`.
+    let with = |code: &[u8]| {
+        let filled = [code, &[0x90; 0x20][code.len()..]].concat();
+        on_x86(&["f"], &[(ENDS, filled), to(JUMP, ENDS + 0x19, SHARED)])
+    };
+    // lea; movslq (%rcx,%rax,4),%rax; add %rcx,%rax; jmp *%rax
+    let switch = [0x48, 0x8d, 0x0d, 0, 1, 0, 0, 0x48, 0x63, 0x04, 0x81, 0x48, 0x01, 0xc8, 0xff, 0xe0];
+    // A call backwards before another instruction, whose bytes look like a jump; bytes like those of one to `f`.
+    for code in [&[][..], &switch, &[0xe8, 0, 0, 0, 0xff, 0x66, 0x90], &[0xb8, 0xe3, 0x7d, 0, 0]] {
+        assert_eq!(with(code), Certainty::Exact, "{code:x?}");
+    }
+    // jmp *%rax; jmp *table(,%rax,8), of no table that is at hand; jmp *table(%rip); jrcxz to `f`
+    for code in [
+        &[0xff, 0xe0][..],
+        &[0xff, 0x24, 0xc5, 0, 0, 0x40, 0],
+        &[0xff, 0x25, 0, 0, 0, 0],
+        &[0xe3, 0x7e],
+        // No instruction, and what looks like a jump.
+        &[0x06, 0xff, 0xe0],
+    ] {
+        assert_eq!(with(code), Certainty::Ambiguous, "{code:x?}");
+    }
+}
+
 /// `--wrap` and its like: the record names one function, and the code calls another.
 #[test]
 fn a_call_that_goes_elsewhere_calls_nobody_that_was_recorded() {

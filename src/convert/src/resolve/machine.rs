@@ -111,16 +111,42 @@ impl<'i, 'f> Machine<'i, 'f> {
         bytes.get(from..usize::try_from(end - section).ok()?)
     }
 
-    /// The jumps out of `start..end`; `None` where the code is not at hand or of another machine.
-    pub(super) fn jumps(&self, start: u64, end: u64) -> Option<Jumps> {
+    /// All that may be a jump out of `start..end` to an address; `None` where the code is not at hand or of another
+    /// machine.
+    pub(super) fn direct_jumps(&self, start: u64, end: u64) -> Option<Jumps> {
+        let bytes = self.bytes(start, end)?;
+        let mut jumps = Jumps::default();
+        match self.image.arch.machine {
+            EM_X86_64 | EM_386 => {
+                let counting = x86_jumps(bytes, start, &mut jumps);
+                jumps.short.extend(counting);
+            }
+            EM_AARCH64 => _ = aarch64::jumps(bytes, start, &mut jumps),
+            _ => return None,
+        }
+        jumps.targets.retain(|&target| target <= start || target >= end);
+        Some(jumps)
+    }
+
+    /// The jumps out of `start..end`, of the short ones those to such addresses; `None` where the code is not at hand or
+    /// of another machine.
+    pub(super) fn jumps(&self, start: u64, end: u64, is_entry: impl Fn(u64) -> bool) -> Option<Jumps> {
         let bytes = self.bytes(start, end)?;
         let mut jumps = Jumps::default();
         let indirect = match self.image.arch.machine {
             machine @ (EM_X86_64 | EM_386) => {
-                x86_jumps(bytes, start, &mut jumps);
-                match jumps.indirect {
-                    true => x86::indirect_jumps(bytes, start, machine == EM_X86_64),
-                    false => Some(Vec::new()),
+                let mut counting = x86_jumps(bytes, start, &mut jumps);
+                jumps.short.retain(|&target| is_entry(target));
+                counting.retain(|&target| is_entry(target));
+                // Only where one of them would matter.
+                if jumps.indirect || !counting.is_empty() {
+                    let found = x86::walk(bytes, start, machine == EM_X86_64);
+                    let real =
+                        |target: &u64| found.as_ref().is_none_or(|found| found.counting.contains(target));
+                    jumps.short.extend(counting.into_iter().filter(real));
+                    found.map(|found| found.indirect)
+                } else {
+                    Some(Vec::new())
                 }
             }
             EM_AARCH64 => Some(aarch64::jumps(bytes, start, &mut jumps)),
@@ -157,20 +183,31 @@ impl<'i, 'f> Machine<'i, 'f> {
         ["got", "__la_symbol_ptr"].iter().any(|slots| name.contains(slots))
     }
 
-    /// Where code goes that is a jump and nothing else, but for a mark that it may be jumped to and what fills it up.
-    pub(super) fn only_jump(&self, start: u64, end: u64) -> Option<u64> {
-        let bytes = self.bytes(start, end)?;
-        match self.image.arch.machine {
-            EM_X86_64 | EM_386 => x86_only_jump(bytes, start),
-            EM_AARCH64 => aarch64_only_jump(bytes, start),
+    /// Whom small code passes its call on to: the only one of such addresses that it jumps to, or calls before it
+    /// returns. What else it does is not looked at: a frame is built, a counter called, a guard compared.
+    pub(super) fn passes_on(&self, start: u64, end: u64, such: impl Fn(u64) -> bool) -> Option<u64> {
+        let jumps = self.jumps(start, end, &such)?;
+        let inside = start..end;
+        let is_other = |target: &u64| !inside.contains(target) && such(*target);
+        let mut targets: Vec<u64> = jumps.targets.into_iter().chain(jumps.short).filter(is_other).collect();
+        if self.returns(start, end) {
+            targets.extend(self.calls(start, end, |target| is_other(&target))?.into_keys());
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        match targets[..] {
+            [target] => Some(target),
             _ => None,
         }
     }
 
-    /// Whom code calls that calls once and returns (x86-64).
-    pub(super) fn only_call(&self, start: u64, end: u64) -> Option<u64> {
-        let bytes = self.bytes(start, end)?;
-        (self.image.arch.machine == EM_X86_64).then(|| x86_only_call(bytes, start))?
+    /// True where code returns, or may do so.
+    fn returns(&self, start: u64, end: u64) -> bool {
+        let Some(bytes) = self.bytes(start, end) else { return false };
+        match self.image.arch.machine {
+            machine @ (EM_X86_64 | EM_386) => x86::returns(bytes, machine == EM_X86_64),
+            _ => aarch64::returns(bytes),
+        }
     }
 
     /// How many calls of `start..end` go straight to each address of such; `None` where the code is not at hand or of
@@ -308,8 +345,10 @@ const MAY_JUMP: [bool; 256] = {
 };
 
 /// Every place that could be a jump: `jmp` and the conditional ones to an address (Intel SDM: EB, E9, 70..7F,
-/// 0F 80..8F, those on a count E0..E3), `jmp` through a register or memory (FF /4). Of short ones those that leave the code: there are many.
-fn x86_jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) {
+/// 0F 80..8F), `jmp` through a register or memory (FF /4). Of short ones those that leave the code: there are many. Gives
+/// where those on a count go (E0..E3): compilers write none, and many other instructions have these bytes.
+fn x86_jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) -> Vec<u64> {
+    let mut counting = Vec::new();
     let len = bytes.len() as u64;
     let to = |next: usize, by: i64| start.wrapping_add(next as u64).wrapping_add_signed(by);
     for (at, byte) in bytes.iter().enumerate() {
@@ -328,46 +367,13 @@ fn x86_jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) {
                 let target = to(at + 2, by.cast_signed().into());
                 // Behind the start, and before the end.
                 if target.wrapping_sub(start).wrapping_sub(1) >= len - 1 {
-                    jumps.short.push(target);
+                    if matches!(byte, 0xe0..=0xe3) { &mut counting } else { &mut jumps.short }.push(target);
                 }
             }
             _ => {}
         }
     }
-}
-
-fn x86_only_jump(bytes: &[u8], start: u64) -> Option<u64> {
-    // ENDBR64, ENDBR32
-    let marked = matches!(bytes, [0xf3, 0x0f, 0x1e, 0xfa | 0xfb, ..]);
-    let at = if marked { 4 } else { 0 };
-    let (len, by): (usize, i64) = match bytes[at..] {
-        [0xe9, a, b, c, d, ..] => (5, i32::from_le_bytes([a, b, c, d]).into()),
-        [0xeb, by, ..] => (2, by.cast_signed().into()),
-        _ => return None,
-    };
-    let filled = bytes[at + len..].iter().all(|byte| matches!(byte, 0xcc | 0x90));
-    filled.then(|| start.wrapping_add((at + len) as u64).wrapping_add_signed(by))
-}
-
-fn x86_only_call(bytes: &[u8], start: u64) -> Option<u64> {
-    let marked = bytes.starts_with(&[0xf3, 0x0f, 0x1e, 0xfa]);
-    let at = if marked { 4 } else { 0 };
-    match bytes[at..] {
-        // sub $8,%rsp; call; add $8,%rsp; ret
-        [0x48, 0x83, 0xec, 8, 0xe8, a, b, c, d, 0x48, 0x83, 0xc4, 8, 0xc3, ..] => Some(
-            start.wrapping_add(at as u64 + 9).wrapping_add_signed(i32::from_le_bytes([a, b, c, d]).into()),
-        ),
-        _ => None,
-    }
-}
-
-fn aarch64_only_jump(bytes: &[u8], start: u64) -> Option<u64> {
-    let word = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
-    // BTI, with whatever operand (Arm ARM C6.2.43).
-    let at = if word(0)? & 0xffff_ff3f == 0xd503_241f { 4 } else { 0 };
-    let jump = word(at).filter(|word| word & 0xfc00_0000 == 0x1400_0000 && bytes.len() == at + 4)?;
-    let by = i64::from((jump << 6).cast_signed() >> 6) * 4;
-    Some(start.wrapping_add(at as u64).wrapping_add_signed(by))
+    counting
 }
 
 #[cfg(test)]
@@ -396,39 +402,12 @@ mod tests {
     }
 
     #[test]
-    fn code_that_only_jumps() {
-        let x86 = |bytes: &[u8]| x86_only_jump(bytes, 0x1000);
-        assert_eq!(x86(&[0xe9, 0xfb, 0x0f, 0, 0]), Some(0x2000));
-        assert_eq!(x86(&[0xeb, 0x0e]), Some(0x1010));
-        assert_eq!(x86(&[0xf3, 0x0f, 0x1e, 0xfa, 0xe9, 0xf7, 0x0f, 0, 0, 0xcc, 0x90]), Some(0x2000));
-        // sub $8,%rdi before it; ret behind it; a call; cut off.
-        let other =
-            [&[0x48, 0x83, 0xef, 8, 0xeb, 0][..], &[0xeb, 0, 0xc3], &[0xe8, 0, 0, 0, 0], &[0xe9, 0], &[]];
-        assert!(other.iter().all(|bytes| x86(bytes).is_none()));
-        // sub $8,%rsp; call; add $8,%rsp; ret: the same with a frame.
-        let call = [0x48, 0x83, 0xec, 8, 0xe8, 0xf7, 0x0f, 0, 0, 0x48, 0x83, 0xc4, 8, 0xc3];
-        assert_eq!(x86_only_call(&call, 0x1000), Some(0x2000));
-        assert_eq!(x86_only_call(&[&[0xf3, 0x0f, 0x1e, 0xfa][..], &call].concat(), 0xffc), Some(0x2000));
-        assert_eq!(x86_only_call(&call[..13], 0x1000), None);
-        assert_eq!(x86_only_call(&call[4..], 0x1000), None);
-        let aarch64 = |words: &[u32]| {
-            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-            aarch64_only_jump(&bytes, 0x1000)
-        };
-        assert_eq!(aarch64(&[0x1400_0004]), Some(0x1010));
-        assert_eq!(aarch64(&[0xd503_245f, 0x17ff_fffe]), Some(0xffc));
-        // bl; two of them; b.eq; bti alone
-        for other in [&[0x9400_0004][..], &[0x1400_0004, 0x1400_0004], &[0x5400_0040], &[0xd503_245f]] {
-            assert_eq!(aarch64(other), None);
-        }
-    }
-
-    #[test]
     fn jumps_of_x86_on_a_count() {
+        let counting = |bytes: &[u8]| x86_jumps(bytes, 0x1000, &mut Jumps::default());
         // loopne, loope, loop, jrcxz: out of the code; one within it.
         for opcode in 0xe0..=0xe3 {
-            assert_eq!(x86(&[0x90, opcode, 0x10]).short, [0x1013]);
-            assert_eq!(x86(&[0x90, opcode, 0xff]).short, [0; 0]);
+            assert_eq!(counting(&[0x90, opcode, 0x10]), [0x1013]);
+            assert_eq!(counting(&[0x90, opcode, 0xff]), [0; 0]);
         }
     }
 

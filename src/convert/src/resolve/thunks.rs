@@ -1,8 +1,9 @@
 //! Finds functions that LLVM merged with others (`-fmerge-functions`): it keeps the code and the description of one, lets
 //! the others jump to it, describes those no more, and rewrites the calls that it sees to calls of the one.
 //!
-//! So what is left of such a function is a symbol at code that no DIE describes and that is a jump and nothing else. The
-//! code where the jump leads is that of both, and what is recorded of calls within that unit may mean either.
+//! So what is left of such a function is a symbol at a little code that no DIE describes and that passes its call on to one
+//! function that is described: a jump, or a call and a return where the compiler was told to keep frames, with whatever
+//! each function has (a frame pointer, a guard of the stack, a call of a profiler). The code where it leads is that of both, and what is recorded of calls within that unit may mean either.
 //!
 //! gcc (`-fipa-icf`) does so where both functions have their addresses taken. It describes the one that jumps, without an
 //! address.
@@ -17,8 +18,8 @@ use super::undescribed::Undescribed;
 use crate::budget::Budget;
 use crate::model::{FuncId, Function, Member, NameId, OriginId, UnitId};
 
-/// Bytes of a function that only jumps to another, or calls it and returns.
-const MAX_THUNK: u64 = 24;
+/// Bytes of a function that only jumps to another, or calls it and returns, with what each function begins and ends with.
+pub(super) const MAX_THUNK: u64 = 128;
 
 /// Units that are asked for the names of functions that jump.
 const MAX_STEPS: u64 = 1 << 24;
@@ -35,10 +36,14 @@ pub(super) fn add(
 ) -> Vec<UnitId> {
     let mut units = of_gcc(merged, machine, candidates);
     let Candidates { functions, dies, symbols, .. } = candidates;
-    for thunk in symbols.iter().filter(|candidate| candidate.end - candidate.start <= MAX_THUNK) {
-        let Some(target) = machine.only_jump(thunk.start, thunk.end) else { continue };
+    // Of code that a DIE describes, what stands behind it is a symbol's too, where symbols have no size.
+    let is_undescribed = |candidate: &&Candidate| units_of(candidate, functions).next().is_none();
+    let small = symbols.iter().filter(|candidate| candidate.end - candidate.start <= MAX_THUNK);
+    for thunk in small.filter(is_undescribed) {
+        let is_described = |target: u64| dies.binary_search_by_key(&target, |die| die.start).is_ok();
+        let Some(target) = machine.passes_on(thunk.start, thunk.end, is_described) else { continue };
         let first = dies.partition_point(|die| die.start < target);
-        let Some(at) = dies.get_mut(first).filter(|die| die.start == target) else { continue };
+        let Some(at) = dies.get(first).filter(|die| die.start == target) else { continue };
         let of_llvm: Vec<UnitId> = units_of(at, functions)
             .filter(|unit| {
                 let unit = &merged.program.units[unit.index()];
@@ -60,18 +65,23 @@ pub(super) fn add(
         if added.is_empty() {
             continue;
         }
-        if at.members.len() > 1 || !undescribed.has_objects() {
-            at.members.extend(added);
-        }
-        // An object without debug information may hold a function that only calls another: then this is one of the unit
-        // only if the unit's code is on both sides of it.
+        // An object without debug information may hold a function that only calls another: then this may be one of the
+        // unit if the unit's code is beside it, and is one if that is on both sides of it.
         let before = dies.partition_point(|die| die.start < thunk.start);
         let beside = [before.checked_sub(1), Some(before)].map(|at| at.and_then(|at| dies.get(at)));
-        let within = |unit: &UnitId| {
-            let has = |die: &&Candidate| units_of(die, functions).any(|other| other == *unit);
-            beside.iter().all(|die| die.as_ref().is_some_and(has))
+        let sides = |unit: UnitId| {
+            let has = |die: &&&Candidate| units_of(die, functions).any(|other| other == unit);
+            match undescribed.has_objects() {
+                true => beside.iter().flatten().filter(has).count(),
+                false => beside.len(),
+            }
         };
-        units.extend(of_llvm.into_iter().filter(|unit| !undescribed.has_objects() || within(unit)));
+        let may_be_own = of_llvm.iter().any(|&unit| sides(unit) > 0);
+        units.extend(of_llvm.into_iter().filter(|&unit| sides(unit) == beside.len()));
+        let at = &mut dies[first];
+        if at.members.len() > 1 || may_be_own {
+            at.members.extend(added);
+        }
     }
     units.sort_unstable();
     units.dedup();
@@ -103,11 +113,11 @@ fn of_gcc(merged: &Merged<'_>, machine: &Machine<'_, '_>, candidates: &mut Candi
     let steps = Budget::new(MAX_STEPS);
     let mut described: FxHashMap<UnitId, FxHashMap<NameId, Vec<OriginId>>> = FxHashMap::default();
     for (start, end, member) in jumping {
-        let Some(target) = machine.only_jump(start, end).or_else(|| machine.only_call(start, end)) else {
-            continue;
-        };
+        let is_described =
+            |target: u64| target != start && dies.binary_search_by_key(&target, |die| die.start).is_ok();
+        let Some(target) = machine.passes_on(start, end, is_described) else { continue };
         let first = dies.partition_point(|die| die.start < target);
-        let Some(at) = dies.get_mut(first).filter(|die| die.start == target && die.start != start) else {
+        let Some(at) = dies.get_mut(first).filter(|die| die.start == target) else {
             continue;
         };
         let here = here.entry(target).or_insert_with(|| {
@@ -174,9 +184,11 @@ fn units_of<'a>(
 }
 
 /// True where a name is that of a function which may have been merged with those here: not where it jumps to itself (a
-/// weak function's body has no symbol), nor for what C++ calls a thunk and what linkers make.
+/// weak function's body has no symbol), nor for what C++ calls a thunk, the functions that make its thread-local
+/// variables, what linkers make and what LLVM's outliner does.
 fn is_merged(name: &[u8], here: &[&[u8]]) -> bool {
-    let made = [b"_ZTh", b"_ZTv", b"_ZTc"].iter().any(|prefix| name.starts_with(*prefix))
+    const MADE: [&[u8]; 6] = [b"_ZTh", b"_ZTv", b"_ZTc", b"_ZTW", b"_ZTH", b"OUTLINED_FUNCTION_"];
+    let made = MADE.iter().any(|prefix| name.starts_with(prefix))
         || (name.starts_with(b"__") && name.windows(6).any(|part| part == b"Thunk_"))
         || name.ends_with(b"$thunk");
     !name.is_empty() && !made && here.iter().all(|own| relation(own, name) == Relation::Other)
@@ -196,6 +208,8 @@ mod tests {
             ("_ZThn8_N1S1fEv", "_ZN1S1fEv", false),
             ("__AArch64ADRPThunk_far", "near", false),
             ("far$thunk", "near", false),
+            ("_ZTW1x", "__tls_init", false),
+            ("OUTLINED_FUNCTION_3", "a", false),
             ("", "a", false),
         ] {
             assert_eq!(is_merged(name.as_bytes(), &[here.as_bytes()]), expected, "{name} {here}");

@@ -18,6 +18,7 @@ mod dispatch;
 mod embed;
 mod hierarchy;
 mod pairs;
+mod passing;
 mod reach;
 mod relocations;
 mod rewritten;
@@ -43,7 +44,8 @@ use crate::model::{
 };
 use crate::open::Image;
 use crate::report::{Diagnostics, Kind};
-use reach::{JumpsOf, Reach, thunks};
+use passing::Passing;
+use reach::{JumpsOf, Reach};
 use rewritten::{Named, Rewritten, Undescribed};
 use twice::Twice;
 
@@ -164,8 +166,7 @@ struct Index<'p, 'f> {
     named: FxHashMap<&'p [u8], NameId>,
     /// The group of each function. One that is in several (one a piece) counts for its first.
     group: FxHashMap<FuncId, GroupId>,
-    /// Where code without a DIE that is no more than a jump leads: what remains of a function that the compiler merged.
-    thunks: FxHashSet<u64>,
+    passing: Passing,
     rewritten: Rewritten,
     /// By unit: what each local callee is.
     callees: Vec<Vec<Callee>>,
@@ -249,7 +250,6 @@ impl<'p, 'f> Index<'p, 'f> {
                 *start = unit.pieces[entry as usize].start.0;
             }
         }
-        let thunks = thunks(program, machine);
         let mut index = Index {
             program,
             machine,
@@ -261,7 +261,7 @@ impl<'p, 'f> Index<'p, 'f> {
             by_name,
             named,
             group,
-            thunks,
+            passing: Passing::new(program, machine),
             rewritten: Rewritten::new(program, merging),
             callees: Vec::new(),
             undescribed: program.groups.iter().map(|group| Undescribed::of(program, group)).collect(),
@@ -323,6 +323,12 @@ impl<'p, 'f> Index<'p, 'f> {
         Some((source.unit.index(), calls, listed))
     }
 
+    /// True where a call goes to what a linker put in the place of the callee.
+    fn calls_made(&self, return_addr: ImageAddr, callee: FuncId) -> bool {
+        let target = self.machine.call_before(return_addr.0);
+        target.and_then(|target| self.passing.made_for(target)) == Some(callee)
+    }
+
     /// Whose code stands before a return address.
     fn owner_before(&self, return_addr: ImageAddr) -> Option<Owner> {
         let pieces = &self.program.pieces;
@@ -374,7 +380,8 @@ impl<'p> Keys<'_, 'p, '_> {
         let start = self.index.starts[callee.index()];
         let wanted = how.is_some()
             && self.matters(callee)
-            && !self.index.machine.calls_other_code(return_addr.0, start);
+            && (!self.index.machine.calls_other_code(return_addr.0, start)
+                || self.index.calls_made(return_addr, callee));
         self.counts.into_groups += grouped;
         self.counts.keyed += if wanted { grouped } else { 0 };
         wanted

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::machine::{Jumps, Machine};
+use super::super::machine::Jumps;
 use super::{Callee, Index};
 use crate::budget::Budget;
-use crate::model::{FuncId, Owner, Program, TailKey};
+use crate::model::{FuncId, Owner, TailKey};
 
 /// Functions that are visited to find what one reaches by tail calls; one that reaches more reaches what is not
 /// known.
@@ -45,32 +45,6 @@ const AT_ONCE: usize = 256;
 
 /// Pieces whose jumps one task looks for.
 const PIECES_AT_ONCE: usize = 2048;
-
-/// Where small pieces of code that no DIE describes jump to.
-pub(super) fn thunks(program: &Program<'_>, machine: &Machine<'_, '_>) -> FxHashSet<u64> {
-    let is_undescribed = |function: FuncId| program.functions[function.index()].source.is_none();
-    let small = program.pieces.iter().filter(|piece| piece.body <= MAX_THUNK);
-    let targets = small.flat_map(|piece| {
-        let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
-        match piece.owner {
-            Owner::Function(function) if is_undescribed(function) => {
-                machine.jumps(start, end).map_or(Vec::new(), |jumps| jumps.targets)
-            }
-            Owner::Function(_) => Vec::new(),
-            // Such code is folded too, and with functions that a compiler described.
-            Owner::Group(group) => {
-                let members = &program.groups[group.index()].members;
-                let undescribed = members.iter().any(|member| is_undescribed(member.function));
-                let target = machine.only_jump(start, end).filter(|_| undescribed);
-                target.into_iter().collect()
-            }
-        }
-    });
-    targets.collect()
-}
-
-/// Bytes of a function that only jumps to another.
-const MAX_THUNK: u32 = 16;
 
 impl Index<'_, '_> {
     /// What each function reaches that some call names, of those that `lead` into groups.
@@ -151,10 +125,8 @@ impl Index<'_, '_> {
         let tasks = pieces.par_chunks(PIECES_AT_ONCE).enumerate().map(|(task, some)| {
             let mut found = Vec::new();
             for (from, piece) in ((task * PIECES_AT_ONCE) as u32..).zip(some) {
-                let Some(jumps) = self.machine.jumps(piece.start.0, piece.start.0 + u64::from(piece.body))
-                else {
-                    continue;
-                };
+                let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
+                let Some(jumps) = self.machine.direct_jumps(start, end) else { continue };
                 let targets = jumps.targets.iter().chain(&jumps.short);
                 found.extend(targets.filter_map(|&target| Some((self.piece_at(target)? as u32, from))));
             }
@@ -249,8 +221,7 @@ impl Index<'_, '_> {
         let ranges = if steps.spend(ranges.len()) { ranges } else { &[] };
         let read = |&(_, start, end): &(FuncId, u64, u64)| {
             let read = || {
-                let mut jumps = self.machine.jumps(start, end)?;
-                jumps.short.retain(|&target| self.entry(target).is_ok());
+                let jumps = self.machine.jumps(start, end, |target| self.entry(target).is_ok())?;
                 Some(Rc::new(jumps))
             };
             known.entry(start).or_insert_with(read).clone()
@@ -297,7 +268,10 @@ impl Index<'_, '_> {
         }
         let own = self.ranges_of(function);
         let part = |start: u64| own.binary_search_by_key(&start, |range| range.1).is_ok();
-        let mut targets: Vec<u64> = jumps.iter().flat_map(|jumps| &jumps.targets).copied().collect();
+        let through =
+            |target: u64| self.passing.made_for(target).map_or(target, |made| self.starts[made.index()]);
+        let mut targets: Vec<u64> =
+            jumps.iter().flat_map(|jumps| &jumps.targets).map(|&target| through(target)).collect();
         targets.sort_unstable();
         // How many tail calls of each address were recorded.
         let mut recorded: FxHashMap<u64, usize> = FxHashMap::default();

@@ -77,7 +77,7 @@ impl Index<'_, '_> {
 
     /// True where a jump leads to the function that is all that is left of another.
     fn is_jumped_to(&self, function: FuncId) -> bool {
-        self.thunks.contains(&self.starts[function.index()])
+        self.passing.leads_to(self.starts[function.index()])
     }
 
     /// How a call of a function in code of a unit is known; `None` for the unit where that is not known. `None` where

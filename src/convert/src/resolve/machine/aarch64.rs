@@ -38,6 +38,13 @@ fn branch_register(word: u32) -> Option<u32> {
     (jumps || returns).then_some(register)
 }
 
+/// True where code has a return: `RET`, with authentication `RETAA` or `RETAB`, also of SP and PC (Arm ARM C6.2.316 to 318).
+pub(super) fn returns(bytes: &[u8]) -> bool {
+    let words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+    let is_return = |word: u32| word & 0xffff_fc1f == 0xd65f_0000 || word & 0xffff_fbe0 == 0xd65f_0be0;
+    words.into_iter().any(is_return)
+}
+
 /// Adds the branches of code that begins at `start`. `indirect` is what it branches to through registers.
 pub(super) fn jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) -> Vec<Indirect> {
     let word = |word: &[u8]| u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
@@ -125,6 +132,19 @@ mod tests {
         // ret, retaa, blr, bl
         for word in [0xd65f_03c0, 0xd65f_0bff, 0xd63f_0100, 0x9400_0004] {
             assert_eq!(of(&[word]), (vec![], vec![]), "{word:x}");
+        }
+    }
+
+    #[test]
+    fn code_that_returns() {
+        for (word, expected) in [
+            (0xd65f_03c0_u32, true),
+            (0xd65f_0bff, true),
+            (0xd65f_0fff, true),
+            (0xd61f_0200, false),
+            (0x9400_0004, false),
+        ] {
+            assert_eq!(returns(&word.to_le_bytes()), expected, "{word:x}");
         }
     }
 

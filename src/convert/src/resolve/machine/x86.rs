@@ -233,19 +233,43 @@ fn vector(map: u8, opcode: u8) -> Option<Operand> {
     }
 }
 
-/// The indirect jumps of code at `start`; `None` where the walk ends before the code does.
-pub(super) fn indirect_jumps(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Indirect>> {
-    let mut found = Vec::new();
+/// True where code has a return, or the walk ends before the code does.
+pub(super) fn returns(bytes: &[u8], wide: bool) -> bool {
+    let mut at = 0;
+    while at < bytes.len() {
+        match instruction(&bytes[at..], wide) {
+            Some(Instruction { opcode: 0xc2 | 0xc3, .. }) | None => return true,
+            Some(other) => at += other.len,
+        }
+    }
+    false
+}
+
+/// What a walk over code finds.
+#[derive(Default, PartialEq, Eq, Debug)]
+pub(super) struct Walk {
+    pub(super) indirect: Vec<Indirect>,
+    /// Where jumps on a count go (`loop`, `jrcxz`).
+    pub(super) counting: Vec<u64>,
+}
+
+/// Walks over code at `start`; `None` where the walk ends before the code does.
+pub(super) fn walk(bytes: &[u8], start: u64, wide: bool) -> Option<Walk> {
+    let mut found = Walk::default();
     let mut before = [Instruction::default(); WINDOW];
     let (mut at, mut count) = (0, 0);
     while at < bytes.len() {
         let now = instruction(&bytes[at..], wide)?;
         at += now.len;
-        // FF /5 leaves the segment besides.
-        if now.opcode == 0xff && matches!(now.modrm >> 3 & 7, 4 | 5) {
-            let next = start.wrapping_add(at as u64);
-            let oldest = (0..WINDOW).map(|back| before[(count + back) % WINDOW]);
-            found.push(kind(now, oldest, next, wide));
+        let next = start.wrapping_add(at as u64);
+        match now.opcode {
+            // FF /5 leaves the segment besides.
+            0xff if matches!(now.modrm >> 3 & 7, 4 | 5) => {
+                let oldest = (0..WINDOW).map(|back| before[(count + back) % WINDOW]);
+                found.indirect.push(kind(now, oldest, next, wide));
+            }
+            0xe0..=0xe3 => found.counting.push(next.wrapping_add_signed(bytes[at - 1].cast_signed().into())),
+            _ => {}
         }
         before[count % WINDOW] = now;
         count += 1;
@@ -318,7 +342,7 @@ mod tests {
     }
 
     fn one(bytes: &[u8], wide: bool) -> Option<Vec<Indirect>> {
-        indirect_jumps(bytes, 0x1000, wide)
+        walk(bytes, 0x1000, wide).map(|found| found.indirect)
     }
 
     #[test]
@@ -361,6 +385,24 @@ mod tests {
         }
         assert_eq!(one(&[0xff, 0x25, 0, 0x10, 0, 0], false), Some(vec![Indirect::Anywhere]));
         assert_eq!(one(&[0xff, 0x25, 0xfa, 0, 0, 0], true), Some(vec![Indirect::Through(0x1100)]));
+    }
+
+    #[test]
+    fn jumps_on_a_count() {
+        // jrcxz; mov %rbp, 0xc2e0(%rip)
+        let code = [0xe3, 0x10, 0x48, 0x89, 0x2d, 0xe0, 0xc2, 0, 0];
+        assert_eq!(walk(&code, 0x1000, true).unwrap().counting, [0x1012]);
+    }
+
+    #[test]
+    fn code_that_returns() {
+        // push %rax; call; pop %rcx; ret, and what calls a function that does not return: ret; call
+        assert!(returns(&[0x50, 0xe8, 0, 0, 0, 0, 0x59, 0xc3], true));
+        assert!(returns(&[0xc3, 0xe8, 0, 0, 0, 0], true));
+        // call; mov %eax,%ebx; mov $1,%eax; int $0x80
+        let start = [0xe8, 0, 0, 0, 0, 0x89, 0xc3, 0xb8, 1, 0, 0, 0, 0xcd, 0x80];
+        assert!(!returns(&start, false));
+        assert!(returns(&[0x06], true));
     }
 
     #[test]

@@ -1,0 +1,102 @@
+//! Small code that no DIE describes and that passes its calls on to a function that one describes: what is left of a function
+//! that the compiler merged with that one, or what a linker put in the place of a function that it folded
+//! (`--icf=safe_thunks` of lld for Mach-O, where the function's address is taken).
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::super::machine::Machine;
+use super::super::thunks::MAX_THUNK;
+use crate::model::{FuncId, NameId, Owner, Piece, Program};
+
+/// Such code.
+#[derive(Default)]
+pub(super) struct Passing {
+    /// Where that of functions leads that a compiler merged.
+    merged: FxHashSet<u64>,
+    /// By address, that of linkers: whose it is.
+    made: FxHashMap<u64, FuncId>,
+}
+
+impl Passing {
+    pub(super) fn new(program: &Program<'_>, machine: &Machine<'_, '_>) -> Passing {
+        let described: FxHashSet<u64> = program
+            .pieces
+            .iter()
+            .filter(|piece| owners(program, piece).any(|owner| is_described(program, owner)))
+            .map(|piece| piece.start.0)
+            .collect();
+        // Such code is folded too, and with functions that a compiler described.
+        let small = program.pieces.iter().filter(|piece| {
+            u64::from(piece.body) <= MAX_THUNK
+                && owners(program, piece).any(|owner| !is_described(program, owner))
+        });
+        let passing: Vec<(&Piece, u64)> = small
+            .filter_map(|piece| {
+                let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
+                Some((piece, machine.passes_on(start, end, |target| described.contains(&target))?))
+            })
+            .collect();
+        let targets: FxHashSet<u64> = passing.iter().map(|passing| passing.1).collect();
+        let mut named: FxHashMap<(u64, NameId), Option<FuncId>> = FxHashMap::default();
+        for piece in program.pieces.iter().filter(|piece| targets.contains(&piece.start.0)) {
+            for function in owners(program, piece).filter(|&owner| is_external(program, owner)) {
+                let several = |known: &mut Option<FuncId>| *known = None;
+                named
+                    .entry((piece.start.0, name(program, function)))
+                    .and_modify(several)
+                    .or_insert(Some(function));
+            }
+        }
+        let mut found = Passing::default();
+        for (piece, target) in passing {
+            match only(program, piece).and_then(|name| named.get(&(target, name)).copied().flatten()) {
+                Some(function) => _ = found.made.insert(piece.start.0, function),
+                None => _ = found.merged.insert(target),
+            }
+        }
+        found
+    }
+
+    /// True where code of a function that a compiler merged leads to an address.
+    pub(super) fn leads_to(&self, address: u64) -> bool {
+        self.merged.contains(&address)
+    }
+
+    /// The function in whose place a linker put the code at an address.
+    pub(super) fn made_for(&self, address: u64) -> Option<FuncId> {
+        self.made.get(&address).copied()
+    }
+}
+
+fn is_described(program: &Program<'_>, function: FuncId) -> bool {
+    program.functions[function.index()].source.is_some()
+}
+
+/// True for a described function that other units can name. Two that are local to their units may have one name, and the
+/// compiler may have merged one of them.
+fn is_external(program: &Program<'_>, function: FuncId) -> bool {
+    let source = program.functions[function.index()].source;
+    source.is_some_and(|at| program.units[at.unit.index()].functions[at.function.index()].external)
+}
+
+fn name(program: &Program<'_>, function: FuncId) -> NameId {
+    program.origins[program.functions[function.index()].origin.index()].name
+}
+
+/// The name of code that has only one.
+fn only(program: &Program<'_>, piece: &Piece) -> Option<NameId> {
+    match piece.owner {
+        Owner::Function(function) if program.functions[function.index()].aliases.is_empty() => {
+            Some(name(program, function))
+        }
+        _ => None,
+    }
+}
+
+fn owners<'p>(program: &'p Program<'_>, piece: &Piece) -> impl Iterator<Item = FuncId> + use<'p> {
+    let (one, members) = match piece.owner {
+        Owner::Function(function) => (Some(function), &[][..]),
+        Owner::Group(group) => (None, &program.groups[group.index()].members[..]),
+    };
+    one.into_iter().chain(members.iter().map(|member| member.function))
+}
