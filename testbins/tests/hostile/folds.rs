@@ -394,6 +394,27 @@ fn a_function_that_was_merged_may_have_a_frame() {
     assert_eq!(made("g", &[], jump, &[]), (Certainty::Exact, 2));
 }
 
+/// Of a debug file alone, and of machines whose jumps are not known, no code shows where such a function leads: any function of the
+/// unit may be meant.
+#[test]
+fn a_function_that_cannot_be_read_may_have_been_merged() {
+    const EM_RISCV: u8 = 243;
+    let made = |name: &'static str, size: u64, machine: u8| {
+        let symbols = [CALLING[0], CALLING[1], (name, CODE + 0x400, size)];
+        let mut program = elf(&sections(&[(CODE + 8, "f")]), &symbols);
+        program[18] = machine;
+        let kept = Bench::new().kept(&program);
+        let last = CODE + CODE_LEN - 0x10;
+        (members(&kept, SHARED).len(), members(&kept, last).len(), called(&kept, CODE + 8).0)
+    };
+    assert_eq!(made("_Z1mv", 5, 62), (2, 0, Certainty::Exact));
+    assert_eq!(made("_Z1mv", 5, EM_RISCV), (3, 2, Certainty::Ambiguous));
+    // What begins a program, and a function of some size.
+    for (name, size) in [("_start", 5), ("frame_dummy", 5), ("_Z1mv", 0x100)] {
+        assert_eq!(made(name, size, EM_RISCV), (2, 0, Certainty::Ambiguous), "{name}");
+    }
+}
+
 /// A weak function and the one that overrides it, of equal code: the caller's unit describes the weak one, and which of the
 /// two prevailed nothing says.
 #[test]

@@ -42,6 +42,9 @@ pub enum OpenDiagnosticKind {
     BadBlockMap,
     /// A path from debug information leaves the directories that were given; it was not opened.
     PathRefused,
+    /// The file has the debug information of a program and not its code. What is told by code is not known: which functions a
+    /// compiler merged, where functions jump to. So answers are less sure than the program's own, and few are `exact`.
+    NoCode,
     /// Entries of a container of GPU code that are no ELF file (bitcode, SPIR-V, archives); they were passed over.
     DeviceCodeNotElf,
 }
@@ -71,6 +74,7 @@ impl OpenDiagnosticKind {
             | Kind::DebugFileNotFound
             | Kind::SupplementaryNotFound
             | Kind::PathRefused
+            | Kind::NoCode
             | Kind::DeviceCodeNotElf => false,
         }
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::arch::is_arch;
+use super::diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
 use super::elf::{self, Links};
 use super::error::OpenError;
 use super::files::Files;
@@ -30,6 +31,11 @@ pub fn open_image<'f>(files: &'f Files, path: &Path, options: &OpenOptions) -> R
                 let linked = matches!(image.kind, ImageKind::Executable | ImageKind::Dynamic);
                 if linked && !image.debug.has_units() {
                     macho::bundle::complete(files, image, *has_debug_map, options);
+                } else if image.kind == ImageKind::DebugOnly
+                    && let Some(program) = macho::bundle::program_of(files, image)
+                {
+                    let debug = std::mem::replace(image, program);
+                    separate::join(image, debug);
                 }
             }
         }
@@ -59,13 +65,21 @@ enum Opened<'f> {
 
 impl<'f> Opened<'f> {
     fn finish(self, files: &'f Files) -> Image<'f> {
-        match self {
+        let mut image = match self {
             Self::Elf(mut image, links) => {
                 separate::add_mini_symbols(files, &mut image, &links);
                 image
             }
             Self::MachO(image, _) => image,
+        };
+        if image.kind == ImageKind::DebugOnly {
+            image.diagnostics.push(OpenDiagnostic {
+                kind: OpenDiagnosticKind::NoCode,
+                count: 1,
+                first: "debug information alone; convert the program, with this file beside it".to_owned(),
+            });
         }
+        image
     }
 }
 

@@ -104,6 +104,11 @@ impl<'i, 'f> Machine<'i, 'f> {
         self.image.section_at(address).is_some_and(|section| self.image.sections[section].executable)
     }
 
+    /// True where code is at hand, of a machine whose jumps are known.
+    pub(super) fn can_read(&self, start: u64, end: u64) -> bool {
+        matches!(self.image.arch.machine, EM_X86_64 | EM_386 | EM_AARCH64) && self.bytes(start, end).is_some()
+    }
+
     fn bytes(&self, start: u64, end: u64) -> Option<&'f [u8]> {
         let after = self.image.code.partition_point(|&(section, _)| section <= start);
         let (section, bytes) = *self.image.code.get(after.checked_sub(1)?)?;

@@ -5,6 +5,9 @@
 //! function that is described: a jump, or a call and a return where the compiler was told to keep frames, with whatever
 //! each function has (a frame pointer, a guard of the stack, a call of a profiler). The code where it leads is that of both, and what is recorded of calls within that unit may mean either.
 //!
+//! Where no code is at hand (a debug file alone), or none that can be read, such a symbol shows that its unit merges functions, and
+//! not which: any of the unit's may be the one.
+//!
 //! gcc (`-fipa-icf`) does so where both functions have their addresses taken. It describes the one that jumps, without an
 //! address.
 
@@ -13,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::functions::{Candidate, Candidates};
 use super::machine::Machine;
 use super::merge::Merged;
-use super::names::{Relation, relation, spellings};
+use super::names::{Relation, is_mangled, relation, spellings};
 use super::undescribed::Undescribed;
 use crate::budget::Budget;
 use crate::model::{FuncId, Function, Member, NameId, OriginId, UnitId};
@@ -23,6 +26,9 @@ pub(super) const MAX_THUNK: u64 = 128;
 
 /// Units that are asked for the names of functions that jump.
 const MAX_STEPS: u64 = 1 << 24;
+
+/// Names of functions without readable code that are added to the functions of one unit.
+const MAX_UNREAD: usize = 16;
 
 /// Functions at one address that a name is compared with.
 const MAX_COMPARED: usize = 256;
@@ -83,8 +89,85 @@ pub(super) fn add(
             at.members.extend(added);
         }
     }
+    units.extend(unread(merged, machine, undescribed, candidates));
     units.sort_unstable();
     units.dedup();
+    units
+}
+
+/// Adds functions that may jump to others and whose code cannot be read to all functions of the units that may have them:
+/// of LLVM, those whose code is beside them, or where objects without debug information are at hand on both sides; of gcc,
+/// those that describe one of that name. Gives these units.
+fn unread(
+    merged: &Merged<'_>,
+    machine: &Machine<'_, '_>,
+    undescribed: &Undescribed,
+    candidates: &mut Candidates,
+) -> Vec<UnitId> {
+    let Candidates { functions, dies, symbols, .. } = candidates;
+    let small = symbols.iter().filter(|candidate| candidate.end - candidate.start <= MAX_THUNK);
+    let unread = small.filter(|candidate| {
+        units_of(candidate, functions).next().is_none() && !machine.can_read(candidate.start, candidate.end)
+    });
+    let mut by_unit: FxHashMap<UnitId, Vec<Member>> = FxHashMap::default();
+    let mut described: FxHashMap<NameId, Vec<UnitId>> = FxHashMap::default();
+    for (index, unit) in (0..).zip(&merged.program.units) {
+        for codeless in &unit.codeless {
+            let origin = merged.program.maps[index as usize].origins[codeless.origin.index()];
+            let units = described.entry(merged.program.origins[origin.index()].name).or_default();
+            if units.last() != Some(&UnitId(index)) && units.len() < MAX_COMPARED {
+                units.push(UnitId(index));
+            }
+        }
+    }
+    let steps = Budget::new(MAX_STEPS);
+    for candidate in unread {
+        let before = dies.partition_point(|die| die.start < candidate.start);
+        let [left, right] = [before.checked_sub(1), Some(before)].map(|at| at.and_then(|at| dies.get(at)));
+        let beside: Vec<&Candidate> = left.into_iter().chain(right).collect();
+        if !steps.spend(beside.iter().map(|die| die.members.len()).sum::<usize>() + candidate.members.len()) {
+            break;
+        }
+        let has = |die: &&Candidate, unit: UnitId| units_of(die, functions).any(|other| other == unit);
+        let mut of_llvm: Vec<UnitId> = beside.iter().flat_map(|die| units_of(die, functions)).collect();
+        of_llvm.sort_unstable();
+        of_llvm.dedup();
+        of_llvm.retain(|unit| {
+            let data = &merged.program.units[unit.index()];
+            let sides = beside.iter().filter(|die| has(die, *unit)).count();
+            !data.keeps_callees && !data.assembly && (!undescribed.has_objects() || sides == 2)
+        });
+        for member in &candidate.members {
+            let symbol = merged.program.name_of(&functions[member.function.index()]);
+            let name = merged.name_bytes(symbol);
+            let reserved = is_of_start(name);
+            let of_gcc = spellings(name).filter_map(|name| merged.name_of(name));
+            let of_gcc = of_gcc.filter_map(|name| described.get(&name)).flatten();
+            let of_llvm = of_llvm.iter().filter(|_| is_merged(name, &[]) && !reserved);
+            for &unit in of_llvm.chain(of_gcc) {
+                let unread = by_unit.entry(unit).or_default();
+                if unread.len() < MAX_UNREAD && !unread.iter().any(|other| other.function == member.function)
+                {
+                    unread.push(Member { rows: None, symbol: None, ..*member });
+                }
+            }
+        }
+    }
+    if by_unit.is_empty() {
+        return Vec::new();
+    }
+    for die in dies.iter_mut() {
+        let mut units: Vec<UnitId> = units_of(die, functions).collect();
+        units.sort_unstable();
+        units.dedup();
+        let mut added: Vec<Member> =
+            units.iter().filter_map(|unit| by_unit.get(unit)).flatten().copied().collect();
+        added.sort_unstable_by_key(|member| member.function);
+        added.dedup_by_key(|member| member.function);
+        die.members.extend(added.into_iter().take(MAX_UNREAD));
+    }
+    let mut units: Vec<UnitId> = by_unit.into_keys().collect();
+    units.sort_unstable();
     units
 }
 
@@ -183,6 +266,12 @@ fn units_of<'a>(
     candidate.members.iter().filter_map(source).map(|source| source.unit)
 }
 
+/// True for what begins a program: the compiler's `crtstuff.c`, C's library (`crti.o`), and reserved names.
+fn is_of_start(name: &[u8]) -> bool {
+    const OWN: [&[u8]; 4] = [b"register_tm_clones", b"deregister_tm_clones", b"frame_dummy", b"call_weak_fn"];
+    OWN.contains(&name) || (name.starts_with(b"_") && !is_mangled(name))
+}
+
 /// True where a name is that of a function which may have been merged with those here: not where it jumps to itself (a
 /// weak function's body has no symbol), nor for what C++ calls a thunk, the functions that make its thread-local
 /// variables, what linkers make and what LLVM's outliner does.
@@ -196,7 +285,15 @@ fn is_merged(name: &[u8], here: &[&[u8]]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_merged;
+    use super::{is_merged, is_of_start};
+
+    #[test]
+    fn names_of_what_begins_a_program() {
+        for (name, expected) in [("frame_dummy", true), ("_start", true), ("_Z3foov", false), ("main", false)]
+        {
+            assert_eq!(is_of_start(name.as_bytes()), expected, "{name}");
+        }
+    }
 
     #[test]
     fn names_of_merged_functions() {

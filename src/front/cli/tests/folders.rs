@@ -121,6 +121,26 @@ fn a_bundle_around_the_program_is_found_from_inside() {
     assert!(convert(&inside, &inside, Path::new("x")).0 == from_outside);
 }
 
+/// Debug information without code is less sure, and says so; with its program beside it, it is as sure as that.
+#[test]
+fn a_debug_file_alone_is_told() {
+    let root = tempfile::tempdir().unwrap();
+    let (bundle, out) = (root.path().join("x.dSYM"), root.path().join("out.fsym"));
+    copy(&program("macho.arm64.dSYM"), &bundle);
+    let told = |more: &[&str]| {
+        let args = [&["convert", bundle.to_str().unwrap(), "-o", out.to_str().unwrap()], more].concat();
+        let ran = common::foldsym(&args);
+        assert_eq!(ran.code, 0);
+        let info = common::foldsym(&["info", out.to_str().unwrap(), "--json"]);
+        let notes = info.json()[0]["Conversion"]["notes"].to_string();
+        (ran.err.contains("no code"), notes.contains("NoCode"))
+    };
+    assert_eq!(told(&[]), (true, true));
+    assert_eq!(told(&["--quiet"]), (false, true));
+    copy(&program("macho.arm64"), &root.path().join("x"));
+    assert_eq!(told(&[]), (false, false));
+}
+
 #[test]
 fn the_stored_record_still_says_what_is_missing() {
     let root = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use super::{fat, is_macho, uuid};
 use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use crate::open::error::OpenError;
 use crate::open::files::{Files, is_regular};
-use crate::open::image::Image;
+use crate::open::image::{Image, ImageKind};
 use crate::open::options::OpenOptions;
 use crate::open::separate::{hex, join};
 
@@ -66,6 +66,36 @@ pub(in crate::open) fn complete<'f>(
     }
     diagnostics.merge(std::mem::take(&mut image.diagnostics));
     image.diagnostics = diagnostics.into_vec();
+}
+
+/// The program of a companion file in a bundle that was named itself, where it lies beside the bundle (`X` beside `X.dSYM`, or
+/// inside of `X.app` beside `X.app.dSYM`) and has its UUID.
+pub(in crate::open) fn program_of<'f>(files: &'f Files, debug: &Image<'f>) -> Option<Image<'f>> {
+    if debug.build_id.is_empty() {
+        return None;
+    }
+    let inside = &std::path::absolute(&debug.path).ok()?;
+    let bundle = inside.ancestors().find(|folder| folder.extension() == Some(OsStr::new("dSYM")))?;
+    let (beside, name) = (bundle.with_extension(""), inside.file_name()?);
+    let paths = [
+        beside.clone(),
+        bundle.with_file_name(name),
+        beside.join("Contents/MacOS").join(name),
+        beside.join("Versions/A").join(name),
+        beside.join(name),
+    ];
+    let readable =
+        paths.iter().filter(|path| is_regular(path)).filter_map(|path| Some((path, files.map(path).ok()?)));
+    for (path, data) in readable {
+        let slices = if fat::is_fat(data) { fat::slices(path, data) } else { Ok(Vec::new()) };
+        let slices = slices.unwrap_or_default().into_iter().map(|slice| slice.data).chain([data]);
+        let own = slices.filter(|slice| is_macho(slice)).find(|slice| uuid(slice) == debug.build_id);
+        if let Some(Ok((program, _))) = own.map(|slice| super::read(files, path, slice)) {
+            let is_program = program.kind != ImageKind::DebugOnly && program.arch == debug.arch;
+            return is_program.then_some(program);
+        }
+    }
+    None
 }
 
 fn find<'f>(

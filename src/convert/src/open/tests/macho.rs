@@ -187,7 +187,19 @@ fn a_bundle_is_opened_itself_and_found_beside_its_program() {
     assert_eq!(image.debug_path, Some(inside.join("prog")));
     assert_eq!((image.kind, image.symbols.len()), (ImageKind::Dynamic, 2));
 
+    // A bundle that is named itself has its program beside it, which has the code; or nobody.
     fs::write(inside.join("prog"), thin(true).build()).unwrap();
-    let image = open_image(&files, &dir.path().join("prog.dSYM"), &no_system()).unwrap();
-    assert_eq!(image.kind, ImageKind::DebugOnly);
+    for named in [dir.path().join("prog.dSYM"), inside.join("prog")] {
+        let image = open_image(&files, &named, &no_system()).unwrap();
+        assert_eq!((image.kind, image.symbols.len()), (ImageKind::Dynamic, 2));
+        assert_eq!(image.debug.get(DebugSection::Info), b"units");
+        assert!(noted(&image, OpenDiagnosticKind::NoCode).is_none());
+        assert_eq!((&image.path, &image.debug_path), (&program, &Some(inside.join("prog"))));
+    }
+    for other in [&*other_build.build(), b""] {
+        fs::write(&program, other).unwrap();
+        let image = open_image(&files, &dir.path().join("prog.dSYM"), &no_system()).unwrap();
+        assert_eq!(image.kind, ImageKind::DebugOnly);
+        assert!(noted(&image, OpenDiagnosticKind::NoCode).is_some());
+    }
 }

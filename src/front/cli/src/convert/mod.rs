@@ -6,10 +6,11 @@ mod run;
 use std::path::Path;
 
 use foldsym_convert::Options;
+use foldsym_convert::open::OpenDiagnosticKind;
 use serde_json::{Value, json};
 
 use crate::args::{Convert, Reading};
-use crate::failure::{Failure, exit};
+use crate::failure::{Failure, complain, exit};
 use crate::progress::Bar;
 use plan::Plan;
 use run::Outcome;
@@ -44,6 +45,7 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
         write_report(path, &plan, &outcomes)?;
     }
     if !args.quiet {
+        print_notes(&outcomes);
         print_summary(&plan, &outcomes, failed)?;
     }
     match outcomes.into_iter().find_map(|outcome| outcome.result.err()) {
@@ -72,6 +74,17 @@ pub(crate) fn options(reading: &Reading) -> Options {
         name_index: false,
         demangle: Some(foldsym_convert::demangle::demangle),
         readable_names: false,
+    }
+}
+
+/// Says on standard error what makes answers less sure and can be helped.
+fn print_notes(outcomes: &[Outcome]) {
+    for outcome in outcomes {
+        let notes = outcome.result.iter().flat_map(|report| &report.notes);
+        for note in notes.filter(|note| note.kind == OpenDiagnosticKind::NoCode) {
+            let input = outcome.job.input.display();
+            complain(&format!("{input}: no code, so answers are less sure: {}", note.first));
+        }
     }
 }
 
