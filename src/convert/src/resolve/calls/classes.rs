@@ -166,8 +166,12 @@ pub(super) fn keys<'f>(
         }
     }
     found.vtables.sort_unstable();
-    found.vtables.dedup();
-    // Symbols may overlap in a damaged file.
+    // Tables may overlap in a damaged file: of what two of them say of one word the more doubtful counts.
+    found.vtables.dedup_by(|next, kept| {
+        let same = (next.point, next.function, next.slot) == (kept.point, kept.function, kept.slot);
+        kept.doubtful |= same && next.doubtful;
+        same
+    });
     let sound = found.vtables.chunk_by(|a, b| a.point == b.point).filter(|same| same.len() <= MAX_KEYS);
     found.vtables = sound.flatten().copied().collect();
     // A slot that leaves doubts everywhere tells nothing that the group does not.
