@@ -1,9 +1,9 @@
 //! Reads out of machine code what debug information leaves out: where a function may jump to.
 //!
-//! Nothing is disassembled. On x86 every byte is tried as the beginning of a jump, so that no jump to an address is
-//! missed; what is found besides is a few jumps too many, which can make an answer less sure, never wrong. Only where
-//! one of them would go through a register or memory the code is walked from its start, to tell what is one, and which
-//! are those of a `switch`. Code that leaves in another way (a stub that returns to where it wants to go) does not show:
+//! On x86 every byte is tried as the beginning of a jump, so that no jump to an address is missed; what is found besides
+//! is a few jumps too many, which can make an answer less sure, never wrong. Only where one of them would go through a
+//! register or memory, or on a count, the code is walked from its start by the lengths of its instructions ([`x86`]), to
+//! tell what is one, and which are those of a `switch`. Code that leaves in another way (a stub that returns to where it wants to go) does not show:
 //! what no compiler described counts as code that may go anywhere.
 
 mod aarch64;

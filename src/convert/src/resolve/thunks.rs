@@ -3,10 +3,11 @@
 //!
 //! So what is left of such a function is a symbol at a little code that no DIE describes and that passes its call on to one
 //! function that is described: a jump, or a call and a return where the compiler was told to keep frames, with whatever
-//! each function has (a frame pointer, a guard of the stack, a call of a profiler). The code where it leads is that of both, and what is recorded of calls within that unit may mean either.
+//! each function has (a frame pointer, a guard of the stack, a call of a profiler). The code where it leads is that of both,
+//! and what is recorded of calls within that unit may mean either.
 //!
-//! Where no code is at hand (a debug file alone), or none that can be read, such a symbol shows that its unit merges functions, and
-//! not which: any of the unit's may be the one.
+//! Where no code is at hand (a debug file alone), or none that can be read, such a symbol shows that its unit merges
+//! functions, and not which: any of the unit's may be the one.
 //!
 //! gcc (`-fipa-icf`) does so where both functions have their addresses taken. It describes the one that jumps, without an
 //! address.
@@ -109,6 +110,10 @@ fn unread(
     let unread = small.filter(|candidate| {
         units_of(candidate, functions).next().is_none() && !machine.can_read(candidate.start, candidate.end)
     });
+    let unread: Vec<&Candidate> = unread.collect();
+    if unread.is_empty() {
+        return Vec::new();
+    }
     let mut by_unit: FxHashMap<UnitId, Vec<Member>> = FxHashMap::default();
     let mut described: FxHashMap<NameId, Vec<UnitId>> = FxHashMap::default();
     for (index, unit) in (0..).zip(&merged.program.units) {

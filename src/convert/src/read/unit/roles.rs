@@ -1,6 +1,7 @@
 //! Which entries the walk of a unit stops at, and which of their attributes it reads.
 
 use super::super::entries::Wanted;
+use super::super::origin::IDENTITY;
 use super::locations::attribute;
 use super::{DW_AT_LLVM_STMT_SEQUENCE, classes};
 
@@ -63,7 +64,7 @@ pub(super) fn wanted(columns: bool) -> Wanted<Role> {
 
 /// True for every attribute that one of the functions of the walk looks at, with columns or without.
 fn is_read(name: gimli::DwAt) -> bool {
-    matches!(
+    let is_own = matches!(
         name,
         gimli::DW_AT_producer
             | gimli::DW_AT_language
@@ -72,15 +73,7 @@ fn is_read(name: gimli::DwAt) -> bool {
             | gimli::DW_AT_ranges
             | gimli::DW_AT_entry_pc
             | DW_AT_LLVM_STMT_SEQUENCE
-            | gimli::DW_AT_linkage_name
             | gimli::DW_AT_location
-            | gimli::DW_AT_MIPS_linkage_name
-            | gimli::DW_AT_name
-            | gimli::DW_AT_decl_file
-            | gimli::DW_AT_decl_line
-            | gimli::DW_AT_external
-            | gimli::DW_AT_abstract_origin
-            | gimli::DW_AT_specification
             | gimli::DW_AT_call_file
             | gimli::DW_AT_call_line
             | gimli::DW_AT_call_return_pc
@@ -102,5 +95,7 @@ fn is_read(name: gimli::DwAt) -> bool {
             | attribute::FIRST_LANES
             | attribute::LANE_PC
             | attribute::FIRST_LANE_PC
-    )
+    );
+    // A subprogram tells who it is as well.
+    is_own || (IDENTITY.attribute)(name)
 }
