@@ -48,10 +48,10 @@ pub(crate) struct Sizes {
     pub(crate) entries: u64,
 }
 
-/// Bytes of entries for each name and origin, and for each edge, that tables have room for from the start: about half of
-/// what programs have. To grow a table from nothing costs as much again.
-const NAME_ENTRIES: u64 = 1 << 10;
-const EDGE_ENTRIES: u64 = 1 << 9;
+/// Bytes of entries for each name and origin, and for each edge, that tables have room for from the start: half of what
+/// RocksDB has, and all of what the Linux kernel has. To grow a table from nothing costs as much again.
+const NAME_ENTRIES: u64 = 1 << 11;
+const EDGE_ENTRIES: u64 = 1 << 10;
 /// Nor more than this, whatever the sections claim.
 const RESERVED: u64 = 1 << 19;
 
