@@ -27,9 +27,12 @@ pub(super) struct BySequence {
 #[derive(Default)]
 struct Here {
     /// Lengths of those that kept their address.
-    remain: Vec<u32>,
+    remain: FxHashSet<u32>,
     /// Those of the others.
-    folded: Vec<u32>,
+    folded: FxHashSet<u32>,
+    functions: usize,
+    /// Sequences that begin there.
+    sequences: usize,
 }
 
 impl<E: Endianity> UnitReader<'_, '_, E> {
@@ -53,18 +56,23 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             for (index, function) in self.out.functions.iter().enumerate() {
                 let entry = self.out.pieces[function.pieces.start as usize];
                 let here = here.entry(entry.start.0).or_default();
-                if own.contains(&index) { &mut here.folded } else { &mut here.remain }.push(entry.len);
+                here.functions += 1;
+                if own.contains(&index) { &mut here.folded } else { &mut here.remain }.insert(entry.len);
+            }
+            // Once for each address: any number of functions may begin at one.
+            for (&start, here) in here.iter_mut().filter(|(_, here)| !here.folded.is_empty()) {
+                here.sequences = self.lines.starting(start).count();
             }
             let is_foreign = |at: &&BySequence| {
                 let (piece, len) = (piece(self, at), sequence_len(self, at));
-                let Here { remain, folded } = &here[&piece.start.0];
+                let here = &here[&piece.start.0];
+                let is_len = |len: u64| u32::try_from(len).is_ok_and(|len| here.folded.contains(&len));
                 let of_another_length = other(self, at)
-                    && !remain.contains(&piece.len)
-                    && (!remain.is_empty() || folded.iter().any(|&other| u64::from(other) == len));
+                    && !here.remain.contains(&piece.len)
+                    && (!here.remain.is_empty() || is_len(len));
                 // Each function has a sequence: one that is named twice is that of the function which remains, if there
                 // are not as many as functions.
-                let few = || self.lines.starting(piece.start.0).count() < remain.len() + folded.len();
-                of_another_length || (named_twice(self, at) && few())
+                of_another_length || (named_twice(self, at) && here.sequences < here.functions)
             };
             foreign = by_sequence.iter().filter(is_foreign).map(|at| at.function).collect();
         }
