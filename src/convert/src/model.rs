@@ -12,6 +12,7 @@ mod classes;
 mod codeless;
 mod instance;
 mod locations;
+mod name;
 
 pub use blocks::{Block, BlockCounts, BlockMap, BlockRange, SharedBlock};
 pub use calls::{CalleePlace, Calls, UnitCall, UnitCallee};
@@ -22,6 +23,7 @@ pub use locations::{
     Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, OPAQUE,
     UnitLocations,
 };
+pub use name::UnitName;
 
 /// Marks the absence of an id in a packed field.
 pub const NONE16: u16 = u16::MAX;
@@ -312,7 +314,7 @@ pub struct Unit<'f> {
     pub rewrites: Option<Together>,
     /// The unit is of assembly code (`DW_LANG_Mips_Assembler`).
     pub assembly: bool,
-    pub names: Vec<Cow<'f, [u8]>>,
+    pub names: Vec<UnitName<'f>>,
     /// Bytes of strings that no unit before had: its own, and those of its file, if that has it alone.
     pub strings: u64,
     /// Full paths, spelled as `llvm-symbolizer` spells them.
@@ -386,7 +388,7 @@ impl Unit<'_> {
     }
 
     /// The same unit with the same names in memory that lives otherwise.
-    pub(crate) fn with_names<'n>(self, names: Vec<Cow<'n, [u8]>>) -> Unit<'n> {
+    pub(crate) fn with_names<'n>(self, names: Vec<UnitName<'n>>) -> Unit<'n> {
         Unit {
             offset: self.offset,
             file_name: Cow::Owned(self.file_name.into_owned()),

@@ -5,15 +5,13 @@
 //! (dwz). Each attribute is taken from the nearest DIE that has it (DWARF 5 2.13.2, 3.3.8).
 
 use rustc_hash::FxHashMap;
-use std::borrow::Cow;
-
 use super::entries::{Attribute, Entries, Wanted};
 use super::file::FileTable;
 use super::memory::empty;
 use super::space::{Info, Space};
 use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Endianity};
-use crate::model::{CalleePlace, DieOffset, Instance, LocalOrigin, NONE16, UnitOrigin};
+use crate::model::{CalleePlace, DieOffset, Instance, LocalOrigin, NONE16, UnitName, UnitOrigin};
 use crate::report::{Diagnostics, Kind};
 
 /// Links of a chain that are followed; a longer one, or a cycle, ends there.
@@ -42,11 +40,19 @@ pub(crate) struct Place {
     offset: usize,
 }
 
+/// A name as an attribute gives it.
+#[derive(Clone, Copy)]
+pub(crate) enum Text<'f> {
+    Whole(&'f [u8]),
+    /// As [`UnitName::Begins`].
+    Begins(&'f [u8]),
+}
+
 /// The attributes of a subprogram's identity, as far as they were found.
 #[derive(Clone, Copy)]
-pub(crate) struct Identity<'f, E: Endianity> {
-    pub(crate) linkage_name: Option<Bytes<'f, E>>,
-    pub(crate) name: Option<Bytes<'f, E>>,
+pub(crate) struct Identity<'f> {
+    pub(crate) linkage_name: Option<Text<'f>>,
+    pub(crate) name: Option<Text<'f>>,
     /// Index into [`Tables::files`], or [`NONE16`].
     pub(crate) file: Option<u16>,
     pub(crate) line: Option<u32>,
@@ -56,7 +62,7 @@ pub(crate) struct Identity<'f, E: Endianity> {
     pub(crate) next: Option<Place>,
 }
 
-impl<E: Endianity> Default for Identity<'_, E> {
+impl Default for Identity<'_> {
     fn default() -> Self {
         Identity { linkage_name: None, name: None, file: None, line: None, external: false, next: None }
     }
@@ -65,7 +71,7 @@ impl<E: Endianity> Default for Identity<'_, E> {
 /// What names and origins of a unit are looked up in.
 #[derive(Default)]
 pub(crate) struct Ids {
-    /// By place and length.
+    /// By place and length; the length of those whose end was not looked for is [`usize::MAX`].
     names: FxHashMap<(usize, usize), u32>,
     origins: FxHashMap<UnitOrigin, LocalOrigin>,
     /// By offset of a DIE of the unit.
@@ -83,7 +89,7 @@ impl Ids {
 
 /// The names, files and origins of the unit being read, each once.
 pub(crate) struct Tables<'f> {
-    pub(crate) names: Vec<Cow<'f, [u8]>>,
+    pub(crate) names: Vec<UnitName<'f>>,
     pub(crate) files: Vec<Vec<u8>>,
     pub(crate) origins: Vec<UnitOrigin>,
     /// By origin: a DIE that led to it has `DW_AT_external`.
@@ -123,9 +129,16 @@ impl<'f> Tables<'f> {
     }
 
     /// Equal strings at different places get different ids here; `resolve` compares their content once.
-    pub(crate) fn name(&mut self, bytes: &'f [u8]) -> u32 {
-        *self.ids.names.entry((bytes.as_ptr() as usize, bytes.len())).or_insert_with(|| {
-            self.names.push(Cow::Borrowed(bytes));
+    pub(crate) fn name(&mut self, name: Text<'f>) -> u32 {
+        let (bytes, len) = match name {
+            Text::Whole(bytes) => (bytes, bytes.len()),
+            Text::Begins(bytes) => (bytes, usize::MAX),
+        };
+        *self.ids.names.entry((bytes.as_ptr() as usize, len)).or_insert_with(|| {
+            self.names.push(match name {
+                Text::Whole(bytes) => UnitName::from(bytes),
+                Text::Begins(bytes) => UnitName::Begins(bytes),
+            });
             (self.names.len() - 1) as u32
         })
     }
@@ -144,7 +157,7 @@ impl<'f> Tables<'f> {
 
     /// The name of an origin.
     pub(crate) fn name_of(&self, origin: LocalOrigin) -> &[u8] {
-        &self.names[self.origins[origin.index()].name as usize]
+        self.names[self.origins[origin.index()].name as usize].bytes()
     }
 
     fn file(&mut self, path: Vec<u8>) -> u16 {
@@ -329,17 +342,17 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     pub(crate) fn take(
         &mut self,
         place: Place,
-        identity: &mut Identity<'f, E>,
+        identity: &mut Identity<'f>,
         attribute: &Attribute<'f, E>,
         diagnostics: &mut Diagnostics,
     ) {
         match attribute.name {
             gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name if identity.linkage_name.is_none() => {
-                identity.linkage_name = self.name(place, attribute.value);
+                identity.linkage_name = self.text(place, attribute.value);
             }
             // Of no use beside a linkage name.
             gimli::DW_AT_name if identity.name.is_none() && identity.linkage_name.is_none() => {
-                identity.name = self.name(place, attribute.value);
+                identity.name = self.text(place, attribute.value);
             }
             gimli::DW_AT_decl_file if identity.file.is_none() => {
                 if let Some(index) = attribute.number() {
@@ -358,6 +371,12 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
             }
             _ => {}
         }
+    }
+
+    /// The name that an attribute gives. Who takes the unit counts those whose end was not looked for.
+    fn text(&mut self, place: Place, value: gimli::AttributeValue<Bytes<'f, E>>) -> Option<Text<'f>> {
+        let begins = self.with_unit(place, |unit, info| info.begins(unit, value));
+        begins.map(Text::Begins).or_else(|| Some(Text::Whole(self.name(place, value)?.slice())))
     }
 
     /// The text of an attribute, as long as there is room for it.
@@ -395,7 +414,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     pub(crate) fn finish(
         &mut self,
         start: Place,
-        mut identity: Identity<'f, E>,
+        mut identity: Identity<'f>,
         diagnostics: &mut Diagnostics,
     ) -> (LocalOrigin, Instance) {
         let (mut links, mut end) = (0, start);
@@ -427,7 +446,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
                 format!("subprogram at DIE {:#x} of unit {} has no name", start.offset, start.unit)
             });
         }
-        let name = self.tables.name(name.map_or(&[], |name| name.slice()));
+        let name = self.tables.name(name.unwrap_or(Text::Whole(&[])));
         let origin = self.tables.origin(UnitOrigin {
             name,
             file: identity.file.unwrap_or(NONE16),
@@ -447,7 +466,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     fn read_die(
         &mut self,
         place: Place,
-        identity: &mut Identity<'f, E>,
+        identity: &mut Identity<'f>,
         diagnostics: &mut Diagnostics,
     ) -> Option<()> {
         if self.is_here(place) {

@@ -4,12 +4,12 @@
 //! is read of it; kept once, they take the memory that the linker's merged `.debug_str` takes in a program
 //! that is not split.
 
-use std::borrow::Cow;
 use std::hash::Hasher;
 use std::sync::{Mutex, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
+use crate::model::UnitName;
 use crate::open::Files;
 
 /// Parts with a lock each, so that threads seldom wait for each other.
@@ -28,12 +28,13 @@ impl<'f> NamePool<'f> {
     }
 
     /// The same names in the same order, from memory that stays.
-    pub(super) fn keep(&self, names: Vec<Cow<'_, [u8]>>) -> Vec<Cow<'f, [u8]>> {
+    pub(super) fn keep(&self, names: &[UnitName<'_>]) -> Vec<UnitName<'f>> {
+        let names: Vec<&[u8]> = names.iter().map(UnitName::bytes).collect();
         let found: Vec<(u64, Option<&'f [u8]>)> = names
             .iter()
             .map(|name| {
                 let hash = hash(name);
-                (hash, self.with(hash, |shard| shard.get(&hash).copied().filter(|kept| *kept == &name[..])))
+                (hash, self.with(hash, |shard| shard.get(&hash).copied().filter(|kept| kept == name)))
             })
             .collect();
         let new = names.iter().zip(&found).filter(|(_, (_, kept))| kept.is_none());
@@ -51,7 +52,7 @@ impl<'f> NamePool<'f> {
                 });
                 own
             });
-            kept.push(Cow::Borrowed(bytes));
+            kept.push(UnitName::from(bytes));
         }
         kept
     }
@@ -78,12 +79,12 @@ mod tests {
         let files = Files::new();
         let pool = NamePool::new(&files);
         let names =
-            |list: &[&'static str]| list.iter().map(|n| Cow::Borrowed(n.as_bytes())).collect::<Vec<_>>();
-        let first = pool.keep(names(&["main", "", "_Z1fv"]));
-        let second = pool.keep(names(&["_Z1fv", "_Z1gv", "main"]));
+            |list: &[&'static str]| list.iter().map(|n| UnitName::from(n.as_bytes())).collect::<Vec<_>>();
+        let first = pool.keep(&names(&["main", "", "_Z1fv"]));
+        let second = pool.keep(&names(&["_Z1fv", "_Z1gv", "main"]));
         assert_eq!(first, names(&["main", "", "_Z1fv"]));
         assert_eq!(second, names(&["_Z1fv", "_Z1gv", "main"]));
-        assert_eq!(first[0].as_ptr(), second[2].as_ptr());
-        assert_eq!(first[2].as_ptr(), second[0].as_ptr());
+        assert_eq!(first[0].bytes().as_ptr(), second[2].bytes().as_ptr());
+        assert_eq!(first[2].bytes().as_ptr(), second[0].bytes().as_ptr());
     }
 }

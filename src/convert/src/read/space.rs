@@ -24,6 +24,8 @@ pub(crate) struct Info<'f, E: Endianity> {
     pub(crate) dwarf: Dwarf<'f, E>,
     /// llvm-dwp may store string offsets in 64 bits for units that are DWARF 32.
     wide_strings: bool,
+    /// Where `.debug_str` is one that units share and ends with a zero: so does every text in it.
+    texts: Option<&'f [u8]>,
     pub(crate) headers: Vec<gimli::UnitHeader<Bytes<'f, E>>>,
     shared: Shared,
     /// Units that another one referred to, parsed once and kept.
@@ -68,7 +70,11 @@ impl<'f, E: Endianity> Info<'f, E> {
         let wide_strings = dwarf.file_type == gimli::DwarfFileType::Dwo
             && dwarf.debug_str_offsets.reader().slice().starts_with(&[0xff; 4]);
         let shared = Shared::of(&headers);
-        Info { dwarf, wide_strings, headers, shared, referred }
+        // Units of a `.dwo` are kept longer than their file is.
+        let strings = dwarf.debug_str.reader().slice();
+        let is_shared = dwarf.file_type == gimli::DwarfFileType::Main;
+        let texts = (is_shared && strings.last() == Some(&0)).then_some(strings);
+        Info { dwarf, wide_strings, texts, headers, shared, referred }
     }
 
     /// Decides which line programs are read, before any is.
@@ -106,6 +112,24 @@ impl<'f, E: Endianity> Info<'f, E> {
             }
             _ => string(&self.dwarf, unit, value),
         }
+    }
+
+    /// Where the string that an attribute of this unit means begins, with what is behind it, if there is no need to look for
+    /// its end: see [`crate::model::UnitName::Begins`].
+    pub(crate) fn begins(
+        &self,
+        unit: &gimli::Unit<Bytes<'f, E>>,
+        value: gimli::AttributeValue<Bytes<'f, E>>,
+    ) -> Option<&'f [u8]> {
+        let offset = match value {
+            gimli::AttributeValue::DebugStrRef(offset) => offset,
+            gimli::AttributeValue::DebugStrOffsetsIndex(index) => {
+                let (format, base) = (unit.header.format(), unit.str_offsets_base);
+                self.dwarf.debug_str_offsets.get_str_offset(format, base, index).ok()?
+            }
+            _ => return None,
+        };
+        self.texts?.get(offset.0..).filter(|text| !text.is_empty())
     }
 
     /// Index of the unit that the section offset `offset` lies in.

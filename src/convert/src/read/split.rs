@@ -198,7 +198,7 @@ pub(super) fn read<'f, E: Endianity>(
         match read {
             Ok(mut unit) => {
                 unit.strings += file.debug.get(DebugSection::Str).len() as u64;
-                let names = task.supply.names.keep(std::mem::take(&mut unit.names));
+                let names = task.supply.names.keep(&std::mem::take(&mut unit.names));
                 return Some(unit.with_names(names));
             }
             Err(problem) => missed.other_build(format!("{}: {problem}", path.display())),

@@ -10,9 +10,9 @@ use foldsym_format::names::MAX_NAME;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use super::ResolveOptions;
-use crate::model::{Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitMap};
+use crate::model::{Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitMap, UnitName};
 use crate::read::Take;
-use crate::text::{base_name, is_same_path};
+use crate::text::{MAX_TEXT, base_name, is_same_path, until_zero_within};
 
 /// The program's tables while they grow.
 pub(crate) struct Merged<'f> {
@@ -22,7 +22,8 @@ pub(crate) struct Merged<'f> {
     names: FxHashMap<u64, NameId>,
     /// The others.
     clashes: FxHashMap<Cow<'f, [u8]>, NameId>,
-    /// By the place and the length of a name in the program's files.
+    /// By the place and the length of a name in the program's files; the length of those that units do not know is
+    /// [`usize::MAX`].
     places: FxHashMap<(usize, usize), NameId>,
     files: FxHashMap<Vec<u8>, FileId>,
     origins: FxHashMap<Origin, OriginId>,
@@ -106,6 +107,21 @@ impl<'f> Merged<'f> {
             return id;
         }
         let id = self.unit_name(Cow::Borrowed(name));
+        self.places.insert(place, id);
+        id
+    }
+
+    /// The same for a name whose end is not known yet. What is looked at counts, whether or not the name is new.
+    fn begun_name(&mut self, bytes: &'f [u8]) -> NameId {
+        let place = (bytes.as_ptr() as usize, usize::MAX);
+        if let Some(&id) = self.places.get(&place) {
+            return id;
+        }
+        let most = self.name_room.saturating_add(SHORT as u64).min(MAX_TEXT as u64) as usize;
+        let name = until_zero_within(bytes, most).unwrap_or_default();
+        self.without_room += u64::from(most < MAX_TEXT && name.len() == most);
+        self.name_room -= name.len().saturating_sub(SHORT) as u64;
+        let id = self.intern(Cow::Borrowed(name));
         self.places.insert(place, id);
         id
     }
@@ -271,8 +287,9 @@ impl<'f> Take<'f> for Merged<'f> {
         let mut names = Vec::with_capacity(unit.names.len());
         for name in std::mem::take(&mut unit.names) {
             names.push(match name {
-                Cow::Borrowed(bytes) => self.shared_name(bytes),
-                owned => self.unit_name(owned),
+                UnitName::Begins(bytes) => self.begun_name(bytes),
+                UnitName::Text(Cow::Borrowed(bytes)) => self.shared_name(bytes),
+                UnitName::Text(owned) => self.unit_name(owned),
             });
         }
         let files: Vec<FileId> =

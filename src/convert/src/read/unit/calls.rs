@@ -5,7 +5,7 @@
 //! version 4 for some debuggers.
 
 use super::super::entries::Entry;
-use super::super::origin::Place;
+use super::super::origin::{Place, Text};
 use super::super::{Bytes, Endianity};
 use super::{Role, UnitEntries, UnitReader};
 use gimli::AttributeValue;
@@ -76,7 +76,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         if let Some(id) = self.unknown_callee {
             return id;
         }
-        let name = self.origins.tables.name(&[]);
+        let name = self.origins.tables.name(Text::Whole(&[]));
         let origin = self.origins.tables.origin(UnitOrigin { name, file: NONE16, line: 0 });
         let id = LocalCallee(self.out.callees.len() as u32);
         let (die, place) = (DieOffset(0), CalleePlace::Elsewhere);

@@ -10,7 +10,7 @@ use gimli::{AttributeValue, UnitOffset};
 use rustc_hash::FxHashMap;
 
 use super::super::entries::{Entries, Entry};
-use super::super::origin::{IDENTITY, Ids, Origins, Tables};
+use super::super::origin::{IDENTITY, Ids, Origins, Tables, Text};
 use super::super::space::offset_of;
 use super::super::task::Source;
 use super::super::{Bytes, Endianity};
@@ -218,7 +218,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
             } else {
                 self.read_class(offset, &mut reading).ok()
             };
-            let mut name = || self.origins.tables.name(b"");
+            let mut name = || self.origins.tables.name(Text::Whole(b""));
             let class = class.unwrap_or_else(|| UnitClass {
                 name: name(),
                 declared: true,
@@ -234,7 +234,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         let unit = self.unit;
         let mut entries = unit.entries_raw(Some(offset))?;
         let depth = entries.next_depth();
-        let empty = self.origins.tables.name(b"");
+        let empty = self.origins.tables.name(Text::Whole(b""));
         let unnamed = reading.unnamed.binary_search(&offset.0).is_ok();
         let (bases, methods) = (Vec::new(), Vec::new());
         let mut class = UnitClass { name: empty, declared: false, unnamed, bases, methods };
@@ -306,7 +306,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         abbreviation: &gimli::Abbreviation,
         class: UnitOffset,
     ) -> gimli::Result<UnitMethod> {
-        let empty = self.origins.tables.name(b"");
+        let empty = self.origins.tables.name(Text::Whole(b""));
         let mut method = UnitMethod {
             linkage_name: empty,
             name: empty,
@@ -344,7 +344,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
 
     fn class_text(&mut self, place: UnitOffset, value: AttributeValue<Bytes<'f, E>>) -> u32 {
         let text = self.origins.name(self.origins.place(place), value);
-        self.origins.tables.name(text.map_or(&[], |text| text.slice()))
+        self.origins.tables.name(Text::Whole(text.map_or(&[], |text| text.slice())))
     }
 }
 

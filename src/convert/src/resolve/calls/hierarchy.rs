@@ -90,7 +90,7 @@ impl<'n> Classes<'n> {
         let mut named: FxHashMap<&[u8], usize> = FxHashMap::default();
         let mut new: Vec<(usize, u32, &Unit<'_>, &UnitClass)> = Vec::new();
         for &(unit_index, ref unit) in units {
-            let name = |local: u32| &*unit.names[local as usize];
+            let name = |local: u32| unit.names[local as usize].bytes();
             for (local, class) in (0u32..).zip(&unit.classes).filter(|(_, class)| !class.declared) {
                 let key = key(unit, class);
                 let nameless = |method: &UnitMethod| method.instance != Instance::NAMED;
@@ -139,7 +139,7 @@ impl<'n> Classes<'n> {
                 let whole = base.class.and_then(|class| classes.of_units.get(&(unit_index, class)).copied());
                 let declared = || {
                     let class = unit.classes.get(base.class? as usize).filter(|class| class.declared)?;
-                    let name = &*unit.names[class.name as usize];
+                    let name = unit.names[class.name as usize].bytes();
                     Some(named.get(name).copied().unwrap_or(if name.is_empty() { UNKNOWN } else { OPAQUE }))
                 };
                 (whole.or_else(declared).unwrap_or(UNKNOWN), base.offset)
@@ -257,7 +257,7 @@ impl<'n> Classes<'n> {
 
 /// What the linkage names of a class's methods have before their own names; `None` where they do not agree on one.
 fn key(unit: &Unit<'_>, class: &UnitClass) -> Option<Vec<u8>> {
-    let text = |local: u32| &*unit.names[local as usize];
+    let text = |local: u32| unit.names[local as usize].bytes();
     let class_name = text(class.name);
     let mut possible: Option<Vec<&[u8]>> = None;
     for method in &class.methods {
