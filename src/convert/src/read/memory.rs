@@ -5,7 +5,8 @@ use std::hash::Hash;
 use rustc_hash::FxHashMap;
 
 use super::origin::{Ids, Place};
-use crate::model::{LocalCallee, LocalEdge, UnitEdge};
+use super::unit::InlinedCall;
+use crate::model::{LocalCallee, LocalEdge};
 
 /// Places that an empty table may keep, however few were filled.
 const KEPT: usize = 1 << 12;
@@ -15,7 +16,7 @@ const KEPT_TIMES: usize = 16;
 /// The tables, empty.
 #[derive(Default)]
 pub(super) struct Memory {
-    pub(super) edges: FxHashMap<UnitEdge, LocalEdge>,
+    pub(super) edges: FxHashMap<InlinedCall, LocalEdge>,
     pub(super) callees: FxHashMap<Place, LocalCallee>,
     pub(super) ids: Ids,
 }

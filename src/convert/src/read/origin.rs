@@ -37,7 +37,7 @@ pub(crate) struct Place {
     /// True for the supplementary file.
     supplementary: bool,
     unit: u32,
-    offset: usize,
+    pub(crate) offset: usize,
 }
 
 /// A name as an attribute gives it.

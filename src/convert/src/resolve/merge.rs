@@ -26,6 +26,10 @@ pub(crate) struct Merged<'f> {
     /// [`usize::MAX`].
     places: FxHashMap<(usize, usize), NameId>,
     files: FxHashMap<Vec<u8>, FileId>,
+    /// By name: its first origin. Most names have one, and units name the same ones in the same order: what is near
+    /// each other here is near in memory.
+    first_origins: Vec<Option<OriginId>>,
+    /// The others.
     origins: FxHashMap<Origin, OriginId>,
     edges: FxHashMap<Edge, EdgeId>,
     /// Names and paths that are longer than a file holds, each once.
@@ -81,7 +85,8 @@ impl<'f> Merged<'f> {
             clashes: FxHashMap::default(),
             places: FxHashMap::with_capacity_and_hasher(names, FxBuildHasher),
             files: FxHashMap::default(),
-            origins: FxHashMap::with_capacity_and_hasher(names, FxBuildHasher),
+            first_origins: Vec::with_capacity(names),
+            origins: FxHashMap::default(),
             edges: FxHashMap::with_capacity_and_hasher(edges, FxBuildHasher),
             cut_names: 0,
             without_room: 0,
@@ -181,10 +186,20 @@ impl<'f> Merged<'f> {
     }
 
     pub(super) fn origin(&mut self, origin: Origin) -> OriginId {
-        *self.origins.entry(origin).or_insert_with(|| {
+        let name = origin.name.index();
+        let new = OriginId(self.program.origins.len() as u32);
+        if self.first_origins.len() <= name {
+            self.first_origins.resize(self.program.names.len(), None);
+        }
+        let id = match self.first_origins[name] {
+            Some(first) if self.program.origins[first.index()] == origin => return first,
+            Some(_) => *self.origins.entry(origin).or_insert(new),
+            None => *self.first_origins[name].insert(new),
+        };
+        if id == new {
             self.program.origins.push(origin);
-            OriginId((self.program.origins.len() - 1) as u32)
-        })
+        }
+        id
     }
 
     fn file(&mut self, path: Vec<u8>) -> FileId {

@@ -1,9 +1,11 @@
 //! Reads what is inlined into a function: the tree of its inlined subroutines, and the edges that they are of.
 
+use std::hash::{Hash, Hasher};
+
 use super::super::Endianity;
 use super::ranges::Addresses;
 use super::roles::Role;
-use super::{Entry, Identity, MAX_DEPTH, OpenKind, UnitEntries, UnitReader};
+use super::{Entry, Identity, MAX_DEPTH, OpenKind, Place, UnitEntries, UnitReader};
 use crate::model::{DieOffset, LocalEdge, LocalOrigin, NONE16, Scope, UnitEdge};
 use crate::paint::PaintRange;
 use crate::report::Kind;
@@ -17,6 +19,27 @@ pub(super) struct Tree {
     pub(super) nodes: Vec<(LocalOrigin, u16)>,
 }
 
+/// A [`UnitEdge`] as the attributes of an inlined subroutine give it. Entries that lead to one origin may differ, and then
+/// the unit has an edge for each.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct InlinedCall {
+    caller: LocalOrigin,
+    callee: Option<Place>,
+    /// As the file table of the unit numbers it.
+    file: Option<u64>,
+    line: u32,
+    column: u16,
+}
+
+/// In two words: one is looked for for each inlined subroutine of a program.
+impl Hash for InlinedCall {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let callee = self.callee.map_or(0, |place| place.offset as u64);
+        state.write_u64(u64::from(self.caller.0) | u64::from(self.line) << 32);
+        state.write_u64(callee ^ self.file.unwrap_or(0) << 32 ^ u64::from(self.column) << 48);
+    }
+}
+
 impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// Reads a `DW_TAG_inlined_subroutine` (DWARF 5 3.3.8.2) below `parent`.
     pub(super) fn inlined(
@@ -28,7 +51,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let offset = entry.offset;
         let place = self.origins.place(offset);
         let mut addresses = Addresses::default();
-        let (mut origin, mut file, mut line, mut column) = (None, NONE16, 0, 0);
+        let (mut origin, mut file, mut line, mut column) = (None, None, 0, 0);
         while let Some(attribute) = entries.attribute(&mut entry)? {
             match attribute.name {
                 gimli::DW_AT_low_pc => addresses.low_pc = Some(attribute.value),
@@ -38,9 +61,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                     origin = self.origins.target(place, attribute.value, &mut self.diagnostics);
                 }
                 gimli::DW_AT_call_file => {
-                    if let Some(index) = attribute.number() {
-                        file = self.origins.file(place, index, &mut self.diagnostics);
-                    }
+                    file = attribute.number().or(file);
                 }
                 gimli::DW_AT_call_line => {
                     line = attribute.number().and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
@@ -66,11 +87,8 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             }
             return Ok(Some(OpenKind::Lost));
         }
-        let callee = match origin {
-            Some(origin) => self.origins.resolve(origin, &mut self.diagnostics),
-            None => self.origins.finish(place, Identity::default(), &mut self.diagnostics).0,
-        };
-        let edge = self.edge(UnitEdge { caller, callee, line, file, column });
+        let edge = self.edge(place, InlinedCall { caller, callee: origin, file, line, column });
+        let callee = self.out.edges[edge.index()].callee;
         let Some(function) = self.building.last_mut() else { return Ok(None) };
         function.tree.nodes.push((callee, depth + 1));
         if !live {
@@ -95,11 +113,23 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         Ok(Some(OpenKind::Scope { node }))
     }
 
-    fn edge(&mut self, edge: UnitEdge) -> LocalEdge {
-        *self.edge_ids.entry(edge).or_insert_with(|| {
-            self.out.edges.push(edge);
-            LocalEdge((self.out.edges.len() - 1) as u32)
-        })
+    /// The edge that an inlined subroutine at `place` is of: what its attributes lead to is asked for once.
+    fn edge(&mut self, place: Place, call: InlinedCall) -> LocalEdge {
+        if let Some(&edge) = self.edge_ids.get(&call) {
+            return edge;
+        }
+        let InlinedCall { caller, callee, file, line, column } = call;
+        let file = file.map_or(NONE16, |index| self.origins.file(place, index, &mut self.diagnostics));
+        let callee = match callee {
+            Some(origin) => self.origins.resolve(origin, &mut self.diagnostics),
+            None => self.origins.finish(place, Identity::default(), &mut self.diagnostics).0,
+        };
+        let edge = LocalEdge(self.out.edges.len() as u32);
+        self.out.edges.push(UnitEdge { caller, callee, line, file, column });
+        if call.callee.is_some() {
+            self.edge_ids.insert(call, edge);
+        }
+        edge
     }
 
     pub(super) fn keep_tree(&mut self, mut tree: Tree) {

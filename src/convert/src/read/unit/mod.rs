@@ -30,7 +30,7 @@ use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
 use crate::budget::Budget;
 use crate::model::{
     Calls, DieOffset, How, ImageAddr, Instance, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange,
-    Unit, UnitCall, UnitEdge, UnitFunction, UnitPiece,
+    Unit, UnitCall, UnitFunction, UnitPiece,
 };
 use crate::open::{DebugSection, DebugSections};
 use crate::paint::{Painter, Segment};
@@ -39,6 +39,7 @@ use crate::text::base_name;
 use classes::Noted;
 pub(super) use classes::classes;
 use foreign::BySequence;
+pub(super) use inlined::InlinedCall;
 use inlined::Tree;
 use locations::attribute;
 use lost::LostTree;
@@ -178,7 +179,7 @@ struct UnitReader<'a, 'f, E: Endianity> {
     owns_lines: bool,
     out: Unit<'f>,
     diagnostics: Diagnostics,
-    edge_ids: FxHashMap<UnitEdge, LocalEdge>,
+    edge_ids: FxHashMap<InlinedCall, LocalEdge>,
     callee_ids: FxHashMap<Place, LocalCallee>,
     unknown_callee: Option<LocalCallee>,
     /// By sequence: a function has its rows.
