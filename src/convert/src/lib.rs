@@ -9,6 +9,7 @@ mod budget;
 pub mod demangle;
 pub mod encode;
 pub mod model;
+mod numbers;
 pub mod open;
 mod output;
 mod paint;

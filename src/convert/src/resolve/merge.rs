@@ -11,6 +11,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use super::ResolveOptions;
 use crate::model::{Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitMap, UnitName};
+use crate::numbers::Numbers;
 use crate::read::Take;
 use crate::text::{MAX_TEXT, base_name, is_same_path, until_zero_within};
 
@@ -22,16 +23,17 @@ pub(crate) struct Merged<'f> {
     names: FxHashMap<u64, NameId>,
     /// The others.
     clashes: FxHashMap<Cow<'f, [u8]>, NameId>,
-    /// By the place and the length of a name in the program's files; the length of those that units do not know is
-    /// [`usize::MAX`].
+    /// By the place and the length of a name in the program's files.
     places: FxHashMap<(usize, usize), NameId>,
+    /// By the place of a name whose length units do not know.
+    begun: FxHashMap<usize, NameId>,
     files: FxHashMap<Vec<u8>, FileId>,
     /// By name: its first origin. Most names have one, and units name the same ones in the same order: what is near
     /// each other here is near in memory.
     first_origins: Vec<Option<OriginId>>,
     /// The others.
     origins: FxHashMap<Origin, OriginId>,
-    edges: FxHashMap<Edge, EdgeId>,
+    edges: Numbers,
     /// Names and paths that are longer than a file holds, each once.
     pub(super) cut_names: u64,
     /// Names and paths of units for which there was no room.
@@ -83,11 +85,12 @@ impl<'f> Merged<'f> {
             options,
             names: FxHashMap::with_capacity_and_hasher(names, FxBuildHasher),
             clashes: FxHashMap::default(),
-            places: FxHashMap::with_capacity_and_hasher(names, FxBuildHasher),
+            places: FxHashMap::default(),
+            begun: FxHashMap::with_capacity_and_hasher(names, FxBuildHasher),
             files: FxHashMap::default(),
             first_origins: Vec::with_capacity(names),
             origins: FxHashMap::default(),
-            edges: FxHashMap::with_capacity_and_hasher(edges, FxBuildHasher),
+            edges: Numbers::with_capacity(edges),
             cut_names: 0,
             without_room: 0,
             name_room: sizes.strings.saturating_mul(STRING_COPIES).saturating_add(ROOM_FLOOR),
@@ -118,8 +121,8 @@ impl<'f> Merged<'f> {
 
     /// The same for a name whose end is not known yet. What is looked at counts, whether or not the name is new.
     fn begun_name(&mut self, bytes: &'f [u8]) -> NameId {
-        let place = (bytes.as_ptr() as usize, usize::MAX);
-        if let Some(&id) = self.places.get(&place) {
+        let place = bytes.as_ptr() as usize;
+        if let Some(&id) = self.begun.get(&place) {
             return id;
         }
         let most = self.name_room.saturating_add(SHORT as u64).min(MAX_TEXT as u64) as usize;
@@ -127,7 +130,7 @@ impl<'f> Merged<'f> {
         self.without_room += u64::from(most < MAX_TEXT && name.len() == most);
         self.name_room -= name.len().saturating_sub(SHORT) as u64;
         let id = self.intern(Cow::Borrowed(name));
-        self.places.insert(place, id);
+        self.begun.insert(place, id);
         id
     }
 
@@ -155,8 +158,9 @@ impl<'f> Merged<'f> {
     /// Ends the merging: frees what only units need.
     pub(super) fn end_units(&mut self) {
         self.places = FxHashMap::default();
+        self.begun = FxHashMap::default();
         self.files = FxHashMap::default();
-        self.edges = FxHashMap::default();
+        self.edges = Numbers::default();
     }
 
     pub(super) fn intern(&mut self, mut name: Cow<'f, [u8]>) -> NameId {
@@ -229,10 +233,7 @@ impl<'f> Merged<'f> {
     }
 
     fn edge(&mut self, edge: Edge) -> EdgeId {
-        *self.edges.entry(edge).or_insert_with(|| {
-            self.program.edges.push(edge);
-            EdgeId((self.program.edges.len() - 1) as u32)
-        })
+        EdgeId(self.edges.number(&mut self.program.edges, edge))
     }
 
     /// The id of a name that something of the program has already.
