@@ -7,16 +7,12 @@ use rustc_hash::FxHashMap;
 use super::origin::{Ids, Place};
 use super::unit::InlinedCall;
 use crate::model::{LocalCallee, LocalEdge};
-
-/// Places that an empty table may keep, however few were filled.
-const KEPT: usize = 1 << 12;
-/// And so many times those that were filled: emptying a table costs time for each of its places.
-const KEPT_TIMES: usize = 16;
+use crate::numbers::{KEPT, KEPT_TIMES, NumberedMap};
 
 /// The tables, empty.
 #[derive(Default)]
 pub(super) struct Memory {
-    pub(super) edges: FxHashMap<InlinedCall, LocalEdge>,
+    pub(super) edges: NumberedMap<InlinedCall, LocalEdge>,
     pub(super) callees: FxHashMap<Place, LocalCallee>,
     pub(super) ids: Ids,
 }

@@ -4,15 +4,15 @@
 //! declaration (`DW_AT_specification`), in the same unit, in another (LTO) or in a supplementary file
 //! (dwz). Each attribute is taken from the nearest DIE that has it (DWARF 5 2.13.2, 3.3.8).
 
-use rustc_hash::FxHashMap;
 use super::entries::{Attribute, Entries, Wanted};
 use super::file::FileTable;
-use super::memory::empty;
 use super::space::{Info, Space};
 use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Endianity};
 use crate::model::{CalleePlace, DieOffset, Instance, LocalOrigin, NONE16, UnitName, UnitOrigin};
+use crate::numbers::{NumberedMap, Numbers};
 use crate::report::{Diagnostics, Kind};
+use rustc_hash::FxHashMap;
 
 /// Links of a chain that are followed; a longer one, or a cycle, ends there.
 const MAX_CHAIN: usize = 64;
@@ -72,18 +72,23 @@ impl Default for Identity<'_> {
 #[derive(Default)]
 pub(crate) struct Ids {
     /// By place and length; the length of those whose end was not looked for is [`usize::MAX`].
-    names: FxHashMap<(usize, usize), u32>,
-    origins: FxHashMap<UnitOrigin, LocalOrigin>,
+    names: Numbers,
+    places: Vec<(usize, usize)>,
+    origins: Numbers,
     /// By offset of a DIE of the unit.
-    resolved: FxHashMap<usize, LocalOrigin>,
+    resolved: NumberedMap<usize, LocalOrigin>,
 }
 
 impl Ids {
     /// Forgets all, and keeps the memory.
     pub(super) fn empty(&mut self) {
-        empty(&mut self.names);
-        empty(&mut self.origins);
-        empty(&mut self.resolved);
+        if self.names.empty() {
+            self.places.clear();
+        } else {
+            self.places = Vec::new();
+        }
+        self.origins.empty();
+        self.resolved.empty();
     }
 }
 
@@ -134,13 +139,15 @@ impl<'f> Tables<'f> {
             Text::Whole(bytes) => (bytes, bytes.len()),
             Text::Begins(bytes) => (bytes, usize::MAX),
         };
-        *self.ids.names.entry((bytes.as_ptr() as usize, len)).or_insert_with(|| {
+        let Ids { names, places, .. } = &mut self.ids;
+        let number = names.number(places, (bytes.as_ptr() as usize, len));
+        if number as usize == self.names.len() {
             self.names.push(match name {
                 Text::Whole(bytes) => UnitName::from(bytes),
                 Text::Begins(bytes) => UnitName::Begins(bytes),
             });
-            (self.names.len() - 1) as u32
-        })
+        }
+        number
     }
 
     /// What names and origins were looked up in, empty.
@@ -178,11 +185,11 @@ impl<'f> Tables<'f> {
     }
 
     pub(crate) fn origin(&mut self, origin: UnitOrigin) -> LocalOrigin {
-        *self.ids.origins.entry(origin).or_insert_with(|| {
-            self.origins.push(origin);
+        let number = self.ids.origins.number(&mut self.origins, origin);
+        if number as usize == self.external.len() {
             self.external.push(false);
-            LocalOrigin((self.origins.len() - 1) as u32)
-        })
+        }
+        LocalOrigin(number)
     }
 }
 
@@ -396,17 +403,19 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         let here = self.is_here(place);
         let known = match here {
             true => self.tables.ids.resolved.get(&place.offset),
-            false => self.tables.resolved.get(&place),
+            false => self.tables.resolved.get(&place).copied(),
         };
-        if let Some(&origin) = known {
+        if let Some(origin) = known {
             return origin;
         }
         let identity = Identity { next: Some(place), ..Identity::default() };
         let (origin, _) = self.finish(place, identity, diagnostics);
         match here {
             true => self.tables.ids.resolved.insert(place.offset, origin),
-            false => self.tables.resolved.insert(place, origin),
-        };
+            false => {
+                self.tables.resolved.insert(place, origin);
+            }
+        }
         origin
     }
 

@@ -10,7 +10,9 @@ use foldsym_format::names::MAX_NAME;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use super::ResolveOptions;
-use crate::model::{Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitMap, UnitName};
+use crate::model::{
+    Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitMap, UnitName,
+};
 use crate::numbers::Numbers;
 use crate::read::Take;
 use crate::text::{MAX_TEXT, base_name, is_same_path, until_zero_within};

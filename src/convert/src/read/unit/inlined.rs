@@ -115,7 +115,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
 
     /// The edge that an inlined subroutine at `place` is of: what its attributes lead to is asked for once.
     fn edge(&mut self, place: Place, call: InlinedCall) -> LocalEdge {
-        if let Some(&edge) = self.edge_ids.get(&call) {
+        if let Some(edge) = self.edge_ids.get(&call) {
             return edge;
         }
         let InlinedCall { caller, callee, file, line, column } = call;

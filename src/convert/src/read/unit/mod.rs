@@ -32,6 +32,7 @@ use crate::model::{
     Calls, DieOffset, How, ImageAddr, Instance, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange,
     Unit, UnitCall, UnitFunction, UnitPiece,
 };
+use crate::numbers::NumberedMap;
 use crate::open::{DebugSection, DebugSections};
 use crate::paint::{Painter, Segment};
 use crate::report::{Diagnostics, Kind};
@@ -179,7 +180,7 @@ struct UnitReader<'a, 'f, E: Endianity> {
     owns_lines: bool,
     out: Unit<'f>,
     diagnostics: Diagnostics,
-    edge_ids: FxHashMap<InlinedCall, LocalEdge>,
+    edge_ids: NumberedMap<InlinedCall, LocalEdge>,
     callee_ids: FxHashMap<Place, LocalCallee>,
     unknown_callee: Option<LocalCallee>,
     /// By sequence: a function has its rows.
@@ -558,7 +559,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         self.out.rows.shrink_to_fit();
         self.out.scopes.shrink_to_fit();
         let mut memory = Memory { edges: self.edge_ids, callees: self.callee_ids, ids: tables.into_ids() };
-        empty(&mut memory.edges);
+        memory.edges.empty();
         empty(&mut memory.callees);
         (self.out, self.diagnostics, memory)
     }
