@@ -57,12 +57,12 @@ pub(crate) struct Sizes {
     pub(crate) entries: u64,
 }
 
-/// Bytes of entries for each name and origin, and for each edge, that tables have room for from the start: half of what
-/// RocksDB has, and all of what the Linux kernel has. To grow a table from nothing costs as much again.
+/// Bytes of entries for each name and origin, and for each edge, that tables have room for from the start: half of the
+/// names that RocksDB has, and all of its edges. To grow a table from nothing costs as much again.
 const NAME_ENTRIES: u64 = 1 << 11;
-const EDGE_ENTRIES: u64 = 1 << 10;
-/// Nor more than this, whatever the sections claim.
-const RESERVED: u64 = 1 << 19;
+const EDGE_ENTRIES: u64 = 1 << 8;
+/// Nor more than this, whatever the sections claim: a table of numbers with it fits a cache.
+const RESERVED: u64 = 200_000;
 
 /// Linkers let strings share their ends, or write one twice.
 const STRING_COPIES: u64 = 4;

@@ -48,6 +48,7 @@ pub(super) fn restore(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
     let all =
         units.flat_map(|(index, unit)| (0..unit.functions.len()).map(move |function| (index, function)));
     let lost: Vec<At> = all.filter(wanted).collect();
+    make_room(merged, &lost);
     // A twin is soon found. Those that have none are looked at by their rows, which may make them the twin of others.
     let mut twins = Twins::new(merged, &lost);
     let mut open = lost;
@@ -74,6 +75,18 @@ pub(super) fn restore(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
         });
     }
     merged.program.inlines = counts;
+}
+
+/// Makes room for the trees and rows of functions, at once for those of a unit: else each unit has room for as many again.
+fn make_room(merged: &mut Merged<'_>, lost: &[At]) {
+    for of_unit in lost.chunk_by(|one, other| one.0 == other.0) {
+        let unit = &mut merged.program.units[of_unit[0].0];
+        let scopes = of_unit.iter().map(|&(_, function)| unit.functions[function].lost.scopes.len()).sum();
+        let rows = of_unit.iter().filter_map(|&(_, function)| rows_of(unit, function));
+        let rows = rows.map(|rows| rows.len as usize).sum();
+        unit.scopes.reserve_exact(scopes);
+        unit.rows.reserve_exact(rows);
+    }
 }
 
 /// Gives those their inline trees whose rows leave one way alone, as long as steps are left; the others stay.
