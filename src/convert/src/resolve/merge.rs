@@ -7,13 +7,14 @@ use std::borrow::Cow;
 use std::hash::Hasher;
 
 use foldsym_format::names::MAX_NAME;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+use hashbrown::HashTable;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use super::ResolveOptions;
 use crate::model::{
     Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitMap, UnitName,
 };
-use crate::numbers::Numbers;
+use crate::numbers::{NumberedMap, Numbers};
 use crate::read::Take;
 use crate::text::{MAX_TEXT, base_name, is_same_path, until_zero_within};
 
@@ -21,14 +22,13 @@ use crate::text::{MAX_TEXT, base_name, is_same_path, until_zero_within};
 pub(crate) struct Merged<'f> {
     pub(super) program: Program<'f>,
     options: ResolveOptions,
-    /// By hash: to grow the table no name is read again. Of several names with one hash the first.
-    names: FxHashMap<u64, NameId>,
-    /// The others.
-    clashes: FxHashMap<Cow<'f, [u8]>, NameId>,
+    names: HashTable<NameId>,
+    /// By name: to grow the table no name is read again.
+    hashes: Vec<u64>,
     /// By the place and the length of a name in the program's files.
     places: FxHashMap<(usize, usize), NameId>,
     /// By the place of a name whose length units do not know.
-    begun: FxHashMap<usize, NameId>,
+    begun: NumberedMap<usize, NameId>,
     files: FxHashMap<Vec<u8>, FileId>,
     /// By name: its first origin. Most names have one, and units name the same ones in the same order: what is near
     /// each other here is near in memory.
@@ -85,10 +85,10 @@ impl<'f> Merged<'f> {
         Merged {
             program,
             options,
-            names: FxHashMap::with_capacity_and_hasher(names, FxBuildHasher),
-            clashes: FxHashMap::default(),
+            names: HashTable::with_capacity(names),
+            hashes: Vec::with_capacity(names),
             places: FxHashMap::default(),
-            begun: FxHashMap::with_capacity_and_hasher(names, FxBuildHasher),
+            begun: NumberedMap::default(),
             files: FxHashMap::default(),
             first_origins: Vec::with_capacity(names),
             origins: FxHashMap::default(),
@@ -124,7 +124,7 @@ impl<'f> Merged<'f> {
     /// The same for a name whose end is not known yet. What is looked at counts, whether or not the name is new.
     fn begun_name(&mut self, bytes: &'f [u8]) -> NameId {
         let place = bytes.as_ptr() as usize;
-        if let Some(&id) = self.begun.get(&place) {
+        if let Some(id) = self.begun.get(&place) {
             return id;
         }
         let most = self.name_room.saturating_add(SHORT as u64).min(MAX_TEXT as u64) as usize;
@@ -160,7 +160,7 @@ impl<'f> Merged<'f> {
     /// Ends the merging: frees what only units need.
     pub(super) fn end_units(&mut self) {
         self.places = FxHashMap::default();
-        self.begun = FxHashMap::default();
+        self.begun = NumberedMap::default();
         self.files = FxHashMap::default();
         self.edges = Numbers::default();
     }
@@ -179,16 +179,15 @@ impl<'f> Merged<'f> {
         }
         self.cut_names += u64::from(is_cut);
         let id = NameId(self.program.names.len() as u32);
-        self.program.names.push(name.clone());
-        if *self.names.entry(hash).or_insert(id) != id {
-            self.clashes.insert(name, id);
-        }
+        self.program.names.push(name);
+        self.hashes.push(hash);
+        self.names.insert_unique(hash, id, |id| self.hashes[id.index()]);
         id
     }
 
     fn name_with(&self, hash: u64, name: &[u8]) -> Option<NameId> {
-        let &id = self.names.get(&hash)?;
-        if self.name_bytes(id) == name { Some(id) } else { self.clashes.get(name).copied() }
+        let is_it = |id: &NameId| self.hashes[id.index()] == hash && self.name_bytes(*id) == name;
+        self.names.find(hash, is_it).copied()
     }
 
     pub(super) fn origin(&mut self, origin: Origin) -> OriginId {
