@@ -6,6 +6,7 @@
 use std::hash::{BuildHasher, Hash};
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use rustc_hash::FxBuildHasher;
 
 /// The numbers of the items of a list, by content.
@@ -60,34 +61,40 @@ fn hash<T: Hash>(item: &T) -> u64 {
 /// Values by key.
 pub(crate) struct NumberedMap<K, V> {
     numbers: Numbers,
-    keys: Vec<K>,
-    values: Vec<V>,
+    entries: Vec<(K, V)>,
 }
 
 impl<K, V> Default for NumberedMap<K, V> {
     fn default() -> Self {
-        NumberedMap { numbers: Numbers::default(), keys: Vec::new(), values: Vec::new() }
+        NumberedMap { numbers: Numbers::default(), entries: Vec::new() }
     }
 }
 
 impl<K: Hash + Eq, V: Copy> NumberedMap<K, V> {
     pub(crate) fn get(&self, key: &K) -> Option<V> {
-        let number = self.numbers.table.find(hash(key), |&number| self.keys[number as usize] == *key)?;
-        Some(self.values[*number as usize])
+        let is_it = |&number: &u32| self.entries[number as usize].0 == *key;
+        let number = *self.numbers.table.find(hash(key), is_it)?;
+        Some(self.entries[number as usize].1)
     }
 
     /// Gives a key its value, unless it has one.
     pub(crate) fn insert(&mut self, key: K, value: V) {
-        if self.numbers.number(&mut self.keys, key) as usize == self.values.len() {
-            self.values.push(value);
+        let entries = &mut self.entries;
+        let entry = self.numbers.table.entry(
+            hash(&key),
+            |&number| entries[number as usize].0 == key,
+            |&number| hash(&entries[number as usize].0),
+        );
+        if let Entry::Vacant(entry) = entry {
+            entry.insert(entries.len() as u32);
+            entries.push((key, value));
         }
     }
 
     /// Forgets all, as [`Numbers::empty`] does.
     pub(crate) fn empty(&mut self) {
         if self.numbers.empty() {
-            self.keys.clear();
-            self.values.clear();
+            self.entries.clear();
         } else {
             *self = Self::default();
         }

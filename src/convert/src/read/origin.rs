@@ -37,7 +37,23 @@ pub(crate) struct Place {
     /// True for the supplementary file.
     supplementary: bool,
     unit: u32,
-    pub(crate) offset: usize,
+    offset: usize,
+}
+
+/// A place in few bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PackedPlace {
+    /// The lowest bit is set for the supplementary file.
+    unit: u32,
+    pub(crate) offset: u32,
+}
+
+impl Place {
+    /// `None` for one of the two billionth unit, or beyond 4 GiB of one.
+    pub(crate) fn packed(self) -> Option<PackedPlace> {
+        let unit = self.unit.checked_mul(2)? | u32::from(self.supplementary);
+        Some(PackedPlace { unit, offset: u32::try_from(self.offset).ok()? })
+    }
 }
 
 /// A name as an attribute gives it.

@@ -3,8 +3,10 @@
 use std::hash::{Hash, Hasher};
 
 use super::super::Endianity;
+use super::super::origin::PackedPlace;
 use super::ranges::Addresses;
 use super::roles::Role;
+use super::rows::NO_FILE;
 use super::{Entry, Identity, MAX_DEPTH, OpenKind, Place, UnitEntries, UnitReader};
 use crate::model::{DieOffset, LocalEdge, LocalOrigin, NONE16, Scope, UnitEdge};
 use crate::paint::PaintRange;
@@ -24,9 +26,9 @@ pub(super) struct Tree {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct InlinedCall {
     caller: LocalOrigin,
-    callee: Option<Place>,
+    callee: PackedPlace,
     /// As the file table of the unit numbers it.
-    file: Option<u64>,
+    file: u32,
     line: u32,
     column: u16,
 }
@@ -34,9 +36,9 @@ pub(in super::super) struct InlinedCall {
 /// In two words: one is looked for for each inlined subroutine of a program.
 impl Hash for InlinedCall {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let callee = self.callee.map_or(0, |place| place.offset as u64);
-        state.write_u64(u64::from(self.caller.0) | u64::from(self.line) << 32);
-        state.write_u64(callee ^ self.file.unwrap_or(0) << 32 ^ u64::from(self.column) << 48);
+        let &InlinedCall { caller, callee, file, line, column } = self;
+        state.write_u64(u64::from(caller.0) | u64::from(line) << 32);
+        state.write_u64(u64::from(callee.offset) ^ u64::from(file) << 32 ^ u64::from(column) << 48);
     }
 }
 
@@ -87,7 +89,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             }
             return Ok(Some(OpenKind::Lost));
         }
-        let edge = self.edge(place, InlinedCall { caller, callee: origin, file, line, column });
+        let edge = self.edge(place, (caller, origin), (file, line, column));
         let callee = self.out.edges[edge.index()].callee;
         let Some(function) = self.building.last_mut() else { return Ok(None) };
         function.tree.nodes.push((callee, depth + 1));
@@ -114,11 +116,18 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     }
 
     /// The edge that an inlined subroutine at `place` is of: what its attributes lead to is asked for once.
-    fn edge(&mut self, place: Place, call: InlinedCall) -> LocalEdge {
-        if let Some(edge) = self.edge_ids.get(&call) {
+    fn edge(
+        &mut self,
+        place: Place,
+        (caller, callee): (LocalOrigin, Option<Place>),
+        (file, line, column): (Option<u64>, u32, u16),
+    ) -> LocalEdge {
+        let index = |file: u64| u32::try_from(file).ok().filter(|&file| file != NO_FILE);
+        let packed = callee.and_then(Place::packed).zip(file.map_or(Some(NO_FILE), index));
+        let call = packed.map(|(callee, file)| InlinedCall { caller, callee, file, line, column });
+        if let Some(edge) = call.and_then(|call| self.edge_ids.get(&call)) {
             return edge;
         }
-        let InlinedCall { caller, callee, file, line, column } = call;
         let file = file.map_or(NONE16, |index| self.origins.file(place, index, &mut self.diagnostics));
         let callee = match callee {
             Some(origin) => self.origins.resolve(origin, &mut self.diagnostics),
@@ -126,7 +135,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         };
         let edge = LocalEdge(self.out.edges.len() as u32);
         self.out.edges.push(UnitEdge { caller, callee, line, file, column });
-        if call.callee.is_some() {
+        if let Some(call) = call {
             self.edge_ids.insert(call, edge);
         }
         edge
