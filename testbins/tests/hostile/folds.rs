@@ -15,7 +15,7 @@ use crate::build::{
 use crate::harness::{Bench, Kept};
 use Value::{Address, Flag, Label, Number, Offset, Text};
 
-const DW_AT_LLVM_STMT_SEQUENCE: gimli::DwAt = gimli::DwAt(0x3e0c);
+pub(crate) const DW_AT_LLVM_STMT_SEQUENCE: gimli::DwAt = gimli::DwAt(0x3e0c);
 
 /// The functions at an address that has several: name, what recovered it, line.
 pub(crate) fn members(kept: &Kept, address: u64) -> Vec<(String, &'static str, u32)> {

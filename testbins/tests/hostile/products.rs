@@ -1,7 +1,9 @@
 //! Programs in which two lists are long that are compared with each other: time must not be their product.
 
-use crate::build::{CODE, Info, elf};
+use crate::build::Value::{Address, Number, Offset, Text};
+use crate::build::{CODE, Info, elf, line_program, sequence};
 use crate::caps::limited;
+use crate::folds::DW_AT_LLVM_STMT_SEQUENCE;
 
 /// As many folded functions of one name, functions that remain at an address, and symbols of that name there.
 #[test]
@@ -16,4 +18,23 @@ fn folded_functions_are_not_compared_with_all_that_remain_for_each_symbol() {
     let symbols = vec![("_Z1fv", CODE, 0x10); 4000];
     let line = limited(&elf(&info.sections(), &symbols));
     assert!(line.starts_with("kept: 1 caps"), "{line}");
+}
+
+/// As many folded functions at an address as sequences, of which two name each.
+#[test]
+fn functions_are_not_compared_with_all_sequences_at_their_address() {
+    const COUNT: u64 = 60_000;
+    let one = sequence(&[(CODE, 11)], CODE + 0x10);
+    let first = line_program(&[]).len() as u64;
+    let mut info = Info::new(4, &[]);
+    for index in 0..COUNT {
+        let named = Offset(first + (index / 2) * one.len() as u64);
+        let own = [(gimli::DW_AT_name, Text("f")), (DW_AT_LLVM_STMT_SEQUENCE, named)];
+        let code = [(gimli::DW_AT_low_pc, Address(0)), (gimli::DW_AT_high_pc, Number(0x10))];
+        info.open(gimli::DW_TAG_subprogram, &[&own[..], &code].concat()).close();
+    }
+    let mut sections = info.sections();
+    sections.push((".debug_line", line_program(&one.repeat(COUNT as usize))));
+    let line = limited(&elf(&sections, &[("f", CODE, 0x10)]));
+    assert!(line.starts_with("kept: "), "{line}");
 }

@@ -65,7 +65,7 @@ pub(crate) enum Text<'f> {
 }
 
 /// The attributes of a subprogram's identity, as far as they were found.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Identity<'f> {
     pub(crate) linkage_name: Option<Text<'f>>,
     pub(crate) name: Option<Text<'f>>,
@@ -76,12 +76,6 @@ pub(crate) struct Identity<'f> {
     pub(crate) external: bool,
     /// The next DIE of the chain.
     pub(crate) next: Option<Place>,
-}
-
-impl Default for Identity<'_> {
-    fn default() -> Self {
-        Identity { linkage_name: None, name: None, file: None, line: None, external: false, next: None }
-    }
 }
 
 /// What names and origins of a unit are looked up in.
