@@ -3,6 +3,30 @@
 use foldsym_format::names::MAX_CODE;
 use std::cmp::Reverse;
 
+/// A code: its bits, and how many they are. Length 0 is no code.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Code {
+    pub(super) bits: u32,
+    pub(super) length: u8,
+}
+
+/// The canonical code of each symbol, given the tokens by rising length of code; those without one are last.
+pub(super) fn canonical(tokens: &[u32], lengths: &[u8]) -> Vec<Code> {
+    let mut codes = vec![Code::default(); lengths.len()];
+    let (mut bits, mut before) = (0, 0);
+    for &symbol in tokens {
+        let length = lengths[symbol as usize];
+        if length == 0 {
+            break;
+        }
+        bits <<= length - before;
+        codes[symbol as usize] = Code { bits, length };
+        bits += 1;
+        before = length;
+    }
+    codes
+}
+
 /// The length of each symbol's code; 0 where the count is 0. One symbol alone gets one bit.
 pub(super) fn code_lengths(counts: &[u32]) -> Vec<u8> {
     let mut order: Vec<u32> = (0..counts.len() as u32).filter(|&s| counts[s as usize] > 0).collect();

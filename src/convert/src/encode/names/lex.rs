@@ -1,36 +1,36 @@
 //! Turns sorted names into front-coded suffixes made of words.
 //!
-//! A word is what mangling schemes and programmers repeat: a length with its identifier
-//! (`7rocksdb`), a run of letters with the underscores before it, a number, any other byte. Cutting
-//! at words decides where tokens can begin: it may cost size, never correctness. A suffix begins
-//! at a word as well: the same word would otherwise appear in as many pieces as it has first bytes
-//! shared with neighbours.
+//! A word is what mangling schemes and programmers repeat: a length with its identifier (`7rocksdb`), what stands for a
+//! part of the name in C++ (`S1_`), a run of letters with the underscores before it, a number, any other byte. Cutting
+//! at words decides where tokens can begin: it may cost size, never correctness. A suffix begins at a word as well: the
+//! same word would otherwise appear in as many pieces as it has first bytes shared with neighbours.
+//!
+//! A word is spelled once, however often it is used, in *pieces*, which are words too: `BlockBuilder` in `Block` and
+//! `Builder`. Those are spelled in bytes.
+
+use super::keys::Keys;
+use super::train::Place;
 
 /// Ends a suffix in a sequence of symbols.
 pub(super) const END: u32 = u32::MAX;
 
 /// The words of all suffixes.
 pub(super) struct Lexed<'n> {
-    /// Word numbers, each suffix ended by [`END`].
-    pub(super) sequence: Vec<u32>,
+    /// The symbols of the suffixes and then of each word's spelling, each ended by [`END`]. Below 256 they are bytes;
+    /// `256 + i` is word `i`.
+    pub(super) places: Vec<Place>,
     /// For each name, how many bytes it keeps of the one before.
     pub(super) keeps: Vec<u32>,
-    /// The distinct words, in order of first use.
+    /// The distinct words of more than a byte, in order of first use.
     pub(super) words: Vec<&'n [u8]>,
-    /// How often each word is used.
-    pub(super) uses: Vec<u32>,
 }
 
 /// Cuts `names` into suffixes and words; every `block`-th name keeps nothing.
 pub(super) fn lex<'n>(names: &[&'n [u8]], block: usize) -> Lexed<'n> {
-    let mut out = Lexed {
-        sequence: Vec::new(),
-        keeps: Vec::with_capacity(names.len()),
-        words: Vec::new(),
-        uses: Vec::new(),
-    };
-    let mut numbers = Interner::default();
-    // Ends and numbers of the words of the name before: what the next one keeps is not cut again.
+    let mut places = Vec::with_capacity(names.len() * 8);
+    let mut keeps = Vec::with_capacity(names.len());
+    let mut words = Words::default();
+    // Ends and symbols of the words of the name before: what the next one keeps is not cut again.
     let mut cuts: Vec<(u32, u32)> = Vec::new();
     let mut before: &[u8] = &[];
     for (i, &name) in names.iter().enumerate() {
@@ -41,33 +41,27 @@ pub(super) fn lex<'n>(names: &[&'n [u8]], block: usize) -> Lexed<'n> {
         }
         let head = i % block == 0;
         if head {
-            for &(_, word) in &cuts {
-                out.sequence.push(word);
-                out.uses[word as usize] += 1;
-            }
+            places.extend(cuts.iter().map(|cut| Place::of(cut.1)));
         }
         let mut keep = cuts.last().map_or(0, |cut| cut.0 as usize);
         let mut at = keep;
         while at < name.len() {
             let end = word_end(name, at);
-            let word = numbers.number(&name[at..end], &mut out.words);
-            if word as usize == out.uses.len() {
-                out.uses.push(0);
-            }
-            cuts.push((end as u32, word));
+            let symbol = words.symbol(name, at, end);
+            cuts.push((end as u32, symbol));
             if end <= shared && !head {
                 keep = end;
             } else {
-                out.sequence.push(word);
-                out.uses[word as usize] += 1;
+                places.push(Place::of(symbol));
             }
             at = end;
         }
-        out.sequence.push(END);
-        out.keeps.push(if head { 0 } else { keep as u32 });
+        places.push(Place::of(END));
+        keeps.push(if head { 0 } else { keep as u32 });
         before = name;
     }
-    out
+    words.spell(&mut places);
+    Lexed { places, keeps, words: words.list }
 }
 
 /// The number of bytes that `a` and `b` begin with alike.
@@ -87,20 +81,23 @@ fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
 
 const DIGIT: u8 = 1;
 const LETTER: u8 = 2;
-const INNER: u8 = 4;
+const FIRST: u8 = 4;
+const UNDERSCORE: u8 = 8;
 
-/// What each byte can be part of: a number, a run of letters, an identifier.
+/// What each byte can be part of: a number, a run of letters, underscores, or the beginning of an identifier.
 static CLASS: [u8; 256] = {
     let mut class = [0; 256];
     let mut byte = 0;
     while byte < 256 {
         let b = byte as u8;
         class[byte] = if b.is_ascii_digit() {
-            DIGIT | INNER
+            DIGIT
         } else if b.is_ascii_alphabetic() || b >= 0x80 {
-            LETTER | INNER
-        } else if matches!(b, b'_' | b'$' | b'.') {
-            INNER
+            LETTER | FIRST
+        } else if b == b'_' {
+            FIRST | UNDERSCORE
+        } else if matches!(b, b'$' | b'.') {
+            FIRST
         } else {
             0
         };
@@ -116,84 +113,176 @@ const MAX_WORD: usize = 96;
 fn word_end(name: &[u8], at: usize) -> usize {
     let rest = &name[at..];
     let rest = &rest[..rest.len().min(MAX_WORD)];
-    let is = |byte: u8, class: u8| CLASS[usize::from(byte)] & class != 0;
-    let begins = |from: usize, class: u8| rest.get(from).is_some_and(|&byte| is(byte, class));
-    if is(rest[0], DIGIT) {
-        let number = &rest[..rest.len().min(3)];
-        let digits = number.iter().position(|&byte| !is(byte, DIGIT)).unwrap_or(number.len());
-        let length = number[..digits].iter().fold(0, |n, b| n * 10 + usize::from(b - b'0'));
+    let begins =
+        |from: usize, class: u8| rest.get(from).is_some_and(|&byte| CLASS[usize::from(byte)] & class != 0);
+    if begins(0, DIGIT) {
+        let mut length = 0;
+        let mut digits = 0;
+        while digits < 3 && begins(digits, DIGIT) {
+            length = length * 10 + usize::from(rest[digits] - b'0');
+            digits += 1;
+        }
         // `12BlockBuilder`, as C++ and Rust mangle; the identifier does not begin with a digit.
-        if rest[0] != b'0'
-            && length >= 2
-            && !begins(digits, DIGIT)
-            && let Some(identifier) = rest.get(digits..digits + length)
-            && identifier.iter().all(|&byte| is(byte, INNER))
-        {
-            return at + digits + length;
-        }
-        return at + digits;
+        let identifier =
+            length >= 2 && rest[0] != b'0' && begins(digits, FIRST) && digits + length <= rest.len();
+        return at + if identifier { digits + length } else { digits };
     }
-    let letters = rest.iter().position(|&byte| byte != b'_').unwrap_or(rest.len());
-    if begins(letters, LETTER) {
-        let run = rest[letters..].iter().position(|&byte| !is(byte, LETTER));
-        return at + run.map_or(rest.len(), |run| letters + run);
+    let mut end = 0;
+    while begins(end, UNDERSCORE) {
+        end += 1;
     }
-    at + letters.max(1)
+    if !begins(end, LETTER) {
+        return at + end.max(1);
+    }
+    while begins(end, LETTER) {
+        end += 1;
+    }
+    at + substitution(rest, end)
 }
 
-/// Numbers distinct byte strings in order of first sight: an open-addressing table of
-/// (hash, number + 1). A table of its own, so that the order never hangs on a hasher's seed.
+/// The end of a word whose letters reach to `end`: `S1_` and `T_` are words by themselves.
+///
+/// They are the `<substitution>` and `<template-param>` of the Itanium C++ ABI, 5.1.8 and 5.1.5.
+fn substitution(rest: &[u8], end: usize) -> usize {
+    let begin = match rest[..end] {
+        [.., b'S' | b'T'] => end - 1,
+        [.., b'S', b'A'..=b'Z'] => end - 2,
+        _ => return end,
+    };
+    let digits = rest[begin + 1..].iter().take(2);
+    let digits = digits.take_while(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase()).count();
+    match rest.get(begin + 1 + digits) {
+        Some(b'_') if begin == 0 => digits + 2,
+        Some(b'_') => begin,
+        _ => end,
+    }
+}
+
+/// The distinct words, and what finds them again.
 #[derive(Default)]
-struct Interner {
-    slots: Vec<(u32, u32)>,
+struct Words<'n> {
+    list: Vec<&'n [u8]>,
+    /// By [`short_key`] or [`long_key`].
+    keys: Keys,
 }
 
-impl Interner {
-    fn number<'n>(&mut self, word: &'n [u8], words: &mut Vec<&'n [u8]>) -> u32 {
-        if words.len() * 2 >= self.slots.len() {
-            self.grow();
+impl<'n> Words<'n> {
+    /// The symbol of the word of `name` from `at` to `end`: itself if it is a byte.
+    fn symbol(&mut self, name: &'n [u8], at: usize, end: usize) -> u32 {
+        let word = &name[at..end];
+        if let [byte] = *word {
+            return byte.into();
         }
-        let hash = hash(word);
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
+        let short = word.len() < 8;
+        let mut key = if short { short_key(&name[at..], word.len()) } else { long_key(word) };
         loop {
-            let (slot_hash, number) = self.slots[at];
-            if number == 0 {
-                words.push(word);
-                self.slots[at] = (hash, words.len() as u32);
-                return words.len() as u32 - 1;
+            let number = self.keys.number(key) as usize;
+            if number > self.list.len() {
+                self.list.push(word);
             }
-            if slot_hash == hash && words[number as usize - 1] == word {
-                return number - 1;
+            if short || self.list[number - 1] == word {
+                return 255 + number as u32;
             }
-            at = (at + 1) & mask;
+            // Another word has this hash.
+            key = key.wrapping_add(1) | LONG;
         }
     }
 
-    fn grow(&mut self) {
-        let size = (self.slots.len() * 2).max(1024);
-        let old = std::mem::replace(&mut self.slots, vec![(0, 0); size]);
-        for slot in old.into_iter().filter(|slot| slot.1 != 0) {
-            let mut at = slot.0 as usize & (size - 1);
-            while self.slots[at].1 != 0 {
-                at = (at + 1) & (size - 1);
+    /// Spells the words, and then the pieces that are new words.
+    fn spell(&mut self, places: &mut Vec<Place>) {
+        let whole = self.list.len();
+        let mut next = 0;
+        while let Some(&word) = self.list.get(next) {
+            let mut end = if next < whole { piece_end(word, 0) } else { word.len() };
+            if end == word.len() {
+                places.extend(word.iter().map(|&byte| Place::of(byte.into())));
+            } else {
+                let mut at = 0;
+                while at < word.len() {
+                    places.push(Place::of(self.symbol(word, at, end)));
+                    at = end;
+                    end = piece_end(word, at);
+                }
             }
-            self.slots[at] = slot;
+            places.push(Place::of(END));
+            next += 1;
         }
     }
 }
 
-fn hash(word: &[u8]) -> u32 {
+/// Set in the keys of long words, whose number is not settled by the key alone.
+const LONG: u64 = 1 << 63;
+
+/// The first `length` < 8 bytes of `bytes`, and the length: no other word has this key.
+fn short_key(bytes: &[u8], length: usize) -> u64 {
+    let bits = match bytes.first_chunk() {
+        Some(&chunk) => u64::from_le_bytes(chunk) & ((1 << (8 * length)) - 1),
+        None => bytes[..length].iter().rev().fold(0, |key, &byte| key << 8 | u64::from(byte)),
+    };
+    bits | (length as u64) << 56
+}
+
+/// A hash of a word of 8 bytes or more.
+fn long_key(word: &[u8]) -> u64 {
     const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut state = word.len() as u64;
-    let mut wide = word.chunks_exact(8);
-    for chunk in wide.by_ref() {
-        state = (state.rotate_left(5) ^ u64::from_le_bytes(chunk.try_into().unwrap())).wrapping_mul(MIX);
+    let mix =
+        |state: u64, chunk: &[u8; 8]| (state.rotate_left(5) ^ u64::from_le_bytes(*chunk)).wrapping_mul(MIX);
+    let (chunks, _) = word.as_chunks::<8>();
+    let last = word.last_chunk().expect("8 bytes");
+    mix(chunks.iter().fold(word.len() as u64, mix), last) | LONG
+}
+
+/// The end of the piece of `word` that begins at `at`: capitals and underscores, then small letters.
+fn piece_end(word: &[u8], at: usize) -> usize {
+    let lead = word[at..].iter().take_while(|byte| byte.is_ascii_uppercase() || **byte == b'_').count();
+    let low = word[at + lead..].iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+    (at + lead + low).max(at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where `cut` says that parts end, the parts.
+    fn parts(text: &str, cut: fn(&[u8], usize) -> usize) -> Vec<&str> {
+        let mut at = 0;
+        let mut parts = Vec::new();
+        while at < text.len() {
+            let end = cut(text.as_bytes(), at);
+            parts.push(&text[at..end]);
+            at = end;
+        }
+        parts
     }
-    let mut last = 0;
-    for &byte in wide.remainder() {
-        last = last << 8 | u64::from(byte);
+
+    #[test]
+    fn words_are_what_mangling_and_programmers_repeat() {
+        let name = "_ZNK7rocksdb5SliceERKNS1_IcSA_EEPT_ISt4lessE";
+        let words =
+            ["_ZNK", "7rocksdb", "5Slice", "ERKN", "S1_", "Ic", "SA_", "EEP", "T_", "ISt", "4less", "E"];
+        assert_eq!(parts(name, word_end), words);
+        assert_eq!(parts("__x64_sys_read.cold", word_end), ["__x", "64", "_sys", "_read", ".", "cold"]);
+        // A length that goes past the end, or that no identifier follows.
+        assert_eq!(parts("90to/12/0x1f", word_end), ["90", "to", "/", "12", "/", "0", "x", "1", "f"]);
+        assert_eq!(parts("BASS_T9", word_end), ["BAS", "S_", "T", "9"]);
     }
-    state = (state.rotate_left(5) ^ last).wrapping_mul(MIX);
-    (state >> 32) as u32
+
+    #[test]
+    fn pieces_are_the_words_of_an_identifier() {
+        assert_eq!(parts("14BlockBuilder_v2", piece_end), ["1", "4", "Block", "Builder", "_v", "2"]);
+        assert_eq!(parts("DBImpl__x", piece_end), ["DBImpl", "__x"]);
+    }
+
+    #[test]
+    fn two_words_of_one_hash_are_two_words() {
+        // What differs first is made up for by what comes next.
+        let after =
+            |first: u64| (24u64.rotate_left(5) ^ first).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(5);
+        let word = |first: u64| [first, after(first), 7].map(u64::to_le_bytes).concat();
+        let (a, b) = (word(1), word(2));
+        assert!(a != b && long_key(&a) == long_key(&b));
+        let mut words = Words::default();
+        assert_eq!([&a, &b, &a, &b].map(|word| words.symbol(word, 0, 24)), [256, 257, 256, 257]);
+        assert_eq!(words.list, [&a[..], &b[..]]);
+    }
 }

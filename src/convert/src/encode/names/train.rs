@@ -1,31 +1,31 @@
 //! Turns the words of the suffixes into a grammar: symbols for what repeats.
 //!
 //! # The idea
-//! Re-Pair replaces the most frequent pair of neighbours by a new symbol, again and again. One pair at
-//! a time is slow, so a round here counts all pairs and replaces every one that is frequent enough for
-//! this round, where it beats the pair that overlaps it on its right. Bars fall from round to round:
-//! frequent pairs must be made first, since rare ones would cut them apart.
+//! Re-Pair replaces the most frequent pair of neighbours by a new symbol, again and again. One pair at a time is slow, so
+//! a round here replaces every pair that is frequent enough for this round, where it beats the pair that overlaps it on
+//! its right, and goes on to the right as long as that holds: a phrase of many words is found in one round. Bars fall
+//! from round to round: frequent pairs must be made first, since rare ones would cut them apart.
+//!
+//! A round changes few of the pairs, so all are counted once and then only the *fresh* ones, those next to a new
+//! symbol. Most of these occur once or twice and will never be replaced, since a pair of old symbols only gets rarer:
+//! a small array of counters, by hash, tells them beforehand, and only the others get a number and a count.
 //!
 //! # Data
-//! One sequence of symbols: all suffixes, then the spelling of each word that is used more than
-//! once, each ended by [`END`]. Symbols below 256 are bytes, then come words, then pairs. A word used
-//! once is spelled in the suffix itself. Counts live in one open-addressing table keyed by the pair; each
-//! position remembers its slot, so that the second pass does not search again.
+//! One sequence of places: all suffixes, then the spelling of each word, each ended by [`END`]. Symbols below 256 are
+//! bytes, then come words, then pairs. A place knows its symbol and the number of the pair that it makes with the next.
 //!
 //! # Why it ends
-//! A fixed number of rounds, each linear in a sequence that never grows. Nesting is bounded because
-//! a pair deeper than the format allows is never made.
+//! A fixed number of rounds, each linear in a sequence that never grows. How deep symbols nest is not bounded here:
+//! those that are too deep for the format are spelled out later.
 
+use super::keys::{Keys, hash};
 use super::lex::{END, Lexed};
-use foldsym_format::names::MAX_DEPTH;
 
+/// A symbol must save this many others to pay for its own place in the tables, or it is spelled out. A pair saves one
+/// with each use.
+pub(super) const MIN_SAVED: u32 = 5;
 /// Bars of the rounds: a pair must occur this often to become a symbol.
-const BARS: [u32; 8] = [300, 60, 15, 6, 4, 3, 3, 3];
-/// A symbol must save its own place in the tables: fewer uses than this and it is spelled out.
-pub(super) const MIN_USES: u32 = 3;
-
-/// The depth that a word is taken to have, before its spelling is known: pairs of bytes stay below it.
-const WORD_DEPTH: u8 = MAX_DEPTH as u8 / 2;
+const BARS: [u32; 3] = [100, 16, MIN_SAVED];
 
 /// What a symbol stands for, and the suffixes written in symbols.
 pub(super) struct Grammar {
@@ -61,212 +61,201 @@ impl Bodies {
     }
 }
 
-/// Builds the grammar of the suffixes.
-pub(super) fn train(lexed: &Lexed<'_>) -> Grammar {
-    let mut sizes = vec![1u32; 256];
-    let mut depths = vec![0u8; 256];
-    let mut symbol_of_word = vec![END; lexed.words.len()];
-    for (i, word) in lexed.words.iter().enumerate() {
-        if word.len() == 1 {
-            symbol_of_word[i] = u32::from(word[0]);
-        } else if lexed.uses[i] >= 2 {
-            symbol_of_word[i] = sizes.len() as u32;
-            sizes.push(word.len() as u32);
-            depths.push(WORD_DEPTH);
-        }
-    }
-    let word_symbols = sizes.len();
-    let mut sequence = Vec::with_capacity(lexed.sequence.len() * 3 / 2);
-    for &word in &lexed.sequence {
-        if word == END {
-            sequence.push(END);
-            continue;
-        }
-        match symbol_of_word[word as usize] {
-            END => sequence.extend(lexed.words[word as usize].iter().map(|&b| u32::from(b))),
-            symbol => sequence.push(symbol),
-        }
-    }
-    for (i, word) in lexed.words.iter().enumerate() {
-        if symbol_of_word[i] != END && word.len() > 1 {
-            sequence.extend(word.iter().map(|&b| u32::from(b)));
-            sequence.push(END);
-        }
-    }
-
-    let mut made = Vec::new();
-    let mut pairs = Pairs::default();
+/// Builds the grammar of the suffixes, of which there are `names`.
+pub(super) fn train(lexed: Lexed<'_>, names: usize) -> Grammar {
+    let words = lexed.words.len();
+    let mut text = Text::new(lexed);
     for bar in BARS {
-        round(&mut sequence, bar, &mut pairs, &mut made, &mut sizes, &mut depths);
+        text.count_fresh();
+        text.replace(bar);
     }
 
-    let suffixes_end = {
-        let mut left = lexed.keeps.len();
-        let end = sequence.iter().position(|&s| {
-            left -= usize::from(s == END && left > 0);
-            left == 0
-        });
-        end.map_or(0, |end| end + 1)
-    };
+    let mut symbols: Vec<u32> = text.places.iter().map(|place| place.symbol).collect();
+    let mut lists = symbols.split(|&symbol| symbol == END);
+    let suffixes_len = lists.by_ref().take(names).map(|suffix| suffix.len() + 1).sum();
     let mut bodies = Bodies::default();
-    for _ in 0..256 {
-        bodies.push(&[]);
-    }
-    for spelling in sequence[suffixes_end..].split(|&s| s == END).take(word_symbols - 256) {
-        bodies.push(spelling);
-    }
-    for &(left, right) in &made {
-        bodies.push(&[left, right]);
-    }
-    sequence.truncate(suffixes_end);
-    Grammar { bodies, sizes, suffixes: sequence }
+    (0..256).for_each(|_| bodies.push(&[]));
+    lists.take(words).for_each(|spelling| bodies.push(spelling));
+    text.made.iter().for_each(|pair| bodies.push(pair));
+    symbols.truncate(suffixes_len);
+    Grammar { bodies, sizes: text.sizes, suffixes: symbols }
 }
 
-/// A pair of neighbours, in one round.
+/// A symbol of the text, and the pair that it makes with the next one.
 #[derive(Clone, Copy)]
+pub(super) struct Place {
+    symbol: u32,
+    /// The pair's number; 0 for none, or for one that occurs too seldom. A fresh pair's hash, until it is counted.
+    pair: u32,
+}
+
+impl Place {
+    /// A place whose pair is not known yet.
+    pub(super) fn of(symbol: u32) -> Place {
+        Place { symbol, pair: 0 }
+    }
+}
+
+/// What is known of a pair.
+#[derive(Clone, Copy, Default)]
 struct Pair {
-    key: u64,
+    /// How often it occurs; where it was replaced, it still counts.
     count: u32,
-    /// The symbol it became, 0 for none.
+    /// The symbol that it became, 0 for none.
     symbol: u32,
 }
 
-/// The distinct pairs of a round, in order of first sight. Pair 0 stands for "no pair".
-///
-/// Frequent pairs are seen early and so lie together; the hash table holds no more than their numbers.
-#[derive(Default)]
+/// The pairs that were counted.
 struct Pairs {
+    /// By number; the first one stands for "no pair".
     list: Vec<Pair>,
-    /// Numbers of pairs by hash, 0 for none.
-    slots: Vec<u32>,
-    /// For each position of the sequence, the pair that ends there.
-    ends: Vec<u32>,
+    keys: Keys,
+}
+
+impl Default for Pairs {
+    fn default() -> Pairs {
+        Pairs { list: vec![Pair::default()], keys: Keys::default() }
+    }
 }
 
 impl Pairs {
-    fn clear(&mut self) {
-        self.list.clear();
-        self.list.push(Pair { key: u64::MAX, count: 0, symbol: 0 });
-        let size = self.slots.len().max(1024);
-        self.slots.clear();
-        self.slots.resize(size, 0);
-    }
-
-    /// Counts the pairs of a sequence.
-    fn count_all(&mut self, sequence: &[u32]) {
-        self.clear();
-        let mut ends = std::mem::take(&mut self.ends);
-        ends.clear();
-        let mut left = END;
-        ends.extend(sequence.iter().map(|&right| {
-            let pair = u64::from(left) << 32 | u64::from(right);
-            let none = left.max(right) == END;
-            left = right;
-            if none { 0 } else { self.count(pair) }
-        }));
-        ends.extend([0, 0]);
-        self.ends = ends;
-    }
-
-    /// The number of a pair, counted once more.
+    /// The number of a pair that is counted once more.
     #[inline(always)]
-    fn count(&mut self, key: u64) -> u32 {
-        let mask = self.slots.len() - 1;
-        let mut at = place(key, mask);
-        loop {
-            let number = self.slots[at];
-            if number == 0 {
-                return self.add(key, at);
-            }
-            let pair = &mut self.list[number as usize];
-            if pair.key == key {
-                pair.count += 1;
-                return number;
-            }
-            at = (at + 1) & mask;
-        }
-    }
-
-    /// Adds a pair, whose slot is free.
-    #[inline(never)]
-    fn add(&mut self, key: u64, slot: usize) -> u32 {
-        let number = self.list.len() as u32;
-        self.slots[slot] = number;
-        self.list.push(Pair { key, count: 1, symbol: 0 });
-        if self.list.len() * 2 > self.slots.len() {
-            self.grow();
-        }
+    fn count(&mut self, left: u32, right: u32) -> u32 {
+        let number = self.number(left, right);
+        self.list[number as usize].count += 1;
         number
     }
 
-    fn grow(&mut self) {
-        let size = self.slots.len() * 4;
-        self.slots.clear();
-        self.slots.resize(size, 0);
-        for (number, pair) in (0..).zip(&self.list).skip(1) {
-            let mut at = place(pair.key, size - 1);
-            while self.slots[at] != 0 {
-                at = (at + 1) & (size - 1);
+    /// The number of a pair, which may be a new one.
+    #[inline(always)]
+    fn number(&mut self, left: u32, right: u32) -> u32 {
+        let number = self.keys.number(key(left, right));
+        if number as usize == self.list.len() {
+            self.list.push(Pair::default());
+        }
+        number
+    }
+}
+
+/// The text that is replaced bit by bit, and its grammar so far.
+struct Text {
+    places: Vec<Place>,
+    pairs: Pairs,
+    /// The places whose pairs are fresh.
+    fresh: Vec<u32>,
+    /// By the front of a hash, how many fresh pairs have it; at most 255.
+    seen: Vec<u8>,
+    /// Bits of a hash behind that front.
+    seen_shift: u32,
+    /// The pairs that became symbols, in order, after bytes and words.
+    made: Vec<[u32; 2]>,
+    /// Bytes that each symbol stands for.
+    sizes: Vec<u32>,
+}
+
+impl Text {
+    /// The text as it was cut, all its pairs counted.
+    fn new(lexed: Lexed<'_>) -> Text {
+        let mut sizes = vec![1; 256];
+        sizes.extend(lexed.words.iter().map(|word| word.len() as u32));
+        // Smaller than a cache, but large enough that few pairs share a counter.
+        let seen_bits = (lexed.places.len() / 4).checked_ilog2().unwrap_or(0).clamp(10, 20);
+        let (mut places, mut pairs) = (lexed.places, Pairs::default());
+        let mut right = END;
+        for place in places.iter_mut().rev() {
+            if place.symbol.max(right) != END {
+                place.pair = pairs.count(place.symbol, right);
             }
-            self.slots[at] = number;
+            right = place.symbol;
+        }
+        let (seen, seen_shift) = (vec![0; 1 << seen_bits], u32::BITS - seen_bits);
+        Text { places, pairs, fresh: Vec::new(), seen, seen_shift, made: Vec::new(), sizes }
+    }
+
+    /// Replaces the pairs that occur at least `bar` times.
+    fn replace(&mut self, bar: u32) {
+        let (mut from, mut to) = (0, 0);
+        // Whether the symbol before is new.
+        let mut after_new = false;
+        loop {
+            if !after_new {
+                let (places, pairs) = (self.places.as_mut_slice(), self.pairs.list.as_slice());
+                while let Some(&place) = places.get(from)
+                    && pairs[place.pair as usize].count < bar
+                {
+                    places[to] = place;
+                    (from, to) = (from + 1, to + 1);
+                }
+            }
+            let Some(&(mut place)) = self.places.get(from) else { break };
+            let mut new = false;
+            // From pair to pair, until one is too rare or the next beats it.
+            loop {
+                from += 1;
+                let count = self.pairs.list[place.pair as usize].count;
+                if count < bar {
+                    break;
+                }
+                let next = self.places[from];
+                if count < self.pairs.list[next.pair as usize].count {
+                    break;
+                }
+                let pair = if new { self.pairs.number(place.symbol, next.symbol) } else { place.pair };
+                place = Place { symbol: self.symbol(pair, place.symbol, next.symbol), pair: next.pair };
+                new = true;
+            }
+            if (new || after_new) && to > 0 {
+                self.renew(to - 1, place.symbol);
+            }
+            self.places[to] = place;
+            to += 1;
+            after_new = new;
+        }
+        self.places.truncate(to);
+    }
+
+    /// Takes note that a place makes another pair now, with `right`.
+    #[inline(always)]
+    fn renew(&mut self, at: usize, right: u32) {
+        let left = &mut self.places[at];
+        if left.pair != 0 {
+            self.pairs.list[left.pair as usize].count -= 1;
+            left.pair = 0;
+        }
+        if left.symbol.max(right) != END {
+            left.pair = hash(key(left.symbol, right));
+            let seen = &mut self.seen[(left.pair >> self.seen_shift) as usize];
+            *seen = seen.saturating_add(1);
+            self.fresh.push(at as u32);
         }
     }
-}
 
-fn place(key: u64, mask: usize) -> usize {
-    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask
-}
-
-/// Replaces the pairs that occur at least `bar` times.
-fn round(
-    sequence: &mut Vec<u32>,
-    bar: u32,
-    pairs: &mut Pairs,
-    made: &mut Vec<(u32, u32)>,
-    sizes: &mut Vec<u32>,
-    depths: &mut Vec<u8>,
-) {
-    pairs.count_all(sequence);
-    let Pairs { list, ends, .. } = pairs;
-    // How often the pair that ends at a position occurs; 0 where that is too seldom.
-    let strength = |list: &[Pair], end: u32| {
-        let count = list[end as usize].count;
-        if count >= bar { count } else { 0 }
-    };
-    let (mut from, mut to) = (0, 0);
-    let mut here = strength(list, ends[1]);
-    while let Some(&[end, next]) = ends[from + 1..].first_chunk() {
-        let symbol = sequence[from];
-        let next = strength(list, next);
-        if here != 0 && here >= next {
-            let pair = &mut list[end as usize];
-            if pair.symbol != 0 || make(pair, made, sizes, depths) {
-                sequence[to] = pair.symbol;
-                to += 1;
-                from += 2;
-                here = ends.get(from + 1).map_or(0, |&end| strength(list, end));
-                continue;
-            }
+    /// Counts the fresh pairs, but for those that are too rare.
+    fn count_fresh(&mut self) {
+        for at in std::mem::take(&mut self.fresh) {
+            let at = at as usize;
+            let (left, right) = (self.places[at], self.places[at + 1].symbol);
+            let seen = self.seen[(left.pair >> self.seen_shift) as usize];
+            self.places[at].pair =
+                if u32::from(seen) < MIN_SAVED { 0 } else { self.pairs.count(left.symbol, right) };
         }
-        sequence[to] = symbol;
-        to += 1;
-        from += 1;
-        here = next;
+        self.seen.fill(0);
     }
-    sequence.truncate(to);
+
+    /// The symbol that stands for a pair.
+    #[inline(always)]
+    fn symbol(&mut self, pair: u32, left: u32, right: u32) -> u32 {
+        let pair = &mut self.pairs.list[pair as usize];
+        if pair.symbol == 0 {
+            pair.symbol = self.sizes.len() as u32;
+            self.made.push([left, right]);
+            self.sizes.push(self.sizes[left as usize] + self.sizes[right as usize]);
+        }
+        pair.symbol
+    }
 }
 
-/// Makes a pair a symbol, unless that would nest too deep.
-fn make(pair: &mut Pair, made: &mut Vec<(u32, u32)>, sizes: &mut Vec<u32>, depths: &mut Vec<u8>) -> bool {
-    let (left, right) = ((pair.key >> 32) as u32, pair.key as u32);
-    let depth = depths[left as usize].max(depths[right as usize]) + 1;
-    if depth == WORD_DEPTH || usize::from(depth) >= MAX_DEPTH {
-        pair.count = 0;
-        return false;
-    }
-    pair.symbol = sizes.len() as u32;
-    made.push((left, right));
-    sizes.push(sizes[left as usize] + sizes[right as usize]);
-    depths.push(depth);
-    true
+fn key(left: u32, right: u32) -> u64 {
+    u64::from(left) << 32 | u64::from(right)
 }

@@ -1,0 +1,73 @@
+//! Numbers distinct keys in order of first sight.
+//!
+//! What is seen early, as frequent keys are, lies together. [`crate::numbers`] does this for items of any kind; here keys
+//! are integers, and one is found with two dozen instructions fewer, some twice for each word of the names.
+
+/// Keys and their numbers, which begin at 1.
+#[derive(Default)]
+pub(super) struct Keys {
+    /// By number, less 1.
+    keys: Vec<u64>,
+    /// Numbers by [`hash`] of their keys, with open addressing; 0 is free, and so is half of it or more.
+    slots: Vec<u32>,
+}
+
+impl Keys {
+    /// The number of `key`: one more than there were if it is new.
+    #[inline(always)]
+    pub(super) fn number(&mut self, key: u64) -> u32 {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = hash(key) as usize & mask;
+        while let Some(&number @ 1..) = self.slots.get(at) {
+            if self.keys[number as usize - 1] == key {
+                return number;
+            }
+            at = (at + 1) & mask;
+        }
+        self.add(key)
+    }
+
+    #[inline(never)]
+    fn add(&mut self, key: u64) -> u32 {
+        self.keys.push(key);
+        let number = self.keys.len() as u32;
+        if self.keys.len() * 2 > self.slots.len() {
+            self.slots = vec![0; (self.slots.len() * 4).max(1024)];
+            (1..number).for_each(|number| self.place(number));
+        }
+        self.place(number);
+        number
+    }
+
+    /// Puts a number into the slot of its key.
+    fn place(&mut self, number: u32) {
+        let mask = self.slots.len() - 1;
+        let mut at = hash(self.keys[number as usize - 1]) as usize & mask;
+        while self.slots[at] != 0 {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = number;
+    }
+}
+
+/// A hash of `key`: the more significant a bit, the more of the key it hangs on.
+#[inline(always)]
+pub(super) fn hash(key: u64) -> u32 {
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Keys;
+
+    #[test]
+    fn a_key_is_numbered_once_while_the_table_grows() {
+        let mut keys = Keys::default();
+        for round in 0..2 {
+            for key in 0..5000u64 {
+                // Seven share a slot.
+                assert_eq!(u64::from(keys.number((key % 7) << 60 | key / 7)), key + 1, "round {round}");
+            }
+        }
+    }
+}
