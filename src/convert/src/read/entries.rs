@@ -4,27 +4,30 @@
 //! Nearly all entries of a program describe types, variables and parameters, that nobody asks for. An abbreviation
 //! says of each attribute in which form it is written, so that most entries have a size that is known before
 //! any of them is read (DWARF 5 7.5.6): such an entry is stepped over at once. In the others, runs of attributes
-//! of known size are stepped over at once. Plans are made when an abbreviation is first met.
+//! of known size are stepped over at once. Plans are made when an abbreviation is first met, and kept for the units
+//! that declare it again.
 //!
 //! Forms that compilers hardly write are left to `gimli`, one attribute at a time.
 
 mod forms;
+mod kept;
 mod plan;
 #[cfg(test)]
 mod tests;
 
 use gimli::{AttributeValue, DwAt, Reader as _, UnitOffset};
 
-use super::unit::MAX_ATTRIBUTES;
+use super::abbreviations::{Abbreviation, Abbreviations, Declaration};
 use super::{Bytes, Endianity};
 use forms::{ranges, value};
-use plan::{Action, Field, Form, Past, Plan, Plans, Step};
+pub(super) use plan::Plans;
+use plan::{Action, Field, Form, Past, Plan, Step};
 
 /// What a walk asks for.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<R> {
     /// What an entry of this abbreviation is to the walk; `None` steps over it, but not over its children.
-    pub(crate) role: fn(&gimli::Abbreviation) -> Option<R>,
+    pub(crate) role: fn(&Abbreviation) -> Option<R>,
     /// True for a role that matters only inside an entry which the walk holds open.
     pub(crate) inner: fn(R) -> bool,
     /// True for an attribute that [`Entries::attribute`] gives; others are stepped over.
@@ -90,6 +93,7 @@ enum Found<R> {
 /// A place among the entries of one unit.
 pub(crate) struct Entries<'a, 'f, E: Endianity, R> {
     unit: &'a gimli::Unit<Bytes<'f, E>>,
+    abbreviations: Abbreviations<'a, 'f>,
     wanted: Wanted<R>,
     /// The entries, and the offset of the first in the unit.
     bytes: &'f [u8],
@@ -102,14 +106,25 @@ pub(crate) struct Entries<'a, 'f, E: Endianity, R> {
 }
 
 impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
-    /// Stands before the unit's first entry.
-    pub(crate) fn new(unit: &'a gimli::Unit<Bytes<'f, E>>, wanted: Wanted<R>) -> Self {
+    /// Stands before the unit's first entry. `plans` were made for the same walk.
+    pub(crate) fn new(
+        unit: &'a gimli::Unit<Bytes<'f, E>>,
+        abbreviations: Abbreviations<'a, 'f>,
+        wanted: Wanted<R>,
+        mut plans: Plans<R>,
+    ) -> Self {
         let root = unit.header.root_offset();
         // A unit without a root was refused when it was parsed.
         let input = unit.header.range_from(root..).unwrap_or_default();
-        let plans = Plans::default();
+        plans.begin();
         let (bytes, endian) = (input.slice(), input.endian());
-        Entries { unit, wanted, bytes, root: root.0, at: 0, depth: 0, endian, plans, refused: false }
+        let (root, refused) = (root.0, false);
+        Entries { unit, abbreviations, wanted, bytes, root, at: 0, depth: 0, endian, plans, refused }
+    }
+
+    /// The plans, for another unit.
+    pub(crate) fn into_plans(self) -> Plans<R> {
+        self.plans
     }
 
     /// Where reading stands: behind an entry whose attributes were all read or skipped.
@@ -120,6 +135,24 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
     /// True where the last error is that an entry has more attributes than are read.
     pub(crate) fn is_refused(&self) -> bool {
         self.refused
+    }
+
+    /// Goes before an entry, whose depth is 0 then.
+    ///
+    /// # Errors
+    /// The unit has no such offset.
+    pub(crate) fn start(&mut self, offset: UnitOffset) -> gimli::Result<()> {
+        let at = offset.0.checked_sub(self.root).filter(|&at| at < self.bytes.len());
+        (self.at, self.depth) = (at.ok_or(gimli::Error::OffsetOutOfBounds(offset.0 as u64))?, 0);
+        Ok(())
+    }
+
+    /// Goes behind what ends here inside an entry of depth `outer`; false at its own end.
+    pub(crate) fn is_inside(&mut self, outer: isize) -> bool {
+        while self.depth > outer && self.bytes.get(self.at) == Some(&0) {
+            (self.at, self.depth) = (self.at + 1, self.depth - 1);
+        }
+        self.depth > outer && self.at < self.bytes.len()
     }
 
     /// Goes to an entry; `None` where no wanted one is there.
@@ -260,20 +293,28 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         Ok(None)
     }
 
-    /// The plan of an abbreviation, made where it is met for the first time.
-    #[cold]
+    /// The plan of an abbreviation, where its code is met for the first time.
+    #[inline(never)]
     fn plan(&mut self, code: u64) -> gimli::Result<Plan<R>> {
-        let unit = self.unit;
-        let abbreviation = unit.abbreviations.get(code);
-        let abbreviation = abbreviation.ok_or(gimli::Error::InvalidAbbreviationCode(code))?;
-        if abbreviation.attributes().len() > MAX_ATTRIBUTES {
+        let (declaration, encoding) = (self.abbreviations.get(code)?, self.unit.encoding());
+        let plan = match self.plans.kept.get(declaration.bytes(), encoding) {
+            Some(plan) => plan,
+            None => self.new_plan(code, declaration)?,
+        };
+        self.plans.insert(code, plan);
+        Ok(plan)
+    }
+
+    #[cold]
+    fn new_plan(&mut self, code: u64, declaration: Declaration<'f>) -> gimli::Result<Plan<R>> {
+        let Some(abbreviation) = declaration.read() else {
             self.refused = true;
             return Err(gimli::Error::InvalidAbbreviationCode(code));
-        }
-        let role = (self.wanted.role)(abbreviation);
-        let mut plan = self.plans.make(&unit.header, abbreviation, role, self.wanted.attribute);
+        };
+        let role = (self.wanted.role)(&abbreviation);
+        let mut plan = self.plans.make(&self.unit.header, &abbreviation, role, self.wanted.attribute);
         plan.inner = role.is_some_and(self.wanted.inner);
-        self.plans.insert(code, plan);
+        self.plans.kept.keep(declaration.bytes(), self.unit.encoding(), plan);
         Ok(plan)
     }
 

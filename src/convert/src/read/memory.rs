@@ -1,11 +1,13 @@
-//! Hash tables that the units a thread reads fill one after the other, so that none of them grows from nothing.
+//! Tables that the units a thread reads fill one after the other, so that none of them grows from nothing.
 
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
+use super::abbreviations::Table;
+use super::entries::Plans;
 use super::origin::{Ids, Place};
-use super::unit::InlinedCall;
+use super::unit::{InlinedCall, Member, Role};
 use crate::model::{LocalCallee, LocalEdge};
 use crate::numbers::{KEPT, KEPT_TIMES, NumberedMap};
 
@@ -15,6 +17,10 @@ pub(super) struct Memory {
     pub(super) edges: NumberedMap<InlinedCall, LocalEdge>,
     pub(super) callees: FxHashMap<Place, LocalCallee>,
     pub(super) ids: Ids,
+    pub(super) abbreviations: Table,
+    pub(super) plans: Plans<Role>,
+    pub(super) identities: Plans<()>,
+    pub(super) members: Plans<Member>,
 }
 
 /// Empties a table and keeps its memory, unless that is far more than was filled.
@@ -23,5 +29,14 @@ pub(super) fn empty<K: Eq + Hash, V>(table: &mut FxHashMap<K, V>) {
         *table = FxHashMap::default();
     } else {
         table.clear();
+    }
+}
+
+/// Empties a list and keeps its memory, unless that is far more than was filled.
+pub(super) fn clear<T>(list: &mut Vec<T>) {
+    if list.capacity() > KEPT.max(list.len().saturating_mul(KEPT_TIMES)) {
+        *list = Vec::new();
+    } else {
+        list.clear();
     }
 }

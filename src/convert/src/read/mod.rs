@@ -4,6 +4,7 @@
 //! lines of declaration are looked up where such a function refers to them. Only this module names
 //! `gimli`. The order of the result is the order of the file, whatever the number of threads.
 
+mod abbreviations;
 mod basic_blocks;
 mod call_tables;
 mod entries;
@@ -123,10 +124,7 @@ fn read_with<'f, E: Endianity>(
     taker: &mut dyn Take<'f>,
 ) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
-    let mut space = Space::new(image, endian, split.files, &mut diagnostics);
-    for info in [&mut space.main].into_iter().chain(&mut space.supplementary) {
-        info.limit_lines(split.files, &mut diagnostics);
-    }
+    let space = Space::new(image, endian, split.files, &mut diagnostics);
     split.files.release(image.debug.get(DebugSection::Info));
     let code = Code::new(image);
     let sections = [DebugSection::Dcall, DebugSection::Vcall].map(|section| image.debug.get(section));

@@ -4,233 +4,220 @@
 //! names it, a table of half the file would take the square of the file's size in time. A table that several units
 //! name is therefore parsed once. It ends where the next one that is named begins, so that tables which overlap cost
 //! no more than their section. The bytes of line programs that all units together may run are bounded by a multiple
-//! of their section; which units get theirs depends on their order in the file alone.
+//! of their section: a unit has its program where that is no longer than what units have on average, or than a multiple of
+//! that. Of longer ones units have a share by their order in the file, for which the roots of all are read: few files have
+//! any, and in those of compilers only the number of units stands against the length of the longest program.
 
 use std::sync::{Arc, OnceLock};
 
 use gimli::{Reader as _, Section as _};
 
-use super::space::offset_of;
+use super::abbreviations::{self, Abbreviations, Table};
+use super::space::root_code;
 use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Dwarf, Endianity, UNITS_BETWEEN};
 use crate::open::Files;
 use crate::report::{Diagnostics, Kind};
 
-/// Every byte of `.debug_line` may be run so many times: partial units share the program of the unit that they were
-/// taken from.
+/// Every byte of `.debug_line` may be run so many times in long programs: partial units share the program of the unit
+/// that they were taken from.
 const LINE_RUNS: u64 = 16;
 /// And so many bytes in any file.
 const LINE_FLOOR: u64 = 1 << 24;
+/// A program that is longer than so many times the bytes that a unit has on average is a long one.
+const LONG: u64 = 32;
 
 type Header<'f, E> = gimli::UnitHeader<Bytes<'f, E>>;
 
 /// An abbreviation table that units name.
-struct Table {
+struct Named {
     /// In `.debug_abbrev`; it ends before the next one's.
     offset: usize,
     /// Units that name it.
     users: u32,
+    /// Where several do.
+    table: OnceLock<gimli::Result<Table>>,
     parsed: OnceLock<gimli::Result<Arc<gimli::Abbreviations>>>,
 }
 
 /// The tables and programs of one `.debug_info`.
 pub(super) struct Shared {
     /// Sorted by offset, distinct.
-    tables: Vec<Table>,
-    /// By unit: its line program is not read. Empty where all are.
-    without_lines: Vec<bool>,
+    tables: Vec<Named>,
+    /// Bytes of the longest line program that any unit may run, and of all longer ones.
+    short: u64,
+    allowed: u64,
+    /// By unit: its long line program is not read.
+    past_budget: OnceLock<Vec<bool>>,
+}
+
+/// The line program of a unit, that units before it have left no room for.
+#[derive(Debug)]
+pub(super) struct PastBudget {
+    /// In `.debug_line`.
+    at: u64,
+    allowed: u64,
+}
+
+impl PastBudget {
+    /// Counts it for the unit at an offset.
+    pub(super) fn report(&self, unit: u64, diagnostics: &mut Diagnostics) {
+        diagnostics.add(Kind::CapReached, unit, || {
+            format!(
+                "unit at .debug_info+{unit:#x}: its line program at .debug_line+{:#x} is not read, \
+                 units before have {} bytes of them together",
+                self.at, self.allowed
+            )
+        });
+    }
 }
 
 impl Shared {
-    pub(super) fn of<'f, E: Endianity>(headers: &[Header<'f, E>]) -> Shared {
+    pub(super) fn of<'f, E: Endianity>(dwarf: &Dwarf<'f, E>, headers: &[Header<'f, E>]) -> Shared {
         let mut offsets: Vec<usize> = headers.iter().map(|header| header.debug_abbrev_offset().0).collect();
         offsets.sort_unstable();
-        let mut tables: Vec<Table> = Vec::new();
+        let mut tables: Vec<Named> = Vec::new();
         for offset in offsets {
             match tables.last_mut() {
                 Some(last) if last.offset == offset => last.users += 1,
-                _ => tables.push(Table { offset, users: 1, parsed: OnceLock::new() }),
+                _ => tables.push(Named { offset, users: 1, table: OnceLock::new(), parsed: OnceLock::new() }),
             }
         }
-        Shared { tables, without_lines: Vec::new() }
-    }
-
-    /// Decides which line programs are read, before any is.
-    pub(super) fn limit_lines<'f, E: Endianity>(
-        &mut self,
-        dwarf: &Dwarf<'f, E>,
-        headers: &[Header<'f, E>],
-        files: &Files,
-        diagnostics: &mut Diagnostics,
-    ) {
         let lines = dwarf.debug_line.reader().len() as u64;
         let allowed = lines.saturating_mul(LINE_RUNS).max(LINE_FLOOR);
-        // Else all units may name the longest program that fits.
-        if (headers.len() as u64).saturating_mul(lines) > allowed {
-            self.without_lines = self.past_budget((dwarf, headers), allowed, files, diagnostics);
-        }
+        let units = headers.len().max(1) as u64;
+        let short = (lines.saturating_mul(LONG).max(allowed)) / units;
+        Shared { tables, short, allowed, past_budget: OnceLock::new() }
     }
 
-    /// The abbreviations of a unit.
-    pub(super) fn abbreviations<'f, E: Endianity>(
+    /// The abbreviations of a unit, by `own` unless other units have them as well.
+    ///
+    /// # Errors
+    /// Its table is damaged.
+    pub(super) fn abbreviations<'a, 'f, E: Endianity>(
+        &'a self,
+        dwarf: &Dwarf<'f, E>,
+        header: &Header<'f, E>,
+        own: &'a mut Table,
+    ) -> gimli::Result<Abbreviations<'a, 'f>> {
+        let (section, offset) = (dwarf.debug_abbrev.reader().slice(), header.debug_abbrev_offset().0);
+        let (table, end) = self.named(section, offset);
+        let table = match table {
+            Some(Named { table, .. }) => {
+                let read = || {
+                    let mut table = Table::default();
+                    table.read(&section[..end], offset).map(|()| table)
+                };
+                table.get_or_init(read).as_ref().map_err(|error| *error)?
+            }
+            None => {
+                own.read(&section[..end], offset)?;
+                own
+            }
+        };
+        Ok(Abbreviations { section, table })
+    }
+
+    /// The same for what `gimli` reads.
+    ///
+    /// # Errors
+    /// Its table is damaged.
+    pub(super) fn parsed<'f, E: Endianity>(
         &self,
         dwarf: &Dwarf<'f, E>,
         header: &Header<'f, E>,
     ) -> gimli::Result<Arc<gimli::Abbreviations>> {
-        let offset = header.debug_abbrev_offset();
-        let index = self.tables.partition_point(|table| table.offset < offset.0);
+        let (section, offset) = (*dwarf.debug_abbrev.reader(), header.debug_abbrev_offset());
+        let (table, end) = self.named(section.slice(), offset.0);
         let parse = || {
-            let section = *dwarf.debug_abbrev.reader();
-            let end = self.tables.get(index + 1).map_or(section.len(), |next| next.offset.min(section.len()));
             let cut = gimli::DebugAbbrev::new(&section.slice()[..end], section.endian());
             cut.abbreviations(offset).map(Arc::new)
         };
-        match self.tables.get(index) {
-            Some(table) if table.offset == offset.0 && table.users > 1 => {
-                table.parsed.get_or_init(parse).clone()
-            }
-            _ => parse(),
+        table.map_or_else(parse, |table| table.parsed.get_or_init(parse).clone())
+    }
+
+    /// The table at an offset, where several units name it, and where it ends.
+    fn named(&self, section: &[u8], offset: usize) -> (Option<&Named>, usize) {
+        let index = self.tables.partition_point(|table| table.offset < offset);
+        let end = self.tables.get(index + 1).map_or(section.len(), |next| next.offset.min(section.len()));
+        (self.tables.get(index).filter(|table| table.offset == offset && table.users > 1), end)
+    }
+
+    /// Whether the unit at `index` runs the line program at `at`; that is found out before any of it is read.
+    ///
+    /// # Errors
+    /// It is a long one, and units before have theirs.
+    pub(super) fn may_run<'f, E: Endianity>(
+        &self,
+        (dwarf, headers, files): (&Dwarf<'f, E>, &[Header<'f, E>], &Files),
+        index: usize,
+        at: usize,
+    ) -> Result<(), PastBudget> {
+        if program_len(dwarf, at).is_none_or(|len| len <= self.short) {
+            return Ok(());
+        }
+        let past_budget = self.past_budget.get_or_init(|| self.past_budget(dwarf, headers, files));
+        match past_budget.get(index) {
+            Some(true) => Err(PastBudget { at: at as u64, allowed: self.allowed }),
+            _ => Ok(()),
         }
     }
 
-    /// True where the unit's line program is left out.
-    pub(super) fn is_without_lines(&self, unit: usize) -> bool {
-        self.without_lines.get(unit).copied().unwrap_or(false)
-    }
-
-    /// Which units have no part in the bytes of line programs that may be run.
+    /// Which units have no part in the bytes of long line programs that may be run.
     fn past_budget<'f, E: Endianity>(
         &self,
-        (dwarf, headers): (&Dwarf<'f, E>, &[Header<'f, E>]),
-        allowed: u64,
+        dwarf: &Dwarf<'f, E>,
+        headers: &[Header<'f, E>],
         files: &Files,
-        diagnostics: &mut Diagnostics,
     ) -> Vec<bool> {
-        let mut left = allowed;
+        let mut left = self.allowed;
         let units = headers.iter().enumerate().map(|(index, header)| {
             // With each root and header the system maps what is around it.
             if index.is_multiple_of(UNITS_BETWEEN) {
-                for section in [dwarf.debug_info.reader(), dwarf.debug_line.reader(), dwarf.debug_abbrev.reader()] {
+                for section in
+                    [dwarf.debug_info.reader(), dwarf.debug_line.reader(), dwarf.debug_abbrev.reader()]
+                {
                     files.release(section.slice());
                 }
             }
-            let Some((at, len)) = self.line_program(dwarf, header) else { return false };
-            match left.checked_sub(len) {
-                Some(rest) => left = rest,
-                None => {
-                    let unit = offset_of(header);
-                    diagnostics.add(Kind::CapReached, unit, || {
-                        format!(
-                            "unit at .debug_info+{unit:#x}: its line program at .debug_line+{at:#x} is not read, \
-                             units before have {allowed} bytes of them together"
-                        )
-                    });
-                    return true;
-                }
-            }
-            false
+            let len = self.line_program(dwarf, header).and_then(|at| program_len(dwarf, at));
+            let Some(len) = len.filter(|&len| len > self.short) else { return false };
+            let rest = left.checked_sub(len);
+            left = rest.unwrap_or(left);
+            rest.is_none()
         });
         units.collect()
     }
 
-    /// Bytes of a unit's abbreviation table in which its root's is looked for: all that are its own.
-    fn searched<E: Endianity>(&self, header: &Header<'_, E>) -> usize {
-        let offset = header.debug_abbrev_offset().0;
-        let index = self.tables.partition_point(|table| table.offset < offset);
-        match self.tables.get(index) {
-            Some(table) if table.offset == offset && table.users == 1 => {
-                self.tables.get(index + 1).map_or(usize::MAX, |next| next.offset - offset)
-            }
-            _ => ROOT_BYTES,
-        }
-    }
-
-    /// Where the line program of a unit is, and its bytes.
-    fn line_program<'f, E: Endianity>(
-        &self,
-        dwarf: &Dwarf<'f, E>,
-        header: &Header<'f, E>,
-    ) -> Option<(u64, u64)> {
-        let at = match root_attributes(dwarf, header, self.searched(header)) {
-            Some((attributes, root)) => {
-                let empty = gimli::Abbreviations::default();
-                statements(&mut header.entries_raw(&empty, Some(root)).ok()?, &attributes)?
-            }
-            None => {
-                let abbreviations = self.abbreviations(dwarf, header).ok()?;
-                let mut entries = header.entries_raw(&abbreviations, None).ok()?;
-                let attributes = entries.read_abbreviation().ok()??.attributes();
-                if attributes.len() > MAX_ATTRIBUTES {
-                    return None;
-                }
-                statements(&mut entries, attributes)?
-            }
+    /// Where the line program of a unit is.
+    fn line_program<'f, E: Endianity>(&self, dwarf: &Dwarf<'f, E>, header: &Header<'f, E>) -> Option<usize> {
+        let (code, values) = root_code(header).ok()?;
+        let (section, offset) = (dwarf.debug_abbrev.reader().slice(), header.debug_abbrev_offset().0);
+        let mut unused = Table::default();
+        let root = match self.named(section, offset) {
+            (Some(_), _) => self.abbreviations(dwarf, header, &mut unused).ok()?.get(code).ok()?,
+            (None, end) => abbreviations::find(&section[..end], offset, code)?,
         };
-        let mut section = *dwarf.debug_line.reader();
-        section.skip(at).ok()?;
-        let (len, _) = section.read_initial_length().ok()?;
-        Some((at as u64, len.min(section.len()) as u64))
+        let empty = gimli::Abbreviations::default();
+        let mut entries = header.entries_raw(&empty, Some(values)).ok()?;
+        let mut at = None;
+        for (index, spec) in root.attributes().enumerate() {
+            if index == MAX_ATTRIBUTES {
+                return None;
+            }
+            let attribute = entries.read_attribute(spec).ok()?;
+            if attribute.name() == gimli::DW_AT_stmt_list {
+                at = attribute.offset_value();
+            }
+        }
+        at
     }
 }
 
-/// Bytes of an abbreviation table that several units name in which the root's is looked for: they share no such search.
-const ROOT_BYTES: usize = 512;
-
-/// The attributes of a unit's first entry, and the offset of their values, without the rest of its abbreviation table.
-/// `None` where the first `searched` bytes of the table do not have them: gcc numbers by use, so that the root's may be
-/// the last.
-fn root_attributes<E: Endianity>(
-    dwarf: &Dwarf<'_, E>,
-    header: &Header<'_, E>,
-    searched: usize,
-) -> Option<(Vec<gimli::AttributeSpecification>, gimli::UnitOffset)> {
-    let root = header.root_offset();
-    let mut entry = header.range_from(root..).ok()?;
-    let before = entry.len();
-    let wanted = entry.read_uleb128().ok()?;
-    let root = gimli::UnitOffset(root.0 + before - entry.len());
-    let mut table = *dwarf.debug_abbrev.reader();
-    table.skip(header.debug_abbrev_offset().0).ok()?;
-    table.truncate(table.len().min(searched)).ok()?;
-    let mut attributes = Vec::new();
-    loop {
-        let code = table.read_uleb128().ok().filter(|&code| code != 0)?;
-        // Tag, and whether there are children (DWARF 5 7.5.3).
-        table.read_uleb128().and_then(|_| table.read_u8()).ok()?;
-        loop {
-            let (name, form) = (table.read_uleb128_u16().ok()?, table.read_uleb128_u16().ok()?);
-            if name == 0 && form == 0 {
-                break;
-            }
-            let form = gimli::DwForm(form);
-            let value = match form {
-                gimli::DW_FORM_implicit_const => Some(table.read_sleb128().ok()?),
-                _ => None,
-            };
-            if code == wanted {
-                if attributes.len() == MAX_ATTRIBUTES {
-                    return None;
-                }
-                attributes.push(gimli::AttributeSpecification::new(gimli::DwAt(name), form, value));
-            }
-        }
-        if code == wanted {
-            return Some((attributes, root));
-        }
-    }
-}
-
-/// The `DW_AT_stmt_list` of the entry whose values come next.
-fn statements<E: Endianity>(
-    entries: &mut gimli::EntriesRaw<'_, Bytes<'_, E>>,
-    attributes: &[gimli::AttributeSpecification],
-) -> Option<usize> {
-    let mut at = None;
-    for spec in attributes {
-        let attribute = entries.read_attribute(*spec).ok()?;
-        if attribute.name() == gimli::DW_AT_stmt_list {
-            at = attribute.offset_value();
-        }
-    }
-    at
+/// Bytes of the line program at an offset.
+fn program_len<E: Endianity>(dwarf: &Dwarf<'_, E>, at: usize) -> Option<u64> {
+    let mut section = *dwarf.debug_line.reader();
+    section.skip(at).ok()?;
+    let (len, _) = section.read_initial_length().ok()?;
+    Some(len.min(section.len()) as u64)
 }

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use gimli::{Reader as _, Section as _};
 
-use super::shared::Shared;
+use super::abbreviations::{Abbreviations, Table};
+use super::shared::{PastBudget, Shared};
 use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Dwarf, Endianity, UNITS_BETWEEN, bad_unit};
 use crate::open::{DebugSection, DebugSections, Files, Image};
@@ -30,20 +31,30 @@ pub(crate) struct Info<'f, E: Endianity> {
     shared: Shared,
     /// Units that another one referred to, parsed once and kept.
     referred: Vec<OnceLock<Option<gimli::Unit<Bytes<'f, E>>>>>,
+    files: &'f Files,
+}
+
+/// What a unit is parsed without.
+#[derive(Debug)]
+pub(super) enum Without {
+    /// Its line program, or its own address: the first error of them.
+    Damaged(gimli::Error),
+    /// Its line program.
+    Lines(PastBudget),
 }
 
 impl<'f, E: Endianity> Info<'f, E> {
     pub(crate) fn new(
         sections: &DebugSections<'f>,
         endian: E,
-        files: &Files,
+        files: &'f Files,
         diagnostics: &mut Diagnostics,
     ) -> Info<'f, E> {
         Info::of(load(sections, endian), files, diagnostics)
     }
 
     /// The pages of a large section are given back to `files`, since the system maps what is around each header.
-    pub(crate) fn of(dwarf: Dwarf<'f, E>, files: &Files, diagnostics: &mut Diagnostics) -> Info<'f, E> {
+    pub(crate) fn of(dwarf: Dwarf<'f, E>, files: &'f Files, diagnostics: &mut Diagnostics) -> Info<'f, E> {
         let mut headers = Vec::new();
         let section = *dwarf.debug_info.reader();
         let mut offset = 0;
@@ -69,17 +80,12 @@ impl<'f, E: Endianity> Info<'f, E> {
         let referred = headers.iter().map(|_| OnceLock::new()).collect();
         let wide_strings = dwarf.file_type == gimli::DwarfFileType::Dwo
             && dwarf.debug_str_offsets.reader().slice().starts_with(&[0xff; 4]);
-        let shared = Shared::of(&headers);
+        let shared = Shared::of(&dwarf, &headers);
         // Units of a `.dwo` are kept longer than their file is.
         let strings = dwarf.debug_str.reader().slice();
         let is_shared = dwarf.file_type == gimli::DwarfFileType::Main;
         let texts = (is_shared && strings.last() == Some(&0)).then_some(strings);
-        Info { dwarf, wide_strings, texts, headers, shared, referred }
-    }
-
-    /// Decides which line programs are read, before any is.
-    pub(crate) fn limit_lines(&mut self, files: &Files, diagnostics: &mut Diagnostics) {
-        self.shared.limit_lines(&self.dwarf, &self.headers, files, diagnostics);
+        Info { dwarf, wide_strings, texts, headers, shared, referred, files }
     }
 
     /// The bytes of a unit with its header.
@@ -140,29 +146,95 @@ impl<'f, E: Endianity> Info<'f, E> {
         (offset - (offset_of(header) as usize) < header.length_including_self()).then_some(index)
     }
 
-    /// The unit, parsed on the first call; `None` where its root DIE cannot be read.
+    /// The abbreviations of the unit at `index`, by `own` unless other units have them as well.
+    ///
+    /// # Errors
+    /// They are damaged.
+    pub(crate) fn abbreviations<'a>(
+        &'a self,
+        index: usize,
+        own: &'a mut Table,
+    ) -> gimli::Result<Abbreviations<'a, 'f>> {
+        self.shared.abbreviations(&self.dwarf, &self.headers[index], own)
+    }
+
+    /// The same for what `gimli` reads.
+    ///
+    /// # Errors
+    /// They are damaged.
+    pub(crate) fn parsed_abbreviations(&self, index: usize) -> gimli::Result<Arc<gimli::Abbreviations>> {
+        self.shared.parsed(&self.dwarf, &self.headers[index])
+    }
+
+    /// The unit with its abbreviations, parsed on the first call; `None` where its root DIE cannot be read.
     pub(crate) fn unit(&self, index: usize) -> Option<&gimli::Unit<Bytes<'f, E>>> {
-        let parse = || self.parse(index).ok().map(|(unit, _)| unit);
+        let parse = || {
+            let mut own = Table::default();
+            let (mut unit, _) = self.parse(index, self.abbreviations(index, &mut own).ok()?).ok()?;
+            unit.abbreviations = self.parsed_abbreviations(index).ok()?;
+            Some(unit)
+        };
         self.referred[index].get_or_init(parse).as_ref()
     }
 
-    /// Parses a unit. Where the header of its line program, or its own `DW_AT_low_pc`, cannot be read, the unit
-    /// comes without them and the error beside it: gimli refuses such a unit as a whole, but its functions
-    /// still have names, addresses and what is inlined into them.
+    /// Parses a unit; its own table of abbreviations is left empty. Where the header of its line program, or its own
+    /// `DW_AT_low_pc`, cannot be read, the unit comes without them and is told so: gimli refuses such a unit as a whole, but
+    /// its functions still have names, addresses and what is inlined into them.
+    ///
+    /// # Errors
+    /// Its root cannot be read.
     pub(crate) fn parse(
         &self,
         index: usize,
-    ) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<gimli::Error>)> {
-        let header = self.headers[index];
-        let abbreviations = self.shared.abbreviations(&self.dwarf, &header)?;
-        // A unit takes a few bytes; attributes without a byte may be any number.
-        if let Some(root) = header.entries_raw(&abbreviations, None)?.read_abbreviation()?
-            && root.attributes().len() > MAX_ATTRIBUTES
-        {
-            return Err(gimli::Error::InvalidAbbreviationCode(root.code()));
-        }
-        parse(&self.dwarf, header, abbreviations, !self.shared.is_without_lines(index))
+        abbreviations: Abbreviations<'_, 'f>,
+    ) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<Without>)> {
+        let of_all = (&self.dwarf, &self.headers[..], self.files);
+        let may_run = |at| self.shared.may_run(of_all, index, at);
+        parse(&self.dwarf, self.headers[index], abbreviations, may_run)
     }
+}
+
+/// The code of the unit's root, and the offset of the root's values in the unit.
+///
+/// # Errors
+/// The unit has no entry.
+pub(super) fn root_code<'f, E: Endianity>(
+    header: &gimli::UnitHeader<Bytes<'f, E>>,
+) -> gimli::Result<(u64, gimli::UnitOffset)> {
+    let root = header.root_offset();
+    let mut input = header.range_from(root..)?;
+    let len = input.len();
+    let mut code = input.read_uleb128()?;
+    while code == 0 {
+        if input.is_empty() {
+            return Err(gimli::Error::MissingUnitDie);
+        }
+        code = input.read_uleb128()?;
+    }
+    Ok((code, gimli::UnitOffset(root.0 + len - input.len())))
+}
+
+/// Reads the attributes of the unit's root in turn.
+///
+/// # Errors
+/// Those of [`root_code`]; the root has no abbreviation, or one of over [`MAX_ATTRIBUTES`]: a unit takes a few bytes, and
+/// attributes without a byte may be any number; a value is cut short.
+pub(super) fn root_attributes<'f, E: Endianity>(
+    header: &gimli::UnitHeader<Bytes<'f, E>>,
+    abbreviations: Abbreviations<'_, 'f>,
+    mut read: impl FnMut(gimli::Attribute<Bytes<'f, E>>),
+) -> gimli::Result<()> {
+    let (code, values) = root_code(header)?;
+    let root = abbreviations.get(code)?;
+    let empty = gimli::Abbreviations::default();
+    let mut entries = header.entries_raw(&empty, Some(values))?;
+    for (index, spec) in root.attributes().enumerate() {
+        if index == MAX_ATTRIBUTES {
+            return Err(gimli::Error::InvalidAbbreviationCode(code));
+        }
+        read(entries.read_attribute(spec)?);
+    }
+    Ok(())
 }
 
 /// The string that an attribute means, cut at [`text::MAX_TEXT`] bytes: `gimli` reads one to its end, byte by byte, and any
@@ -204,19 +276,19 @@ pub(crate) fn string_within<'f, E: Endianity>(
     Some(Bytes::new(found, section.endian()))
 }
 
-/// As `gimli::Unit::new_with_abbreviations`, but the first error of the line program or of `DW_AT_low_pc` comes beside the
-/// unit, and strings are cut.
+/// As `gimli::Unit::new`, but the first error of the line program or of `DW_AT_low_pc` comes beside the unit, strings are
+/// cut, and the abbreviations are not kept.
 fn parse<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     header: gimli::UnitHeader<Bytes<'f, E>>,
-    abbreviations: Arc<gimli::Abbreviations>,
-    lines: bool,
-) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<gimli::Error>)> {
+    abbreviations: Abbreviations<'_, 'f>,
+    may_run: impl FnOnce(usize) -> Result<(), PastBudget>,
+) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<Without>)> {
     use gimli::AttributeValue as Value;
     let (encoding, file_type) = (header.encoding(), dwarf.file_type);
     let mut unit = gimli::Unit {
         header,
-        abbreviations: abbreviations.clone(),
+        abbreviations: Arc::default(),
         name: None,
         comp_dir: None,
         low_pc: 0,
@@ -230,39 +302,36 @@ fn parse<'f, E: Endianity>(
             _ => None,
         },
     };
-    let mut entries = header.entries(&abbreviations);
-    let root = entries.next_dfs()?.ok_or(gimli::Error::MissingUnitDie)?;
     let (mut name, mut comp_dir, mut low_pc, mut program) = (None, None, None, None);
-    for attribute in root.attrs() {
-        match (attribute.name(), attribute.value()) {
-            (gimli::DW_AT_name, value) => name = Some(value),
-            (gimli::DW_AT_comp_dir, value) => comp_dir = Some(value),
-            (gimli::DW_AT_low_pc, value) => low_pc = Some(value),
-            (gimli::DW_AT_stmt_list, Value::DebugLineRef(offset)) => program = Some(offset),
-            (_, Value::DebugStrOffsetsBase(base)) => unit.str_offsets_base = base,
-            (_, Value::DebugAddrBase(base)) => unit.addr_base = base,
-            (_, Value::DebugRngListsBase(base)) => unit.rnglists_base = base,
-            (_, Value::DebugLocListsBase(base)) => unit.loclists_base = base,
-            (gimli::DW_AT_GNU_dwo_id, Value::DwoId(id)) => unit.dwo_id = unit.dwo_id.or(Some(id)),
-            _ => {}
-        }
-    }
+    root_attributes(&header, abbreviations, |attribute| match (attribute.name(), attribute.value()) {
+        (gimli::DW_AT_name, value) => name = Some(value),
+        (gimli::DW_AT_comp_dir, value) => comp_dir = Some(value),
+        (gimli::DW_AT_low_pc, value) => low_pc = Some(value),
+        (gimli::DW_AT_stmt_list, Value::DebugLineRef(offset)) => program = Some(offset),
+        (_, Value::DebugStrOffsetsBase(base)) => unit.str_offsets_base = base,
+        (_, Value::DebugAddrBase(base)) => unit.addr_base = base,
+        (_, Value::DebugRngListsBase(base)) => unit.rnglists_base = base,
+        (_, Value::DebugLocListsBase(base)) => unit.loclists_base = base,
+        (gimli::DW_AT_GNU_dwo_id, Value::DwoId(id)) => unit.dwo_id = unit.dwo_id.or(Some(id)),
+        _ => {}
+    })?;
     // Only now: a string or an address by index needs its base.
     unit.name = name.and_then(|value| string_within(dwarf, &unit, value, MAX_ROOT_TEXT));
     unit.comp_dir = comp_dir.and_then(|value| string_within(dwarf, &unit, value, MAX_ROOT_TEXT));
-    let mut damage = None;
-    if let Some(offset) = program.filter(|_| lines) {
+    let mut without = None;
+    if let Some(offset) = program {
         let size = header.address_size();
-        match dwarf.debug_line.program(offset, size, unit.comp_dir, unit.name) {
+        let read = || dwarf.debug_line.program(offset, size, unit.comp_dir, unit.name);
+        match may_run(offset.0).map_err(Without::Lines).and_then(|()| read().map_err(Without::Damaged)) {
             Ok(program) => unit.line_program = Some(program),
-            Err(error) => damage = Some(error),
+            Err(what) => without = Some(what),
         }
     }
     match low_pc.map_or(Ok(None), |value| dwarf.attr_address(&unit, value)) {
         Ok(address) => unit.low_pc = address.unwrap_or(0),
-        Err(error) => damage = damage.or(Some(error)),
+        Err(error) => without = without.or(Some(Without::Damaged(error))),
     }
-    Ok((unit, damage))
+    Ok((unit, without))
 }
 
 /// The program's own debug information and the supplementary file's (dwz).
@@ -275,7 +344,7 @@ impl<'f, E: Endianity> Space<'f, E> {
     pub(crate) fn new(
         image: &Image<'f>,
         endian: E,
-        files: &Files,
+        files: &'f Files,
         diagnostics: &mut Diagnostics,
     ) -> Space<'f, E> {
         let mut main = Info::new(&image.debug, endian, files, diagnostics);

@@ -8,10 +8,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::abbreviations::{Abbreviations, Table};
 use super::file::FileTable;
 use super::package::Package;
 use super::pool::NamePool;
-use super::space::{Info, Space, load, offset_of, string};
+use super::space::{Info, Space, Without, load, offset_of, root_attributes, string};
 use super::task::{Source, Task};
 use super::unit::{allowed_entries, held_by_lists};
 use super::{Bytes, Dwarf, Endianity};
@@ -121,6 +122,7 @@ pub(super) struct Skeleton<'a, 'f, E: Endianity> {
 pub(super) fn skeleton<'a, 'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &'a gimli::Unit<Bytes<'f, E>>,
+    abbreviations: Abbreviations<'_, 'f>,
 ) -> Option<Skeleton<'a, 'f, E>> {
     if matches!(unit.header.type_(), gimli::UnitType::SplitCompilation(_)) {
         return None;
@@ -128,18 +130,14 @@ pub(super) fn skeleton<'a, 'f, E: Endianity>(
     let id = unit.dwo_id?.0;
     let mut name = None;
     let mut has_code = unit.line_program.is_some();
-    let mut entries = unit.entries_raw(None).ok()?;
-    let abbreviation = entries.read_abbreviation().ok()??;
-    for spec in abbreviation.attributes() {
-        let attribute = entries.read_attribute(*spec).ok()?;
-        match attribute.name() {
-            gimli::DW_AT_dwo_name | gimli::DW_AT_GNU_dwo_name => {
-                name = string(dwarf, unit, attribute.value());
-            }
-            gimli::DW_AT_low_pc | gimli::DW_AT_ranges => has_code = true,
-            _ => {}
+    let read = root_attributes(&unit.header, abbreviations, |attribute| match attribute.name() {
+        gimli::DW_AT_dwo_name | gimli::DW_AT_GNU_dwo_name => {
+            name = string(dwarf, unit, attribute.value());
         }
-    }
+        gimli::DW_AT_low_pc | gimli::DW_AT_ranges => has_code = true,
+        _ => {}
+    });
+    read.ok()?;
     // One without code and lines names a clang module (`-gmodules`), a file of declarations alone.
     has_code.then_some(Skeleton { unit, id, name: name.map_or(&[], |name| name.slice()) })
 }
@@ -294,8 +292,7 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     let main = &task.space.main;
     let mut dwarf: Dwarf<'d, E> = load(sections, task.supply.endian);
     dwarf.make_dwo(&main.dwarf);
-    let mut space = Space { main: Info::of(dwarf, task.supply.files, diagnostics), supplementary: None };
-    space.main.limit_lines(task.supply.files, diagnostics);
+    let space = Space { main: Info::of(dwarf, task.supply.files, diagnostics), supplementary: None };
     let headers = &space.main.headers;
     let abbreviations = sections.get(DebugSection::Abbrev).len() as u64;
     steps.find += headers.len() as u64 * HEADER_STEPS;
@@ -312,8 +309,10 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     unit.comp_dir = skeleton.unit.comp_dir.or(unit.comp_dir);
     let rows = FileTable::of(&main.dwarf, skeleton.unit);
     let files = if unit.line_program.is_some() { FileTable::of(&space.main.dwarf, &unit) } else { rows };
-    let source =
-        Source { space: &space, unit: &unit, index, files, rows, debug_line: main.debug_line(), listed: &[] };
+    let mut own = Table::default();
+    let abbreviations = space.main.abbreviations(index, &mut own).map_err(|error| error.to_string())?;
+    let (space, unit, debug_line) = (&space, &unit, main.debug_line());
+    let source = Source { space, unit, index, abbreviations, files, rows, debug_line, listed: &[] };
     steps.own = allowed_entries(held_by_lists(sections)) / headers.len().max(1) as u64;
     let (read, shared) = task.walk(&source, diagnostics);
     steps.shared = shared;
@@ -332,6 +331,7 @@ fn find_unit<'d, E: Endianity>(
     let mut found = None;
     let mut others = Vec::new();
     let mut damage = None;
+    let mut own = Table::default();
     for (index, header) in info.headers.iter().enumerate() {
         let known = match header.type_() {
             gimli::UnitType::SplitCompilation(known) => Some(known.0),
@@ -353,7 +353,16 @@ fn find_unit<'d, E: Endianity>(
             others.push(known);
             continue;
         }
-        match info.parse(index).and_then(|(unit, error)| error.map_or(Ok(unit), Err)) {
+        let unit = info.abbreviations(index, &mut own).and_then(|own| info.parse(index, own));
+        let unit = unit.and_then(|(unit, without)| match without {
+            None => Ok(unit),
+            Some(Without::Damaged(error)) => Err(error),
+            Some(Without::Lines(past_budget)) => {
+                past_budget.report(offset_of(header), diagnostics);
+                Ok(unit)
+            }
+        });
+        match unit {
             Ok(unit) => match unit.dwo_id.map(|id| id.0) {
                 Some(known) if known != id => others.push(known),
                 Some(_) if found.is_none() => found = Some((index, unit)),

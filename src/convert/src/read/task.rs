@@ -1,11 +1,12 @@
 //! Reads one unit of the program, from wherever its entries are: the program itself or a `.dwo`.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::abbreviations::{Abbreviations, Table};
 use super::call_tables::{CallTables, DirectCall};
 use super::file::FileTable;
 use super::memory::Memory;
-use super::space::{Space, offset_of};
+use super::space::{Space, Without, offset_of};
 use super::split::{self, Supply};
 use super::{Bytes, Code, Endianity, ReadOptions, bad_unit, unit};
 use crate::model::{ClassPlaces, Unit, UnitClasses};
@@ -39,6 +40,10 @@ pub(super) enum Walk<'a> {
 }
 
 impl<'f, E: Endianity> Task<'_, 'f, E> {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Walks a unit. Returns what it has of what others may have as well, too.
     pub(super) fn walk<'d>(
         &self,
@@ -48,12 +53,12 @@ impl<'f, E: Endianity> Task<'_, 'f, E> {
     where
         'f: 'd,
     {
+        let mut memory = self.memory();
         match self.walk {
             Walk::Functions => {
-                let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
                 unit::walk(source, self.code, self.options, &mut memory, self.limit, diagnostics)
             }
-            Walk::ClassesAt(places) => (unit::classes(source, places, diagnostics), 0),
+            Walk::ClassesAt(places) => (unit::classes(source, places, &mut memory, diagnostics), 0),
             // The unit is none of those.
             Walk::Classes(_) => (Unit::default(), 0),
         }
@@ -91,6 +96,7 @@ pub(super) struct Source<'a, 'f, E: Endianity> {
     /// The unit at `index` of `space.main`.
     pub(super) unit: &'a gimli::Unit<Bytes<'f, E>>,
     pub(super) index: usize,
+    pub(super) abbreviations: Abbreviations<'a, 'f>,
     /// What `DW_AT_decl_file` and `DW_AT_call_file` index.
     pub(super) files: FileTable<'a, 'f, E>,
     /// The line program of the unit's code, and the section that holds it. A split unit has its
@@ -115,38 +121,52 @@ pub(super) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
         let found = units.binary_search_by_key(&offset, |unit| unit.0).ok()?;
         task.walk = Walk::ClassesAt(units[found].1);
     }
-    let task = &task;
+    let mut own = std::mem::take(&mut task.memory().abbreviations);
+    let done = read_by(&task, index, &mut own);
+    task.memory().abbreviations = own;
+    Some(done)
+}
+
+/// Reads the unit at `index`, with its abbreviations in `own` unless other units have them as well.
+fn read_by<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize, own: &mut Table) -> Done<'f> {
+    let main = &task.space.main;
+    let offset = offset_of(&main.headers[index]);
     let mut diagnostics = Diagnostics::default();
-    let unit = match main.parse(index) {
-        Ok((unit, None)) => unit,
-        Ok((unit, Some(error))) => {
-            diagnostics.add(Kind::BadLineProgram, offset, || {
-                format!("unit at .debug_info+{offset:#x} is read without its line program: {error}")
-            });
-            unit
+    let parsed = main.abbreviations(index, own).and_then(|own| Ok((own, main.parse(index, own)?)));
+    let (abbreviations, unit) = match parsed {
+        Ok((own, (unit, without))) => {
+            match without {
+                None => {}
+                Some(Without::Damaged(error)) => diagnostics.add(Kind::BadLineProgram, offset, || {
+                    format!("unit at .debug_info+{offset:#x} is read without its line program: {error}")
+                }),
+                Some(Without::Lines(past_budget)) => past_budget.report(offset, &mut diagnostics),
+            }
+            (own, unit)
         }
         Err(error) => {
             bad_unit(&mut diagnostics, offset, error);
             let unit = Unit { offset, ..Unit::default() };
-            return Some(Done { unit, diagnostics, ..Done::default() });
+            return Done { unit, diagnostics, ..Done::default() };
         }
     };
     let starts = starts(&unit);
-    let skeleton = split::skeleton(&main.dwarf, &unit);
+    let skeleton = split::skeleton(&main.dwarf, &unit, abbreviations);
     let dwo_id = skeleton.as_ref().map(|skeleton| skeleton.id);
     let mut steps = split::Steps::default();
     if let Some(skeleton) = &skeleton
         && let Some(read) = split::read(task, skeleton, &mut steps, &mut diagnostics)
     {
         let unit = Unit { offset, ..read };
-        return Some(Done { unit, dwo_id, steps, diagnostics, starts, ..Done::default() });
+        return Done { unit, dwo_id, steps, diagnostics, starts, ..Done::default() };
     }
     let files = FileTable::of(&main.dwarf, &unit);
     let (debug_line, listed) = (main.debug_line(), task.tables.of_unit(offset));
-    let source = Source { space: task.space, unit: &unit, index, files, rows: files, debug_line, listed };
+    let (space, unit, rows) = (task.space, &unit, files);
+    let source = Source { space, unit, index, abbreviations, files, rows, debug_line, listed };
     let (mut read, shared) = task.walk(&source, &mut diagnostics);
     steps.shared = shared;
     // The children of a skeleton (`-fsplit-dwarf-inlining`) say all that was inlined.
     read.partial = skeleton.is_some() && read.functions.is_empty();
-    Some(Done { unit: read, dwo_id, steps, diagnostics, starts, ..Done::default() })
+    Done { unit: read, dwo_id, steps, diagnostics, starts, ..Done::default() }
 }

@@ -3,8 +3,11 @@
 use gimli::{AttributeSpecification, DwAt};
 use rustc_hash::FxHashMap;
 
+use super::super::abbreviations::Abbreviation;
+use super::super::memory;
 use super::super::{Bytes, Endianity};
 use super::forms::{past, take};
+use super::kept::Kept;
 
 /// How to get past a value whose size is not known.
 #[derive(Clone, Copy)]
@@ -92,8 +95,8 @@ pub(super) struct Plan<R> {
 /// Codes below this one, that compilers number densely, are found without a hash.
 const DENSE: u64 = 1 << 14;
 
-/// The plans of a unit's abbreviations.
-pub(super) struct Plans<R> {
+/// The plans of a unit's abbreviations, and those of others for one walk.
+pub(crate) struct Plans<R> {
     /// By code.
     pub(super) dense: Vec<Plan<R>>,
     pub(super) sparse: FxHashMap<u64, Plan<R>>,
@@ -101,6 +104,10 @@ pub(super) struct Plans<R> {
     pub(super) fields: Vec<Field>,
     /// Attributes that are not read by their plan alone.
     pub(super) specs: Vec<AttributeSpecification>,
+    /// Codes of the plans in `dense`.
+    met: Vec<u32>,
+    /// Of all units.
+    pub(super) kept: Kept<Plan<R>>,
 }
 
 impl<R> Default for Plans<R> {
@@ -111,6 +118,8 @@ impl<R> Default for Plans<R> {
             steps: Vec::new(),
             fields: Vec::new(),
             specs: Vec::new(),
+            met: Vec::new(),
+            kept: Kept::default(),
         }
     }
 }
@@ -134,20 +143,34 @@ impl<R: Copy> Plans<R> {
             self.dense.resize(code as usize + 1, Plan { known: false, ..plan });
         }
         self.dense[code as usize] = plan;
+        self.met.push(code as u32);
+    }
+
+    /// Goes on to another unit.
+    pub(super) fn begin(&mut self) {
+        if self.kept.is_full() {
+            *self = Plans::default();
+            return;
+        }
+        // A unit of few entries may have the last code of a large table.
+        for code in self.met.drain(..) {
+            self.dense[code as usize].known = false;
+        }
+        memory::empty(&mut self.sparse);
     }
 
     /// Plans an abbreviation.
     pub(super) fn make<'f, E: Endianity>(
         &mut self,
         header: &gimli::UnitHeader<Bytes<'f, E>>,
-        abbreviation: &gimli::Abbreviation,
+        abbreviation: &Abbreviation,
         role: Option<R>,
         is_wanted: fn(DwAt) -> bool,
     ) -> Plan<R> {
         let (first_step, first_field) = (self.steps.len(), self.fields.len());
         // Bytes before the first step, and since the last field. Sums that saturate lead past the end of any unit.
         let (mut skip, mut since) = (0u32, 0u32);
-        for &spec in abbreviation.attributes() {
+        for &spec in &abbreviation.attributes {
             let size = spec.size(header).and_then(|size| u8::try_from(size).ok());
             let index = self.specs.len() as u32;
             let past = size.map_or_else(|| past(spec.form(), index), |_| Past::Nothing);
@@ -183,7 +206,7 @@ impl<R: Copy> Plans<R> {
         }
         Plan {
             known: true,
-            children: abbreviation.has_children(),
+            children: abbreviation.has_children,
             inner: false,
             role,
             skip,

@@ -9,13 +9,15 @@
 use gimli::{AttributeValue, UnitOffset};
 use rustc_hash::FxHashMap;
 
-use super::super::entries::{Entries, Entry};
-use super::super::origin::{IDENTITY, Ids, Origins, Tables, Text};
+use super::super::abbreviations::Abbreviation;
+use super::super::entries::{Attribute, Entries, Entry, Plans, Wanted};
+use super::super::memory::Memory;
+use super::super::origin::{IDENTITY, Origins, Tables, Text};
 use super::super::space::offset_of;
 use super::super::task::Source;
 use super::super::{Bytes, Endianity};
 use super::roles::Role;
-use super::{MAX_ATTRIBUTES, UnitEntries, UnitReader};
+use super::{UnitEntries, UnitReader};
 use crate::model::{
     ClassPlaces, ImageAddr, Instance, NONE16, Unit, UnitBase, UnitClass, UnitMethod, UnitVtable,
 };
@@ -28,32 +30,28 @@ const MAX_CLASSES: usize = 1 << 16;
 const MAX_MEMBERS: usize = 1 << 22;
 
 /// What an entry is to the walk that may be of a class with a table.
-pub(super) fn role(abbreviation: &gimli::Abbreviation) -> Option<Role> {
-    match abbreviation.tag() {
+pub(super) fn role(abbreviation: &Abbreviation) -> Option<Role> {
+    match abbreviation.tag {
         gimli::DW_TAG_class_type | gimli::DW_TAG_structure_type
-            if has(abbreviation, gimli::DW_AT_containing_type) =>
+            if abbreviation.has(gimli::DW_AT_containing_type) =>
         {
             Some(Role::Class)
         }
         gimli::DW_TAG_variable | gimli::DW_TAG_member if defines(abbreviation) => Some(Role::TableDefinition),
         gimli::DW_TAG_variable | gimli::DW_TAG_member
-            if has(abbreviation, gimli::DW_AT_artificial) && has(abbreviation, gimli::DW_AT_declaration) =>
+            if abbreviation.has(gimli::DW_AT_artificial) && abbreviation.has(gimli::DW_AT_declaration) =>
         {
             Some(Role::TableDeclaration)
         }
-        gimli::DW_TAG_namespace if !has(abbreviation, gimli::DW_AT_name) => Some(Role::Unnamed),
+        gimli::DW_TAG_namespace if !abbreviation.has(gimli::DW_AT_name) => Some(Role::Unnamed),
         _ => None,
     }
 }
 
-fn has(abbreviation: &gimli::Abbreviation, name: gimli::DwAt) -> bool {
-    abbreviation.attributes().iter().any(|spec| spec.name() == name)
-}
-
-fn defines(abbreviation: &gimli::Abbreviation) -> bool {
-    has(abbreviation, gimli::DW_AT_specification)
-        && has(abbreviation, gimli::DW_AT_location)
-        && has(abbreviation, gimli::DW_AT_linkage_name)
+fn defines(abbreviation: &Abbreviation) -> bool {
+    abbreviation.has(gimli::DW_AT_specification)
+        && abbreviation.has(gimli::DW_AT_location)
+        && abbreviation.has(gimli::DW_AT_linkage_name)
 }
 
 /// A class, or a namespace without a name, for which `class` is `None`.
@@ -156,9 +154,43 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     }
 }
 
+/// What an entry is to the walk over a class.
+#[derive(Clone, Copy)]
+pub(in super::super) enum Member {
+    Base,
+    Method,
+    Other,
+}
+
+/// A class, and what is in it.
+const MEMBERS: Wanted<Member> = Wanted {
+    // Entries that are none of those are stopped at as well: a class ends before one that is not deeper.
+    role: |abbreviation| match abbreviation.tag {
+        gimli::DW_TAG_inheritance => Some(Member::Base),
+        gimli::DW_TAG_subprogram => Some(Member::Method),
+        _ => Some(Member::Other),
+    },
+    inner: |_| false,
+    attribute: |name| {
+        matches!(
+            name,
+            gimli::DW_AT_name
+                | gimli::DW_AT_linkage_name
+                | gimli::DW_AT_MIPS_linkage_name
+                | gimli::DW_AT_declaration
+                | gimli::DW_AT_signature
+                | gimli::DW_AT_type
+                | gimli::DW_AT_data_member_location
+                | gimli::DW_AT_virtuality
+                | gimli::DW_AT_vtable_elem_location
+        )
+    },
+};
+
 struct ClassReader<'a, 'f, E: Endianity> {
     unit: &'a gimli::Unit<Bytes<'f, E>>,
     unit_offset: u64,
+    entries: Entries<'a, 'f, E, Member>,
     origins: Origins<'a, 'f, E>,
     out: Unit<'f>,
     diagnostics: Diagnostics,
@@ -168,9 +200,10 @@ struct ClassReader<'a, 'f, E: Endianity> {
 pub(in super::super) fn classes<'f, E: Endianity>(
     source: &Source<'_, 'f, E>,
     places: &ClassPlaces,
+    memory: &mut Memory,
     diagnostics: &mut Diagnostics,
 ) -> Unit<'f> {
-    let &Source { space, unit, index, files, .. } = source;
+    let &Source { space, unit, index, abbreviations, files, .. } = source;
     let unit_offset = offset_of(&unit.header);
     let origins = Origins {
         space,
@@ -178,12 +211,13 @@ pub(in super::super) fn classes<'f, E: Endianity>(
         here_index: index,
         here_files: files,
         row_files: None,
-        tables: Tables::new(unit.header.length_including_self(), Ids::default()),
-        entries: Entries::new(unit, IDENTITY),
+        tables: Tables::new(unit.header.length_including_self(), std::mem::take(&mut memory.ids)),
+        entries: Entries::new(unit, abbreviations, IDENTITY, Plans::default()),
     };
+    let entries = Entries::new(unit, abbreviations, MEMBERS, std::mem::take(&mut memory.members));
     let out = Unit { offset: unit_offset, ..Unit::default() };
-    let mut reader =
-        ClassReader { unit, unit_offset, origins, out, diagnostics: std::mem::take(diagnostics) };
+    let counted = std::mem::take(diagnostics);
+    let mut reader = ClassReader { unit, unit_offset, entries, origins, out, diagnostics: counted };
     reader.read_classes(places);
     if reader.origins.tables.name_bytes.is_none() {
         // Some have no names: nothing can be told.
@@ -193,7 +227,9 @@ pub(in super::super) fn classes<'f, E: Endianity>(
         });
     }
     *diagnostics = reader.diagnostics;
-    reader.out.names = reader.origins.tables.names;
+    let mut tables = reader.origins.tables;
+    reader.out.names = std::mem::take(&mut tables.names);
+    (memory.ids, memory.members) = (tables.into_ids(), reader.entries.into_plans());
     reader.out
 }
 
@@ -231,67 +267,50 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
     }
 
     fn read_class(&mut self, offset: UnitOffset, reading: &mut Reading<'_>) -> gimli::Result<UnitClass> {
-        let unit = self.unit;
-        let mut entries = unit.entries_raw(Some(offset))?;
-        let depth = entries.next_depth();
+        self.entries.start(offset)?;
         let empty = self.origins.tables.name(Text::Whole(b""));
         let unnamed = reading.unnamed.binary_search(&offset.0).is_ok();
         let (bases, methods) = (Vec::new(), Vec::new());
         let mut class = UnitClass { name: empty, declared: false, unnamed, bases, methods };
-        let mut first = true;
-        while !entries.is_empty() && (first || entries.next_depth() > depth) {
-            let (at, place) = (entries.next_depth() - depth, entries.next_offset());
-            reading.members += 1;
-            let Some(abbreviation) = entries.read_abbreviation()? else { continue };
-            if abbreviation.attributes().len() > MAX_ATTRIBUTES {
-                return Err(gimli::Error::InvalidAbbreviationCode(abbreviation.code()));
+        let Some(mut entry) = self.entries.next(isize::MAX)? else { return Ok(class) };
+        let depth = entry.depth;
+        reading.members += 1;
+        while let Some(attribute) = self.entries.attribute(&mut entry)? {
+            match attribute.name {
+                gimli::DW_AT_name => class.name = self.class_text(offset, attribute.value),
+                gimli::DW_AT_declaration | gimli::DW_AT_signature => class.declared = true,
+                _ => {}
             }
-            let child = at == 1;
-            match abbreviation.tag() {
-                _ if std::mem::take(&mut first) => {
-                    for spec in abbreviation.attributes() {
-                        let attribute = entries.read_attribute(*spec)?;
-                        match attribute.name() {
-                            gimli::DW_AT_name => class.name = self.class_text(offset, attribute.value()),
-                            gimli::DW_AT_declaration | gimli::DW_AT_signature => class.declared = true,
-                            _ => {}
-                        }
-                    }
-                    if !abbreviation.has_children() {
-                        break;
-                    }
-                }
-                gimli::DW_TAG_inheritance if child => {
-                    let base = self.base(&mut entries, abbreviation, reading)?;
-                    class.bases.push(base);
-                }
-                gimli::DW_TAG_subprogram if child => {
-                    let mut method = self.method(&mut entries, abbreviation, offset)?;
+        }
+        while self.entries.is_inside(depth)
+            && let Some(entry) = self.entries.next(isize::MAX)?
+            && entry.depth > depth
+        {
+            reading.members += 1;
+            let child = entry.depth == depth + 1;
+            match entry.role {
+                Member::Base if child => class.bases.push(self.base(entry, reading)?),
+                Member::Method if child => {
+                    let mut method = self.method(entry, offset)?;
                     if unnamed && method.linkage_name == empty {
-                        method.instance = self.origins.instance(self.origins.place(place));
+                        method.instance = self.origins.instance(self.origins.place(entry.offset));
                     }
                     class.methods.push(method);
                 }
-                _ => entries.skip_attributes(abbreviation.attributes())?,
+                _ => self.entries.skip(&entry)?,
             }
         }
         Ok(class)
     }
 
-    fn base(
-        &mut self,
-        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
-        abbreviation: &gimli::Abbreviation,
-        reading: &mut Reading<'_>,
-    ) -> gimli::Result<UnitBase> {
+    fn base(&mut self, mut entry: Entry<Member>, reading: &mut Reading<'_>) -> gimli::Result<UnitBase> {
         let (mut base, mut is_virtual) = (UnitBase { class: None, offset: None }, false);
-        for spec in abbreviation.attributes() {
-            let attribute = entries.read_attribute(*spec)?;
-            match (attribute.name(), attribute.value()) {
+        while let Some(attribute) = self.entries.attribute(&mut entry)? {
+            match (attribute.name, attribute.value) {
                 (gimli::DW_AT_type, AttributeValue::UnitRef(target)) => base.class = Some(reading.id(target)),
-                (gimli::DW_AT_data_member_location, _) => base.offset = attribute.udata_value(),
-                (gimli::DW_AT_virtuality, AttributeValue::Virtuality(virtuality)) => {
-                    is_virtual = virtuality != gimli::DW_VIRTUALITY_none;
+                (gimli::DW_AT_data_member_location, _) => base.offset = attribute.number(),
+                (gimli::DW_AT_virtuality, _) => {
+                    is_virtual = virtuality(&attribute).is_some_and(|is| is != gimli::DW_VIRTUALITY_none);
                 }
                 _ => {}
             }
@@ -300,12 +319,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         Ok(base)
     }
 
-    fn method(
-        &mut self,
-        entries: &mut gimli::EntriesRaw<'_, Bytes<'f, E>>,
-        abbreviation: &gimli::Abbreviation,
-        class: UnitOffset,
-    ) -> gimli::Result<UnitMethod> {
+    fn method(&mut self, mut entry: Entry<Member>, class: UnitOffset) -> gimli::Result<UnitMethod> {
         let empty = self.origins.tables.name(Text::Whole(b""));
         let mut method = UnitMethod {
             linkage_name: empty,
@@ -315,25 +329,30 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
             is_pure: false,
             slot: NONE16,
         };
-        for spec in abbreviation.attributes() {
-            let attribute = entries.read_attribute(*spec)?;
-            match (attribute.name(), attribute.value()) {
+        while let Some(attribute) = self.entries.attribute(&mut entry)? {
+            match (attribute.name, attribute.value) {
                 (gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name, value) => {
                     method.linkage_name = self.class_text(class, value);
                 }
                 (gimli::DW_AT_name, value) => method.name = self.class_text(class, value),
-                (gimli::DW_AT_virtuality, AttributeValue::Virtuality(virtuality)) => {
-                    method.is_virtual = virtuality != gimli::DW_VIRTUALITY_none;
-                    method.is_pure = virtuality == gimli::DW_VIRTUALITY_pure_virtual;
+                (gimli::DW_AT_virtuality, _) => {
+                    if let Some(virtuality) = virtuality(&attribute) {
+                        method.is_virtual = virtuality != gimli::DW_VIRTUALITY_none;
+                        method.is_pure = virtuality == gimli::DW_VIRTUALITY_pure_virtual;
+                    }
                 }
-                (gimli::DW_AT_vtable_elem_location, AttributeValue::Exprloc(expression)) => {
-                    let operation = expression.operations(self.unit.encoding()).next();
+                // Before DWARF 4 expressions are blocks.
+                (
+                    gimli::DW_AT_vtable_elem_location,
+                    AttributeValue::Exprloc(gimli::Expression(bytes)) | AttributeValue::Block(bytes),
+                ) => {
+                    let operation = gimli::Expression(bytes).operations(self.unit.encoding()).next();
                     if let Ok(Some(gimli::Operation::UnsignedConstant { value })) = operation {
                         method.slot = u16::try_from(value).unwrap_or(NONE16);
                     }
                 }
                 (gimli::DW_AT_vtable_elem_location, _) => {
-                    let slot = attribute.udata_value().and_then(|slot| u16::try_from(slot).ok());
+                    let slot = attribute.number().and_then(|slot| u16::try_from(slot).ok());
                     method.slot = slot.unwrap_or(NONE16);
                 }
                 _ => {}
@@ -346,6 +365,10 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         let text = self.origins.name(self.origins.place(place), value);
         self.origins.tables.name(Text::Whole(text.map_or(&[], |text| text.slice())))
     }
+}
+
+fn virtuality<E: Endianity>(attribute: &Attribute<'_, E>) -> Option<gimli::DwVirtuality> {
+    attribute.number().and_then(|number| u8::try_from(number).ok()).map(gimli::DwVirtuality)
 }
 
 /// The classes of a unit while they are read.

@@ -4,9 +4,19 @@ use rustc_hash::FxHashSet;
 
 use super::super::Endianity;
 use super::super::call_tables::DirectCall;
-use super::{MAX_ATTRIBUTES, UnitReader};
+use super::super::entries::{Entries, Plans, Wanted};
+use super::UnitReader;
 use crate::model::{NONE16, UnitCall};
 use crate::report::Kind;
+
+/// The entries of functions.
+const CALLABLE: Wanted<()> = Wanted {
+    role: |abbreviation| {
+        matches!(abbreviation.tag, gimli::DW_TAG_subprogram | gimli::DW_TAG_entry_point).then_some(())
+    },
+    inner: |()| false,
+    attribute: |_| false,
+};
 
 impl<E: Endianity> UnitReader<'_, '_, E> {
     /// Keeps the listed calls of which the callee is an entry of this unit.
@@ -45,20 +55,13 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     fn callable(&self, listed: &[DirectCall]) -> FxHashSet<usize> {
         let asked: FxHashSet<usize> = listed.iter().flat_map(|call| self.offsets(call)).collect();
         let mut found = FxHashSet::default();
-        let Ok(mut entries) = self.unit.entries_raw(None) else { return found };
-        while !entries.is_empty() {
-            let offset = entries.next_offset().0;
-            let abbreviation = match entries.read_abbreviation() {
-                Ok(Some(abbreviation)) if abbreviation.attributes().len() <= MAX_ATTRIBUTES => abbreviation,
-                Ok(None) => continue,
-                // The walk of the unit has counted it.
-                _ => break,
-            };
-            let callable = matches!(abbreviation.tag(), gimli::DW_TAG_subprogram | gimli::DW_TAG_entry_point);
-            if callable && asked.contains(&offset) {
-                found.insert(offset);
+        let mut entries = Entries::new(self.unit, self.abbreviations, CALLABLE, Plans::default());
+        // The walk of the unit has counted an error.
+        while let Ok(Some(entry)) = entries.next(isize::MAX) {
+            if asked.contains(&entry.offset.0) {
+                found.insert(entry.offset.0);
             }
-            if entries.skip_attributes(abbreviation.attributes()).is_err() {
+            if entries.skip(&entry).is_err() {
                 break;
             }
         }

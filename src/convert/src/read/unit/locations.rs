@@ -9,7 +9,7 @@ use foldsym_expr::{Dialect, DieRef, Problem, Reference, Settings, Type, dialect,
 use gimli::{AttributeValue, DebugAddrIndex, RawLocListEntry, Reader as _, Section as _, UnitOffset};
 use rustc_hash::FxHashSet;
 
-use super::super::space::string;
+use super::super::space::{root_attributes, string};
 use super::super::{Bytes, Endianity};
 use super::{MAX_ATTRIBUTES, UnitReader};
 use crate::model::{
@@ -85,6 +85,19 @@ impl Collected {
         }
         self.bytes_left -= bytes.len();
         Ok(LocationEntry { start, len, expression: bytes.to_vec() })
+    }
+}
+
+/// The attributes of an entry.
+struct Attributes<'f, E: Endianity>(Vec<gimli::Attribute<Bytes<'f, E>>>);
+
+impl<'f, E: Endianity> Attributes<'f, E> {
+    fn get(&self, name: gimli::DwAt) -> Option<&gimli::Attribute<Bytes<'f, E>>> {
+        self.0.iter().find(|attribute| attribute.name() == name)
+    }
+
+    fn value(&self, name: gimli::DwAt) -> Option<AttributeValue<Bytes<'f, E>>> {
+        self.get(name).map(gimli::Attribute::value)
     }
 }
 
@@ -176,21 +189,31 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
 
     /// The unit's `DW_AT_LLVM_augmentation`.
     fn augmentation(&self) -> Option<Vec<u8>> {
-        let mut entries = self.unit.header.entries(&self.unit.abbreviations);
-        let root = entries.next_dfs().ok().flatten()?;
-        let value = root.attr_value(attribute::AUGMENTATION)?;
-        let text = string(self.dwarf, self.unit, value)?;
+        let mut value = None;
+        let read = root_attributes(&self.unit.header, self.abbreviations, |attribute| {
+            value = value.or((attribute.name() == attribute::AUGMENTATION).then(|| attribute.value()));
+        });
+        read.ok()?;
+        let text = string(self.dwarf, self.unit, value?)?;
         Some(text.slice().iter().take(64).copied().collect())
     }
 
-    /// An entry with its attributes: those without a byte may be any number.
-    fn entry(&self, offset: UnitOffset) -> Result<gimli::DebuggingInformationEntry<Bytes<'f, E>>, Unread> {
-        let mut entries = self.unit.entries_raw(Some(offset))?;
-        let abbreviation = entries.read_abbreviation()?;
-        if abbreviation.is_some_and(|abbreviation| abbreviation.attributes().len() > MAX_ATTRIBUTES) {
+    /// The attributes of an entry: those without a byte may be any number.
+    fn entry(&self, offset: UnitOffset) -> Result<Attributes<'f, E>, Unread> {
+        let mut input = self.unit.header.range_from(offset..)?;
+        let len = input.len();
+        let code = input.read_uleb128()?;
+        if code == 0 {
+            return Err(gimli::Error::NoEntryAtGivenOffset(offset.0 as u64).into());
+        }
+        let declaration = self.abbreviations.get(code)?;
+        if declaration.attributes().take(MAX_ATTRIBUTES + 1).count() > MAX_ATTRIBUTES {
             return Err(Unread::ManyAttributes);
         }
-        Ok(self.unit.entry(offset)?)
+        let values = UnitOffset(offset.0 + len - input.len());
+        let mut entries = self.unit.entries_raw(Some(values))?;
+        let read = declaration.attributes().map(|spec| entries.read_attribute(spec));
+        Ok(Attributes(read.collect::<gimli::Result<_>>()?))
     }
 
     fn function_locations(&mut self, offset: UnitOffset, collected: &mut Collected) -> Result<(), Unread> {
@@ -198,13 +221,13 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let die = DieOffset(self.unit_offset + offset.0 as u64);
         let first = collected.out.located.len();
         let own = Own {
-            start: match entry.attr_value(gimli::DW_AT_low_pc) {
+            start: match entry.value(gimli::DW_AT_low_pc) {
                 Some(AttributeValue::DebugAddrIndex(index)) => Some(index),
                 _ => None,
             },
-            in_parts: entry.attr_value(gimli::DW_AT_ranges).is_some(),
+            in_parts: entry.value(gimli::DW_AT_ranges).is_some(),
         };
-        for attribute in entry.attrs() {
+        for attribute in &entry.0 {
             let (kind, value) = match attribute.name() {
                 attribute::LANES | attribute::FIRST_LANES => {
                     let lanes = attribute.udata_value().filter(|lanes| (1..=MAX_LANES).contains(lanes));
@@ -238,7 +261,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         }
         // What the kept ones may count from.
         if collected.out.located[first..].iter().any(Located::is_known)
-            && let Some(value) = entry.attr_value(gimli::DW_AT_frame_base)
+            && let Some(value) = entry.value(gimli::DW_AT_frame_base)
         {
             self.keep(offset, (LocationKind::FrameBase, own), value, collected);
         }
@@ -254,12 +277,12 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// the method has one. The parameter may be without a location.
     fn object_pointer(
         &self,
-        function: &gimli::DebuggingInformationEntry<Bytes<'f, E>>,
+        function: &Attributes<'f, E>,
     ) -> Option<Result<Option<AttributeValue<Bytes<'f, E>>>, Unread>> {
-        let value = function.attr_value(gimli::DW_AT_object_pointer)?;
+        let value = function.value(gimli::DW_AT_object_pointer)?;
         // A parameter is nowhere but in the unit of its function.
         let AttributeValue::UnitRef(offset) = value else { return Some(Ok(None)) };
-        Some(self.entry(offset).map(|parameter| parameter.attr_value(gimli::DW_AT_location)))
+        Some(self.entry(offset).map(|parameter| parameter.value(gimli::DW_AT_location)))
     }
 
     /// Keeps what can be read of a value; false where that is nothing.
@@ -472,7 +495,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             );
         };
         // An entry without one is an empty expression (DWARF 5 2.5.1.5).
-        let value = entry.attr_value(gimli::DW_AT_location).filter(is_location);
+        let value = entry.value(gimli::DW_AT_location).filter(is_location);
         let list = match value.map(|value| self.list(&value, Own::default(), collected)) {
             Some(Ok(list)) => list,
             Some(Err(error)) => return self.bad_expression(at, &error.to_string()),
@@ -494,10 +517,10 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// Encoding and bytes of a base type that is a number of at most 8 bytes.
     fn base_type(&self, offset: UnitOffset) -> Option<(u8, u8)> {
         let entry = self.entry(offset).ok()?;
-        let Some(AttributeValue::Encoding(encoding)) = entry.attr_value(gimli::DW_AT_encoding) else {
+        let Some(AttributeValue::Encoding(encoding)) = entry.value(gimli::DW_AT_encoding) else {
             return None;
         };
-        let size = entry.attr(gimli::DW_AT_byte_size)?.udata_value()?;
+        let size = entry.get(gimli::DW_AT_byte_size)?.udata_value()?;
         Type::of_encoding(encoding.0, size).map(|ty| (encoding.0, ty.size))
     }
 

@@ -20,7 +20,8 @@ mod without;
 use gimli::{AttributeValue, Reader as _, Section as _};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::entries::{Entries, Entry};
+use super::abbreviations::Abbreviations;
+use super::entries::{Entries, Entry, Plans};
 use super::line::{self, LineRow, Lines};
 use super::memory::{Memory, empty};
 use super::origin::{IDENTITY, Identity, Origins, Place, Tables};
@@ -38,14 +39,15 @@ use crate::paint::{Painter, Segment};
 use crate::report::{Diagnostics, Kind};
 use crate::text::base_name;
 use classes::Noted;
-pub(super) use classes::classes;
+pub(super) use classes::{Member, classes};
 use foreign::BySequence;
 pub(super) use inlined::InlinedCall;
 use inlined::Tree;
 use locations::attribute;
 use lost::LostTree;
 use ranges::{Addresses, DeadRange};
-use roles::{Role, wanted};
+pub(super) use roles::Role;
+use roles::wanted;
 use rows::{NO_FILE, Own};
 use shared::SharedPiece;
 
@@ -169,6 +171,7 @@ struct Building {
 struct UnitReader<'a, 'f, E: Endianity> {
     dwarf: &'a Dwarf<'f, E>,
     unit: &'a gimli::Unit<Bytes<'f, E>>,
+    abbreviations: Abbreviations<'a, 'f>,
     unit_offset: u64,
     code: &'a Code,
     options: ReadOptions,
@@ -212,6 +215,8 @@ struct UnitReader<'a, 'f, E: Endianity> {
     addresses: &'f [u8],
     /// The lengths of the live line sequences, once asked for.
     sequence_lens: Option<FxHashSet<u64>>,
+    /// Of the walk.
+    plans: Plans<Role>,
 }
 
 impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
@@ -223,7 +228,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         limit: u64,
         mut diagnostics: Diagnostics,
     ) -> Self {
-        let &Source { space, unit, index, files, rows, debug_line, listed: _ } = source;
+        let &Source { space, unit, index, abbreviations, files, rows, debug_line, listed: _ } = source;
         let dwarf = &space.main.dwarf;
         let unit_offset = offset_of(&unit.header);
         let owns_lines = !matches!(unit.header.type_(), gimli::UnitType::Partial);
@@ -254,6 +259,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         UnitReader {
             dwarf,
             unit,
+            abbreviations,
             unit_offset,
             code,
             options,
@@ -264,7 +270,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 here_files: files,
                 row_files,
                 tables: Tables::new(unit.header.length_including_self(), memory.ids),
-                entries: Entries::new(unit, IDENTITY),
+                entries: Entries::new(unit, abbreviations, IDENTITY, memory.identities),
             },
             lines,
             sequence_base,
@@ -298,11 +304,13 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             compared: Budget::new(MAX_COMPARED),
             addresses: addresses(dwarf, unit),
             sequence_lens: None,
+            plans: memory.plans,
         }
     }
 
     fn walk(&mut self) -> gimli::Result<()> {
-        let mut entries = Entries::new(self.unit, wanted(self.options.columns));
+        let (wanted, plans) = (wanted(self.options.columns), std::mem::take(&mut self.plans));
+        let mut entries = Entries::new(self.unit, self.abbreviations, wanted, plans);
         let mut open: Vec<Open> = Vec::new();
         let mut noted = Noted::default();
         let result = loop {
@@ -359,6 +367,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         while let Some(last) = open.pop() {
             self.close(Some(last));
         }
+        self.plans = entries.into_plans();
         self.out.class_places = noted.places(self.out.keeps_callees);
         result
     }
@@ -558,7 +567,14 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         self.out.origins = std::mem::take(&mut tables.origins);
         self.out.rows.shrink_to_fit();
         self.out.scopes.shrink_to_fit();
-        let mut memory = Memory { edges: self.edge_ids, callees: self.callee_ids, ids: tables.into_ids() };
+        let mut memory = Memory {
+            edges: self.edge_ids,
+            callees: self.callee_ids,
+            ids: tables.into_ids(),
+            plans: self.plans,
+            identities: self.origins.entries.into_plans(),
+            ..Memory::default()
+        };
         memory.edges.empty();
         empty(&mut memory.callees);
         (self.out, self.diagnostics, memory)

@@ -1,5 +1,6 @@
 //! Which entries the walk of a unit stops at, and which of their attributes it reads.
 
+use super::super::abbreviations::Abbreviation;
 use super::super::entries::Wanted;
 use super::super::origin::IDENTITY;
 use super::locations::attribute;
@@ -7,7 +8,7 @@ use super::{DW_AT_LLVM_STMT_SEQUENCE, classes};
 
 /// What an entry is to the walk.
 #[derive(Clone, Copy)]
-pub(super) enum Role {
+pub(in super::super) enum Role {
     Root,
     PartialRoot,
     /// A subprogram with an address.
@@ -28,17 +29,18 @@ pub(super) enum Role {
     Unnamed,
 }
 
-fn role(abbreviation: &gimli::Abbreviation) -> Option<Role> {
-    let has_code = |spec: &gimli::AttributeSpecification| {
-        matches!(spec.name(), gimli::DW_AT_low_pc | gimli::DW_AT_ranges)
-    };
-    match abbreviation.tag() {
+fn role(abbreviation: &Abbreviation) -> Option<Role> {
+    match abbreviation.tag {
         gimli::DW_TAG_compile_unit => Some(Role::Root),
         gimli::DW_TAG_partial_unit => Some(Role::PartialRoot),
-        gimli::DW_TAG_subprogram if abbreviation.attributes().iter().any(has_code) => Some(Role::Function),
+        gimli::DW_TAG_subprogram
+            if abbreviation.has(gimli::DW_AT_low_pc) || abbreviation.has(gimli::DW_AT_ranges) =>
+        {
+            Some(Role::Function)
+        }
         gimli::DW_TAG_subprogram if is_codeless(abbreviation) => Some(Role::Codeless),
         // What is inside belongs to no function that encloses it.
-        gimli::DW_TAG_subprogram => abbreviation.has_children().then_some(Role::Declared),
+        gimli::DW_TAG_subprogram => abbreviation.has_children.then_some(Role::Declared),
         gimli::DW_TAG_inlined_subroutine => Some(Role::Inlined),
         gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site => Some(Role::Call),
         _ => classes::role(abbreviation),
@@ -46,11 +48,10 @@ fn role(abbreviation: &gimli::Abbreviation) -> Option<Role> {
 }
 
 /// True for a subprogram that is defined, has a name, and is no origin of inlined ones.
-fn is_codeless(abbreviation: &gimli::Abbreviation) -> bool {
-    let has = |name| abbreviation.attributes().iter().any(|spec| spec.name() == name);
-    (has(gimli::DW_AT_name) || has(gimli::DW_AT_specification))
-        && !has(gimli::DW_AT_declaration)
-        && !has(gimli::DW_AT_inline)
+fn is_codeless(abbreviation: &Abbreviation) -> bool {
+    (abbreviation.has(gimli::DW_AT_name) || abbreviation.has(gimli::DW_AT_specification))
+        && !abbreviation.has(gimli::DW_AT_declaration)
+        && !abbreviation.has(gimli::DW_AT_inline)
 }
 
 /// The walk.
