@@ -197,7 +197,7 @@ impl<'f> Input<'f> {
             let four = u64::from_le_bytes(four);
             // Bit 7 of a byte that is 0 or 128 and more, and of a form that has a value. There may be more of them, but
             // only behind the first.
-            let values = (four ^ IN_FORMS * u64::from(IMPLICIT)) | IN_NAMES * 0x7f;
+            let values = (four ^ (IN_FORMS * u64::from(IMPLICIT))) | (IN_NAMES * 0x7f);
             let other = (four | four.wrapping_sub(IN_ALL) | values.wrapping_sub(IN_ALL)) & (IN_ALL << 7);
             self.at += (other.trailing_zeros() / 16 * 2) as usize;
             if other != 0 {

@@ -4,9 +4,9 @@
 //! names it, a table of half the file would take the square of the file's size in time. A table that several units
 //! name is therefore parsed once. It ends where the next one that is named begins, so that tables which overlap cost
 //! no more than their section. The bytes of line programs that all units together may run are bounded by a multiple
-//! of their section: a unit has its program where that is no longer than what units have on average, or than a multiple of
-//! that. Of longer ones units have a share by their order in the file, for which the roots of all are read: few files have
-//! any, and in those of compilers only the number of units stands against the length of the longest program.
+//! of their section. A program that is not much longer than what a unit has on average is run for whoever names it.
+//! Which units have the longer ones depends on their order in the file alone: for that the roots of all are read, once such
+//! a program is named and the number of units allows for no more.
 
 use std::sync::{Arc, OnceLock};
 
@@ -220,4 +220,47 @@ fn program_len<E: Endianity>(dwarf: &Dwarf<'_, E>, at: usize) -> Option<u64> {
     section.skip(at).ok()?;
     let (len, _) = section.read_initial_length().ok()?;
     Some(len.min(section.len()) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG_AT: usize = 0;
+    const SHORT_AT: usize = 604;
+
+    /// A hundred thousand units, of which each tenth names a short program, and all others one long program.
+    #[test]
+    fn a_long_program_is_run_until_the_budget_is_spent_and_a_short_one_always() {
+        let program = |index: usize| if index.is_multiple_of(10) { SHORT_AT } else { LONG_AT };
+        let unit = |index: usize| {
+            let header = [12, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 1];
+            header.into_iter().chain((program(index) as u32).to_le_bytes())
+        };
+        let info: Vec<u8> = (0..100_000).flat_map(unit).collect();
+        let mut lines = vec![0; SHORT_AT + 104];
+        lines[LONG_AT..][..2].copy_from_slice(&600u16.to_le_bytes());
+        lines[SHORT_AT] = 100;
+        let dwarf: Dwarf<'_, gimli::LittleEndian> = gimli::Dwarf::load(|id| {
+            let bytes = match id {
+                gimli::SectionId::DebugAbbrev => &[1, 0x11, 0, 0x10, 0x17, 0, 0, 0][..],
+                gimli::SectionId::DebugInfo => &info[..],
+                gimli::SectionId::DebugLine => &lines[..],
+                _ => &[],
+            };
+            Ok::<_, gimli::Error>(Bytes::new(bytes, gimli::LittleEndian))
+        })
+        .unwrap();
+        let mut units = dwarf.units();
+        let headers: Vec<_> = std::iter::from_fn(|| units.next().unwrap()).collect();
+        let (shared, files) = (Shared::of(&dwarf, &headers), Files::new());
+        let may_run = |index| shared.may_run((&dwarf, &headers, &files), index, program(index)).is_ok();
+        // Asked for from the last to the first.
+        let run: Vec<usize> = (0..headers.len()).rev().filter(|&index| may_run(index)).collect();
+        let (short, long): (Vec<usize>, Vec<usize>) =
+            run.into_iter().partition(|&index| program(index) == SHORT_AT);
+        assert_eq!(short.len(), 10_000);
+        assert_eq!(long.len() as u64, LINE_FLOOR / 600);
+        assert_eq!(long[0], long.len() + (long.len() - 1) / 9, "the first ones have it");
+    }
 }

@@ -31,6 +31,7 @@ pub(crate) struct Info<'f, E: Endianity> {
     shared: Shared,
     /// Units that another one referred to, parsed once and kept.
     referred: Vec<OnceLock<Option<gimli::Unit<Bytes<'f, E>>>>>,
+    /// Where pages are given back.
     files: &'f Files,
 }
 
