@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::open::Image;
+use crate::open::{Image, KeptRelocation, KeptSection};
 
 const EM_386: u16 = 3;
 pub(super) const EM_X86_64: u16 = 62;
@@ -116,21 +116,18 @@ impl<'i, 'f> Machine<'i, 'f> {
         bytes.get(from..usize::try_from(end - section).ok()?)
     }
 
-    /// All that may be a jump out of `start..end` to an address; `None` where the code is not at hand or of another
+    /// Adds all that may be a jump out of `start..end` to an address; nothing where the code is not at hand or of another
     /// machine.
-    pub(super) fn direct_jumps(&self, start: u64, end: u64) -> Option<Jumps> {
-        let bytes = self.bytes(start, end)?;
-        let mut jumps = Jumps::default();
+    pub(super) fn add_direct_jumps(&self, start: u64, end: u64, jumps: &mut Jumps) {
+        let Some(bytes) = self.bytes(start, end) else { return };
         match self.image.arch.machine {
             EM_X86_64 | EM_386 => {
-                let counting = x86_jumps(bytes, start, &mut jumps);
+                let counting = x86_jumps(bytes, start, jumps);
                 jumps.short.extend(counting);
             }
-            EM_AARCH64 => _ = aarch64::jumps(bytes, start, &mut jumps),
-            _ => return None,
+            EM_AARCH64 => _ = aarch64::jumps(bytes, start, jumps),
+            _ => {}
         }
-        jumps.targets.retain(|&target| target <= start || target >= end);
-        Some(jumps)
     }
 
     /// The jumps out of `start..end`, of the short ones those to such addresses; `None` where the code is not at hand or
@@ -299,86 +296,135 @@ impl<'i, 'f> Machine<'i, 'f> {
         [".plt", ".iplt", "__stubs", "__auth_stubs"].iter().any(|stubs| name.contains(stubs))
     }
 
-    /// The calls for which the linker kept a relocation against a function's own symbol.
-    pub(super) fn named_calls(&self) -> impl Iterator<Item = NamedCall<'f>> {
+    /// The calls for which the linker kept a relocation against the own symbol of a function at such an address.
+    pub(super) fn named_calls(&self, is_callee: impl Fn(u64) -> bool) -> Vec<NamedCall<'f>> {
         let machine = self.image.arch.machine;
-        self.image.kept_code_relocations().flat_map(move |(base, kept)| {
-            kept.iter().filter_map(move |relocation| {
-                let place = base.checked_add(relocation.section_off)?;
-                let before = || self.bytes(place.checked_sub(2)?, place);
-                let is_call = match (machine, relocation.kind) {
-                    (EM_X86_64, R_X86_64_PC32 | R_X86_64_PLT32) | (EM_386, R_386_PC32 | R_386_PLT32) => {
-                        matches!(before()?, [_, 0xe8])
-                    }
-                    // Through the offset table, or rewritten by the linker to a call of the function itself.
-                    (EM_X86_64, R_X86_64_GOTPCREL | R_X86_64_GOTPCRELX | R_X86_64_REX_GOTPCRELX) => {
-                        matches!(before()?, [0xff, 0x15] | [0x67, 0xe8])
-                    }
-                    (EM_AARCH64, R_AARCH64_CALL26) => true,
-                    _ => false,
-                };
-                if !is_call {
-                    return None;
+        let mut found = Vec::new();
+        for (base, kept) in self.image.kept_code_relocations() {
+            // Most name few symbols, again and again.
+            let mut known: FxHashMap<u32, bool> = FxHashMap::default();
+            kept.iter().filter(|relocation| is_call(machine, relocation.kind)).for_each(|relocation| {
+                let is_named = || kept.symbol_address(relocation.symbol).is_some_and(&is_callee);
+                if *known.entry(relocation.symbol).or_insert_with(is_named) {
+                    found.extend(self.named_call(base, kept, relocation));
                 }
-                let symbol = kept.symbol(relocation.symbol)?;
-                let named = symbol.is_function && !symbol.is_local && !symbol.name.is_empty();
-                let (return_addr, name, callee) = (place.checked_add(4)?, symbol.name, symbol.address?);
-                named.then_some(NamedCall { return_addr, name, callee })
-            })
-        })
+            });
+        }
+        found
+    }
+
+    fn named_call(
+        &self,
+        base: u64,
+        kept: &KeptSection<'f>,
+        relocation: KeptRelocation,
+    ) -> Option<NamedCall<'f>> {
+        let place = base.checked_add(relocation.section_off)?;
+        let before = || self.bytes(place.checked_sub(2)?, place);
+        let is_call = match (self.image.arch.machine, relocation.kind) {
+            (EM_AARCH64, _) => true,
+            // Through the offset table, or rewritten by the linker to a call of the function itself.
+            (EM_X86_64, R_X86_64_GOTPCREL | R_X86_64_GOTPCRELX | R_X86_64_REX_GOTPCRELX) => {
+                matches!(before()?, [0xff, 0x15] | [0x67, 0xe8])
+            }
+            _ => matches!(before()?, [_, 0xe8]),
+        };
+        let symbol = kept.symbol(relocation.symbol).filter(|_| is_call)?;
+        let named = symbol.is_function && !symbol.is_local && !symbol.name.is_empty();
+        let (return_addr, name, callee) = (place.checked_add(4)?, symbol.name, symbol.address?);
+        named.then_some(NamedCall { return_addr, name, callee })
     }
 }
 
-/// By byte: a jump may begin with it.
-const MAY_JUMP: [bool; 256] = {
-    let mut may = [false; 256];
-    let mut byte = 0x70;
-    while byte <= 0x7f {
-        may[byte] = true;
-        byte += 1;
+/// True for a relocation that a call has.
+fn is_call(machine: u16, kind: u32) -> bool {
+    match machine {
+        EM_X86_64 => matches!(
+            kind,
+            R_X86_64_PC32
+                | R_X86_64_PLT32
+                | R_X86_64_GOTPCREL
+                | R_X86_64_GOTPCRELX
+                | R_X86_64_REX_GOTPCRELX
+        ),
+        EM_386 => matches!(kind, R_386_PC32 | R_386_PLT32),
+        EM_AARCH64 => kind == R_AARCH64_CALL26,
+        _ => false,
     }
-    may[0x0f] = true;
-    byte = 0xe0;
-    while byte <= 0xe3 {
-        may[byte] = true;
-        byte += 1;
-    }
-    may[0xe9] = true;
-    may[0xeb] = true;
-    may[0xff] = true;
-    may
-};
+}
 
-/// Every place that could be a jump: `jmp` and the conditional ones to an address (Intel SDM: EB, E9, 70..7F,
-/// 0F 80..8F), `jmp` through a register or memory (FF /4). Of short ones those that leave the code: there are many. Gives
-/// where those on a count go (E0..E3): compilers write none, and many other instructions have these bytes.
+/// Every place that could be a jump out of the code: `jmp` and the conditional ones to an address (Intel SDM: EB, E9,
+/// 70..7F, 0F 80..8F), `jmp` through a register or memory (FF /4). Gives where those on a count go (E0..E3): compilers
+/// write none, and many other instructions have these bytes.
 fn x86_jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) -> Vec<u64> {
     let mut counting = Vec::new();
-    let len = bytes.len() as u64;
-    let to = |next: usize, by: i64| start.wrapping_add(next as u64).wrapping_add_signed(by);
-    for (at, byte) in bytes.iter().enumerate() {
-        if !MAY_JUMP[usize::from(*byte)] {
-            continue;
+    let len = bytes.len();
+    let mut look = |at: usize| {
+        let (next, by) = match bytes[at..] {
+            [0xff, operand, ..] => {
+                jumps.indirect |= operand >> 3 & 7 == 4;
+                return;
+            }
+            [0xe9, a, b, c, d, ..] => (at + 5, i32::from_le_bytes([a, b, c, d])),
+            [0x0f, 0x80..=0x8f, a, b, c, d, ..] => (at + 6, i32::from_le_bytes([a, b, c, d])),
+            [0xeb | 0x70..=0x7f | 0xe0..=0xe3, by, ..] => (at + 2, by.cast_signed().into()),
+            _ => return,
+        };
+        let to = (next as u64).wrapping_add_signed(by.into());
+        // Behind the start, and before the end.
+        if to.wrapping_sub(1) < len as u64 - 1 {
+            return;
         }
-        match bytes[at..] {
-            [0xff, operand, ..] => jumps.indirect |= operand >> 3 & 7 == 4,
-            [0xe9, a, b, c, d, ..] => {
-                jumps.targets.push(to(at + 5, i32::from_le_bytes([a, b, c, d]).into()));
-            }
-            [0x0f, 0x80..=0x8f, a, b, c, d, ..] => {
-                jumps.targets.push(to(at + 6, i32::from_le_bytes([a, b, c, d]).into()));
-            }
-            [0xeb | 0x70..=0x7f | 0xe0..=0xe3, by, ..] => {
-                let target = to(at + 2, by.cast_signed().into());
-                // Behind the start, and before the end.
-                if target.wrapping_sub(start).wrapping_sub(1) >= len - 1 {
-                    if matches!(byte, 0xe0..=0xe3) { &mut counting } else { &mut jumps.short }.push(target);
-                }
-            }
-            _ => {}
+        let found = match bytes[at] {
+            0xe9 | 0x0f => &mut jumps.targets,
+            0xe0..=0xe3 => &mut counting,
+            _ => &mut jumps.short,
+        };
+        found.push(start.wrapping_add(to));
+    };
+    let mut look_at = |at: usize, mut places: u32| {
+        while places != 0 {
+            look(at + places.trailing_zeros() as usize);
+            places &= places - 1;
         }
+    };
+    let mut at = 0;
+    while let Some(some) = bytes[at..].first_chunk() {
+        look_at(at, leaving(some, at, len - at));
+        at += TOGETHER;
+    }
+    // The rest, and what stands before it once more; the last byte begins nothing.
+    match bytes.last_chunk() {
+        Some(some) => {
+            let last = len - some.len();
+            look_at(at, leaving(some, last, some.len()) >> (at - last));
+        }
+        None => (0..len).for_each(look),
     }
     counting
+}
+
+/// Places that are looked at together.
+const TOGETHER: usize = 16;
+
+/// Which of the first places may begin a jump out of the code, one bit a place; `before` and `after` are how many bytes the
+/// code has before and from the first. Without branches, for vectors: most places begin none, and which do cannot be foreseen.
+fn leaving(bytes: &[u8; TOGETHER + 1], before: usize, after: usize) -> u32 {
+    let (low, high) = (-2 - before.min(100) as i8, after.min(127) as i8 - 2);
+    let mut found = [0; TOGETHER];
+    for at in 0..TOGETHER {
+        let (byte, next) = (bytes[at], bytes[at + 1]);
+        let far = u8::from(byte == 0xe9) | (u8::from(byte == 0x0f) & u8::from(next & 0xf0 == 0x80));
+        let indirect = u8::from(byte == 0xff) & u8::from(next & 0x38 == 0x20);
+        let short = u8::from(byte & 0xf0 == 0x70) | u8::from(byte == 0xeb) | u8::from(byte & 0xfc == 0xe0);
+        let (by, place) = (next.cast_signed(), at as i8);
+        let out = u8::from(by >= high - place) | u8::from(by <= low - place);
+        found[at] = far | indirect | (short & out);
+    }
+    let (found, _) = found.as_chunks();
+    // The bytes are 0 or 1: the product has them side by side in its highest byte.
+    let bits = |bytes: [u8; 8]| (u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32;
+    bits(found[0]) | bits(found[1]) << 8
 }
 
 #[cfg(test)]
@@ -403,6 +449,42 @@ mod tests {
         }
         for other in [&[0xff, 0xd0][..], &[0xff, 0x75, 8], &[0xc3]] {
             assert!(!x86(other).indirect, "{other:x?}");
+        }
+    }
+
+    /// In code of any length, every jump from every place leaves it or not.
+    #[test]
+    fn jumps_from_everywhere() {
+        for len in [1_usize, 2, 5, 6, 16, 17, 18, 32, 33, 100, 127, 128, 129, 130, 250, 300] {
+            for at in 0..len {
+                let jump = |opcode: &[u8], by: &[u8]| {
+                    let mut code = vec![0x90; at];
+                    code.extend([opcode, by].concat());
+                    let next = code.len() as i64;
+                    code.resize(len.max(code.len()), 0x90);
+                    let (end, mut jumps) = (code.len() as i64, Jumps::default());
+                    let counting = x86_jumps(&code, 0x1000, &mut jumps);
+                    (next, end, [jumps.targets, jumps.short, counting])
+                };
+                for (opcode, kind) in [(0x70, 1), (0x7f, 1), (0xeb, 1), (0xe0, 2), (0xe3, 2)] {
+                    // To the edges of the code and beside them, and as far as it goes.
+                    let (start, end) = (-(at as i64) - 2, (len.max(at + 2) - at - 2) as i64);
+                    let edges = [start - 1, start, start + 1, end - 1, end, end + 1, -128, 127, 0];
+                    for by in edges.into_iter().filter_map(|by| i8::try_from(by).ok()) {
+                        let (next, end, found) = jump(&[opcode], &[by.cast_unsigned()]);
+                        let to = next + i64::from(by);
+                        let mut expected: [Vec<u64>; 3] = Default::default();
+                        if to <= 0 || to >= end {
+                            expected[kind].push((0x1000 + to).cast_unsigned());
+                        }
+                        assert_eq!(found, expected, "{opcode:x} {by} at {at} of {len}");
+                    }
+                }
+                for opcode in [&[0xe9][..], &[0x0f, 0x80], &[0x0f, 0x8f]] {
+                    let (next, _, found) = jump(opcode, &0x1000_i32.to_le_bytes());
+                    assert_eq!(found[0], [(0x2000 + next).cast_unsigned()], "{opcode:x?} at {at} of {len}");
+                }
+            }
         }
     }
 

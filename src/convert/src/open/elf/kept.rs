@@ -83,6 +83,12 @@ impl<'f> KeptSection<'f> {
         self.len() == 0
     }
 
+    /// The image address of the symbol of an index; `None` where the symbol is undefined, for index 0 and outside the table.
+    pub fn symbol_address(&self, index: u32) -> Option<u64> {
+        let raw = self.symbols.as_ref().filter(|_| index != 0)?.get(index as usize)?;
+        (raw.place != SymbolPlace::Undefined).then_some(raw.value)
+    }
+
     /// The symbol of an index; `None` for index 0 and outside the table.
     pub fn symbol(&self, index: u32) -> Option<RelocationSymbol<'f>> {
         let table = self.symbols.as_ref().filter(|_| index != 0)?;

@@ -29,7 +29,7 @@ mod unknown;
 mod variants;
 mod words;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -112,7 +112,7 @@ impl OfCalls {
             calls: Vec::new(),
             tails: index.reach_of_callees(&lead),
             lead,
-            starts: index.starts.iter().copied().collect(),
+            starts: OnceCell::new(),
             jumps: JumpsOf::default(),
             twice: Twice::new(index),
             counts: CallCounts::default(),
@@ -353,8 +353,8 @@ struct Keys<'i, 'p, 'f> {
     tails: FxHashMap<FuncId, Reach>,
     /// By function.
     lead: Vec<bool>,
-    /// Where functions begin.
-    starts: FxHashSet<u64>,
+    /// Where functions begin, once that is asked for.
+    starts: OnceCell<FxHashSet<u64>>,
     jumps: JumpsOf,
     twice: Twice,
     counts: CallCounts,

@@ -40,9 +40,10 @@ impl Keys<'_, '_, '_> {
     fn calls_in_code(&self, (start, end): (u64, u64), callee: Callee) -> Option<usize> {
         let Callee::Function(callee) = callee else { return Some(0) };
         let mut in_code = self.in_code.borrow_mut();
+        let starts = self.starts.get_or_init(|| self.index.starts.iter().copied().collect());
         let targets = in_code
             .entry(start)
-            .or_insert_with(|| self.index.machine.calls(start, end, |target| self.starts.contains(&target)));
+            .or_insert_with(|| self.index.machine.calls(start, end, |target| starts.contains(&target)));
         Some(targets.as_ref()?.get(&self.index.starts[callee.index()]).copied().unwrap_or(0))
     }
 

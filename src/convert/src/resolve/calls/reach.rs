@@ -119,16 +119,32 @@ impl Index<'_, '_> {
         lead
     }
 
-    /// All that may be a jump from one piece to another: to which, from which; sorted.
+    /// All that may be a jump from one piece to another: to which, from which; sorted. Left out are those of functions of
+    /// groups, and within one function.
     fn jumps_between_pieces(&self) -> Vec<(u32, u32)> {
         let pieces = &self.program.pieces;
         let tasks = pieces.par_chunks(PIECES_AT_ONCE).enumerate().map(|(task, some)| {
-            let mut found = Vec::new();
+            let (mut found, mut jumps) = (Vec::new(), Jumps::default());
             for (from, piece) in ((task * PIECES_AT_ONCE) as u32..).zip(some) {
+                match piece.owner {
+                    Owner::Function(function) if !self.group.contains_key(&function) => {}
+                    _ => continue,
+                }
+                jumps.targets.clear();
+                jumps.short.clear();
                 let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
-                let Some(jumps) = self.machine.direct_jumps(start, end) else { continue };
-                let targets = jumps.targets.iter().chain(&jumps.short);
-                found.extend(targets.filter_map(|&target| Some((self.piece_at(target)? as u32, from))));
+                self.machine.add_direct_jumps(start, end, &mut jumps);
+                // A function's jumps to a part of it stand together.
+                let mut last = from as usize;
+                for &target in jumps.targets.iter().chain(&jumps.short) {
+                    if !self.is_in(last, target) {
+                        let Some(piece) = self.piece_at(target) else { continue };
+                        last = piece;
+                        if pieces[piece].owner != pieces[from as usize].owner {
+                            found.push((piece as u32, from));
+                        }
+                    }
+                }
             }
             found
         });
@@ -144,8 +160,12 @@ impl Index<'_, '_> {
             Ok(piece) => return Some(piece),
             Err(after) => after.checked_sub(1)?,
         };
-        let piece = &self.program.pieces[at];
-        (address < piece.start.0 + u64::from(piece.body) + u64::from(piece.pad)).then_some(at)
+        self.is_in(at, address).then_some(at)
+    }
+
+    fn is_in(&self, piece: usize, address: u64) -> bool {
+        let piece = &self.program.pieces[piece];
+        (piece.start.0..piece.start.0 + u64::from(piece.body) + u64::from(piece.pad)).contains(&address)
     }
 
     pub(super) fn reach(&self, jumps_of: &mut JumpsOf, function: FuncId) -> Reach {

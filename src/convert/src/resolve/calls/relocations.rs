@@ -10,17 +10,21 @@ impl Keys<'_, '_, '_> {
     /// Calls that nobody recorded, and for which the linker kept a relocation that names the callee.
     pub(super) fn of_relocations(&mut self) {
         let index = self.index;
-        let mut recorded: FxHashSet<u64> = FxHashSet::default();
-        for call in index.program.units.iter().flat_map(|unit| unit.calls.iter().chain(&unit.listed)) {
-            recorded.extend(call.return_addr.map(|address| address.0));
+        // Only these have keys.
+        let callees = index.starts.iter().zip(&self.lead).filter(|(_, leads)| **leads);
+        let callees: FxHashSet<u64> = callees.map(|(start, _)| *start).collect();
+        let named = index.machine.named_calls(|address| callees.contains(&address));
+        let mut open: FxHashSet<u64> = named.iter().map(|call| call.return_addr).collect();
+        if open.is_empty() {
+            return;
         }
-        for call in index.machine.named_calls() {
+        for call in index.program.units.iter().flat_map(|unit| unit.calls.iter().chain(&unit.listed)) {
+            call.return_addr.inspect(|address| _ = open.remove(&address.0));
+        }
+        for call in named.into_iter().filter(|call| open.contains(&call.return_addr)) {
             let Some(&name_id) = index.named.get(call.name) else { continue };
             let Some(&Some(callee)) = index.by_name.get(&name_id) else { continue };
             if index.is_plain_alias(name_id, callee) || index.starts[callee.index()] != call.callee {
-                continue;
-            }
-            if recorded.contains(&call.return_addr) {
                 continue;
             }
             let return_addr = ImageAddr(call.return_addr);
