@@ -16,7 +16,7 @@ use super::merge::Merged;
 use super::names::{Relation, is_mangled, is_program_wide, relation};
 use super::overloads::name_plain;
 use super::parts::{Entries, Parts};
-use super::symbols::{CodeSymbol, Symbols, principal};
+use super::symbols::{CodeSymbol, Symbols, principal, sorted_by_start};
 use super::thunks;
 use super::undescribed::{Described, Undescribed, numbered, surplus};
 use crate::model::{
@@ -51,6 +51,7 @@ pub(super) struct Candidates {
 }
 
 /// One range of one subprogram, before ranges are compared.
+#[derive(Clone, Copy)]
 pub(super) struct DiePiece {
     start: u64,
     end: u64,
@@ -72,21 +73,26 @@ pub(super) fn candidates<'f>(
     diagnostics: &mut Diagnostics,
 ) -> Candidates {
     let mut candidates = Candidates::default();
-    let mut pieces = die_pieces(merged, &mut candidates.functions);
+    let pieces = die_pieces(merged, &mut candidates.functions);
     // Each `.dwo` counts its DIEs from 0: among units the order of the file decides.
-    pieces.sort_by_key(|p| (p.start, p.end, p.how, p.unit, p.die));
+    let mut pieces = sorted_by_start(&pieces, |piece| piece.start);
+    for same in pieces.chunk_by_mut(|a, b| a.start == b.start).filter(|same| same.len() > 1) {
+        same.sort_by_key(|p| (p.end, p.how, p.unit, p.die));
+    }
     let mut rest = pieces.as_slice();
+    let mut known = Known::default();
     let mut parts = Vec::new();
     while let Some(first) = rest.first() {
         let same = rest.iter().take_while(|p| (p.start, p.end) == (first.start, first.end)).count();
         let (shared, later) = rest.split_at(same);
         let Candidates { functions, same, .. } = &mut candidates;
-        let (mut candidate, known) = share(merged, shared, functions, same, diagnostics);
+        known.clear();
+        let mut candidate = share(merged, shared, functions, same, &mut known, diagnostics);
         let at_start = symbols.at(candidate.start);
         let part = Parts::new(merged, at_start, shared, &candidate, functions);
         let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
         if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
-            let known = name_entry(merged, entries, undescribed, &mut candidate, functions, known);
+            name_entry(merged, entries, undescribed, &mut candidate, functions, &mut known);
             known.report(candidate.start, diagnostics);
             undescribed.report(&candidate, merged, functions, diagnostics);
         }
@@ -104,10 +110,11 @@ pub(super) fn candidates<'f>(
         part.name(merged, undescribed, &mut dies[index], functions, diagnostics);
         entries.add(merged, &part, &mut dies[index], functions);
     }
+    let mut before = 0;
     for at_address in symbols.by_address() {
         // Most symbols only repeat a subprogram: no candidate is made of them.
         let first = at_address[0].start;
-        let before = candidates.dies.partition_point(|die| die.start <= first);
+        before += candidates.dies[before..].iter().take_while(|die| die.start <= first).count();
         let end = at_address.iter().map(|symbol| symbol.end).max().unwrap_or(first);
         let last = before.checked_sub(1).map(|at| &candidates.dies[at]);
         if last.is_some_and(|die| die.end >= end) {
@@ -193,23 +200,27 @@ fn share(
     shared: &[DiePiece],
     functions: &mut [Function],
     same_function: &mut FxHashMap<FuncId, FuncId>,
+    known: &mut Known,
     diagnostics: &mut Diagnostics,
-) -> (Candidate, Known) {
+) -> Candidate {
     let (start, end) = (shared[0].start, shared[0].end);
+    if let [DiePiece { function, how, rows, .. }] = *shared {
+        // Nobody else's.
+        let origin = functions[function.index()].origin;
+        known.add(merged, merged.program.origins[origin.index()].name, function);
+        return Candidate { start, end, members: vec![Member { function, how, rows, symbol: None }] };
+    }
     let mut members: Vec<Member> = Vec::with_capacity(1);
     // With whether there are rows.
     let mut seen: FxHashMap<Same, Vec<(FuncId, bool)>> = FxHashMap::default();
-    let mut known = Known::default();
     let mut labels: FxHashMap<UnitId, FuncId> = FxHashMap::default();
     let mut places: FxHashMap<FuncId, usize> = FxHashMap::default();
     for piece in shared {
         let origin = functions[piece.function.index()].origin;
         let name = merged.program.origins[origin.index()].name;
-        // One that is alone there is nobody else's.
-        let same = match shared.len() {
-            1 => None,
-            _ if is_program_wide(merged.name_bytes(name)) => Some(Same::Name(name)),
-            _ => Some(Same::Local(origin, piece.unit, piece.instance)),
+        let same = match is_program_wide(merged.name_bytes(name)) {
+            true => Same::Name(name),
+            false => Same::Local(origin, piece.unit, piece.instance),
         };
         // A name may be defined twice, weak and strong; which of the two prevailed is not told.
         let is_same = |(first, has_rows): &&(FuncId, bool)| {
@@ -222,7 +233,7 @@ fn share(
             let apart = merged.are_apart(other.origin, origin) || (both && other.source.is_some_and(there));
             !apart
         };
-        let of_name = same.as_ref().and_then(|same| seen.get(same)).map_or(&[][..], |of_name| of_name);
+        let of_name = seen.get(&same).map_or(&[][..], |of_name| of_name);
         let capped = of_name.first().filter(|_| of_name.len() >= MAX_DEFINITIONS);
         if let Some(&(first, _)) = of_name.iter().find(is_same).or(capped) {
             // Parts of one function are folded into each other too.
@@ -244,9 +255,7 @@ fn share(
             });
             continue;
         }
-        if let Some(same) = same {
-            seen.entry(same).or_default().push((piece.function, piece.rows.is_some()));
-        }
+        seen.entry(same).or_default().push((piece.function, piece.rows.is_some()));
         let label_of = label(merged, &functions[piece.function.index()]);
         let variant = known.best(merged, merged.name_bytes(name), |relation| relation == Relation::Variant);
         let explained = variant.map(|(_, function)| function).or_else(|| labels.get(&label_of?).copied());
@@ -262,7 +271,7 @@ fn share(
         places.insert(piece.function, members.len());
         members.push(Member { function: piece.function, how: piece.how, rows: piece.rows, symbol: None });
     }
-    (Candidate { start, end, members }, known)
+    Candidate { start, end, members }
 }
 
 /// True where two parts of one function have the same rows, but for columns.
@@ -292,8 +301,8 @@ fn name_entry<'f>(
     undescribed: &Undescribed,
     candidate: &mut Candidate,
     functions: &mut Vec<Function>,
-    mut known: Known,
-) -> Known {
+    known: &mut Known,
+) {
     let Candidate { end, ref mut members, .. } = *candidate;
     let mut unexplained: Vec<&CodeSymbol<'f>> = Vec::new();
     // (member, relation) that each symbol fits best
@@ -304,7 +313,7 @@ fn name_entry<'f>(
         known.best(merged, symbol.name, |relation| relation != Relation::Other)
     };
     for symbol in at_start.iter().filter(|symbol| symbol.function) {
-        let best = best(&known, merged, symbol);
+        let best = best(known, merged, symbol);
         claimed |= best.is_some();
         match best {
             Some((Relation::Same, _)) => {}
@@ -324,7 +333,7 @@ fn name_entry<'f>(
     let mut bases: FxHashMap<&[u8], usize> = FxHashMap::default();
     // Only clones ask.
     for symbol in at_start.iter().filter(|symbol| symbol.function && !clones.is_empty()) {
-        exact.extend(best(&known, merged, symbol).filter(|best| best.0 == Relation::Same).map(|best| best.1));
+        exact.extend(best(known, merged, symbol).filter(|best| best.0 == Relation::Same).map(|best| best.1));
         let (base, number) = numbered(symbol.name);
         if !number.is_empty() {
             *bases.entry(base).or_default() += 1;
@@ -398,7 +407,6 @@ fn name_entry<'f>(
     if members.len() == described {
         add_nameless(merged, undescribed, candidate, functions);
     }
-    known
 }
 
 /// Adds functions of which nothing has a name: lines that nobody has there, and what remains, if all that is known was

@@ -33,6 +33,13 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// Forgets all: for those at another address.
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+        self.by_hash.clear();
+        self.capped.set(0);
+    }
+
     /// Adds a function with its name.
     pub(super) fn add(&mut self, merged: &Merged<'_>, name: NameId, function: FuncId) {
         // Of several functions of one name the first is found.
@@ -74,12 +81,18 @@ impl Known {
         symbol: &[u8],
         fits: impl Fn(Relation) -> bool,
     ) -> Option<(Relation, FuncId)> {
+        // Most symbols have the name of a function, and only one has it.
+        let is_same = |entry: &&(NameId, FuncId)| merged.name_bytes(entry.0) == symbol;
+        let few = self.entries.len() <= FEW;
+        if few && fits(Relation::Same) && let Some(&(_, function)) = self.entries.iter().find(is_same) {
+            return Some((Relation::Same, function));
+        }
         let compare = |index: usize| {
             let (name, function) = self.entries[index];
             let relation = relation(merged.name_bytes(name), symbol);
             fits(relation).then_some((relation as u8, index, relation, function))
         };
-        let best = if self.entries.len() <= FEW {
+        let best = if few {
             (0..self.entries.len()).filter_map(compare).min_by_key(|found| (found.0, found.1))
         } else {
             let clone_of = clone_hashes(symbol);

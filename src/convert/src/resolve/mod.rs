@@ -84,5 +84,5 @@ pub(crate) fn resolve<'f>(
     }
     let mut cut = pieces::cut(merged, candidates, &mut diagnostics);
     calls::key(&mut cut, image, undescribed.may_be_forgotten(), classes, &mut diagnostics);
-    Resolved { program: cut.program, diagnostics }
+    Resolved { program: cut.merged.program, diagnostics }
 }

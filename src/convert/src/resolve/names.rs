@@ -2,6 +2,7 @@
 //! derive from one source function.
 
 use std::borrow::Cow;
+use std::iter;
 
 use crate::demangle::demangle;
 
@@ -11,7 +12,7 @@ const PARTS: &[&[u8]] = &[b"cold", b"__part", b"eh", b"warm"];
 
 /// True for the name of a part of a function that stands elsewhere (`f.cold`, `f.isra.0.cold.1`, `f.__part.2`).
 pub(super) fn names_part(symbol: &[u8]) -> bool {
-    symbol.split(|byte| *byte == b'.').skip(1).any(|word| PARTS.contains(&word))
+    symbol.contains(&b'.') && symbol.split(|byte| *byte == b'.').skip(1).any(|word| PARTS.contains(&word))
 }
 
 /// True where something was added to a name, behind a dot: it is that of a copy or of a part.
@@ -81,10 +82,14 @@ pub(super) fn own_name(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
 /// `A` or `~A` of a constructor or destructor that is local to its unit (`_ZN12_GLOBAL__N_11AD2Ev`): of no other does a
 /// compiler leave the linkage name out.
 fn structor_name(symbol: &[u8]) -> Option<Vec<u8>> {
-    let whole = symbol.split(|byte| *byte == b'.').next()?;
-    match own_component(whole)? {
+    let whole = whole_name(symbol);
+    local_structor(whole, &own_component(whole)?)
+}
+
+fn local_structor(whole: &[u8], own: &Component<'_>) -> Option<Vec<u8>> {
+    match own {
         Component::Constructor(class) if !is_program_wide(whole) => Some(class.to_vec()),
-        Component::Destructor(class) if !is_program_wide(whole) => Some([b"~", class].concat()),
+        Component::Destructor(class) if !is_program_wide(whole) => Some([b"~", *class].concat()),
         _ => None,
     }
 }
@@ -243,7 +248,9 @@ fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() || !a.starts_with(b"_Z") || !b.starts_with(b"_Z") {
         return false;
     }
-    let mut differing = (0..a.len()).filter(|&at| a[at] != b[at]).peekable();
+    // Many begin alike.
+    let same = a.as_chunks::<16>().0.iter().zip(b.as_chunks::<16>().0).take_while(|(a, b)| a == b).count() * 16;
+    let mut differing = (same..a.len()).filter(|&at| a[at] != b[at]).peekable();
     let variant = |at: usize| {
         let digit = |name: &[u8]| matches!(name[at], b'1'..=b'9');
         let kind = if a[at - 1] == b'I' { a[at - 2] } else { a[at - 1] };
@@ -307,19 +314,30 @@ fn nested_local(nested: &[u8]) -> bool {
 /// The names that a function of this symbol may have in its DIE: the symbol's, that before a suffix which a
 /// compiler adds to copies and parts, the plain one of a mangled name.
 pub(super) fn spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let whole = Some(whole_name(symbol)).filter(|whole| !whole.is_empty());
-    [Some(symbol), whole, whole.and_then(source_name)].into_iter().flatten()
+    whole_spellings(symbol).chain(iter::once_with(|| source_name(whole_name(symbol))).flatten())
+}
+
+/// Those of them that are not the plain one.
+pub(super) fn whole_spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let whole = Some(whole_name(symbol)).filter(|whole| !whole.is_empty() && whole.len() < symbol.len());
+    iter::once(symbol).chain(whole)
 }
 
 /// The last component of a mangled name, which is all that the DIE of a function has that is local to its unit.
 pub(super) fn own_spelling(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
-    let source = source_name(whole_name(symbol)).map(Cow::Borrowed);
-    source.or_else(|| structor_name(symbol).map(Cow::Owned))
+    let whole = whole_name(symbol);
+    match own_component(whole)? {
+        Component::Plain(name) => Some(Cow::Borrowed(name)),
+        structor => local_structor(whole, &structor).map(Cow::Owned),
+    }
 }
 
 /// A name up to the suffix that a compiler adds.
 pub(super) fn whole_name(symbol: &[u8]) -> &[u8] {
-    symbol.split(|byte| *byte == b'.').next().unwrap_or(symbol)
+    match symbol.contains(&b'.') {
+        true => symbol.split(|byte| *byte == b'.').next().unwrap_or(symbol),
+        false => symbol,
+    }
 }
 
 /// True for a name that rustc gave a function, in either of its manglings.

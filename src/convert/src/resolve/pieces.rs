@@ -3,12 +3,10 @@
 //! The order of trust: lines without a function, labels, function symbols, subprograms; among equals a
 //! range that starts later, or ends earlier, is the inner one and wins.
 
-use rustc_hash::FxHashMap;
-
 use super::functions::{Candidate, Candidates, rows_from};
 use super::merge::Merged;
 use crate::model::{
-    FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Program, Rows, UnitId,
+    FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Rows, UnitId,
 };
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
@@ -65,10 +63,11 @@ impl Nodes {
 /// Members of all groups. A range that others cut has a group for each of its parts.
 const MAX_MEMBERS: usize = 1 << 22;
 
-/// The program, and for each function of the candidates its id there, if it has any code.
+/// The program with its names, and for each function of the candidates its id there, if it has any code.
 pub(super) struct Cut<'f> {
-    pub(super) program: Program<'f>,
-    pub(super) numbers: FxHashMap<FuncId, FuncId>,
+    pub(super) merged: Merged<'f>,
+    /// By function of the candidates.
+    pub(super) numbers: Vec<Option<FuncId>>,
     /// As [`Candidates::merging`].
     pub(super) merging: Vec<UnitId>,
 }
@@ -101,7 +100,7 @@ pub(super) fn cut<'f>(
         pieces: Vec::new(),
         groups: Vec::new(),
         functions: Vec::new(),
-        renumbered: FxHashMap::default(),
+        renumbered: vec![None; candidates.functions.len()],
         candidates,
         nameless: [None; 2],
         members_left: MAX_MEMBERS,
@@ -122,15 +121,12 @@ pub(super) fn cut<'f>(
     }
     let mut numbers = renumbered;
     for (other, function) in candidates.same {
-        if let Some(&number) = numbers.get(&function) {
-            numbers.entry(other).or_insert(number);
+        if let Some(number) = numbers[function.index()] {
+            numbers[other.index()].get_or_insert(number);
         }
     }
-    Cut {
-        program: Program { pieces, groups, functions, ..merged.program },
-        numbers,
-        merging: candidates.merging,
-    }
+    (merged.program.pieces, merged.program.groups, merged.program.functions) = (pieces, groups, functions);
+    Cut { merged, numbers, merging: candidates.merging }
 }
 
 fn bare_lines(merged: &Merged<'_>) -> Vec<Bare> {
@@ -189,7 +185,8 @@ struct Cutter {
     pieces: Vec<Piece>,
     groups: Vec<Group>,
     functions: Vec<Function>,
-    renumbered: FxHashMap<FuncId, FuncId>,
+    /// By function of the candidates.
+    renumbered: Vec<Option<FuncId>>,
     /// Stand for code without a name: of whole units, and of those whose `.dwo` is missing.
     nameless: [Option<FuncId>; 2],
     members_left: usize,
@@ -224,26 +221,27 @@ impl Cutter {
         match self.nodes.get(node) {
             Node::Nothing => {}
             Node::Bare(index) => self.bare_piece(merged, index, start, end),
-            Node::Label(index) => self.symbol_pieces(start, end, |c| &c.labels[index]),
-            Node::Symbol(index) => self.symbol_pieces(start, end, |c| &c.symbols[index]),
+            Node::Label(index) => self.symbol_pieces(start, end, |c| &mut c.labels[index]),
+            Node::Symbol(index) => self.symbol_pieces(start, end, |c| &mut c.symbols[index]),
             Node::Die(index) => {
-                let candidate = &self.candidates.dies[index];
+                let candidate = &mut self.candidates.dies[index];
                 let skip = (start - candidate.start) as u32;
                 if skip > 0 || end < candidate.end {
                     diagnostics.add(Kind::OverlapCut, candidate.start, || {
                         format!("{:#x}..{:#x} is cut to {start:#x}..{end:#x}", candidate.start, candidate.end)
                     });
                 }
-                let members = candidate.members.clone();
+                let members = std::mem::take(&mut candidate.members);
                 self.piece(start, end, skip, &members, None);
+                self.candidates.dies[index].members = members;
             }
         }
     }
 
     /// Code of a symbol, cut where line rows begin and end.
-    fn symbol_pieces(&mut self, start: u64, end: u64, pick: impl Fn(&Candidates) -> &Candidate) {
-        let candidate = pick(&self.candidates);
-        let (origin, members) = (candidate.start, candidate.members.clone());
+    fn symbol_pieces(&mut self, start: u64, end: u64, pick: impl Fn(&mut Candidates) -> &mut Candidate) {
+        let candidate = pick(&mut self.candidates);
+        let (origin, members) = (candidate.start, std::mem::take(&mut candidate.members));
         let mut at = start;
         while at < end {
             let covering = self.sweep.to(&self.bare, at);
@@ -262,13 +260,14 @@ impl Cutter {
             self.piece(at, stop, (at - origin) as u32, &members, rows);
             at = stop;
         }
+        pick(&mut self.candidates).members = members;
     }
 
     /// Says of functions that what was inlined into them is not known.
     fn mark_partial(&mut self, members: &[Member]) {
         for member in members {
             self.candidates.functions[member.function.index()].partial = true;
-            if let Some(numbered) = self.renumbered.get(&member.function) {
+            if let Some(numbered) = self.renumbered[member.function.index()] {
                 self.functions[numbered.index()].partial = true;
             }
         }
@@ -304,6 +303,7 @@ impl Cutter {
                     how: How::SymbolOnly,
                     partial: bare.partial,
                 });
+                self.renumbered.push(None);
                 let function = FuncId(self.candidates.functions.len() as u32 - 1);
                 self.nameless[usize::from(bare.partial)] = Some(function);
                 function
@@ -332,20 +332,23 @@ impl Cutter {
                 }
             }
         }
-        let mut members: Vec<Member> = members.to_vec();
-        for member in &mut members {
-            member.function = self.renumber(member.function);
-            member.rows = match member.rows {
+        let mut numbered = |member: &Member| {
+            let rows = match member.rows {
                 Some(own) if rows.is_none() => Some(Rows { skip: own.skip + skip, ..own }),
                 _ => rows,
             };
-        }
-        let first = members[0];
-        let (owner, rows) = if members.len() == 1 {
-            (Owner::Function(first.function), first.rows)
-        } else {
-            self.groups.push(Group { members });
-            (Owner::Group(GroupId(self.groups.len() as u32 - 1)), None)
+            Member { function: self.renumber(member.function), rows, ..*member }
+        };
+        let (owner, rows, symbol) = match members {
+            [member] => {
+                let Member { function, rows, symbol, .. } = numbered(member);
+                (Owner::Function(function), rows, symbol)
+            }
+            _ => {
+                let members = members.iter().map(numbered).collect();
+                self.groups.push(Group { members });
+                (Owner::Group(GroupId(self.groups.len() as u32 - 1)), None, None)
+            }
         };
         self.pieces.push(Piece {
             start: ImageAddr(start),
@@ -354,14 +357,16 @@ impl Cutter {
             owner,
             rows,
             skip,
-            symbol: if matches!(owner, Owner::Function(_)) { first.symbol } else { None },
+            symbol,
         });
     }
 
     /// The id of a function in the order in which pieces first name it.
     fn renumber(&mut self, old: FuncId) -> FuncId {
-        *self.renumbered.entry(old).or_insert_with(|| {
-            self.functions.push(self.candidates.functions[old.index()].clone());
+        *self.renumbered[old.index()].get_or_insert_with(|| {
+            let function = &mut self.candidates.functions[old.index()];
+            let aliases = std::mem::take(&mut function.aliases);
+            self.functions.push(Function { aliases, ..function.clone() });
             FuncId(self.functions.len() as u32 - 1)
         })
     }

@@ -19,7 +19,7 @@ use std::cell::Cell;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
-use super::names::{has_suffix, is_program_wide, names_part, own_spelling, spellings, whole_name};
+use super::names::{has_suffix, is_program_wide, names_part, own_spelling, whole_name, whole_spellings};
 use super::recovered::{add, count};
 use super::symbols::{CodeSymbol, Symbols};
 use crate::budget::Budget;
@@ -197,7 +197,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         let functions = |symbol: &&CodeSymbol<'_>| symbol.function && symbol.sized && !symbol.indirect;
         let (merged, symbols) = (self.merged, self.symbols);
         let whole = |symbol: &CodeSymbol<'_>| {
-            spellings(symbol.name).take(2).find_map(|name| by_name.get_key_value(&merged.name_of(name)?))
+            whole_spellings(symbol.name).find_map(|name| by_name.get_key_value(&merged.name_of(name)?))
         };
         let own = |symbol: &CodeSymbol<'_>| {
             let name = own_spelling(symbol.name)?;
@@ -206,16 +206,19 @@ impl<'m, 'f> Finder<'m, 'f> {
         // Where each file has functions of this size whose DIEs have this name.
         let mut places: FxHashMap<(Option<u32>, NameId, u64), FxHashSet<u64>> = FxHashMap::default();
         let place = |symbol: &CodeSymbol<'_>, name| (symbol.file_id, name, symbol.end - symbol.start);
-        for symbol in symbols.iter().filter(functions).filter(|symbol| symbol.local) {
-            if let (None, Some((&name, _))) = (whole(symbol), own(symbol)) {
-                places.entry(place(symbol, name)).or_default().insert(symbol.start);
-            }
-        }
-        let mut open = Vec::new();
+        // With whether only the last component of the name is that of a function.
+        let mut named: Vec<(&CodeSymbol<'f>, NameId, &[Erased], bool)> = Vec::new();
         for symbol in symbols.iter().filter(functions) {
             let found = whole(symbol);
             let Some((&name, erased)) = found.or_else(|| own(symbol)) else { continue };
-            if found.is_none() && places.get(&place(symbol, name)).is_some_and(|places| places.len() > 1) {
+            if found.is_none() && symbol.local {
+                places.entry(place(symbol, name)).or_default().insert(symbol.start);
+            }
+            named.push((symbol, name, erased, found.is_none()));
+        }
+        let mut open = Vec::new();
+        for (symbol, name, erased, is_own) in named {
+            if is_own && places.get(&place(symbol, name)).is_some_and(|places| places.len() > 1) {
                 open.push((*symbol, erased.iter().take(MAX_TOGETHER).copied().collect()));
                 continue;
             }

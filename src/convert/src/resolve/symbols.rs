@@ -42,7 +42,7 @@ pub(super) struct Symbols<'f> {
 
 impl<'f> Symbols<'f> {
     pub(super) fn new(image: &Image<'f>, diagnostics: &mut Diagnostics) -> Symbols<'f> {
-        let mut sorted: Vec<CodeSymbol<'f>> = image
+        let sorted: Vec<CodeSymbol<'f>> = image
             .symbols
             .iter()
             .enumerate()
@@ -75,7 +75,7 @@ impl<'f> Symbols<'f> {
                 })
             })
             .collect();
-        sorted.sort_by_key(|symbol| (symbol.start, symbol.order));
+        let mut sorted = sorted_by_start(&sorted, |symbol| symbol.start);
         let mut next = u64::MAX;
         for i in (0..sorted.len()).rev() {
             if i + 1 < sorted.len() && sorted[i + 1].start > sorted[i].start {
@@ -123,6 +123,13 @@ impl<'f> Symbols<'f> {
     pub(super) fn by_address(&self) -> impl Iterator<Item = &[CodeSymbol<'f>]> {
         self.sorted.chunk_by(|a, b| a.start == b.start)
     }
+}
+
+/// What begins at addresses, by address; of one address in the order of the list. Places are sorted, not what stands there.
+pub(super) fn sorted_by_start<T: Copy>(list: &[T], start: impl Fn(&T) -> u64) -> Vec<T> {
+    let mut places: Vec<(u64, u32)> = list.iter().map(start).zip(0..).collect();
+    places.sort_unstable();
+    places.into_iter().map(|(_, at)| list[at as usize]).collect()
 }
 
 impl CodeSymbol<'_> {

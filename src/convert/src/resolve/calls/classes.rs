@@ -318,24 +318,25 @@ fn slots_of_calls(index: &Index<'_, '_>) -> Vec<u16> {
 }
 
 /// What the members of the groups are to the classes.
-pub(super) struct Members<'n> {
+pub(super) struct Members<'a, 'p, 'f> {
+    index: &'a Index<'p, 'f>,
     /// By class: members whose names begin with the class's.
     of_class: FxHashMap<usize, Vec<(GroupId, FuncId)>>,
     /// Members that may have run whatever the object is, by group.
     unexcluded: FxHashMap<GroupId, FxHashSet<FuncId>>,
     /// Classes of which a function was erased and not found again.
     lost: FxHashSet<usize>,
-    /// Declared virtual methods that are functions.
-    functions: FxHashMap<(u32, &'n [u8]), FuncId>,
+    /// Functions by the name in their entry and their unit.
+    functions: FxHashMap<(u32, NameId), FuncId>,
     /// Those without linkage names.
     instances: FxHashMap<(u32, Instance), FuncId>,
 }
 
-/// In the key of a function that all units mean by its name.
+/// In the key of a function that no unit describes.
 const ANY_UNIT: u32 = u32::MAX;
 
-impl<'n> Members<'n> {
-    fn new(index: &Index<'n, '_>, classes: &Classes<'_>) -> Members<'n> {
+impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
+    fn new(index: &'a Index<'p, 'f>, classes: &Classes<'_>) -> Self {
         let program = index.program;
         let text = |name: NameId| &*program.names[name.index()];
         let mut functions = FxHashMap::default();
@@ -350,14 +351,10 @@ impl<'n> Members<'n> {
             instances.extend(instance_of(function).map(|instance| (instance, id)));
             let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
             let own = program.origins[function.origin.index()].name;
-            functions.insert((unit, text(own)), id);
-        }
-        for (&name, &function) in &index.by_name {
-            if let Some(function) = function {
-                functions.insert((ANY_UNIT, text(name)), function);
-            }
+            functions.insert((unit, own), id);
         }
         let mut members = Members {
+            index,
             of_class: FxHashMap::default(),
             unexcluded: FxHashMap::default(),
             lost: FxHashSet::default(),
@@ -397,7 +394,7 @@ impl<'n> Members<'n> {
         }
         for (unit_index, unit) in program.units.iter().enumerate() {
             for erased in unit.erased.iter().filter(|erased| !erased.removed) {
-                if index.by_die.contains_key(&(unit_index as u32, erased.die.0)) {
+                if index.described(unit_index, erased.die).is_some() {
                     continue;
                 }
                 if let Some((class, _)) = classes.of_instance(unit_index as u32, erased.instance) {
@@ -406,7 +403,7 @@ impl<'n> Members<'n> {
                 }
                 let origin = program.maps[unit_index].origins[erased.origin.index()];
                 let name = program.origins[origin.index()].name;
-                if index.by_name.contains_key(&name) {
+                if index.of_name(name).is_some() {
                     continue;
                 }
                 members.lost.extend(classes.named(text(name), unit_index as u32));
@@ -449,7 +446,9 @@ impl<'n> Members<'n> {
 
     /// The function that all units mean by a name.
     pub(super) fn program_wide(&self, name: &[u8]) -> Option<FuncId> {
-        self.functions.get(&(ANY_UNIT, name)).copied()
+        let name = self.index.merged.name_of(name)?;
+        let any = || self.functions.get(&(ANY_UNIT, name)).copied();
+        self.index.of_name(name).flatten().or_else(any)
     }
 
     /// The function that a declared method of a class is.
@@ -462,10 +461,12 @@ impl<'n> Members<'n> {
 
     /// The function that a method of a class is.
     pub(super) fn function(&self, class: &Class<'_>, linkage_name: &[u8]) -> Option<FuncId> {
-        let of = |unit: u32| self.functions.get(&(unit, linkage_name)).copied();
         match class.local {
-            Some(unit) => of(unit),
-            None => of(ANY_UNIT),
+            Some(unit) => {
+                let name = self.index.merged.name_of(linkage_name)?;
+                self.functions.get(&(unit, name)).copied()
+            }
+            None => self.program_wide(linkage_name),
         }
     }
 }

@@ -105,7 +105,7 @@ pub(super) struct Reached {
 pub(super) struct Dispatch<'a, 'p, 'f> {
     pub(super) index: &'a Index<'p, 'f>,
     pub(super) classes: &'a Classes<'a>,
-    pub(super) members: &'a Members<'p>,
+    pub(super) members: &'a Members<'a, 'p, 'f>,
     pub(super) words: &'a Words<'a, 'f>,
     pub(super) width: u64,
     /// Slots that the program calls through.
@@ -135,7 +135,7 @@ impl Dispatch<'_, '_, '_> {
             functions.dedup();
             let mut grouped: Vec<_> = functions
                 .iter()
-                .filter_map(|function| Some((*self.index.group.get(function)?, *function)))
+                .filter_map(|function| Some((self.index.group(*function)?, *function)))
                 .collect();
             grouped.sort_unstable();
             for same in grouped.chunk_by(|a, b| a.0 == b.0) {
@@ -173,8 +173,12 @@ impl Dispatch<'_, '_, '_> {
                 begins.push(at);
             }
             erased = false;
+            let is_open = |slot: &u16| {
+                slots.binary_search(slot).is_ok()
+                    && self.passed_on.get(slot).is_none_or(|passed_on| !passed_on.unknown)
+            };
             let here = begins.iter().filter_map(|begin| u16::try_from(at - begin).ok());
-            let here: Vec<u16> = here.filter(|slot| slots.binary_search(slot).is_ok()).collect();
+            let here: Vec<u16> = here.filter(is_open).collect();
             if here.is_empty() {
                 continue;
             }
@@ -238,7 +242,7 @@ impl Dispatch<'_, '_, '_> {
 
     /// True where a call through a slot may be passed on to another function of a group than this.
     fn is_passed_on(&self, slot: u16, group: GroupId, function: FuncId) -> bool {
-        let other = |&member: &FuncId| member != function && self.index.group.get(&member) == Some(&group);
+        let other = |&member: &FuncId| member != function && self.index.group(member) == Some(group);
         let passed_on = self.passed_on.get(&slot);
         passed_on.is_some_and(|reach| reach.unknown || reach.members.iter().any(other))
     }

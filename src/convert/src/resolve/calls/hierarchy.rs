@@ -36,7 +36,7 @@ impl Method<'_> {
 #[derive(Debug)]
 pub(super) struct Class<'n> {
     /// What the linkage names of its methods begin with, behind `_ZN` and qualifiers; `None` where they have none.
-    key: Option<Vec<u8>>,
+    key: Option<&'n [u8]>,
     /// The unit that it is local to.
     pub(super) local: Option<u32>,
     /// With the offset of each, `None` for a virtual one. A class that is not known is [`UNKNOWN`] or [`OPAQUE`].
@@ -54,17 +54,23 @@ const OPAQUE: usize = usize::MAX - 1;
 impl Class<'_> {
     /// True where the name is that of one of its methods, or of what stands in it.
     pub(super) fn has(&self, name: &[u8]) -> bool {
-        let key = self.key.as_deref();
-        key.zip(nested(name)).is_some_and(|(key, rest)| rest.starts_with(key))
+        self.key.zip(nested(name)).is_some_and(|(key, rest)| rest.starts_with(key))
     }
+}
+
+/// What the linkage names of methods begin with, and whose.
+struct Key<'n> {
+    text: &'n [u8],
+    /// The class of all units, and those of one.
+    classes: Vec<usize>,
+    /// The longest other that it begins with.
+    outer: Option<usize>,
 }
 
 pub(super) struct Classes<'n> {
     pub(super) list: Vec<Class<'n>>,
-    /// By key: the class of all units, and those of one.
-    keys: FxHashMap<Vec<u8>, Vec<usize>>,
-    /// Lengths of keys.
-    lengths: Vec<usize>,
+    /// Sorted.
+    keys: Vec<Key<'n>>,
     /// By unit: which each local one is.
     of_units: FxHashMap<(u32, u32), usize>,
     /// Linkage names of virtual methods, with the unit of a local class.
@@ -80,13 +86,13 @@ impl<'n> Classes<'n> {
     pub(super) fn new(units: &'n [(u32, Unit<'_>)]) -> Classes<'n> {
         let mut classes = Classes {
             list: Vec::new(),
-            keys: FxHashMap::default(),
-            lengths: Vec::new(),
+            keys: Vec::new(),
             of_units: FxHashMap::default(),
             virtuals: FxHashSet::default(),
             instances: FxHashMap::default(),
             nameless: FxHashMap::default(),
         };
+        let mut keys: FxHashMap<&[u8], Vec<usize>> = FxHashMap::default();
         let mut named: FxHashMap<&[u8], usize> = FxHashMap::default();
         let mut new: Vec<(usize, u32, &Unit<'_>, &UnitClass)> = Vec::new();
         for &(unit_index, ref unit) in units {
@@ -97,8 +103,8 @@ impl<'n> Classes<'n> {
                 if key.is_none() && !(class.unnamed && class.methods.iter().all(nameless)) {
                     continue;
                 }
-                let of = key.as_deref().is_none_or(is_local).then_some(unit_index);
-                let same = key.as_ref().and_then(|key| classes.keys.get(key)).map_or(&[][..], |same| same);
+                let of = key.is_none_or(is_local).then_some(unit_index);
+                let same = key.and_then(|key| keys.get(key)).map_or(&[][..], |same| same);
                 let known = same.iter().copied().find(|&other| classes.list[other].local == of);
                 let id = known.unwrap_or(classes.list.len());
                 classes.of_units.insert((unit_index, local), id);
@@ -115,12 +121,12 @@ impl<'n> Classes<'n> {
                 });
                 let methods: Vec<Method> = methods.collect();
                 let fixed = |method: &&Method| method.is_virtual && !method.is_destructor();
-                match &key {
+                match key {
                     Some(key) => {
                         let virtuals = methods.iter().filter(fixed);
                         classes.virtuals.extend(virtuals.map(|method| (of, method.linkage_name)));
                         named.entry(name(class.name)).and_modify(|other| *other = UNKNOWN).or_insert(id);
-                        classes.keys.entry(key.clone()).or_default().push(id);
+                        keys.entry(key).or_default().push(id);
                     }
                     None => {
                         let own = methods.iter().map(|method| (method.instance, (id, fixed(&method))));
@@ -146,15 +152,20 @@ impl<'n> Classes<'n> {
             });
             classes.list[id].bases = bases.collect();
         }
-        classes.lengths = classes.keys.keys().map(Vec::len).collect();
-        classes.lengths.sort_unstable();
-        classes.lengths.dedup();
+        let keys = keys.into_iter().map(|(text, classes)| Key { text, classes, outer: None });
+        classes.keys = keys.collect();
+        classes.keys.sort_unstable_by_key(|key| key.text);
+        for at in 1..classes.keys.len() {
+            let (before, here) = classes.keys.split_at_mut(at);
+            here[0].outer = longest(before, Some(at - 1), here[0].text);
+        }
         classes
     }
 
     /// The class that all units mean by a key.
     pub(super) fn by_key(&self, key: &[u8]) -> Option<usize> {
-        self.keys.get(key)?.iter().copied().find(|&class| self.list[class].local.is_none())
+        let at = self.keys.binary_search_by_key(&key, |known| known.text).ok()?;
+        self.keys[at].classes.iter().copied().find(|&class| self.list[class].local.is_none())
     }
 
     /// The class without linkage names that a method of a unit is of, and whether it is virtual, as of
@@ -200,11 +211,12 @@ impl<'n> Classes<'n> {
     pub(super) fn named(&self, name: &[u8], unit: u32) -> Vec<usize> {
         let Some(rest) = nested(name) else { return Vec::new() };
         let rest = &rest[..rest.len().min(MAX_NAME)];
-        let lengths = self.lengths.iter().take_while(|&&length| length <= rest.len());
-        let keyed = lengths.filter_map(|&length| self.keys.get(&rest[..length])).flatten();
+        let last = self.keys.partition_point(|key| key.text <= rest).checked_sub(1);
+        let outer = |&at: &usize| self.keys[at].outer;
+        let keys = std::iter::successors(longest(&self.keys, last, rest), outer);
         let of =
             |&&class: &&usize| self.list[class].local.is_none_or(|local| local == unit || unit == u32::MAX);
-        keyed.filter(of).copied().collect()
+        keys.flat_map(|at| &self.keys[at].classes).filter(of).copied().collect()
     }
 
     /// True for a virtual method: what it runs on has its class's table. Constructors and destructors change the table
@@ -255,27 +267,32 @@ impl<'n> Classes<'n> {
     }
 }
 
+/// The longest of the keys that a text begins with; `last` is the last one that is not behind it in their order. Any that it
+/// begins with is one that `last` begins with.
+fn longest(keys: &[Key<'_>], last: Option<usize>, text: &[u8]) -> Option<usize> {
+    std::iter::successors(last, |&at| keys[at].outer).find(|&at| text.starts_with(keys[at].text))
+}
+
 /// What the linkage names of a class's methods have before their own names; `None` where they do not agree on one.
-fn key(unit: &Unit<'_>, class: &UnitClass) -> Option<Vec<u8>> {
+fn key<'u>(unit: &'u Unit<'_>, class: &UnitClass) -> Option<&'u [u8]> {
     let text = |local: u32| unit.names[local as usize].bytes();
     let class_name = text(class.name);
     let mut possible: Option<Vec<&[u8]>> = None;
     for method in &class.methods {
-        let (linkage, own) = (text(method.linkage_name), text(method.name));
-        let Some(rest) = nested(linkage).filter(|rest| rest.len() <= MAX_NAME) else { continue };
-        let own = match own {
+        let Some(rest) = nested(text(method.linkage_name)).filter(|rest| rest.len() <= MAX_NAME) else {
+            continue;
+        };
+        let own = match text(method.name) {
             [b'~', ..] => b"D".to_vec(),
             // Of a template the name of the class may have its arguments.
-            _ if class_name.starts_with(own) => b"C".to_vec(),
-            _ if own.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_') => {
+            own if class_name.starts_with(own) => b"C".to_vec(),
+            own if own.contains(&b' ') || own.contains(&b'<') => continue,
+            own if own[0].is_ascii_alphabetic() || own[0] == b'_' => {
                 [own.len().to_string().as_bytes(), own].concat()
             }
             _ => continue,
         };
-        if own.contains(&b' ') || own.contains(&b'<') {
-            continue;
-        }
-        let places = (1..rest.len()).filter(|&at| {
+        let is_behind = |at: usize| {
             let behind = rest[at..].strip_prefix(&own[..]);
             match (own.as_slice(), behind) {
                 (b"C" | b"D", Some([b'0'..=b'9', b'E', ..])) => true,
@@ -283,15 +300,17 @@ fn key(unit: &Unit<'_>, class: &UnitClass) -> Option<Vec<u8>> {
                 (_, Some([b'E', ..])) => true,
                 _ => false,
             }
-        });
-        let here: Vec<&[u8]> = places.map(|at| &rest[..at]).collect();
-        possible = Some(match possible {
-            None => here,
-            Some(before) => before.into_iter().filter(|key| here.contains(key)).collect(),
-        });
+        };
+        match &mut possible {
+            None => {
+                let places = (1..rest.len()).filter(|&at| rest[at] == own[0] && is_behind(at));
+                possible = Some(places.map(|at| &rest[..at]).collect());
+            }
+            Some(keys) => keys.retain(|key| rest.starts_with(key) && is_behind(key.len())),
+        }
     }
     match possible?[..] {
-        [key] => Some(key.to_vec()),
+        [key] => Some(key),
         _ => None,
     }
 }

@@ -35,12 +35,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ReadClasses;
 use super::machine::Machine;
+use super::merge::Merged;
 use super::names::{is_mangled, is_program_wide};
 use super::pieces::Cut;
 use crate::budget::Budget;
 use crate::model::{
-    CallCounts, CallHow, CallKey, CalleePlace, Calls, FuncId, GroupId, How, ImageAddr, LocalCallee, NameId,
-    Owner, Program, TailKey, UnitCall,
+    CallCounts, CallHow, CallKey, CalleePlace, Calls, DieOffset, FuncId, Function, GroupId, How, ImageAddr,
+    LocalCallee, NameId, Owner, Piece, Program, TailKey, UnitCall,
 };
 use crate::open::Image;
 use crate::report::{Diagnostics, Kind};
@@ -72,7 +73,7 @@ pub(super) fn key<'f>(
     classes: ReadClasses<'_, 'f>,
     diagnostics: &mut Diagnostics,
 ) {
-    if cut.program.groups.is_empty() {
+    if cut.merged.program.groups.is_empty() {
         return;
     }
     let machine = Machine::new(image);
@@ -87,11 +88,12 @@ pub(super) fn key<'f>(
             )
         });
     }
-    cut.program.calls = calls;
-    cut.program.tails = tails;
-    cut.program.call_counts = counts;
-    (cut.program.slots, cut.program.vtables) = (found.slots, found.vtables);
-    cut.program.unknown_calls = unknown_calls;
+    let program = &mut cut.merged.program;
+    program.calls = calls;
+    program.tails = tails;
+    program.call_counts = counts;
+    (program.slots, program.vtables) = (found.slots, found.vtables);
+    program.unknown_calls = unknown_calls;
 }
 
 /// What calls tell.
@@ -149,23 +151,22 @@ impl OfCalls {
 /// What the calls refer to, by each way of referring.
 struct Index<'p, 'f> {
     program: &'p Program<'f>,
+    merged: &'p Merged<'f>,
     machine: &'p Machine<'p, 'f>,
     /// Any caller may stand for one that nothing names, so that no call rules a function out.
     forgotten: bool,
-    /// Ranges of functions, by function, then by address.
-    ranges: Vec<(FuncId, u64, u64)>,
+    /// Start and end of ranges of functions, by function, then by address.
+    ranges: Vec<(u64, u64)>,
     /// By function, and one more: where its ranges begin among those.
     first_ranges: Vec<u32>,
-    /// Functions by unit and DIE.
-    by_die: FxHashMap<(u32, u64), FuncId>,
+    /// By unit: functions by DIE.
+    by_die: Vec<Vec<(DieOffset, FuncId)>>,
     /// Functions whose name has several definitions: a call of one calls the one that prevailed.
     several: FxHashSet<FuncId>,
-    /// Functions by name; `None` where several have it.
-    by_name: FxHashMap<NameId, Option<FuncId>>,
-    /// Names of functions, by their bytes.
-    named: FxHashMap<&'p [u8], NameId>,
+    /// Functions by name; `Some(None)` where several have it.
+    by_name: Vec<Option<Option<FuncId>>>,
     /// The group of each function. One that is in several (one a piece) counts for its first.
-    group: FxHashMap<FuncId, GroupId>,
+    groups: Vec<Option<GroupId>>,
     passing: Passing,
     rewritten: Rewritten,
     /// By unit: what each local callee is.
@@ -178,21 +179,23 @@ struct Index<'p, 'f> {
 
 impl<'p, 'f> Index<'p, 'f> {
     fn new(
-        Cut { program, numbers, merging }: &'p Cut<'f>,
+        Cut { merged, numbers, merging }: &'p Cut<'f>,
         machine: &'p Machine<'p, 'f>,
         forgotten: bool,
     ) -> Self {
-        let mut by_die: FxHashMap<(u32, u64), FuncId> = FxHashMap::default();
-        let mut old = 0;
-        for (unit_index, unit) in program.units.iter().enumerate() {
-            for function in &unit.functions {
-                if let Some(&id) = numbers.get(&FuncId(old)) {
-                    by_die.insert((unit_index as u32, function.die.0), id);
-                }
-                old += 1;
-            }
-        }
-        let mut by_name: FxHashMap<NameId, Option<FuncId>> = FxHashMap::default();
+        let program = &merged.program;
+        let mut rest = &numbers[..];
+        let by_die = program.units.iter().map(|unit| {
+            let (own, later) = rest.split_at(unit.functions.len());
+            rest = later;
+            let functions = unit.functions.iter().zip(own);
+            let mut by_die: Vec<_> =
+                functions.filter_map(|(function, id)| Some((function.die, (*id)?))).collect();
+            by_die.sort_by_key(|(die, _)| *die);
+            by_die
+        });
+        let by_die = by_die.collect();
+        let mut by_name: Vec<Option<Option<FuncId>>> = vec![None; program.names.len()];
         for (index, function) in program.functions.iter().enumerate() {
             let id = FuncId(index as u32);
             let own = program.origins[function.origin.index()].name;
@@ -204,54 +207,30 @@ impl<'p, 'f> Index<'p, 'f> {
                 continue;
             }
             for name in [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied()) {
-                by_name
-                    .entry(name)
-                    .and_modify(|known| *known = known.filter(|known| *known == id))
-                    .or_insert(Some(id));
+                let known = by_name[name.index()];
+                by_name[name.index()] =
+                    Some(known.map_or(Some(id), |known| known.filter(|known| *known == id)));
             }
         }
-        let named = by_name.keys().map(|&name| (&*program.names[name.index()], name)).collect();
-        let mut group = FxHashMap::default();
+        let mut groups = vec![None; program.functions.len()];
         for (index, found) in program.groups.iter().enumerate() {
             for member in &found.members {
-                group.entry(member.function).or_insert(GroupId(index as u32));
+                groups[member.function.index()].get_or_insert(GroupId(index as u32));
             }
         }
-        let mut ranges = Vec::with_capacity(program.pieces.len());
-        for piece in &program.pieces {
-            let mut add = |function: FuncId| {
-                ranges.push((function, piece.start.0, piece.start.0 + u64::from(piece.body)));
-            };
-            match piece.owner {
-                Owner::Function(function) => add(function),
-                Owner::Group(group) => {
-                    program.groups[group.index()].members.iter().for_each(|member| add(member.function));
-                }
-            }
-        }
-        ranges.sort_unstable();
-        let mut first_ranges = vec![0; program.functions.len() + 1];
-        for &(function, ..) in &ranges {
-            first_ranges[function.index() + 1] += 1;
-        }
-        let mut sum = 0;
-        for first in &mut first_ranges {
-            sum += *first;
-            *first = sum;
-        }
-        let mut starts = vec![u64::MAX; program.functions.len()];
-        for &(function, start, _) in ranges.iter().rev() {
-            starts[function.index()] = start;
-        }
-        for (start, function) in starts.iter_mut().zip(&program.functions) {
-            if let Some(source) = function.source {
+        let (ranges, first_ranges) = ranges(program);
+        let start = |(function, own): (&Function, &[u32])| match function.source {
+            Some(source) => {
                 let unit = &program.units[source.unit.index()];
                 let entry = unit.functions[source.function.index()].pieces.start;
-                *start = unit.pieces[entry as usize].start.0;
+                unit.pieces[entry as usize].start.0
             }
-        }
+            None => ranges[own[0] as usize..own[1] as usize].first().map_or(u64::MAX, |range| range.0),
+        };
+        let starts = program.functions.iter().zip(first_ranges.windows(2)).map(start).collect();
         let mut index = Index {
             program,
+            merged,
             machine,
             forgotten,
             ranges,
@@ -259,8 +238,7 @@ impl<'p, 'f> Index<'p, 'f> {
             by_die,
             several: several::functions(program),
             by_name,
-            named,
-            group,
+            groups,
             passing: Passing::new(program, machine),
             rewritten: Rewritten::new(program, merging),
             callees: Vec::new(),
@@ -269,6 +247,23 @@ impl<'p, 'f> Index<'p, 'f> {
         };
         index.callees = (0..program.units.len()).map(|unit| index.callees_of(unit)).collect();
         index
+    }
+
+    /// The group that a function is in.
+    fn group(&self, function: FuncId) -> Option<GroupId> {
+        self.groups[function.index()]
+    }
+
+    /// The function that a unit describes by a DIE.
+    fn described(&self, unit: usize, die: DieOffset) -> Option<FuncId> {
+        let by_die = &self.by_die[unit];
+        let before = by_die.partition_point(|known| known.0 <= die).checked_sub(1)?;
+        (by_die[before].0 == die).then_some(by_die[before].1)
+    }
+
+    /// The function of a name; `Some(None)` where several have it.
+    fn of_name(&self, name: NameId) -> Option<Option<FuncId>> {
+        self.by_name[name.index()]
     }
 
     /// True where a function has a plain name beside its own: an alias, or a folded function that nothing describes.
@@ -288,8 +283,7 @@ impl<'p, 'f> Index<'p, 'f> {
                 }
                 CalleePlace::Elsewhere => None,
             };
-            let by_die = owner.and_then(|owner| self.by_die.get(&(owner as u32, callee.die.0)));
-            if let Some(&function) = by_die {
+            if let Some(function) = owner.and_then(|owner| self.described(owner, callee.die)) {
                 return if self.several.contains(&function) {
                     Callee::Unknown
                 } else {
@@ -301,8 +295,8 @@ impl<'p, 'f> Index<'p, 'f> {
             if bytes.is_empty() || !(callee.external || is_program_wide(bytes)) {
                 return Callee::Unknown;
             }
-            match self.by_name.get(&name) {
-                Some(Some(function)) if !self.is_plain_alias(name, *function) => Callee::Function(*function),
+            match self.of_name(name) {
+                Some(Some(function)) if !self.is_plain_alias(name, function) => Callee::Function(function),
                 Some(_) => Callee::Unknown,
                 None => self.variant(bytes).unwrap_or(Callee::Elsewhere(name)),
             }
@@ -346,6 +340,36 @@ impl<'p, 'f> Index<'p, 'f> {
     }
 }
 
+/// The ranges of functions, and by function, and one more, where its own begin.
+fn ranges(program: &Program<'_>) -> (Vec<(u64, u64)>, Vec<u32>) {
+    let owners = |piece: &Piece, add: &mut dyn FnMut(FuncId)| match piece.owner {
+        Owner::Function(function) => add(function),
+        Owner::Group(group) => {
+            program.groups[group.index()].members.iter().for_each(|member| add(member.function));
+        }
+    };
+    let mut next = vec![0; program.functions.len() + 1];
+    for piece in &program.pieces {
+        owners(piece, &mut |function| next[function.index() + 1] += 1);
+    }
+    let mut sum = 0;
+    for next in &mut next {
+        sum += *next;
+        *next = sum;
+    }
+    let first = next.clone();
+    let mut ranges = vec![(0, 0); sum as usize];
+    // Pieces are sorted.
+    for piece in &program.pieces {
+        owners(piece, &mut |function| {
+            let at = &mut next[function.index()];
+            ranges[*at as usize] = (piece.start.0, piece.start.0 + u64::from(piece.body));
+            *at += 1;
+        });
+    }
+    (ranges, first)
+}
+
 struct Keys<'i, 'p, 'f> {
     index: &'i Index<'p, 'f>,
     calls: Vec<CallKey>,
@@ -371,12 +395,12 @@ impl<'p> Keys<'_, 'p, '_> {
             return false;
         }
         let reach = self.tails.entry(callee).or_insert_with(|| index.reach(&mut self.jumps, callee));
-        index.group.contains_key(&callee) || !reach.members.is_empty()
+        index.group(callee).is_some() || !reach.members.is_empty()
     }
 
     /// Counts a call of the function; true where it needs a key. A linker may send the call elsewhere (`--wrap`).
     fn wants(&mut self, return_addr: ImageAddr, callee: FuncId, how: Option<CallHow>) -> bool {
-        let grouped = u64::from(self.index.group.contains_key(&callee));
+        let grouped = u64::from(self.index.group(callee).is_some());
         let start = self.index.starts[callee.index()];
         let wanted = how.is_some()
             && self.matters(callee)
@@ -406,8 +430,8 @@ impl<'p> Keys<'_, 'p, '_> {
                     continue;
                 }
                 let own = self.index.ranges_of(id);
-                let before = own.partition_point(|range| range.1 < return_addr.0).checked_sub(1);
-                if before.is_none_or(|at| own[at].2 < return_addr.0)
+                let before = own.partition_point(|range| range.0 < return_addr.0).checked_sub(1);
+                if before.is_none_or(|at| own[at].1 < return_addr.0)
                     || self.index.calling_group(return_addr).is_some()
                     || self.twice.at(self.index, id, return_addr)
                 {
@@ -479,7 +503,7 @@ impl<'p> Keys<'_, 'p, '_> {
     }
 
     fn grouped(&self, unit: usize, call: &UnitCall) -> bool {
-        matches!(self.index.callee(unit, call.callee), Callee::Function(callee) if self.index.group.contains_key(&callee))
+        matches!(self.index.callee(unit, call.callee), Callee::Function(callee) if self.index.group(callee).is_some())
     }
 
     /// The calls of a function that stand in the code of a group, in the order of their DIEs.

@@ -89,7 +89,7 @@ impl Keys<'_, '_, '_> {
         // Of a function in several parts, the calls must be those of this one.
         let in_others = |callee: Callee| {
             self.twice.is_missing(function)
-                || own.iter().map(|range| (range.1, range.2)).any(|range| {
+                || own.iter().any(|&range| {
                     range != here && (!self.steps.spend(1) || self.calls_in_code(range, callee) != Some(0))
                 })
         };

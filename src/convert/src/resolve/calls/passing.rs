@@ -19,12 +19,12 @@ pub(super) struct Passing {
 
 impl Passing {
     pub(super) fn new(program: &Program<'_>, machine: &Machine<'_, '_>) -> Passing {
-        let described: FxHashSet<u64> = program
-            .pieces
-            .iter()
-            .filter(|piece| owners(program, piece).any(|owner| is_described(program, owner)))
-            .map(|piece| piece.start.0)
-            .collect();
+        let has_described = |piece| owners(program, piece).any(|owner| is_described(program, owner));
+        let described: Vec<bool> = program.pieces.iter().map(has_described).collect();
+        let is_such = |target: u64| {
+            let piece = program.pieces.binary_search_by_key(&target, |piece| piece.start.0);
+            piece.is_ok_and(|piece| described[piece])
+        };
         // Such code is folded too, and with functions that a compiler described.
         let small = program.pieces.iter().filter(|piece| {
             u64::from(piece.body) <= MAX_THUNK
@@ -33,7 +33,7 @@ impl Passing {
         let passing: Vec<(&Piece, u64)> = small
             .filter_map(|piece| {
                 let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
-                Some((piece, machine.passes_on(start, end, |target| described.contains(&target))?))
+                Some((piece, machine.passes_on(start, end, is_such)?))
             })
             .collect();
         let targets: FxHashSet<u64> = passing.iter().map(|passing| passing.1).collect();

@@ -89,7 +89,7 @@ impl Index<'_, '_> {
                 next.push(function);
             }
         };
-        for &function in self.group.keys() {
+        for function in program.groups.iter().flat_map(|group| &group.members).map(|member| member.function) {
             add(function, &mut lead, &mut next);
         }
         // The jumps into code that several functions share are followed once.
@@ -99,7 +99,7 @@ impl Index<'_, '_> {
             for tail in tails_to[first..].iter().take_while(|tail| tail.0 == function) {
                 add(tail.1, &mut lead, &mut next);
             }
-            for &(_, start, _) in self.ranges_of(function) {
+            for &(start, _) in self.ranges_of(function) {
                 let Ok(piece) = self.entry(start) else { continue };
                 if std::mem::replace(&mut followed[piece], true) {
                     continue;
@@ -127,7 +127,7 @@ impl Index<'_, '_> {
             let (mut found, mut jumps) = (Vec::new(), Jumps::default());
             for (from, piece) in ((task * PIECES_AT_ONCE) as u32..).zip(some) {
                 match piece.owner {
-                    Owner::Function(function) if !self.group.contains_key(&function) => {}
+                    Owner::Function(function) if self.group(function).is_none() => {}
                     _ => continue,
                 }
                 jumps.targets.clear();
@@ -208,7 +208,7 @@ impl Index<'_, '_> {
             }
         }
         reach.members =
-            seen[1..].iter().copied().filter(|function| self.group.contains_key(function)).collect();
+            seen[1..].iter().copied().filter(|function| self.group(*function).is_some()).collect();
         reach
     }
 
@@ -239,7 +239,7 @@ impl Index<'_, '_> {
     fn jumps(&self, known: &mut JumpsOf, function: FuncId, steps: &Budget) -> Option<Vec<Rc<Jumps>>> {
         let ranges = self.ranges_of(function);
         let ranges = if steps.spend(ranges.len()) { ranges } else { &[] };
-        let read = |&(_, start, end): &(FuncId, u64, u64)| {
+        let read = |&(start, end): &(u64, u64)| {
             let read = || {
                 let jumps = self.machine.jumps(start, end, |target| self.entry(target).is_ok())?;
                 Some(Rc::new(jumps))
@@ -250,7 +250,7 @@ impl Index<'_, '_> {
     }
 
     /// The ranges of a function, by address.
-    pub(super) fn ranges_of(&self, function: FuncId) -> &[(FuncId, u64, u64)] {
+    pub(super) fn ranges_of(&self, function: FuncId) -> &[(u64, u64)] {
         let at = function.index();
         &self.ranges[self.first_ranges[at] as usize..self.first_ranges[at + 1] as usize]
     }
@@ -287,7 +287,7 @@ impl Index<'_, '_> {
             return;
         }
         let own = self.ranges_of(function);
-        let part = |start: u64| own.binary_search_by_key(&start, |range| range.1).is_ok();
+        let part = |start: u64| own.binary_search_by_key(&start, |range| range.0).is_ok();
         let through =
             |target: u64| self.passing.made_for(target).map_or(target, |made| self.starts[made.index()]);
         let mut targets: Vec<u64> =

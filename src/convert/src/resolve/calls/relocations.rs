@@ -22,8 +22,8 @@ impl Keys<'_, '_, '_> {
             call.return_addr.inspect(|address| _ = open.remove(&address.0));
         }
         for call in named.into_iter().filter(|call| open.contains(&call.return_addr)) {
-            let Some(&name_id) = index.named.get(call.name) else { continue };
-            let Some(&Some(callee)) = index.by_name.get(&name_id) else { continue };
+            let Some(name_id) = index.merged.name_of(call.name) else { continue };
+            let Some(Some(callee)) = index.of_name(name_id) else { continue };
             if index.is_plain_alias(name_id, callee) || index.starts[callee.index()] != call.callee {
                 continue;
             }

@@ -66,13 +66,13 @@ impl Index<'_, '_> {
     /// True where functions of the group may stand for others that the compiler merged with them: a mangled name is
     /// there that no DIE has. (Compilers of C that rewrite calls are not known.)
     fn is_among_undescribed(&self, function: FuncId) -> bool {
-        self.group.get(&function).is_some_and(|group| self.undescribed[group.index()].mangled)
+        self.group(function).is_some_and(|group| self.undescribed[group.index()].mangled)
     }
 
     /// True where gcc made another function of the group jump to this one: its calls are calls of this one.
     fn is_jumped_to_within(&self, unit: usize, function: FuncId) -> bool {
         self.rewritten.jumping.contains(&UnitId(unit as u32))
-            && self.group.get(&function).is_some_and(|group| self.undescribed[group.index()].any)
+            && self.group(function).is_some_and(|group| self.undescribed[group.index()].any)
     }
 
     /// True where a jump leads to the function that is all that is left of another.

@@ -1,7 +1,7 @@
 //! Finds names that are defined more than once: a weak function and the one that overrides it. Each unit describes its own
 //! and records calls of it, but whoever is called by that name is the one that prevailed, and nothing says which that is.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::super::merge::are_apart;
 use super::super::names::is_program_wide;
@@ -9,7 +9,7 @@ use crate::model::{FuncId, Function, NameId, OriginId, Program, Source};
 
 /// The functions of such names.
 pub(super) fn functions(program: &Program<'_>) -> FxHashSet<FuncId> {
-    let mut defined: FxHashMap<NameId, OriginId> = FxHashMap::default();
+    let mut defined: Vec<Option<OriginId>> = vec![None; program.names.len()];
     let mut names: FxHashSet<NameId> = FxHashSet::default();
     let name_of = |origin: OriginId| program.origins[origin.index()].name;
     let is_shared = |function: &&Function| {
@@ -20,7 +20,8 @@ pub(super) fn functions(program: &Program<'_>) -> FxHashSet<FuncId> {
     };
     for function in program.functions.iter().filter(is_shared) {
         let name = name_of(function.origin);
-        if are_apart(program, *defined.entry(name).or_insert(function.origin), function.origin) {
+        let first = *defined[name.index()].get_or_insert(function.origin);
+        if first != function.origin && are_apart(program, first, function.origin) {
             names.insert(name);
         }
     }
@@ -29,7 +30,7 @@ pub(super) fn functions(program: &Program<'_>) -> FxHashSet<FuncId> {
         for codeless in unit.codeless.iter().filter(|codeless| codeless.external) {
             let origin = map.origins[codeless.origin.index()];
             let name = name_of(origin);
-            if defined.get(&name).is_some_and(|first| are_apart(program, *first, origin)) {
+            if defined[name.index()].is_some_and(|first| are_apart(program, first, origin)) {
                 names.insert(name);
             }
         }

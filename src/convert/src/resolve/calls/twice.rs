@@ -26,7 +26,7 @@ impl Twice {
                 |function: &&UnitFunction| function.pieces.len() > 1 || erased.contains_key(&function.die);
             for function in unit.functions.iter().filter(in_parts) {
                 let pieces = &unit.pieces[function.pieces.start as usize..function.pieces.end as usize];
-                let Some(&id) = index.by_die.get(&(unit_index as u32, function.die.0)) else { continue };
+                let Some(id) = index.described(unit_index, function.die) else { continue };
                 let erased = erased.get(&function.die).map_or(&[][..], |erased| erased);
                 let is_found = |piece: &&UnitPiece| is_found(piece);
                 if pieces.iter().skip(1).filter(is_found).count() < erased.len() {
@@ -49,8 +49,8 @@ impl Twice {
             return false;
         }
         let own = index.ranges_of(function);
-        let before = own.partition_point(|range| range.1 < return_addr.0).checked_sub(1);
-        before.is_some_and(|at| self.known.contains(&(function, own[at].1)))
+        let before = own.partition_point(|range| range.0 < return_addr.0).checked_sub(1);
+        before.is_some_and(|at| self.known.contains(&(function, own[at].0)))
     }
 }
 

@@ -16,12 +16,12 @@ impl Index<'_, '_> {
             for digit in b'1'..=b'2' {
                 let mut variant = name.to_vec();
                 variant[at] = digit;
-                let Some(known) = self.named.get(&variant[..]).and_then(|name| self.by_name.get(name)) else {
+                let Some(known) = self.merged.name_of(&variant).and_then(|name| self.of_name(name)) else {
                     continue;
                 };
                 match (found, known) {
-                    (None, Some(function)) => found = Some(Callee::Function(*function)),
-                    (Some(Callee::Function(first)), Some(second)) if first == *second => {}
+                    (None, Some(function)) => found = Some(Callee::Function(function)),
+                    (Some(Callee::Function(first)), Some(second)) if first == second => {}
                     _ => return Some(Callee::Unknown),
                 }
             }
