@@ -17,8 +17,8 @@ use super::merge::Merged;
 use super::names::{is_program_wide, spellings};
 use super::symbols::Symbols;
 use crate::model::{
-    CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, NameId, OriginId, Program, RowRange,
-    UnitCallee, UnitFunction, UnitPiece,
+    CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, OriginId, Program, RowRange, UnitCallee,
+    UnitFunction, UnitPiece,
 };
 use crate::text::base_name;
 
@@ -96,16 +96,17 @@ pub(super) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
     }
 }
 
-/// Where calls of functions without code go to, and the names of those that calls name at all.
+/// Where calls of functions without code go to, and, by name, whether calls name it at all.
 fn called(
     merged: &Merged<'_>,
     machine: &Machine<'_, '_>,
-) -> (FxHashMap<At, FxHashSet<u64>>, FxHashSet<NameId>) {
+) -> (FxHashMap<At, FxHashSet<u64>>, Vec<bool>) {
     let mut targets: FxHashMap<At, FxHashSet<u64>> = FxHashMap::default();
-    let mut named = FxHashSet::default();
+    let mut named = vec![false; merged.program.names.len()];
     for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
         for callee in &unit.callees {
-            named.insert(merged.program.origins[map.origins[callee.origin.index()].index()].name);
+            let name = merged.program.origins[map.origins[callee.origin.index()].index()].name;
+            named[name.index()] = true;
         }
         if unit.codeless.is_empty() {
             continue;
@@ -141,10 +142,13 @@ fn by_declaration(
         if uncalled.is_empty() {
             continue;
         }
-        let mut by_origin: FxHashMap<OriginId, Vec<&UnitFunction>> = FxHashMap::default();
+        let origins = uncalled.iter().map(|&index| map.origins[unit.codeless[index].origin.index()]);
+        let mut by_origin: FxHashMap<OriginId, Vec<&UnitFunction>> =
+            origins.map(|origin| (origin, Vec::new())).collect();
         for function in unit.functions.iter().filter(|function| function.instance != Instance::NAMED) {
-            let of = by_origin.entry(map.origins[function.origin.index()]).or_default();
-            if of.len() < MAX_HERE {
+            if let Some(of) = by_origin.get_mut(&map.origins[function.origin.index()])
+                && of.len() < MAX_HERE
+            {
                 of.push(function);
             }
         }
@@ -173,26 +177,23 @@ fn by_declaration(
 fn by_symbol(
     merged: &Merged<'_>,
     symbols: &Symbols<'_>,
-    named: &FxHashSet<NameId>,
+    named: &[bool],
     known: &FxHashSet<At>,
     found: &mut FxHashMap<At, FxHashSet<u64>>,
 ) {
-    let mut by_name: FxHashMap<NameId, Vec<At>> = FxHashMap::default();
+    let mut by_name: FxHashMap<&[u8], Vec<At>> = FxHashMap::default();
     for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
         for (index, codeless) in unit.codeless.iter().enumerate() {
             let name = merged.program.origins[map.origins[codeless.origin.index()].index()].name;
-            if named.contains(&name) && !known.contains(&(unit_index, index)) {
-                by_name.entry(name).or_default().push((unit_index, index));
+            if named[name.index()] && !known.contains(&(unit_index, index)) {
+                by_name.entry(merged.name_bytes(name)).or_default().push((unit_index, index));
             }
         }
     }
     for symbol in symbols.iter().filter(|symbol| symbol.function && symbol.sized && !symbol.indirect) {
-        let name =
-            spellings(symbol.name).find_map(|name| merged.name_of(name).filter(|n| by_name.contains_key(n)));
+        let of_name = spellings(symbol.name).find_map(|name| by_name.get(name));
         // One name of several units: nothing tells whose symbol it is, but the file of a local one.
-        let Some(&[(unit, index)]) = name.and_then(|name| by_name.get(&name)).map(|of| &of[..]) else {
-            continue;
-        };
+        let Some(&[(unit, index)]) = of_name.map(|of| &of[..]) else { continue };
         let file = !symbol.local
             || symbol.file.is_empty()
             || *base_name(symbol.file) == *merged.program.units[unit].file_name;

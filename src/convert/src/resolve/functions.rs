@@ -143,7 +143,8 @@ fn padding(die: &Candidate, end: u64) -> Option<Candidate> {
 /// One function for each subprogram and one entry for each of its ranges.
 fn die_pieces(merged: &Merged<'_>, functions: &mut Vec<Function>) -> Vec<DiePiece> {
     let program = &merged.program;
-    let mut pieces = Vec::new();
+    let mut pieces = Vec::with_capacity(program.units.iter().map(|unit| unit.pieces.len()).sum());
+    functions.reserve(program.units.iter().map(|unit| unit.functions.len()).sum());
     for (unit_index, unit) in program.units.iter().enumerate() {
         for (index, function) in unit.functions.iter().enumerate() {
             let id = FuncId(functions.len() as u32);

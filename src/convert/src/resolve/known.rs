@@ -82,10 +82,17 @@ impl Known {
         fits: impl Fn(Relation) -> bool,
     ) -> Option<(Relation, FuncId)> {
         // Most symbols have the name of a function, and only one has it.
-        let is_same = |entry: &&(NameId, FuncId)| merged.name_bytes(entry.0) == symbol;
         let few = self.entries.len() <= FEW;
-        if few && fits(Relation::Same) && let Some(&(_, function)) = self.entries.iter().find(is_same) {
-            return Some((Relation::Same, function));
+        if fits(Relation::Same) {
+            let is_same = |entry: &&(NameId, FuncId)| merged.name_bytes(entry.0) == symbol;
+            let of_hash = || self.by_hash.get(&hash(symbol)).map_or(&[][..], |same| same).iter();
+            let same = match few {
+                true => self.entries.iter().find(is_same),
+                false => of_hash().map(|&index| &self.entries[index as usize]).find(is_same),
+            };
+            if let Some(&(_, function)) = same {
+                return Some((Relation::Same, function));
+            }
         }
         let compare = |index: usize| {
             let (name, function) = self.entries[index];

@@ -452,40 +452,59 @@ mod tests {
         }
     }
 
-    /// In code of any length, every jump from every place leaves it or not.
-    #[test]
-    fn jumps_from_everywhere() {
-        for len in [1_usize, 2, 5, 6, 16, 17, 18, 32, 33, 100, 127, 128, 129, 130, 250, 300] {
-            for at in 0..len {
-                let jump = |opcode: &[u8], by: &[u8]| {
-                    let mut code = vec![0x90; at];
-                    code.extend([opcode, by].concat());
-                    let next = code.len() as i64;
-                    code.resize(len.max(code.len()), 0x90);
-                    let (end, mut jumps) = (code.len() as i64, Jumps::default());
-                    let counting = x86_jumps(&code, 0x1000, &mut jumps);
-                    (next, end, [jumps.targets, jumps.short, counting])
-                };
-                for (opcode, kind) in [(0x70, 1), (0x7f, 1), (0xeb, 1), (0xe0, 2), (0xe3, 2)] {
-                    // To the edges of the code and beside them, and as far as it goes.
-                    let (start, end) = (-(at as i64) - 2, (len.max(at + 2) - at - 2) as i64);
-                    let edges = [start - 1, start, start + 1, end - 1, end, end + 1, -128, 127, 0];
-                    for by in edges.into_iter().filter_map(|by| i8::try_from(by).ok()) {
-                        let (next, end, found) = jump(&[opcode], &[by.cast_unsigned()]);
-                        let to = next + i64::from(by);
-                        let mut expected: [Vec<u64>; 3] = Default::default();
-                        if to <= 0 || to >= end {
-                            expected[kind].push((0x1000 + to).cast_unsigned());
-                        }
-                        assert_eq!(found, expected, "{opcode:x} {by} at {at} of {len}");
-                    }
+    /// Every place, one after the other.
+    fn one_by_one(bytes: &[u8], start: u64) -> (bool, [Vec<u64>; 3]) {
+        let (mut indirect, mut found): (bool, [Vec<u64>; 3]) = Default::default();
+        for at in 0..bytes.len() {
+            let (kind, len, by) = match bytes[at..] {
+                [0xff, operand, ..] => {
+                    indirect |= operand >> 3 & 7 == 4;
+                    continue;
                 }
-                for opcode in [&[0xe9][..], &[0x0f, 0x80], &[0x0f, 0x8f]] {
-                    let (next, _, found) = jump(opcode, &0x1000_i32.to_le_bytes());
-                    assert_eq!(found[0], [(0x2000 + next).cast_unsigned()], "{opcode:x?} at {at} of {len}");
-                }
+                [0xe9, a, b, c, d, ..] => (0, 5, i32::from_le_bytes([a, b, c, d])),
+                [0x0f, 0x80..=0x8f, a, b, c, d, ..] => (0, 6, i32::from_le_bytes([a, b, c, d])),
+                [0x70..=0x7f | 0xeb, by, ..] => (1, 2, by.cast_signed().into()),
+                [0xe0..=0xe3, by, ..] => (2, 2, by.cast_signed().into()),
+                _ => continue,
+            };
+            let to = (at + len) as i64 + i64::from(by);
+            if to <= 0 || to >= bytes.len() as i64 {
+                found[kind].push(start.wrapping_add_signed(to));
             }
         }
+        (indirect, found)
+    }
+
+    /// Places that are looked at together answer as each alone does, in code of any length.
+    #[test]
+    fn places_together_answer_as_one_by_one() {
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        const OPCODES: [u8; 12] = [0xe9, 0x0f, 0x80, 0x8f, 0x70, 0x7f, 0xeb, 0xe0, 0xe3, 0xff, 0x25, 0];
+        let mut found_any = [false; 3];
+        for round in 0..6_000 {
+            // Dense and sparse ones.
+            let many = if round % 2 == 0 { 2 } else { 40 };
+            let len = if round % 8 == 0 { random(600) } else { random(80) };
+            let code: Vec<u8> = (0..len)
+                .map(|_| match random(many) {
+                    0 => OPCODES[random(OPCODES.len() as u64) as usize],
+                    1 => random(256) as u8,
+                    _ => 0x90,
+                })
+                .collect();
+            let mut jumps = Jumps::default();
+            let counting = x86_jumps(&code, 0x1000, &mut jumps);
+            let found = [jumps.targets, jumps.short, counting];
+            for (any, found) in found_any.iter_mut().zip(&found) {
+                *any |= !found.is_empty();
+            }
+            assert_eq!((jumps.indirect, found), one_by_one(&code, 0x1000), "{code:x?}");
+        }
+        assert_eq!(found_any, [true; 3]);
     }
 
     #[test]

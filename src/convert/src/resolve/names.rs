@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::iter;
+use std::ops::Range;
 
 use crate::demangle::demangle;
 
@@ -266,7 +267,38 @@ fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
 /// unit, describes that function again. A function that is local to a unit (`_ZL`, an anonymous namespace)
 /// shares its name with those of other units.
 pub(super) fn is_program_wide(name: &[u8]) -> bool {
-    is_mangled(name) && !(0..name.len()).any(|at| tells_local(&name[at..]))
+    if !is_mangled(name) {
+        return false;
+    }
+    let is_local = |mut places: Range<usize>| places.any(|at| tells_local(&name[at..]));
+    let mut at = 2;
+    if is_local(0..at) {
+        return false;
+    }
+    // Most are long, and tell nothing behind their beginning.
+    while let Some(some) = name[at..].first_chunk() {
+        let next = at + TOGETHER;
+        if may_tell_local(some) && is_local(at..next) {
+            return false;
+        }
+        at = next;
+    }
+    !is_local(at..name.len())
+}
+
+/// Places of a name that are looked at together.
+const TOGETHER: usize = 16;
+
+/// True where one of the first places may be one of those that [`tells_local`]. Without branches, for vectors.
+fn may_tell_local(name: &[u8; TOGETHER + 1]) -> bool {
+    let mut found = 0;
+    for at in 0..TOGETHER {
+        let (byte, next) = (name[at], name[at + 1]);
+        let component = u8::from(byte == b'Z') & (u8::from(next == b'L') | u8::from(next == b'N'));
+        let anonymous = u8::from(byte == b'_') & u8::from(next == b'G');
+        found |= component | anonymous | (u8::from(byte == b'$') & u8::from(next == b'_'));
+    }
+    found != 0
 }
 
 /// True where a mangled name goes on with what only a name has that is local to its unit.
@@ -385,6 +417,16 @@ mod tests {
             ("_ZNKSt6vectorIiSaIiEE4sizeEv", true),
         ] {
             assert_eq!(is_program_wide(name.as_bytes()), expected, "{name}");
+        }
+        // At any place of a name.
+        for len in 1..40 {
+            let name = |rest: &str| format!("_ZN{len}{}{rest}", "a".repeat(len));
+            for rest in ["12_GLOBAL__N_11fEv", "3$_0clEv", "1fIZL3bariE1SEvT_", "1fIXadL_ZN2nsL3fooEiEEEvv"] {
+                assert!(!is_program_wide(name(rest).as_bytes()), "{len} {rest}");
+            }
+            for rest in ["1fEv", "1fI1_1GE_Ev", "1fIXadL_ZN2ns3fooEiEEEvv"] {
+                assert!(is_program_wide(name(rest).as_bytes()), "{len} {rest}");
+            }
         }
     }
 

@@ -4,6 +4,8 @@
 //! A symbol is that of a part if its name says so, or if it is another's name with something added, at the address of a
 //! part. Each part has a symbol: where there are more symbols than functions that they name, there are more functions.
 
+use std::cell::OnceCell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::functions::{Candidate, DiePiece, add_nameless, by_name_alone};
@@ -22,8 +24,8 @@ const MAX_PARTS_NAMED: usize = 256;
 
 /// A range that is a part of functions.
 pub(super) struct Parts<'f> {
-    /// The functions whose entry is elsewhere.
-    of: FxHashSet<FuncId>,
+    /// The functions whose entry is elsewhere, sorted.
+    of: Vec<FuncId>,
     /// The range is no function's entry.
     no_entry: bool,
     /// The symbols at its start that are not of entries.
@@ -43,15 +45,18 @@ impl<'f> Parts<'f> {
         if shared.iter().all(|piece| piece.entry) && !at_start.iter().any(named) {
             return None;
         }
-        let entries: FxHashSet<FuncId> =
+        let mut entries: Vec<FuncId> =
             shared.iter().filter(|piece| piece.entry).map(|piece| piece.function).collect();
-        let of: FxHashSet<FuncId> = candidate.members.iter().map(|member| member.function).collect();
-        let of: FxHashSet<FuncId> = of.difference(&entries).copied().collect();
+        entries.sort_unstable();
         let no_entry = entries.is_empty();
+        let here = candidate.members.iter().map(|member| member.function);
+        let mut of: Vec<FuncId> =
+            here.filter(|function| entries.binary_search(function).is_err()).collect();
+        of.sort_unstable();
         let of_part = |symbol: &&CodeSymbol<'f>| {
             let of_one_here = || {
                 candidate.members.iter().take(MAX_PARTS_NAMED).any(|member| {
-                    of.contains(&member.function)
+                    of.binary_search(&member.function).is_ok()
                         && is_named(merged, &functions[member.function.index()], symbol)
                 })
             };
@@ -59,6 +64,11 @@ impl<'f> Parts<'f> {
         };
         let symbols = at_start.iter().take(MAX_PARTS).filter(|symbol| symbol.function).filter(of_part);
         Some(Parts { symbols: symbols.copied().collect(), of, no_entry })
+    }
+
+    /// True for a function whose entry is elsewhere.
+    fn has(&self, function: FuncId) -> bool {
+        self.of.binary_search(&function).is_ok()
     }
 
     /// The symbols of entries; `None` where no entry begins.
@@ -96,21 +106,26 @@ impl<'f> Parts<'f> {
         // What is alone there, and has a name that no symbol repeats, has the symbol that there is.
         if let [member] = &mut part.members[..]
             && unexplained.len() == self.symbols.len()
-            && self.of.contains(&member.function)
+            && self.has(member.function)
             && let Some(own) = principal(&unexplained).copied()
             && (own.end != part.end || !undescribed.may_be_forgotten())
         {
             member.symbol = own.typed.then(|| merged.name(own.name));
             unexplained.retain(|symbol| symbol.name != own.name || symbol.of_another_file(&own));
         }
-        let (described, before) = (Described::new(merged, &part.members, functions), part.members.len());
+        let (described, before) = (OnceCell::new(), part.members.len());
         let whole =
             |symbol: &&CodeSymbol<'_>| symbol.end == part.end || (!symbol.sized && undescribed.may_fold());
         for symbol in unexplained.iter().filter(whole) {
             let own = names_part(symbol.name)
                 || (self.no_entry && has_suffix(symbol.name))
                 || is_mangled(symbol.name)
-                || undescribed.is_function(merged, symbol, part.end, &described);
+                || undescribed.is_function(
+                    merged,
+                    symbol,
+                    part.end,
+                    described.get_or_init(|| Described::new(merged, &part.members[..before], functions)),
+                );
             if own {
                 let name = merged.name(symbol.name);
                 part.members.push(by_name_alone(merged, functions, name));
@@ -119,7 +134,7 @@ impl<'f> Parts<'f> {
         if part.members.len() == before && self.no_entry {
             add_nameless(merged, undescribed, part, functions);
         }
-        for member in part.members.iter_mut().filter(|member| self.of.contains(&member.function)) {
+        for member in part.members.iter_mut().filter(|member| self.has(member.function)) {
             let function = &functions[member.function.index()];
             let origin = merged.program.origins[function.origin.index()].name;
             // A copy has parts of its own (`f.isra.0.cold`).
@@ -169,7 +184,7 @@ impl Entries {
         functions: &[Function],
     ) {
         let here: Vec<FuncId> = part.members.iter().map(|member| member.function).collect();
-        let of_part = here.iter().filter(|function| parts.of.contains(function));
+        let of_part = here.iter().filter(|function| parts.has(**function));
         for &member in of_part.filter_map(|function| self.by_name_alone.get(function)).flatten() {
             let name =
                 |function: FuncId| merged.name_bytes(merged.program.name_of(&functions[function.index()]));

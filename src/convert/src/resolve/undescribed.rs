@@ -29,7 +29,7 @@ use super::functions::Candidate;
 use super::merge::Merged;
 use super::names::{Relation, is_mangled, is_program_wide, relation};
 use super::symbols::{CodeSymbol, Symbols};
-use crate::model::{Function, How, LocalOrigin, Member, NameId, Rows, UnitId};
+use crate::model::{BareLines, Function, How, LocalOrigin, Member, NameId, Rows, Unit, UnitId};
 use crate::open::{Format, Image, Linker};
 use crate::report::{Diagnostics, Kind};
 use crate::text::base_name;
@@ -369,10 +369,16 @@ fn sequences(merged: &Merged<'_>) -> (Sequences, FxHashSet<(u64, u64)>) {
     let mut once: FxHashSet<(u64, u64)> = FxHashSet::default();
     let mut several: FxHashSet<(u64, u64)> = FxHashSet::default();
     let program = &merged.program;
-    let mut described: FxHashSet<(u64, u64)> = FxHashSet::default();
-    for unit in &program.units {
-        described
-            .extend(unit.pieces.iter().map(|piece| (piece.start.0, piece.start.0 + u64::from(piece.len))));
+    // Whether a function has the range of such lines.
+    let mut described: FxHashMap<(u64, u64), bool> = FxHashMap::default();
+    let all = program.units.iter().flat_map(lines_without_function);
+    described.extend(all.map(|lines| (range(lines), false)));
+    if described.is_empty() {
+        return (found, several);
+    }
+    for piece in program.units.iter().flat_map(|unit| &unit.pieces) {
+        let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
+        described.entry(range).and_modify(|described| *described = true);
     }
     for (index, unit) in program.units.iter().enumerate() {
         // Functions that were found again have one of the sequences each; the others have claimed theirs already.
@@ -380,11 +386,9 @@ fn sequences(merged: &Merged<'_>) -> (Sequences, FxHashSet<(u64, u64)>) {
         for piece in unit.pieces.iter().filter(|p| matches!(p.how, How::Symbol | How::LineSequence)) {
             *recovered.entry((piece.start.0, piece.start.0 + u64::from(piece.len))).or_default() += 1;
         }
-        // A unit without functions of its own there has them as lines without a function.
-        let bare = unit.bare.iter().filter(|_| unit.erased.is_empty());
-        for lines in unit.unclaimed.iter().chain(bare).filter(|lines| !lines.continues) {
-            let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
-            if !described.contains(&range) {
+        for lines in lines_without_function(unit) {
+            let range = range(lines);
+            if !described[&range] {
                 if !once.insert(range) {
                     several.insert(range);
                 }
@@ -400,6 +404,17 @@ fn sequences(merged: &Merged<'_>) -> (Sequences, FxHashSet<(u64, u64)>) {
         }
     }
     (found, several)
+}
+
+/// The sequences of a unit that no function of it has.
+fn lines_without_function<'u>(unit: &'u Unit<'_>) -> impl Iterator<Item = &'u BareLines> + use<'u> {
+    // A unit without functions of its own there has them as lines without a function.
+    let bare = unit.bare.iter().filter(|_| unit.erased.is_empty());
+    unit.unclaimed.iter().chain(bare).filter(|lines| !lines.continues)
+}
+
+fn range(lines: &BareLines) -> (u64, u64) {
+    (lines.start.0, lines.start.0 + u64::from(lines.len))
 }
 
 /// What tells functions of one name apart: the number that a compiler gave, and the file.

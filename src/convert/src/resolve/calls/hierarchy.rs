@@ -360,7 +360,7 @@ mod tests {
         let of = |class: Described| {
             let program = program(&[&[class]]);
             let classes = Classes::new(&program);
-            classes.list.first().map(|class| String::from_utf8(class.key.clone().unwrap()).unwrap())
+            classes.list.first().map(|class| String::from_utf8(class.key.unwrap().to_vec()).unwrap())
         };
         assert_eq!(of(BASE).as_deref(), Some("4Base"));
         assert_eq!(of(SIDE).as_deref(), Some("4Side"));
@@ -371,6 +371,34 @@ mod tests {
         assert_eq!(of(("S", &[("_ZN1SC4Ev", "S", NONE16)], &[])).as_deref(), Some("1S"));
         assert_eq!(of(("S", &[("_ZN1SplEi", "operator+", NONE16)], &[])), None);
         assert_eq!(of(("S", &[("_ZN1S1mEv", "m", 0), ("_ZN1T1kEv", "k", 1)], &[])), None);
+    }
+
+    #[test]
+    fn a_name_is_of_each_class_that_it_stands_in() {
+        let class = |name, method| -> Described { (name, method, &[]) };
+        let classes = [
+            class("A", &[("_ZN1A1mEv", "m", 0)]),
+            class("B", &[("_ZN1A1B1mEv", "m", 0)]),
+            class("C", &[("_ZN1A1B1C1mEv", "m", 0)]),
+            class("D", &[("_ZN1A1D1mEv", "m", 0)]),
+            class("B", &[("_ZN1B1mEv", "m", 0)]),
+        ];
+        let program = program(&[&classes]);
+        let classes = Classes::new(&program);
+        for (name, expected) in [
+            ("_ZN1A1B1C1mEv", &[0, 1, 2][..]),
+            ("_ZN1A1B1D1mEv", &[0, 1]),
+            ("_ZN1A1D1B1mEv", &[0, 3]),
+            ("_ZN1A1AEv", &[0]),
+            ("_ZN1B1A1mEv", &[4]),
+            ("_ZN1Av", &[0]),
+            ("_ZN1a1mEv", &[]),
+            ("_ZN1", &[]),
+        ] {
+            let mut found = classes.named(name.as_bytes(), 0);
+            found.sort_unstable();
+            assert_eq!(found, expected, "{name}");
+        }
     }
 
     #[test]

@@ -43,6 +43,31 @@ pub(super) type JumpsOf = FxHashMap<u64, Option<Rc<Jumps>>>;
 const TASKS: usize = 16;
 const AT_ONCE: usize = 256;
 
+/// Lists of numbers, by number.
+struct Lists {
+    /// By list: one more than the place of its last number, 0 where it has none.
+    last: Vec<u32>,
+    /// Numbers, each with the same of the one before it in its list.
+    all: Vec<(u32, u32)>,
+}
+
+impl Lists {
+    fn new(count: usize) -> Lists {
+        Lists { last: vec![0; count], all: Vec::new() }
+    }
+
+    fn add(&mut self, list: u32, number: u32) {
+        let before = self.last[list as usize];
+        self.all.push((number, before));
+        self.last[list as usize] = self.all.len() as u32;
+    }
+
+    fn of(&self, list: usize) -> impl Iterator<Item = u32> {
+        let at = |place: u32| place.checked_sub(1).map(|at| self.all[at as usize]);
+        std::iter::successors(at(self.last[list]), move |&(_, before)| at(before)).map(|(number, _)| number)
+    }
+}
+
 /// Pieces whose jumps one task looks for.
 const PIECES_AT_ONCE: usize = 2048;
 
@@ -70,17 +95,19 @@ impl Index<'_, '_> {
     /// reach need not be known; so this takes all that may be a jump for one, and looks at all code once.
     pub(super) fn leading_into_groups(&self) -> Vec<bool> {
         let program = self.program;
-        let jumps_into = self.jumps_between_pieces();
-        let mut tails_to: Vec<(FuncId, FuncId)> = Vec::new();
+        let mut jumps_into = Lists::new(program.pieces.len());
+        for (to, from) in self.jumps_between_pieces().into_iter().flatten() {
+            jumps_into.add(to, from);
+        }
+        let mut tails_to = Lists::new(program.functions.len());
         for function in (0..program.functions.len() as u32).map(FuncId) {
             let Some((unit, _, listed)) = self.calls(function) else { continue };
             for call in listed.iter().filter(|call| call.tail) {
                 if let Callee::Function(callee) = self.callee(unit, call.callee) {
-                    tails_to.push((callee, function));
+                    tails_to.add(callee.0, function.0);
                 }
             }
         }
-        tails_to.sort_unstable();
 
         let mut lead = vec![false; program.functions.len()];
         let mut next: Vec<FuncId> = Vec::new();
@@ -95,18 +122,16 @@ impl Index<'_, '_> {
         // The jumps into code that several functions share are followed once.
         let mut followed = vec![false; program.pieces.len()];
         while let Some(function) = next.pop() {
-            let first = tails_to.partition_point(|tail| tail.0 < function);
-            for tail in tails_to[first..].iter().take_while(|tail| tail.0 == function) {
-                add(tail.1, &mut lead, &mut next);
+            for tail in tails_to.of(function.index()) {
+                add(FuncId(tail), &mut lead, &mut next);
             }
             for &(start, _) in self.ranges_of(function) {
                 let Ok(piece) = self.entry(start) else { continue };
                 if std::mem::replace(&mut followed[piece], true) {
                     continue;
                 }
-                let first = jumps_into.partition_point(|jump| (jump.0 as usize) < piece);
-                for jump in jumps_into[first..].iter().take_while(|jump| jump.0 as usize == piece) {
-                    match program.pieces[jump.1 as usize].owner {
+                for from in jumps_into.of(piece) {
+                    match program.pieces[from as usize].owner {
                         Owner::Function(function) => add(function, &mut lead, &mut next),
                         Owner::Group(group) => program.groups[group.index()]
                             .members
@@ -119,9 +144,9 @@ impl Index<'_, '_> {
         lead
     }
 
-    /// All that may be a jump from one piece to another: to which, from which; sorted. Left out are those of functions of
-    /// groups, and within one function.
-    fn jumps_between_pieces(&self) -> Vec<(u32, u32)> {
+    /// All that may be a jump from one piece to another: to which, from which; in parts. Left out are those of functions
+    /// of groups, and within one function.
+    fn jumps_between_pieces(&self) -> Vec<Vec<(u32, u32)>> {
         let pieces = &self.program.pieces;
         let tasks = pieces.par_chunks(PIECES_AT_ONCE).enumerate().map(|(task, some)| {
             let (mut found, mut jumps) = (Vec::new(), Jumps::default());
@@ -148,10 +173,7 @@ impl Index<'_, '_> {
             }
             found
         });
-        let mut jumps = tasks.collect::<Vec<_>>().concat();
-        jumps.sort_unstable();
-        jumps.dedup();
-        jumps
+        tasks.collect()
     }
 
     /// The piece that an address is in, or in what fills it up.
