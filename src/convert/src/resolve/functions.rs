@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::known::Known;
 use super::machine::Machine;
 use super::merge::Merged;
-use super::names::{Relation, is_mangled, is_program_wide, relation};
+use super::names::{Relation, is_mangled, is_program_wide, may_be_variant, relation};
 use super::overloads::name_plain;
 use super::parts::{Entries, Parts};
 use super::symbols::{CodeSymbol, Symbols, principal, sorted_by_start};
@@ -57,6 +57,7 @@ pub(super) struct DiePiece {
     end: u64,
     die: DieOffset,
     pub(super) function: FuncId,
+    name: NameId,
     instance: Instance,
     how: How,
     unit: UnitId,
@@ -148,8 +149,9 @@ fn die_pieces(merged: &Merged<'_>, functions: &mut Vec<Function>) -> Vec<DiePiec
     for (unit_index, unit) in program.units.iter().enumerate() {
         for (index, function) in unit.functions.iter().enumerate() {
             let id = FuncId(functions.len() as u32);
+            let origin = program.maps[unit_index].origins[function.origin.index()];
             functions.push(Function {
-                origin: program.maps[unit_index].origins[function.origin.index()],
+                origin,
                 symbol: None,
                 aliases: Vec::new(),
                 source: Some(Source { unit: UnitId(unit_index as u32), function: LocalFunc(index as u32) }),
@@ -163,6 +165,7 @@ fn die_pieces(merged: &Merged<'_>, functions: &mut Vec<Function>) -> Vec<DiePiec
                     end: found.start.0 + u64::from(found.len),
                     die: function.die,
                     function: id,
+                    name: program.origins[origin.index()].name,
                     instance: function.instance,
                     how: found.how,
                     rows: (found.rows.len > 0).then_some(Rows {
@@ -205,10 +208,9 @@ fn share(
     diagnostics: &mut Diagnostics,
 ) -> Candidate {
     let (start, end) = (shared[0].start, shared[0].end);
-    if let [DiePiece { function, how, rows, .. }] = *shared {
+    if let [DiePiece { function, name, how, rows, .. }] = *shared {
         // Nobody else's.
-        let origin = functions[function.index()].origin;
-        known.add(merged, merged.program.origins[origin.index()].name, function);
+        known.add(merged, name, function);
         return Candidate { start, end, members: vec![Member { function, how, rows, symbol: None }] };
     }
     let mut members: Vec<Member> = Vec::with_capacity(1);
@@ -217,8 +219,7 @@ fn share(
     let mut labels: FxHashMap<UnitId, FuncId> = FxHashMap::default();
     let mut places: FxHashMap<FuncId, usize> = FxHashMap::default();
     for piece in shared {
-        let origin = functions[piece.function.index()].origin;
-        let name = merged.program.origins[origin.index()].name;
+        let (origin, name) = (functions[piece.function.index()].origin, piece.name);
         let same = match is_program_wide(merged.name_bytes(name)) {
             true => Same::Name(name),
             false => Same::Local(origin, piece.unit, piece.instance),
@@ -258,7 +259,9 @@ fn share(
         }
         seen.entry(same).or_default().push((piece.function, piece.rows.is_some()));
         let label_of = label(merged, &functions[piece.function.index()]);
-        let variant = known.best(merged, merged.name_bytes(name), |relation| relation == Relation::Variant);
+        let variant = Some(merged.name_bytes(name)).filter(|name| may_be_variant(name));
+        let variant = variant
+            .and_then(|text| known.best(merged, text, None, |relation| relation == Relation::Variant));
         let explained = variant.map(|(_, function)| function).or_else(|| labels.get(&label_of?).copied());
         if let Some(function) = explained {
             same_function.insert(piece.function, function);
@@ -311,7 +314,7 @@ fn name_entry<'f>(
     let mut mangled: Vec<&CodeSymbol<'f>> = Vec::new();
     let mut claimed = false;
     let best = |known: &Known, merged: &Merged<'_>, symbol: &CodeSymbol<'_>| {
-        known.best(merged, symbol.name, |relation| relation != Relation::Other)
+        known.best(merged, symbol.name, symbol.name_id, |relation| relation != Relation::Other)
     };
     for symbol in at_start.iter().filter(|symbol| symbol.function) {
         let best = best(known, merged, symbol);
@@ -382,7 +385,7 @@ fn name_entry<'f>(
     unexplained.extend(at_start.iter().filter(|symbol| !symbol.function && undescribed.may_fold()));
     for symbol in unexplained {
         let whole = !symbol.sized || symbol.end == end;
-        let explained = known.best(merged, symbol.name, |relation| relation != Relation::Other);
+        let explained = best(known, merged, symbol);
         let own = || {
             (is_mangled(symbol.name) && !symbol.indirect)
                 || undescribed.is_function(
@@ -519,7 +522,7 @@ fn symbol_candidates<'f>(
             continue;
         }
         let same = |relation| matches!(relation, Relation::Same | Relation::Variant);
-        let explained = known.best(merged, symbol.name, same);
+        let explained = known.best(merged, symbol.name, None, same);
         let own = !symbol.indirect
             && is_mangled(symbol.name)
             && ((symbol.function && symbol.end == first.end)

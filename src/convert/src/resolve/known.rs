@@ -74,17 +74,22 @@ impl Known {
         }
     }
 
-    /// The function that a symbol's name fits best, and how; of several, the one added first.
+    /// The function that a symbol's name fits best, and how; of several, the one added first. `id` is the name's, if that
+    /// is known.
     pub(super) fn best(
         &self,
         merged: &Merged<'_>,
         symbol: &[u8],
+        id: Option<NameId>,
         fits: impl Fn(Relation) -> bool,
     ) -> Option<(Relation, FuncId)> {
         // Most symbols have the name of a function, and only one has it.
         let few = self.entries.len() <= FEW;
         if fits(Relation::Same) {
-            let is_same = |entry: &&(NameId, FuncId)| merged.name_bytes(entry.0) == symbol;
+            let is_same = |entry: &&(NameId, FuncId)| match id {
+                Some(id) => entry.0 == id,
+                None => merged.name_bytes(entry.0) == symbol,
+            };
             let of_hash = || self.by_hash.get(&hash(symbol)).map_or(&[][..], |same| same).iter();
             let same = match few {
                 true => self.entries.iter().find(is_same),
@@ -195,9 +200,12 @@ mod tests {
         }
         for name in asked {
             let any = |relation| relation != Relation::Other;
-            let expected = few.best(&merged, name.as_bytes(), any);
-            assert_eq!(many.best(&merged, name.as_bytes(), any), expected, "{name}");
+            let expected = few.best(&merged, name.as_bytes(), None, any);
+            let id = merged.name_of(name.as_bytes());
+            for (known, id) in [(&many, None), (&many, id), (&few, id)] {
+                assert_eq!(known.best(&merged, name.as_bytes(), id, any), expected, "{name}");
+            }
         }
-        assert_eq!(few.best(&merged, b"_ZN1SC2Ev", |_| true), Some((Relation::Variant, FuncId(1))));
+        assert_eq!(few.best(&merged, b"_ZN1SC2Ev", None, |_| true), Some((Relation::Variant, FuncId(1))));
     }
 }

@@ -58,12 +58,12 @@ pub(crate) fn resolve<'f>(
 ) -> Resolved<'f> {
     let mut diagnostics = Diagnostics::default();
     merged.end_units();
-    let symbols = symbols::Symbols::new(image, &mut diagnostics);
+    let mut symbols = symbols::Symbols::new(image, &mut diagnostics);
     if image.linker != Linker::NeverFolds {
         sections::part(&mut merged, &mut diagnostics);
         behind::cut(&mut merged);
     }
-    recover::recover(&mut merged, &symbols, &mut diagnostics);
+    recover::recover(&mut merged, &mut symbols, &mut diagnostics);
     inlines::restore(&mut merged, &mut diagnostics);
     let machine = machine::Machine::new(image);
     compiled::find(&mut merged, &symbols, &machine);

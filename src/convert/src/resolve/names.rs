@@ -242,6 +242,11 @@ fn counted(name: &[u8], at: usize) -> (usize, usize) {
     (at + digits, len)
 }
 
+/// True for a name that may be that of one variant of a constructor or destructor.
+pub(super) fn may_be_variant(name: &[u8]) -> bool {
+    name.windows(2).any(|pair| matches!(pair, [b'C' | b'D' | b'I', b'1'..=b'9']))
+}
+
 /// True for two Itanium names of one constructor or destructor that differ in its variant (`C1`, `C2`,
 /// `CI1`, `D1`, `D2`, ...; Itanium C++ ABI 5.1.4.3). A deleting destructor (`D0`) also frees the object: it is a
 /// function of its own.
@@ -346,13 +351,13 @@ fn nested_local(nested: &[u8]) -> bool {
 /// The names that a function of this symbol may have in its DIE: the symbol's, that before a suffix which a
 /// compiler adds to copies and parts, the plain one of a mangled name.
 pub(super) fn spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
-    whole_spellings(symbol).chain(iter::once_with(|| source_name(whole_name(symbol))).flatten())
+    let plain = || source_name(whole_name(symbol));
+    iter::once(symbol).chain(whole_suffixed(symbol)).chain(iter::once_with(plain).flatten())
 }
 
-/// Those of them that are not the plain one.
-pub(super) fn whole_spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let whole = Some(whole_name(symbol)).filter(|whole| !whole.is_empty() && whole.len() < symbol.len());
-    iter::once(symbol).chain(whole)
+/// A name up to the suffix that a compiler adds, if it has one.
+pub(super) fn whole_suffixed(symbol: &[u8]) -> Option<&[u8]> {
+    Some(whole_name(symbol)).filter(|whole| !whole.is_empty() && whole.len() < symbol.len())
 }
 
 /// The last component of a mangled name, which is all that the DIE of a function has that is local to its unit.

@@ -19,7 +19,7 @@ use std::cell::Cell;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
-use super::names::{has_suffix, is_program_wide, names_part, own_spelling, whole_name, whole_spellings};
+use super::names::{has_suffix, is_program_wide, names_part, own_spelling, whole_name, whole_suffixed};
 use super::recovered::{add, count};
 use super::symbols::{CodeSymbol, Symbols};
 use crate::budget::Budget;
@@ -38,7 +38,7 @@ pub(super) struct Erased {
 }
 
 /// Gives the erased functions that are found again an address, and counts the others.
-pub(super) fn recover(merged: &mut Merged<'_>, symbols: &Symbols<'_>, diagnostics: &mut Diagnostics) {
+pub(super) fn recover(merged: &mut Merged<'_>, symbols: &mut Symbols<'_>, diagnostics: &mut Diagnostics) {
     let units = &merged.program.units;
     let all: Vec<Erased> = (0..units.len())
         .flat_map(|unit| (0..units[unit].erased.len()).map(move |index| Erased { unit, index }))
@@ -46,6 +46,7 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &Symbols<'_>, diagnostic
     if all.is_empty() {
         return;
     }
+    symbols.number(merged);
     let mut finder = Finder::new(merged, symbols);
     let open = finder.by_symbol(&all);
     // What is found says of copies in other units that they are none: those leave more room to tell the rest apart.
@@ -197,7 +198,9 @@ impl<'m, 'f> Finder<'m, 'f> {
         let functions = |symbol: &&CodeSymbol<'_>| symbol.function && symbol.sized && !symbol.indirect;
         let (merged, symbols) = (self.merged, self.symbols);
         let whole = |symbol: &CodeSymbol<'_>| {
-            whole_spellings(symbol.name).find_map(|name| by_name.get_key_value(&merged.name_of(name)?))
+            let of_whole = || merged.name_of(whole_suffixed(symbol.name)?);
+            let known = symbol.name_id.and_then(|name| by_name.get_key_value(&name));
+            known.or_else(|| by_name.get_key_value(&of_whole()?))
         };
         let own = |symbol: &CodeSymbol<'_>| {
             let name = own_spelling(symbol.name)?;

@@ -2,8 +2,9 @@
 
 use rustc_hash::FxHashSet;
 
+use super::merge::Merged;
 use super::names::names_part;
-use crate::model::MAX_PIECE;
+use crate::model::{MAX_PIECE, NameId};
 use crate::open::{Binding, Image, SymbolKind};
 use crate::report::{Diagnostics, Kind};
 use crate::text::base_name;
@@ -12,6 +13,8 @@ use crate::text::base_name;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodeSymbol<'f> {
     pub(super) name: &'f [u8],
+    /// Of its name, where a unit has that and it was looked for: see [`Symbols::number`].
+    pub(super) name_id: Option<NameId>,
     pub(super) start: u64,
     /// The symbol's own size; for size 0, up to the next symbol or the end of the section.
     pub(super) end: u64,
@@ -56,6 +59,7 @@ impl<'f> Symbols<'f> {
                 let typed = matches!(symbol.kind, SymbolKind::Function | SymbolKind::Indirect);
                 code.then(|| CodeSymbol {
                     name: symbol.name,
+                    name_id: None,
                     start: symbol.address,
                     end: match symbol.size {
                         0 => section.range.end,
@@ -99,6 +103,13 @@ impl<'f> Symbols<'f> {
             }
         }
         Symbols { sorted, files: image.symbol_files.iter().map(|file| base_name(file)).collect() }
+    }
+
+    /// Looks for the names in those of the units, where each will be asked for more than once.
+    pub(super) fn number(&mut self, merged: &Merged<'_>) {
+        for symbol in &mut self.sorted {
+            symbol.name_id = merged.name_of(symbol.name);
+        }
     }
 
     /// True where the symbol table has a file of this base name. The local symbols of an object that has none, as of assembly
