@@ -97,10 +97,7 @@ pub(super) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
 }
 
 /// Where calls of functions without code go to, and, by name, whether calls name it at all.
-fn called(
-    merged: &Merged<'_>,
-    machine: &Machine<'_, '_>,
-) -> (FxHashMap<At, FxHashSet<u64>>, Vec<bool>) {
+fn called(merged: &Merged<'_>, machine: &Machine<'_, '_>) -> (FxHashMap<At, FxHashSet<u64>>, Vec<bool>) {
     let mut targets: FxHashMap<At, FxHashSet<u64>> = FxHashMap::default();
     let mut named = vec![false; merged.program.names.len()];
     for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {

@@ -82,6 +82,7 @@ pub(super) fn candidates<'f>(
     }
     let mut rest = pieces.as_slice();
     let mut known = Known::default();
+    let mut by_address = symbols.by_address().peekable();
     let mut parts = Vec::new();
     while let Some(first) = rest.first() {
         let same = rest.iter().take_while(|p| (p.start, p.end) == (first.start, first.end)).count();
@@ -89,7 +90,9 @@ pub(super) fn candidates<'f>(
         let Candidates { functions, same, .. } = &mut candidates;
         known.clear();
         let mut candidate = share(merged, shared, functions, same, &mut known, diagnostics);
-        let at_start = symbols.at(candidate.start);
+        while by_address.next_if(|here| here[0].start < candidate.start).is_some() {}
+        let here = by_address.peek().filter(|here| here[0].start == candidate.start);
+        let at_start = here.map_or(&[][..], |here| here);
         let part = Parts::new(merged, at_start, shared, &candidate, functions);
         let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
         if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
@@ -260,8 +263,8 @@ fn share(
         seen.entry(same).or_default().push((piece.function, piece.rows.is_some()));
         let label_of = label(merged, &functions[piece.function.index()]);
         let variant = Some(merged.name_bytes(name)).filter(|name| may_be_variant(name));
-        let variant = variant
-            .and_then(|text| known.best(merged, text, None, |relation| relation == Relation::Variant));
+        let variant =
+            variant.and_then(|text| known.best(merged, text, None, |relation| relation == Relation::Variant));
         let explained = variant.map(|(_, function)| function).or_else(|| labels.get(&label_of?).copied());
         if let Some(function) = explained {
             same_function.insert(piece.function, function);

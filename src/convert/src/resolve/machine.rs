@@ -341,11 +341,7 @@ fn is_call(machine: u16, kind: u32) -> bool {
     match machine {
         EM_X86_64 => matches!(
             kind,
-            R_X86_64_PC32
-                | R_X86_64_PLT32
-                | R_X86_64_GOTPCREL
-                | R_X86_64_GOTPCRELX
-                | R_X86_64_REX_GOTPCRELX
+            R_X86_64_PC32 | R_X86_64_PLT32 | R_X86_64_GOTPCREL | R_X86_64_GOTPCRELX | R_X86_64_REX_GOTPCRELX
         ),
         EM_386 => matches!(kind, R_386_PC32 | R_386_PLT32),
         EM_AARCH64 => kind == R_AARCH64_CALL26,

@@ -255,7 +255,8 @@ fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
         return false;
     }
     // Many begin alike.
-    let same = a.as_chunks::<16>().0.iter().zip(b.as_chunks::<16>().0).take_while(|(a, b)| a == b).count() * 16;
+    let same =
+        a.as_chunks::<16>().0.iter().zip(b.as_chunks::<16>().0).take_while(|(a, b)| a == b).count() * 16;
     let mut differing = (same..a.len()).filter(|&at| a[at] != b[at]).peekable();
     let variant = |at: usize| {
         let digit = |name: &[u8]| matches!(name[at], b'1'..=b'9');

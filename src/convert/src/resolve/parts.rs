@@ -50,8 +50,7 @@ impl<'f> Parts<'f> {
         entries.sort_unstable();
         let no_entry = entries.is_empty();
         let here = candidate.members.iter().map(|member| member.function);
-        let mut of: Vec<FuncId> =
-            here.filter(|function| entries.binary_search(function).is_err()).collect();
+        let mut of: Vec<FuncId> = here.filter(|function| entries.binary_search(function).is_err()).collect();
         of.sort_unstable();
         let of_part = |symbol: &&CodeSymbol<'f>| {
             let of_one_here = || {

@@ -196,6 +196,7 @@ impl<'p, 'f> Index<'p, 'f> {
         });
         let by_die = by_die.collect();
         let mut by_name: Vec<Option<Option<FuncId>>> = vec![None; program.names.len()];
+        let mut shared = Vec::new();
         for (index, function) in program.functions.iter().enumerate() {
             let id = FuncId(index as u32);
             let own = program.origins[function.origin.index()].name;
@@ -206,6 +207,7 @@ impl<'p, 'f> Index<'p, 'f> {
             if local && !is_program_wide(&program.names[own.index()]) {
                 continue;
             }
+            shared.extend(function.source.is_some().then_some(id));
             for name in [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied()) {
                 let known = by_name[name.index()];
                 by_name[name.index()] =
@@ -236,7 +238,7 @@ impl<'p, 'f> Index<'p, 'f> {
             ranges,
             first_ranges,
             by_die,
-            several: several::functions(program),
+            several: several::functions(program, &shared),
             by_name,
             groups,
             passing: Passing::new(program, machine),

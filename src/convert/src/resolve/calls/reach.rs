@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::machine::Jumps;
 use super::{Callee, Index};
 use crate::budget::Budget;
-use crate::model::{FuncId, Owner, TailKey};
+use crate::model::{FuncId, Owner, Piece, TailKey};
 
 /// Functions that are visited to find what one reaches by tail calls; one that reaches more reaches what is not
 /// known.
@@ -148,6 +148,8 @@ impl Index<'_, '_> {
     /// of groups, and within one function.
     fn jumps_between_pieces(&self) -> Vec<Vec<(u32, u32)>> {
         let pieces = &self.program.pieces;
+        let end = pieces.last().map_or(0, |piece| end_of(piece));
+        let all = pieces.first().map_or(0, |piece| piece.start.0)..end;
         let tasks = pieces.par_chunks(PIECES_AT_ONCE).enumerate().map(|(task, some)| {
             let (mut found, mut jumps) = (Vec::new(), Jumps::default());
             for (from, piece) in ((task * PIECES_AT_ONCE) as u32..).zip(some) {
@@ -162,7 +164,7 @@ impl Index<'_, '_> {
                 // A function's jumps to a part of it stand together.
                 let mut last = from as usize;
                 for &target in jumps.targets.iter().chain(&jumps.short) {
-                    if !self.is_in(last, target) {
+                    if all.contains(&target) && !self.is_in(last, target) {
                         let Some(piece) = self.piece_at(target) else { continue };
                         last = piece;
                         if pieces[piece].owner != pieces[from as usize].owner {
@@ -187,7 +189,7 @@ impl Index<'_, '_> {
 
     fn is_in(&self, piece: usize, address: u64) -> bool {
         let piece = &self.program.pieces[piece];
-        (piece.start.0..piece.start.0 + u64::from(piece.body) + u64::from(piece.pad)).contains(&address)
+        (piece.start.0..end_of(piece)).contains(&address)
     }
 
     pub(super) fn reach(&self, jumps_of: &mut JumpsOf, function: FuncId) -> Reach {
@@ -368,6 +370,11 @@ impl Index<'_, '_> {
             }
         }
     }
+}
+
+/// Where a piece ends, with what fills it up.
+fn end_of(piece: &Piece) -> u64 {
+    piece.start.0 + u64::from(piece.body) + u64::from(piece.pad)
 }
 
 /// True for functions of C's and C++'s libraries, by linkage name, that end without a jump to code that they were given: those

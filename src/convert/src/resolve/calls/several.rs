@@ -4,24 +4,18 @@
 use rustc_hash::FxHashSet;
 
 use super::super::merge::are_apart;
-use super::super::names::is_program_wide;
-use crate::model::{FuncId, Function, NameId, OriginId, Program, Source};
+use crate::model::{FuncId, NameId, OriginId, Program};
 
-/// The functions of such names.
-pub(super) fn functions(program: &Program<'_>) -> FxHashSet<FuncId> {
+/// The functions of such names, of these: those that units describe, and that all units mean by their names.
+pub(super) fn functions(program: &Program<'_>, shared: &[FuncId]) -> FxHashSet<FuncId> {
     let mut defined: Vec<Option<OriginId>> = vec![None; program.names.len()];
     let mut names: FxHashSet<NameId> = FxHashSet::default();
     let name_of = |origin: OriginId| program.origins[origin.index()].name;
-    let is_shared = |function: &&Function| {
-        let external =
-            |source: Source| program.units[source.unit.index()].functions[source.function.index()].external;
-        let name = &program.names[name_of(function.origin).index()];
-        function.source.is_some_and(|source| external(source) || is_program_wide(name))
-    };
-    for function in program.functions.iter().filter(is_shared) {
-        let name = name_of(function.origin);
-        let first = *defined[name.index()].get_or_insert(function.origin);
-        if first != function.origin && are_apart(program, first, function.origin) {
+    let origin_of = |function: &FuncId| program.functions[function.index()].origin;
+    for origin in shared.iter().map(origin_of) {
+        let name = name_of(origin);
+        let first = *defined[name.index()].get_or_insert(origin);
+        if first != origin && are_apart(program, first, origin) {
             names.insert(name);
         }
     }
@@ -38,8 +32,5 @@ pub(super) fn functions(program: &Program<'_>) -> FxHashSet<FuncId> {
     if names.is_empty() {
         return FxHashSet::default();
     }
-    let ids = (0..).map(FuncId).zip(&program.functions);
-    ids.filter(|(_, function)| is_shared(function) && names.contains(&name_of(function.origin)))
-        .map(|(id, _)| id)
-        .collect()
+    shared.iter().filter(|function| names.contains(&name_of(origin_of(function)))).copied().collect()
 }
