@@ -148,7 +148,7 @@ impl Index<'_, '_> {
     /// of groups, and within one function.
     fn jumps_between_pieces(&self) -> Vec<Vec<(u32, u32)>> {
         let pieces = &self.program.pieces;
-        let end = pieces.last().map_or(0, |piece| end_of(piece));
+        let end = pieces.last().map_or(0, end_of);
         let all = pieces.first().map_or(0, |piece| piece.start.0)..end;
         let tasks = pieces.par_chunks(PIECES_AT_ONCE).enumerate().map(|(task, some)| {
             let (mut found, mut jumps) = (Vec::new(), Jumps::default());

@@ -396,17 +396,17 @@ fn inside_zero(function: &Function<'_>, starts: &[u32], budget: &mut u64) -> Opt
     lens.dedup();
     let work = lens.len().checked_mul(rows.len())?.checked_mul(starts.len())?;
     *budget = budget.checked_sub(work as u64)?;
-    let inside = |offset: u32| {
-        let at = rows.partition_point(|row| row.1 <= offset);
-        rows.get(at).is_some_and(|row| row.0 < offset)
+    // Those of the starts that are strictly between two offsets.
+    let between = |low: i64, high: i64| {
+        let after = starts.partition_point(|&start| i64::from(start) <= low);
+        starts[after..].iter().take_while(move |&&start| i64::from(start) < high)
     };
     for len in lens {
-        for &start in starts {
-            found.extend(
-                [start.checked_add(len), start.checked_sub(len)].into_iter().flatten().filter(|&o| inside(o)),
-            );
-        }
+        let by = i64::from(len);
         for first in &rows {
+            let (low, high) = (i64::from(first.0), i64::from(first.1));
+            found.extend(between(low - by, high - by).map(|start| start + len));
+            found.extend(between(low + by, high + by).map(|start| start - len));
             for second in &rows {
                 // Offsets strictly inside the first whose end is strictly inside the second.
                 let low = (first.0 + 1).max((second.0 + 1).saturating_sub(len));
