@@ -66,7 +66,7 @@ mod tests {
         for round in 0..2 {
             for key in 0..5000u64 {
                 // Seven share a slot.
-                assert_eq!(u64::from(keys.number((key % 7) << 60 | key / 7)), key + 1, "round {round}");
+                assert_eq!(u64::from(keys.number(((key % 7) << 60) | (key / 7))), key + 1, "round {round}");
             }
         }
     }
