@@ -26,6 +26,9 @@ use super::lex::{END, Lexed};
 pub(super) const MIN_SAVED: u32 = 5;
 /// Bars of the rounds: a pair must occur this often to become a symbol.
 const BARS: [u32; 3] = [100, 16, MIN_SAVED];
+/// A phrase grows by no more symbols in a round: where one symbol repeats, it is phrases of one length, for the next
+/// round to join, that serve runs of any length.
+const MOST_JOINED: u32 = 16;
 
 /// What a symbol stands for, and the suffixes written in symbols.
 pub(super) struct Grammar {
@@ -189,22 +192,24 @@ impl Text {
                 }
             }
             let Some(&(mut place)) = self.places.get(from) else { break };
-            let mut new = false;
+            // Symbols that were joined to the first.
+            let mut joined = 0;
             // From pair to pair, until one is too rare or the next beats it.
             loop {
                 from += 1;
                 let count = self.pairs.list[place.pair as usize].count;
-                if count < bar {
+                if count < bar || joined == MOST_JOINED {
                     break;
                 }
                 let next = self.places[from];
                 if count < self.pairs.list[next.pair as usize].count {
                     break;
                 }
-                let pair = if new { self.pairs.number(place.symbol, next.symbol) } else { place.pair };
+                let pair = if joined > 0 { self.pairs.number(place.symbol, next.symbol) } else { place.pair };
                 place = Place { symbol: self.symbol(pair, place.symbol, next.symbol), pair: next.pair };
-                new = true;
+                joined += 1;
             }
+            let new = joined > 0;
             if (new || after_new) && to > 0 {
                 self.renew(to - 1, place.symbol);
             }
