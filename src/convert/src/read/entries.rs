@@ -220,6 +220,13 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
                     }
                 },
             };
+            // More than half of all entries.
+            if let Some((past, children)) = plans.quick(code) {
+                closes = closes.min(depth);
+                depth += children;
+                at += past;
+                continue;
+            }
             let Some(plan) = plans.get(code) else { return Ok((start, depth, closes, Found::New(code))) };
             closes = closes.min(depth);
             if let Some(role) = plan.role

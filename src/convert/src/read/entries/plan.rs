@@ -95,8 +95,14 @@ pub(super) struct Plan<R> {
 /// Codes below this one, that compilers number densely, are found without a hash.
 const DENSE: u64 = 1 << 14;
 
+/// Set in [`Plans::quick`] for an entry with children.
+const CHILDREN: u16 = 1 << 15;
+
 /// The plans of a unit's abbreviations, and those of others for one walk.
 pub(crate) struct Plans<R> {
+    /// By code, where nobody asks for the entry and its size is known: one more than that, and [`CHILDREN`]; else 0. Of
+    /// all that is known of an abbreviation these two bytes are all that most entries need.
+    quick: Vec<u16>,
     /// By code.
     pub(super) dense: Vec<Plan<R>>,
     pub(super) sparse: FxHashMap<u64, Plan<R>>,
@@ -113,6 +119,7 @@ pub(crate) struct Plans<R> {
 impl<R> Default for Plans<R> {
     fn default() -> Self {
         Plans {
+            quick: Vec::new(),
             dense: Vec::new(),
             sparse: FxHashMap::default(),
             steps: Vec::new(),
@@ -134,6 +141,13 @@ impl<R: Copy> Plans<R> {
         }
     }
 
+    /// The size of an entry that is stepped over at once, and by how much deeper the next one is.
+    #[inline(always)]
+    pub(super) fn quick(&self, code: u64) -> Option<(usize, isize)> {
+        let quick = *self.quick.get(code as usize).filter(|&&quick| quick != 0)?;
+        Some((usize::from(quick & !CHILDREN) - 1, isize::from(quick & CHILDREN != 0)))
+    }
+
     pub(super) fn insert(&mut self, code: u64, plan: Plan<R>) {
         if code >= DENSE {
             self.sparse.insert(code, plan);
@@ -141,7 +155,13 @@ impl<R: Copy> Plans<R> {
         }
         if self.dense.len() <= code as usize {
             self.dense.resize(code as usize + 1, Plan { known: false, ..plan });
+            self.quick.resize(code as usize + 1, 0);
         }
+        let one_more = u16::try_from(plan.skip).ok().and_then(|skip| skip.checked_add(1));
+        let at_once = plan.role.is_none() && plan.steps.0 == plan.steps.1;
+        let quick = one_more.filter(|&one_more| at_once && one_more & CHILDREN == 0);
+        let children = if plan.children { CHILDREN } else { 0 };
+        self.quick[code as usize] = quick.map_or(0, |one_more| one_more | children);
         self.dense[code as usize] = plan;
         self.met.push(code as u32);
     }
@@ -155,6 +175,7 @@ impl<R: Copy> Plans<R> {
         // A unit of few entries may have the last code of a large table.
         for code in self.met.drain(..) {
             self.dense[code as usize].known = false;
+            self.quick[code as usize] = 0;
         }
         memory::empty(&mut self.sparse);
     }
