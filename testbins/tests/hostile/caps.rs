@@ -7,7 +7,7 @@ use std::process::Command;
 use foldsym_convert::report::Kind;
 use foldsym_convert::{NoProgress, Options, convert, demangle};
 
-use crate::build::{CODE, Info, elf, line_program, sequence, uleb};
+use crate::build::{CODE, CODE_LEN, Info, Symbol, elf, elf_with, line_program, sequence, uleb};
 
 /// Names the program to convert, in the child.
 const PROGRAM: &str = "FOLDSYM_CAPS_PROGRAM";
@@ -350,6 +350,20 @@ fn names_that_read_as_gigabytes_stay_mangled() {
     }
     rust.push('E');
     let line = limited(&elf(&[], &[(&cpp, CODE, 0x10), (&rust, CODE + 0x10, 0x10)]));
+    assert!(line.starts_with("kept: "), "{line}");
+}
+
+/// Local symbols whose functions have a part of their names in their DIEs, and many erased functions that each may be.
+#[test]
+fn symbols_do_not_each_list_what_they_may_name() {
+    let mut info = Info::new(4, &[]);
+    for _ in 0..1100 {
+        info.function("g", 0, 1);
+    }
+    let names: Vec<String> = (0..100_000).map(|at| format!("_ZN6a{at:05x}1gEv")).collect();
+    let place = |at| CODE + at % (CODE_LEN - 1);
+    let symbols = names.iter().zip(0..).map(|(name, at)| Symbol::Local((name, place(at), 2)));
+    let line = limited(&elf_with(CODE, &info.sections(), &symbols.collect::<Vec<_>>()));
     assert!(line.starts_with("kept: "), "{line}");
 }
 

@@ -15,6 +15,7 @@
 //! where only another's has a symbol: such a symbol counts where the names of its file leave one address, or lines agree.
 
 use std::cell::Cell;
+use std::hash::Hash;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -31,7 +32,7 @@ use crate::report::{Diagnostics, Kind};
 use crate::text::base_name;
 
 /// An erased function: its unit and its place in [`crate::model::Unit::erased`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Erased {
     pub(super) unit: usize,
     pub(super) index: usize,
@@ -48,11 +49,15 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &mut Symbols<'_>, diagno
     }
     symbols.number(merged);
     let mut finder = Finder::new(merged, symbols);
-    let open = finder.by_symbol(&all);
+    let mut by_name: ByName = FxHashMap::default();
+    for &at in all.iter().filter(|at| !finder.erased(**at).removed) {
+        by_name.entry(finder.name(at)).or_default().push(at);
+    }
+    let open = finder.by_symbol(&by_name);
     // What is found says of copies in other units that they are none: those leave more room to tell the rest apart.
     finder.by_lines(&all);
     finder.by_lines(&all);
-    if finder.by_own_name(&open) {
+    if finder.by_own_name(&open, &by_name) {
         finder.by_lines(&all);
     }
     finder.count_ambiguous(diagnostics);
@@ -61,6 +66,12 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &mut Symbols<'_>, diagno
     count(merged, &all, &found, diagnostics);
     add(merged, &all, found);
 }
+
+/// Erased functions by name, in their order.
+type ByName = FxHashMap<NameId, Vec<Erased>>;
+
+/// A local symbol with the name that the DIEs of its functions have, a part of its own.
+type Open<'f> = (CodeSymbol<'f>, NameId);
 
 /// Functions of one name, and functions and sequences of one unit and size, that are compared with each other.
 const MAX_TOGETHER: usize = 1024;
@@ -114,6 +125,12 @@ fn add_definition(of: &mut Vec<Definition>, unit: usize, origin: OriginId) {
     if of.len() < MAX_DEFINITIONS && of.iter().all(|known| known.1 != origin) {
         of.push((unit, origin));
     }
+}
+
+/// Keeps the only value of a key; `None` where it has several.
+fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(map: &mut FxHashMap<K, Option<V>>, key: K, value: V) {
+    let known = map.entry(key).or_insert(Some(value));
+    *known = known.filter(|known| *known == value);
 }
 
 struct Finder<'m, 'f> {
@@ -190,11 +207,7 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     /// Evidence 4: the symbol table has the function's name, at the address of another. Returns the local symbols whose
     /// functions have only a part of their names in their DIEs (`g` of `A::g` and `B::g`), where a file has several such.
-    fn by_symbol(&mut self, all: &[Erased]) -> Vec<(CodeSymbol<'f>, Vec<Erased>)> {
-        let mut by_name: FxHashMap<NameId, Vec<Erased>> = FxHashMap::default();
-        for &at in all.iter().filter(|at| !self.erased(**at).removed) {
-            by_name.entry(self.name(at)).or_default().push(at);
-        }
+    fn by_symbol(&mut self, by_name: &ByName) -> Vec<Open<'f>> {
         let functions = |symbol: &&CodeSymbol<'_>| symbol.function && symbol.sized && !symbol.indirect;
         let (merged, symbols) = (self.merged, self.symbols);
         let whole = |symbol: &CodeSymbol<'_>| {
@@ -222,7 +235,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         let mut open = Vec::new();
         for (symbol, name, erased, is_own) in named {
             if is_own && places.get(&place(symbol, name)).is_some_and(|places| places.len() > 1) {
-                open.push((*symbol, erased.iter().take(MAX_TOGETHER).copied().collect()));
+                open.push((*symbol, name));
                 continue;
             }
             let fits = |at: &&Erased| self.symbol_fits(symbol, **at);
@@ -246,27 +259,20 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     /// Of functions that have only a part of their names in their DIEs, those that no lines told apart: one that the lines at
     /// one of these symbols alone fit. True where any was found.
-    fn by_own_name(&mut self, open: &[(CodeSymbol<'f>, Vec<Erased>)]) -> bool {
-        let mut at_symbol: FxHashMap<(usize, usize), FxHashSet<(u64, u64)>> = FxHashMap::default();
-        for (symbol, erased) in open {
-            for &at in
-                erased.iter().filter(|at| self.symbol_fits(symbol, **at) && self.fits_lines(symbol, **at))
-            {
-                at_symbol.entry((at.unit, at.index)).or_default().insert((symbol.start, symbol.end));
+    fn by_own_name(&mut self, open: &[Open<'f>], by_name: &ByName) -> bool {
+        let mut places: FxHashMap<Erased, Option<(u64, u64)>> = FxHashMap::default();
+        let mut functions: FxHashMap<(usize, u64, u64), Option<Erased>> = FxHashMap::default();
+        for (symbol, name) in open {
+            let fits = |at: &&Erased| self.symbol_fits(symbol, **at) && self.fits_lines(symbol, **at);
+            for &at in by_name[name].iter().take(MAX_TOGETHER).filter(fits) {
+                keep_only(&mut places, at, (symbol.start, symbol.end));
+                keep_only(&mut functions, (at.unit, symbol.start, symbol.end), at);
             }
         }
-        let mut by_range: FxHashMap<(usize, u64, u64), Vec<Erased>> = FxHashMap::default();
-        for (&(unit, index), ranges) in &at_symbol {
-            for &(start, end) in ranges {
-                by_range.entry((unit, start, end)).or_default().push(Erased { unit, index });
-            }
-        }
-        let mut sure: Vec<(Erased, u64, u64)> = by_range
+        let mut sure: Vec<(Erased, u64, u64)> = places
             .into_iter()
-            .filter(|(_, erased)| {
-                erased.len() == 1 && at_symbol[&(erased[0].unit, erased[0].index)].len() == 1
-            })
-            .map(|((_, start, end), erased)| (erased[0], start, end))
+            .filter_map(|(at, place)| place.map(|(start, end)| (at, start, end)))
+            .filter(|&(at, start, end)| functions[&(at.unit, start, end)] == Some(at))
             .collect();
         sure.sort_unstable();
         if self.caps.steps.is_short() {
