@@ -378,19 +378,31 @@ fn end_of(piece: &Piece) -> u64 {
 }
 
 /// True for functions of C's and C++'s libraries, by linkage name, that end without a jump to code that they were given: those
-/// that get and give back memory, and those on strings and memory, whose names C reserves (C17 7.31.13, 7.31.16).
+/// that get and give back memory, and those on strings and memory. Other libraries have names that begin alike.
 fn ends_outside(name: &[u8]) -> bool {
-    const MEMORY: [&[u8]; 4] = [b"free", b"malloc", b"calloc", b"realloc"];
-    // Operators `new` and `delete` (Itanium C++ ABI 5.1.3).
-    const OPERATORS: [&[u8]; 4] = [b"_Znw", b"_Zna", b"_Zdl", b"_Zda"];
-    const RESERVED: [&[u8]; 3] = [b"str", b"mem", b"wcs"];
-    let reserved = |prefix: &&[u8]| {
-        let rest = name.strip_prefix(*prefix);
-        rest.is_some_and(|rest| !rest.is_empty() && rest.iter().all(u8::is_ascii_lowercase))
+    const MEMORY: [&str; 4] = ["free", "malloc", "calloc", "realloc"];
+    const OF_BOTH: [&str; 31] = [
+        "casecmp", "cat", "chr", "chrnul", "cmp", "coll", "cpy", "cspn", "dup", "ftime", "lcat", "lcpy",
+        "len", "ncasecmp", "ncat", "ncmp", "ncpy", "nlen", "pbrk", "rchr", "spn", "str", "tod", "tof", "tok",
+        "tol", "told", "toll", "toul", "toull", "xfrm",
+    ];
+    const OF_STRINGS: [&str; 8] = ["casestr", "error", "fmon", "ndup", "ptime", "sep", "signal", "verscmp"];
+    const OF_WIDE: [&str; 4] = ["nrtombs", "rtombs", "tombs", "width"];
+    const OF_MEMORY: [&str; 9] = ["ccpy", "chr", "cmp", "cpy", "mem", "move", "pcpy", "rchr", "set"];
+    // Operators `new` and `delete` (C++20 17.6.3; Itanium C++ ABI 5.1.3), of both widths of a size.
+    const NEW: [&str; 4] = ["", "RKSt9nothrow_t", "St11align_val_t", "St11align_val_tRKSt9nothrow_t"];
+    let Ok(name) = str::from_utf8(name) else { return false };
+    let is = |prefixes: &[&str], rests: &[&str]| {
+        prefixes.iter().filter_map(|prefix| name.strip_prefix(prefix)).any(|rest| rests.contains(&rest))
     };
     MEMORY.contains(&name)
-        || OPERATORS.iter().any(|operator| name.starts_with(operator))
-        || RESERVED.iter().any(reserved)
+        || is(&["str", "wcs"], &OF_BOTH)
+        || is(&["str"], &OF_STRINGS)
+        || is(&["wcs"], &OF_WIDE)
+        || is(&["mem"], &OF_MEMORY)
+        || is(&["_Znwm", "_Znwj", "_Znam", "_Znaj"], &NEW)
+        || is(&["_ZdlPv", "_ZdaPv"], &NEW)
+        || is(&["_ZdlPvm", "_ZdlPvj", "_ZdaPvm", "_ZdaPvj"], &["", "St11align_val_t"])
 }
 
 #[cfg(test)]
@@ -399,10 +411,15 @@ mod tests {
 
     #[test]
     fn what_ends_in_a_library() {
-        for name in ["free", "memcpy", "strlen", "wcsncpy", "_ZdlPvm", "_ZnwmSt11align_val_t"] {
+        for name in ["free", "memcpy", "strlen", "wcsncpy", "_ZdlPvm", "_ZnwmSt11align_val_t", "_ZdaPv"] {
             assert!(ends_outside(name.as_bytes()), "{name}");
         }
-        for name in ["apply", "mem", "str_apply", "freeze", "qsort", "_ZNSo5flushEv", "_Zd1f", ""] {
+        let others = [
+            ["apply", "mem", "str_apply", "freeze", "qsort", "_ZNSo5flushEv", "_Zd1f", ""],
+            // Functions of anybody, and an operator that is given a function.
+            ["memberapply", "streamrun", "strwidth", "memory", "str", "wcs", "_ZnwmPFvvE", "_ZdlPvPFvvE"],
+        ];
+        for name in others.concat() {
             assert!(!ends_outside(name.as_bytes()), "{name}");
         }
     }
