@@ -14,6 +14,8 @@ use Value::{Address, Flag, Label, Number, Text};
 
 /// `caller` is here and calls `ends`, and that jumps to `f` or `g`, which share code.
 const ENDS: u64 = CODE + 0x80;
+/// What jumps of two bytes reach.
+const NEAR: u64 = CODE + 0x60;
 const SHARED: u64 = CODE + 0x100;
 const BACK: u64 = CODE + 0x10;
 /// A stub of the linker's.
@@ -46,10 +48,11 @@ fn certainty(tails: &[&str], code: &[(u64, Vec<u8>)], machine: u16, producer: &'
         }
         info.close();
     };
+    function("near", NEAR, &[]);
     function("f", SHARED, &[]);
     function("g", SHARED, &[]);
     let ends = |name: &&str| {
-        let label = ["f", "g", "apply", "memcpy"].into_iter().find(|known| known == name).unwrap();
+        let label = ["f", "g", "apply", "memcpy", "near"].into_iter().find(|known| known == name).unwrap();
         vec![(DW_AT_call_tail_call, Flag), (DW_AT_call_origin, Label(label))]
     };
     function("ends", ENDS, &tails.iter().map(ends).collect::<Vec<_>>());
@@ -85,6 +88,7 @@ fn certainty(tails: &[&str], code: &[(u64, Vec<u8>)], machine: u16, producer: &'
 const EM_X86_64: u16 = 62;
 const EM_RISCV: u16 = 243;
 const CLANG: &str = "clang version 22";
+const GNU: &str = "GNU C17 14.2.0 -O2";
 
 fn on_x86(tails: &[&str], code: &[(u64, Vec<u8>)]) -> Certainty {
     let call = to(CALL, BACK - 5, ENDS);
@@ -148,9 +152,41 @@ fn a_call_that_goes_elsewhere_calls_nobody_that_was_recorded() {
     assert_eq!(call(CODE + 0x40), Certainty::Ambiguous);
 }
 
-/// Of a machine whose code is not read the records are all there is: gcc's are complete where it says so, clang's are not.
+/// Of a machine whose code is not read the records are all there is, and a linker may have sent each call elsewhere, whatever
+/// the compiler promises of them.
 #[test]
-fn a_promise_counts_for_itself_only_where_it_is_kept() {
-    assert_eq!(certainty(&["f"], &[], EM_RISCV, CLANG), Certainty::Ambiguous);
-    assert_eq!(certainty(&["f"], &[], EM_RISCV, "GNU C17 14.2.0 -O2"), Certainty::Exact);
+fn a_promise_counts_only_beside_code() {
+    for producer in [CLANG, GNU] {
+        assert_eq!(certainty(&["f"], &[], EM_RISCV, producer), Certainty::Ambiguous);
+    }
+    let code = [to(CALL, BACK - 5, ENDS), to(JUMP, ENDS + 8, SHARED)];
+    assert_eq!(certainty(&["f"], &code, EM_X86_64, GNU), Certainty::Exact);
+}
+
+/// clang does not record the call of what it was given by name, and the code shows a jump through a stub more than there are
+/// names; a jump of a few bytes to a function that is called straight is none through a stub.
+#[test]
+fn a_short_jump_needs_no_stub() {
+    let to_f = to(JUMP, ENDS + 8, SHARED);
+    let far = to(JUMP, ENDS + 0x10, STUB);
+    let at = ENDS + 0x18;
+    let short = (at, vec![0xeb, NEAR.wrapping_sub(at + 2) as u8]);
+    let jumps = [to_f.clone(), short];
+    assert_eq!(on_x86(&["f", "near"], &jumps), Certainty::Exact);
+    assert_eq!(
+        on_x86(&["f", "near"], &[&jumps[..], std::slice::from_ref(&far)].concat()),
+        Certainty::Ambiguous
+    );
+    // What is not jumped to may be called through the stub.
+    assert_eq!(on_x86(&["f", "near"], &[to_f, far]), Certainty::Exact);
+}
+
+/// A name that was recorded may be the one that the linker put another function in the place of (`--wrap`).
+#[test]
+fn a_jump_that_nobody_recorded_may_be_that_of_a_name() {
+    let jumps = [to(JUMP, ENDS + 8, SHARED), to(JUMP, ENDS + 0x10, NEAR)];
+    assert_eq!(on_x86(&["f", "memcpy"], &jumps), Certainty::Exact);
+    let stub = to(JUMP, ENDS + 0x18, STUB);
+    assert_eq!(on_x86(&["f", "memcpy"], &[jumps[0].clone(), stub.clone()]), Certainty::Exact);
+    assert_eq!(on_x86(&["f", "memcpy"], &[&jumps[..], &[stub]].concat()), Certainty::Ambiguous);
 }

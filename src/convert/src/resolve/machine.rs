@@ -40,8 +40,8 @@ pub(super) struct Jumps {
     pub(super) indirect: bool,
     /// Through a register or memory, and not shown to be the jump of a `switch` or to another module's function.
     pub(super) anywhere: bool,
-    /// Through a word that the loader fills with the address of a function that the jump names (`-fno-plt`).
-    pub(super) by_name: bool,
+    /// The words that the loader fills with the addresses of functions that jumps name (`-fno-plt`): sorted, each once.
+    pub(super) slots: Vec<u64>,
     /// Addresses outside of the range, or its first one: sorted, each as often as a jump goes there.
     pub(super) targets: Vec<u64>,
     /// Those of jumps that reach 127 bytes: most are no jumps, so that only those to the beginning of a function count.
@@ -79,10 +79,12 @@ impl Jumps {
                     self.anywhere |=
                         !first(table).is_some_and(|first| first != code.start && code.contains(&first));
                 }
-                Indirect::Through(slot) if is_slot(slot) => self.by_name = true,
+                Indirect::Through(slot) if is_slot(slot) => self.slots.push(slot),
                 Indirect::Through(_) | Indirect::Anywhere => self.anywhere = true,
             }
         }
+        self.slots.sort_unstable();
+        self.slots.dedup();
     }
 }
 
@@ -519,17 +521,18 @@ mod tests {
             let mut jumps = Jumps::default();
             let words =
                 |table: u64| [(1, 0x1010), (2, 0x1000), (3, 0x2000)].into_iter().find(|word| word.0 == table);
-            jumps.judge(&[jump], 0x1000..0x1020, |table| words(table).map(|word| word.1), |slot| slot == 9);
-            (jumps.indirect, jumps.anywhere, jumps.by_name)
+            let found = [jump, jump];
+            jumps.judge(&found, 0x1000..0x1020, |table| words(table).map(|word| word.1), |slot| slot == 9);
+            (jumps.indirect, jumps.anywhere, jumps.slots)
         };
-        assert_eq!(judge(Indirect::Table), (true, false, false));
+        assert_eq!(judge(Indirect::Table), (true, false, vec![]));
         // The first word leads into the code; to its beginning; elsewhere; is not at hand.
-        assert_eq!(judge(Indirect::TableAt(1)), (true, false, false));
+        assert_eq!(judge(Indirect::TableAt(1)), (true, false, vec![]));
         for table in [2, 3, 4] {
-            assert_eq!(judge(Indirect::TableAt(table)), (true, true, false), "{table}");
+            assert_eq!(judge(Indirect::TableAt(table)), (true, true, vec![]), "{table}");
         }
-        assert_eq!(judge(Indirect::Through(9)), (true, false, true));
-        assert_eq!(judge(Indirect::Through(8)), (true, true, false));
-        assert_eq!(judge(Indirect::Anywhere), (true, true, false));
+        assert_eq!(judge(Indirect::Through(9)), (true, false, vec![9]));
+        assert_eq!(judge(Indirect::Through(8)), (true, true, vec![]));
+        assert_eq!(judge(Indirect::Anywhere), (true, true, vec![]));
     }
 }

@@ -215,7 +215,8 @@ impl Index<'_, '_> {
                         jumps.iter().any(|jumps| jumps.anywhere || (jumps.indirect && !promised));
                     self.unrecorded(at, &jumps, &steps, &mut found, &mut reach.unknown);
                 }
-                None => reach.unknown |= !promised || !self.keeps_callees(at),
+                // Nothing shows that a linker did not put others in the places of the names that it calls (`--wrap`).
+                None => reach.unknown = true,
             }
             if steps.is_short() {
                 reach.unknown = true;
@@ -251,12 +252,6 @@ impl Index<'_, '_> {
         let tails: Vec<Callee> = tails.collect();
         *unknown |= tails.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown));
         (tails, calls.all_tail_calls)
-    }
-
-    /// True where the compiler of a function leaves out no call of one that it knows.
-    fn keeps_callees(&self, function: FuncId) -> bool {
-        let source = self.program.functions[function.index()].source;
-        source.is_some_and(|source| self.program.units[source.unit.index()].keeps_callees)
     }
 
     /// The jumps out of a function, by range; `None` where its code is not at hand.
@@ -317,26 +312,28 @@ impl Index<'_, '_> {
         let mut targets: Vec<u64> =
             jumps.iter().flat_map(|jumps| &jumps.targets).map(|&target| through(target)).collect();
         targets.sort_unstable();
+        let short = || jumps.iter().flat_map(|jumps| &jumps.short).copied();
+        let direct: FxHashSet<u64> = targets.iter().copied().chain(short().map(through)).collect();
         // How many tail calls of each address were recorded.
         let mut recorded: FxHashMap<u64, usize> = FxHashMap::default();
-        // Whom calls through stubs of the linker may call, as far as they were recorded.
-        let mut through_stubs: FxHashSet<Callee> = FxHashSet::default();
+        // Whom calls through stubs of the linker, or through words of the loader, may call, as far as they were recorded.
+        let mut by_name: FxHashSet<Callee> = FxHashSet::default();
         for &callee in found.iter() {
             match callee {
                 Callee::Function(function) => {
                     let start = self.starts[function.index()];
                     *recorded.entry(start).or_default() += 1;
-                    if targets.binary_search(&start).is_err() {
-                        through_stubs.insert(callee);
+                    if !direct.contains(&start) {
+                        by_name.insert(callee);
                     }
                 }
-                Callee::Elsewhere(_) => _ = through_stubs.insert(callee),
+                Callee::Elsewhere(_) => _ = by_name.insert(callee),
                 Callee::Indirect | Callee::Unknown => {}
             }
         }
-        let mut stubs = through_stubs.len();
-        *unknown |= stubs == 0 && jumps.iter().any(|jumps| jumps.by_name);
-        for &target in jumps.iter().flat_map(|jumps| &jumps.short) {
+        let slots: FxHashSet<u64> = jumps.iter().flat_map(|jumps| &jumps.slots).copied().collect();
+        let (mut names_used, mut names_needed) = (0, slots.len());
+        for target in short() {
             if let Ok(piece) = self.entry(target)
                 && !part(target)
             {
@@ -355,6 +352,8 @@ impl Index<'_, '_> {
                     let folded = matches!(self.program.pieces[piece].owner, Owner::Group(_));
                     if !part(target) || (folded && self.starts[function.index()] == target) {
                         self.owners(piece, steps, found);
+                        // What the linker put in the place of a name that was recorded (`--wrap`).
+                        names_used += 1;
                     }
                 }
                 Err(_) => {
@@ -363,12 +362,12 @@ impl Index<'_, '_> {
                             self.owners(around, steps, found);
                         }
                     } else if self.machine.is_code(target) {
-                        *unknown |= stubs == 0;
-                        stubs = stubs.saturating_sub(1);
+                        names_needed += 1;
                     }
                 }
             }
         }
+        *unknown |= names_needed > by_name.len().saturating_sub(names_used);
     }
 }
 
