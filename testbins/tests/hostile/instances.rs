@@ -4,11 +4,11 @@
 use foldsym_lookup::Certainty;
 use gimli::{
     DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_file, DW_AT_decl_line, DW_AT_declaration,
-    DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_AT_producer, DW_AT_specification, DW_TAG_call_site,
-    DW_TAG_structure_type, DW_TAG_subprogram,
+    DW_AT_external, DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_AT_producer, DW_AT_specification,
+    DW_TAG_call_site, DW_TAG_structure_type, DW_TAG_subprogram,
 };
 
-use crate::build::{CODE, Info, Symbol, Value, elf_with, line_program, sequence};
+use crate::build::{CODE, Info, Symbol, Value, elf_with, line_program, sequence, with_code};
 use crate::folds::{SHARED, called, members};
 use crate::harness::{Bench, Kept};
 use Value::{Address, Flag, Label, Number, Text};
@@ -120,6 +120,43 @@ fn an_instance_without_code_is_one_of_the_others() {
     assert_eq!(called(&found, CODE + 8).0, Certainty::Ambiguous);
     // The description of what has code.
     assert_eq!(members(&made("declared", &[(CODE + 8, "first")]), SHARED), []);
+}
+
+/// gcc made `g` jump to `f`, and then put the code of `f` in the place of that jump: `g` has lines, and no description of its
+/// code, which the linker folded.
+#[test]
+fn a_function_without_code_has_the_lines_that_nobody_else_may_have() {
+    let made = |names: &[&'static str], lines_of_g: usize| {
+        let mut info = Info::new(4, &[(DW_AT_producer, Text("GNU C17 12.2.0"))]);
+        let mut function = |name: &'static str, line, code: &[(gimli::DwAt, Value<'_>)]| {
+            let declared = [(DW_AT_decl_file, Number(1)), (DW_AT_decl_line, Number(line))];
+            let attributes =
+                [&[(DW_AT_name, Text(name)), (DW_AT_external, Flag)], &declared[..], code].concat();
+            info.label(name).open(DW_TAG_subprogram, &attributes).close();
+        };
+        function("f", 4, &[(DW_AT_low_pc, Address(SHARED)), (DW_AT_high_pc, Number(0x10))]);
+        names.iter().for_each(|name| function(name, 8, &[]));
+        caller(&mut info, &[(CODE + 8, "g")]);
+        let lines = [vec![lines(SHARED, 5)], vec![lines(SHARED, 9); lines_of_g]].concat();
+        let symbols = [
+            Symbol::File("unit.c"),
+            Symbol::Global(("f", SHARED, 0x10)),
+            Symbol::Global(("g", SHARED, 0x10)),
+        ];
+        let mut sections = info.sections();
+        sections.push((".debug_line", line_program(&lines.concat())));
+        sections.push((".comment", b"\0Linker: LLD 22.1.8\0".to_vec()));
+        // call SHARED
+        let call = [&[0xe8][..], &((SHARED - CODE - 8) as u32).to_le_bytes()].concat();
+        let program = with_code(elf_with(CODE, &sections, &symbols), CODE + 3, &call);
+        members(&Bench::new().kept(&program), SHARED)
+    };
+    let (f, nameless) = (("f", "live_range", 5), ("", "symbol_only", 9));
+    assert_eq!(made(&["g"], 0), some(&[f, ("g", "call_site", 0)]));
+    assert_eq!(made(&["g"], 1), some(&[f, ("g", "call_site", 9)]));
+    // One of them may be that of another.
+    assert_eq!(made(&["g"], 2), some(&[f, nameless, nameless, ("g", "call_site", 0)]));
+    assert_eq!(made(&["g", "h"], 1), some(&[f, nameless, ("g", "call_site", 0)]));
 }
 
 /// Names whose own part is not read, and names of what is local to a function, of which each says whose it is.

@@ -17,8 +17,8 @@ use super::merge::Merged;
 use super::names::{is_program_wide, spellings};
 use super::symbols::Symbols;
 use crate::model::{
-    CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, OriginId, Program, RowRange, UnitCallee,
-    UnitFunction, UnitPiece,
+    CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, OriginId, Program, RowRange, Unit,
+    UnitCallee, UnitFunction, UnitPiece,
 };
 use crate::text::base_name;
 
@@ -54,6 +54,7 @@ pub(super) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
         .flat_map(|(codeless, addresses)| addresses.into_iter().map(move |address| (codeless, address)))
         .collect();
     list.sort_unstable();
+    let lines = Lines::new(merged, &list);
     for ((unit_index, index), address) in list {
         let Some(here) = here.get(&address).filter(|here| here.len() <= MAX_HERE) else { continue };
         let codeless = merged.program.units[unit_index].codeless[index];
@@ -81,7 +82,8 @@ pub(super) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
         let unit = &mut merged.program.units[unit_index];
         let (first, scopes) = (unit.pieces.len() as u32, unit.scopes.len() as u32);
         let (start, how) = (ImageAddr(address), How::CallSite);
-        unit.pieces.push(UnitPiece { start, len: remains.len, how, rows: RowRange::default() });
+        let rows = lines.of(unit, unit_index, (address, remains.len));
+        unit.pieces.push(UnitPiece { start, len: remains.len, how, rows });
         unit.functions.push(UnitFunction {
             die: codeless.die,
             origin: codeless.origin,
@@ -93,6 +95,47 @@ pub(super) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
             lost: Default::default(),
             calls: Default::default(),
         });
+    }
+}
+
+/// Which functions without code may have had code all the same, which the linker folded: gcc makes a function jump to another
+/// of its code, and puts the other's code in the place of that jump.
+struct Lines {
+    /// By unit: how many of its functions without code were found.
+    found: FxHashMap<usize, usize>,
+    /// By unit and address.
+    here: FxHashMap<(usize, u64), usize>,
+}
+
+impl Lines {
+    /// `found`: each once an address, sorted.
+    fn new(merged: &Merged<'_>, found: &[(At, u64)]) -> Lines {
+        let mut lines = Lines { found: FxHashMap::default(), here: FxHashMap::default() };
+        for same in found.chunk_by(|a, b| a.0 == b.0) {
+            *lines.found.entry(same[0].0.0).or_default() += 1;
+        }
+        for &((unit, _), address) in found {
+            *lines.here.entry((unit, address)).or_default() += 1;
+        }
+        lines.found.retain(|unit, found| *found == merged.program.units[*unit].codeless.len());
+        lines
+    }
+
+    /// The rows of the only sequence of a range that no function of the unit has, where nothing else of the unit may have it.
+    fn of(&self, unit: &Unit<'_>, index: usize, (start, len): (u64, u32)) -> RowRange {
+        if !unit.erased.is_empty()
+            || !self.found.contains_key(&index)
+            || self.here.get(&(index, start)) != Some(&1)
+        {
+            return RowRange::default();
+        }
+        let first = unit.unclaimed.partition_point(|lines| lines.start.0 < start);
+        let at_start = unit.unclaimed[first..].iter().take_while(|lines| lines.start.0 == start);
+        let mut of_range = at_start.filter(|lines| lines.len == len && !lines.continues);
+        match (of_range.next(), of_range.next()) {
+            (Some(only), None) if !only.in_doubt => only.rows,
+            _ => RowRange::default(),
+        }
     }
 }
 

@@ -29,7 +29,7 @@ use super::functions::Candidate;
 use super::merge::Merged;
 use super::names::{Relation, is_mangled, is_program_wide, relation};
 use super::symbols::{CodeSymbol, Symbols};
-use crate::model::{BareLines, Function, How, LocalOrigin, Member, NameId, Rows, Unit, UnitId};
+use crate::model::{BareLines, Function, How, LocalOrigin, Member, NameId, Rows, Unit, UnitId, UnitPiece};
 use crate::open::{Format, Image, Linker};
 use crate::report::{Diagnostics, Kind};
 use crate::text::base_name;
@@ -127,9 +127,12 @@ impl Undescribed {
         let objects = named.any(|name| !START_UP.contains(&name) && more_files(&files, name))
             || is_uncovered(merged, symbols);
         let (sequences, several) = sequences(merged);
-        // Not by the compiler.
-        let recovered =
-            |piece: &crate::model::UnitPiece| !matches!(piece.how, How::LiveRange | How::CallSite);
+        // Not by the compiler alone.
+        let recovered = |piece: &UnitPiece| match piece.how {
+            How::LiveRange => false,
+            How::CallSite => has_sequence(&piece),
+            _ => true,
+        };
         let shown = !sequences.is_empty()
             || !several.is_empty()
             || merged.program.units.iter().any(|unit| unit.pieces.iter().any(recovered))
@@ -383,7 +386,7 @@ fn sequences(merged: &Merged<'_>) -> (Sequences, FxHashSet<(u64, u64)>) {
     for (index, unit) in program.units.iter().enumerate() {
         // Functions that were found again have one of the sequences each; the others have claimed theirs already.
         let mut recovered: FxHashMap<(u64, u64), usize> = FxHashMap::default();
-        for piece in unit.pieces.iter().filter(|p| matches!(p.how, How::Symbol | How::LineSequence)) {
+        for piece in unit.pieces.iter().filter(has_sequence) {
             *recovered.entry((piece.start.0, piece.start.0 + u64::from(piece.len))).or_default() += 1;
         }
         for lines in lines_without_function(unit) {
@@ -404,6 +407,15 @@ fn sequences(merged: &Merged<'_>) -> (Sequences, FxHashSet<(u64, u64)>) {
         }
     }
     (found, several)
+}
+
+/// True for what was found again and has, or may have, a sequence of its own.
+fn has_sequence(piece: &&UnitPiece) -> bool {
+    match piece.how {
+        How::Symbol | How::LineSequence => true,
+        How::CallSite => piece.rows.len > 0,
+        _ => false,
+    }
 }
 
 /// The sequences of a unit that no function of it has.
