@@ -6,7 +6,7 @@ use gimli::{
     DW_AT_stmt_list, DW_TAG_subprogram,
 };
 
-use crate::build::Symbol::{File, Global, GlobalLabel, Local};
+use crate::build::Symbol::{File, Global, GlobalLabel, Label, Local};
 use crate::build::{CODE, Info, Symbol, Value, elf_with, line_program, sequence, two_units};
 use crate::folds::members;
 use crate::harness::{Bench, Kept};
@@ -67,13 +67,14 @@ fn a_plain_name_may_be_of_a_function_that_its_compiler_does_not_describe() {
         ("Linker: LLD 22.1.8", &variants[..], 0),
         ("Linker: LLD 22.1.8", &[Global(("uncovered", ELSEWHERE, 8))][..], 2),
         ("", &[Global(("uncovered", ELSEWHERE, 8))][..], 0),
-        // Part of what a unit describes; what compilers and C libraries add; a copy; a label.
+        // Part of what a unit describes; what compilers and C libraries add; a copy; a label within a file.
         ("Linker: LLD 22.1.8", &[Global(("inside", CODE + 4, 4))][..], 0),
         ("Linker: LLD 22.1.8", &[Global(("__clang_call_terminate", ELSEWHERE, 8))][..], 0),
         ("Linker: LLD 22.1.8", &[Global(("f.resolver", ELSEWHERE, 8))][..], 0),
-        ("Linker: LLD 22.1.8", &[GlobalLabel(("uncovered", ELSEWHERE, 0))][..], 0),
-        // Assembly code need not give a size.
+        ("Linker: LLD 22.1.8", &[Label(("uncovered", ELSEWHERE, 0))][..], 0),
+        // Assembly code need not give a size, nor a type.
         ("Linker: LLD 22.1.8", &[Global(("uncovered", ELSEWHERE, 0))][..], 2),
+        ("Linker: LLD 22.1.8", &[GlobalLabel(("uncovered", ELSEWHERE, 0))][..], 2),
     ] {
         let kept = described(linker, &[&all[..], more].concat());
         let expected = if expected == 0 { Vec::new() } else { both.clone() };

@@ -7,11 +7,11 @@ use gimli::{
     DW_AT_name, DW_AT_stmt_list, DW_TAG_call_site, DW_TAG_subprogram,
 };
 
-use crate::build::Symbol::{File, Global, GlobalLabel, Indirect, Local};
+use crate::build::Symbol::{File, Global, GlobalLabel, Indirect, Label, Local};
 use crate::build::{CODE, Info, Symbol, Value, elf_with, line_program, macho, sequence, two_units};
 use crate::folds::members;
 use crate::harness::{Bench, Kept};
-use Value::{Address, Flag, Label, Number, Offset, Text};
+use Value::{Address, Flag, Number, Offset, Text};
 
 const LLD: &str = "Linker: LLD 22";
 const GNU: &str = "GCC: 12";
@@ -26,7 +26,7 @@ fn debug(calls: bool) -> Vec<(&'static str, Vec<u8>)> {
     info.open(DW_TAG_subprogram, &[(DW_AT_name, Text("caller")), code[0], code[1]]);
     if calls {
         let at = (DW_AT_call_return_pc, Address(CALLER + 8));
-        info.open(DW_TAG_call_site, &[(DW_AT_call_origin, Label("other")), at]).close();
+        info.open(DW_TAG_call_site, &[(DW_AT_call_origin, Value::Label("other")), at]).close();
     }
     info.close();
     let declared = [(DW_AT_name, Text("other")), (DW_AT_external, Flag), (DW_AT_declaration, Flag)];
@@ -62,6 +62,52 @@ fn assembly_code_may_leave_out_sizes_and_types() {
     // A label of other code than all of the function's.
     let part = with(GlobalLabel(("other", CODE, 8)));
     assert_eq!(kept(LLD, false, &part).report.decided.folded_addresses, 0);
+}
+
+/// Code that no unit covers, with a name that the program gives: of an object that no unit describes, so that `other` may be
+/// one that was folded into `kept`.
+#[test]
+fn a_label_of_code_that_no_unit_covers_shows_an_object() {
+    let with = |label| {
+        let symbols = [Global(("kept", CODE, 0x10)), Global(("other", CODE, 0x10)), label];
+        names(&kept(LLD, false, &[&[File("unit.c")][..], &symbols].concat()), CODE)
+    };
+    for other in [GlobalLabel(("alone", CODE + 0x80, 0)), Global(("alone", CODE + 0x80, 0x10))] {
+        assert_eq!(with(other), ["kept", "other"]);
+    }
+    for none in [
+        GlobalLabel(("within", CALLER + 4, 0)),
+        Label(("alone", CODE + 0x80, 0)),
+        GlobalLabel(("_begin", CODE + 0x80, 0)),
+        GlobalLabel(("etext", CODE + 0x80, 0)),
+    ] {
+        assert_eq!(with(none), [""; 0]);
+    }
+}
+
+/// Linkers define them for every section whose name C can write.
+#[test]
+fn labels_of_sections_are_no_functions() {
+    let at_start = |symbols: &[Symbol<'_>], sections: &[(&str, Vec<u8>)]| {
+        let mut program = elf_with(CODE, sections, symbols);
+        let name = program.windows(6).rposition(|bytes| bytes == b".text\0").unwrap();
+        program[name] = b'_';
+        names(&Bench::new().kept(&program), CODE)
+    };
+    let mut sections = debug(false);
+    sections.push((".comment", [b"\0", LLD.as_bytes(), b"\0"].concat()));
+    let described = |label| {
+        at_start(&[File("other.c"), Global(("kept", CODE, 0x10)), GlobalLabel((label, CODE, 0))], &sections)
+    };
+    // Nor beside code that no unit describes.
+    let files = [File("a.c"), Local(("_ZL1fv", CODE, 0x10)), File("b.c"), Local(("_ZL1gv", CODE, 0x10))];
+    let bare = |label| at_start(&[&files[..], &[GlobalLabel((label, CODE, 0))]].concat(), &[]);
+    for label in ["__start__text", "__stop__text"] {
+        assert_eq!(described(label), [""; 0]);
+        assert_eq!(bare(label), ["_ZL1fv", "_ZL1gv"]);
+    }
+    assert_eq!(described("__start_warm"), ["kept", "__start_warm"]);
+    assert_eq!(bare("__start_warm"), ["_ZL1fv", "_ZL1gv", "__start_warm"]);
 }
 
 #[test]

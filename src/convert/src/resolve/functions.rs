@@ -385,7 +385,8 @@ fn name_entry<'f>(
     }
     let here = OnceCell::new();
     // Assembly code may leave types out: such a label is a function of its own, or one within a function.
-    unexplained.extend(at_start.iter().filter(|symbol| !symbol.function && undescribed.may_fold()));
+    let label = |symbol: &&CodeSymbol<'_>| !symbol.function && !symbol.of_linker;
+    unexplained.extend(at_start.iter().filter(|symbol| label(symbol) && undescribed.may_fold()));
     for symbol in unexplained {
         let whole = !symbol.sized || symbol.end == end;
         let explained = best(known, merged, symbol);

@@ -28,6 +28,8 @@ pub(super) struct CodeSymbol<'f> {
     /// The file gives the size.
     pub(super) sized: bool,
     pub(super) local: bool,
+    /// A linker's own name for a place: the beginning of a section (`__start_X`), the end of the code.
+    pub(super) of_linker: bool,
     /// The source file that the symbol table gives for a local symbol; empty where it gives none.
     pub(super) file: &'f [u8],
     /// Which of the files of the symbol table that is: two may have one name.
@@ -70,6 +72,7 @@ impl<'f> Symbols<'f> {
                     indirect: symbol.kind == SymbolKind::Indirect,
                     sized: symbol.size > 0,
                     local: symbol.binding == Binding::Local,
+                    of_linker: !typed && symbol.size == 0 && is_of_linker(symbol.name, image),
                     file: symbol
                         .file
                         .and_then(|file| image.symbol_files.get(file as usize))
@@ -136,6 +139,14 @@ impl<'f> Symbols<'f> {
     }
 }
 
+/// True for the names that linkers give to where sections begin and end.
+fn is_of_linker(name: &[u8], image: &Image<'_>) -> bool {
+    const ENDS: [&[u8]; 3] = [b"etext", b"_etext", b"__etext"];
+    let bound = || [&b"__start_"[..], b"__stop_"].iter().find_map(|prefix| name.strip_prefix(*prefix));
+    let is_section = |name: &[u8]| image.sections.iter().any(|section| section.name.as_bytes() == name);
+    ENDS.contains(&name) || bound().is_some_and(is_section)
+}
+
 /// What begins at addresses, by address; of one address in the order of the list. Places are sorted, not what stands there.
 pub(super) fn sorted_by_start<T: Copy>(list: &[T], start: impl Fn(&T) -> u64) -> Vec<T> {
     let mut places: Vec<(u64, u32)> = list.iter().map(start).zip(0..).collect();
@@ -153,7 +164,8 @@ impl CodeSymbol<'_> {
     /// True where both may be functions with one range, as far as the file gives their sizes and types. A local label of
     /// assembly code is one within a function.
     pub(super) fn may_share(&self, other: &CodeSymbol<'_>) -> bool {
-        let function = |symbol: &CodeSymbol<'_>| (symbol.function || !symbol.local) && !symbol.indirect;
+        let global = |symbol: &CodeSymbol<'_>| !symbol.local && !symbol.of_linker;
+        let function = |symbol: &CodeSymbol<'_>| (symbol.function || global(symbol)) && !symbol.indirect;
         let sized = self.sized && other.sized;
         function(self) && function(other) && self.start == other.start && (!sized || self.end == other.end)
     }

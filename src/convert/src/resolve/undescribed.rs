@@ -322,8 +322,8 @@ fn erased(merged: &Merged<'_>) -> FxHashSet<(NameId, u64)> {
 }
 
 /// True where the program has a function that no unit covers: of an object without debug information and without
-/// `STT_FILE` (assembly code, or a program without local symbols), or one that its compiler was told not to describe. What
-/// compilers and C libraries add by themselves has reserved names.
+/// `STT_FILE` (assembly code, also without types, or a program without local symbols), or one that its compiler was told not
+/// to describe. What compilers, linkers and C libraries add by themselves has reserved names.
 fn is_uncovered(merged: &Merged<'_>, symbols: &Symbols<'_>) -> bool {
     let units = &merged.program.units;
     if units.is_empty() {
@@ -341,7 +341,8 @@ fn is_uncovered(merged: &Merged<'_>, symbols: &Symbols<'_>) -> bool {
         while let Some((_, next)) = ends.next_if(|range| range.0 <= symbol.start) {
             end = end.max(next);
         }
-        if end <= symbol.start && symbol.typed && !symbol.local && plain(symbol.name) {
+        let named = !symbol.local && !symbol.of_linker && plain(symbol.name);
+        if end <= symbol.start && named {
             return true;
         }
     }
