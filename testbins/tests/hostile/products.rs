@@ -23,7 +23,7 @@ fn folded_functions_are_not_compared_with_all_that_remain_for_each_symbol() {
 /// As many folded functions at an address as sequences, of which two name each.
 #[test]
 fn functions_are_not_compared_with_all_sequences_at_their_address() {
-    const COUNT: u64 = 60_000;
+    const COUNT: u64 = 20_000;
     let one = sequence(&[(CODE, 11)], CODE + 0x10);
     let first = line_program(&[]).len() as u64;
     let mut info = Info::new(4, &[]);
