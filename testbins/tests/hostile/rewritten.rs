@@ -7,7 +7,7 @@ use gimli::{
     DW_AT_language, DW_AT_low_pc, DW_AT_name, DW_AT_producer, DW_TAG_call_site, DW_TAG_subprogram,
 };
 
-use crate::build::{CODE, Info, Value, elf, two_units, with_code};
+use crate::build::{CODE, Info, Symbol, Value, elf, elf_with, two_units, with_code};
 use crate::folds::members;
 use crate::harness::{Bench, Kept};
 use Value::{Address, Flag, Label, Number, Text};
@@ -166,4 +166,49 @@ fn calls_that_no_code_shows_are_paired_only_if_all_are_known() {
     assert_eq!(made(GCC, &[Some("h"), Some("g")]), [all(), all()]);
     // clang leaves calls out.
     assert_eq!(made("clang version 22", &[Some("h"), Some("h")]), [all(), all()]);
+}
+
+/// LLVM leaves a jump, and no description, at the end of its unit's code or elsewhere: its unit merges functions then.
+#[test]
+fn what_llvm_made_jump_shows_that_its_unit_merges() {
+    const FAR: u64 = GOES_ON + 0x100;
+    let made = |symbols: &[Symbol<'static>], code: &[(u64, Vec<u8>)]| {
+        let mut first = unit("clang version 22", gimli::DW_LANG_C11);
+        let mut second = unit("clang version 22", gimli::DW_LANG_C11);
+        function(&mut first, "f", 10, SHARED, &[]);
+        function(&mut first, "caller", 40, CODE, &[(CODE + 8, Some("f"))]);
+        function(&mut second, "g", 20, SHARED, &[]);
+        function(&mut second, "__stack_chk_fail", 30, FAR + 0x100, &[]);
+        let own = [
+            Symbol::File("unit.c"),
+            Symbol::Local(("own", CODE + 0x80, 0x10)),
+            Symbol::Global(("caller", CODE, 0x40)),
+            Symbol::Global(("f", SHARED, 0x40)),
+            Symbol::Global(("g", SHARED, 0x40)),
+            Symbol::Global(("__stack_chk_fail", FAR + 0x100, 0x40)),
+        ];
+        let mut program = elf_with(CODE, &two_units(&mut first, &mut second), &[&own[..], symbols].concat());
+        for (address, code) in code {
+            program = with_code(program, *address, code);
+        }
+        called(&Bench::new().kept(&program))
+    };
+    let wrap = |len| Symbol::Global(("wrap", GOES_ON, len));
+    let jump = |from: u64, to_address: u64| (from, to(0xe9, from, to_address));
+    let all = some(Certainty::Ambiguous, &["f", "g", "wrap"]);
+    let exact = some(Certainty::Exact, &["f"]);
+    assert_eq!(made(&[wrap(5)], &[]), exact);
+    assert_eq!(made(&[wrap(5)], &[jump(GOES_ON, SHARED)]), all);
+    // Over other code that only goes on; into the middle of a function.
+    assert_eq!(made(&[wrap(5)], &[jump(GOES_ON, FAR), jump(FAR, SHARED)]), all);
+    assert_eq!(made(&[wrap(5)], &[jump(GOES_ON, SHARED + 1)]), exact);
+    // With a guard of the stack that is described, and what comes before it.
+    let guarded = [to(0xe8, GOES_ON, FAR + 0x100), to(0xe9, GOES_ON + 5, SHARED), vec![0xc3]].concat();
+    assert_eq!(made(&[wrap(11)], &[(GOES_ON, guarded)]), all);
+    assert_eq!(made(&[wrap(200)], &[jump(GOES_ON + 190, SHARED)]), all);
+    // Of another file for certain, so none of those there; not behind the last one, where what became local is.
+    let of_file = [Symbol::File("asm.s"), Symbol::Local(("wrap", GOES_ON, 5))];
+    assert_eq!(made(&of_file, &[jump(GOES_ON, SHARED)]), all);
+    let of_file = [&of_file[..], &[Symbol::File("last.s")]].concat();
+    assert_eq!(made(&of_file, &[jump(GOES_ON, SHARED)]), some(Certainty::Ambiguous, &["f", "g"]));
 }

@@ -130,7 +130,7 @@ pub(super) fn candidates<'f>(
             None => symbol_candidates(merged, at_address, undescribed, &mut candidates, diagnostics),
         }
     }
-    candidates.merging = thunks::add(merged, machine, undescribed, &mut candidates);
+    candidates.merging = thunks::add(merged, machine, undescribed, symbols, &mut candidates, diagnostics);
     for candidate in &mut candidates.dies {
         order(merged, &mut candidate.members, &mut candidates.functions);
     }

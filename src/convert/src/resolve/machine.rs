@@ -7,13 +7,16 @@
 //! what no compiler described counts as code that may go anywhere.
 
 mod aarch64;
+mod ways;
 mod x86;
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-use crate::open::{Image, KeptRelocation, KeptSection};
+use crate::open::{Format, Image, KeptRelocation, KeptSection};
+pub(super) use ways::is_added;
 
 const EM_386: u16 = 3;
 pub(super) const EM_X86_64: u16 = 62;
@@ -31,6 +34,9 @@ const R_AARCH64_CALL26: u32 = 283;
 /// The code of an image.
 pub(super) struct Machine<'i, 'f> {
     image: &'i Image<'f>,
+    /// Once they are asked for.
+    added: OnceLock<ways::Added>,
+    slots: OnceLock<ways::Slots>,
 }
 
 /// Where a range of code may jump to.
@@ -98,7 +104,12 @@ pub(super) struct NamedCall<'f> {
 
 impl<'i, 'f> Machine<'i, 'f> {
     pub(super) fn new(image: &'i Image<'f>) -> Self {
-        Machine { image }
+        Machine { image, added: OnceLock::new(), slots: OnceLock::new() }
+    }
+
+    /// True where linkers leave jumps in the places of functions that they folded: lld's `--icf=safe_thunks`, for Mach-O alone.
+    pub(super) fn has_linkers_jumps(&self) -> bool {
+        self.image.format == Format::MachO
     }
 
     /// True where an address is in an executable section.
@@ -187,33 +198,6 @@ impl<'i, 'f> Machine<'i, 'f> {
         ["got", "__la_symbol_ptr"].iter().any(|slots| name.contains(slots))
     }
 
-    /// Whom small code passes its call on to: the only one of such addresses that it jumps to, or calls before it
-    /// returns. What else it does is not looked at: a frame is built, a counter called, a guard compared.
-    pub(super) fn passes_on(&self, start: u64, end: u64, such: impl Fn(u64) -> bool) -> Option<u64> {
-        let jumps = self.jumps(start, end, &such)?;
-        let inside = start..end;
-        let is_other = |target: &u64| !inside.contains(target) && such(*target);
-        let mut targets: Vec<u64> = jumps.targets.into_iter().chain(jumps.short).filter(is_other).collect();
-        if self.returns(start, end) {
-            targets.extend(self.calls(start, end, |target| is_other(&target))?.into_keys());
-        }
-        targets.sort_unstable();
-        targets.dedup();
-        match targets[..] {
-            [target] => Some(target),
-            _ => None,
-        }
-    }
-
-    /// True where code returns, or may do so.
-    fn returns(&self, start: u64, end: u64) -> bool {
-        let Some(bytes) = self.bytes(start, end) else { return false };
-        match self.image.arch.machine {
-            machine @ (EM_X86_64 | EM_386) => x86::returns(bytes, machine == EM_X86_64),
-            _ => aarch64::returns(bytes),
-        }
-    }
-
     /// How many calls of `start..end` go straight to each address of such; `None` where the code is not at hand or of
     /// another machine.
     pub(super) fn calls(
@@ -224,11 +208,16 @@ impl<'i, 'f> Machine<'i, 'f> {
     ) -> Option<FxHashMap<u64, usize>> {
         let bytes = self.bytes(start, end)?;
         let mut targets = FxHashMap::default();
-        let mut add = |target: u64| {
+        let add = |target: u64| {
             if such(target) {
                 *targets.entry(target).or_default() += 1;
             }
         };
+        self.straight_calls(bytes, start, add).then_some(targets)
+    }
+
+    /// All that may be a call to an address, in code at `start`; false for another machine.
+    fn straight_calls(&self, bytes: &[u8], start: u64, mut add: impl FnMut(u64)) -> bool {
         match self.image.arch.machine {
             EM_X86_64 | EM_386 => {
                 for (at, call) in bytes.windows(5).enumerate().filter(|(_, call)| call[0] == 0xe8) {
@@ -244,9 +233,9 @@ impl<'i, 'f> Machine<'i, 'f> {
                     }
                 }
             }
-            _ => return None,
+            _ => return false,
         }
-        Some(targets)
+        true
     }
 
     /// Where the call goes to that returns to an address; `None` where it does not go straight there.

@@ -43,6 +43,7 @@ pub(super) struct Symbols<'f> {
     sorted: Vec<CodeSymbol<'f>>,
     /// The base names of the files of the symbol table.
     files: FxHashSet<&'f [u8]>,
+    last_file: Option<u32>,
 }
 
 impl<'f> Symbols<'f> {
@@ -105,7 +106,11 @@ impl<'f> Symbols<'f> {
                 });
             }
         }
-        Symbols { sorted, files: image.symbol_files.iter().map(|file| base_name(file)).collect() }
+        Symbols {
+            sorted,
+            files: image.symbol_files.iter().map(|file| base_name(file)).collect(),
+            last_file: (image.symbol_files.len() as u32).checked_sub(1),
+        }
     }
 
     /// Looks for the names in those of the units, where each will be asked for more than once.
@@ -119,6 +124,13 @@ impl<'f> Symbols<'f> {
     /// code, stand behind those of another file.
     pub(super) fn has_file(&self, name: &[u8]) -> bool {
         self.files.contains(name)
+    }
+
+    /// The base name of the file that a symbol is of for certain: behind the last one's, linkers put what became local when the
+    /// program was linked.
+    pub(super) fn sure_file<'s>(&self, symbol: &'s CodeSymbol<'f>) -> Option<&'s [u8]> {
+        let is_sure = |file: u32| Some(file) != self.last_file && !symbol.file.is_empty();
+        symbol.file_id.filter(|file| is_sure(*file)).map(|_| base_name(symbol.file))
     }
 
     /// The symbols that start at `address`, in the order of the symbol table.

@@ -13,7 +13,7 @@ use crate::model::{FuncId, NameId, Owner, Piece, Program};
 pub(super) struct Passing {
     /// Where that of functions leads that a compiler merged.
     merged: FxHashSet<u64>,
-    /// By address, that of linkers: whose it is.
+    /// By address, that of linkers: whose it is. Of Mach-O alone.
     made: FxHashMap<u64, FuncId>,
 }
 
@@ -31,11 +31,15 @@ impl Passing {
                 && owners(program, piece).any(|owner| !is_described(program, owner))
         });
         let passing: Vec<(&Piece, u64)> = small
-            .filter_map(|piece| {
+            .flat_map(|piece| {
                 let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
-                Some((piece, machine.passes_on(start, end, is_such)?))
+                machine.passes_on(start, end, is_such).into_iter().map(move |target| (piece, target))
             })
             .collect();
+        if !machine.has_linkers_jumps() {
+            let merged = passing.into_iter().map(|passing| passing.1).collect();
+            return Passing { merged, made: FxHashMap::default() };
+        }
         let targets: FxHashSet<u64> = passing.iter().map(|passing| passing.1).collect();
         let mut named: FxHashMap<(u64, NameId), Option<FuncId>> = FxHashMap::default();
         for piece in program.pieces.iter().filter(|piece| targets.contains(&piece.start.0)) {

@@ -1,5 +1,6 @@
 //! Branches of AArch64 (Arm ARM C4.1), and which of those to a register are those of a `switch`.
 
+use super::ways::Hop;
 use super::{Indirect, Jumps};
 
 /// Instructions before a branch among which its table is read.
@@ -61,10 +62,70 @@ pub(super) fn jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) -> Vec<Indirect
     indirect
 }
 
+/// The slots that code which begins at `start` calls through (BLR, and with authentication).
+pub(super) fn called_slots(bytes: &[u8], start: u64) -> Vec<u64> {
+    let words: Vec<u32> =
+        bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();
+    let mut slots = Vec::new();
+    for (at, &word) in words.iter().enumerate() {
+        if word & 0xfeff_fc1f == 0xd63f_0000 || word & 0xfeff_f800 == 0xd63f_0800 {
+            let before = &words[at.saturating_sub(WINDOW)..at];
+            if let Indirect::Through(slot) = kind(word >> 5 & 31, before, start.wrapping_add(at as u64 * 4)) {
+                slots.push(slot);
+            }
+        }
+    }
+    slots
+}
+
+/// Where code at `start` goes that does nothing else: a stub, or a thunk between distant code.
+pub(super) fn hop(bytes: &[u8], start: u64) -> Option<Hop> {
+    // What registers hold.
+    let mut known: [Option<Hop>; 32] = [None; 32];
+    for (address, word) in (start..).step_by(4).zip(bytes.chunks_exact(4)) {
+        let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+        let (to, from) = ((word & 31) as usize, (word >> 5 & 31) as usize);
+        match word {
+            // HINT: BTI, NOP
+            _ if word & 0xffff_f01f == 0xd503_201f => {}
+            // B
+            _ if word & 0xfc00_0000 == 0x1400_0000 => {
+                return Some(Hop::To(address.wrapping_add_signed(by(word, 0, 26))));
+            }
+            // ADRP
+            _ if word & 0x9f00_0000 == 0x9000_0000 => known[to] = Some(Hop::To(page(word, address))),
+            // ADD of a constant.
+            _ if word & 0xffc0_0000 == 0x9100_0000 => {
+                let sum = |base: Hop| match base {
+                    Hop::To(base) => Some(Hop::To(base.wrapping_add((word >> 10 & 0xfff).into()))),
+                    Hop::Through(_) => None,
+                };
+                known[to] = known[from].and_then(sum);
+            }
+            // LDR of 64 bits at an offset.
+            _ if word & 0xffc0_0000 == 0xf940_0000 => {
+                let loaded = |base: Hop| match base {
+                    Hop::To(base) => Some(Hop::Through(base.wrapping_add(u64::from(word >> 10 & 0xfff) * 8))),
+                    Hop::Through(_) => None,
+                };
+                known[to] = known[from].and_then(loaded);
+            }
+            _ => return known[branch_register(word)? as usize],
+        }
+    }
+    None
+}
+
+/// The page that an ADRP at an address gives.
+fn page(word: u32, address: u64) -> u64 {
+    let pages = (word >> 3 & 0x1f_fffc | word >> 29 & 3) << 11;
+    (address & !0xfff).wrapping_add_signed(i64::from(pages.cast_signed() >> 11) << 12)
+}
+
 /// `before`: the instructions before a branch at `address` to a register.
 fn kind(register: u32, before: &[u32], address: u64) -> Indirect {
     let mut loaded = false;
-    let mut page: Option<(u32, u64)> = None;
+    let mut found_page: Option<(u32, u64)> = None;
     let mut found = Indirect::Anywhere;
     for (&word, back) in before.iter().zip((1..=before.len() as u64).rev()) {
         let to = word & 31;
@@ -74,9 +135,7 @@ fn kind(register: u32, before: &[u32], address: u64) -> Indirect {
         let sum = word & 0xff20_0000 == 0x8b00_0000 || word & 0xffe0_0000 == 0x8b20_0000;
         // ADRP
         if word & 0x9f00_0000 == 0x9000_0000 {
-            let pages = (word >> 3 & 0x1f_fffc | word >> 29 & 3) << 11;
-            let here = address.wrapping_sub(back * 4) & !0xfff;
-            page = Some((to, here.wrapping_add_signed(i64::from(pages.cast_signed() >> 11) << 12)));
+            found_page = Some((to, page(word, address.wrapping_sub(back * 4))));
         }
         if indexed {
             loaded = true;
@@ -90,7 +149,7 @@ fn kind(register: u32, before: &[u32], address: u64) -> Indirect {
         // LDR of 64 bits at an offset.
         if word & 0xffc0_0000 == 0xf940_0000
             && to == register
-            && let Some((_, base)) = page.filter(|page| page.0 == word >> 5 & 31)
+            && let Some((_, base)) = found_page.filter(|page| page.0 == word >> 5 & 31)
         {
             found = Indirect::Through(base.wrapping_add(u64::from(word >> 10 & 0xfff) * 8));
         }
@@ -177,5 +236,27 @@ mod tests {
         // adrp x0, 0; and of another register
         assert_eq!(of(&[0xf0ff_ffe0, 0xf940_0800, 0xd61f_0000]).0, [Indirect::Through(0x10)]);
         assert_eq!(of(&[0xd000_0001, 0xf940_0800, 0xd61f_0000]).0, [Indirect::Anywhere]);
+    }
+
+    #[test]
+    fn stubs() {
+        let of = |words: &[u32]| {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            hop(&bytes, 0x1000)
+        };
+        // adrp x16, 0x3000; ldr x17, [x16, #16]; add x16, x16, #16; br x17
+        let stub = [0xd000_0010, 0xf940_0a11, 0x9100_4210, 0xd61f_0220];
+        assert_eq!(of(&stub), Some(Hop::Through(0x3010)));
+        // bti c
+        assert_eq!(of(&[&[0xd503_245f][..], &stub].concat()), Some(Hop::Through(0x3010)));
+        // adrp x16, 0x3000; add x16, x16, #16; br x16
+        assert_eq!(of(&[stub[0], stub[2], 0xd61f_0200]), Some(Hop::To(0x3010)));
+        assert_eq!(of(&[0x1400_0004]), Some(Hop::To(0x1010)));
+        // br x17 without it; ret; ldr x17, [x16, #16]; blr x17
+        assert_eq!(of(&[stub[0], 0xd61f_0220]), None);
+        assert_eq!(of(&[0xd65f_03c0]), None);
+        let call: Vec<u8> =
+            [stub[0], stub[1], 0xd63f_0220].iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+        assert_eq!(called_slots(&call, 0x1000), [0x3010]);
     }
 }

@@ -5,6 +5,7 @@
 //! volume 2, chapter 2 and appendix A). What has no place in the tables ends the walk.
 
 use super::Indirect;
+use super::ways::Hop;
 
 /// Instructions before a jump among which its table is read.
 const WINDOW: usize = 8;
@@ -245,6 +246,37 @@ pub(super) fn returns(bytes: &[u8], wide: bool) -> bool {
     false
 }
 
+/// Where code at `start` goes that does nothing else, as a stub does. `table`: where slots are counted from in 32-bit mode.
+pub(super) fn hop(bytes: &[u8], start: u64, wide: bool, table: impl Fn() -> Option<u64>) -> Option<Hop> {
+    let mut at = 0;
+    loop {
+        let now = instruction(bytes.get(at..)?, wide)?;
+        let end = at + now.len;
+        let next = start.wrapping_add(end as u64);
+        match (now.opcode, now.modrm) {
+            // ENDBR; a number for the loader.
+            (0x11e, 0xfa | 0xfb) | (0xb8..=0xbf, _) => at = end,
+            (0xe9, _) => {
+                let by = i32::from_le_bytes(*bytes.get(end - 4..)?.first_chunk()?);
+                return Some(Hop::To(next.wrapping_add_signed(by.into())));
+            }
+            (0xeb, _) => {
+                return Some(Hop::To(next.wrapping_add_signed(bytes[end - 1].cast_signed().into())));
+            }
+            // Through the slot; or to a retpoline, with what is in it in R11, below.
+            (0xff, 0x25) if wide => return Some(Hop::Through(next.wrapping_add_signed(now.disp.into()))),
+            (0x8b, 0x1d) if wide && now.rex & 4 != 0 => {
+                return Some(Hop::Through(next.wrapping_add_signed(now.disp.into())));
+            }
+            (0xff, 0x25) => return Some(Hop::Through(now.disp.cast_unsigned().into())),
+            (0xff, 0xa3) if !wide => {
+                return Some(Hop::Through(table()?.wrapping_add_signed(now.disp.into())));
+            }
+            _ => return None,
+        }
+    }
+}
+
 /// What a walk over code finds.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub(super) struct Walk {
@@ -415,5 +447,26 @@ mod tests {
         assert_eq!(one(&[0xe8, 0, 0, 0, 0xff, 0xe8, 0], true), None);
         assert_eq!(one(&[0x06, 0xff, 0xe0], true), None);
         assert_eq!(one(&[0x06, 0xff, 0xe0], false), Some(vec![Indirect::Anywhere]));
+    }
+
+    #[test]
+    fn stubs() {
+        let table = || Some(0x3000);
+        let wide = |bytes: &[u8]| hop(bytes, 0x1000, true, table);
+        let slot = [0xff, 0x25, 0xfa, 0x1f, 0, 0];
+        assert_eq!(wide(&slot), Some(Hop::Through(0x3000)));
+        // endbr64; mold's index; bnd
+        assert_eq!(wide(&[&[0xf3, 0x0f, 0x1e, 0xfa][..], &slot].concat()), Some(Hop::Through(0x3004)));
+        assert_eq!(wide(&[&[0x41, 0xbb, 1, 0, 0, 0][..], &slot].concat()), Some(Hop::Through(0x3006)));
+        assert_eq!(wide(&[&[0xf2][..], &slot].concat()), Some(Hop::Through(0x3001)));
+        // lld's retpolines: mov slot(%rip), %r11
+        assert_eq!(wide(&[0x4c, 0x8b, 0x1d, 0xf9, 0x1f, 0, 0]), Some(Hop::Through(0x3000)));
+        assert_eq!(wide(&[0xe9, 0xfb, 0x0f, 0, 0]), Some(Hop::To(0x2000)));
+        assert_eq!(wide(&[0xeb, 0x0e]), Some(Hop::To(0x1010)));
+        assert_eq!(wide(&[0x90, 0xeb, 0x0e]), None);
+        assert_eq!(wide(&slot[..5]), None);
+        let narrow = |bytes: &[u8]| hop(bytes, 0x1000, false, table);
+        assert_eq!(narrow(&[0xff, 0x25, 0, 0x40, 0, 0]), Some(Hop::Through(0x4000)));
+        assert_eq!(narrow(&[0xff, 0xa3, 0x10, 0, 0, 0]), Some(Hop::Through(0x3010)));
     }
 }
