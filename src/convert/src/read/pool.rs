@@ -4,12 +4,12 @@
 //! is read of it; kept once, they take the memory that the linker's merged `.debug_str` takes in a program
 //! that is not split.
 
-use std::hash::Hasher;
 use std::sync::{Mutex, PoisonError};
 
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
 
 use crate::model::UnitName;
+use crate::numbers::hash_of;
 use crate::open::Files;
 
 /// Parts with a lock each, so that threads seldom wait for each other.
@@ -33,7 +33,7 @@ impl<'f> NamePool<'f> {
         let found: Vec<(u64, Option<&'f [u8]>)> = names
             .iter()
             .map(|name| {
-                let hash = hash(name);
+                let hash = hash_of(name);
                 (hash, self.with(hash, |shard| shard.get(&hash).copied().filter(|kept| kept == name)))
             })
             .collect();
@@ -62,12 +62,6 @@ impl<'f> NamePool<'f> {
         let shard = &self.shards[(hash >> 32) as usize % SHARDS];
         work(&mut shard.lock().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-fn hash(name: &[u8]) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(name);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -6,13 +6,13 @@
 //! symbols at one address.
 
 use std::cell::Cell;
-use std::hash::Hasher;
 
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
 
 use super::merge::Merged;
 use super::names::{Relation, own_name, plain_base, relation};
 use crate::model::{FuncId, NameId};
+use crate::numbers::hash_of;
 use crate::report::{Diagnostics, Kind};
 
 /// Names that are compared one by one.
@@ -47,7 +47,7 @@ impl Known {
             0..=FEW => self.entries.iter().any(|entry| entry.0 == name),
             _ => self
                 .by_hash
-                .get(&hash(merged.name_bytes(name)))
+                .get(&hash_of(merged.name_bytes(name)))
                 .is_some_and(|same| same.iter().any(|&index| self.entries[index as usize].0 == name)),
         };
         if known {
@@ -62,8 +62,8 @@ impl Known {
         for index in first..self.entries.len() {
             let name = merged.name_bytes(self.entries[index].0);
             let base = plain_base(name);
-            let base = (base.len() < name.len()).then(|| hash(base));
-            for hash in [Some(hash(name)), variant_hash(name), base].into_iter().flatten() {
+            let base = (base.len() < name.len()).then(|| hash_of(base));
+            for hash in [Some(hash_of(name)), variant_hash(name), base].into_iter().flatten() {
                 let same = self.by_hash.entry(hash).or_default();
                 if same.len() < MAX_TRIED {
                     same.push(index as u32);
@@ -90,7 +90,7 @@ impl Known {
                 Some(id) => entry.0 == id,
                 None => merged.name_bytes(entry.0) == symbol,
             };
-            let of_hash = || self.by_hash.get(&hash(symbol)).map_or(&[][..], |same| same).iter();
+            let of_hash = || self.by_hash.get(&hash_of(symbol)).map_or(&[][..], |same| same).iter();
             let same = match few {
                 true => self.entries.iter().find(is_same),
                 false => of_hash().map(|&index| &self.entries[index as usize]).find(is_same),
@@ -110,8 +110,8 @@ impl Known {
             let clone_of = clone_hashes(symbol);
             let dots = symbol.iter().filter(|byte| **byte == b'.').nth(MAX_TRIED).is_some();
             self.capped.set(self.capped.get() + u64::from(dots));
-            let plain = own_name(symbol).map(|name| hash(&name));
-            let own = [Some(hash(symbol)), variant_hash(symbol), plain];
+            let plain = own_name(symbol).map(|name| hash_of(&name));
+            let own = [Some(hash_of(symbol)), variant_hash(symbol), plain];
             let hashes = own.into_iter().flatten().chain(clone_of);
             let indexes = hashes.filter_map(|hash| self.by_hash.get(&hash)).flatten();
             indexes.filter_map(|&index| compare(index as usize)).min_by_key(|found| (found.0, found.1))
@@ -134,12 +134,6 @@ impl Known {
     }
 }
 
-fn hash(name: &[u8]) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(name);
-    hasher.finish()
-}
-
 /// A hash of an Itanium name that does not depend on the digits of its constructors and destructors.
 fn variant_hash(name: &[u8]) -> Option<u64> {
     if !name.starts_with(b"_Z") {
@@ -152,13 +146,13 @@ fn variant_hash(name: &[u8]) -> Option<u64> {
             blank[at] = b'*';
         }
     }
-    Some(hash(&blank))
+    Some(hash_of(&blank))
 }
 
 /// The hashes of what stands before each dot.
 fn clone_hashes(name: &[u8]) -> impl Iterator<Item = u64> {
     let dots = name.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
-    dots.take(MAX_TRIED).map(|at| hash(&name[..at]))
+    dots.take(MAX_TRIED).map(|at| hash_of(&name[..at]))
 }
 
 #[cfg(test)]

@@ -4,17 +4,16 @@
 //! looked up by its place in the mapped file first, and by its content only once a place.
 
 use std::borrow::Cow;
-use std::hash::Hasher;
 
 use foldsym_format::names::MAX_NAME;
 use hashbrown::HashTable;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
 
 use super::ResolveOptions;
 use crate::model::{
     Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitMap, UnitName,
 };
-use crate::numbers::{NumberedMap, Numbers};
+use crate::numbers::{NumberedMap, Numbers, hash_of};
 use crate::read::Take;
 use crate::text::{MAX_TEXT, base_name, is_same_path, until_zero_within};
 
@@ -173,7 +172,7 @@ impl<'f> Merged<'f> {
                 Cow::Owned(bytes) => Cow::Owned(bytes[..MAX_NAME].to_vec()),
             };
         }
-        let hash = hash(&name);
+        let hash = hash_of(&name);
         if let Some(id) = self.name_with(hash, &name) {
             return id;
         }
@@ -239,7 +238,7 @@ impl<'f> Merged<'f> {
 
     /// The id of a name that something of the program has already.
     pub(super) fn name_of(&self, name: &[u8]) -> Option<NameId> {
-        self.name_with(hash(name), name)
+        self.name_with(hash_of(name), name)
     }
 
     /// True where two functions of one name are declared in different places, as far as names of files tell: units may
@@ -263,12 +262,6 @@ impl<'f> Merged<'f> {
     pub(super) fn name_bytes(&self, id: NameId) -> &[u8] {
         &self.program.names[id.index()]
     }
-}
-
-fn hash(name: &[u8]) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(name);
-    hasher.finish()
 }
 
 /// True where two functions of one name that the program has are declared in different places: two definitions, of which a

@@ -3,10 +3,8 @@
 //! A compiler declares the same abbreviations in each unit: of the Linux kernel's 315,132 there are 8,484, of RocksDB's
 //! 85,994 there are 802.
 
-use std::hash::Hasher;
+use crate::numbers::hash_of;
 use std::ops::Range;
-
-use rustc_hash::FxHasher;
 
 use super::super::unit::MAX_ATTRIBUTES;
 
@@ -50,7 +48,7 @@ impl<T: Copy> Kept<T> {
         if declaration.len() > MAX_DECLARATION || self.places.is_empty() {
             return None;
         }
-        let hash = hash(declaration);
+        let hash = hash_of(declaration);
         for place in places(hash) {
             let one = &self.all[self.places[place].checked_sub(1)? as usize];
             if one.hash == hash
@@ -64,7 +62,7 @@ impl<T: Copy> Kept<T> {
     }
 
     pub(super) fn keep(&mut self, declaration: &[u8], encoding: gimli::Encoding, made: T) {
-        let (hash, start) = (hash(declaration), self.bytes.len());
+        let (hash, start) = (hash_of(declaration), self.bytes.len());
         self.bytes.extend_from_slice(declaration);
         self.all.push(One { hash, encoding, declaration: start..self.bytes.len(), made });
         self.places.resize(PLACES, 0);
@@ -80,12 +78,6 @@ impl<T: Copy> Kept<T> {
 
 fn places(hash: u64) -> impl Iterator<Item = usize> {
     (0..LOOKS).map(move |look| (hash as usize).wrapping_add(look) % PLACES)
-}
-
-fn hash(declaration: &[u8]) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(declaration);
-    hasher.finish()
 }
 
 #[cfg(test)]
