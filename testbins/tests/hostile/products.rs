@@ -1,7 +1,7 @@
 //! Programs in which two lists are long that are compared with each other: time must not be their product.
 
 use crate::build::Value::{Address, Number, Offset, Text};
-use crate::build::{CODE, Info, elf, line_program, sequence};
+use crate::build::{CODE, DATA, Info, Symbol, elf, elf_with, line_program, sequence};
 use crate::caps::limited;
 use crate::folds::DW_AT_LLVM_STMT_SEQUENCE;
 
@@ -18,6 +18,19 @@ fn folded_functions_are_not_compared_with_all_that_remain_for_each_symbol() {
     let symbols = vec![("_Z1fv", CODE, 0x10); 4000];
     let line = limited(&elf(&info.sections(), &symbols));
     assert!(line.starts_with("kept: 1 caps"), "{line}");
+}
+
+/// Many sections, and many labels that may be where one begins.
+#[test]
+fn labels_are_not_compared_with_the_names_of_all_sections() {
+    const COUNT: usize = 60_000;
+    let mut info = Info::new(4, &[]);
+    info.function("f", CODE, 0x10);
+    let mut sections = info.sections();
+    sections.extend(vec![(DATA.0, vec![0]); COUNT]);
+    let symbols = vec![Symbol::Label(("__start_.data.rel_ro", CODE + 0x20, 0)); 4 * COUNT];
+    let line = limited(&elf_with(CODE, &sections, &symbols));
+    assert!(line.starts_with("kept: "), "{line}");
 }
 
 /// As many folded functions at an address as sequences, of which two name each.

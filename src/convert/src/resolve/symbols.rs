@@ -48,6 +48,8 @@ pub(super) struct Symbols<'f> {
 
 impl<'f> Symbols<'f> {
     pub(super) fn new(image: &Image<'f>, diagnostics: &mut Diagnostics) -> Symbols<'f> {
+        let sections: FxHashSet<&[u8]> =
+            image.sections.iter().map(|section| section.name.as_bytes()).collect();
         let sorted: Vec<CodeSymbol<'f>> = image
             .symbols
             .iter()
@@ -73,7 +75,7 @@ impl<'f> Symbols<'f> {
                     indirect: symbol.kind == SymbolKind::Indirect,
                     sized: symbol.size > 0,
                     local: symbol.binding == Binding::Local,
-                    of_linker: !typed && symbol.size == 0 && is_of_linker(symbol.name, image),
+                    of_linker: !typed && symbol.size == 0 && is_of_linker(symbol.name, &sections),
                     file: symbol
                         .file
                         .and_then(|file| image.symbol_files.get(file as usize))
@@ -151,12 +153,11 @@ impl<'f> Symbols<'f> {
     }
 }
 
-/// True for the names that linkers give to where sections begin and end.
-fn is_of_linker(name: &[u8], image: &Image<'_>) -> bool {
+/// True for the names that linkers give to where sections of these names begin and end.
+fn is_of_linker(name: &[u8], sections: &FxHashSet<&[u8]>) -> bool {
     const ENDS: [&[u8]; 3] = [b"etext", b"_etext", b"__etext"];
     let bound = || [&b"__start_"[..], b"__stop_"].iter().find_map(|prefix| name.strip_prefix(*prefix));
-    let is_section = |name: &[u8]| image.sections.iter().any(|section| section.name.as_bytes() == name);
-    ENDS.contains(&name) || bound().is_some_and(is_section)
+    ENDS.contains(&name) || bound().is_some_and(|section| sections.contains(section))
 }
 
 /// What begins at addresses, by address; of one address in the order of the list. Places are sorted, not what stands there.
