@@ -1,7 +1,7 @@
 //! Programs in which two lists are long that are compared with each other: time must not be their product.
 
 use crate::build::Value::{Address, Number, Offset, Text};
-use crate::build::{CODE, DATA, Info, Symbol, elf, elf_with, line_program, sequence};
+use crate::build::{CODE, CODE_LEN, DATA, Info, Symbol, elf, elf_with, line_program, sequence};
 use crate::caps::limited;
 use crate::folds::DW_AT_LLVM_STMT_SEQUENCE;
 
@@ -18,6 +18,22 @@ fn folded_functions_are_not_compared_with_all_that_remain_for_each_symbol() {
     let symbols = vec![("_Z1fv", CODE, 0x10); 4000];
     let line = limited(&elf(&info.sections(), &symbols));
     assert!(line.starts_with("kept: 1 caps"), "{line}");
+}
+
+/// As many other names of a function as parts of its code.
+#[test]
+fn other_names_are_not_listed_for_each_part() {
+    let mut info = Info::new(4, &[]);
+    let own = [(gimli::DW_AT_name, Text("f")), (gimli::DW_AT_ranges, Offset(0))];
+    info.open(gimli::DW_TAG_subprogram, &own).close();
+    let parts = (CODE..CODE + CODE_LEN).step_by(2).map(|start| [start, start + 1]).chain([[0; 2]]);
+    let ranges: Vec<u8> = parts.flatten().flat_map(u64::to_le_bytes).collect();
+    let mut sections = info.sections();
+    sections.push((".debug_ranges", ranges));
+    let names: Vec<String> = (0..40_000).map(|index| format!("f{index}")).collect();
+    let symbols: Vec<_> = names.iter().map(|name| (&name[..], CODE, 1)).collect();
+    let line = limited(&elf(&sections, &symbols));
+    assert!(line.starts_with("kept: "), "{line}");
 }
 
 /// Many sections, and many labels that may be where one begins.

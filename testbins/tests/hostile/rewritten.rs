@@ -172,7 +172,7 @@ fn calls_that_no_code_shows_are_paired_only_if_all_are_known() {
 #[test]
 fn what_llvm_made_jump_shows_that_its_unit_merges() {
     const FAR: u64 = GOES_ON + 0x100;
-    let made = |symbols: &[Symbol<'static>], code: &[(u64, Vec<u8>)]| {
+    let made_with = |symbols: &[Symbol<'static>], code: &[(u64, Vec<u8>)], named: bool| {
         let mut first = unit("clang version 22", gimli::DW_LANG_C11);
         let mut second = unit("clang version 22", gimli::DW_LANG_C11);
         function(&mut first, "f", 10, SHARED, &[]);
@@ -183,16 +183,18 @@ fn what_llvm_made_jump_shows_that_its_unit_merges() {
             Symbol::File("unit.c"),
             Symbol::Local(("own", CODE + 0x80, 0x10)),
             Symbol::Global(("caller", CODE, 0x40)),
-            Symbol::Global(("f", SHARED, 0x40)),
-            Symbol::Global(("g", SHARED, 0x40)),
             Symbol::Global(("__stack_chk_fail", FAR + 0x100, 0x40)),
         ];
-        let mut program = elf_with(CODE, &two_units(&mut first, &mut second), &[&own[..], symbols].concat());
+        let shared = [Symbol::Global(("f", SHARED, 0x40)), Symbol::Global(("g", SHARED, 0x40))];
+        let shared = if named { &shared[..] } else { &[] };
+        let all = [&own[..], shared, symbols].concat();
+        let mut program = elf_with(CODE, &two_units(&mut first, &mut second), &all);
         for (address, code) in code {
             program = with_code(program, *address, code);
         }
         called(&Bench::new().kept(&program))
     };
+    let made = |symbols: &[Symbol<'static>], code: &[(u64, Vec<u8>)]| made_with(symbols, code, true);
     let wrap = |len| Symbol::Global(("wrap", GOES_ON, len));
     let jump = |from: u64, to_address: u64| (from, to(0xe9, from, to_address));
     let all = some(Certainty::Ambiguous, &["f", "g", "wrap"]);
@@ -211,4 +213,38 @@ fn what_llvm_made_jump_shows_that_its_unit_merges() {
     assert_eq!(made(&of_file, &[jump(GOES_ON, SHARED)]), all);
     let of_file = [&of_file[..], &[Symbol::File("last.s")]].concat();
     assert_eq!(made(&of_file, &[jump(GOES_ON, SHARED)]), some(Certainty::Ambiguous, &["f", "g"]));
+    // Where types are checked, a jump has the name of its own body; of such a table a label has another.
+    let bodies = ["f.cfi", "g.cfi"].map(|name| Symbol::Global((name, SHARED, 0x40)));
+    let label = Symbol::Label(("__typeid_x_global_addr", GOES_ON, 0));
+    let table = [bodies[0], bodies[1], Symbol::Global(("f", GOES_ON, 5)), label];
+    let body = some(Certainty::Exact, &["f.cfi"]);
+    assert_eq!(made_with(&table, &[jump(GOES_ON, SHARED)], false), body);
+    let other = [bodies[0], bodies[1], Symbol::Global(("wrap", GOES_ON, 5))];
+    let all = some(Certainty::Ambiguous, &["f.cfi", "g.cfi", "wrap"]);
+    assert_eq!(made_with(&other, &[jump(GOES_ON, SHARED)], false), all);
+}
+
+/// Such a jump may be folded with a described function that does the same. Not with one that calls a function with an
+/// argument of its own: there a name that nothing describes is that function's other one.
+#[test]
+fn a_function_that_calls_with_arguments_of_its_own_is_no_jump() {
+    let made = |code: &[u8]| {
+        let mut info = unit("clang version 22", gimli::DW_LANG_C11);
+        function(&mut info, "f", 10, SHARED, &[]);
+        function(&mut info, "g", 20, SHARED, &[]);
+        function(&mut info, "caller", 40, CODE, &[(CODE + 8, Some("f"))]);
+        function(&mut info, "described", 50, GOES_ON, &[]);
+        let functions = [("caller", CODE), ("f", SHARED), ("g", SHARED), ("described", GOES_ON)];
+        let other = ("other", GOES_ON, 0x40);
+        let symbols: Vec<_> =
+            functions.map(|(name, at)| (name, at, 0x40)).into_iter().chain([other]).collect();
+        called(&Bench::new().kept(&with_code(elf(&info.sections(), &symbols), GOES_ON, code)))
+    };
+    let jump = to(0xe9, GOES_ON, SHARED);
+    assert_eq!(made(&jump), some(Certainty::Ambiguous, &["f", "g", "other"]));
+    // xor %esi,%esi; and after another call: mov %rax,%rdi
+    let exact = some(Certainty::Exact, &["f"]);
+    assert_eq!(made(&[&[0x31, 0xf6][..], &to(0xe9, GOES_ON + 2, SHARED)].concat()), exact);
+    let after = [to(0xe8, GOES_ON, CODE), vec![0x48, 0x89, 0xc7], to(0xe9, GOES_ON + 8, SHARED)];
+    assert_eq!(made(&after.concat()), exact);
 }

@@ -37,6 +37,7 @@ pub(super) struct Machine<'i, 'f> {
     /// Once they are asked for.
     added: OnceLock<ways::Added>,
     slots: OnceLock<ways::Slots>,
+    offset_table: OnceLock<Option<u64>>,
 }
 
 /// Where a range of code may jump to.
@@ -104,7 +105,7 @@ pub(super) struct NamedCall<'f> {
 
 impl<'i, 'f> Machine<'i, 'f> {
     pub(super) fn new(image: &'i Image<'f>) -> Self {
-        Machine { image, added: OnceLock::new(), slots: OnceLock::new() }
+        Machine { image, added: OnceLock::new(), slots: OnceLock::new(), offset_table: OnceLock::new() }
     }
 
     /// True where linkers leave jumps in the places of functions that they folded: lld's `--icf=safe_thunks`, for Mach-O alone.

@@ -76,13 +76,20 @@ fn units_of<'a>(
 }
 
 /// True where a name is that of a function which may have been merged: not for what C++ calls a thunk, the functions that make
-/// its thread-local variables, what linkers make and what LLVM's outliner does.
-fn is_merged(name: &[u8]) -> bool {
-    const MADE: [&[u8]; 6] = [b"_ZTh", b"_ZTv", b"_ZTc", b"_ZTW", b"_ZTH", b"OUTLINED_FUNCTION_"];
+/// its thread-local variables, what linkers make, what LLVM's outliner does, and the tables of jumps to functions whose
+/// callers' types are checked (`-fsanitize=cfi-icall`).
+pub(super) fn is_merged(name: &[u8]) -> bool {
+    const MADE: [&[u8]; 7] =
+        [b"_ZTh", b"_ZTv", b"_ZTc", b"_ZTW", b"_ZTH", b"OUTLINED_FUNCTION_", b"__typeid_"];
     let made = MADE.iter().any(|prefix| name.starts_with(prefix))
         || (name.starts_with(b"__") && name.windows(6).any(|part| part == b"Thunk_"))
-        || name.ends_with(b"$thunk");
+        || [&b"$thunk"[..], b".cfi_jt"].iter().any(|suffix| name.ends_with(suffix));
     !name.is_empty() && !made
+}
+
+/// The name of the function whose body has this name: where the types of callers are checked, a jump to the body has it.
+pub(super) fn checked_name(body: &[u8]) -> Option<&[u8]> {
+    body.strip_suffix(b".cfi")
 }
 
 #[cfg(test)]
@@ -100,6 +107,8 @@ mod tests {
             ("far$thunk", false),
             ("_ZTW1x", false),
             ("OUTLINED_FUNCTION_3", false),
+            ("__typeid__ZTSFiiE_global_addr", false),
+            ("f.cfi_jt", false),
             ("", false),
         ] {
             assert_eq!(is_merged(name.as_bytes()), expected, "{name}");

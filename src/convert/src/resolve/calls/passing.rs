@@ -5,7 +5,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::machine::Machine;
-use super::super::thunks::MAX_THUNK;
+use super::super::thunks::{MAX_THUNK, checked_name, is_merged};
 use crate::model::{FuncId, NameId, Owner, Piece, Program};
 
 /// Such code.
@@ -25,22 +25,32 @@ impl Passing {
             let piece = program.pieces.binary_search_by_key(&target, |piece| piece.start.0);
             piece.is_ok_and(|piece| described[piece])
         };
-        // Such code is folded too, and with functions that a compiler described.
-        let small = program.pieces.iter().filter(|piece| {
+        // Such code is folded too, and with functions that a compiler described: then it may do nothing else.
+        let small = program.pieces.iter().zip(&described).filter(|(piece, _)| {
             u64::from(piece.body) <= MAX_THUNK
                 && owners(program, piece).any(|owner| !is_described(program, owner))
         });
         let passing: Vec<(&Piece, u64)> = small
-            .flat_map(|piece| {
-                let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
+            .map(|(piece, described)| {
+                (piece, piece.start.0, piece.start.0 + u64::from(piece.body), described)
+            })
+            .filter(|&(_, start, end, described)| !described || machine.only_passes_on(start, end))
+            .flat_map(|(piece, start, end, _)| {
                 machine.passes_on(start, end, is_such).into_iter().map(move |target| (piece, target))
             })
             .collect();
+        let targets: FxHashSet<u64> = passing.iter().map(|passing| passing.1).collect();
         if !machine.has_linkers_jumps() {
-            let merged = passing.into_iter().map(|passing| passing.1).collect();
+            let bodies = checked_bodies(program, &targets);
+            let is_other = |&(piece, target): &(&Piece, u64)| {
+                owners(program, piece)
+                    .filter(|&owner| !is_described(program, owner))
+                    .map(|owner| &program.names[name(program, owner).index()][..])
+                    .any(|name| is_merged(name) && !bodies.contains(&(target, name)))
+            };
+            let merged = passing.into_iter().filter(is_other).map(|passing| passing.1).collect();
             return Passing { merged, made: FxHashMap::default() };
         }
-        let targets: FxHashSet<u64> = passing.iter().map(|passing| passing.1).collect();
         let mut named: FxHashMap<(u64, NameId), Option<FuncId>> = FxHashMap::default();
         for piece in program.pieces.iter().filter(|piece| targets.contains(&piece.start.0)) {
             for function in owners(program, piece).filter(|&owner| is_external(program, owner)) {
@@ -70,6 +80,19 @@ impl Passing {
     pub(super) fn made_for(&self, address: u64) -> Option<FuncId> {
         self.made.get(&address).copied()
     }
+}
+
+/// The functions whose bodies are at these addresses, and to whose names others jump there (`-fsanitize=cfi-icall`).
+fn checked_bodies<'p>(program: &'p Program<'_>, targets: &FxHashSet<u64>) -> FxHashSet<(u64, &'p [u8])> {
+    let pieces = program.pieces.iter().filter(|piece| targets.contains(&piece.start.0));
+    pieces
+        .flat_map(|piece| {
+            owners(program, piece).filter_map(|owner| {
+                let body = program.name_of(&program.functions[owner.index()]);
+                Some((piece.start.0, checked_name(&program.names[body.index()])?))
+            })
+        })
+        .collect()
 }
 
 fn is_described(program: &Program<'_>, function: FuncId) -> bool {

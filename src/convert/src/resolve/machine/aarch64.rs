@@ -46,6 +46,27 @@ pub(super) fn returns(bytes: &[u8]) -> bool {
     words.into_iter().any(is_return)
 }
 
+/// True where code has only what stands around a call that is passed on: no argument has a value of its own (AAPCS64 6.4).
+pub(super) fn only_passes_on(bytes: &[u8]) -> bool {
+    let words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+    let may_pass_on = |word: u32| {
+        let (to, base) = (word & 31, word >> 5 & 31);
+        match word >> 25 & 15 {
+            // Of constants and of registers: an argument comes from a register that calls keep, or is the return address for a
+            // profiler (MOV).
+            8 | 9 | 5 | 13 => {
+                to >= 8 || (word & 0x7fe0_ffe0 == 0x2a00_03e0 && matches!(word >> 16 & 31, 19..=30))
+            }
+            // Loads and stores: from and to the frame, or beside arguments.
+            4 | 6 | 12 | 14 => matches!(base, 29 | 31) || (to >= 8 && base >= 8),
+            // Branches and the system: not SVC.
+            10 | 11 => word & 0xffe0_001f != 0xd400_0001,
+            _ => false,
+        }
+    };
+    words.into_iter().all(may_pass_on)
+}
+
 /// Adds the branches of code that begins at `start`. `indirect` is what it branches to through registers.
 pub(super) fn jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) -> Vec<Indirect> {
     let word = |word: &[u8]| u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
@@ -166,6 +187,34 @@ mod tests {
         let mut found = Jumps::default();
         let indirect = jumps(&bytes, 0x1000, &mut found);
         (indirect, found.targets)
+    }
+
+    #[test]
+    fn code_that_only_passes_on() {
+        for (words, expected) in [
+            (&[0x1400_0004][..], true),
+            // paciasp; stp x29, x30, [sp, #-16]!; mov x29, sp; bl; ldp; autiasp; ret
+            (
+                &[0xd503_233f, 0xa9bf_7bfd, 0x9100_03fd, 0x9400_0000, 0xa8c1_7bfd, 0xd503_23bf, 0xd65f_03c0],
+                true,
+            ),
+            // adrp x8; ldr x8, [x8]; str x8, [sp, #8]; cmp x8, x9: a guard
+            (&[0x9000_0008, 0xf940_0108, 0xf900_07e8, 0xeb09_011f], true),
+            // mov x19, x0; mov x0, x19; mov x0, x30; ldr x0, [sp, #8]
+            (&[0xaa00_03f3, 0xaa13_03e0, 0xaa1e_03e0, 0xf940_07e0], true),
+            // mov w1, #1; mov x0, x8; mov x0, x1; add x0, x0, #1; ldr x0, [x0]; str x8, [x0]; adrp x0; svc #0
+            (&[0x5280_0021], false),
+            (&[0xaa08_03e0], false),
+            (&[0xaa01_03e0], false),
+            (&[0x9100_0400], false),
+            (&[0xf940_0000], false),
+            (&[0xf900_0008], false),
+            (&[0x9000_0000], false),
+            (&[0xd400_0001], false),
+        ] {
+            let bytes: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+            assert_eq!(only_passes_on(&bytes), expected, "{words:x?}");
+        }
     }
 
     #[test]

@@ -93,6 +93,16 @@ impl Machine<'_, '_> {
         targets
     }
 
+    /// True where code shows nothing but what passes a call on: a jump or a call, a frame, a guard of the stack. No argument has
+    /// a value of its own.
+    pub(in crate::resolve) fn only_passes_on(&self, start: u64, end: u64) -> bool {
+        self.bytes(start, end).is_some_and(|bytes| match self.image.arch.machine {
+            machine @ (EM_X86_64 | EM_386) => x86::only_passes_on(bytes, machine == EM_X86_64),
+            EM_AARCH64 => aarch64::only_passes_on(bytes),
+            _ => true,
+        })
+    }
+
     /// True where code returns, or may do so.
     fn returns(&self, bytes: &[u8]) -> bool {
         match self.image.arch.machine {
@@ -149,7 +159,8 @@ impl Machine<'_, '_> {
     /// Where the global offset table begins that code of i386 finds its slots by.
     fn offset_table(&self) -> Option<u64> {
         let named = |name: &str| self.image.sections.iter().find(|section| section.name == name);
-        named(".got.plt").or_else(|| named(".got")).map(|section| section.range.start)
+        let find = || named(".got.plt").or_else(|| named(".got")).map(|section| section.range.start);
+        *self.offset_table.get_or_init(find)
     }
 
     /// The address that a slot has once the program runs; `None` where that is another module's.

@@ -41,6 +41,37 @@ impl Instruction {
         self.modrm & 7 | (self.rex & 1) << 3
     }
 
+    /// True for what passes a call on, and what builds a frame, keeps the arguments and compares a guard beside it.
+    fn may_pass_on(self, wide: bool) -> bool {
+        const STACK: [u8; 2] = [4, 5];
+        let operation = self.modrm >> 3 & 7;
+        match self.opcode {
+            // PUSH, POP, NOP, RET, LEAVE, INT3, calls and jumps; ENDBR, NOP, UD2.
+            0x50..=0x5f | 0x90 | 0xc2 | 0xc3 | 0xc9 | 0xcc | 0xe8 | 0xe9 | 0xeb | 0x70..=0x7f => true,
+            0x180..=0x18f | 0x11e | 0x11f | 0x10b => true,
+            // INC of memory, CALL, JMP, PUSH.
+            0xff => matches!(operation, 2 | 4 | 6) || (operation == 0 && self.is_memory()),
+            // CMP, and SUB or XOR with memory.
+            0x39 | 0x3b => true,
+            0x2b | 0x33 => self.is_memory(),
+            // ADD, AND, SUB and CMP of a constant: to the stack's register, to where slots are counted from, to memory.
+            0x81 | 0x83 => {
+                matches!(operation, 0 | 4 | 5 | 7) && (self.is_memory() || self.rm() == 4 || !wide)
+            }
+            // LEA into registers of the frame.
+            0x8d => STACK.contains(&self.reg()),
+            // MOV from and to the stack, a place in a segment or one that the code knows; arguments are on the stack alone.
+            0x89 | 0x8b if self.is_memory() => {
+                let base = if self.modrm & 7 == 4 { self.sib & 7 } else { self.modrm & 7 };
+                let has_base = self.modrm >> 6 != 0 || base != 5;
+                STACK.contains(&base) && (has_base || may_keep(0, self.reg(), wide))
+            }
+            0x89 => may_keep(self.reg(), self.rm(), wide),
+            0x8b => may_keep(self.rm(), self.reg(), wide),
+            _ => false,
+        }
+    }
+
     /// The register that two were added in.
     fn sum(self, wide: bool) -> Option<u8> {
         let whole = !wide || self.rex & 8 != 0;
@@ -56,6 +87,14 @@ impl Instruction {
         let opcode = if wide { 0x63 } else { 0x8b };
         self.opcode == opcode && self.is_memory() && self.modrm & 7 == 4 && self.sib >> 6 == 2
     }
+}
+
+/// True for a move that may keep an argument, or give it back: not from a register that calls change to one of an argument
+/// (System V ABI of x86-64 3.2.1, 3.2.3; on i386 arguments are in memory).
+fn may_keep(from: u8, to: u8, wide: bool) -> bool {
+    const ARGUMENTS: [u8; 6] = [7, 6, 2, 1, 8, 9];
+    const KEPT: [u8; 6] = [3, 5, 12, 13, 14, 15];
+    !wide || !ARGUMENTS.contains(&to) || KEPT.contains(&from)
 }
 
 /// What follows an opcode.
@@ -244,6 +283,19 @@ pub(super) fn returns(bytes: &[u8], wide: bool) -> bool {
         }
     }
     false
+}
+
+/// True where code has only what stands around a call that is passed on, or the walk ends before the code does.
+pub(super) fn only_passes_on(bytes: &[u8], wide: bool) -> bool {
+    let mut at = 0;
+    while at < bytes.len() {
+        let Some(now) = instruction(&bytes[at..], wide) else { return true };
+        if !now.may_pass_on(wide) {
+            return false;
+        }
+        at += now.len;
+    }
+    true
 }
 
 /// Where code at `start` goes that does nothing else, as a stub does. `table`: where slots are counted from in 32-bit mode.
@@ -435,6 +487,37 @@ mod tests {
         let start = [0xe8, 0, 0, 0, 0, 0x89, 0xc3, 0xb8, 1, 0, 0, 0, 0xcd, 0x80];
         assert!(!returns(&start, false));
         assert!(returns(&[0x06], true));
+    }
+
+    #[test]
+    fn code_that_only_passes_on() {
+        for (code, wide, narrow) in [
+            (&[0xe9, 0, 0, 0, 0][..], true, true),
+            // push %rbp; mov %rsp,%rbp; pop %rbp; jmp, and push %rax; call; pop %rcx; ret
+            (&[0x55, 0x48, 0x89, 0xe5, 0x5d, 0xe9, 0, 0, 0, 0], true, true),
+            (&[0x50, 0xe8, 0, 0, 0, 0, 0x59, 0xc3], true, true),
+            // mov %fs:0x28,%rax; mov %rax,(%rsp)
+            (&[0x64, 0x48, 0x8b, 4, 0x25, 0x28, 0, 0, 0, 0x48, 0x89, 4, 0x24], true, true),
+            // mov %rdi,%rbx; mov %rbx,%rdi; mov 8(%rsp),%rdi: kept over a call.
+            (&[0x48, 0x89, 0xfb, 0x48, 0x89, 0xdf, 0x48, 0x8b, 0x7c, 0x24, 8], true, true),
+            // mov %eax,%edi: what another call gave; mov mem(%rip),%edi: on i386 no argument.
+            (&[0x89, 0xc7], false, true),
+            (&[0x8b, 0x3d, 0, 0, 0, 0], false, true),
+            // xor %esi,%esi; mov $1,%eax; lea 1(%rdi),%edi; mov (%rdi),%rdi; inc %edi; push $1; syscall
+            (&[0x31, 0xf6], false, false),
+            (&[0xb8, 1, 0, 0, 0], false, false),
+            (&[0x8d, 0x7f, 1], false, false),
+            (&[0x48, 0x8b, 0x3f], false, false),
+            (&[0xff, 0xc7], false, false),
+            (&[0x6a, 1], false, false),
+            (&[0x0f, 0x05], false, false),
+        ] {
+            assert_eq!(only_passes_on(code, true), wide, "{code:x?}");
+            // DEC and INC have the bytes of prefixes.
+            if !code.contains(&0x48) {
+                assert_eq!(only_passes_on(code, false), narrow, "{code:x?}");
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{MAX_COMPARED, MAX_STEPS, MAX_THUNK, is_merged, may_merge, units_of};
+use super::{MAX_COMPARED, MAX_STEPS, MAX_THUNK, checked_name, is_merged, may_merge, units_of};
 use crate::budget::Budget;
 use crate::model::{FuncId, Function, How, Member, NameId, UnitId};
 use crate::resolve::functions::{Candidates, by_name_alone};
@@ -120,7 +120,8 @@ impl Llvm<'_, '_> {
                 if function.source.is_none() && is_merged(own) {
                     here.push(Undecided::Function(*member));
                 }
-                if !self.undescribed.may_fold() {
+                let is_entry = || self.entry(function).is_none_or(|entry| entry == candidate.start);
+                if function.aliases.is_empty() || !self.undescribed.may_fold() || !is_entry() {
                     continue;
                 }
                 let is_another = |alias: &&NameId| {
@@ -131,11 +132,24 @@ impl Llvm<'_, '_> {
             }
             // Of code that a DIE describes, what stands behind it is a symbol's too, where symbols have no size.
             let is_behind = || dies.binary_search_by_key(&candidate.start, |die| die.start).is_ok();
-            if !here.is_empty() && (units_of(candidate, functions).next().is_some() || !is_behind()) {
+            // What is described may also call others, with arguments of its own.
+            let may_pass_on = || match units_of(candidate, functions).next() {
+                Some(_) => self.machine.only_passes_on(candidate.start, candidate.end),
+                None => !is_behind(),
+            };
+            if !here.is_empty() && may_pass_on() {
                 found.push(Small { start: candidate.start, end: candidate.end, functions: here });
             }
         }
         found
+    }
+
+    /// Where the entry of a described function is: its other names are there.
+    fn entry(&self, function: &Function) -> Option<u64> {
+        let source = function.source?;
+        let unit = &self.merged.program.units[source.unit.index()];
+        let entry = unit.functions[source.function.index()].pieces.start;
+        Some(unit.pieces[entry as usize].start.0)
     }
 
     fn target(&self, address: u64, candidates: &Candidates) -> Target {
@@ -177,7 +191,7 @@ impl Llvm<'_, '_> {
         };
         let name = self.merged.name_bytes(name);
         target.here.iter().all(|here| match relation(self.merged.name_bytes(here.name), name) {
-            Relation::Other => true,
+            Relation::Other => checked_name(self.merged.name_bytes(here.name)) != Some(name),
             Relation::Variant => false,
             _ if self.machine.has_linkers_jumps() => false,
             Relation::Same | Relation::Mangled => !here.is_body,
