@@ -373,18 +373,12 @@ impl ClassPlaces {
 pub(crate) type UnitClasses<'a> = (u64, &'a ClassPlaces);
 
 impl Unit<'_> {
-    /// Leaves of a unit what its functions' records are made from: rows, inlined calls and expressions.
+    /// Leaves of a unit what its functions' records are made from, and what its calls are.
     pub(crate) fn forget_what_is_resolved(&mut self) {
         self.lost = Vec::new();
         self.lost_ranges = Vec::new();
-        self.calls = Vec::new();
-        self.listed = Vec::new();
-        self.callees = Vec::new();
-        self.erased = Vec::new();
-        self.codeless = Vec::new();
         self.bare = Vec::new();
         self.unclaimed = Vec::new();
-        self.class_places = ClassPlaces::default();
     }
 
     /// The same unit with the same names in memory that lives otherwise.
@@ -548,20 +542,8 @@ pub struct Program<'f> {
     pub functions: Vec<Function>,
     pub pieces: Vec<Piece>,
     pub groups: Vec<Group>,
-    /// Sorted, no two of one address and caller.
-    pub calls: Vec<CallKey>,
-    /// Sorted, distinct.
-    pub tails: Vec<TailKey>,
-    /// What a table lists of calls through slots (`.debug_vcall`), for `resolve` to make `slots` of.
+    /// What a table lists of calls through slots (`.debug_vcall`), for `resolve` to make [`Keys::slots`] of.
     pub listed_slots: Vec<SlotKey>,
-    /// Sorted, one an address.
-    pub slots: Vec<SlotKey>,
-    /// Sorted, distinct.
-    pub vtables: Vec<VtableKey>,
-    /// Return addresses of calls whose callee the compiler did not know, by function; only where a file is to say where
-    /// objects are.
-    pub unknown_calls: Vec<(FuncId, Vec<ImageAddr>)>,
-    pub call_counts: CallCounts,
     pub blocks: BlockMap,
     pub inlines: InlineCounts,
 }
@@ -571,6 +553,23 @@ impl Program<'_> {
     pub fn name_of(&self, function: &Function) -> NameId {
         function.symbol.unwrap_or(self.origins[function.origin.index()].name)
     }
+}
+
+/// What tells which of the functions that share code ran.
+#[derive(Default)]
+pub struct Keys {
+    /// Sorted, no two of one address and caller.
+    pub calls: Vec<CallKey>,
+    /// Sorted, distinct.
+    pub tails: Vec<TailKey>,
+    /// Sorted, one an address.
+    pub slots: Vec<SlotKey>,
+    /// Sorted, distinct.
+    pub vtables: Vec<VtableKey>,
+    /// Return addresses of calls whose callee the compiler did not know, by function; only where a file is to say where
+    /// objects are.
+    pub unknown_calls: Vec<(FuncId, Vec<ImageAddr>)>,
+    pub counts: CallCounts,
 }
 
 /// How many functions whose addresses the linker erased were given what is inlined into them.

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::encode::{self, EncodeOptions, Encoded, ImageInfo, LoadedSection};
-use crate::model::{Program, Unit, UnitClasses};
+use crate::model::{Keys, UnitClasses};
 use crate::open::{self, Files, Format, Image, ImageKind, OpenError, OpenOptions};
 use crate::output::{output_file, write_whole};
 use crate::read::{self, ReadOptions, SplitFiles};
-use crate::report::{Counts, Report, Step, Steps};
-use crate::resolve::{self, ResolveOptions};
+use crate::report::{Counts, Diagnostics, Report, Step, Steps};
+use crate::resolve::{self, ResolveOptions, Resolved};
 
 /// What to convert and how. The default keeps no columns and writes no name index.
 #[derive(Clone, Debug, Default)]
@@ -111,11 +111,11 @@ pub fn convert(
     output_file(output).map_err(unwritable)?;
     in_pool(options.threads, || {
         let files = Files::default();
-        let (image, program, mut report) = load(&files, input, options, progress)?;
+        let open_options = open_options(options);
+        let (loaded, mut report) = load(&files, input, options, &open_options, progress)?;
         progress.step("encode", 0);
-        let began = Instant::now();
-        let encoded = encoded(input, &image, &program, options, &report)?;
-        report.steps.encode = Step::since(began);
+        let encoded = encoded(loaded, options, &mut report)
+            .map_err(|source| ConvertError::Encode { path: input.to_owned(), source })?;
         progress.step("write", 0);
         let began = Instant::now();
         write_whole(output, |file| encoded.write_to(file)).map_err(unwritable)?;
@@ -125,26 +125,48 @@ pub fn convert(
     })?
 }
 
+/// A program that was opened, read and resolved.
+pub(crate) struct Loaded<'a, 'f> {
+    pub(crate) image: Image<'f>,
+    pub(crate) resolved: Resolved<'f>,
+    split: SplitFiles<'a, 'f>,
+}
+
+impl<'f> Loaded<'_, 'f> {
+    /// The keys of the program, and what was noticed on the way.
+    fn keys(&self) -> (Keys, Diagnostics) {
+        let mut diagnostics = Diagnostics::default();
+        let classes = |units: &[UnitClasses<'_>], counted: &mut _| {
+            read::read_classes(&self.image, &self.split, units, counted)
+        };
+        let keys = self.resolved.keys(&self.image, &classes, &mut diagnostics);
+        // What is encoded may have the memory of what is not asked for any more.
+        let code = self.image.code.iter().chain(&self.image.data);
+        code.for_each(|(_, bytes)| self.split.files.release(bytes));
+        (keys, diagnostics)
+    }
+}
+
 /// Opens, reads and resolves a program: everything before the file.
-pub(crate) fn load<'f>(
+pub(crate) fn load<'a, 'f>(
     files: &'f Files,
     input: &Path,
     options: &Options,
+    open_options: &'a OpenOptions,
     progress: &dyn Progress,
-) -> Result<(Image<'f>, Program<'f>, Report), ConvertError> {
+) -> Result<(Loaded<'a, 'f>, Report), ConvertError> {
     let mut report = Report::new(input);
     progress.step("open", 0);
     let began = Instant::now();
-    let open_options = open_options(options);
-    let mut image = open::open_image(files, input, &open_options)?;
-    let package = open::open_package(files, &open_options, &mut image)?;
+    let mut image = open::open_image(files, input, open_options)?;
+    let package = open::open_package(files, open_options, &mut image)?;
     report.open(&image);
     report.steps.open = Step::since(began);
 
     let info_len = image.debug.get(open::DebugSection::Info).len() as u64;
     progress.step("read", info_len);
     let began = Instant::now();
-    let split = SplitFiles { files, options: &open_options, package };
+    let split = SplitFiles { files, options: open_options, package };
     let remap_path = options
         .remap_path
         .iter()
@@ -161,20 +183,12 @@ pub(crate) fn load<'f>(
 
     progress.step("resolve", 0);
     let began = Instant::now();
-    let classes =
-        |units: &[UnitClasses<'_>], counted: &mut _| read::read_classes(&image, &split, units, counted);
-    let mut resolved = resolve::resolve(&image, merged, &classes);
-    report.diagnostics.merge(resolved.diagnostics);
-    if options.readable_names {
-        crate::readable::rename(&mut resolved.program);
-    }
-    resolved.program.blocks = blocks;
+    let mut diagnostics = Diagnostics::default();
+    let mut resolved = resolve::resolve(&image, merged, &mut diagnostics);
+    resolved.program_mut().blocks = blocks;
+    report.diagnostics.merge(diagnostics);
     report.steps.resolve = Step::since(began);
-    report.decided(&resolved.program);
-    // What is encoded next may have the memory of what is not asked for any more.
-    image.code.iter().chain(&image.data).for_each(|(_, bytes)| files.release(bytes));
-    resolved.program.units.iter_mut().for_each(Unit::forget_what_is_resolved);
-    Ok((image, resolved.program, report))
+    Ok((Loaded { image, resolved, split }, report))
 }
 
 /// What bounds the names and paths that units may have.
@@ -192,24 +206,38 @@ fn sizes(image: &Image<'_>, split: &SplitFiles<'_, '_>) -> resolve::Sizes {
     resolve::Sizes { strings: bytes(&[Str, LineStr]), lines: bytes(&[Line]), entries: bytes(&[Info]) }
 }
 
+/// Encodes a program, and finds its keys beside that.
 fn encoded(
-    input: &Path,
-    image: &Image<'_>,
-    program: &Program<'_>,
+    mut loaded: Loaded<'_, '_>,
     options: &Options,
-    report: &Report,
-) -> Result<Encoded, ConvertError> {
-    let readable_names = options.readable_names;
-    let options = EncodeOptions {
-        columns: options.columns,
-        name_index: options.name_index,
-        demangle: options.demangle,
-        // Without times and threads, so that the bytes depend on the program and the options alone.
-        record: Some(report.record().to_string().into_bytes()),
+    report: &mut Report,
+) -> Result<Encoded, encode::EncodeError> {
+    let encode_options =
+        EncodeOptions { columns: options.columns, name_index: options.name_index, demangle: options.demangle };
+    let info = ImageInfo { readable_names: options.readable_names, ..image_info(&loaded.image) };
+    let keys = |loaded: &Loaded<'_, '_>| timed(|| loaded.keys());
+    let body = |loaded: &Loaded<'_, '_>| timed(|| encode::body(loaded.resolved.program(), &info, &encode_options));
+    let (((keys, diagnostics), found), (body, encoded)) = if options.readable_names {
+        // Keys are found by linkage names.
+        let found = keys(&loaded);
+        crate::readable::rename(loaded.resolved.program_mut());
+        (found, body(&loaded))
+    } else {
+        rayon::join(|| keys(&loaded), || body(&loaded))
     };
-    let image = ImageInfo { readable_names, ..image_info(image) };
-    encode::encode(program, &image, &options)
-        .map_err(|source| ConvertError::Encode { path: input.to_owned(), source })
+    report.diagnostics.merge(diagnostics);
+    (report.steps.keys, report.steps.encode) = (found, encoded);
+    let program = loaded.resolved.program();
+    report.decided(program, &keys);
+    // Without times and threads, so that the bytes depend on the program and the options alone.
+    let record = report.record().to_string();
+    body?.finish(program, &keys, Some(record.as_bytes()))
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Step) {
+    let began = Instant::now();
+    let done = work();
+    (done, Step::since(began))
 }
 
 pub(crate) fn image_info(image: &Image<'_>) -> ImageInfo {
@@ -235,7 +263,7 @@ pub(crate) fn image_info(image: &Image<'_>) -> ImageInfo {
     }
 }
 
-fn open_options(options: &Options) -> OpenOptions {
+pub(crate) fn open_options(options: &Options) -> OpenOptions {
     OpenOptions {
         arch: options.arch.clone(),
         target: options.target.clone(),
@@ -256,11 +284,12 @@ pub(crate) fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) 
 
 impl Steps {
     /// The steps with the names that progress and report give them.
-    pub fn named(&self) -> [(&'static str, Step); 5] {
+    pub fn named(&self) -> [(&'static str, Step); 6] {
         [
             ("open", self.open),
             ("read", self.read),
             ("resolve", self.resolve),
+            ("keys", self.keys),
             ("encode", self.encode),
             ("write", self.write),
         ]

@@ -3,15 +3,15 @@
 use super::Section;
 use super::outline::Outline;
 use super::tables::Table;
-use crate::model::{FuncId, Program};
+use crate::model::{FuncId, Keys};
 use foldsym_format::SectionId;
 
 /// The sections, where the program has any keys, and how many keys of tables are left out: those of tables below the
 /// image base, which are in no memory of the program.
-pub(super) fn sections(program: &Program<'_>, outline: &Outline, image_base: u64) -> (Vec<Section>, u64) {
+pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<Section>, u64) {
     let rank = |function: FuncId| i64::from(outline.function_ranks[function.index()]);
     let optional = |function: Option<FuncId>| function.map_or(0, |function| rank(function) + 1);
-    let mut calls: Vec<[i64; 4]> = program
+    let mut calls: Vec<[i64; 4]> = keys
         .calls
         .iter()
         .map(|key| {
@@ -20,8 +20,8 @@ pub(super) fn sections(program: &Program<'_>, outline: &Outline, image_base: u64
         })
         .collect();
     let mut tails: Vec<[i64; 2]> =
-        program.tails.iter().map(|key| [rank(key.function), optional(key.target)]).collect();
-    let mut vtables: Vec<[i64; 4]> = program
+        keys.tails.iter().map(|key| [rank(key.function), optional(key.target)]).collect();
+    let mut vtables: Vec<[i64; 4]> = keys
         .vtables
         .iter()
         .filter_map(|key| {
@@ -30,8 +30,8 @@ pub(super) fn sections(program: &Program<'_>, outline: &Outline, image_base: u64
             Some([point, rank(key.function), slot, i64::from(key.doubtful)])
         })
         .collect();
-    let left_out = (program.vtables.len() - vtables.len()) as u64;
-    let slots: Vec<[i64; 2]> = program
+    let left_out = (keys.vtables.len() - vtables.len()) as u64;
+    let slots: Vec<[i64; 2]> = keys
         .slots
         .iter()
         .map(|key| [key.return_addr.0.wrapping_sub(image_base) as i64, i64::from(key.slot)])

@@ -6,7 +6,7 @@ use super::Section;
 use super::bits::put_varint;
 use super::outline::{ABSENT, Outline, members};
 use super::tables::Table;
-use crate::model::{
+use crate::model::{Keys, 
     FuncId, ImageAddr, Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference,
     Program, UnitLocations,
 };
@@ -26,6 +26,7 @@ pub struct ObjectCounts {
 /// The sections, where any function of the file has expressions.
 pub(super) fn sections(
     program: &Program<'_>,
+    keys: &Keys,
     outline: &Outline,
     image_base: u64,
 ) -> (Vec<Section>, ObjectCounts) {
@@ -85,7 +86,7 @@ pub(super) fn sections(
         return (Vec::new(), counts);
     }
     if counts.kept > 0 {
-        for (id, calls) in &program.unknown_calls {
+        for (id, calls) in &keys.unknown_calls {
             let rank = outline.function_ranks[id.index()];
             if rank == ABSENT {
                 continue;

@@ -29,7 +29,7 @@ mod tables;
 mod tests;
 mod usage;
 
-use crate::model::{Block, Program};
+use crate::model::{Block, Keys, Program};
 use foldsym_format::{Header, SectionId, header};
 pub use locations::ObjectCounts;
 use outline::Outline;
@@ -51,8 +51,6 @@ pub struct EncodeOptions {
     pub name_index: bool,
     /// Adds demangled names to that index.
     pub demangle: Option<Demangle>,
-    /// JSON that tells how the file was made.
-    pub record: Option<Vec<u8>>,
 }
 
 /// What the file says of the program as a whole.
@@ -167,17 +165,21 @@ pub struct Encoded {
     pub stats: EncodeStats,
 }
 
-/// Encodes a program.
+/// A file but for its keys, and for what tells how it was made.
+pub struct Body {
+    header: Header,
+    sections: Vec<Section>,
+    stats: EncodeStats,
+    outline: Outline,
+}
+
+/// Encodes a program but for its keys, which nothing else depends on.
 ///
 /// Uses the threads of the current `rayon` pool.
 ///
 /// # Errors
 /// If the code spans too many addresses, there are too many records or too long names, or the optional sections fail.
-pub fn encode(
-    program: &Program<'_>,
-    image: &ImageInfo,
-    options: &EncodeOptions,
-) -> Result<Encoded, EncodeError> {
+pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -> Result<Body, EncodeError> {
     let image_base = check(program, image)?;
     let outline = Outline::of(program);
     let usage = Usage::of(program, &outline);
@@ -198,18 +200,9 @@ pub fn encode(
     sections.extend(sources);
     sections.extend(names);
     sections.extend(index?);
-    let (keys, tables_outside) = calls::sections(program, &outline, image_base);
-    sections.extend(keys);
     sections.extend(basic_blocks::sections(&program.blocks, image_base));
-    let (located, objects) = locations::sections(program, &outline, image_base);
-    sections.extend(located);
     sections.push(Section::new(SectionId::BUILD_ID, image.build_id.clone()));
     sections.push(Section::new(SectionId::SECTIONS, sections::loaded_sections(image, image_base)));
-    if let Some(record) = &options.record {
-        let bytes = zstd::bulk::compress(record, 19).map_err(EncodeError::Record)?;
-        sections.push(Section::new(SectionId::RECORD, bytes));
-    }
-    sections.sort_by_key(|section| section.id);
 
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     let first_name = plan.names.order.first();
@@ -241,11 +234,35 @@ pub fn encode(
         files: plan.files.order.len() as u64,
         rows_read: usage.rows,
         scopes_read: usage.scopes,
-        objects,
-        left_out: LeftOut { tables_outside, ..code.stats.left_out },
         ..code.stats
     };
-    Ok(Encoded { header, sections, stats })
+    Ok(Body { header, sections, stats, outline })
+}
+
+impl Body {
+    /// The file with the keys of the program. `record`: JSON that tells how it was made.
+    ///
+    /// # Errors
+    /// The record cannot be compressed.
+    pub fn finish(
+        self,
+        program: &Program<'_>,
+        keys: &Keys,
+        record: Option<&[u8]>,
+    ) -> Result<Encoded, EncodeError> {
+        let Body { header, mut sections, mut stats, outline } = self;
+        let (of_keys, tables_outside) = calls::sections(keys, &outline, header.image_base);
+        let (located, objects) = locations::sections(program, keys, &outline, header.image_base);
+        sections.extend(of_keys);
+        sections.extend(located);
+        if let Some(record) = record {
+            let bytes = zstd::bulk::compress(record, 19).map_err(EncodeError::Record)?;
+            sections.push(Section::new(SectionId::RECORD, bytes));
+        }
+        sections.sort_by_key(|section| section.id);
+        (stats.objects, stats.left_out.tables_outside) = (objects, tables_outside);
+        Ok(Encoded { header, sections, stats })
+    }
 }
 
 /// Log2 of the largest unit of row offsets: no processor has a larger unit of instructions.

@@ -161,7 +161,7 @@ fn read_with<'f, E: Endianity>(
         }
     };
     let next = AtomicUsize::new(0);
-    rayon::broadcast(|_| {
+    let worker = || {
         let memory = Mutex::default();
         let task = Task { memory: &memory, ..task };
         loop {
@@ -177,7 +177,9 @@ fn read_with<'f, E: Endianity>(
             advance(header.length_including_self() as u64);
             queue.put(index, unit);
         }
-    });
+    };
+    // Not `broadcast`, which waits for threads that are busy with something else.
+    rayon::scope(|scope| (0..rayon::current_num_threads()).for_each(|_| scope.spawn(|_| worker())));
     give_back();
     if let Some(package) = &split.package {
         for section in [Info, Abbrev, Line, Ranges, RngLists, Str, StrOffsets] {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::encode::{EncodeStats, Encoded};
-use crate::model::{BlockCounts, CallCounts, How, InlineCounts, Program, Unit};
+use crate::model::{BlockCounts, CallCounts, How, InlineCounts, Keys, Program, Unit};
 use crate::open::{Image, OpenDiagnostic};
 
 /// What one step took.
@@ -35,6 +35,8 @@ pub struct Steps {
     pub open: Step,
     pub read: Step,
     pub resolve: Step,
+    pub keys: Step,
+    /// All but the keys: with several threads beside their search.
     pub encode: Step,
     pub write: Step,
 }
@@ -135,23 +137,23 @@ impl Report {
         self.notes = image.diagnostics.clone();
     }
 
-    pub(crate) fn decided(&mut self, program: &Program<'_>) {
+    pub(crate) fn decided(&mut self, program: &Program<'_>, keys: &Keys) {
         let decided = &mut self.decided;
         decided.functions = program.functions.len() as u64;
         for function in &program.functions {
             decided.symbol_only += u64::from(function.how == How::SymbolOnly);
             decided.aliases += function.aliases.len() as u64;
         }
-        decided.calls = program.call_counts;
+        decided.calls = keys.counts;
         decided.inlines = program.inlines;
-        decided.call_keys = program.calls.len() as u64;
-        decided.tail_keys = program.tails.len() as u64;
+        decided.call_keys = keys.calls.len() as u64;
+        decided.tail_keys = keys.tails.len() as u64;
         decided.blocks = program.blocks.blocks.len() as u64;
         decided.block_ranges = program.blocks.ranges.len() as u64;
         decided.block_counts = program.blocks.counts;
-        decided.vtable_keys = program.vtables.len() as u64;
-        decided.sure_vtable_keys = program.vtables.iter().filter(|key| !key.doubtful).count() as u64;
-        decided.slot_keys = program.slots.len() as u64;
+        decided.vtable_keys = keys.vtables.len() as u64;
+        decided.sure_vtable_keys = keys.vtables.iter().filter(|key| !key.doubtful).count() as u64;
+        decided.slot_keys = keys.slots.len() as u64;
         decided.folded_addresses = program.groups.len() as u64;
         for member in program.groups.iter().flat_map(|group| &group.members) {
             decided.folded_functions += 1;

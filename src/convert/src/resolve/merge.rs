@@ -164,6 +164,13 @@ impl<'f> Merged<'f> {
         self.edges = Numbers::default();
     }
 
+    /// Ends the resolving: frees what neither keys nor the file are made from.
+    pub(super) fn end(&mut self) {
+        self.first_origins = Vec::new();
+        self.origins = FxHashMap::default();
+        self.program.units.iter_mut().for_each(Unit::forget_what_is_resolved);
+    }
+
     pub(super) fn intern(&mut self, mut name: Cow<'f, [u8]>) -> NameId {
         let is_cut = name.len() > MAX_NAME;
         if is_cut {

@@ -27,7 +27,7 @@ mod symbols;
 mod thunks;
 mod undescribed;
 
-use crate::model::{Program, Unit, UnitClasses};
+use crate::model::{Keys, Program, Unit, UnitClasses};
 use crate::open::{Image, Linker};
 use crate::report::{Diagnostics, Kind};
 use foldsym_format::names::MAX_NAME;
@@ -40,10 +40,11 @@ pub struct ResolveOptions {
     pub remap_path: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// The decided program, and what was decided on the way.
+/// The decided program, and what its keys are found with.
 pub struct Resolved<'f> {
-    pub program: Program<'f>,
-    pub diagnostics: Diagnostics,
+    cut: pieces::Cut<'f>,
+    /// Whoever seems to call may be another, of which nothing is known.
+    forgotten: bool,
 }
 
 /// Reads the classes of these units, once it is known that they matter.
@@ -54,21 +55,20 @@ pub(crate) type ReadClasses<'a, 'f> =
 pub(crate) fn resolve<'f>(
     image: &Image<'f>,
     mut merged: Merged<'f>,
-    classes: ReadClasses<'_, 'f>,
+    diagnostics: &mut Diagnostics,
 ) -> Resolved<'f> {
-    let mut diagnostics = Diagnostics::default();
     merged.end_units();
-    let mut symbols = symbols::Symbols::new(image, &mut diagnostics);
+    let mut symbols = symbols::Symbols::new(image, diagnostics);
     if image.linker != Linker::NeverFolds {
-        sections::part(&mut merged, &mut diagnostics);
+        sections::part(&mut merged, diagnostics);
         behind::cut(&mut merged);
     }
-    recover::recover(&mut merged, &mut symbols, &mut diagnostics);
-    inlines::restore(&mut merged, &mut diagnostics);
+    recover::recover(&mut merged, &mut symbols, diagnostics);
+    inlines::restore(&mut merged, diagnostics);
     let machine = machine::Machine::new(image);
     compiled::find(&mut merged, &symbols, &machine);
     let undescribed = undescribed::Undescribed::new(image, &merged, &symbols);
-    let candidates = functions::candidates(&mut merged, &symbols, &undescribed, &machine, &mut diagnostics);
+    let candidates = functions::candidates(&mut merged, &symbols, &undescribed, &machine, diagnostics);
     if merged.cut_names > 0 {
         diagnostics.add(Kind::CapReached, 0, || {
             format!("{} names are longer than {MAX_NAME} bytes: cut", merged.cut_names)
@@ -82,7 +82,28 @@ pub(crate) fn resolve<'f>(
             )
         });
     }
-    let mut cut = pieces::cut(merged, candidates, &mut diagnostics);
-    calls::key(&mut cut, image, undescribed.may_be_forgotten(), classes, &mut diagnostics);
-    Resolved { program: cut.merged.program, diagnostics }
+    let forgotten = undescribed.may_be_forgotten();
+    let mut cut = pieces::cut(merged, candidates, diagnostics);
+    cut.merged.end();
+    Resolved { cut, forgotten }
+}
+
+impl<'f> Resolved<'f> {
+    pub(crate) fn program(&self) -> &Program<'f> {
+        &self.cut.merged.program
+    }
+
+    pub(crate) fn program_mut(&mut self) -> &mut Program<'f> {
+        &mut self.cut.merged.program
+    }
+
+    /// Finds what tells which of the functions that share code ran. Nothing else of the program depends on it.
+    pub(crate) fn keys(
+        &self,
+        image: &Image<'f>,
+        classes: ReadClasses<'_, 'f>,
+        diagnostics: &mut Diagnostics,
+    ) -> Keys {
+        calls::keys(&self.cut, image, self.forgotten, classes, diagnostics)
+    }
 }

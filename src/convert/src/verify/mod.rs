@@ -20,7 +20,7 @@ use foldsym_lookup::{Frames, SymbolFile, features, flags};
 
 use crate::model::Program;
 use crate::open::{Files, Format, Image, ImageKind};
-use crate::pipeline::{ConvertError, NoProgress, Options, in_pool, load};
+use crate::pipeline::{ConvertError, NoProgress, Options, in_pool, load, open_options};
 use expected::Expected;
 use found::Found;
 use words::difference;
@@ -57,8 +57,12 @@ pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<
             readable_names: file.header().flags & flags::READABLE_NAMES != 0,
             ..options.clone()
         };
-        let (image, program, _) = load(&files, program, &options, &NoProgress)?;
-        compare(fsym, &file, &image, &program).map_err(|error| damaged(error.to_string()))
+        let open_options = open_options(&options);
+        let (mut loaded, _) = load(&files, program, &options, &open_options, &NoProgress)?;
+        if options.readable_names {
+            crate::readable::rename(loaded.resolved.program_mut());
+        }
+        compare(fsym, &file, &loaded.image, loaded.resolved.program()).map_err(|error| damaged(error.to_string()))
     })?
 }
 

@@ -41,7 +41,7 @@ use super::pieces::Cut;
 use crate::budget::Budget;
 use crate::model::{
     CallCounts, CallHow, CallKey, CalleePlace, Calls, DieOffset, FuncId, Function, GroupId, How, ImageAddr,
-    LocalCallee, NameId, Owner, Piece, Program, TailKey, UnitCall,
+    Keys, LocalCallee, NameId, Owner, Piece, Program, TailKey, UnitCall,
 };
 use crate::open::Image;
 use crate::report::{Diagnostics, Kind};
@@ -65,16 +65,16 @@ enum Callee {
 /// Calls of functions that are looked at for each group that a function is in.
 const MAX_STEPS: u64 = 1 << 28;
 
-/// Fills in the call keys of the program. `forgotten`: whoever seems to call may be another, of which nothing is known.
-pub(super) fn key<'f>(
-    cut: &mut Cut<'f>,
+/// The keys of the program. `forgotten`: whoever seems to call may be another, of which nothing is known.
+pub(super) fn keys<'f>(
+    cut: &Cut<'f>,
     image: &Image<'f>,
     forgotten: bool,
     classes: ReadClasses<'_, 'f>,
     diagnostics: &mut Diagnostics,
-) {
+) -> Keys {
     if cut.merged.program.groups.is_empty() {
-        return;
+        return Keys::default();
     }
     let machine = Machine::new(image);
     let index = Index::new(cut, &machine, forgotten);
@@ -88,12 +88,7 @@ pub(super) fn key<'f>(
             )
         });
     }
-    let program = &mut cut.merged.program;
-    program.calls = calls;
-    program.tails = tails;
-    program.call_counts = counts;
-    (program.slots, program.vtables) = (found.slots, found.vtables);
-    program.unknown_calls = unknown_calls;
+    Keys { calls, tails, slots: found.slots, vtables: found.vtables, unknown_calls, counts }
 }
 
 /// What calls tell.
@@ -109,7 +104,7 @@ struct OfCalls {
 impl OfCalls {
     fn of(index: &Index<'_, '_>) -> OfCalls {
         let lead = index.leading_into_groups();
-        let mut keys = Keys {
+        let mut keys = CallKeys {
             index,
             calls: Vec::new(),
             tails: index.reach_of_callees(&lead),
@@ -125,7 +120,7 @@ impl OfCalls {
         keys.of_groups();
         keys.of_tables();
         keys.of_relocations();
-        let Keys { mut calls, tails, counts, steps, .. } = keys;
+        let CallKeys { mut calls, tails, counts, steps, .. } = keys;
         calls.sort_unstable();
         // Two callees of one call: neither is known. Of two records of one callee the more doubtful counts.
         let calls: Vec<CallKey> = calls
@@ -372,7 +367,7 @@ fn ranges(program: &Program<'_>) -> (Vec<(u64, u64)>, Vec<u32>) {
     (ranges, first)
 }
 
-struct Keys<'i, 'p, 'f> {
+struct CallKeys<'i, 'p, 'f> {
     index: &'i Index<'p, 'f>,
     calls: Vec<CallKey>,
     /// Of those functions that `lead` into groups.
@@ -389,7 +384,7 @@ struct Keys<'i, 'p, 'f> {
     steps: Budget,
 }
 
-impl<'p> Keys<'_, 'p, '_> {
+impl<'p> CallKeys<'_, 'p, '_> {
     /// True where a call of the function tells something of a frame in folded code.
     fn matters(&mut self, callee: FuncId) -> bool {
         let index = self.index;

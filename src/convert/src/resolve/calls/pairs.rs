@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::embed::embed;
-use super::{Callee, Index, Keys};
+use super::{Callee, Index, CallKeys};
 use crate::model::{FuncId, ImageAddr, NameId};
 
 /// Where a call goes: one address may be several functions'.
@@ -35,7 +35,7 @@ impl Index<'_, '_> {
     }
 }
 
-impl Keys<'_, '_, '_> {
+impl CallKeys<'_, '_, '_> {
     /// How many calls of a range of code go straight to the callee; `None` where that cannot be told.
     fn calls_in_code(&self, (start, end): (u64, u64), callee: Callee) -> Option<usize> {
         let Callee::Function(callee) = callee else { return Some(0) };

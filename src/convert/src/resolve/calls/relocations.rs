@@ -2,11 +2,11 @@
 
 use rustc_hash::FxHashSet;
 
-use super::Keys;
+use super::CallKeys;
 use super::rewritten::Named;
 use crate::model::{CallKey, How, ImageAddr, Owner};
 
-impl Keys<'_, '_, '_> {
+impl CallKeys<'_, '_, '_> {
     /// Calls that nobody recorded, and for which the linker kept a relocation that names the callee.
     pub(super) fn of_relocations(&mut self) {
         let index = self.index;

@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Callee, Keys};
+use super::{Callee, CallKeys};
 use crate::model::{How, ImageAddr};
 
-impl Keys<'_, '_, '_> {
+impl CallKeys<'_, '_, '_> {
     /// Calls that tables alone record.
     pub(super) fn of_tables(&mut self) {
         let index = self.index;
