@@ -112,13 +112,14 @@ pub fn convert(
     in_pool(options.threads, || {
         let files = Files::default();
         let open_options = open_options(options);
-        let (loaded, mut report) = load(&files, input, options, &open_options, progress)?;
+        let (mut loaded, mut report) = load(&files, input, options, &open_options, progress)?;
         progress.step("encode", 0);
-        let encoded = encoded(loaded, options, &mut report)
+        let encoded = encoded(&mut loaded, options, &mut report)
             .map_err(|source| ConvertError::Encode { path: input.to_owned(), source })?;
         progress.step("write", 0);
         let began = Instant::now();
-        write_whole(output, |file| encoded.write_to(file)).map_err(unwritable)?;
+        let write = || write_whole(output, |file| encoded.write_to(file));
+        rayon::join(write, || drop(loaded)).0.map_err(unwritable)?;
         report.steps.write = Step::since(began);
         report.finish(&encoded);
         Ok(report)
@@ -175,7 +176,10 @@ pub(crate) fn load<'a, 'f>(
     // Takes each unit as it is read: one thread numbers its names while others read.
     let mut merged = resolve::Merged::new(ResolveOptions { remap_path }, sizes(&image, &split));
     let read_options = ReadOptions { columns: options.columns, locations: options.locations };
-    let counted = read::read(&image, &split, read_options, &|n| progress.advance(n), &mut merged);
+    let (counted, (symbols, noticed)) = rayon::join(
+        || read::read(&image, &split, read_options, &|n| progress.advance(n), &mut merged),
+        || resolve::Symbols::new(&image),
+    );
     report.counts = Counts::of(merged.units());
     report.diagnostics.merge(counted);
     let blocks = read::read_blocks(&image, &mut report.diagnostics);
@@ -183,8 +187,8 @@ pub(crate) fn load<'a, 'f>(
 
     progress.step("resolve", 0);
     let began = Instant::now();
-    let mut diagnostics = Diagnostics::default();
-    let mut resolved = resolve::resolve(&image, merged, &mut diagnostics);
+    let mut diagnostics = noticed;
+    let mut resolved = resolve::resolve(&image, merged, symbols, &mut diagnostics);
     resolved.program_mut().blocks = blocks;
     report.diagnostics.merge(diagnostics);
     report.steps.resolve = Step::since(began);
@@ -208,7 +212,7 @@ fn sizes(image: &Image<'_>, split: &SplitFiles<'_, '_>) -> resolve::Sizes {
 
 /// Encodes a program, and finds its keys beside that.
 fn encoded(
-    mut loaded: Loaded<'_, '_>,
+    loaded: &mut Loaded<'_, '_>,
     options: &Options,
     report: &mut Report,
 ) -> Result<Encoded, encode::EncodeError> {
@@ -219,11 +223,11 @@ fn encoded(
     let body = |loaded: &Loaded<'_, '_>| timed(|| encode::body(loaded.resolved.program(), &info, &encode_options));
     let (((keys, diagnostics), found), (body, encoded)) = if options.readable_names {
         // Keys are found by linkage names.
-        let found = keys(&loaded);
+        let found = keys(loaded);
         crate::readable::rename(loaded.resolved.program_mut());
-        (found, body(&loaded))
+        (found, body(loaded))
     } else {
-        rayon::join(|| keys(&loaded), || body(&loaded))
+        rayon::join(|| keys(loaded), || body(loaded))
     };
     report.diagnostics.merge(diagnostics);
     (report.steps.keys, report.steps.encode) = (found, encoded);

@@ -32,6 +32,7 @@ use crate::open::{Image, Linker};
 use crate::report::{Diagnostics, Kind};
 use foldsym_format::names::MAX_NAME;
 pub(crate) use merge::{Merged, Sizes};
+pub(crate) use symbols::Symbols;
 
 /// What the decisions depend on besides the program.
 #[derive(Clone, Debug, Default)]
@@ -55,10 +56,10 @@ pub(crate) type ReadClasses<'a, 'f> =
 pub(crate) fn resolve<'f>(
     image: &Image<'f>,
     mut merged: Merged<'f>,
+    mut symbols: Symbols<'f>,
     diagnostics: &mut Diagnostics,
 ) -> Resolved<'f> {
     merged.end_units();
-    let mut symbols = symbols::Symbols::new(image, diagnostics);
     if image.linker != Linker::NeverFolds {
         sections::part(&mut merged, diagnostics);
         behind::cut(&mut merged);

@@ -47,8 +47,8 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &mut Symbols<'_>, diagno
     if all.is_empty() {
         return;
     }
-    symbols.number(merged);
-    let mut finder = Finder::new(merged, symbols);
+    let (_, known) = rayon::join(|| symbols.number(merged), || Known::new(merged));
+    let mut finder = Finder::new(merged, symbols, known);
     let mut by_name: ByName = FxHashMap::default();
     for &at in all.iter().filter(|at| !finder.erased(**at).removed) {
         by_name.entry(finder.name(at)).or_default().push(at);
@@ -133,13 +133,18 @@ fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(map: &mut FxHashMap<K, Option<V>
     *known = known.filter(|known| *known == value);
 }
 
-struct Finder<'m, 'f> {
-    merged: &'m Merged<'f>,
-    symbols: &'m Symbols<'f>,
+/// Functions that have their addresses.
+struct Known {
     /// Ranges of functions that remain, with the unit and the origin of each that stands there.
     remaining: FxHashMap<(u64, u64), Vec<Remaining>>,
     /// Names that one function of the program has, of functions that are known, with some of their definitions.
     named: FxHashMap<NameId, Vec<Definition>>,
+}
+
+struct Finder<'m, 'f> {
+    merged: &'m Merged<'f>,
+    symbols: &'m Symbols<'f>,
+    known: Known,
     found: FxHashMap<(usize, usize), Found>,
     /// Sequences that were given to a function: unit and index.
     taken: FxHashSet<(usize, usize)>,
@@ -160,8 +165,8 @@ struct Remaining {
     part: bool,
 }
 
-impl<'m, 'f> Finder<'m, 'f> {
-    fn new(merged: &'m Merged<'f>, symbols: &'m Symbols<'f>) -> Self {
+impl Known {
+    fn new(merged: &Merged<'_>) -> Known {
         let mut remaining: FxHashMap<(u64, u64), Vec<Remaining>> = FxHashMap::default();
         let mut named: FxHashMap<NameId, Vec<Definition>> = FxHashMap::default();
         for (index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
@@ -181,11 +186,16 @@ impl<'m, 'f> Finder<'m, 'f> {
                 }
             }
         }
+        Known { remaining, named }
+    }
+}
+
+impl<'m, 'f> Finder<'m, 'f> {
+    fn new(merged: &'m Merged<'f>, symbols: &'m Symbols<'f>, known: Known) -> Self {
         Finder {
             merged,
             symbols,
-            remaining,
-            named,
+            known,
             found: FxHashMap::default(),
             taken: FxHashSet::default(),
             into_own: FxHashMap::default(),
@@ -294,7 +304,7 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn keep(&mut self, at: Erased, found: Found) {
         if self.is_shared(at) {
             let (name, origin) = (self.name(at), self.origin(at));
-            add_definition(self.named.entry(name).or_default(), at.unit, origin);
+            add_definition(self.known.named.entry(name).or_default(), at.unit, origin);
         }
         if self.erased(at).part {
             *self.into_own.entry((at.unit, self.erased(at).die, found.start)).or_default() += 1;
@@ -317,7 +327,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         };
         !known
             && self
-                .named
+                .known.named
                 .get(&self.name(at))
                 .is_some_and(|of| of.len() >= MAX_DEFINITIONS || of.iter().any(same))
     }
@@ -330,7 +340,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             u64::from(lines.len) == self.erased(at).size
                 && !lines.in_doubt
                 && !self.taken.contains(&(at.unit, index))
-                && self.remaining.contains_key(&range)
+                && self.known.remaining.contains_key(&range)
                 && self.distance(at, lines).is_some()
         };
         self.caps.steps.spend(unclaimed.len()) && { unclaimed }.any(fits)
@@ -425,7 +435,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         match self.found.get(&(at.unit, at.index)) {
             Some(found) => (found.start, found.end) == range,
             None => self
-                .remaining
+                .known.remaining
                 .get(&range)
                 .is_some_and(|remaining| self.any(remaining, |other| self.is_own(other, at)) == Some(false)),
         }
@@ -464,7 +474,7 @@ impl<'m, 'f> Finder<'m, 'f> {
                 if !lines.in_doubt
                     && !found.erased.is_empty()
                     && !self.taken.contains(&(unit, index))
-                    && (self.remaining.contains_key(&range) || without.contains(&(unit, range.0)))
+                    && (self.known.remaining.contains_key(&range) || without.contains(&(unit, range.0)))
                 {
                     diagnostics.add(Kind::AmbiguousSequence, range.0, || {
                         format!("{:#x}..{:#x} fits several functions, or none", range.0, range.1)
@@ -503,7 +513,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             }
             false => self.is_own(other, at),
         };
-        match self.remaining.get(&(symbol.start, symbol.end)) {
+        match self.known.remaining.get(&(symbol.start, symbol.end)) {
             Some(remaining) if self.erased(at).part => {
                 let of_own = |other: &Remaining| other.unit == at.unit && other.die == self.erased(at).die;
                 self.any(remaining, |other| same(other) && !of_own(other)) == Some(false)
@@ -553,7 +563,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             return false;
         }
         let into_part = || {
-            let here = self.remaining.get(&(symbol.start, symbol.end));
+            let here = self.known.remaining.get(&(symbol.start, symbol.end));
             here.is_some_and(|here| self.any(here, |other| !other.part) == Some(false))
         };
         names_part(symbol.name) || into_part()

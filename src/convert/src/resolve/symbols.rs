@@ -1,5 +1,6 @@
 //! The code symbols of the image by address, with the range that each covers.
 
+use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use super::merge::Merged;
@@ -39,7 +40,7 @@ pub(super) struct CodeSymbol<'f> {
 }
 
 /// Code symbols, sorted by start.
-pub(super) struct Symbols<'f> {
+pub(crate) struct Symbols<'f> {
     sorted: Vec<CodeSymbol<'f>>,
     /// The base names of the files of the symbol table.
     files: FxHashSet<&'f [u8]>,
@@ -47,7 +48,9 @@ pub(super) struct Symbols<'f> {
 }
 
 impl<'f> Symbols<'f> {
-    pub(super) fn new(image: &Image<'f>, diagnostics: &mut Diagnostics) -> Symbols<'f> {
+    /// With what was noticed on the way.
+    pub(crate) fn new(image: &Image<'f>) -> (Symbols<'f>, Diagnostics) {
+        let mut diagnostics = Diagnostics::default();
         let sections: FxHashSet<&[u8]> =
             image.sections.iter().map(|section| section.name.as_bytes()).collect();
         let sorted: Vec<CodeSymbol<'f>> = image
@@ -108,18 +111,17 @@ impl<'f> Symbols<'f> {
                 });
             }
         }
-        Symbols {
+        let symbols = Symbols {
             sorted,
             files: image.symbol_files.iter().map(|file| base_name(file)).collect(),
             last_file: (image.symbol_files.len() as u32).checked_sub(1),
-        }
+        };
+        (symbols, diagnostics)
     }
 
     /// Looks for the names in those of the units, where each will be asked for more than once.
     pub(super) fn number(&mut self, merged: &Merged<'_>) {
-        for symbol in &mut self.sorted {
-            symbol.name_id = merged.name_of(symbol.name);
-        }
+        self.sorted.par_iter_mut().for_each(|symbol| symbol.name_id = merged.name_of(symbol.name));
     }
 
     /// True where the symbol table has a file of this base name. The local symbols of an object that has none, as of assembly

@@ -62,41 +62,47 @@ pub(super) fn read<'f>(
     descriptors: &Descriptors,
     diagnostics: &mut Diagnostics,
 ) -> (Vec<Symbol<'f>>, Vec<&'f [u8]>) {
-    let mut reader = SymbolReader {
-        machine: elf::Machine(tables.machine),
-        layout,
-        descriptors,
-        diagnostics,
-        symbols: Vec::new(),
-        files: Vec::new(),
+    let read = |kind: u32, dynamic: bool| {
+        let mut reader = SymbolReader {
+            machine: elf::Machine(tables.machine),
+            layout,
+            descriptors,
+            diagnostics: Diagnostics::default(),
+            symbols: Vec::new(),
+            files: Vec::new(),
+        };
+        if let Some(table) = tables.symbol_table(kind) {
+            reader.read(&table, dynamic);
+        }
+        reader
     };
-    let dynamic = tables.symbol_table(elf::SHT_DYNSYM.0);
-    if let Some(table) = tables.symbol_table(elf::SHT_SYMTAB.0) {
-        reader.read(&table, false, |_| true);
-    }
-    if let Some(table) = dynamic {
-        let known: FxHashSet<(u64, &[u8])> = reader
-            .symbols
-            .iter()
-            .filter(|symbol| symbol.binding != Binding::Local)
-            .map(|symbol| (symbol.address, symbol.name))
-            .collect();
-        reader.read(&table, true, |symbol| !known.contains(&(symbol.address, symbol.name)));
-    }
-    (reader.symbols, reader.files)
+    let (whole, dynamic) = rayon::join(|| read(elf::SHT_SYMTAB.0, false), || read(elf::SHT_DYNSYM.0, true));
+    diagnostics.merge(whole.diagnostics.into_vec());
+    diagnostics.merge(dynamic.diagnostics.into_vec());
+    let (mut symbols, mut files, mut new) = (whole.symbols, whole.files, dynamic.symbols);
+    let known: FxHashSet<(u64, &[u8])> = symbols
+        .iter()
+        .filter(|symbol| symbol.binding != Binding::Local && !new.is_empty())
+        .map(|symbol| (symbol.address, symbol.name))
+        .collect();
+    new.retain(|symbol| !known.contains(&(symbol.address, symbol.name)));
+    new.iter_mut().for_each(|symbol| symbol.file = symbol.file.map(|file| file + files.len() as u32));
+    symbols.extend(new);
+    files.extend(dynamic.files);
+    (symbols, files)
 }
 
 struct SymbolReader<'a, 'f> {
     machine: elf::Machine,
     layout: &'a Layout,
     descriptors: &'a Descriptors,
-    diagnostics: &'a mut Diagnostics,
+    diagnostics: Diagnostics,
     symbols: Vec<Symbol<'f>>,
     files: Vec<&'f [u8]>,
 }
 
 impl<'f> SymbolReader<'_, 'f> {
-    fn read(&mut self, table: &SymbolTable<'f>, dynamic: bool, wanted: impl Fn(&Symbol<'f>) -> bool) {
+    fn read(&mut self, table: &SymbolTable<'f>, dynamic: bool) {
         let mut file = None;
         let name_room = text::room(table.names_len(), table.len());
         let name_of = |raw: &RawSymbol| {
@@ -133,9 +139,7 @@ impl<'f> SymbolReader<'_, 'f> {
             if let Some(mut symbol) = self.symbol(&raw, name, place, position) {
                 symbol.dynamic = dynamic;
                 symbol.file = file.filter(|_| symbol.binding == Binding::Local && raw.visible);
-                if wanted(&symbol) {
-                    self.symbols.push(symbol);
-                }
+                self.symbols.push(symbol);
             }
         }
     }
