@@ -3,6 +3,7 @@
 //! A text is named by its offset, in a few bytes: any number of them may be one long string, or the ends of it. Real string
 //! tables share the ends of names at most, and many local symbols have one short name.
 
+use foldsym_format::bits;
 use std::ffi::CStr;
 
 use foldsym_format::names::MAX_NAME;
@@ -30,6 +31,14 @@ pub(crate) fn until_zero_within(bytes: &[u8], most: usize) -> Option<&[u8]> {
         Ok(text) => Some(text.to_bytes()),
         Err(_) => (looked_at.len() == most).then_some(looked_at),
     }
+}
+
+/// Texts whose memory is asked for together.
+pub(crate) const TOGETHER: usize = 16;
+
+/// Has memory bring where these texts begin, all at once: texts that lie all over a section else wait for it one by one.
+pub(crate) fn soon<'t>(texts: impl Iterator<Item = &'t [u8]>) {
+    texts.for_each(|text| bits::touch(text, 0, 0..2));
 }
 
 /// The last component of a path.

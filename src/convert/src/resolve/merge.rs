@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::numbers::{NumberedMap, Numbers, hash_of};
 use crate::read::Take;
-use crate::text::{MAX_TEXT, base_name, is_same_path, until_zero_within};
+use crate::text::{MAX_TEXT, TOGETHER, base_name, soon, is_same_path, until_zero_within};
 
 /// The program's tables while they grow.
 pub(crate) struct Merged<'f> {
@@ -301,13 +301,19 @@ impl<'f> Take<'f> for Merged<'f> {
     fn take(&mut self, mut unit: Unit<'f>) {
         let own = unit.strings.saturating_mul(STRING_COPIES);
         self.name_room = self.name_room.saturating_add(own);
-        let mut names = Vec::with_capacity(unit.names.len());
-        for name in std::mem::take(&mut unit.names) {
-            names.push(match name {
+        let mut local = std::mem::take(&mut unit.names);
+        let mut names = Vec::with_capacity(local.len());
+        for some in local.chunks_mut(TOGETHER) {
+            let new = some.iter().filter_map(|name| match name {
+                UnitName::Begins(bytes) if self.begun.get(&(bytes.as_ptr() as usize)).is_none() => Some(*bytes),
+                _ => None,
+            });
+            soon(new);
+            names.extend(some.iter_mut().map(|name| match name {
                 UnitName::Begins(bytes) => self.begun_name(bytes),
                 UnitName::Text(Cow::Borrowed(bytes)) => self.shared_name(bytes),
-                UnitName::Text(owned) => self.unit_name(owned),
-            });
+                UnitName::Text(Cow::Owned(owned)) => self.unit_name(Cow::Owned(std::mem::take(owned))),
+            }));
         }
         let files: Vec<FileId> =
             std::mem::take(&mut unit.files).into_iter().map(|path| self.file(path)).collect();

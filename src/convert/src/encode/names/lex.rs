@@ -10,6 +10,7 @@
 
 use super::keys::Keys;
 use super::train::Place;
+use crate::text::{TOGETHER, soon};
 
 /// Ends a suffix in a sequence of symbols.
 pub(super) const END: u32 = u32::MAX;
@@ -34,6 +35,9 @@ pub(super) fn lex<'n>(names: &[&'n [u8]], block: usize) -> Lexed<'n> {
     let mut cuts: Vec<(u32, u32)> = Vec::new();
     let mut before: &[u8] = &[];
     for (i, &name) in names.iter().enumerate() {
+        if i % TOGETHER == 0 {
+            soon(names.iter().skip(i + TOGETHER).take(TOGETHER).copied());
+        }
         let shared = shared_prefix(before, name);
         // A word that ends where the names part may go on in this name.
         while cuts.last().is_some_and(|cut| cut.0 as usize >= shared) {
