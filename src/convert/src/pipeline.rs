@@ -216,11 +216,15 @@ fn encoded(
     options: &Options,
     report: &mut Report,
 ) -> Result<Encoded, encode::EncodeError> {
-    let encode_options =
-        EncodeOptions { columns: options.columns, name_index: options.name_index, demangle: options.demangle };
+    let encode_options = EncodeOptions {
+        columns: options.columns,
+        name_index: options.name_index,
+        demangle: options.demangle,
+    };
     let info = ImageInfo { readable_names: options.readable_names, ..image_info(&loaded.image) };
     let keys = |loaded: &Loaded<'_, '_>| timed(|| loaded.keys());
-    let body = |loaded: &Loaded<'_, '_>| timed(|| encode::body(loaded.resolved.program(), &info, &encode_options));
+    let body =
+        |loaded: &Loaded<'_, '_>| timed(|| encode::body(loaded.resolved.program(), &info, &encode_options));
     let (((keys, diagnostics), found), (body, encoded)) = if options.readable_names {
         // Keys are found by linkage names.
         let found = keys(loaded);

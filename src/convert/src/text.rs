@@ -4,8 +4,6 @@
 //! tables share the ends of names at most, and many local symbols have one short name.
 
 use foldsym_format::bits;
-use std::ffi::CStr;
-
 use foldsym_format::names::MAX_NAME;
 
 use crate::budget::Budget;
@@ -27,9 +25,9 @@ pub(crate) fn until_zero(bytes: &[u8]) -> Option<&[u8]> {
 /// As [`until_zero`], of at most `most` bytes.
 pub(crate) fn until_zero_within(bytes: &[u8], most: usize) -> Option<&[u8]> {
     let looked_at = &bytes[..bytes.len().min(most)];
-    match CStr::from_bytes_until_nul(looked_at) {
-        Ok(text) => Some(text.to_bytes()),
-        Err(_) => (looked_at.len() == most).then_some(looked_at),
+    match memchr::memchr(0, looked_at) {
+        Some(end) => Some(&looked_at[..end]),
+        None => (looked_at.len() == most).then_some(looked_at),
     }
 }
 

@@ -6,9 +6,9 @@ use super::Section;
 use super::bits::put_varint;
 use super::outline::{ABSENT, Outline, members};
 use super::tables::Table;
-use crate::model::{Keys, 
-    FuncId, ImageAddr, Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference,
-    Program, UnitLocations,
+use crate::model::{
+    FuncId, ImageAddr, Keys, Located, LocatedValue, LocationEntry, LocationKind, LocationList,
+    LocationReference, Program, UnitLocations,
 };
 use foldsym_format::SectionId;
 use foldsym_format::records::locations as code;

@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::numbers::{NumberedMap, Numbers, hash_of};
 use crate::read::Take;
-use crate::text::{MAX_TEXT, TOGETHER, base_name, soon, is_same_path, until_zero_within};
+use crate::text::{MAX_TEXT, TOGETHER, base_name, is_same_path, soon, until_zero_within};
 
 /// The program's tables while they grow.
 pub(crate) struct Merged<'f> {
@@ -305,7 +305,9 @@ impl<'f> Take<'f> for Merged<'f> {
         let mut names = Vec::with_capacity(local.len());
         for some in local.chunks_mut(TOGETHER) {
             let new = some.iter().filter_map(|name| match name {
-                UnitName::Begins(bytes) if self.begun.get(&(bytes.as_ptr() as usize)).is_none() => Some(*bytes),
+                UnitName::Begins(bytes) if self.begun.get(&(bytes.as_ptr() as usize)).is_none() => {
+                    Some(*bytes)
+                }
                 _ => None,
             });
             soon(new);

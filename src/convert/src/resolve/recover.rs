@@ -327,7 +327,8 @@ impl<'m, 'f> Finder<'m, 'f> {
         };
         !known
             && self
-                .known.named
+                .known
+                .named
                 .get(&self.name(at))
                 .is_some_and(|of| of.len() >= MAX_DEFINITIONS || of.iter().any(same))
     }
@@ -434,10 +435,11 @@ impl<'m, 'f> Finder<'m, 'f> {
         let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
         match self.found.get(&(at.unit, at.index)) {
             Some(found) => (found.start, found.end) == range,
-            None => self
-                .known.remaining
-                .get(&range)
-                .is_some_and(|remaining| self.any(remaining, |other| self.is_own(other, at)) == Some(false)),
+            None => {
+                self.known.remaining.get(&range).is_some_and(|remaining| {
+                    self.any(remaining, |other| self.is_own(other, at)) == Some(false)
+                })
+            }
         }
     }
 

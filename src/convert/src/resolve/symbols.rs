@@ -8,7 +8,7 @@ use super::names::names_part;
 use crate::model::{MAX_PIECE, NameId};
 use crate::open::{Binding, Image, SymbolKind};
 use crate::report::{Diagnostics, Kind};
-use crate::text::base_name;
+use crate::text::{TOGETHER, base_name, soon};
 
 /// A symbol that names code.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +121,10 @@ impl<'f> Symbols<'f> {
 
     /// Looks for the names in those of the units, where each will be asked for more than once.
     pub(super) fn number(&mut self, merged: &Merged<'_>) {
-        self.sorted.par_iter_mut().for_each(|symbol| symbol.name_id = merged.name_of(symbol.name));
+        self.sorted.par_chunks_mut(TOGETHER).for_each(|some| {
+            soon(some.iter().map(|symbol| symbol.name));
+            some.iter_mut().for_each(|symbol| symbol.name_id = merged.name_of(symbol.name));
+        });
     }
 
     /// True where the symbol table has a file of this base name. The local symbols of an object that has none, as of assembly

@@ -62,7 +62,8 @@ pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<
         if options.readable_names {
             crate::readable::rename(loaded.resolved.program_mut());
         }
-        compare(fsym, &file, &loaded.image, loaded.resolved.program()).map_err(|error| damaged(error.to_string()))
+        compare(fsym, &file, &loaded.image, loaded.resolved.program())
+            .map_err(|error| damaged(error.to_string()))
     })?
 }
 

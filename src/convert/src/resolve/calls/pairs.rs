@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::embed::embed;
-use super::{Callee, Index, CallKeys};
+use super::{CallKeys, Callee, Index};
 use crate::model::{FuncId, ImageAddr, NameId};
 
 /// Where a call goes: one address may be several functions'.

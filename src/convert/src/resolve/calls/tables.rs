@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Callee, CallKeys};
+use super::{CallKeys, Callee};
 use crate::model::{How, ImageAddr};
 
 impl CallKeys<'_, '_, '_> {
