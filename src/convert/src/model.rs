@@ -342,6 +342,8 @@ pub struct Unit<'f> {
     pub unclaimed: Vec<BareLines>,
     /// What a second look at the unit reads.
     pub class_places: ClassPlaces,
+    /// What such a look gives, where it was taken with the first.
+    pub described: Option<Box<Unit<'f>>>,
     /// Only of that: classes that have a table of virtual functions, and what they derive from.
     pub classes: Vec<UnitClass>,
     /// Only of that.
@@ -366,6 +368,11 @@ pub struct ClassPlaces {
 impl ClassPlaces {
     pub(crate) fn is_empty(&self) -> bool {
         self.tables.is_empty() && self.dynamic.is_empty()
+    }
+
+    /// True where those of tables are all.
+    pub(crate) fn is_of_tables(&self) -> bool {
+        !self.tables.is_empty() && self.dynamic.is_empty()
     }
 }
 
@@ -408,6 +415,8 @@ impl Unit<'_> {
             bare: self.bare,
             unclaimed: self.unclaimed,
             class_places: self.class_places,
+            // Of no unit whose names live otherwise.
+            described: None,
             classes: self.classes,
             vtables: self.vtables,
             partial: self.partial,

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::encode::{self, EncodeOptions, Encoded, ImageInfo, LoadedSection};
 use crate::model::{Keys, UnitClasses};
-use crate::open::{self, Files, Format, Image, ImageKind, OpenError, OpenOptions};
+use crate::open::{self, Files, Format, Image, ImageKind, Linker, OpenError, OpenOptions};
 use crate::output::{output_file, write_whole};
 use crate::read::{self, ReadOptions, SplitFiles};
 use crate::report::{Counts, Diagnostics, Report, Step, Steps};
@@ -175,7 +175,8 @@ pub(crate) fn load<'a, 'f>(
         .collect();
     // Takes each unit as it is read: one thread numbers its names while others read.
     let mut merged = resolve::Merged::new(ResolveOptions { remap_path }, sizes(&image, &split));
-    let read_options = ReadOptions { columns: options.columns, locations: options.locations };
+    let classes = image.linker != Linker::NeverFolds;
+    let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };
     let (counted, (symbols, noticed)) = rayon::join(
         || read::read(&image, &split, read_options, &|n| progress.advance(n), &mut merged),
         || resolve::Symbols::new(&image),

@@ -50,6 +50,9 @@ pub struct ReadOptions {
     pub columns: bool,
     /// Keep where methods have the pointer to their object.
     pub locations: bool,
+    /// Methods may have been folded: read of the unit, too, which classes its tables of virtual functions are of. What
+    /// the unit is read with is at hand; else all of it is read again, once it is known that they were.
+    pub classes: bool,
 }
 
 /// Takes the units that were read, in the order of the file.

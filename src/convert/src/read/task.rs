@@ -56,7 +56,18 @@ impl<'f, E: Endianity> Task<'_, 'f, E> {
         let mut memory = self.memory();
         match self.walk {
             Walk::Functions => {
-                unit::walk(source, self.code, self.options, &mut memory, self.limit, diagnostics)
+                let (mut unit, shared) =
+                    unit::walk(source, self.code, self.options, &mut memory, self.limit, diagnostics);
+                // gcc does not say which of its classes matter, and a `.dwo` does not live as long as its classes.
+                let main = source.space.main.dwarf.file_type == gimli::DwarfFileType::Main;
+                if self.options.classes && main && unit.class_places.is_of_tables() {
+                    let places = std::mem::take(&mut unit.class_places);
+                    let mut counted = Diagnostics::default();
+                    let described = unit::classes(source, &places, &mut memory, &mut counted);
+                    diagnostics.merge(counted.only(Kind::SkippedClasses));
+                    unit.described = Some(Box::new(described));
+                }
+                (unit, shared)
             }
             Walk::ClassesAt(places) => (unit::classes(source, places, &mut memory, diagnostics), 0),
             // The unit is none of those.

@@ -64,7 +64,16 @@ pub(super) fn keys<'f>(
     diagnostics: &mut Diagnostics,
 ) -> Found {
     let mut found = Found::default();
-    let units = units(index, image, read, diagnostics);
+    let Some(read) = units(index, image, read, diagnostics) else { return found };
+    let described = index
+        .program
+        .units
+        .iter()
+        .zip(0..)
+        .filter_map(|(unit, number)| Some((number, unit.described.as_deref()?)));
+    let mut units: Vec<(u32, &Unit<'_>)> =
+        described.chain(read.iter().map(|(number, unit)| (*number, unit))).collect();
+    units.sort_by_key(|unit| unit.0);
     let classes = Classes::new(&units);
     if classes.list.is_empty() {
         return found;
@@ -192,14 +201,14 @@ pub(super) fn keys<'f>(
     found
 }
 
-/// Reads the classes of the units that may have any of use, with the units' numbers: none unless methods were folded,
-/// and the program has tables.
+/// Reads the classes of units that may have any of use and were read without, with the units' numbers. `None` where they
+/// are of no use: unless methods were folded, and the program has tables.
 fn units<'f>(
     index: &Index<'_, 'f>,
     image: &Image<'f>,
     read: ReadClasses<'_, 'f>,
     diagnostics: &mut Diagnostics,
-) -> Vec<(u32, Unit<'f>)> {
+) -> Option<Vec<(u32, Unit<'f>)>> {
     let program = index.program;
     let is_method = |function: FuncId| {
         let function = &program.functions[function.index()];
@@ -210,18 +219,18 @@ fn units<'f>(
     };
     let mut members = program.groups.iter().flat_map(|group| &group.members);
     if !image.symbols.iter().any(is_table) || !members.any(|member| is_method(member.function)) {
-        return Vec::new();
+        return None;
     }
     let with_classes = program.units.iter().filter(|unit| !unit.class_places.is_empty());
     let places: Vec<UnitClasses<'_>> = with_classes.map(|unit| (unit.offset, &unit.class_places)).collect();
     if places.is_empty() {
-        return Vec::new();
+        return Some(Vec::new());
     }
     let numbered = read(&places, diagnostics).into_iter().filter_map(|unit| {
         let number = program.units.binary_search_by_key(&unit.offset, |unit| unit.offset).ok()?;
         Some((number as u32, unit))
     });
-    numbered.collect()
+    Some(numbered.collect())
 }
 
 fn is_table(symbol: &Symbol<'_>) -> bool {
@@ -231,7 +240,7 @@ fn is_table(symbol: &Symbol<'_>) -> bool {
 /// The tables of virtual functions: address of the symbol, bytes, class. Each address once; none where a symbol names
 /// another class's table there too: lld folds equal tables, of functions that it folded, where they are read-only. So
 /// there must be a symbol, and not only of what is exported.
-fn tables(image: &Image<'_>, units: &[(u32, Unit<'_>)], classes: &Classes<'_>) -> Vec<(u64, u64, usize)> {
+fn tables(image: &Image<'_>, units: &[(u32, &Unit<'_>)], classes: &Classes<'_>) -> Vec<(u64, u64, usize)> {
     let mut symbols: FxHashMap<u64, (&[u8], u64, bool)> = FxHashMap::default();
     for symbol in image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Data) {
         let Some(name) = symbol.name.strip_prefix(b"_ZTV") else { continue };

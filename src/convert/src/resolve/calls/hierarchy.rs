@@ -83,7 +83,7 @@ pub(super) struct Classes<'n> {
 
 impl<'n> Classes<'n> {
     /// Of the units with these numbers.
-    pub(super) fn new(units: &'n [(u32, Unit<'_>)]) -> Classes<'n> {
+    pub(super) fn new(units: &[(u32, &'n Unit<'_>)]) -> Classes<'n> {
         let mut classes = Classes {
             list: Vec::new(),
             keys: Vec::new(),
@@ -95,7 +95,7 @@ impl<'n> Classes<'n> {
         let mut keys: FxHashMap<&[u8], Vec<usize>> = FxHashMap::default();
         let mut named: FxHashMap<&[u8], usize> = FxHashMap::default();
         let mut new: Vec<(usize, u32, &Unit<'_>, &UnitClass)> = Vec::new();
-        for &(unit_index, ref unit) in units {
+        for &(unit_index, unit) in units {
             let name = |local: u32| unit.names[local as usize].bytes();
             for (local, class) in (0u32..).zip(&unit.classes).filter(|(_, class)| !class.declared) {
                 let key = key(unit, class);
@@ -324,6 +324,10 @@ mod tests {
     type Described =
         (&'static str, &'static [(&'static str, &'static str, u16)], &'static [(u32, Option<u64>)]);
 
+    fn numbered<'u>(units: &'u [(u32, Unit<'static>)]) -> Vec<(u32, &'u Unit<'static>)> {
+        units.iter().map(|(number, unit)| (*number, unit)).collect()
+    }
+
     fn program(units: &[&[Described]]) -> Vec<(u32, Unit<'static>)> {
         let mut all = Vec::new();
         for (number, classes) in (0..).zip(units) {
@@ -359,7 +363,7 @@ mod tests {
     fn a_class_is_known_by_its_methods() {
         let of = |class: Described| {
             let program = program(&[&[class]]);
-            let classes = Classes::new(&program);
+            let classes = Classes::new(&numbered(&program));
             classes.list.first().map(|class| String::from_utf8(class.key.unwrap().to_vec()).unwrap())
         };
         assert_eq!(of(BASE).as_deref(), Some("4Base"));
@@ -384,7 +388,7 @@ mod tests {
             class("B", &[("_ZN1B1mEv", "m", 0)]),
         ];
         let program = program(&[&classes]);
-        let classes = Classes::new(&program);
+        let classes = Classes::new(&numbered(&program));
         for (name, expected) in [
             ("_ZN1A1B1C1mEv", &[0, 1, 2][..]),
             ("_ZN1A1B1D1mEv", &[0, 1]),
@@ -405,7 +409,7 @@ mod tests {
     fn classes_of_unnamed_namespaces_are_their_units_own() {
         let local: Described = ("A", &[("_ZN12_GLOBAL__N_11A1mEv", "m", 0)], &[]);
         let program = program(&[&[local, BASE], &[local, BASE]]);
-        let classes = Classes::new(&program);
+        let classes = Classes::new(&numbered(&program));
         assert_eq!(classes.list.len(), 3);
         assert_ne!(classes.of_unit(0, 0), classes.of_unit(1, 0));
         assert_eq!(classes.of_unit(0, 1), classes.of_unit(1, 1));
@@ -420,7 +424,7 @@ mod tests {
         let derived: Described =
             ("C", &[("_ZN1C2q0Ei", "q0", 2), ("_ZN1C2m0Ei", "m0", 0)], &[(0, Some(0)), (1, Some(16))]);
         let program = program(&[&[BASE, SIDE, derived]]);
-        let classes = Classes::new(&program);
+        let classes = Classes::new(&numbered(&program));
         assert_eq!(classes.ancestors(2, 8), Some(vec![2, 0, 1]));
         assert_eq!(classes.declared(2, 0), Some((2, &b"_ZN1C2m0Ei"[..])));
         assert_eq!(classes.declared(2, 1), Some((0, &b"_ZNK4Base2m1Ei"[..])));
@@ -439,7 +443,7 @@ mod tests {
         );
         let declared: Described = ("E", &[("_ZN1E1mEv", "m", 1), ("_ZN1ED4Ev", "~E", 0)], &[]);
         let program = program(&[&[class, declared]]);
-        let classes = Classes::new(&program);
+        let classes = Classes::new(&numbered(&program));
         let names = ["_ZN1CD0Ev", "_ZN1CD1Ev", "_ZN1CD2Ev", "_ZN1ED0Ev", "_ZN1ED4Ev"];
         for destructor in names {
             assert!(!classes.is_virtual(destructor.as_bytes(), 0), "{destructor}");
@@ -451,12 +455,12 @@ mod tests {
     fn what_derives_from_itself_or_from_nothing_known_has_no_answer() {
         let own: Described = ("C", &[("_ZN1C1mEv", "m", 0)], &[(0, Some(0))]);
         let program_of_one = program(&[&[own]]);
-        let classes = Classes::new(&program_of_one);
+        let classes = Classes::new(&numbered(&program_of_one));
         assert_eq!(classes.declared(0, 1), None);
         assert_eq!(classes.ancestors(0, 8), Some(vec![0]));
         let unknown: Described = ("C", &[("_ZN1C1mEv", "m", 0)], &[(7, Some(0))]);
         let program_of_one = program(&[&[unknown]]);
-        let classes = Classes::new(&program_of_one);
+        let classes = Classes::new(&numbered(&program_of_one));
         assert_eq!(classes.ancestors(0, 8), None);
         assert_eq!(classes.ancestors(0, 0), None);
         assert_eq!(classes.declared(0, 0), Some((0, &b"_ZN1C1mEv"[..])));
