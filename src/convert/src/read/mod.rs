@@ -175,8 +175,8 @@ fn read_with<'f, E: Endianity>(
             }
             let Some(header) = space.main.headers.get(index) else { break };
             let unit = queue.read(|| task::read(&task, index));
-            // What was read of it is not asked for again, but by units that refer into it.
-            split.files.release(space.main.unit_bytes(index));
+            // What was read is not asked for again, but by units that refer into it.
+            split.files.release(space.main.read_by(index));
             advance(header.length_including_self() as u64);
             queue.put(index, unit);
         }

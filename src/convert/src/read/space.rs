@@ -16,6 +16,10 @@ use crate::text;
 /// Bytes before the offsets of a `.debug_str_offsets` in 64 bits: length, version, padding.
 const WIDE_HEADER: usize = 16;
 
+/// Units whose bytes are given back together, unless they are long.
+const GIVEN_BACK: usize = 8;
+const LONG: usize = 1 << 20;
+
 /// Bytes that are kept of the name and the folder of a unit, which are paths: each unit reads its own, and a million units may
 /// name one string.
 const MAX_ROOT_TEXT: usize = 4096;
@@ -89,12 +93,18 @@ impl<'f, E: Endianity> Info<'f, E> {
         Info { dwarf, wide_strings, texts, headers, shared, referred, files }
     }
 
-    /// The bytes of a unit with its header.
-    pub(crate) fn unit_bytes(&self, index: usize) -> &'f [u8] {
-        let header = &self.headers[index];
-        let start = offset_of(header) as usize;
+    /// What is given back when the unit at `index` was read, units being read in order: itself if it is long, else now and
+    /// then some units that were read before it, since the system tells every processor of each time.
+    pub(crate) fn read_by(&self, index: usize) -> &'f [u8] {
+        let start = |index: usize| offset_of(&self.headers[index]) as usize;
+        let len = self.headers[index].length_including_self();
         let bytes = self.dwarf.debug_info.reader().slice();
-        bytes.get(start..start + header.length_including_self()).unwrap_or(&[])
+        let range = match index.checked_sub(2 * GIVEN_BACK) {
+            _ if len >= LONG => start(index)..start(index) + len,
+            Some(first) if index.is_multiple_of(GIVEN_BACK) => start(first)..start(first + GIVEN_BACK),
+            _ => return &[],
+        };
+        bytes.get(range).unwrap_or(&[])
     }
 
     /// The whole `.debug_line`, that offsets of line programs and sequences count from.

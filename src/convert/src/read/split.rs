@@ -303,7 +303,7 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     let (index, mut unit) = find_unit(&space.main, skeleton.id, diagnostics).inspect_err(|_| {
         steps.find += abbreviations;
     })?;
-    steps.unit += space.main.unit_bytes(index).len() as u64 + abbreviations;
+    steps.unit += space.main.headers[index].length_including_self() as u64 + abbreviations;
     unit.copy_relocated_attributes(skeleton.unit);
     // clang leaves it out of the `.dwo`; where both have it, a reader of the skeleton alone sees this one.
     unit.comp_dir = skeleton.unit.comp_dir.or(unit.comp_dir);
