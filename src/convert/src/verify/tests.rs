@@ -7,9 +7,9 @@ use foldsym_lookup::{Frames, ImageAddr, Lookup, Names, SymbolFile};
 
 use super::{Mismatches, compare};
 use crate::encode::{self, EncodeOptions};
-use crate::model::{GroupId, How, NameId, Owner, Piece, Program, Row};
+use crate::model::{GroupId, How, Keys, NameId, Owner, Piece, Program, Row};
 use crate::open::{Files, Image};
-use crate::pipeline::{NoProgress, Options, image_info, load};
+use crate::pipeline::{Loaded, NoProgress, Options, image_info, load, open_options};
 
 // The reader's own test writer, for its checksums.
 #[path = "../../../lookup/tests/writer/mod.rs"]
@@ -24,13 +24,17 @@ fn built(name: &str) -> PathBuf {
 fn with_program(name: &str, columns: bool, test: impl FnOnce(&Image<'_>, &mut Program<'_>)) {
     let files = Files::default();
     let options = Options { columns, ..Options::default() };
-    let (image, mut program, _) = load(&files, &built(name), &options, &NoProgress).unwrap();
-    test(&image, &mut program);
+    let open_options = open_options(&options);
+    let (loaded, _) = load(&files, &built(name), &options, &open_options, &NoProgress).unwrap();
+    let Loaded { image, mut resolved, .. } = loaded;
+    test(&image, resolved.program_mut());
 }
 
 fn encoded(image: &Image<'_>, program: &Program<'_>, columns: bool) -> Vec<u8> {
     let options = EncodeOptions { columns, ..EncodeOptions::default() };
-    encode::encode(program, &image_info(image), &options).unwrap().to_bytes()
+    // Keys are no answers at an address.
+    let body = encode::body(program, &image_info(image), &options).unwrap();
+    body.finish(program, &Keys::default(), None).unwrap().to_bytes()
 }
 
 /// `None` where `verify` finds damage, so that there is nothing to compare.

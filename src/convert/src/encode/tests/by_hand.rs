@@ -67,7 +67,7 @@ fn section(encoded: &Encoded, id: SectionId) -> &[u8] {
 }
 
 fn encoded(program: &Program<'_>) -> Encoded {
-    encode(program, &image(), &EncodeOptions::default()).unwrap()
+    encode(program, &Keys::default(), &image(), &EncodeOptions::default()).unwrap()
 }
 
 #[test]
@@ -117,17 +117,17 @@ fn broken_trees_are_counted() {
 #[test]
 fn code_below_the_image_base_moves_the_base() {
     let image = ImageInfo { image_base: 0x2000, ..image() };
-    let bytes = encode(&main_with_f(), &image, &EncodeOptions::default()).unwrap().to_bytes();
+    let bytes =
+        encode(&main_with_f(), &Keys::default(), &image, &EncodeOptions::default()).unwrap().to_bytes();
     assert_eq!(Header::parse(&bytes).unwrap().image_base, 0x1000);
 }
 
 #[test]
 fn tables_below_the_image_base_are_left_out() {
-    let mut program = main_with_f();
     let key = |point| VtableKey { point: ImageAddr(point), function: FuncId(0), slot: None, doubtful: false };
-    program.vtables = vec![key(0x10), key(0x2000)];
+    let keys = Keys { vtables: vec![key(0x10), key(0x2000)], ..Keys::default() };
     let image = ImageInfo { image_base: 0x1000, ..image() };
-    let encoded = encode(&program, &image, &EncodeOptions::default()).unwrap();
+    let encoded = encode(&main_with_f(), &keys, &image, &EncodeOptions::default()).unwrap();
     assert_eq!(encoded.stats.left_out, LeftOut { tables_outside: 1, ..LeftOut::default() });
     let bytes = encoded.to_bytes();
     let file = foldsym_lookup::SymbolFile::open(&bytes).unwrap();
@@ -140,12 +140,12 @@ fn tables_below_the_image_base_are_left_out() {
 fn addresses_too_far_apart_are_an_error() {
     let mut program = main_with_f();
     program.pieces.push(Piece { start: ImageAddr(1 << 50), ..program.pieces[0] });
-    let error = encode(&program, &image(), &EncodeOptions::default()).unwrap_err();
+    let error = encode(&program, &Keys::default(), &image(), &EncodeOptions::default()).unwrap_err();
     assert!(matches!(error, EncodeError::AddressSpan { lowest: 0x1000, .. }), "{error}");
     // Basic blocks where no function is known.
     let mut program = main_with_f();
     program.blocks.blocks.push(Block { start: ImageAddr(1 << 50), size: 1, id: 0, flags: 0 });
-    let error = encode(&program, &image(), &EncodeOptions::default()).unwrap_err();
+    let error = encode(&program, &Keys::default(), &image(), &EncodeOptions::default()).unwrap_err();
     assert!(matches!(error, EncodeError::AddressSpan { lowest: 0x1000, .. }), "{error}");
 }
 
@@ -170,7 +170,7 @@ fn the_index_finds_every_name_and_its_demangled_form() {
     named(b"", None);
     let demangle = |name: &[u8]| (name == b"_Z4mainv").then(|| "main".to_owned());
     let options = EncodeOptions { name_index: true, demangle: Some(demangle), ..EncodeOptions::default() };
-    let encoded = encode(&program, &image(), &options).unwrap();
+    let encoded = encode(&program, &Keys::default(), &image(), &options).unwrap();
     let bytes = section(&encoded, SectionId::NAME_INDEX);
     let map_end = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let map = fst::Map::new(&bytes[8..map_end]).unwrap();
@@ -221,8 +221,9 @@ fn a_call_says_what_names_its_callee() {
         let (start, owner) = (ImageAddr(0x2000), Owner::Function(FuncId(3)));
         program.pieces.push(Piece { start, owner, rows: None, ..program.pieces[0] });
         let (return_addr, callee) = (ImageAddr(0x2004), FuncId(1));
-        program.calls = vec![CallKey { return_addr, caller: None, callee, how }];
-        let bytes = encoded(&program).to_bytes();
+        let calls = vec![CallKey { return_addr, caller: None, callee, how }];
+        let keys = Keys { calls, ..Keys::default() };
+        let bytes = encode(&program, &keys, &image(), &EncodeOptions::default()).unwrap().to_bytes();
         let file = SymbolFile::open(&bytes).unwrap();
         file.verify().unwrap();
         let stack = [StackAddr::Exact(Addr(0x1000)), StackAddr::Return(ReturnAddr(0x2004))];

@@ -48,7 +48,7 @@ pub(super) fn image() -> ImageInfo {
 }
 
 /// Chooses a program: some units, functions with inline trees and rows, pieces and groups.
-pub(super) fn program(choices: &mut Choices<'_>) -> Program<'static> {
+pub(super) fn program(choices: &mut Choices<'_>) -> (Program<'static>, Keys) {
     let mut program = Program::default();
     for i in 0..3 + choices.below(40) {
         let stem = ["_ZN7storage6folder", "_ZN7storage", "main", "x", ""][choices.below(5)];
@@ -76,13 +76,13 @@ pub(super) fn program(choices: &mut Choices<'_>) -> Program<'static> {
         add_unit(&mut program, UnitId(unit as u32), &mut place, choices);
     }
     program.pieces.sort_by_key(|piece| piece.start);
-    add_calls(&mut program, choices);
-    program
+    let keys = keys(&program, choices);
+    (program, keys)
 }
 
 /// Any keys between functions that have code.
-fn add_calls(program: &mut Program<'static>, choices: &mut Choices<'_>) {
-    let mut known = Vec::new();
+fn keys(program: &Program<'static>, choices: &mut Choices<'_>) -> Keys {
+    let (mut known, mut keys) = (Vec::new(), Keys::default());
     for piece in &program.pieces {
         match piece.owner {
             Owner::Function(function) => known.push(function),
@@ -92,7 +92,7 @@ fn add_calls(program: &mut Program<'static>, choices: &mut Choices<'_>) {
         }
     }
     if known.is_empty() {
-        return;
+        return keys;
     }
     for _ in 0..choices.below(80) {
         let mut some = || known[choices.below(known.len())];
@@ -101,16 +101,17 @@ fn add_calls(program: &mut Program<'static>, choices: &mut Choices<'_>) {
         let return_addr = ImageAddr(0x1000 + choices.below(400) as u64);
         let how = [CallHow::CallSite, CallHow::Relocation, CallHow::Doubtful, CallHow::DoubtfulRelocation]
             [choices.below(4)];
-        program.calls.push(CallKey { return_addr, caller, callee, how });
+        keys.calls.push(CallKey { return_addr, caller, callee, how });
         let target = choices.one_in(2).then_some(other);
         if target != Some(callee) {
-            program.tails.push(TailKey { function: callee, target });
+            keys.tails.push(TailKey { function: callee, target });
         }
     }
-    program.calls.sort_unstable();
-    program.calls.dedup_by_key(|key| (key.return_addr, key.caller));
-    program.tails.sort_unstable();
-    program.tails.dedup();
+    keys.calls.sort_unstable();
+    keys.calls.dedup_by_key(|key| (key.return_addr, key.caller));
+    keys.tails.sort_unstable();
+    keys.tails.dedup();
+    keys
 }
 
 /// Where the next piece goes.

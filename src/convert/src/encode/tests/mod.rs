@@ -15,18 +15,27 @@ use model_answers::{Answer, answers, keys};
 use proptest::prelude::*;
 use read_back::ReadBack;
 
-fn encode_in_pool(program: &Program<'_>, options: &EncodeOptions, threads: usize) -> Encoded {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| encode(program, &image(), options)).unwrap()
+fn encode(
+    program: &Program<'_>,
+    keys: &Keys,
+    image: &ImageInfo,
+    options: &EncodeOptions,
+) -> Result<Encoded, EncodeError> {
+    body(program, image, options)?.finish(program, keys, None)
 }
 
-fn check_answers(program: &Program<'_>, columns: bool) {
+fn encode_in_pool(program: &Program<'_>, keys: &Keys, options: &EncodeOptions, threads: usize) -> Encoded {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| encode(program, keys, &image(), options)).unwrap()
+}
+
+fn check_answers((program, known): &(Program<'_>, Keys), columns: bool) {
     let options = EncodeOptions { columns, ..EncodeOptions::default() };
-    let bytes = encode(program, &image(), &options).unwrap().to_bytes();
+    let bytes = encode(program, known, &image(), &options).unwrap().to_bytes();
     let file = ReadBack::open(&bytes);
     let symbols = SymbolFile::open(&bytes).unwrap();
     symbols.verify().unwrap();
-    assert_eq!(file.keys(), keys(program));
+    assert_eq!(file.keys(), keys(program, known));
     for (address, expected) in answers(program, columns) {
         assert_eq!(file.answer(address), expected, "at {address:#x}");
         assert_eq!(look_up(&symbols, address), expected, "at {address:#x}");
@@ -43,17 +52,17 @@ proptest! {
 
     #[test]
     fn the_number_of_threads_changes_nothing(choices in prop::collection::vec(any::<u32>(), 0..3000)) {
-        let program = made::program(&mut Choices::new(&choices));
+        let (program, keys) = made::program(&mut Choices::new(&choices));
         let options = EncodeOptions { columns: true, name_index: true, ..EncodeOptions::default() };
-        let one = encode_in_pool(&program, &options, 1).to_bytes();
-        let four = encode_in_pool(&program, &options, 4).to_bytes();
+        let one = encode_in_pool(&program, &keys, &options, 1).to_bytes();
+        let four = encode_in_pool(&program, &keys, &options, 4).to_bytes();
         prop_assert!(one == four);
     }
 }
 
 #[test]
 fn an_empty_program_gives_a_file_without_answers() {
-    let encoded = encode(&Program::default(), &image(), &EncodeOptions::default()).unwrap();
+    let encoded = encode(&Program::default(), &Keys::default(), &image(), &EncodeOptions::default()).unwrap();
     let bytes = encoded.to_bytes();
     assert_eq!(bytes.len() as u64, encoded.file_len());
     assert_eq!(ReadBack::open(&bytes).answer(0x1000), Answer::Nothing);
@@ -65,7 +74,7 @@ fn more_names_than_a_table_holds_are_an_error() {
     let text = vec![b'n'; 65_535 + 20_000];
     let name = |at: usize| std::borrow::Cow::Borrowed(&text[at..at + 65_535]);
     let program = Program { names: (0..20_000).map(name).collect(), ..Program::default() };
-    let error = encode(&program, &image(), &EncodeOptions::default()).unwrap_err();
+    let error = encode(&program, &Keys::default(), &image(), &EncodeOptions::default()).unwrap_err();
     assert!(matches!(error, EncodeError::TooLong { what: "names", bytes: 1_310_700_000 }), "{error}");
 }
 
@@ -81,8 +90,8 @@ fn generated_programs_reach_the_special_cases() {
     let mut units = [0; 3];
     for _ in 0..200 {
         let choices = strategy.new_tree(&mut runner).unwrap().current();
-        let program = made::program(&mut Choices::new(&choices));
-        let encoded = encode(&program, &image(), &EncodeOptions::default()).unwrap();
+        let (program, keys) = made::program(&mut Choices::new(&choices));
+        let encoded = encode(&program, &keys, &image(), &EncodeOptions::default()).unwrap();
         let stats = encoded.stats;
         sum.groups += stats.groups;
         sum.row_blocks_shared += stats.row_blocks_shared;

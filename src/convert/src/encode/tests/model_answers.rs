@@ -43,14 +43,14 @@ impl Keys {
     }
 }
 
-pub(super) fn keys(program: &Program<'_>) -> Keys {
+pub(super) fn keys(program: &Program<'_>, keys: &crate::model::Keys) -> Keys {
     let name = |id: FuncId| {
         let name = program.name_of(&program.functions[id.index()]);
         program.names[name.index()].to_vec()
     };
     let call = |key: &CallKey| (key.return_addr.0, key.caller.map(name), name(key.callee), key.how as i64);
     let tail = |key: &TailKey| (name(key.function), key.target.map(name));
-    Keys { calls: program.calls.iter().map(call).collect(), tails: program.tails.iter().map(tail).collect() }
+    Keys { calls: keys.calls.iter().map(call).collect(), tails: keys.tails.iter().map(tail).collect() }
         .sorted()
 }
 
