@@ -10,7 +10,7 @@ mod model_answers;
 #[path = "../../../src/convert/src/encode/tests/read_back.rs"]
 mod read_back;
 
-use foldsym_convert::encode::{EncodeOptions, encode};
+use foldsym_convert::encode::{EncodeOptions, body};
 use foldsym_lookup::SymbolFile;
 
 /// Encodes the program that `input` chooses, and compares every answer.
@@ -21,15 +21,16 @@ pub fn check(input: &[u8]) {
     let Some((&flags, rest)) = input.split_first() else { return };
     let numbers: Vec<u32> =
         rest.as_chunks::<2>().0.iter().map(|pair| spread(u16::from_le_bytes(*pair))).collect();
-    let program = made::program(&mut made::Choices::new(&numbers));
+    let (program, keys) = made::program(&mut made::Choices::new(&numbers));
     let options =
         EncodeOptions { columns: flags & 1 != 0, name_index: flags & 2 != 0, ..EncodeOptions::default() };
-    let bytes = encode(&program, &made::image(), &options).expect("a small program").to_bytes();
+    let body = body(&program, &made::image(), &options).expect("a small program");
+    let bytes = body.finish(&program, &keys, None).expect("without a record").to_bytes();
     let seen = crate::fsym::check(&bytes).expect("a file that was written opens");
     assert!(seen.sound && seen.whole);
     crate::c_interface::check(&bytes);
     let (slow, file) = (read_back::ReadBack::open(&bytes), SymbolFile::open(&bytes).expect("it opened"));
-    assert_eq!(slow.keys(), model_answers::keys(&program));
+    assert_eq!(slow.keys(), model_answers::keys(&program, &keys));
     for (address, expected) in model_answers::answers(&program, options.columns) {
         assert_eq!(slow.answer(address), expected, "slow reader at {address:#x}");
         assert_eq!(looked_up::look_up(&file, address), expected, "reader at {address:#x}");
