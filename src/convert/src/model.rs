@@ -342,7 +342,7 @@ pub struct Unit<'f> {
     pub unclaimed: Vec<BareLines>,
     /// What a second look at the unit reads.
     pub class_places: ClassPlaces,
-    /// What such a look gives, where it was taken with the first.
+    /// What such a look gives, where it was taken with the first: `class_places` is empty then.
     pub described: Option<Box<Unit<'f>>>,
     /// Only of that: classes that have a table of virtual functions, and what they derive from.
     pub classes: Vec<UnitClass>,
@@ -380,12 +380,23 @@ impl ClassPlaces {
 pub(crate) type UnitClasses<'a> = (u64, &'a ClassPlaces);
 
 impl Unit<'_> {
-    /// Leaves of a unit what its functions' records are made from, and what its calls are.
+    /// Leaves of a unit what its functions' records are made from, and what keys are found with.
     pub(crate) fn forget_what_is_resolved(&mut self) {
         self.lost = Vec::new();
         self.lost_ranges = Vec::new();
         self.bare = Vec::new();
         self.unclaimed = Vec::new();
+    }
+
+    /// Leaves of a unit what its functions' records are made from: rows, inlined calls and expressions.
+    pub(crate) fn forget_what_keys_are_of(&mut self) {
+        self.calls = Vec::new();
+        self.listed = Vec::new();
+        self.callees = Vec::new();
+        self.erased = Vec::new();
+        self.codeless = Vec::new();
+        self.class_places = ClassPlaces::default();
+        self.described = None;
     }
 
     /// The same unit with the same names in memory that lives otherwise.

@@ -211,7 +211,7 @@ fn sizes(image: &Image<'_>, split: &SplitFiles<'_, '_>) -> resolve::Sizes {
     resolve::Sizes { strings: bytes(&[Str, LineStr]), lines: bytes(&[Line]), entries: bytes(&[Info]) }
 }
 
-/// Encodes a program, and finds its keys beside that.
+/// Encodes a program, and finds its keys beside that or, where it cannot be, before.
 fn encoded(
     loaded: &mut Loaded<'_, '_>,
     options: &Options,
@@ -226,10 +226,14 @@ fn encoded(
     let keys = |loaded: &Loaded<'_, '_>| timed(|| loaded.keys());
     let body =
         |loaded: &Loaded<'_, '_>| timed(|| encode::body(loaded.resolved.program(), &info, &encode_options));
-    let (((keys, diagnostics), found), (body, encoded)) = if options.readable_names {
-        // Keys are found by linkage names.
+    // Keys are found by linkage names, and one thread does them first anyhow.
+    let apart = options.readable_names || rayon::current_num_threads() == 1;
+    let (((keys, diagnostics), found), (body, encoded)) = if apart {
         let found = keys(loaded);
-        crate::readable::rename(loaded.resolved.program_mut());
+        loaded.resolved.end_keys();
+        if options.readable_names {
+            crate::readable::rename(loaded.resolved.program_mut());
+        }
         (found, body(loaded))
     } else {
         rayon::join(|| keys(loaded), || body(loaded))
@@ -292,7 +296,7 @@ pub(crate) fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) 
 }
 
 impl Steps {
-    /// The steps with the names that progress and report give them.
+    /// The steps with the names that the report gives them; progress counts the keys as a part of `encode`.
     pub fn named(&self) -> [(&'static str, Step); 6] {
         [
             ("open", self.open),

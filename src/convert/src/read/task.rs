@@ -31,7 +31,7 @@ pub(super) struct Task<'a, 'f, E: Endianity> {
 /// What is read of a unit.
 #[derive(Clone, Copy)]
 pub(super) enum Walk<'a> {
-    /// All but classes.
+    /// All, but classes only as [`ReadOptions::classes`] says.
     Functions,
     /// Only the classes, of these units; by offset.
     Classes(&'a [UnitClasses<'a>]),

@@ -171,6 +171,13 @@ impl<'f> Merged<'f> {
         self.program.units.iter_mut().for_each(Unit::forget_what_is_resolved);
     }
 
+    /// Ends the search for keys: frees what they alone are found with.
+    pub(super) fn end_keys(&mut self) {
+        self.names = HashTable::new();
+        self.hashes = Vec::new();
+        self.program.units.iter_mut().for_each(Unit::forget_what_keys_are_of);
+    }
+
     pub(super) fn intern(&mut self, mut name: Cow<'f, [u8]>) -> NameId {
         let is_cut = name.len() > MAX_NAME;
         if is_cut {

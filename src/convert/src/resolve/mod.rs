@@ -98,6 +98,11 @@ impl<'f> Resolved<'f> {
         &mut self.cut.merged.program
     }
 
+    /// Frees what keys alone are found with: none are found after this.
+    pub(crate) fn end_keys(&mut self) {
+        self.cut.merged.end_keys();
+    }
+
     /// Finds what tells which of the functions that share code ran. Nothing else of the program depends on it.
     pub(crate) fn keys(
         &self,

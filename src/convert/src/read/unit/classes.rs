@@ -3,8 +3,9 @@
 //! Most classes of a unit come from headers and are described by every unit that includes them; those that matter
 //! are the ones whose table the program has from this unit. clang says which: a variable `_vtable$` with the table's
 //! address, declared in the class. gcc does not; there every class with a pointer to such a table is read, and the symbols
-//! (`_ZTV`) tell later which have one. While the unit's entries are walked only their places are noted; what they say is read
-//! of programs in which methods were folded.
+//! (`_ZTV`) tell later which have one. While the unit's entries are walked only their places are noted. What clang's say is read
+//! right after that, where the linker may have folded anything; what gcc's say, and those of a `.dwo`, of programs in which methods
+//! were folded.
 
 use gimli::{AttributeValue, UnitOffset};
 use rustc_hash::FxHashMap;
