@@ -16,7 +16,8 @@ mod name;
 
 pub use blocks::{Block, BlockCounts, BlockMap, BlockRange, SharedBlock};
 pub use calls::{CalleePlace, Calls, UnitCall, UnitCallee};
-pub use classes::{SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable, VtableKey};
+pub(crate) use classes::UnitClasses;
+pub use classes::{ClassPlaces, Described, SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable, VtableKey};
 pub use codeless::Codeless;
 pub use instance::Instance;
 pub use locations::{
@@ -343,7 +344,7 @@ pub struct Unit<'f> {
     /// What a second look at the unit reads.
     pub class_places: ClassPlaces,
     /// What such a look gives, where it was taken with the first: `class_places` is empty then.
-    pub described: Option<Box<Unit<'f>>>,
+    pub described: Option<Box<Described<'f>>>,
     /// Only of that: classes that have a table of virtual functions, and what they derive from.
     pub classes: Vec<UnitClass>,
     /// Only of that.
@@ -353,31 +354,6 @@ pub struct Unit<'f> {
     /// `None` where no function has any.
     pub locations: Option<Box<UnitLocations>>,
 }
-
-/// Where a unit describes classes whose table of virtual functions the program may have from it.
-#[derive(Clone, Debug, Default)]
-pub struct ClassPlaces {
-    /// Tables, with the offset of their class's entry in the unit.
-    pub tables: Vec<(ImageAddr, usize)>,
-    /// Offsets of gcc's classes with a pointer to a table.
-    pub dynamic: Vec<usize>,
-    /// Those of them that stand in a namespace without a name, sorted.
-    pub unnamed: Vec<usize>,
-}
-
-impl ClassPlaces {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.dynamic.is_empty()
-    }
-
-    /// True where those of tables are all.
-    pub(crate) fn is_of_tables(&self) -> bool {
-        !self.tables.is_empty() && self.dynamic.is_empty()
-    }
-}
-
-/// A unit, by its offset, and its classes.
-pub(crate) type UnitClasses<'a> = (u64, &'a ClassPlaces);
 
 impl Unit<'_> {
     /// Leaves of a unit what its functions' records are made from, and what keys are found with.

@@ -1,6 +1,7 @@
 //! Classes with tables of virtual functions, as units describe them, and what follows for folded functions.
 
-use super::{FuncId, ImageAddr, Instance};
+use super::{FuncId, ImageAddr, Instance, Unit};
+use crate::report::Diagnostics;
 
 /// A class of the unit, as far as virtual calls concern it (DWARF 5 5.7).
 #[derive(Clone, Debug)]
@@ -66,4 +67,37 @@ pub struct VtableKey {
     pub slot: Option<u16>,
     /// Other functions of the group may have run: this is the likeliest.
     pub doubtful: bool,
+}
+
+/// Where a unit describes classes whose table of virtual functions the program may have from it.
+#[derive(Clone, Debug, Default)]
+pub struct ClassPlaces {
+    /// Tables, with the offset of their class's entry in the unit.
+    pub tables: Vec<(ImageAddr, usize)>,
+    /// Offsets of gcc's classes with a pointer to a table.
+    pub dynamic: Vec<usize>,
+    /// Those of them that stand in a namespace without a name, sorted.
+    pub unnamed: Vec<usize>,
+}
+
+impl ClassPlaces {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.dynamic.is_empty()
+    }
+
+    /// True where those of tables are all.
+    pub(crate) fn is_of_tables(&self) -> bool {
+        !self.tables.is_empty() && self.dynamic.is_empty()
+    }
+}
+
+/// A unit, by its offset, and its classes.
+pub(crate) type UnitClasses<'a> = (u64, &'a ClassPlaces);
+
+/// The classes of a unit, read with it.
+pub struct Described<'f> {
+    /// As a second look gives it.
+    pub(crate) unit: Unit<'f>,
+    /// What was left out: it counts only once the classes are asked for.
+    pub(crate) skipped: Diagnostics,
 }

@@ -9,7 +9,7 @@ use super::memory::Memory;
 use super::space::{Space, Without, offset_of};
 use super::split::{self, Supply};
 use super::{Bytes, Code, Endianity, ReadOptions, bad_unit, unit};
-use crate::model::{ClassPlaces, Unit, UnitClasses};
+use crate::model::{ClassPlaces, Described, Unit, UnitClasses};
 use crate::open::DebugSection;
 use crate::report::{Diagnostics, Kind};
 
@@ -64,8 +64,8 @@ impl<'f, E: Endianity> Task<'_, 'f, E> {
                     let places = std::mem::take(&mut unit.class_places);
                     let mut counted = Diagnostics::default();
                     let described = unit::classes(source, &places, &mut memory, &mut counted);
-                    diagnostics.merge(counted.only(Kind::SkippedClasses));
-                    unit.described = Some(Box::new(described));
+                    let skipped = counted.only(Kind::SkippedClasses);
+                    unit.described = Some(Box::new(Described { unit: described, skipped }));
                 }
                 (unit, shared)
             }

@@ -27,8 +27,11 @@ use crate::report::{Diagnostics, Kind};
 /// Classes that are read of one unit.
 const MAX_CLASSES: usize = 1 << 16;
 
-/// Entries that are read of the classes of one unit: one class may stand in another.
+/// Entries that are read of the classes of one unit: one class may stand in another. No more than a multiple of the unit's
+/// bytes, and of a small one so many.
 const MAX_MEMBERS: usize = 1 << 22;
+const MEMBERS_A_BYTE: usize = 2;
+const MIN_MEMBERS: usize = 1 << 16;
 
 /// What an entry is to the walk that may be of a class with a table.
 pub(super) fn role(abbreviation: &Abbreviation) -> Option<Role> {
@@ -238,6 +241,8 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
     /// Reads the classes that were noted.
     fn read_classes(&mut self, places: &ClassPlaces) {
         let mut reading = Reading { unnamed: &places.unnamed, ..Reading::default() };
+        let len = self.unit.header.length_including_self();
+        let most = len.saturating_mul(MEMBERS_A_BYTE).clamp(MIN_MEMBERS, MAX_MEMBERS);
         for &(address, class) in &places.tables {
             let class = reading.id(UnitOffset(class));
             self.out.vtables.push(UnitVtable { address, class });
@@ -247,9 +252,9 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         }
         while let Some(&offset) = reading.places.get(self.out.classes.len()) {
             let members = reading.members;
-            let class = if reading.places.len() > MAX_CLASSES || members > MAX_MEMBERS {
+            let class = if reading.places.len() > MAX_CLASSES || members > most {
                 self.diagnostics.add(Kind::SkippedClasses, self.unit_offset, || {
-                    format!("the unit has over {MAX_CLASSES} classes, or {MAX_MEMBERS} entries in them")
+                    format!("the unit has over {MAX_CLASSES} classes, or {most} entries in them")
                 });
                 None
             } else {

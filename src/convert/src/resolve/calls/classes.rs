@@ -65,14 +65,12 @@ pub(super) fn keys<'f>(
 ) -> Found {
     let mut found = Found::default();
     let Some(read) = units(index, image, read, diagnostics) else { return found };
-    let described = index
-        .program
-        .units
-        .iter()
-        .zip(0..)
-        .filter_map(|(unit, number)| Some((number, unit.described.as_deref()?)));
-    let mut units: Vec<(u32, &Unit<'_>)> =
-        described.chain(read.iter().map(|(number, unit)| (*number, unit))).collect();
+    let mut units: Vec<(u32, &Unit<'_>)> = read.iter().map(|(number, unit)| (*number, unit)).collect();
+    for (number, unit) in (0..).zip(&index.program.units) {
+        let Some(described) = unit.described.as_deref() else { continue };
+        diagnostics.merge(described.skipped.clone());
+        units.push((number, &described.unit));
+    }
     units.sort_by_key(|unit| unit.0);
     let classes = Classes::new(&units);
     if classes.list.is_empty() {
