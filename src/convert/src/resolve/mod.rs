@@ -22,6 +22,7 @@ mod parts;
 mod pieces;
 mod recover;
 mod recovered;
+mod remaining;
 mod sections;
 mod symbols;
 mod thunks;

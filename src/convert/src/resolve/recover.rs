@@ -22,11 +22,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::merge::Merged;
 use super::names::{has_suffix, is_program_wide, names_part, own_spelling, whole_name, whole_suffixed};
 use super::recovered::{add, count};
+use super::remaining::{Definition, Known, MAX_DEFINITIONS, Remaining, add_definition};
 use super::symbols::{CodeSymbol, Symbols};
 use crate::budget::Budget;
-use crate::model::{
-    BareLines, DieOffset, How, Instance, NONE16, NameId, OriginId, Row, UnitErased, UnitFunction,
-};
+use crate::model::{BareLines, DieOffset, How, NONE16, NameId, OriginId, Row, UnitErased};
 use crate::pair::{Fit, pair};
 use crate::report::{Diagnostics, Kind};
 use crate::text::base_name;
@@ -115,30 +114,10 @@ pub(super) struct Found {
     pub(super) sequence: Option<usize>,
 }
 
-/// Definitions of one name that are told apart; of more none is a copy for certain, and none is found.
-const MAX_DEFINITIONS: usize = 8;
-
-/// A definition: the unit that has it, and its origin.
-type Definition = (usize, OriginId);
-
-fn add_definition(of: &mut Vec<Definition>, unit: usize, origin: OriginId) {
-    if of.len() < MAX_DEFINITIONS && of.iter().all(|known| known.1 != origin) {
-        of.push((unit, origin));
-    }
-}
-
 /// Keeps the only value of a key; `None` where it has several.
 fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(map: &mut FxHashMap<K, Option<V>>, key: K, value: V) {
     let known = map.entry(key).or_insert(Some(value));
     *known = known.filter(|known| *known == value);
-}
-
-/// Functions that have their addresses.
-struct Known {
-    /// Ranges of functions that remain, with the unit and the origin of each that stands there.
-    remaining: FxHashMap<(u64, u64), Vec<Remaining>>,
-    /// Names that one function of the program has, of functions that are known, with some of their definitions.
-    named: FxHashMap<NameId, Vec<Definition>>,
 }
 
 struct Finder<'m, 'f> {
@@ -151,43 +130,6 @@ struct Finder<'m, 'f> {
     /// How many parts of a function were found at the start of another part of it: by unit, DIE and address.
     into_own: FxHashMap<(usize, DieOffset, u64), usize>,
     caps: Caps,
-}
-
-/// A function that has its address.
-struct Remaining {
-    unit: usize,
-    die: DieOffset,
-    origin: OriginId,
-    instance: Instance,
-    /// Other units mean the same function by its name.
-    shared: bool,
-    /// The range is not that of its entry.
-    part: bool,
-}
-
-impl Known {
-    fn new(merged: &Merged<'_>) -> Known {
-        let mut remaining: FxHashMap<(u64, u64), Vec<Remaining>> = FxHashMap::default();
-        let mut named: FxHashMap<NameId, Vec<Definition>> = FxHashMap::default();
-        for (index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
-            for function in &unit.functions {
-                let origin = map.origins[function.origin.index()];
-                let name = merged.program.origins[origin.index()].name;
-                let shared = function.external || is_program_wide(merged.name_bytes(name));
-                if shared {
-                    add_definition(named.entry(name).or_default(), index, origin);
-                }
-                let pieces = function.pieces.start as usize..function.pieces.end as usize;
-                for (at, piece) in unit.pieces[pieces].iter().enumerate() {
-                    let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
-                    let UnitFunction { die, instance, .. } = *function;
-                    let remains = Remaining { unit: index, die, origin, instance, shared, part: at > 0 };
-                    remaining.entry(range).or_default().push(remains);
-                }
-            }
-        }
-        Known { remaining, named }
-    }
 }
 
 impl<'m, 'f> Finder<'m, 'f> {
