@@ -177,7 +177,7 @@ pub(crate) fn load<'a, 'f>(
     let mut merged = resolve::Merged::new(ResolveOptions { remap_path }, sizes(&image, &split));
     let classes = image.linker != Linker::NeverFolds;
     let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };
-    let (counted, (symbols, noticed)) = rayon::join(
+    let (counted, (symbols, mut diagnostics)) = rayon::join(
         || read::read(&image, &split, read_options, &|n| progress.advance(n), &mut merged),
         || resolve::Symbols::new(&image),
     );
@@ -188,7 +188,6 @@ pub(crate) fn load<'a, 'f>(
 
     progress.step("resolve", 0);
     let began = Instant::now();
-    let mut diagnostics = noticed;
     let mut resolved = resolve::resolve(&image, merged, symbols, &mut diagnostics);
     resolved.program_mut().blocks = blocks;
     report.diagnostics.merge(diagnostics);

@@ -2,7 +2,7 @@
 //! program, joins functions with symbols, finds which functions share code, and cuts what overlaps.
 //!
 //! `merge` numbers; `symbols` sorts the symbol table; `sections` parts the lines of sections that were folded whole;
-//! `recover` finds functions that were folded and erased, and `recovered` gives them their code;
+//! `recover` finds functions that were folded and erased, by what `remaining` lists, and `recovered` gives them their code;
 //! `inlines` finds what is inlined into them; `compiled` and `thunks` find functions that the compiler merged;
 //! `functions` turns subprograms and symbols into candidates with a range, and asks `undescribed` whether a name that
 //! no DIE has is one of them; `parts` does so for what stands elsewhere than its entry; `pieces` paints the candidates
