@@ -345,9 +345,14 @@ fn encode_code(tables: &Tables<'_>, usage: &Usage, unit_log2: u32) -> Code {
     let trees = Trees::build(program, outline, usage, plan);
     let source = RowSource { program, outline, plan, trees: &trees, columns, unit_log2 };
     let records = source.records();
-    let ((rows, row_offsets, row_counts), (scopes, scope_offsets)) =
-        rayon::join(|| source.section(&records), || trees.section());
-    let (mut sections, groups) = tables.code(&row_offsets, &scope_offsets);
+    let of_functions = || {
+        let (scopes, offsets) = trees.section();
+        (scopes, tables.functions(&offsets))
+    };
+    let ((rows, row_offsets, row_counts), (scopes, functions)) =
+        rayon::join(|| source.section(&records), of_functions);
+    let (mut sections, groups) = tables.pieces(&row_offsets);
+    sections.extend(functions);
 
     let TreeCounts { nodes, max_depth, too_deep, foreign } = trees.counts();
     let RowCounts { rows: rows_stored, blocks, shared_blocks, far_rows, far_lines } = row_counts;

@@ -11,7 +11,7 @@
 //! members that are not equal to an earlier one are made a second time then.
 
 use super::bits::{put_varint, varint_len};
-use super::dedup::Store;
+use super::dedup::{Record, Store};
 use super::outline::{Job, Outline, window};
 use super::plan::{Plan, file_code};
 use super::row_block::{Cell, put_block, put_directory};
@@ -54,10 +54,20 @@ pub(super) struct RowCounts {
 #[derive(Default)]
 pub(super) struct RowTask {
     bytes: Vec<u8>,
-    /// For each job the end of its record in `bytes`, and its rows.
-    records: Vec<(usize, u32)>,
+    /// For each job the end of its record in `bytes`, the record's hash, and its rows.
+    records: Vec<(usize, u64, u32)>,
     far_rows: u64,
     far_lines: u64,
+}
+
+impl RowTask {
+    /// The records, each with its rows.
+    fn records(&self) -> impl Iterator<Item = (Record<'_>, u64)> {
+        let starts = [0].into_iter().chain(self.records.iter().map(|record| record.0));
+        starts.zip(&self.records).map(|(start, &(end, hash, rows))| {
+            (Record { bytes: &self.bytes[start..end], hash }, u64::from(rows))
+        })
+    }
 }
 
 impl RowSource<'_> {
@@ -67,9 +77,11 @@ impl RowSource<'_> {
             let mut task = RowTask::default();
             let mut cells = Vec::new();
             for job in jobs {
+                let start = task.bytes.len();
                 task.far_rows += self.cells(job, &mut cells);
                 put_record(&cells, self.columns, &mut task);
-                task.records.push((task.bytes.len(), cells.len() as u32));
+                let Record { hash, .. } = Record::of(&task.bytes[start..]);
+                task.records.push((task.bytes.len(), hash, cells.len() as u32));
             }
             task
         };
@@ -79,18 +91,14 @@ impl RowSource<'_> {
     /// Puts the records behind each other. Returns the section and the offset of each job's record.
     pub(super) fn section<'r>(&self, tasks: &'r [RowTask]) -> (Store<'r>, Vec<u64>, RowCounts) {
         let mut counts = RowCounts::default();
-        let mut records = Vec::with_capacity(self.outline.jobs.len());
         for task in tasks {
             counts.far_rows += task.far_rows;
             counts.far_lines += task.far_lines;
-            let mut start = 0;
-            for &(end, rows) in &task.records {
-                records.push((&task.bytes[start..end], u64::from(rows)));
-                start = end;
-            }
         }
+        // In the order of the jobs.
+        let mut records = tasks.iter().flat_map(RowTask::records);
         let mut store = Store::new(tasks.iter().map(|task| task.bytes.len()).sum());
-        let mut offsets = vec![0; records.len()];
+        let mut offsets = vec![0; self.outline.jobs.len()];
         let mut with_foreign_offsets = FxHashSet::default();
         for (i, piece) in self.program.pieces.iter().enumerate() {
             let jobs = self.outline.piece_jobs[i] as usize..self.outline.piece_jobs[i + 1] as usize;
@@ -98,8 +106,8 @@ impl RowSource<'_> {
             let is_group = matches!(piece.owner, Owner::Group(_));
             let mut pattern = None;
             for job in jobs {
-                let (record, rows) = records[job];
-                if record.is_empty() {
+                let Some((record, rows)) = records.next() else { break };
+                if record.bytes.is_empty() {
                     continue;
                 }
                 if let Some(offset) = store.find(record) {
@@ -116,7 +124,7 @@ impl RowSource<'_> {
                 {
                     let pattern = pattern.get_or_insert_with(|| self.pattern(first, offsets[first]));
                     if let Some((bytes, blocks)) = self.with_offsets_of(job, pattern, store.next_offset())
-                        && bytes.len() < record.len()
+                        && bytes.len() < record.bytes.len()
                     {
                         offsets[job] = store.add_as(record, &bytes);
                         with_foreign_offsets.insert(offsets[job]);
@@ -124,7 +132,7 @@ impl RowSource<'_> {
                         continue;
                     }
                 }
-                offsets[job] = store.add_as(record, record);
+                offsets[job] = store.add_as(record, record.bytes);
             }
         }
         (store, offsets, counts)

@@ -13,7 +13,7 @@
 //! that the rows of a block have scopes with near numbers.
 
 use super::bits::{BitWriter, put_varint, width_of};
-use super::dedup::Store;
+use super::dedup::{Record, Store};
 use super::outline::{ABSENT, Outline};
 use super::plan::Plan;
 use super::usage::{FUNCTIONS_PER_TASK, Usage};
@@ -40,8 +40,8 @@ struct TreeTask {
     /// For each function where it begins in `new` and in `origins`.
     starts: Vec<(usize, usize)>,
     bytes: Vec<u8>,
-    /// For each function the end of its record in `bytes`.
-    ends: Vec<usize>,
+    /// For each function the end of its record in `bytes`, and the record's hash.
+    records: Vec<(usize, u64)>,
     counts: TreeCounts,
 }
 
@@ -122,8 +122,8 @@ impl Trees {
         let mut offsets = Vec::new();
         for task in &self.tasks {
             let mut start = 0;
-            for &end in &task.ends {
-                offsets.push(store.add(&task.bytes[start..end]));
+            for &(end, hash) in &task.records {
+                offsets.push(store.add(Record { bytes: &task.bytes[start..end], hash }));
                 start = end;
             }
         }
@@ -295,8 +295,10 @@ impl TreeTask {
         *if deepest == MAX_DEPTH { &mut counts.too_deep } else { &mut counts.foreign } += lost;
         counts.max_depth = counts.max_depth.max(deepest);
         counts.nodes += scratch.nodes.len() as u64;
+        let start = self.bytes.len();
         put_tree(&scratch.nodes, &mut self.bytes);
-        self.ends.push(self.bytes.len());
+        let Record { hash, .. } = Record::of(&self.bytes[start..]);
+        self.records.push((self.bytes.len(), hash));
     }
 }
 

@@ -73,17 +73,25 @@ impl Tables<'_> {
         vec![Section::new(SectionId::ORIGINS, origins), Section::new(SectionId::EDGES, edges)]
     }
 
-    /// PIECES, FUNCTIONS, GROUPS, MEMBERS, ALIASES and STARTS.
-    pub(super) fn code(&self, rows: &[u64], scopes: &[u64]) -> (Vec<Section>, GroupCounts) {
-        let groups = self.groups();
+    /// FUNCTIONS and ALIASES, which do not need the records of rows, and STARTS.
+    pub(super) fn functions(&self, scopes: &[u64]) -> Vec<Section> {
         let (first_aliases, aliases) = self.aliases();
-        let (pieces, functions) =
-            rayon::join(|| self.pieces(&groups, rows), || self.functions(&first_aliases, scopes));
         let mut sections = vec![
-            Section::new(SectionId::PIECES, pieces),
-            Section::new(SectionId::FUNCTIONS, functions),
+            Section::new(SectionId::FUNCTIONS, self.functions_table(&first_aliases, scopes)),
             Section::new(SectionId::STARTS, self.starts()),
         ];
+        if !aliases.is_empty() {
+            let record = |i: usize| aliases[i];
+            let table = Table { count: aliases.len(), record };
+            sections.push(Section::new(SectionId::ALIASES, table.encode()));
+        }
+        sections
+    }
+
+    /// PIECES, GROUPS and MEMBERS.
+    pub(super) fn pieces(&self, rows: &[u64]) -> (Vec<Section>, GroupCounts) {
+        let groups = self.groups();
+        let mut sections = vec![Section::new(SectionId::PIECES, self.pieces_table(&groups, rows))];
         if groups.counts.groups > 0 {
             let record = |i: usize| [i64::from(groups.firsts[i])];
             let table = Table { count: groups.firsts.len(), record };
@@ -100,11 +108,6 @@ impl Tables<'_> {
             };
             let table = Table { count: groups.members.len(), record };
             sections.push(Section::new(SectionId::MEMBERS, table.encode()));
-        }
-        if !aliases.is_empty() {
-            let record = |i: usize| aliases[i];
-            let table = Table { count: aliases.len(), record };
-            sections.push(Section::new(SectionId::ALIASES, table.encode()));
         }
         (sections, groups.counts)
     }
@@ -135,7 +138,7 @@ impl Tables<'_> {
         }
     }
 
-    fn pieces(&self, groups: &Groups<'_>, rows: &[u64]) -> Vec<u8> {
+    fn pieces_table(&self, groups: &Groups<'_>, rows: &[u64]) -> Vec<u8> {
         let record = |i: usize| {
             let piece = &self.program.pieces[i];
             let job = self.outline.piece_jobs[i] as usize;
@@ -167,7 +170,7 @@ impl Tables<'_> {
         starts::encode(&starts, end)
     }
 
-    fn functions(&self, first_aliases: &[u32], scopes: &[u64]) -> Vec<u8> {
+    fn functions_table(&self, first_aliases: &[u32], scopes: &[u64]) -> Vec<u8> {
         let record = |i: usize| {
             let function = &self.program.functions[self.outline.functions[i].index()];
             let origin = &self.program.origins[function.origin.index()];

@@ -9,11 +9,15 @@
 use super::bits::{BitWriter, width_of};
 use foldsym_format::bits::TAIL;
 use foldsym_format::table::{self, Column};
-use std::ops::RangeInclusive;
+use rayon::prelude::*;
+use std::ops::{Range, RangeInclusive};
 
 /// Smaller blocks were never the smallest table of a program of a thousand functions or more.
 const BLOCK_LOG2: RangeInclusive<u32> = 5..=8;
 const MAX_SLOPE: i64 = (1 << table::SLOPE_BITS) - 1;
+
+/// Largest blocks that one task measures.
+const BLOCKS_PER_TASK: usize = 64;
 
 /// How one column of a block is packed.
 #[derive(Clone, Copy, Default)]
@@ -68,18 +72,26 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
         self.write(block_log2, &bands)
     }
 
-    fn blocks(&self, block_log2: u32) -> impl Iterator<Item = std::ops::Range<usize>> {
+    fn blocks(&self, block_log2: u32) -> impl Iterator<Item = Range<usize>> {
         let step = 1 << block_log2;
         (0..self.count).step_by(step).map(move |start| start..(start + step).min(self.count))
     }
 
-    /// The bands of all blocks, for each size of these. A record is made once: those of a largest block are those of
-    /// some smaller ones.
+    /// The bands of all blocks, for each size of these.
     fn bands(&self) -> Vec<Vec<[Band; K]>> {
+        let blocks: Vec<_> = self.blocks(*BLOCK_LOG2.end()).collect();
+        let tasks: Vec<Vec<Vec<[Band; K]>>> =
+            blocks.par_chunks(BLOCKS_PER_TASK).map(|blocks| self.bands_of(blocks)).collect();
+        let of_size = |size| tasks.iter().flat_map(|task| &task[size]).copied().collect();
+        (0..BLOCK_LOG2.count()).map(of_size).collect()
+    }
+
+    /// The same of some of the largest blocks. A record is made once: those of a largest block are those of some smaller
+    /// ones.
+    fn bands_of(&self, blocks: &[Range<usize>]) -> Vec<Vec<[Band; K]>> {
         let mut columns: [Vec<i64>; K] = std::array::from_fn(|_| Vec::with_capacity(1 << BLOCK_LOG2.end()));
-        let mut bands: Vec<Vec<[Band; K]>> =
-            BLOCK_LOG2.map(|log2| Vec::with_capacity(self.count.div_ceil(1 << log2))).collect();
-        for block in self.blocks(*BLOCK_LOG2.end()) {
+        let mut bands: Vec<Vec<[Band; K]>> = BLOCK_LOG2.map(|_| Vec::new()).collect();
+        for block in blocks {
             columns.iter_mut().for_each(Vec::clear);
             for i in block.clone() {
                 for (column, value) in columns.iter_mut().zip((self.record)(i)) {
