@@ -13,12 +13,14 @@ const PARTS: &[&[u8]] = &[b"cold", b"__part", b"eh", b"warm"];
 
 /// True for the name of a part of a function that stands elsewhere (`f.cold`, `f.isra.0.cold.1`, `f.__part.2`).
 pub(super) fn names_part(symbol: &[u8]) -> bool {
-    symbol.contains(&b'.') && symbol.split(|byte| *byte == b'.').skip(1).any(|word| PARTS.contains(&word))
+    let dot = memchr::memchr(b'.', symbol);
+    dot.is_some_and(|at| symbol[at + 1..].split(|byte| *byte == b'.').any(|word| PARTS.contains(&word)))
 }
 
 /// True where something was added to a name, behind a dot: it is that of a copy or of a part.
 pub(super) fn has_suffix(symbol: &[u8]) -> bool {
-    matches!(symbol.iter().skip(1).position(|byte| *byte == b'.'), Some(at) if at + 2 < symbol.len())
+    let rest = symbol.get(1..).unwrap_or_default();
+    memchr::memchr(b'.', rest).is_some_and(|at| at + 1 < rest.len())
 }
 
 /// How a symbol's name relates to the name of a function at the same address.
@@ -157,6 +159,11 @@ enum Component<'n> {
 }
 
 fn own_component(name: &[u8]) -> Option<Component<'_>> {
+    own_component_at(name).map(|(own, _)| own)
+}
+
+/// The last component, and where what makes it one begins: the end of the nested name, or `C1` of a constructor.
+fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
     let rest = name.strip_prefix(b"_Z")?;
     let nested = rest.first() == Some(&b'N');
     let mut at = usize::from(nested);
@@ -170,7 +177,7 @@ fn own_component(name: &[u8]) -> Option<Component<'_>> {
                 last = Some(rest.get(start..start.checked_add(len)?)?);
                 at = start + len;
                 if !nested {
-                    return last.map(Component::Plain);
+                    return last.map(|name| (Component::Plain(name), at + 2));
                 }
             }
             b'I' if nested && last.is_some() => at = after_arguments(rest, at + 1)?,
@@ -183,11 +190,11 @@ fn own_component(name: &[u8]) -> Option<Component<'_>> {
                 let (start, len) = counted(rest, at + 1);
                 at = start.checked_add(len)?;
             }
-            b'E' if nested => return last.map(Component::Plain),
+            b'E' if nested => return last.map(|name| (Component::Plain(name), at + 2)),
             kind @ (b'C' | b'D') if nested => {
                 let ends = matches!(rest.get(at + 1..at + 3)?, [b'0'..=b'5', b'E']);
                 let structor = if *kind == b'C' { Component::Constructor } else { Component::Destructor };
-                return last.filter(|_| ends).map(structor);
+                return last.filter(|_| ends).map(|class| (structor(class), at + 2));
             }
             _ => return None,
         }
@@ -263,10 +270,19 @@ fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
         let kind = if a[at - 1] == b'I' { a[at - 2] } else { a[at - 1] };
         digit(a) && digit(b) && matches!(kind, b'C' | b'D')
     };
+    let Some(first) = differing.next().filter(|at| variant(*at)) else { return false };
+    // Nearly always the digit of the function itself.
+    if differing.peek().is_none() && [a, b].iter().all(|name| is_structor_at(name, first - 1)) {
+        return true;
+    }
     // A source name may hold these letters too (`blendC1`): read as text, variants are the same function.
-    differing.peek().is_some()
-        && differing.all(variant)
-        && demangle(a).is_some_and(|text| Some(text) == demangle(b))
+    differing.all(variant) && demangle(a).is_some_and(|text| Some(text) == demangle(b))
+}
+
+/// True where a name is that of a constructor or destructor that is not local to a function, and says so there.
+fn is_structor_at(name: &[u8], at: usize) -> bool {
+    let own = own_component_at(name).filter(|(own, _)| !matches!(own, Component::Plain(_)));
+    own.is_some_and(|(_, found)| found == at)
 }
 
 /// True for a mangled name that only one function of a program can have: a second DIE with it, from another
@@ -372,10 +388,7 @@ pub(super) fn own_spelling(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
 
 /// A name up to the suffix that a compiler adds.
 pub(super) fn whole_name(symbol: &[u8]) -> &[u8] {
-    match symbol.contains(&b'.') {
-        true => symbol.split(|byte| *byte == b'.').next().unwrap_or(symbol),
-        false => symbol,
-    }
+    memchr::memchr(b'.', symbol).map_or(symbol, |dot| &symbol[..dot])
 }
 
 /// True for a name that rustc gave a function, in either of its manglings.
@@ -485,6 +498,9 @@ mod tests {
             ("_ZN1SC2Ev", "_ZN1SC1Ev", Relation::Variant),
             ("_ZN1SD2Ev", "_ZN1SD1Ev", Relation::Variant),
             ("_ZN1SC4Ev", "_ZN1SC1Ev", Relation::Variant),
+            ("_ZN1TIiEC2Ev", "_ZN1TIiEC1Ev", Relation::Variant),
+            ("_ZN3fC1C2Ev", "_ZN3fC2C2Ev", Relation::Other),
+            ("_ZN1SC9Ev", "_ZN1SC1Ev", Relation::Other),
             ("_ZN1SI1AED2Ev", "_ZN1SI1AED1Ev", Relation::Variant),
             ("_ZN1DCI11BEi", "_ZN1DCI21BEi", Relation::Variant),
             ("_ZZN1SC1EvENKUlvE_clEv", "_ZZN1SC2EvENKUlvE_clEv", Relation::Variant),
