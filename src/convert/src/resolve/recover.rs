@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::merge::Merged;
 use super::names::{has_suffix, is_program_wide, names_part, own_spelling, whole_name, whole_suffixed};
 use super::recovered::{add, count};
-use super::remaining::{Definition, Known, MAX_DEFINITIONS, Remaining, add_definition};
+use super::remaining::{Definition, Known, Remaining};
 use super::symbols::{CodeSymbol, Symbols};
 use crate::budget::Budget;
 use crate::model::{BareLines, DieOffset, How, NONE16, NameId, OriginId, Row, UnitErased};
@@ -246,7 +246,7 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn keep(&mut self, at: Erased, found: Found) {
         if self.is_shared(at) {
             let (name, origin) = (self.name(at), self.origin(at));
-            add_definition(self.known.named.entry(name).or_default(), at.unit, origin);
+            self.known.definitions.add(name, (at.unit, origin));
         }
         if self.erased(at).part {
             *self.into_own.entry((at.unit, self.erased(at).die, found.start)).or_default() += 1;
@@ -262,17 +262,12 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// True where the linker discarded it as a copy of a function that is known.
     fn is_copy(&self, at: Erased) -> bool {
         let known = self.found.contains_key(&(at.unit, at.index)) || !self.is_shared(at);
-        let same = |other: &Definition| {
+        let same = |other: Definition| {
             let own = (at.unit, self.origin(at));
             !(self.merged.are_apart(other.1, own.1)
-                || (self.merged.are_apart_there(*other, own) && self.has_lines(at)))
+                || (self.merged.are_apart_there(other, own) && self.has_lines(at)))
         };
-        !known
-            && self
-                .known
-                .named
-                .get(&self.name(at))
-                .is_some_and(|of| of.len() >= MAX_DEFINITIONS || of.iter().any(same))
+        !known && self.known.definitions.any(self.name(at), same)
     }
 
     /// True where a sequence of its unit that no function claims fits a function, at the range of one that remains.
@@ -283,7 +278,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             u64::from(lines.len) == self.erased(at).size
                 && !lines.in_doubt
                 && !self.taken.contains(&(at.unit, index))
-                && self.known.remaining.contains_key(&range)
+                && self.known.at(range).is_some()
                 && self.distance(at, lines).is_some()
         };
         self.caps.steps.spend(unclaimed.len()) && { unclaimed }.any(fits)
@@ -377,11 +372,10 @@ impl<'m, 'f> Finder<'m, 'f> {
         let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
         match self.found.get(&(at.unit, at.index)) {
             Some(found) => (found.start, found.end) == range,
-            None => {
-                self.known.remaining.get(&range).is_some_and(|remaining| {
-                    self.any(remaining, |other| self.is_own(other, at)) == Some(false)
-                })
-            }
+            None => self
+                .known
+                .at(range)
+                .is_some_and(|remaining| self.any(remaining, |other| self.is_own(other, at)) == Some(false)),
         }
     }
 
@@ -418,7 +412,7 @@ impl<'m, 'f> Finder<'m, 'f> {
                 if !lines.in_doubt
                     && !found.erased.is_empty()
                     && !self.taken.contains(&(unit, index))
-                    && (self.known.remaining.contains_key(&range) || without.contains(&(unit, range.0)))
+                    && (self.known.at(range).is_some() || without.contains(&(unit, range.0)))
                 {
                     diagnostics.add(Kind::AmbiguousSequence, range.0, || {
                         format!("{:#x}..{:#x} fits several functions, or none", range.0, range.1)
@@ -457,7 +451,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             }
             false => self.is_own(other, at),
         };
-        match self.known.remaining.get(&(symbol.start, symbol.end)) {
+        match self.known.at((symbol.start, symbol.end)) {
             Some(remaining) if self.erased(at).part => {
                 let of_own = |other: &Remaining| other.unit == at.unit && other.die == self.erased(at).die;
                 self.any(remaining, |other| same(other) && !of_own(other)) == Some(false)
@@ -507,7 +501,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             return false;
         }
         let into_part = || {
-            let here = self.known.remaining.get(&(symbol.start, symbol.end));
+            let here = self.known.at((symbol.start, symbol.end));
             here.is_some_and(|here| self.any(here, |other| !other.part) == Some(false))
         };
         names_part(symbol.name) || into_part()

@@ -1,12 +1,12 @@
 //! Gives functions that were found again their code, and tells what the others were.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::merge::Merged;
 use super::names::is_program_wide;
 use super::recover::{Erased, Found};
 use crate::model::{
-    DieOffset, How, ImageAddr, LocalOrigin, MAX_PIECE, NameId, RowRange, Unit, UnitFunction, UnitPiece,
+    DieOffset, How, ImageAddr, LocalOrigin, MAX_PIECE, RowRange, Unit, UnitFunction, UnitPiece,
 };
 use crate::report::{Diagnostics, Kind};
 
@@ -17,7 +17,9 @@ pub(super) fn count(
     found: &FxHashMap<(usize, usize), Found>,
     diagnostics: &mut Diagnostics,
 ) {
-    let (mut live, mut folded): (FxHashSet<NameId>, FxHashSet<NameId>) = Default::default();
+    // By name.
+    let names = merged.program.names.len();
+    let (mut live, mut folded) = (vec![false; names], vec![false; names]);
     let name = |unit: usize, origin: LocalOrigin| {
         merged.program.origins[merged.program.maps[unit].origins[origin.index()].index()].name
     };
@@ -26,16 +28,14 @@ pub(super) fn count(
             let set = if function.how == How::LiveRange { &mut live } else { &mut folded };
             let name = name(index, function.origin);
             if function.external || is_program_wide(merged.name_bytes(name)) {
-                set.insert(name);
+                set[name.index()] = true;
             }
         }
     }
     let is_found = |at: &&Erased| found.contains_key(&(at.unit, at.index));
-    folded.extend(
-        all.iter()
-            .filter(is_found)
-            .map(|at| name(at.unit, merged.program.units[at.unit].erased[at.index].origin)),
-    );
+    for at in all.iter().filter(is_found) {
+        folded[name(at.unit, merged.program.units[at.unit].erased[at.index].origin).index()] = true;
+    }
     for at in all {
         let erased = &merged.program.units[at.unit].erased[at.index];
         let name = name(at.unit, erased.origin);
@@ -47,8 +47,8 @@ pub(super) fn count(
                     .add(Kind::FoldedFunction, erased.die.0, || format!("recovered at {:#x}", found.start));
                 continue;
             }
-            None if shared && live.contains(&name) => Kind::CopyOfLive,
-            None if shared && folded.contains(&name) => Kind::CopyOfFolded,
+            None if shared && live[name.index()] => Kind::CopyOfLive,
+            None if shared && folded[name.index()] => Kind::CopyOfFolded,
             None => Kind::DeadFunction,
         };
         let kind = if erased.part && kind == Kind::DeadFunction { Kind::DeadRange } else { kind };

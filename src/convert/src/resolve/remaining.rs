@@ -1,6 +1,8 @@
 //! The functions that have their addresses: what erased ones are compared with.
 
-use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::merge::Merged;
 use super::names::is_program_wide;
@@ -8,14 +10,18 @@ use crate::model::{DieOffset, Instance, NameId, OriginId, UnitFunction};
 
 /// Functions that have their addresses.
 pub(super) struct Known {
-    /// Ranges of functions that remain, with the unit and the origin of each that stands there.
-    pub(super) remaining: FxHashMap<(u64, u64), Vec<Remaining>>,
-    /// Names that one function of the program has, of functions that are known, with some of their definitions.
-    pub(super) named: FxHashMap<NameId, Vec<Definition>>,
+    /// By range, of one range in the order of the units.
+    remaining: Vec<Remaining>,
+    /// By range: where its functions are among those.
+    ranges: FxHashMap<(u64, u64), Range<u32>>,
+    /// Of functions that are known and that other units may call.
+    pub(super) definitions: Definitions,
 }
 
 /// A function that has its address.
 pub(super) struct Remaining {
+    /// Of its code.
+    range: (u64, u64),
     pub(super) unit: usize,
     pub(super) die: DieOffset,
     pub(super) origin: OriginId,
@@ -26,39 +32,86 @@ pub(super) struct Remaining {
     pub(super) part: bool,
 }
 
-/// Definitions of one name that are told apart; of more none is a copy for certain, and none is found.
-pub(super) const MAX_DEFINITIONS: usize = 8;
-
-/// A definition: the unit that has it, and its origin.
-pub(super) type Definition = (usize, OriginId);
-
-pub(super) fn add_definition(of: &mut Vec<Definition>, unit: usize, origin: OriginId) {
-    if of.len() < MAX_DEFINITIONS && of.iter().all(|known| known.1 != origin) {
-        of.push((unit, origin));
-    }
-}
-
 impl Known {
     pub(super) fn new(merged: &Merged<'_>) -> Known {
-        let mut remaining: FxHashMap<(u64, u64), Vec<Remaining>> = FxHashMap::default();
-        let mut named: FxHashMap<NameId, Vec<Definition>> = FxHashMap::default();
-        for (index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
+        let units = || merged.program.units.iter().zip(&merged.program.maps).enumerate();
+        let mut remaining = Vec::with_capacity(units().map(|(_, (unit, _))| unit.pieces.len()).sum());
+        let mut definitions = Definitions::new(merged.program.names.len());
+        for (index, (unit, map)) in units() {
             for function in &unit.functions {
                 let origin = map.origins[function.origin.index()];
                 let name = merged.program.origins[origin.index()].name;
                 let shared = function.external || is_program_wide(merged.name_bytes(name));
                 if shared {
-                    add_definition(named.entry(name).or_default(), index, origin);
+                    definitions.add(name, (index, origin));
                 }
                 let pieces = function.pieces.start as usize..function.pieces.end as usize;
                 for (at, piece) in unit.pieces[pieces].iter().enumerate() {
                     let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
                     let UnitFunction { die, instance, .. } = *function;
-                    let remains = Remaining { unit: index, die, origin, instance, shared, part: at > 0 };
-                    remaining.entry(range).or_default().push(remains);
+                    remaining.push(Remaining {
+                        range,
+                        unit: index,
+                        die,
+                        origin,
+                        instance,
+                        shared,
+                        part: at > 0,
+                    });
                 }
             }
         }
-        Known { remaining, named }
+        // Mostly in this order already.
+        remaining.sort_by_key(|remaining| remaining.range);
+        let mut ranges = FxHashMap::with_capacity_and_hasher(remaining.len(), FxBuildHasher);
+        let mut start = 0;
+        for same in remaining.chunk_by(|a, b| a.range == b.range) {
+            let end = start + same.len() as u32;
+            ranges.insert(same[0].range, start..end);
+            start = end;
+        }
+        Known { remaining, ranges, definitions }
+    }
+
+    /// The functions that have a range; `None` where none has.
+    pub(super) fn at(&self, range: (u64, u64)) -> Option<&[Remaining]> {
+        let places = self.ranges.get(&range)?;
+        Some(&self.remaining[places.start as usize..places.end as usize])
+    }
+}
+
+/// A definition: the unit that has it, and its origin.
+pub(super) type Definition = (usize, OriginId);
+
+/// Definitions of one name that are told apart; of more none is a copy for certain, and none is found.
+const MAX_DEFINITIONS: usize = 8;
+
+/// By name: some of the definitions of functions that units share.
+pub(super) struct Definitions {
+    first: Vec<Option<Definition>>,
+    /// Most names have one.
+    others: FxHashMap<NameId, Vec<Definition>>,
+}
+
+impl Definitions {
+    fn new(names: usize) -> Definitions {
+        Definitions { first: vec![None; names], others: FxHashMap::default() }
+    }
+
+    pub(super) fn add(&mut self, name: NameId, definition: Definition) {
+        let first = *self.first[name.index()].get_or_insert(definition);
+        if first.1 != definition.1 {
+            let others = self.others.entry(name).or_default();
+            if others.len() + 1 < MAX_DEFINITIONS && others.iter().all(|known| known.1 != definition.1) {
+                others.push(definition);
+            }
+        }
+    }
+
+    /// True where one of a name is such, or where it has more than are told apart.
+    pub(super) fn any(&self, name: NameId, such: impl Fn(Definition) -> bool) -> bool {
+        let Some(first) = self.first[name.index()] else { return false };
+        let others = self.others.get(&name).map_or(&[][..], |others| others);
+        others.len() + 1 >= MAX_DEFINITIONS || such(first) || others.iter().copied().any(such)
     }
 }
