@@ -1,7 +1,10 @@
 //! Picks the symbols that can name code (and vtables) out of the symbol tables.
 
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
 use object::elf;
-use rustc_hash::FxHashSet;
+use rustc_hash::FxBuildHasher;
 
 use super::Layout;
 use super::relocate::Relocator;
@@ -69,6 +72,7 @@ pub(super) fn read<'f>(
             descriptors,
             diagnostics: Diagnostics::default(),
             symbols: Vec::new(),
+            hashes: Vec::new(),
             files: Vec::new(),
         };
         if let Some(table) = tables.symbol_table(kind) {
@@ -80,16 +84,31 @@ pub(super) fn read<'f>(
     diagnostics.merge(whole.diagnostics.into_vec());
     diagnostics.merge(dynamic.diagnostics.into_vec());
     let (mut symbols, mut files, mut new) = (whole.symbols, whole.files, dynamic.symbols);
-    let known: FxHashSet<(u64, &[u8])> = symbols
-        .iter()
-        .filter(|symbol| symbol.binding != Binding::Local && !new.is_empty())
-        .map(|symbol| (symbol.address, symbol.name))
-        .collect();
-    new.retain(|symbol| !known.contains(&(symbol.address, symbol.name)));
+    if !new.is_empty() {
+        leave_out(&mut new, dynamic.hashes, &symbols, whole.hashes);
+    }
     new.iter_mut().for_each(|symbol| symbol.file = symbol.file.map(|file| file + files.len() as u32));
     symbols.extend(new);
     files.extend(dynamic.files);
     (symbols, files)
+}
+
+/// Leaves symbols out that a table has which are not local. Names were hashed as they were read, which two threads did.
+fn leave_out(new: &mut Vec<Symbol<'_>>, hashes: Vec<u64>, table: &[Symbol<'_>], table_hashes: Vec<u64>) {
+    let mut known: HashTable<(u64, &Symbol<'_>)> = HashTable::with_capacity(table.len());
+    for (symbol, hash) in table.iter().zip(table_hashes) {
+        if symbol.binding != Binding::Local {
+            known.insert_unique(hash, (hash, symbol), |known| known.0);
+        }
+    }
+    let mut hashes = hashes.into_iter();
+    new.retain(|symbol| {
+        let hash = hashes.next().unwrap_or_default();
+        let is_it = |known: &(u64, &Symbol<'_>)| {
+            known.0 == hash && (known.1.address, known.1.name) == (symbol.address, symbol.name)
+        };
+        known.find(hash, is_it).is_none()
+    });
 }
 
 struct SymbolReader<'a, 'f> {
@@ -98,6 +117,8 @@ struct SymbolReader<'a, 'f> {
     descriptors: &'a Descriptors,
     diagnostics: Diagnostics,
     symbols: Vec<Symbol<'f>>,
+    /// Of the name and the address of each.
+    hashes: Vec<u64>,
     files: Vec<&'f [u8]>,
 }
 
@@ -139,6 +160,7 @@ impl<'f> SymbolReader<'_, 'f> {
             if let Some(mut symbol) = self.symbol(&raw, name, place, position) {
                 symbol.dynamic = dynamic;
                 symbol.file = file.filter(|_| symbol.binding == Binding::Local && raw.visible);
+                self.hashes.push(FxBuildHasher.hash_one((symbol.address, symbol.name)));
                 self.symbols.push(symbol);
             }
         }
