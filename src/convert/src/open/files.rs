@@ -28,10 +28,24 @@ const RATIO: u64 = 64;
 /// A mapped file must not be shortened while it is in use: the operating system then ends the process.
 #[derive(Default)]
 pub struct Files {
-    maps: FrozenVec<Box<Mmap>>,
+    maps: FrozenVec<Box<Map>>,
     buffers: FrozenVec<Vec<u8>>,
     mapped_bytes: AtomicU64,
     buffer_bytes: AtomicU64,
+}
+
+/// A file and its bytes.
+struct Map {
+    bytes: Mmap,
+    file: File,
+}
+
+impl Map {
+    /// Where bytes are in the file; `None` for bytes of no file, or of another.
+    fn offset(&self, bytes: &[u8]) -> Option<usize> {
+        let offset = (bytes.as_ptr() as usize).checked_sub(self.bytes.as_ptr() as usize)?;
+        (offset < self.bytes.len()).then_some(offset)
+    }
 }
 
 impl Files {
@@ -65,21 +79,27 @@ impl Files {
         if metadata.len() == 0 {
             return Ok(&[]);
         }
-        let map = map_file(&file).map_err(io("map"))?;
-        self.mapped_bytes.fetch_add(map.len() as u64, Ordering::Relaxed);
-        Ok(self.maps.push_get(Box::new(map)))
+        let bytes = map_file(&file).map_err(io("map"))?;
+        self.mapped_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(&self.maps.push_get(Box::new(Map { bytes, file })).bytes)
     }
 
     /// Gives memory back that mapped bytes occupy: they are read from the file again if they are asked for again. Bytes of
     /// a buffer stay. It only ever costs time.
     pub fn release(&self, bytes: &[u8]) {
-        let start = bytes.as_ptr() as usize;
         for map in self.maps.iter() {
-            let base = map.as_ptr() as usize;
-            if (base..base + map.len()).contains(&start) {
-                release(map, start - base, bytes.len().min(map.len() - (start - base)));
+            if let Some(start) = map.offset(bytes) {
+                release(&map.bytes, start, bytes.len().min(map.bytes.len() - start));
             }
         }
+    }
+
+    /// Copies what mapped bytes begin with, without their pages: to touch a byte maps what is around it as well, which costs
+    /// more than a few bytes are worth. False where it cannot be done; nothing is known of the copy then.
+    pub fn peek(&self, bytes: &[u8], copy: &mut [u8]) -> bool {
+        let fits = copy.len() <= bytes.len();
+        let map = self.maps.iter().find_map(|map| Some((map, map.offset(bytes)?)));
+        map.filter(|_| fits).is_some_and(|(map, offset)| read_at(&map.file, copy, offset as u64))
     }
 
     /// Takes bytes that the caller has and lends them.
@@ -178,6 +198,16 @@ pub(super) fn path_from_bytes(bytes: &[u8]) -> Option<PathBuf> {
     {
         std::str::from_utf8(bytes).ok().map(PathBuf::from)
     }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, copy: &mut [u8], offset: u64) -> bool {
+    std::os::unix::fs::FileExt::read_exact_at(file, copy, offset).is_ok()
+}
+
+#[cfg(not(unix))]
+fn read_at(_: &File, _: &mut [u8], _: u64) -> bool {
+    false
 }
 
 /// Drops the pages that lie whole in a range of a mapping.

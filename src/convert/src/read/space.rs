@@ -58,16 +58,24 @@ impl<'f, E: Endianity> Info<'f, E> {
         Info::of(load(sections, endian), files, diagnostics)
     }
 
-    /// The pages of a large section are given back to `files`, since the system maps what is around each header.
+    /// Headers lie far from each other, and the system maps what is around each that is touched: they are copied where that can
+    /// be, else the pages of a large section are given back now and then.
     pub(crate) fn of(dwarf: Dwarf<'f, E>, files: &'f Files, diagnostics: &mut Diagnostics) -> Info<'f, E> {
-        let mut headers = Vec::new();
+        let (mut headers, mut touched) = (Vec::<gimli::UnitHeader<Bytes<'f, E>>>::new(), 0);
         let section = *dwarf.debug_info.reader();
         let mut offset = 0;
         while offset < section.len() {
+            let far = headers.last().is_some_and(|last| last.length_including_self() >= FAR);
+            if let Some(header) = far.then(|| peeked(section, offset, files)).flatten() {
+                headers.push(header);
+                offset += header.length_including_self();
+                continue;
+            }
             let len = match dwarf.debug_info.header_from_offset(gimli::DebugInfoOffset(offset)) {
                 Ok(header) => {
                     headers.push(header);
-                    if headers.len().is_multiple_of(UNITS_BETWEEN) {
+                    touched += 1;
+                    if touched % UNITS_BETWEEN == 0 {
                         files.release(section.slice());
                     }
                     header.length_including_self()
@@ -367,6 +375,49 @@ impl<'f, E: Endianity> Space<'f, E> {
     }
 }
 
+/// Bytes of a unit from which on the header behind it is copied.
+const FAR: usize = 1 << 14;
+
+/// Bytes of the longest header: of a type unit in 64 bits.
+const MAX_HEADER: usize = 40;
+
+/// The header of the unit at an offset, without touching its page; `None` where that cannot be done, or where anything is wrong
+/// with it.
+fn peeked<'f, E: Endianity>(
+    section: Bytes<'f, E>,
+    offset: usize,
+    files: &Files,
+) -> Option<gimli::UnitHeader<Bytes<'f, E>>> {
+    let mut copy = [0; MAX_HEADER];
+    if !files.peek(section.slice().get(offset..)?, &mut copy) {
+        return None;
+    }
+    let endian = section.endian();
+    let (len, format) = Bytes::new(&copy, endian).read_initial_length().ok()?;
+    let len_size = usize::from(format.initial_length_size());
+    let end = offset.checked_add(len_size)?.checked_add(len)?;
+    let room = MAX_HEADER - len_size;
+    if len < room || end > section.len() {
+        return None;
+    }
+    // As if the unit ended where the copy does.
+    match format {
+        gimli::Format::Dwarf32 => endian.write_u32(&mut copy, room as u32),
+        gimli::Format::Dwarf64 => endian.write_u64(&mut copy[len_size - 8..], room as u64),
+    }
+    let of_copy = gimli::DebugInfo::new(&copy, endian);
+    let header = of_copy.header_from_offset(gimli::DebugInfoOffset(0)).ok()?;
+    Some(gimli::UnitHeader::new(
+        header.encoding(),
+        len,
+        header.type_(),
+        header.debug_abbrev_offset(),
+        gimli::SectionId::DebugInfo,
+        gimli::UnitSectionOffset(offset),
+        section.range(offset + header.size_of_header()..end),
+    ))
+}
+
 /// Bytes of the unit at `offset`, its length field included (DWARF 5 7.4).
 fn unit_length<E: Endianity>(section: Bytes<'_, E>, offset: usize) -> Option<usize> {
     let mut input = section;
@@ -404,5 +455,58 @@ pub(crate) fn load<'f, E: Endianity>(sections: &DebugSections<'f>, endian: E) ->
         Ok(dwarf) => dwarf,
         // The loader above never fails.
         Err(_) => unreachable!("a loader that cannot fail"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A header of a version and format, of a unit of `len` bytes behind the length.
+    fn unit(version: u16, wide: bool, len: usize) -> Vec<u8> {
+        let mut unit = match wide {
+            true => [&[0xff; 4][..], &(len as u64).to_le_bytes()].concat(),
+            false => (len as u32).to_le_bytes().to_vec(),
+        };
+        let end = unit.len() + len;
+        unit.extend(version.to_le_bytes());
+        // A skeleton with its id, or the offset of the abbreviations and the size of addresses.
+        let rest: &[u8] =
+            if version == 5 { &[4, 8, 7, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8] } else { &[9, 0, 0, 0, 8] };
+        unit.extend(rest);
+        unit.resize(end, 0);
+        unit
+    }
+
+    /// Headers that are copied say what those say that are read in place.
+    #[test]
+    fn headers_of_a_file_are_those_of_its_bytes() {
+        let units = [
+            unit(5, false, FAR),
+            unit(4, false, 2 * FAR),
+            unit(4, true, FAR),
+            // Read in place: damaged, short, and longer than the section.
+            unit(9, false, FAR),
+            unit(4, false, 16),
+            unit(5, false, FAR),
+        ];
+        let mut bytes = units.concat();
+        bytes.truncate(bytes.len() - 1);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("info");
+        std::fs::write(&path, &bytes).unwrap();
+        let files = Files::new();
+        let read = |bytes| {
+            let (mut sections, mut diagnostics) = (DebugSections::default(), Diagnostics::default());
+            sections.set(DebugSection::Info, bytes);
+            let info = Info::new(&sections, gimli::LittleEndian, &files, &mut diagnostics);
+            (format!("{:?}", info.headers), diagnostics.count(crate::report::Kind::BadUnit))
+        };
+        let mapped = files.map(&path).unwrap();
+        let second = units[0].len();
+        let peek = |at: usize| peeked(Bytes::new(mapped, gimli::LittleEndian), at, &files);
+        assert_eq!(peek(second).unwrap().length_including_self(), units[1].len());
+        assert!(peek(units[..3].concat().len()).is_none());
+        assert_eq!(read(mapped), read(files.keep(bytes)));
     }
 }
