@@ -10,15 +10,18 @@
 //! tells where a function without code went but a function of the same declaration, another instance of its template: it
 //! counts as one of them, and a call of such a one as a call of either.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::machine::Machine;
 use super::merge::Merged;
 use super::names::{is_program_wide, spellings};
-use super::symbols::Symbols;
+use super::symbols::{CodeSymbol, Symbols};
 use crate::model::{
     CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, OriginId, Program, RowRange, Unit,
-    UnitCallee, UnitFunction, UnitPiece,
+    UnitCallee, UnitFunction, UnitMap, UnitPiece,
 };
 use crate::text::base_name;
 
@@ -140,16 +143,19 @@ impl Lines {
 }
 
 /// Where calls of functions without code go to, and, by name, whether calls name it at all.
-fn called(merged: &Merged<'_>, machine: &Machine<'_, '_>) -> (FxHashMap<At, FxHashSet<u64>>, Vec<bool>) {
-    let mut targets: FxHashMap<At, FxHashSet<u64>> = FxHashMap::default();
-    let mut named = vec![false; merged.program.names.len()];
-    for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
+fn called(
+    merged: &Merged<'_>,
+    machine: &Machine<'_, '_>,
+) -> (FxHashMap<At, FxHashSet<u64>>, Vec<AtomicBool>) {
+    let named: Vec<AtomicBool> = merged.program.names.iter().map(|_| AtomicBool::new(false)).collect();
+    let of_unit = |(unit_index, (unit, map)): (usize, (&Unit<'_>, &UnitMap))| {
         for callee in &unit.callees {
             let name = merged.program.origins[map.origins[callee.origin.index()].index()].name;
-            named[name.index()] = true;
+            named[name.index()].store(true, Ordering::Relaxed);
         }
+        let mut targets: Vec<(At, u64)> = Vec::new();
         if unit.codeless.is_empty() {
-            continue;
+            return targets;
         }
         let by_die: FxHashMap<u64, usize> =
             unit.codeless.iter().enumerate().map(|(index, codeless)| (codeless.die.0, index)).collect();
@@ -159,9 +165,16 @@ fn called(merged: &Merged<'_>, machine: &Machine<'_, '_>) -> (FxHashMap<At, FxHa
             if let Some(&index) = by_die.get(&callee.die.0).filter(|_| callee.place == CalleePlace::Here)
                 && let Some(target) = machine.call_before(return_addr.0)
             {
-                targets.entry((unit_index, index)).or_default().insert(target);
+                targets.push(((unit_index, index), target));
             }
         }
+        targets
+    };
+    let units = merged.program.units.par_iter().zip(&merged.program.maps).enumerate();
+    let found: Vec<Vec<(At, u64)>> = units.map(of_unit).collect();
+    let mut targets: FxHashMap<At, FxHashSet<u64>> = FxHashMap::default();
+    for (codeless, target) in found.into_iter().flatten() {
+        targets.entry(codeless).or_default().insert(target);
     }
     (targets, named)
 }
@@ -217,7 +230,7 @@ fn by_declaration(
 fn by_symbol(
     merged: &Merged<'_>,
     symbols: &Symbols<'_>,
-    named: &[bool],
+    named: &[AtomicBool],
     known: &FxHashSet<At>,
     found: &mut FxHashMap<At, FxHashSet<u64>>,
 ) {
@@ -225,21 +238,25 @@ fn by_symbol(
     for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
         for (index, codeless) in unit.codeless.iter().enumerate() {
             let name = merged.program.origins[map.origins[codeless.origin.index()].index()].name;
-            if named[name.index()] && !known.contains(&(unit_index, index)) {
+            if named[name.index()].load(Ordering::Relaxed) && !known.contains(&(unit_index, index)) {
                 by_name.entry(merged.name_bytes(name)).or_default().push((unit_index, index));
             }
         }
     }
-    for symbol in symbols.iter().filter(|symbol| symbol.function && symbol.sized && !symbol.indirect) {
+    let of_symbol = |symbol: &CodeSymbol<'_>| {
         let of_name = spellings(symbol.name).find_map(|name| by_name.get(name));
         // One name of several units: nothing tells whose symbol it is, but the file of a local one.
-        let Some(&[(unit, index)]) = of_name.map(|of| &of[..]) else { continue };
+        let &[(unit, index)] = &of_name?[..] else { return None };
         let file = !symbol.local
             || symbol.file.is_empty()
             || *base_name(symbol.file) == *merged.program.units[unit].file_name;
-        if file && symbol.local != merged.program.units[unit].codeless[index].external {
-            found.entry((unit, index)).or_default().insert(symbol.start);
-        }
+        let fits = file && symbol.local != merged.program.units[unit].codeless[index].external;
+        fits.then_some(((unit, index), symbol.start))
+    };
+    let functions = symbols.par_iter().filter(|symbol| symbol.function && symbol.sized && !symbol.indirect);
+    let places: Vec<(At, u64)> = functions.filter_map(of_symbol).collect();
+    for (codeless, address) in places {
+        found.entry(codeless).or_default().insert(address);
     }
 }
 

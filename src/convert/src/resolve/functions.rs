@@ -16,12 +16,12 @@ use super::merge::Merged;
 use super::names::{Relation, is_mangled, is_program_wide, may_be_variant, relation};
 use super::overloads::name_plain;
 use super::parts::{Entries, Parts};
-use super::symbols::{CodeSymbol, Symbols, principal, sorted_by_start};
+use super::subprograms::{DiePiece, plain};
+use super::symbols::{CodeSymbol, Symbols, principal};
 use super::thunks;
 use super::undescribed::{Described, Undescribed, numbered, surplus};
 use crate::model::{
-    DieOffset, FuncId, Function, How, Instance, LocalFunc, Member, NameId, Origin, OriginId, RowRange, Rows,
-    Source, UnitId,
+    FuncId, Function, How, Instance, Member, NameId, Origin, OriginId, RowRange, Rows, Source, UnitId,
 };
 use crate::report::{Diagnostics, Kind};
 
@@ -50,41 +50,31 @@ pub(super) struct Candidates {
     pub(super) merging: Vec<UnitId>,
 }
 
-/// One range of one subprogram, before ranges are compared.
-#[derive(Clone, Copy)]
-pub(super) struct DiePiece {
-    start: u64,
-    end: u64,
-    die: DieOffset,
-    pub(super) function: FuncId,
-    name: NameId,
-    instance: Instance,
-    how: How,
-    unit: UnitId,
-    /// `None` for a function that was found again without them.
-    rows: Option<Rows>,
-    pub(super) entry: bool,
-}
-
 pub(super) fn candidates<'f>(
     merged: &mut Merged<'f>,
+    (functions, pieces): (Vec<Function>, Vec<DiePiece>),
     symbols: &Symbols<'f>,
     undescribed: &Undescribed,
     machine: &Machine<'_, 'f>,
     diagnostics: &mut Diagnostics,
 ) -> Candidates {
-    let mut candidates = Candidates::default();
-    let pieces = die_pieces(merged, &mut candidates.functions);
-    // Each `.dwo` counts its DIEs from 0: among units the order of the file decides.
-    let mut pieces = sorted_by_start(&pieces, |piece| piece.start);
-    for same in pieces.chunk_by_mut(|a, b| a.start == b.start).filter(|same| same.len() > 1) {
-        same.sort_by_key(|p| (p.end, p.how, p.unit, p.die));
-    }
+    let mut candidates = Candidates { functions, ..Candidates::default() };
+    candidates.dies.reserve(pieces.len());
+    let plain = plain(merged, &pieces, symbols, undescribed);
     let mut rest = pieces.as_slice();
     let mut known = Known::default();
     let mut by_address = symbols.by_address().peekable();
     let mut parts = Vec::new();
     while let Some(first) = rest.first() {
+        if plain[pieces.len() - rest.len()] {
+            candidates.dies.push(Candidate {
+                start: first.start,
+                end: first.end,
+                members: vec![first.member()],
+            });
+            rest = &rest[1..];
+            continue;
+        }
         let same = rest.iter().take_while(|p| (p.start, p.end) == (first.start, first.end)).count();
         let (shared, later) = rest.split_at(same);
         let Candidates { functions, same, .. } = &mut candidates;
@@ -144,47 +134,6 @@ fn padding(die: &Candidate, end: u64) -> Option<Candidate> {
     Some(Candidate { start: die.start, end, members: vec![Member { rows: None, ..member }] })
 }
 
-/// One function for each subprogram and one entry for each of its ranges.
-fn die_pieces(merged: &Merged<'_>, functions: &mut Vec<Function>) -> Vec<DiePiece> {
-    let program = &merged.program;
-    let mut pieces = Vec::with_capacity(program.units.iter().map(|unit| unit.pieces.len()).sum());
-    functions.reserve(program.units.iter().map(|unit| unit.functions.len()).sum());
-    for (unit_index, unit) in program.units.iter().enumerate() {
-        for (index, function) in unit.functions.iter().enumerate() {
-            let id = FuncId(functions.len() as u32);
-            let origin = program.maps[unit_index].origins[function.origin.index()];
-            functions.push(Function {
-                origin,
-                symbol: None,
-                aliases: Vec::new(),
-                source: Some(Source { unit: UnitId(unit_index as u32), function: LocalFunc(index as u32) }),
-                how: function.how,
-                partial: unit.partial,
-            });
-            for piece in function.pieces.clone() {
-                let found = unit.pieces[piece as usize];
-                pieces.push(DiePiece {
-                    start: found.start.0,
-                    end: found.start.0 + u64::from(found.len),
-                    die: function.die,
-                    function: id,
-                    name: program.origins[origin.index()].name,
-                    instance: function.instance,
-                    how: found.how,
-                    rows: (found.rows.len > 0).then_some(Rows {
-                        unit: UnitId(unit_index as u32),
-                        range: found.rows,
-                        skip: 0,
-                    }),
-                    unit: UnitId(unit_index as u32),
-                    entry: piece == function.pieces.start,
-                });
-            }
-        }
-    }
-    pieces
-}
-
 /// What two subprograms with one range have in common where they are one function.
 #[derive(PartialEq, Eq, Hash)]
 enum Same {
@@ -211,10 +160,10 @@ fn share(
     diagnostics: &mut Diagnostics,
 ) -> Candidate {
     let (start, end) = (shared[0].start, shared[0].end);
-    if let [DiePiece { function, name, how, rows, .. }] = *shared {
+    if let [piece] = shared {
         // Nobody else's.
-        known.add(merged, name, function);
-        return Candidate { start, end, members: vec![Member { function, how, rows, symbol: None }] };
+        known.add(merged, piece.name, piece.function);
+        return Candidate { start, end, members: vec![piece.member()] };
     }
     let mut members: Vec<Member> = Vec::with_capacity(1);
     // With whether there are rows.

@@ -4,7 +4,7 @@
 //! `merge` numbers; `symbols` sorts the symbol table; `sections` parts the lines of sections that were folded whole;
 //! `recover` finds functions that were folded and erased, by what `remaining` lists, and `recovered` gives them their code;
 //! `inlines` finds what is inlined into them; `compiled` and `thunks` find functions that the compiler merged;
-//! `functions` turns subprograms and symbols into candidates with a range, and asks `undescribed` whether a name that
+//! `subprograms` lists those of all units by address; `functions` turns subprograms and symbols into candidates with a range, and asks `undescribed` whether a name that
 //! no DIE has is one of them; `parts` does so for what stands elsewhere than its entry; `pieces` paints the candidates
 //! over each other into disjoint pieces; `calls` says which of the functions of a piece each call calls, and asks `machine` about jumps.
 
@@ -24,6 +24,7 @@ mod recover;
 mod recovered;
 mod remaining;
 mod sections;
+mod subprograms;
 mod symbols;
 mod thunks;
 mod undescribed;
@@ -69,8 +70,12 @@ pub(crate) fn resolve<'f>(
     inlines::restore(&mut merged, diagnostics);
     let machine = machine::Machine::new(image);
     compiled::find(&mut merged, &symbols, &machine);
-    let undescribed = undescribed::Undescribed::new(image, &merged, &symbols);
-    let candidates = functions::candidates(&mut merged, &symbols, &undescribed, &machine, diagnostics);
+    let (undescribed, subprograms) = rayon::join(
+        || undescribed::Undescribed::new(image, &merged, &symbols),
+        || subprograms::by_address(&merged),
+    );
+    let candidates =
+        functions::candidates(&mut merged, subprograms, &symbols, &undescribed, &machine, diagnostics);
     if merged.cut_names > 0 {
         diagnostics.add(Kind::CapReached, 0, || {
             format!("{} names are longer than {MAX_NAME} bytes: cut", merged.cut_names)
@@ -85,8 +90,7 @@ pub(crate) fn resolve<'f>(
         });
     }
     let forgotten = undescribed.may_be_forgotten();
-    let mut cut = pieces::cut(merged, candidates, diagnostics);
-    cut.merged.end();
+    let cut = pieces::cut(merged, candidates, diagnostics);
     Resolved { cut, forgotten }
 }
 

@@ -8,9 +8,10 @@ use std::cell::OnceCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::functions::{Candidate, DiePiece, add_nameless, by_name_alone};
+use super::functions::{Candidate, add_nameless, by_name_alone};
 use super::merge::Merged;
 use super::names::{Relation, has_suffix, is_mangled, names_part, relation};
+use super::subprograms::DiePiece;
 use super::symbols::{CodeSymbol, principal};
 use super::undescribed::{Described, Undescribed};
 use crate::model::{FuncId, Function, How, Member, NameId};

@@ -97,9 +97,9 @@ pub(super) fn cut<'f>(
         nodes,
         bare,
         sweep: Sweep::default(),
-        pieces: Vec::new(),
+        pieces: Vec::with_capacity(segments.len()),
         groups: Vec::new(),
-        functions: Vec::new(),
+        functions: Vec::with_capacity(candidates.functions.len()),
         renumbered: vec![None; candidates.functions.len()],
         candidates,
         nameless: [None; 2],
@@ -126,7 +126,9 @@ pub(super) fn cut<'f>(
         }
     }
     (merged.program.pieces, merged.program.groups, merged.program.functions) = (pieces, groups, functions);
-    Cut { merged, numbers, merging: candidates.merging }
+    let Candidates { functions, dies, symbols, labels, merging, .. } = candidates;
+    rayon::join(|| merged.end(), || drop((functions, dies, symbols, labels)));
+    Cut { merged, numbers, merging }
 }
 
 fn bare_lines(merged: &Merged<'_>) -> Vec<Bare> {

@@ -154,7 +154,18 @@ impl<'f> Symbols<'f> {
 
     /// The symbols of each address that has any, by address.
     pub(super) fn by_address(&self) -> impl Iterator<Item = &[CodeSymbol<'f>]> {
-        self.sorted.chunk_by(|a, b| a.start == b.start)
+        self.by_address_from(0)
+    }
+
+    /// The same, from an address on.
+    pub(super) fn by_address_from(&self, address: u64) -> impl Iterator<Item = &[CodeSymbol<'f>]> {
+        let first = self.sorted.partition_point(|symbol| symbol.start < address);
+        self.sorted[first..].chunk_by(|a, b| a.start == b.start)
+    }
+
+    /// All symbols, by address, for several threads.
+    pub(super) fn par_iter(&self) -> impl ParallelIterator<Item = &CodeSymbol<'f>> {
+        self.sorted.par_iter()
     }
 }
 
@@ -173,6 +184,14 @@ pub(super) fn sorted_by_start<T: Copy>(list: &[T], start: impl Fn(&T) -> u64) ->
 }
 
 impl CodeSymbol<'_> {
+    /// True where a function of this name has just the symbol's.
+    pub(super) fn is_named(&self, merged: &Merged<'_>, name: NameId) -> bool {
+        match self.name_id {
+            Some(id) => id == name,
+            None => self.name == merged.name_bytes(name),
+        }
+    }
+
     /// True where both are sized functions with one range: folded, or two names of one.
     pub(super) fn shares(&self, other: &CodeSymbol<'_>) -> bool {
         let sized = |symbol: &CodeSymbol<'_>| symbol.function && symbol.sized && !symbol.indirect;

@@ -174,6 +174,11 @@ impl Undescribed {
         self.linker != Linker::NeverFolds
     }
 
+    /// True where the linker drops the symbols of local functions that it folds.
+    pub(super) fn drops_symbols(&self) -> bool {
+        self.linker == Linker::MayFoldAndForget
+    }
+
     /// True where the program has objects that no unit describes.
     pub(super) fn has_objects(&self) -> bool {
         self.objects
@@ -182,7 +187,7 @@ impl Undescribed {
     /// True where any function may stand for one that nothing in the program names: a local one of an object without debug
     /// information, whose symbol went when it was folded.
     pub(super) fn may_be_forgotten(&self) -> bool {
-        self.objects && self.linker == Linker::MayFoldAndForget
+        self.objects && self.drops_symbols()
     }
 
     /// True where code that no DIE describes has the lines of a file and the symbols of others: those are of local functions,
@@ -445,7 +450,7 @@ pub(super) fn surplus<'f>(
 ) -> Vec<(&'f [u8], usize)> {
     let whole = || at_start.iter().filter(|s| s.function && s.sized && !s.indirect && s.end == end);
     let mut files = forgotten(merged, undescribed, whole(), members, functions);
-    if whole().nth(1).is_none() && files.is_empty() {
+    if files.is_empty() && all_differ(whole()) {
         return Vec::new();
     }
     // A name may be of one function for the whole program, and of one for each file.
@@ -478,6 +483,22 @@ pub(super) fn surplus<'f>(
     several
 }
 
+/// Symbols that are compared one by one.
+const FEW: usize = 8;
+
+/// True where these are a few symbols whose names differ, also without numbers.
+fn all_differ<'s, 'f: 's>(symbols: impl Iterator<Item = &'s CodeSymbol<'f>>) -> bool {
+    let mut names: [&[u8]; FEW] = [b""; FEW];
+    for (at, symbol) in symbols.enumerate() {
+        let (name, _) = numbered(symbol.name);
+        if at == FEW || names[..at].contains(&name) {
+            return false;
+        }
+        names[at] = name;
+    }
+    true
+}
+
 /// Local functions whose own symbol went when they were folded, by name, where the symbol that is there is another file's.
 /// Only files that have symbols of their own tell: bitcode has the linker's. `whole`: the symbols of the range.
 fn forgotten<'f, 's>(
@@ -491,7 +512,7 @@ where
     'f: 's,
 {
     let mut counts = FxHashMap::default();
-    if undescribed.linker != Linker::MayFoldAndForget {
+    if !undescribed.drops_symbols() {
         return counts;
     }
     let mut files: FxHashMap<&[u8], FxHashSet<&[u8]>> = FxHashMap::default();
@@ -520,7 +541,7 @@ fn name_of<'m>(merged: &'m Merged<'_>, function: &Function) -> &'m [u8] {
 /// rest of it.
 pub(super) fn numbered(name: &[u8]) -> (&[u8], &[u8]) {
     let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    let mut dots = name.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
+    let mut dots = memchr::memchr_iter(b'.', name).filter(|at| *at > 0);
     let first = dots.clone().next();
     // The number behind another word is that of a copy of one function (`f.isra.0`).
     let found = dots.find(|&at| {
