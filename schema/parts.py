@@ -289,9 +289,10 @@ class Starts:
 
     def __init__(self, data):
         need(len(data) >= 24 + TAIL, f"{len(data)} bytes are too few for starts")
-        (self.count, self.low_width, self.index_width, reserved, self.end, buckets,
-         self.first_bucket) = struct.unpack_from("<IBBHQII", data)
+        (self.count, self.low_width, self.index_width, self.bucket_width, reserved, self.end, buckets,
+         self.first_bucket) = struct.unpack_from("<IBBBBQII", data)
         need(reserved == 0 and self.low_width <= 56 and self.index_width <= 32 and buckets > 0, "the head of the starts")
+        need(self.bucket_width <= self.low_width <= self.bucket_width + 16, "the widths of the starts")
         need(self.count <= 8 * len(data) + 1 and buckets <= 8 * len(data) + 1, "more starts than bits")
         self.index, bit = fields(data, 8 * 24, self.index_width, buckets + 1)
         self.lows_at = pad_to_byte(data, bit)
@@ -301,13 +302,16 @@ class Starts:
         need(self.index == sorted(self.index) and self.index[0] == 0 and self.index[-1] == self.count, "the index")
         self.starts = []
         for bucket, (first, end) in enumerate(zip(self.index, self.index[1:])):
-            self.starts += [self.first_bucket + bucket << self.low_width | low for low in lows[first:end]]
+            base, turn = self.first_bucket + bucket << self.bucket_width, 1 << self.low_width
+            self.starts += [base + (low - base) % turn for low in lows[first:end]]
+            need(all(start >> self.bucket_width == base >> self.bucket_width for start in self.starts[first:]),
+                 f"a start of bucket {bucket} is in another")
         need(self.starts == sorted(self.starts), "starts are not sorted")
         need(self.end >= max(self.starts, default=0), "the last piece ends before it starts")
 
     def spans(self):
         yield 0, 24, [f"{self.count} starts, the last piece ends at {self.end:#x}; {len(self.index) - 1} buckets of "
-                      f"{1 << self.low_width} addresses from bucket {self.first_bucket} on, index of {self.index_width} bits"]
+                      f"{1 << self.bucket_width} addresses from bucket {self.first_bucket} on, index of {self.index_width} bits"]
         yield 24, self.lows_at, textwrap.wrap("index: " + " ".join(map(str, self.index)), 64, subsequent_indent="  ")
         yield self.lows_at, self.tail_at, textwrap.wrap(
             "starts: " + " ".join(f"{start:#x}" for start in self.starts), 64, subsequent_indent="  ")
@@ -401,10 +405,10 @@ class RowBlock:
             for i in range(count - 1):
                 while field(data, bit, 1) == 0:
                     bit += 1
-                    need(bit - high < 128, f"row block at {self.begin}: more than 128 bits of high parts")
+                    need(bit - high < 64, f"row block at {self.begin}: more than 64 bits of high parts")
                 self.offsets.append(bit - high - i << self.low_width | low[i])
                 bit += 1
-                need(bit - high <= 128, f"row block at {self.begin}: more than 128 bits of high parts")
+                need(bit - high <= 64, f"row block at {self.begin}: more than 64 bits of high parts")
                 need(self.offsets[-2] < self.offsets[-1], f"row block at {self.begin}: offsets do not increase")
         self.end = pad_to_byte(data, bit)
         need(all(file_base + code for code in files), f"row block at {self.begin}: file code 0 of a set bit")
@@ -427,7 +431,7 @@ class RowBlock:
         """The smallest width with which low and high parts are shortest, and the high ones fit."""
         def high(width):
             return len(self.offsets) - 1 + (self.offsets[-1] >> width)
-        fits = (width for width in range(32) if high(width) <= 128)
+        fits = (width for width in range(32) if high(width) <= 64)
         return min(fits, key=lambda width: ((len(self.offsets) - 1) * width + high(width), width))
 
 
@@ -438,7 +442,7 @@ class RowRecord:
         self.begin = at
         head, at = varint(data, at)
         count, many = head >> 1, head & 1
-        need(count > 0 and many == (count > 64), f"row record at {self.begin}: head {head}")
+        need(count > 0 and many == (count > 32), f"row record at {self.begin}: head {head}")
         need(count <= 64 * len(data), f"row record at {self.begin}: {count} rows")
         self.count, starts, places = count, [0], [0]
         self.widths = 0, 0
@@ -447,7 +451,7 @@ class RowRecord:
             place_width, at = byte(data, at)
             need(start_width <= 32 and place_width <= 32, f"row record at {self.begin}: width above 32")
             self.widths, bit = (start_width, place_width), 8 * at
-            for _ in range((count - 1) // 64):
+            for _ in range((count - 1) // 32):
                 starts.append(field(data, bit, start_width))
                 places.append(field(data, bit + start_width, place_width))
                 bit += start_width + place_width
@@ -455,7 +459,7 @@ class RowRecord:
         self.starts, self.places, self.blocks_at, self.blocks = starts, places, at, []
         for b, (start, place) in enumerate(zip(starts, places)):
             need(place == at - self.blocks_at, f"row record at {self.begin}: block {b} has place {place}")
-            self.blocks.append(RowBlock(data, at, min(64, count - 64 * b), start))
+            self.blocks.append(RowBlock(data, at, min(32, count - 32 * b), start))
             at = self.blocks[-1].end
         self.end = at
         self.rows = [row for block in self.blocks for row in block.rows]

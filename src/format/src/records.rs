@@ -3,7 +3,7 @@
 /// Row records.
 pub mod rows {
     /// Rows of a block, all but a record's last.
-    pub const BLOCK_ROWS: u32 = 64;
+    pub const BLOCK_ROWS: u32 = 32;
     /// Bit of the head: the record has a directory of blocks.
     pub const HEAD_MANY: u64 = 1;
     /// The head shifted by this is the number of rows.
@@ -45,7 +45,7 @@ pub mod rows {
     /// Bits of the base of scopes, files or columns where the block is not wide.
     pub const BASE_BITS: u32 = 16;
     /// The most bits that the offsets' high parts take.
-    pub const MAX_HIGH_BITS: u32 = 128;
+    pub const MAX_HIGH_BITS: u32 = 64;
 }
 
 /// The section BLOCKS: basic blocks.

@@ -1,12 +1,15 @@
 //! The section STARTS to the piece at an address (spec, section 3).
 //!
-//! The starts of pieces rise. Their high parts number buckets of addresses, of a few pieces each; an index says which
-//! piece is the first of each bucket, and the low parts stand side by side. So an address leads to its bucket by a
-//! shift, and only the pieces of that one are compared with it: three places in memory, however many pieces there are.
+//! The starts of pieces rise. Addresses stand in buckets of a few pieces each; an index says which piece is the first of each
+//! bucket, and the low parts of the starts stand side by side. So an address leads to its bucket by a shift, and only the
+//! pieces of that one are compared with it: three places in memory, however many pieces there are.
+//!
+//! The low parts are some bits wider than a bucket. So they tell where a piece starts that is in a bucket near the address,
+//! without a search for its own one: the index says whether it is near.
 
 use core::hint::select_unpredictable;
 
-use crate::bits::{self, MAX_WIDTH, TAIL, u8_at, u16_at, u32_at};
+use crate::bits::{self, MAX_WIDTH, TAIL, u8_at, u32_at};
 use crate::error::{FormatError, What};
 use crate::steps;
 
@@ -16,8 +19,10 @@ pub const COUNT: usize = 0;
 pub const LOW_WIDTH: usize = 4;
 /// Byte offset of `index_width`.
 pub const INDEX_WIDTH: usize = 5;
+/// Byte offset of `bucket_width`.
+pub const BUCKET_WIDTH: usize = 6;
 /// Byte offset of the reserved field.
-pub const RESERVED: usize = 6;
+pub const RESERVED: usize = 7;
 /// Byte offset of `end`.
 pub const END: usize = 8;
 /// Byte offset of `buckets`.
@@ -26,6 +31,10 @@ pub const BUCKETS: usize = 16;
 pub const FIRST_BUCKET: usize = 20;
 /// Byte offset of the index.
 pub const INDEX: usize = 24;
+/// Low parts that are read at once.
+const AT_ONCE: u32 = 4;
+/// The most bits by which low parts may be wider than a bucket.
+pub const MAX_WIDER: u8 = 16;
 /// The widest entry of the index.
 pub const MAX_INDEX_WIDTH: u8 = 32;
 
@@ -39,6 +48,8 @@ pub struct Starts<'d> {
     skipped: u64,
     low_width: u32,
     index_width: u32,
+    /// Log2 of the addresses of a bucket; not above `low_width`.
+    bucket_width: u32,
     /// Bit where the low parts begin.
     lows: u64,
     end: u64,
@@ -73,11 +84,16 @@ impl<'d> Starts<'d> {
         let count = u32_at(head, COUNT).ok_or(early)?;
         let low_width = u8_at(head, LOW_WIDTH).ok_or(early)?;
         let index_width = u8_at(head, INDEX_WIDTH).ok_or(early)?;
-        let reserved = u16_at(head, RESERVED).ok_or(early)?;
+        let bucket_width = u8_at(head, BUCKET_WIDTH).ok_or(early)?;
+        let reserved = u8_at(head, RESERVED).ok_or(early)?;
         let end = bits::word(head, END).ok_or(early)?;
         let buckets = u32_at(head, BUCKETS).ok_or(early)?;
         let first_bucket = u32_at(head, FIRST_BUCKET).ok_or(early)?;
-        if u32::from(low_width) > MAX_WIDTH || index_width > MAX_INDEX_WIDTH {
+        if u32::from(low_width) > MAX_WIDTH
+            || index_width > MAX_INDEX_WIDTH
+            || bucket_width > low_width
+            || low_width.wrapping_sub(bucket_width) > MAX_WIDER
+        {
             return Err(FormatError::new(What::Width, LOW_WIDTH as u64));
         }
         if reserved != 0 {
@@ -90,9 +106,10 @@ impl<'d> Starts<'d> {
         if lows.wrapping_add(low_bytes).wrapping_add(TAIL as u64) != data.len() as u64 || buckets == 0 {
             return Err(FormatError::new(What::Length, data.len() as u64));
         }
-        let (low_width, index_width) = (low_width.into(), index_width.into());
-        let skipped = u64::from(first_bucket).wrapping_shl(low_width);
-        Ok(Self { data, count, buckets, skipped, low_width, index_width, lows: lows.wrapping_shl(3), end })
+        let [low_width, index_width, bucket_width] = [low_width, index_width, bucket_width].map(u32::from);
+        let skipped = u64::from(first_bucket).wrapping_shl(bucket_width);
+        let lows = lows.wrapping_shl(3);
+        Ok(Self { data, count, buckets, skipped, low_width, index_width, bucket_width, lows, end })
     }
 
     /// Pieces.
@@ -131,9 +148,10 @@ impl<'d> Starts<'d> {
         )
     }
 
+    /// The first address of a bucket.
     #[inline(always)]
-    fn join(&self, bucket: u32, low: u64) -> u64 {
-        u64::from(bucket).wrapping_shl(self.low_width).wrapping_add(self.skipped) | low
+    fn base(&self, bucket: u32) -> u64 {
+        u64::from(bucket).wrapping_shl(self.bucket_width).wrapping_add(self.skipped)
     }
 
     /// The first pieces of a bucket and of the next one.
@@ -155,7 +173,7 @@ impl<'d> Starts<'d> {
 
     /// Finds the last piece that starts at or before `key`; `None` where the first one starts behind it.
     ///
-    /// Takes log2 of the pieces of a bucket steps, and where the piece or the next one is in another bucket, twice log2
+    /// Takes log2 of the pieces of a bucket steps, and where the piece or the next one is in a bucket far away, twice log2
     /// of the buckets between.
     ///
     /// # Errors
@@ -165,37 +183,61 @@ impl<'d> Starts<'d> {
     pub fn find(&self, key: u64) -> Result<Option<Start>, FormatError> {
         let end_bucket = self.buckets.wrapping_sub(1);
         let Some(inside) = key.checked_sub(self.skipped) else { return Ok(None) };
-        let bucket = inside.wrapping_shr(self.low_width).min(end_bucket.into()) as u32;
+        let bucket = inside.wrapping_shr(self.bucket_width).min(end_bucket.into()) as u32;
+        let base = self.base(bucket);
         // An address behind the last bucket is behind all of its pieces.
-        let low = key.wrapping_sub(self.join(bucket, 0));
+        let key = key.min(base.wrapping_add(bits::mask(self.bucket_width)));
         let (first, end) = self.pieces_of(bucket)?;
-        let (count, last, next) = if self.low_width == 8 {
-            let lows = self.bytes_of(first, end)?;
-            steps::step();
-            let count = lows.partition_point(|&stored| u64::from(stored) <= low);
-            let stored = |at: usize| lows.get(at).map(|&stored| u64::from(stored));
-            (count as u32, stored(count.wrapping_sub(1)), stored(count))
+        let mask = bits::mask(self.low_width);
+        let at = first.wrapping_add(self.among(first, end, key & mask)?);
+        let Some(piece) = at.checked_sub(1) else { return Ok(None) };
+        // What is less than a turn of the low parts away, they tell.
+        let around = 1u32.wrapping_shl(self.low_width.wrapping_sub(self.bucket_width));
+        let start = if self.first_of(bucket.saturating_add(1).saturating_sub(around))? <= piece {
+            key.wrapping_sub(key.wrapping_sub(self.low(piece)?) & mask)
         } else {
-            self.among(first, end, low)?
+            self.start(piece, bucket.saturating_sub(around))?
         };
-        let at = first.wrapping_add(count);
-        let piece = at.wrapping_sub(1);
-        if let (Some(last), Some(next)) = (last, next) {
-            // Nearly always: both are in the bucket.
-            return Ok(Some(Start { piece, start: self.join(bucket, last), next: self.join(bucket, next) }));
-        }
-        if at == 0 {
-            return Ok(None);
-        }
-        let start = match last {
-            Some(low) => self.join(bucket, low),
-            None => self.start(piece, bucket.saturating_sub(1))?,
-        };
-        let next = match next {
-            Some(low) => self.join(bucket, low),
-            None => self.start(at, bucket.saturating_add(1).min(end_bucket))?,
+        let behind = key.wrapping_add(1);
+        let next = if at < self.first_of(bucket.saturating_add(around).min(self.buckets))? {
+            behind.wrapping_add(self.low(at)?.wrapping_sub(behind) & mask)
+        } else {
+            self.start(at, bucket.saturating_add(around).min(end_bucket))?
         };
         Ok(Some(Start { piece, start, next }))
+    }
+
+    /// How many of the pieces from `first` up to `end`, all of one bucket, have low parts of at most `low`.
+    #[cfg_attr(feature = "small", inline(never))]
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn among(&self, first: u32, end: u32, low: u64) -> Result<u32, FormatError> {
+        let many = end.saturating_sub(first);
+        if self.low_width == 8 {
+            let lows = self.bytes_of(first, end)?;
+            steps::step();
+            return Ok(lows.partition_point(|&stored| u64::from(stored) <= low) as u32);
+        }
+        if many <= AT_ONCE && self.low_width <= MAX_WIDTH.wrapping_div(AT_ONCE) {
+            // Mostly few: all are read at once, without a branch on how many.
+            let bit = self.lows.wrapping_add(u64::from(self.low_width).wrapping_mul(first.into()));
+            let mut stored = self.read(bit, MAX_WIDTH)?;
+            let mut count = 0u32;
+            for nth in 0..AT_ONCE {
+                let counts = (nth < many) & (stored & bits::mask(self.low_width) <= low);
+                count = count.wrapping_add(counts.into());
+                stored = stored.wrapping_shr(self.low_width);
+            }
+            return Ok(count);
+        }
+        let (mut at, mut left) = (first, many);
+        while left > 0 {
+            steps::step();
+            let half = left.div_ceil(2);
+            let stored = self.low(at.wrapping_add(half).wrapping_sub(1))?;
+            at = select_unpredictable(stored <= low, at.wrapping_add(half), at);
+            left = left.wrapping_sub(half);
+        }
+        Ok(at.wrapping_sub(first))
     }
 
     /// The low parts of pieces where each is a byte.
@@ -206,32 +248,6 @@ impl<'d> Starts<'d> {
             Some(lows) => Ok(lows),
             None => Err(FormatError::new(What::Order, first.into())),
         }
-    }
-
-    /// How many pieces of a bucket start at or before `low`, and the low parts of the last of them and of the next one,
-    /// where the bucket has them.
-    #[cfg_attr(feature = "small", inline(never))]
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    fn among(&self, first: u32, end: u32, low: u64) -> Result<(u32, Option<u64>, Option<u64>), FormatError> {
-        let mut at = first;
-        let mut left = end.saturating_sub(first);
-        if left == 0 {
-            return Ok((0, None, None));
-        }
-        while left > 1 {
-            steps::step();
-            let half = left >> 1;
-            let middle = at.wrapping_add(half);
-            at = select_unpredictable(self.low(middle)? <= low, middle, at);
-            left = left.wrapping_sub(half);
-        }
-        let last = self.low(at)?;
-        if last > low {
-            return Ok((0, None, Some(last)));
-        }
-        let behind = at.wrapping_add(1);
-        let next = if behind < end { Some(self.low(behind)?) } else { None };
-        Ok((behind.wrapping_sub(first), Some(last), next))
     }
 
     /// Where a piece starts that is in a bucket near this one; of the one behind the last, where that ends.
@@ -259,7 +275,14 @@ impl<'d> Starts<'d> {
             let middle = low.midpoint(high);
             if self.first_of(middle)? <= piece { low = middle } else { high = middle }
         }
-        Ok(self.join(low, self.low(piece)?))
+        Ok(self.in_bucket(low, self.low(piece)?))
+    }
+
+    /// The address of a bucket that has this low part.
+    #[inline(always)]
+    fn in_bucket(&self, bucket: u32, low: u64) -> u64 {
+        let base = self.base(bucket);
+        base.wrapping_add(low.wrapping_sub(base) & bits::mask(self.low_width))
     }
 
     /// Reads where a piece is. Takes four times log2 of the buckets steps.
@@ -281,10 +304,10 @@ impl<'d> Starts<'d> {
     /// The first entry that breaks a rule; buckets of addresses past 2^64, or more than the section has bits.
     pub fn verify(&self) -> Result<(), FormatError> {
         let last = u64::from(self.buckets.wrapping_sub(1));
-        let last = self.skipped.wrapping_shr(self.low_width).wrapping_add(last);
-        let fits = last.wrapping_shl(self.low_width).wrapping_shr(self.low_width) == last
+        let last = self.skipped.wrapping_shr(self.bucket_width).wrapping_add(last);
+        let fits = last.wrapping_shl(self.bucket_width).wrapping_shr(self.bucket_width) == last
             && u32_at(self.data, FIRST_BUCKET).map(u64::from)
-                == Some(self.skipped.wrapping_shr(self.low_width));
+                == Some(self.skipped.wrapping_shr(self.bucket_width));
         let bits = (self.data.len() as u64).wrapping_mul(8);
         if !fits || u64::from(self.buckets.max(self.count)) > bits {
             return Err(FormatError::new(What::Value, BUCKETS as u64));
@@ -296,8 +319,9 @@ impl<'d> Starts<'d> {
                 return Err(FormatError::new(What::Order, bucket.into()));
             }
             for piece in first..end {
-                let start = self.join(bucket, self.low(piece)?);
-                if start < before {
+                let start = self.in_bucket(bucket, self.low(piece)?);
+                let inside = start.wrapping_sub(self.base(bucket)) <= bits::mask(self.bucket_width);
+                if start < before || !inside {
                     return Err(FormatError::new(What::Order, piece.into()));
                 }
                 before = start;
@@ -328,17 +352,17 @@ mod tests {
     use super::*;
     use std::{vec, vec::Vec};
 
-    /// The section of these starts, from its description: in buckets of `1 << low_width` addresses, numbered from `skip`.
+    /// The section of these starts, from its description: in buckets of `1 << bucket_width` addresses, numbered from `skip`.
     fn section(
         starts: &[u64],
         end: u64,
-        low_width: u8,
+        (bucket_width, low_width): (u8, u8),
         index_width: u8,
         (skip, buckets): (u32, u32),
     ) -> Vec<u8> {
         let mut out = vec![];
         out.extend((starts.len() as u32).to_le_bytes());
-        out.extend([low_width, index_width, 0, 0]);
+        out.extend([low_width, index_width, bucket_width, 0]);
         out.extend(end.to_le_bytes());
         out.extend(buckets.to_le_bytes());
         out.extend(skip.to_le_bytes());
@@ -350,7 +374,7 @@ mod tests {
             );
         };
         let below = |bucket: u64| {
-            let end = (u64::from(skip) + bucket) << low_width;
+            let end = (u64::from(skip) + bucket) << bucket_width;
             starts.iter().filter(|&&start| start < end).count() as u64
         };
         pack(&mut (0..=u64::from(buckets)).map(below), index_width);
@@ -359,13 +383,14 @@ mod tests {
         out
     }
 
-    fn check(starts: &[u64], end: u64, low_width: u8) {
-        let buckets = starts.last().map_or(1, |last| (last >> low_width) as u32 + 1);
+    fn check(starts: &[u64], end: u64, bucket_width: u8) {
+        let buckets = starts.last().map_or(1, |last| (last >> bucket_width) as u32 + 1);
         // All buckets, all from the first that is not empty, and one before that.
-        let skip = starts.first().map_or(0, |first| (first >> low_width) as u32);
+        let skip = starts.first().map_or(0, |first| (first >> bucket_width) as u32);
         for skip in [0, skip, skip.saturating_sub(1)] {
-            for index_width in [9, 30] {
-                answers(starts, end, &section(starts, end, low_width, index_width, (skip, buckets - skip)));
+            for (index_width, wider) in [(9, 0), (30, 0), (9, 1), (9, 3), (30, 16)] {
+                let widths = (bucket_width, bucket_width + wider);
+                answers(starts, end, &section(starts, end, widths, index_width, (skip, buckets - skip)));
             }
         }
     }
@@ -392,19 +417,19 @@ mod tests {
 
     #[test]
     fn every_address() {
-        for low_width in 0..9 {
-            check(&[], 0, low_width);
-            check(&[0], 1, low_width);
-            check(&[200], 300, low_width);
-            check(&[3, 4, 5, 90, 91, 250], 251, low_width);
-            check(&(0..150).map(|at| at * 2 + 1).collect::<Vec<_>>(), 400, low_width);
-            check(&[7, 7, 7, 64, 64, 128], 130, low_width);
+        for width in 0..9 {
+            check(&[], 0, width);
+            check(&[0], 1, width);
+            check(&[200], 300, width);
+            check(&[3, 4, 5, 90, 91, 250], 251, width);
+            check(&(0..150).map(|at| at * 2 + 1).collect::<Vec<_>>(), 400, width);
+            check(&[7, 7, 7, 64, 64, 128], 130, width);
         }
     }
 
     #[test]
     fn what_is_broken_is_told() {
-        let sound = section(&[3, 4, 90, 91], 100, 4, 3, (0, 6));
+        let sound = section(&[3, 4, 90, 91], 100, (4, 4), 3, (0, 6));
         let broken = |at: usize, value: u8| {
             let mut bytes = sound.clone();
             bytes[at] = value;
@@ -414,10 +439,12 @@ mod tests {
         assert_eq!(broken(COUNT, 9), What::Length);
         assert_eq!(broken(LOW_WIDTH, 57), What::Width);
         assert_eq!(broken(INDEX_WIDTH, 33), What::Width);
+        assert_eq!(broken(BUCKET_WIDTH, 5), What::Width);
+        assert_eq!(broken(LOW_WIDTH, 21), What::Width);
         assert_eq!(broken(RESERVED, 1), What::Reserved);
         assert_eq!(broken(BUCKETS, 0), What::Length);
         assert_eq!(broken(FIRST_BUCKET, 2), What::Order);
-        let far = section(&[3 << 60, (3 << 60) + 1], (3 << 60) + 9, 60, 2, (3, 1));
+        let far = section(&[3 << 60, (3 << 60) + 1], (3 << 60) + 9, (60, 60), 2, (3, 1));
         Starts::open(&far).unwrap_err();
         assert_eq!(broken(END, 90), What::Order);
         // The index of 7 entries takes 21 bits; its first is 0.

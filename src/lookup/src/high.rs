@@ -1,20 +1,18 @@
-//! The high parts of a block's offsets (spec, section 5): up to 128 bits, a 1 for each row, a 0 for each
+//! The high parts of a block's offsets (spec, section 5): up to 64 bits, a 1 for each row, a 0 for each
 //! step of the high part.
 //!
 //! Two questions are asked of them. Which rows have a given high part: those whose bits stand between two
 //! zeros. Which high part a given row has: as many as there are zeros before its bit. Both are *select*,
 //! the place of the n-th such bit, which takes the same few steps for every n: sums of the set bits in the
-//! bytes of a word tell the byte, sums of the set bits in that byte tell the bit.
+//! bytes of the word tell the byte, sums of the set bits in that byte tell the bit.
 
 use core::hint::select_unpredictable;
 
-use foldsym_format::bits::word;
 use foldsym_format::records::rows as layout;
 
-/// Words that hold the longest high parts.
-const WORDS: usize = layout::MAX_HIGH_BITS as usize / 64;
-/// Bytes that hold them at any bit offset, in whole words.
-const WINDOW: usize = (WORDS + 1) * 8;
+use crate::row_block::window;
+
+const _: () = assert!(layout::MAX_HIGH_BITS == u64::BITS);
 
 /// A 1 in each byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
@@ -23,108 +21,61 @@ const TOPS: u64 = 0x8080_8080_8080_8080;
 
 /// The high parts of a block, and whatever follows them.
 #[derive(Clone, Copy)]
-pub(crate) struct High {
-    words: [u64; WORDS],
-}
+pub(crate) struct High(u64);
 
 impl High {
     /// What a block of one row has.
-    pub(crate) const EMPTY: Self = Self { words: [0; WORDS] };
+    pub(crate) const EMPTY: Self = Self(0);
 
     /// The high parts that begin at bit `bit`; `None` behind the end. Whether all that a block has are among them is for
     /// whoever reads all rows.
     #[inline(always)]
     pub(crate) fn read(data: &[u8], bit: u64) -> Option<Self> {
-        let rest = usize::try_from(bit >> 3).ok().and_then(|at| data.get(at..))?;
-        let shift = (bit & 7) as u32;
-        Some(match rest.first_chunk::<WINDOW>() {
-            Some(window) => Self::shifted(window, shift),
-            None => Self::at_the_end(rest, shift),
-        })
-    }
-
-    #[inline(always)]
-    fn shifted(window: &[u8; WINDOW], shift: u32) -> Self {
-        let at = |index: usize| word(window, index.wrapping_mul(8)).unwrap_or(0);
-        let mut words = [0; WORDS];
-        for (index, slot) in words.iter_mut().enumerate() {
-            // In two shifts, since `shift` may be 0.
-            let next = at(index.wrapping_add(1)).wrapping_shl(1).wrapping_shl(63u32.wrapping_sub(shift));
-            *slot = at(index).wrapping_shr(shift) | next;
-        }
-        Self { words }
-    }
-
-    /// As above where fewer bytes are left than the longest ones need; zeros follow.
-    #[cold]
-    fn at_the_end(rest: &[u8], shift: u32) -> Self {
-        let mut window = [0; WINDOW];
-        for (slot, &byte) in window.iter_mut().zip(rest) {
-            *slot = byte;
-        }
-        Self::shifted(&window, shift)
+        window(data, bit).map(Self)
     }
 
     /// The rows whose high part is `part`: how many are before them, and how many they are. Counts what
     /// follows the last row too.
     #[inline(always)]
     pub(crate) fn rows_of(&self, part: u64) -> (u32, u32) {
-        let zeros = self.words.map(|word| !word);
         // They begin behind the zero that ends the part before, and end at the next.
-        let found = match select(&zeros, part.saturating_sub(1)) {
+        let found = match select(!self.0, part.saturating_sub(1)) {
             Some(found) => found,
-            None if part == 0 => Found { place: 0, behind: 0 },
+            None if part == 0 => 0,
             None => return (u32::MAX, 0),
         };
-        let [first, ..] = zeros;
-        let before = found.place.wrapping_add(1).wrapping_sub(part as u32);
-        let before = select_unpredictable(part == 0, 0, before);
-        (before, select_unpredictable(part == 0, first, found.behind).trailing_zeros())
+        let first = select_unpredictable(part == 0, 0, found.wrapping_add(1));
+        // In two shifts, since all bits may be before them.
+        let behind = (!self.0).wrapping_shr(first >> 1).wrapping_shr(first.wrapping_sub(first >> 1));
+        (first.wrapping_sub(part as u32), behind.trailing_zeros())
     }
 
     /// The high part of a row, counted from 0 among those that have one.
     #[inline(always)]
     pub(crate) fn part_of(&self, row: u32) -> Option<u64> {
-        Some(select(&self.words, row.into())?.place.wrapping_sub(row).into())
+        Some(select(self.0, row.into())?.wrapping_sub(row).into())
     }
 
     /// The bits up to that of the last of `rows` rows.
     pub(crate) fn len(&self, rows: u32) -> Option<u32> {
         let Some(last) = rows.checked_sub(1) else { return Some(0) };
-        Some(select(&self.words, last.into())?.place.wrapping_add(1))
+        Some(select(self.0, last.into())?.wrapping_add(1))
     }
 }
 
-/// A set bit.
-struct Found {
-    place: u32,
-    /// The bits above it, at least all of the next 64 or up to the end.
-    behind: u64,
-}
-
-/// The set bit that `rank` others are before; `None` where there are not so many.
+/// The place of the set bit that `rank` others are before; `None` where there are not so many.
 #[inline(always)]
-fn select(&[low, high]: &[u64; WORDS], rank: u64) -> Option<Found> {
-    let (low_sums, high_sums) = (byte_sums(low), byte_sums(high));
-    let in_low = count(low_sums);
-    if rank >= count(high_sums).wrapping_add(in_low) {
+fn select(word: u64, rank: u64) -> Option<u32> {
+    let sums = byte_sums(word);
+    if rank >= count(sums) {
         return None;
     }
-    // Which word it is follows no pattern, so it is not worth a branch.
-    let second = rank >= in_low;
-    let pick = |low: u64, high: u64| select_unpredictable(second, high, low);
-    let (word, next, sums) = (pick(low, high), pick(high, 0), pick(low_sums, high_sums));
-    let (start, rank) = (pick(0, 64) as u32, rank.wrapping_sub(pick(0, in_low)));
-
     let byte = first_above(sums, rank);
     let rank = rank.wrapping_sub(sums.wrapping_shl(8).wrapping_shr(byte) & 0xff);
     // Bit i of that byte to byte i, there as 0 or 1.
     let spread = (word.wrapping_shr(byte) & 0xff).wrapping_mul(ONES) & 0x8040_2010_0804_0201;
     let spread = (spread.wrapping_add(!TOPS) & TOPS) >> 7;
-    let bit = byte.wrapping_add(first_above(spread.wrapping_mul(ONES), rank) >> 3);
-    // In two shifts, since the bit may be the word's last or first.
-    let behind = word.wrapping_shr(bit) >> 1 | next.wrapping_shl(63u32.wrapping_sub(bit));
-    Some(Found { place: start.wrapping_add(bit), behind })
+    Some(byte.wrapping_add(first_above(spread.wrapping_mul(ONES), rank) >> 3))
 }
 
 /// For each byte the set bits in it and in those below it.
@@ -167,7 +118,7 @@ mod tests {
         (0..bit as usize).for_each(&mut set);
         bits.iter().for_each(|&at| set(bit as usize + at));
         if behind {
-            (bit as usize + len..bit as usize + 190).for_each(&mut set);
+            (bit as usize + len..bit as usize + 100).for_each(&mut set);
         }
         // With whole words at hand, and with no more than a section has behind its last record.
         let end = (bit as usize + len).div_ceil(8) + 8;
@@ -193,11 +144,11 @@ mod tests {
         for bit in [0, 1, 7, 8, 13] {
             for behind in [false, true] {
                 check(&[0], bit, behind);
-                check(&[127], bit, behind);
-                check(&[0; 63], bit, behind);
-                check(&(0..63).collect::<Vec<_>>(), bit, behind);
-                check(&(0..43).map(|row| row * 2).collect::<Vec<_>>(), bit, behind);
-                check(&(0..63).map(|row| row / 20 * 21).collect::<Vec<_>>(), bit, behind);
+                check(&[63], bit, behind);
+                check(&[0; 31], bit, behind);
+                check(&(0..31).collect::<Vec<_>>(), bit, behind);
+                check(&(0..22).map(|row| row * 2).collect::<Vec<_>>(), bit, behind);
+                check(&(0..31).map(|row| row / 10 * 11).collect::<Vec<_>>(), bit, behind);
             }
         }
     }
@@ -207,8 +158,8 @@ mod tests {
         let mut data = [0; 48];
         assert!(High::read(&data, 49 * 8).is_none());
         // The first row's bit may stand in the last place, not behind it.
-        data[16] = 1;
+        data[8] = 1;
         assert_eq!(High::read(&data, 0).unwrap().len(1), None);
-        assert_eq!(High::read(&data, 1).unwrap().len(1), Some(128));
+        assert_eq!(High::read(&data, 1).unwrap().len(1), Some(64));
     }
 }

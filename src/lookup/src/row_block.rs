@@ -1,4 +1,4 @@
-//! A block of up to 64 rows to the row at an offset (spec, section 5).
+//! A block of up to 32 rows to the row at an offset (spec, section 5).
 //!
 //! The high part of the offset leads to the few rows that share it, and their low parts to the one. Its line is
 //! one load, and a second in the few rows with a long one; its scope is that of the run that it is in, which a
@@ -62,19 +62,19 @@ pub(crate) struct Block {
     /// Bit where their high parts begin.
     pub(crate) high: u64,
     /// For each row but the first a bit: whether its scope is another than that of the row before.
-    changes: u64,
+    changes: u32,
     /// The scopes of row 0 and of those rows.
     scopes: Based,
     /// The low parts of the line codes.
     lines: Packed,
     /// For each row a bit: whether its line code has a high part.
-    more: u64,
+    more: u32,
     /// Those parts.
     parts: Packed,
     line_base: i64,
     columns: Based,
     /// For each row a bit: whether it has a file of its own.
-    differs: u64,
+    differs: u32,
     /// The files of those rows.
     files: Based,
 }
@@ -394,22 +394,25 @@ impl Block {
 
 /// The set bits below bit `index`.
 #[inline(always)]
-const fn ones_below(bitmap: u64, index: u32) -> u32 {
-    (bitmap & bits::mask(index)).count_ones()
+const fn ones_below(bitmap: u32, index: u32) -> u32 {
+    (bitmap & 1u32.wrapping_shl(index).wrapping_sub(1)).count_ones()
 }
 
-/// A bit for each of up to 64 rows.
+/// The 64 bits from bit `bit` of the section on; `None` behind the end. Its tail leaves 9 bytes at each byte of a record.
 #[inline(always)]
-fn bitmap(data: &[u8], bit: u64, rows: u32) -> Result<u64, Error> {
-    if rows == 0 {
-        return Ok(0);
-    }
-    // The tail of the section leaves 9 bytes at each byte of a record.
-    let window = usize::try_from(bit >> 3).ok().and_then(|at| data.get(at..)?.first_chunk::<9>());
-    let Some([first @ .., last]) = window else { return Err(early(bit >> 3)) };
+pub(crate) fn window(data: &[u8], bit: u64) -> Option<u64> {
+    let [first @ .., last] = data.get(usize::try_from(bit >> 3).ok()?..)?.first_chunk::<9>()?;
     let shift = (bit & 7) as u32;
-    let low = u64::from_le_bytes(*first).wrapping_shr(shift);
     // In two shifts, since `shift` may be 0.
-    let high = u64::from(*last).wrapping_shl(1).wrapping_shl(63u32.wrapping_sub(shift));
-    Ok((low | high) & u64::MAX.wrapping_shr(64u32.wrapping_sub(rows)))
+    let next = u64::from(*last).wrapping_shl(1).wrapping_shl(63u32.wrapping_sub(shift));
+    Some(u64::from_le_bytes(*first).wrapping_shr(shift) | next)
+}
+
+/// A bit for each of up to 32 rows.
+#[inline(always)]
+fn bitmap(data: &[u8], bit: u64, rows: u32) -> Result<u32, Error> {
+    match bits::read(data, bit, rows) {
+        Some(bitmap) => Ok(bitmap as u32),
+        None => Err(early(bit >> 3)),
+    }
 }

@@ -62,7 +62,7 @@ pub(super) fn sections(map: &BlockMap, image_base: u64) -> Vec<Section> {
     let ranges = Table { count: map.ranges.len(), record };
     vec![
         Section::new(SectionId::BLOCKS, out),
-        Section::new(SectionId::BLOCK_STARTS, starts::encode(&block_starts, end)),
+        Section::new(SectionId::BLOCK_STARTS, starts::encode(&block_starts, end, &starts::BLOCKS)),
         Section::new(SectionId::BLOCK_RANGES, ranges.encode()),
     ]
 }

@@ -1,4 +1,4 @@
-//! Writes one block of up to 64 rows, and the directory of a record with many blocks (schema, section 5).
+//! Writes one block of up to 32 rows, and the directory of a record with many blocks (schema, section 5).
 
 use super::bits::{BitWriter, put_varint, width_of};
 use foldsym_format::records::{file_code, line_code, rows as records};
@@ -221,7 +221,7 @@ fn put_high(cells: &[Cell], start: u32, low_width: u32, bits: &mut BitWriter<'_>
     let mut before = 0;
     for cell in cells {
         let high = (cell.offset - start) >> low_width;
-        // At the width that was chosen a step is at most 127.
+        // At the width that was chosen a step is at most 63.
         for _ in 0..(high - before) / HIGH_STEP {
             bits.put(0, HIGH_STEP);
         }

@@ -167,7 +167,7 @@ impl Tables<'_> {
         let pieces = &self.program.pieces;
         let starts: Vec<u64> = pieces.iter().map(|piece| piece.start.0 - self.image_base).collect();
         let end = pieces.last().map_or(0, |last| piece_end(last) - self.image_base);
-        starts::encode(&starts, end)
+        starts::encode(&starts, end, &starts::PIECES)
     }
 
     fn functions_table(&self, first_aliases: &[u32], scopes: &[u64]) -> Vec<u8> {

@@ -131,7 +131,7 @@ fn high_bits(offsets: &[u64], low_width: u32) -> Vec<u64> {
     let places: Vec<u64> = (0..).zip(offsets).map(|(row, offset)| (offset >> low_width) + row).collect();
     let end = places.last().map_or(0, |last| last + 1);
     // No writer takes a width for which they are longer.
-    if end > 128 {
+    if end > 64 {
         return vec![0; (1 << 20) + end.min(1 << 20) as usize];
     }
     (0..end).map(|bit| u64::from(places.contains(&bit))).collect()
@@ -140,12 +140,12 @@ fn high_bits(offsets: &[u64], low_width: u32) -> Vec<u64> {
 /// Appends a row record to the section and returns its offset. `share`: blocks that may share offsets do.
 pub fn rows_record(section: &mut Vec<u8>, rows: &[RawRow], share: bool) -> u64 {
     let at = section.len();
-    varint(section, (rows.len() as u64) << 1 | u64::from(rows.len() > 64));
+    varint(section, (rows.len() as u64) << 1 | u64::from(rows.len() > 32));
     let mut blocks: Vec<u8> = vec![];
     let mut places = vec![];
     // Place, number of rows and offsets of each block that holds its own.
     let mut held: Vec<(usize, Vec<u64>)> = vec![];
-    for block in rows.chunks(64) {
+    for block in rows.chunks(32) {
         let place = blocks.len();
         places.push((block[0].offset, place as u64));
         let offsets: Vec<u64> = block[1..].iter().map(|row| row.offset - block[0].offset).collect();
@@ -470,24 +470,26 @@ impl Contents {
         table(&records, self.block_log2)
     }
 
-    /// Section 3: starts, in buckets of 32 addresses or as many as a thousandth of all.
+    /// Section 3: starts, in buckets of 32 addresses or as many as a thousandth of all, and low parts 2 bits wider.
     fn starts(&self) -> Vec<u8> {
         let starts: Vec<u64> = self.pieces.iter().map(|piece| piece[0] as u64).collect();
         let last = starts.last().copied().unwrap_or(0);
-        let low_width = width_of(last >> 10).max(5);
+        let bucket_width = width_of(last >> 10).max(5);
+        let low_width = bucket_width + 2;
         // One bucket before the first that is needed.
-        let first_bucket = (starts.first().copied().unwrap_or(0) >> low_width).saturating_sub(1);
-        let buckets = (last >> low_width) - first_bucket + 1;
+        let first_bucket = (starts.first().copied().unwrap_or(0) >> bucket_width).saturating_sub(1);
+        let buckets = (last >> bucket_width) - first_bucket + 1;
         let index_width = width_of(starts.len() as u64);
         let mut out = vec![];
         out.extend((starts.len() as u32).to_le_bytes());
-        out.extend([low_width as u8, index_width as u8, 0, 0]);
+        out.extend([low_width as u8, index_width as u8, bucket_width as u8, 0]);
         out.extend(self.start(starts.len()).to_le_bytes());
         out.extend((buckets as u32).to_le_bytes());
         out.extend((first_bucket as u32).to_le_bytes());
         let mut packed = BitWriter::default();
         for bucket in 0..=buckets {
-            let before = starts.iter().filter(|&&start| start >> low_width < first_bucket + bucket).count();
+            let before =
+                starts.iter().filter(|&&start| start >> bucket_width < first_bucket + bucket).count();
             packed.put(before as u64, index_width);
         }
         packed.align();

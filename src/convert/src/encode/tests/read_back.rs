@@ -224,11 +224,11 @@ impl<'d> ReadBack<'d> {
         let data = self.section(SectionId::ROWS);
         let (head, mut at) = varint::read(data, at).unwrap();
         let (count, many) = (head >> 1, head & 1 == 1);
-        assert_eq!(many, count > 64);
+        assert_eq!(many, count > 32);
         let (mut start, mut n) = (0, count);
         if many {
             let (start_width, place_width) = (u32::from(data[at]), u32::from(data[at + 1]));
-            let blocks = count.div_ceil(64);
+            let blocks = count.div_ceil(32);
             let entry = u64::from(start_width + place_width);
             let first = at + 2 + ((blocks - 1) * entry).div_ceil(8) as usize;
             let directory = &data[at + 2..];
@@ -241,7 +241,7 @@ impl<'d> ReadBack<'d> {
             let bit = block.saturating_sub(1) * entry + u64::from(start_width);
             at = first
                 + if block == 0 { 0 } else { bits::read(directory, bit, place_width).unwrap() as usize };
-            n = 64.min(count - block * 64);
+            n = 32.min(count - block * 32);
         }
         Block::parse(data, at, n).row(offset - start)
     }
@@ -374,7 +374,7 @@ impl<'d> Block<'d> {
             }
             at += 1;
         }
-        assert!(at - first <= 128);
+        assert!(at - first <= 64);
         block
     }
 
