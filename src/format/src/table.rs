@@ -180,31 +180,24 @@ impl<'d> Table<'d> {
         usize::from(self.columns).wrapping_add(1)
     }
 
-    #[cold]
-    fn early(&self) -> FormatError {
-        FormatError::new(What::Truncated, self.data.len() as u64)
-    }
-
-    /// The words of a record's block from its word 0 on, and the record's index in the block.
+    /// The words of a record's block, from its word 0 up to those of its first `columns` columns, and the record's index
+    /// in the block. `None` where there is no such record.
     #[inline(always)]
-    fn place(&self, record: u32) -> Result<(&'d [[u8; WORD]], u32), FormatError> {
+    fn place(&self, record: u32, columns: usize) -> Option<(&'d [[u8; WORD]], u32)> {
         if record >= self.count {
-            return Err(FormatError::new(What::NoRecord, record.into()));
+            return None;
         }
         let block = record.wrapping_shr(self.block_log2.into()) as usize;
         let index = record & (1u32.wrapping_shl(self.block_log2.into()).wrapping_sub(1));
-        match self.words.get(block.wrapping_mul(self.stride())..) {
-            Some(words) => Ok((words, index)),
-            None => Err(self.early()),
-        }
+        let first = block.wrapping_mul(self.stride());
+        Some((self.words.get(first..first.wrapping_add(columns).wrapping_add(1))?, index))
     }
 
     /// Has memory bring a record that will be read soon: see [`bits::touch`].
     #[inline(always)]
     pub fn touch(&self, record: u32) {
         if cfg!(not(feature = "small"))
-            && let Ok((words, index)) = self.place(record)
-            && let Some(word) = words.first()
+            && let Some(([word], index)) = self.place(record, 0)
         {
             bits::touch(self.data, first_bit(u64::from_le_bytes(*word), index) >> 3, 0..1);
         }
@@ -216,49 +209,63 @@ impl<'d> Table<'d> {
     /// An index past the end, or a block whose records lie outside the section.
     #[inline(always)]
     pub fn record<const K: usize>(&self, record: u32) -> Result<[i64; K], FormatError> {
+        if cfg!(feature = "small") {
+            return self.any_record(record);
+        }
+        let Some((words, index)) = self.place(record, K) else { return Err(self.refused(record, K)) };
+        let Some((word, columns)) = words.split_first() else { return Err(self.refused(record, K)) };
+        let word = u64::from_le_bytes(*word);
+        if word >> RECORD_BITS_SHIFT > MAX_WIDTH.into() {
+            return self.any_record(record);
+        }
+        // Most records: one load has the whole of it.
+        let bit = first_bit(word, index);
+        let Some(loaded) = bits::word(self.data, byte_of(bit)) else { return Err(self.refused(record, K)) };
+        let mut loaded = loaded >> (bit & 7);
         let mut out = [0; K];
-        self.fill(record, &mut out)?;
+        for (value, word) in out.iter_mut().zip(columns) {
+            let column = Column::unpack(u64::from_le_bytes(*word));
+            *value = column.value(index, loaded & bits::mask(column.width));
+            loaded = loaded.wrapping_shr(column.width);
+        }
         Ok(out)
     }
 
-    /// Reads the first columns of a record. Small code has it once for tables of all widths.
-    #[cfg_attr(feature = "small", inline(never))]
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    fn fill(&self, record: u32, out: &mut [i64]) -> Result<(), FormatError> {
-        let (words, index) = self.place(record)?;
-        let Some((word, columns)) = words.split_first() else { return Err(self.early()) };
-        let Some(columns) = columns.get(..out.len()) else { return Err(self.early()) };
-        let word = u64::from_le_bytes(*word);
-        let mut bit = first_bit(word, index);
-        let (mut loaded, mut left) = self.load(bit)?;
-        if word >> RECORD_BITS_SHIFT <= MAX_WIDTH.into() {
-            // Most records: one load has the whole of it.
-            for (value, word) in out.iter_mut().zip(columns) {
-                let column = Column::unpack(u64::from_le_bytes(*word));
-                *value = column.value(index, loaded & bits::mask(column.width));
-                loaded = loaded.wrapping_shr(column.width);
-            }
-            return Ok(());
+    /// As [`Table::record`], of a record of any bits.
+    #[cfg_attr(feature = "small", inline(always))]
+    #[cfg_attr(not(feature = "small"), inline(never))]
+    fn any_record<const K: usize>(&self, record: u32) -> Result<[i64; K], FormatError> {
+        let mut out = [0; K];
+        match self.fill(record, &mut out) {
+            Some(()) => Ok(out),
+            None => Err(self.refused(record, K)),
         }
-        for (value, word) in out.iter_mut().zip(columns) {
-            let column = Column::unpack(u64::from_le_bytes(*word));
-            if column.width > left {
-                (loaded, left) = self.load(bit)?;
-            }
-            *value = column.value(index, loaded & bits::mask(column.width));
-            loaded = loaded.wrapping_shr(column.width);
-            left = left.wrapping_sub(column.width);
-            bit = bit.wrapping_add(column.width.into());
-        }
-        Ok(())
     }
 
-    /// The bits from `bit` on, and how many.
-    #[inline(always)]
-    fn load(&self, bit: u64) -> Result<(u64, u32), FormatError> {
-        match bits::word(self.data, byte_of(bit)) {
-            Some(word) => Ok((word >> (bit & 7), 64u32.wrapping_sub((bit & 7) as u32))),
-            None => Err(truncated(bit)),
+    /// Reads the first columns of a record of any bits.
+    #[inline(never)]
+    fn fill(&self, record: u32, out: &mut [i64]) -> Option<()> {
+        let (words, index) = self.place(record, out.len())?;
+        let (word, columns) = words.split_first()?;
+        let mut bit = first_bit(u64::from_le_bytes(*word), index);
+        for (value, word) in out.iter_mut().zip(columns) {
+            let column = Column::unpack(u64::from_le_bytes(*word));
+            *value = column.value(index, bits::read(self.data, bit, column.width)?);
+            bit = bit.wrapping_add(column.width.into());
+        }
+        Some(())
+    }
+
+    /// Why the first `columns` columns of a record cannot be read.
+    #[cold]
+    #[inline(never)]
+    fn refused(&self, record: u32, columns: usize) -> FormatError {
+        if record >= self.count {
+            return FormatError::new(What::NoRecord, record.into());
+        }
+        match self.place(record, columns) {
+            Some(([word, ..], index)) => truncated(first_bit(u64::from_le_bytes(*word), index)),
+            _ => FormatError::new(What::Truncated, self.data.len() as u64),
         }
     }
 
@@ -269,9 +276,10 @@ impl<'d> Table<'d> {
     #[cfg_attr(feature = "small", inline(never))]
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub fn value(&self, record: u32, column: usize) -> Result<i64, FormatError> {
-        let (words, index) = self.place(record)?;
+        let all = usize::from(self.columns);
+        let Some((words, index)) = self.place(record, all) else { return Err(self.refused(record, all)) };
         let header = words.split_first().zip(words.get(column.wrapping_add(1)));
-        let (Some(((word, columns), found)), true) = (header, column < usize::from(self.columns)) else {
+        let Some(((word, columns), found)) = header else {
             return Err(FormatError::new(What::Columns, column as u64));
         };
         let found = Column::unpack(u64::from_le_bytes(*found));

@@ -151,7 +151,7 @@ impl SymbolFile<'_> {
     /// frames of the others come from [`SymbolFile::member_frames`].
     ///
     /// Allocates nothing. Steps: log2 of the pieces in a bucket of STARTS, four times log2 of its buckets, log2 of the
-    /// row blocks of the piece plus 6, and the depth of the inline tree twice, at most
+    /// row blocks of the piece plus 5, and the depth of the inline tree twice, at most
     /// [`foldsym_format::Header::max_depth`]; it does not depend on the size of the function otherwise.
     ///
     /// # Errors
@@ -267,22 +267,31 @@ impl SymbolFile<'_> {
         name: Option<NameId>,
         frames: &mut Frames,
     ) -> Result<bool, Error> {
-        // The function before its row: neither needs the other, and so their loads wait for memory together.
-        let (function, root) = self.with_origin(function)?;
+        // The function before its row: neither needs the other, and so their loads wait for memory together. The origin is
+        // only needed for the frames.
+        let function = self.entered_function(function)?;
         let spot = self.spot(rows, answer.offset)?;
+        let root = self.root(&function)?;
         self.found_frames(answer, (&function, &root), &spot, name, frames)?;
         frames.partial = function.partial;
         Ok(function.partial)
     }
 
-    /// Reads a function and its origin, and has memory bring what the frames of its rows begin with.
+    /// Reads a function whose frames are asked for, and has memory bring its inline tree and its origin.
     #[inline(always)]
-    pub(crate) fn with_origin(&self, id: FunctionId) -> Result<(Function, OriginParts), Error> {
+    pub(crate) fn entered_function(&self, id: FunctionId) -> Result<Function, Error> {
         let function = Function::read(self, id)?;
         bits::touch(self.scopes, function.scopes, 0..2);
+        self.origins.touch(function.origin.0);
+        Ok(function)
+    }
+
+    /// Reads the origin of a function whose frames are asked for, and has memory bring its first edges.
+    #[inline(always)]
+    pub(crate) fn root(&self, function: &Function) -> Result<OriginParts, Error> {
         let origin = self.origin_parts(function.origin.0)?;
         self.edges.touch(origin.first_edge());
-        Ok((function, origin))
+        Ok(origin)
     }
 
     /// The row that holds at `offset`.

@@ -48,8 +48,9 @@ impl SymbolFile<'_> {
                 if let Ok(Lookup::Found(answer)) = lookup {
                     let done = Function::read(self, answer.function).and_then(|function| {
                         answer.partial = function.partial;
+                        let spot = (*spot)?;
                         let root = self.origin_parts(function.origin.0)?;
-                        self.found_frames(answer, (&function, &root), &(*spot)?, answer.name, frames)
+                        self.found_frames(answer, (&function, &root), &spot, answer.name, frames)
                     });
                     if let Err(error) = done {
                         *lookup = Err(error);

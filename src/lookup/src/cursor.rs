@@ -89,7 +89,8 @@ impl<'f, 'd> Cursor<'f, 'd> {
                 let unit_log2 = self.file.header().unit_log2;
                 let target = offset.wrapping_shr(unit_log2.into());
                 if !self.block.holds(target) {
-                    self.block.enter(&Rows::open(self.file.rows, rows.0, unit_log2)?, target)?;
+                    let rows = Rows::open(self.file.rows, rows.0, unit_log2)?;
+                    self.block.enter(&rows, rows.seek(target)?)?;
                 }
                 self.block.spot(self.file.rows, target)?
             }
@@ -116,7 +117,17 @@ impl<'f, 'd> Cursor<'f, 'd> {
             Ok(entered) => entered,
             Err(reason) => return Ok(Some(reason)),
         };
-        let (function, origin) = file.with_origin(answer.function)?;
+        // What is known first is asked of memory first: where the rows are, then whose they are. The origin is only needed
+        // for the frames.
+        let unit_log2 = file.header().unit_log2;
+        let rows = answer.rows.map(|rows| Rows::open(file.rows, rows.0, unit_log2)).transpose()?;
+        let place =
+            rows.as_ref().map(|rows| rows.seek(answer.offset.wrapping_shr(unit_log2.into()))).transpose()?;
+        let function = file.entered_function(answer.function)?;
+        if let Some((rows, place)) = rows.zip(place) {
+            self.block.enter(&rows, place)?;
+        }
+        let origin = file.root(&function)?;
         answer.partial = function.partial;
         self.last = Some(Last { answer, function, origin, len, body });
         Ok(None)

@@ -224,26 +224,27 @@ impl<'d> SymbolFile<'d> {
         let mut kept = before.saturating_sub(1);
         let mut node = scope;
         let mut slot = PATH;
-        let mut block = None;
         let scopes =
             if function.scopes == 0 { None } else { Some(Scopes::open(self.scopes, function.scopes)?) };
         let scopes = scopes.filter(|scopes| scope <= scopes.len()).ok_or_else(wrong)?;
+        let mut number = Scopes::block_of(node);
+        let mut block = scopes.block(number).ok_or_else(|| scopes.refused(node))?;
         while node != 0 {
             steps::step();
             // Nodes are numbered in preorder: those up the path before have smaller and smaller numbers.
-            while kept > 0 && frames.nodes.get(kept).is_none_or(|&other| other > node) {
+            let known = |kept: usize| frames.nodes.get(kept).copied().unwrap_or(u32::MAX);
+            while kept > 0 && known(kept) > node {
                 steps::step();
                 kept = kept.wrapping_sub(1);
             }
-            if kept > 0 && frames.nodes.get(kept) == Some(&node) {
+            if kept > 0 && known(kept) == node {
                 break;
             }
-            let needed = Scopes::block_of(node);
-            let at_hand = match block {
-                Some((at, found)) if at == needed => found,
-                _ => block.insert((needed, scopes.block(needed)?)).1,
-            };
-            let scope = scopes.in_block(&at_hand, node)?;
+            if Scopes::block_of(node) != number {
+                number = Scopes::block_of(node);
+                block = scopes.block(number).ok_or_else(|| scopes.refused(node))?;
+            }
+            let Some(scope) = scopes.in_block(&block, node) else { return Err(scopes.refused(node)) };
             slot = slot.wrapping_sub(1);
             // Only in trees of more than a hundred levels do the two meet.
             if slot <= kept {

@@ -178,10 +178,19 @@ impl<'d> Rows<'d> {
         Ok(found)
     }
 
+    /// Where the block is whose rows hold at an offset in units; has memory bring it.
+    #[inline(always)]
+    pub(crate) fn seek(&self, target: u64) -> Result<Place, Error> {
+        let number = self.block_of(target)?;
+        let (start, at) = self.directory_entry(number)?;
+        bits::touch(self.data, at as u64, 0..3);
+        Ok(Place { number, start, at })
+    }
+
     /// Finds the row that holds at `offset` bytes from the start of the piece: the last one whose own
     /// offset is at most that.
     ///
-    /// Takes log2 of the number of blocks plus at most 6 steps.
+    /// Takes log2 of the number of blocks plus at most 5 steps.
     ///
     /// # Errors
     /// Damage only: the first row has offset 0.
@@ -251,6 +260,16 @@ impl<'d> IntoIterator for Rows<'d> {
     }
 }
 
+/// Where a block of a row record is.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    number: u32,
+    /// Offset of its row 0, in units.
+    start: u64,
+    /// Where it begins in the section.
+    at: usize,
+}
+
 /// A block of rows with the range of offsets in which it holds, in units.
 #[derive(Clone, Copy)]
 pub(crate) struct NearBlock {
@@ -270,16 +289,13 @@ impl NearBlock {
         self.end = 0;
     }
 
-    /// Moves to the block of a row record whose rows hold at an offset in units. Where that fails, it holds nowhere.
+    /// Moves to a block of a row record. Where that fails, it holds nowhere.
     #[inline(always)]
-    pub(crate) fn enter(&mut self, rows: &Rows<'_>, target: u64) -> Result<(), Error> {
+    pub(crate) fn enter(&mut self, rows: &Rows<'_>, place: Place) -> Result<(), Error> {
         self.leave();
-        let number = rows.block_of(target)?;
-        let (start, place) = rows.directory_entry(number)?;
-        bits::touch(rows.data, place as u64, 1..3);
-        self.block.read(rows.data, place, rows.rows_of(number), start)?;
+        self.block.read(rows.data, place.at, rows.rows_of(place.number), place.start)?;
         self.high = self.block.high(rows.data)?;
-        let next = number.wrapping_add(1);
+        let next = place.number.wrapping_add(1);
         self.end = if next < rows.block_count() { rows.start_of(next)? } else { u64::MAX };
         Ok(())
     }

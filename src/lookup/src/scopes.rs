@@ -76,21 +76,22 @@ impl<'d> Scopes<'d> {
         node.wrapping_sub(1).wrapping_div(layout::BLOCK_NODES)
     }
 
+    /// Where the first word of a block stands.
     #[inline(always)]
-    pub(crate) fn block(&self, block: u32) -> Result<Block, Error> {
-        let mut place = self.first_block;
-        if let Some(entry) = block.checked_sub(1) {
-            let width = u32::from(self.place_width);
-            let bit = self.directory.wrapping_add(u64::from(width).wrapping_mul(entry.into()));
-            let stored = bits::read(self.data, bit, width).ok_or_else(|| wrong(What::Truncated, bit >> 3))?;
-            place = place.wrapping_add(stored as usize);
-        }
-        let word = u16_at(self.data, place).ok_or_else(|| wrong(What::Truncated, place as u64))?;
-        if word & !layout::USED_BITS != 0 {
-            return Err(wrong(What::Reserved, place as u64));
-        }
+    fn place_of(&self, block: u32) -> Option<usize> {
+        let Some(entry) = block.checked_sub(1) else { return Some(self.first_block) };
+        let width = u32::from(self.place_width);
+        let bit = self.directory.wrapping_add(u64::from(width).wrapping_mul(entry.into()));
+        Some(self.first_block.wrapping_add(bits::read(self.data, bit, width)? as usize))
+    }
+
+    #[inline(always)]
+    pub(crate) fn block(&self, block: u32) -> Option<Block> {
+        let place = self.place_of(block)?;
+        let word = u16_at(self.data, place)?;
         let width = |shift| u32::from(word.wrapping_shr(shift) & layout::WIDTH_MASK);
-        Ok(Block {
+        let used = word & !layout::USED_BITS == 0;
+        used.then_some(Block {
             bit: (place as u64).wrapping_add(2).wrapping_shl(3),
             parent_width: width(layout::PARENT_WIDTH_SHIFT),
             edge_width: width(layout::EDGE_WIDTH_SHIFT),
@@ -99,26 +100,21 @@ impl<'d> Scopes<'d> {
 
     /// Reads a node whose block is at hand; `node` is from 1 to [`Scopes::len`].
     #[inline(always)]
-    pub(crate) fn in_block(&self, block: &Block, node: u32) -> Result<Scope, Error> {
+    pub(crate) fn in_block(&self, block: &Block, node: u32) -> Option<Scope> {
         let index = u64::from(node.wrapping_sub(1) & layout::BLOCK_NODES.wrapping_sub(1));
-        let bits_of_node = u64::from(block.parent_width.wrapping_add(block.edge_width));
-        let bit = block.bit.wrapping_add(bits_of_node.wrapping_mul(index));
+        let bits_of_node = block.parent_width.wrapping_add(block.edge_width);
+        let bit = block.bit.wrapping_add(u64::from(bits_of_node).wrapping_mul(index));
         // Widths are at most 31 bits; both are in the one word unless they are wide.
-        let (up, edge) = if bits_of_node <= u64::from(bits::MAX_WIDTH) {
-            let both = bits::read(self.data, bit, bits_of_node as u32)
-                .ok_or_else(|| wrong(What::Truncated, bit >> 3))?;
+        let (up, edge) = if bits_of_node <= bits::MAX_WIDTH {
+            let both = bits::read(self.data, bit, bits_of_node)?;
             (both & bits::mask(block.parent_width), both.wrapping_shr(block.parent_width))
         } else {
             let edge_bit = bit.wrapping_add(block.parent_width.into());
-            let up = bits::read(self.data, bit, block.parent_width);
-            let edge = bits::read(self.data, edge_bit, block.edge_width);
-            up.zip(edge).ok_or_else(|| wrong(What::Truncated, bit >> 3))?
+            let up = bits::read(self.data, bit, block.parent_width)?;
+            (up, bits::read(self.data, edge_bit, block.edge_width)?)
         };
-        let (up, edge) = (up as u32, edge as u32);
-        match node.checked_sub(up.wrapping_add(1)) {
-            Some(parent) => Ok(Scope { parent, edge }),
-            None => Err(wrong(What::Depth, bit >> 3)),
-        }
+        let parent = node.checked_sub((up as u32).wrapping_add(1))?;
+        Some(Scope { parent, edge: edge as u32 })
     }
 
     /// Reads a node.
@@ -127,8 +123,25 @@ impl<'d> Scopes<'d> {
     /// A number that is 0 or past the last node, or damage.
     pub fn node(&self, node: u32) -> Result<Scope, Error> {
         match node.checked_sub(1) {
-            Some(index) if index < self.count => self.in_block(&self.block(Self::block_of(node))?, node),
+            Some(index) if index < self.count => {
+                let read = || self.in_block(&self.block(Self::block_of(node))?, node);
+                read().ok_or_else(|| self.refused(node))
+            }
             _ => Err(wrong(What::NoRecord, node.into())),
+        }
+    }
+
+    /// Why a node cannot be read, which is from 1 to [`Scopes::len`].
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refused(&self, node: u32) -> Error {
+        let number = Self::block_of(node);
+        let Some(place) = self.place_of(number) else { return wrong(What::Truncated, self.directory >> 3) };
+        match (u16_at(self.data, place), self.block(number)) {
+            (None, _) => wrong(What::Truncated, place as u64),
+            (_, None) => wrong(What::Reserved, place as u64),
+            // What is read of a node is its parent, which is not before the function itself.
+            _ => wrong(What::Depth, place as u64),
         }
     }
 
