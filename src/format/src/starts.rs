@@ -181,6 +181,15 @@ impl<'d> Starts<'d> {
     #[cfg_attr(feature = "small", inline(never))]
     #[cfg_attr(not(feature = "small"), inline)]
     pub fn find(&self, key: u64) -> Result<Option<Start>, FormatError> {
+        self.find_near(key, |_| ())
+    }
+
+    /// As [`Starts::find`]; says which piece is near the one that it will find, some time before that.
+    ///
+    /// # Errors
+    /// As [`Starts::find`].
+    #[inline(always)]
+    pub fn find_near(&self, key: u64, near: impl FnOnce(u32)) -> Result<Option<Start>, FormatError> {
         let end_bucket = self.buckets.wrapping_sub(1);
         let Some(inside) = key.checked_sub(self.skipped) else { return Ok(None) };
         let bucket = inside.wrapping_shr(self.bucket_width).min(end_bucket.into()) as u32;
@@ -188,6 +197,7 @@ impl<'d> Starts<'d> {
         // An address behind the last bucket is behind all of its pieces.
         let key = key.min(base.wrapping_add(bits::mask(self.bucket_width)));
         let (first, end) = self.pieces_of(bucket)?;
+        near(first);
         let mask = bits::mask(self.low_width);
         let at = first.wrapping_add(self.among(first, end, key & mask)?);
         let Some(piece) = at.checked_sub(1) else { return Ok(None) };

@@ -158,11 +158,7 @@ impl SymbolFile<'_> {
     /// Damage at a place that the lookup reads; `frames` is then empty.
     pub fn lookup(&self, address: ImageAddr, frames: &mut Frames) -> Result<Lookup, Error> {
         frames.len = 0;
-        let found = match self.key(address) {
-            Some(key) => self.starts.find(key).within(SectionId::STARTS)?,
-            None => None,
-        };
-        let mut lookup = self.at_piece(address, found)?;
+        let mut lookup = self.at_piece(address, self.find_piece(address)?)?;
         if let Lookup::Found(answer) = &mut lookup {
             answer.partial = self.resolve(answer, answer.function, answer.rows, answer.name, frames)?;
         }
@@ -226,6 +222,18 @@ impl SymbolFile<'_> {
             }
         }
         Ok(Ok(Entered { answer, len: piece.len(), body: piece.body }))
+    }
+
+    /// Finds the last piece that starts at or before an address, and has memory bring its record meanwhile.
+    #[cfg_attr(feature = "small", inline(never))]
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn find_piece(&self, address: ImageAddr) -> Result<Option<Start>, Error> {
+        match self.key(address) {
+            Some(key) => {
+                self.starts.find_near(key, |piece| self.pieces.touch(piece)).within(SectionId::STARTS)
+            }
+            None => Ok(None),
+        }
     }
 
     /// The address as STARTS has it; `None` where that cannot be.

@@ -4,11 +4,9 @@
 //! side: first all find their pieces; then all find their rows; then their frames are resolved, one after the
 //! other, into the one scratch.
 
-use foldsym_format::SectionId;
-
 use crate::answer::{Lookup, Reason};
 use crate::entities::Function;
-use crate::error::{Error, InSection};
+use crate::error::Error;
 use crate::file::SymbolFile;
 use crate::frames::Frames;
 use crate::ids::ImageAddr;
@@ -33,9 +31,7 @@ impl SymbolFile<'_> {
         for lane_addresses in addresses.chunks(LANES) {
             let mut lookups = [Ok(Lookup::NotFound(Reason::OutsideCode)); LANES];
             for (lookup, &address) in lookups.iter_mut().zip(lane_addresses) {
-                let Some(key) = self.key(address) else { continue };
-                let found = self.starts.find(key).within(SectionId::STARTS);
-                *lookup = found.and_then(|found| self.at_piece(address, found));
+                *lookup = self.find_piece(address).and_then(|found| self.at_piece(address, found));
             }
             let mut spots = [Ok(Spot::NONE); LANES];
             for (spot, lookup) in spots.iter_mut().zip(&lookups) {

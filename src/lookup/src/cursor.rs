@@ -5,11 +5,9 @@
 //! it holds. An address in the same block of rows needs no search and no header; one in the same inlined
 //! calls reads no origin. It borrows the file, so that nothing of another can be in it.
 
-use foldsym_format::SectionId;
-
 use crate::answer::{Answer, Entered, Lookup, Reason};
 use crate::entities::Function;
-use crate::error::{Error, InSection};
+use crate::error::Error;
 use crate::file::SymbolFile;
 use crate::frames::{FrameIter, Frames, OriginParts};
 use crate::ids::ImageAddr;
@@ -109,16 +107,13 @@ impl<'f, 'd> Cursor<'f, 'd> {
         self.frames.len = 0;
         self.block.leave();
         self.last = None;
-        let found = match file.key(address) {
-            Some(key) => file.starts.find(key).within(SectionId::STARTS)?,
-            None => None,
-        };
-        let Entered { mut answer, len, body } = match file.enter(address, found)? {
+        let Entered { mut answer, len, body } = match file.enter(address, file.find_piece(address)?)? {
             Ok(entered) => entered,
             Err(reason) => return Ok(Some(reason)),
         };
         // What is known first is asked of memory first: where the rows are, then whose they are. The origin is only needed
         // for the frames.
+        file.functions.touch(answer.function.0);
         let unit_log2 = file.header().unit_log2;
         let rows = answer.rows.map(|rows| Rows::open(file.rows, rows.0, unit_log2)).transpose()?;
         let place =

@@ -210,8 +210,7 @@ impl<'d> SymbolFile<'d> {
     /// Whose code is at a frame; `None` in padding and where nothing is known.
     fn owner_at(&self, address: StackAddr) -> Result<Option<Owner>, Error> {
         let Some(address) = address.lookup_address() else { return Ok(None) };
-        let Some(key) = self.key(address) else { return Ok(None) };
-        let Some(found) = self.starts.find(key).within(SectionId::STARTS)? else { return Ok(None) };
+        let Some(found) = self.find_piece(address)? else { return Ok(None) };
         let piece = Piece::read(self, found)?;
         let offset = address.0.wrapping_sub(piece.start.0);
         Ok((offset < piece.body).then_some(piece.owner))
