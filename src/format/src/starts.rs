@@ -384,8 +384,8 @@ mod tests {
             );
         };
         let below = |bucket: u64| {
-            let end = (u64::from(skip) + bucket) << bucket_width;
-            starts.iter().filter(|&&start| start < end).count() as u64
+            let end = u128::from(u64::from(skip) + bucket) << bucket_width;
+            starts.iter().filter(|&&start| u128::from(start) < end).count() as u64
         };
         pack(&mut (0..=u64::from(buckets)).map(below), index_width);
         pack(&mut starts.iter().map(|start| start & bits::mask(low_width.into())), low_width);
@@ -434,6 +434,58 @@ mod tests {
             check(&[3, 4, 5, 90, 91, 250], 251, width);
             check(&(0..150).map(|at| at * 2 + 1).collect::<Vec<_>>(), 400, width);
             check(&[7, 7, 7, 64, 64, 128], 130, width);
+        }
+    }
+
+    /// Starts of any widths, also at the end of all addresses, against a list; keys around each start, bucket and turn.
+    #[test]
+    fn any_widths() {
+        let mut seed = 1u64;
+        let mut below = |bound: u64| {
+            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (seed >> 20) % bound
+        };
+        for _ in 0..3000 {
+            let bucket_width = below(MAX_WIDTH as u64 + 1) as u8;
+            let low_width = (bucket_width + below(17) as u8).min(MAX_WIDTH as u8);
+            let buckets = 1 + below(20) as u32;
+            let skip = match below(3) {
+                0 => 0,
+                1 => below(10) as u32,
+                _ => u32::try_from((u64::MAX >> bucket_width).saturating_sub(u64::from(buckets) - 1))
+                    .unwrap_or(u32::MAX - buckets),
+            };
+            let (size, low) = (1u64 << bucket_width, u64::from(skip) << bucket_width);
+            let Some(last) =
+                (u64::from(buckets) - 1).checked_mul(size).and_then(|last| last.checked_add(low))
+            else {
+                continue;
+            };
+            let mut starts: Vec<u64> = (0..below(30))
+                .map(|_| {
+                    low + below(u64::from(buckets)) * size + [0, size - 1, below(size)][below(3) as usize]
+                })
+                .collect();
+            starts.sort_unstable();
+            let end = starts.last().map_or(0, |last| last.saturating_add(below(9)));
+            let bytes = section(&starts, end, (bucket_width, low_width), 9, (skip, buckets));
+            let opened = Starts::open(&bytes).unwrap();
+            let of = |piece: usize| Start {
+                piece: piece as u32,
+                start: starts[piece],
+                next: starts.get(piece + 1).copied().unwrap_or(end),
+            };
+            let around = starts.iter().copied().chain([0, low, last, u64::MAX]).flat_map(|at| {
+                let turn = 1 << low_width;
+                [at, at / size * size, at.wrapping_add(turn), at.wrapping_sub(turn), at.wrapping_add(size)]
+            });
+            for key in around.flat_map(|at| [at.wrapping_sub(1), at, at.wrapping_add(1)]) {
+                let expected = starts.iter().rposition(|&start| start <= key).map(of);
+                assert_eq!(opened.find(key).unwrap(), expected, "{starts:x?} {:?} {key:#x}", &bytes[..INDEX]);
+            }
+            for piece in 0..starts.len() {
+                assert_eq!(opened.get(piece as u32).unwrap(), of(piece));
+            }
         }
     }
 

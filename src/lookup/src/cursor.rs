@@ -115,11 +115,13 @@ impl<'f, 'd> Cursor<'f, 'd> {
         // for the frames.
         file.functions.touch(answer.function.0);
         let unit_log2 = file.header().unit_log2;
-        let rows = answer.rows.map(|rows| Rows::open(file.rows, rows.0, unit_log2)).transpose()?;
-        let place =
-            rows.as_ref().map(|rows| rows.seek(answer.offset.wrapping_shr(unit_log2.into()))).transpose()?;
+        let target = answer.offset.wrapping_shr(unit_log2.into());
+        let sought = answer.rows.map(|rows| {
+            let rows = Rows::open(file.rows, rows.0, unit_log2)?;
+            Ok((rows, rows.seek(target)?))
+        });
         let function = file.entered_function(answer.function)?;
-        if let Some((rows, place)) = rows.zip(place) {
+        if let Some((rows, place)) = sought.transpose()? {
             self.block.enter(&rows, place)?;
         }
         let origin = file.root(&function)?;

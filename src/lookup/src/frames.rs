@@ -153,7 +153,7 @@ impl<'d> SymbolFile<'d> {
     /// `frames` is then empty.
     pub fn row_frames(&self, function: &Function, row: &Row, frames: &mut Frames) -> Result<(), Error> {
         let spot = Spot { scope: row.scope, line: row.line, file: row.file.code(), column: row.column };
-        frames.len = 0;
+        (frames.len, frames.partial) = (0, function.partial);
         self.spot_frames(function, &self.origin_parts(function.origin.0)?, &spot, frames)
     }
 

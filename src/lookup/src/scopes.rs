@@ -33,6 +33,20 @@ pub(crate) struct Block {
     edge_width: u32,
 }
 
+impl Block {
+    #[inline(always)]
+    const fn bits_of_node(&self) -> u32 {
+        self.parent_width.wrapping_add(self.edge_width)
+    }
+
+    /// Where a node of the block begins.
+    #[inline(always)]
+    fn bit_of(&self, node: u32) -> u64 {
+        let index = node.wrapping_sub(1) & layout::BLOCK_NODES.wrapping_sub(1);
+        self.bit.wrapping_add(u64::from(self.bits_of_node()).wrapping_mul(index.into()))
+    }
+}
+
 #[cold]
 fn wrong(what: What, offset: u64) -> Error {
     Error::new(SectionId::SCOPES, what, offset)
@@ -101,9 +115,8 @@ impl<'d> Scopes<'d> {
     /// Reads a node whose block is at hand; `node` is from 1 to [`Scopes::len`].
     #[inline(always)]
     pub(crate) fn in_block(&self, block: &Block, node: u32) -> Option<Scope> {
-        let index = u64::from(node.wrapping_sub(1) & layout::BLOCK_NODES.wrapping_sub(1));
-        let bits_of_node = block.parent_width.wrapping_add(block.edge_width);
-        let bit = block.bit.wrapping_add(u64::from(bits_of_node).wrapping_mul(index));
+        let bits_of_node = block.bits_of_node();
+        let bit = block.bit_of(node);
         // Widths are at most 31 bits; both are in the one word unless they are wide.
         let (up, edge) = if bits_of_node <= bits::MAX_WIDTH {
             let both = bits::read(self.data, bit, bits_of_node)?;
@@ -137,12 +150,18 @@ impl<'d> Scopes<'d> {
     pub(crate) fn refused(&self, node: u32) -> Error {
         let number = Self::block_of(node);
         let Some(place) = self.place_of(number) else { return wrong(What::Truncated, self.directory >> 3) };
-        match (u16_at(self.data, place), self.block(number)) {
-            (None, _) => wrong(What::Truncated, place as u64),
-            (_, None) => wrong(What::Reserved, place as u64),
-            // What is read of a node is its parent, which is not before the function itself.
-            _ => wrong(What::Depth, place as u64),
-        }
+        let Some(block) = self.block(number) else {
+            let what = if u16_at(self.data, place).is_some() { What::Reserved } else { What::Truncated };
+            return wrong(what, place as u64);
+        };
+        // The parent, which is not before the function itself, or else its bits are not there.
+        let bit = block.bit_of(node);
+        let bits = bits::read(self.data, bit, block.parent_width).and(bits::read(
+            self.data,
+            bit.wrapping_add(block.parent_width.into()),
+            block.edge_width,
+        ));
+        wrong(if bits.is_some() { What::Depth } else { What::Truncated }, bit >> 3)
     }
 
     /// All nodes, in order: first node 1. Goes on past damaged ones.

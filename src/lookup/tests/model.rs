@@ -96,6 +96,7 @@ fn a_batch_answers_as_single_lookups_do() {
     let program = model::Program::random(&mut Random(5), &shape);
     let bytes = program.contents().file();
     let file = SymbolFile::open(&bytes).unwrap();
+    file.verify().unwrap();
     let end = program.functions.last().map(|last| last.start + last.len).unwrap();
     let mut random = Random(6);
     // Also below all pieces, between them, above them, and where no address of the program can be.
@@ -133,6 +134,7 @@ fn a_cursor_answers_as_single_lookups_do_in_any_order() {
         let program = model::Program::random(&mut Random(9), &shape);
         let bytes = program.contents().file();
         let file = SymbolFile::open(&bytes).unwrap();
+        file.verify().unwrap();
         let end = program.functions.last().map(|last| last.start + last.len).unwrap();
         let mut random = Random(10);
         let any: Vec<u64> = (0..3000).map(|_| program.image_base + 0x800 + random.below(end)).collect();
@@ -184,6 +186,23 @@ fn long_functions() {
             columns: seed % 3 == 0,
         };
         check(1000 + seed, shape);
+    }
+}
+
+#[test]
+fn one_block_of_rows_or_two_or_three() {
+    for seed in 0..20 {
+        let shape = model::Shape {
+            functions: 20,
+            max_rows: 70,
+            max_nodes: 10,
+            origins: 30,
+            deep: false,
+            unit_log2: 0,
+            block_log2: 3,
+            columns: seed % 2 == 0,
+        };
+        check(seed, shape);
     }
 }
 

@@ -30,7 +30,8 @@ fn search_bound(file: &SymbolFile<'_>) -> u64 {
 /// path that is no longer than the deepest tree (see `SymbolFile::lookup`).
 pub fn lookup_bound(file: &SymbolFile<'_>, answered: bool) -> u64 {
     let search = search_bound(file);
-    let rows = 26 + 7;
+    // Log2 of the blocks, and of the rows of one.
+    let rows = 27 + 6;
     let depth = u64::from(file.header().max_depth);
     let path = if answered { 3 * depth } else { 3 * depth + 257 };
     search + rows + path

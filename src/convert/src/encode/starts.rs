@@ -14,7 +14,7 @@ pub(super) struct Buckets {
 }
 
 /// Of pieces. Nearly all buckets have no more than are compared at once, and of random addresses of RocksDB and the kernel few
-/// are in a piece that begins more than 8 buckets before. With 8 pieces and no wider low parts the section is a fifth
+/// are in a piece that begins more than 7 buckets before. With 8 pieces and no wider low parts the section is a fifth
 /// smaller (0.2 and 0.5 % of the file), and a lookup takes 4 % longer.
 pub(super) const PIECES: Buckets = Buckets { starts: 4, wider: 3 };
 /// Of basic blocks, which are small and lie side by side: one that is asked for begins in its bucket.

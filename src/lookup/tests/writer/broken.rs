@@ -40,7 +40,7 @@ pub fn row_records() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let last_bit = |bytes: &mut [u8]| *bytes.last_mut().unwrap() ^= 0x80;
     let one = [row(0, 1, 0)];
     let three = [row(0, 1, 0), row(2, 3, 0), row(5, 2, 0)];
-    // Two blocks with the same offsets from their first row on; the codes of two files end the second.
+    // Four blocks with the same offsets from their first row on; the codes of two files end the last.
     let file_at = |at| if at > 125 { at - 124 } else { 0 };
     let twice: Vec<RawRow> = (0..128).map(|at| row(at, 1 + (at % 3) as i64, file_at(at))).collect();
     // The base of the file codes is their only value: 3, a path.

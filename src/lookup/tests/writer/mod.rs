@@ -242,7 +242,7 @@ pub fn rows_record(section: &mut Vec<u8>, rows: &[RawRow], share: bool) -> u64 {
         }
         blocks.extend(packed.bytes);
     }
-    if rows.len() > 64 {
+    if rows.len() > 32 {
         let start_width = width_of(places.last().unwrap().0);
         let place_width = width_of(places.last().unwrap().1);
         section.extend([start_width as u8, place_width as u8]);
