@@ -15,6 +15,8 @@ const SECTION_FLOOR: u64 = 256 << 20;
 const TOTAL_FLOOR: u64 = 1 << 30;
 /// Above the floors, a buffer may be this many times the bytes it is made from. Debug information shrinks 3 to 8 times.
 const RATIO: u64 = 64;
+/// Files that are kept open as long as they are mapped.
+const OPEN_FILES: usize = 16;
 
 /// Append-only owner of everything that images borrow from.
 ///
@@ -37,7 +39,8 @@ pub struct Files {
 /// A file and its bytes.
 struct Map {
     bytes: Mmap,
-    file: File,
+    /// `None` behind the first [`OPEN_FILES`]: a system has few of them open at once.
+    file: Option<File>,
 }
 
 impl Map {
@@ -81,6 +84,7 @@ impl Files {
         }
         let bytes = map_file(&file).map_err(io("map"))?;
         self.mapped_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let file = (self.maps.len() < OPEN_FILES).then_some(file);
         Ok(&self.maps.push_get(Box::new(Map { bytes, file })).bytes)
     }
 
@@ -99,7 +103,8 @@ impl Files {
     pub fn peek(&self, bytes: &[u8], copy: &mut [u8]) -> bool {
         let fits = copy.len() <= bytes.len();
         let map = self.maps.iter().find_map(|map| Some((map, map.offset(bytes)?)));
-        map.filter(|_| fits).is_some_and(|(map, offset)| read_at(&map.file, copy, offset as u64))
+        let open = map.filter(|_| fits).and_then(|(map, offset)| Some((map.file.as_ref()?, offset)));
+        open.is_some_and(|(file, offset)| read_at(file, copy, offset as u64))
     }
 
     /// Takes bytes that the caller has and lends them.

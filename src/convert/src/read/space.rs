@@ -462,51 +462,74 @@ pub(crate) fn load<'f, E: Endianity>(sections: &DebugSections<'f>, endian: E) ->
 mod tests {
     use super::*;
 
-    /// A header of a version and format, of a unit of `len` bytes behind the length.
-    fn unit(version: u16, wide: bool, len: usize) -> Vec<u8> {
-        let mut unit = match wide {
-            true => [&[0xff; 4][..], &(len as u64).to_le_bytes()].concat(),
-            false => (len as u32).to_le_bytes().to_vec(),
+    /// A unit of a version, type and format, with `len` bytes behind the length.
+    fn unit(version: u16, kind: u8, wide: bool, len: usize, big: bool) -> Vec<u8> {
+        let number = |value: u64, bytes: usize| match big {
+            true => value.to_be_bytes()[8 - bytes..].to_vec(),
+            false => value.to_le_bytes()[..bytes].to_vec(),
         };
-        let end = unit.len() + len;
-        unit.extend(version.to_le_bytes());
-        // A skeleton with its id, or the offset of the abbreviations and the size of addresses.
-        let rest: &[u8] =
-            if version == 5 { &[4, 8, 7, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8] } else { &[9, 0, 0, 0, 8] };
-        unit.extend(rest);
-        unit.resize(end, 0);
+        let mut unit = match wide {
+            true => [vec![0xff; 4], number(len as u64, 8)].concat(),
+            false => number(len as u64, 4),
+        };
+        let (end, word) = (unit.len() + len, if wide { 8 } else { 4 });
+        unit.extend(number(version.into(), 2));
+        // What a skeleton or a type unit has, or no more than the offset of the abbreviations and the size of addresses.
+        match version {
+            5 => unit.extend(
+                [
+                    vec![kind, 8],
+                    number(0x12_3456, word),
+                    number(0x1122_3344_5566_7788, 8),
+                    number(0x998, word),
+                ]
+                .concat(),
+            ),
+            _ => unit.extend([number(0x12_3456, word), vec![kind]].concat()),
+        }
+        unit.resize(end, 7);
         unit
+    }
+
+    fn headers<E: Endianity>(bytes: &[u8], files: &Files, endian: E) -> (String, u64, usize) {
+        let (mut sections, mut diagnostics) = (DebugSections::default(), Diagnostics::default());
+        sections.set(DebugSection::Info, bytes);
+        let info = Info::new(&sections, endian, files, &mut diagnostics);
+        let bad = diagnostics.count(crate::report::Kind::BadUnit);
+        (format!("{:?}", info.headers), bad, info.headers.len())
     }
 
     /// Headers that are copied say what those say that are read in place.
     #[test]
     fn headers_of_a_file_are_those_of_its_bytes() {
-        let units = [
-            unit(5, false, FAR),
-            unit(4, false, 2 * FAR),
-            unit(4, true, FAR),
-            // Read in place: damaged, short, and longer than the section.
-            unit(9, false, FAR),
-            unit(4, false, 16),
-            unit(5, false, FAR),
-        ];
-        let mut bytes = units.concat();
-        bytes.truncate(bytes.len() - 1);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("info");
-        std::fs::write(&path, &bytes).unwrap();
-        let files = Files::new();
-        let read = |bytes| {
-            let (mut sections, mut diagnostics) = (DebugSections::default(), Diagnostics::default());
-            sections.set(DebugSection::Info, bytes);
-            let info = Info::new(&sections, gimli::LittleEndian, &files, &mut diagnostics);
-            (format!("{:?}", info.headers), diagnostics.count(crate::report::Kind::BadUnit))
-        };
-        let mapped = files.map(&path).unwrap();
-        let second = units[0].len();
-        let peek = |at: usize| peeked(Bytes::new(mapped, gimli::LittleEndian), at, &files);
-        assert_eq!(peek(second).unwrap().length_including_self(), units[1].len());
-        assert!(peek(units[..3].concat().len()).is_none());
-        assert_eq!(read(mapped), read(files.keep(bytes)));
+        // The last unit is whole, or cut off behind its header, or in it.
+        let (bigs, cuts) = ([false, true], [0, 1, FAR - 40, FAR - 20, FAR - 5]);
+        for (big, cut) in bigs.into_iter().flat_map(|big| cuts.map(|cut| (big, cut))) {
+            let kinds = (2..=6).flat_map(|version| (0..=10).map(move |kind| (version, kind)));
+            let of_kind = |(version, kind)| [false, true].map(|wide| unit(version, kind, wide, FAR, big));
+            let mut units = [unit(4, 8, false, FAR, big), unit(4, 8, false, FAR, big)].to_vec();
+            units.extend(kinds.flat_map(of_kind));
+            // Behind a short one, a header is read in place.
+            units.extend([
+                unit(4, 8, false, 16, big),
+                unit(4, 8, true, FAR, big),
+                unit(5, 4, true, FAR, big),
+            ]);
+            let mut bytes = units.concat();
+            bytes.truncate(bytes.len() - cut);
+            std::fs::write(&path, &bytes).unwrap();
+            let files = Files::new();
+            let (mapped, kept) = (files.map(&path).unwrap(), files.keep(bytes));
+            let [copied, in_place] = [mapped, kept].map(|bytes| match big {
+                true => headers(bytes, &files, gimli::BigEndian),
+                false => headers(bytes, &files, gimli::LittleEndian),
+            });
+            assert_eq!(copied, in_place, "{big} {cut}");
+            assert!(copied.2 > 30);
+            let second = peeked(Bytes::new(mapped, gimli::LittleEndian), units[0].len(), &files);
+            assert_eq!(second.is_some(), !big);
+        }
     }
 }

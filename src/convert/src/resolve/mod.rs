@@ -4,8 +4,8 @@
 //! `merge` numbers; `symbols` sorts the symbol table; `sections` parts the lines of sections that were folded whole;
 //! `recover` finds functions that were folded and erased, by what `remaining` lists, and `recovered` gives them their code;
 //! `inlines` finds what is inlined into them; `compiled` and `thunks` find functions that the compiler merged;
-//! `subprograms` lists those of all units by address; `functions` turns subprograms and symbols into candidates with a range, and asks `undescribed` whether a name that
-//! no DIE has is one of them; `parts` does so for what stands elsewhere than its entry; `pieces` paints the candidates
+//! `subprograms` lists those of all units by address; `functions` turns subprograms and symbols into candidates with a
+//! range, and asks `undescribed` whether a name that no DIE has is one of them; `parts` does so for what stands elsewhere than its entry; `pieces` paints the candidates
 //! over each other into disjoint pieces; `calls` says which of the functions of a piece each call calls, and asks `machine` about jumps.
 
 mod behind;

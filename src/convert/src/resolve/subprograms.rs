@@ -86,14 +86,19 @@ pub(super) fn plain<'f>(
     let range = |piece: &DiePiece| (piece.start, piece.end);
     let task = |first: usize| {
         let some = first..pieces.len().min(first + PIECES_AT_ONCE);
-        let mut by_address = symbols.by_address_from(pieces[first].start).peekable();
+        let mut symbols = symbols.starting_from(pieces[first].start);
         let is_plain = |at: usize| {
             let piece = &pieces[at];
-            while by_address.next_if(|here| here[0].start < piece.start).is_some() {}
-            let here = by_address.peek().filter(|here| here[0].start == piece.start);
-            let named = match here.map_or(&[][..], |here| here) {
-                [] => true,
-                [symbol] => {
+            while let [symbol, behind @ ..] = symbols
+                && symbol.start < piece.start
+            {
+                symbols = behind;
+            }
+            let is_here = |at: usize| symbols.get(at).filter(|symbol| symbol.start == piece.start);
+            // No more than two are looked at: any number may be at one address.
+            let named = match (is_here(0), is_here(1)) {
+                (None, _) => true,
+                (Some(symbol), None) => {
                     symbol.function && symbol.is_named(merged, piece.name) && !names_part(symbol.name)
                 }
                 _ => false,

@@ -154,13 +154,13 @@ impl<'f> Symbols<'f> {
 
     /// The symbols of each address that has any, by address.
     pub(super) fn by_address(&self) -> impl Iterator<Item = &[CodeSymbol<'f>]> {
-        self.by_address_from(0)
+        self.sorted.chunk_by(|a, b| a.start == b.start)
     }
 
-    /// The same, from an address on.
-    pub(super) fn by_address_from(&self, address: u64) -> impl Iterator<Item = &[CodeSymbol<'f>]> {
+    /// All symbols from an address on, by address.
+    pub(super) fn starting_from(&self, address: u64) -> &[CodeSymbol<'f>] {
         let first = self.sorted.partition_point(|symbol| symbol.start < address);
-        self.sorted[first..].chunk_by(|a, b| a.start == b.start)
+        &self.sorted[first..]
     }
 
     /// All symbols, by address, for several threads.

@@ -95,19 +95,22 @@ pub(super) fn read<'f>(
 
 /// Leaves symbols out that a table has which are not local. Names were hashed as they were read, which two threads did.
 fn leave_out(new: &mut Vec<Symbol<'_>>, hashes: Vec<u64>, table: &[Symbol<'_>], table_hashes: Vec<u64>) {
-    let mut known: HashTable<(u64, &Symbol<'_>)> = HashTable::with_capacity(table.len());
+    type Hashed<'s, 'f> = (u64, &'s Symbol<'f>);
+    fn alike(a: &Hashed<'_, '_>, b: &Hashed<'_, '_>) -> bool {
+        (a.0, a.1.address, a.1.name) == (b.0, b.1.address, b.1.name)
+    }
+    let mut known: HashTable<Hashed<'_, '_>> = HashTable::with_capacity(table.len());
     for (symbol, hash) in table.iter().zip(table_hashes) {
         if symbol.binding != Binding::Local {
-            known.insert_unique(hash, (hash, symbol), |known| known.0);
+            // Once: a table may say the same any number of times.
+            let symbol = (hash, symbol);
+            known.entry(hash, |known| alike(known, &symbol), |known| known.0).or_insert(symbol);
         }
     }
     let mut hashes = hashes.into_iter();
     new.retain(|symbol| {
         let hash = hashes.next().unwrap_or_default();
-        let is_it = |known: &(u64, &Symbol<'_>)| {
-            known.0 == hash && (known.1.address, known.1.name) == (symbol.address, symbol.name)
-        };
-        known.find(hash, is_it).is_none()
+        known.find(hash, |known| alike(known, &(hash, symbol))).is_none()
     });
 }
 
