@@ -272,7 +272,7 @@ pub(crate) enum Symbol<'s> {
     File(&'s str),
 }
 
-/// As [`elf_at`], with any symbols.
+/// As [`elf_at`], with any symbols. A section `.dynsym` has its names in `.strtab` too.
 pub(crate) fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'_>]) -> Vec<u8> {
     let (mut strings, mut table) = (vec![0], vec![0; 24]);
     let data = debug.iter().position(|(name, _)| *name == DATA.0).map_or(0, |at| at as u16 + 2);
@@ -299,11 +299,15 @@ pub(crate) fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'
     // (name, type, flags, address, link, entry size, bytes)
     type Section<'s> = (&'s str, u32, u64, u64, u32, u64, Vec<u8>);
     let mut sections: Vec<Section<'_>> = vec![(".text", 1, 6, code, 0, 0, vec![0x90; CODE_LEN as usize])];
+    let symtab = debug.len() as u32 + 2;
     sections.extend(debug.iter().map(|(name, bytes)| {
-        let (flags, address) = if *name == DATA.0 { (3, DATA.1) } else { (0, 0) };
-        (*name, 1, flags, address, 0, 0, bytes.clone())
+        let (kind, flags, address, link, entry) = match *name {
+            name if name == DATA.0 => (1, 3, DATA.1, 0, 0),
+            ".dynsym" => (11, 0, 0, symtab + 1, 24),
+            _ => (1, 0, 0, 0, 0),
+        };
+        (*name, kind, flags, address, link, entry, bytes.clone())
     }));
-    let symtab = sections.len() as u32 + 1;
     sections.push((".symtab", 2, 0, 0, symtab + 1, 24, table));
     sections.push((".strtab", 3, 0, 0, 0, 0, strings));
     let mut names = vec![0];
@@ -328,7 +332,7 @@ pub(crate) fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'
             headers.extend(word.to_le_bytes());
         }
         headers.extend(link.to_le_bytes());
-        headers.extend(u32::from(*kind == 2).to_le_bytes());
+        headers.extend(u32::from(matches!(*kind, 2 | 11)).to_le_bytes());
         headers.extend(1_u64.to_le_bytes());
         headers.extend(entry.to_le_bytes());
         out.extend(bytes);

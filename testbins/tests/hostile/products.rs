@@ -67,3 +67,17 @@ fn functions_are_not_compared_with_all_sequences_at_their_address() {
     let line = limited(&elf(&sections, &[("f", CODE, 0x10)]));
     assert!(line.starts_with("kept: "), "{line}");
 }
+
+/// As many symbols that are all the same, and one that only the dynamic table has.
+#[test]
+fn equal_symbols_are_not_compared_with_each_other() {
+    let mut info = Info::new(4, &[]);
+    info.function("f", CODE, 0x10);
+    let mut dynamic = vec![0; 24];
+    dynamic.extend([1, 0, 0, 0, 0x12, 0, 1, 0]);
+    dynamic.extend([CODE + 0x20, 0x10].map(u64::to_le_bytes).concat());
+    let mut sections = info.sections();
+    sections.push((".dynsym", dynamic));
+    let line = limited(&elf(&sections, &vec![("f", CODE, 0x10); 1_500_000]));
+    assert!(line.contains(" 2 functions"), "{line}");
+}
