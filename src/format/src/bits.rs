@@ -3,8 +3,10 @@
 //! Whatever is read this way is followed by at least 8 bytes of its section (the zero tail), so one load
 //! reaches any field of up to [`MAX_WIDTH`] bits without a case for the end.
 
-use core::hint::black_box;
+use core::hint::{black_box, select_unpredictable};
 use core::ops::Range;
+
+use crate::steps;
 
 /// The widest field: 64 bits less the 7 by which a field may be off a byte boundary, less one.
 pub const MAX_WIDTH: u32 = 56;
@@ -44,6 +46,41 @@ pub fn read(data: &[u8], bit: u64, width: u32) -> Option<u64> {
     let at = usize::try_from(bit >> 3).ok()?;
     let word = word(data, at)?;
     Some((word >> (bit & 7)) & mask(width))
+}
+
+/// Fields that [`count_up_to`] reads at once.
+const AT_ONCE: u32 = 4;
+
+/// How many of `count` fields are at most `limit`, which rise and stand side by side from bit `first` on, `width` bits each
+/// (at most [`MAX_WIDTH`]). Takes log2 of `count` plus 1 steps; none for up to four narrow fields.
+///
+/// # Errors
+/// The bit of a field that is not there.
+#[cfg_attr(feature = "small", inline(never))]
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub fn count_up_to(data: &[u8], first: u64, width: u32, count: u32, limit: u64) -> Result<u32, u64> {
+    let bit_of = |nth: u32| first.wrapping_add(u64::from(width).wrapping_mul(nth.into()));
+    if count <= AT_ONCE && width <= MAX_WIDTH.wrapping_div(AT_ONCE) {
+        // All are read at once, without a branch on how many.
+        let mut stored = read(data, first, MAX_WIDTH).ok_or(first)?;
+        let mut found = 0u32;
+        for nth in 0..AT_ONCE {
+            let counts = (nth < count) & (stored & mask(width) <= limit);
+            found = found.wrapping_add(counts.into());
+            stored = stored.wrapping_shr(width);
+        }
+        return Ok(found);
+    }
+    let (mut found, mut left) = (0u32, count);
+    while left > 0 {
+        steps::step();
+        let half = left.div_ceil(2);
+        let bit = bit_of(found.wrapping_add(half).wrapping_sub(1));
+        let stored = read(data, bit, width).ok_or(bit)?;
+        found = select_unpredictable(stored <= limit, found.wrapping_add(half), found);
+        left = left.wrapping_sub(half);
+    }
+    Ok(found)
 }
 
 /// Bytes of a cache line of most processors.

@@ -7,8 +7,6 @@
 //! The low parts are some bits wider than a bucket. So they tell where a piece starts that is in a bucket near the address,
 //! without a search for its own one: the index says whether it is near.
 
-use core::hint::select_unpredictable;
-
 use crate::bits::{self, MAX_WIDTH, TAIL, u8_at, u32_at};
 use crate::error::{FormatError, What};
 use crate::steps;
@@ -31,8 +29,6 @@ pub const BUCKETS: usize = 16;
 pub const FIRST_BUCKET: usize = 20;
 /// Byte offset of the index.
 pub const INDEX: usize = 24;
-/// Low parts that are read at once.
-const AT_ONCE: u32 = 4;
 /// The most bits by which low parts may be wider than a bucket.
 pub const MAX_WIDER: u8 = 16;
 /// The widest entry of the index.
@@ -221,33 +217,17 @@ impl<'d> Starts<'d> {
     #[cfg_attr(feature = "small", inline(never))]
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn among(&self, first: u32, end: u32, low: u64) -> Result<u32, FormatError> {
-        let many = end.saturating_sub(first);
         if self.low_width == 8 {
             let lows = self.bytes_of(first, end)?;
             steps::step();
             return Ok(lows.partition_point(|&stored| u64::from(stored) <= low) as u32);
         }
-        if many <= AT_ONCE && self.low_width <= MAX_WIDTH.wrapping_div(AT_ONCE) {
-            // Mostly few: all are read at once, without a branch on how many.
-            let bit = self.lows.wrapping_add(u64::from(self.low_width).wrapping_mul(first.into()));
-            let mut stored = self.read(bit, MAX_WIDTH)?;
-            let mut count = 0u32;
-            for nth in 0..AT_ONCE {
-                let counts = (nth < many) & (stored & bits::mask(self.low_width) <= low);
-                count = count.wrapping_add(counts.into());
-                stored = stored.wrapping_shr(self.low_width);
-            }
-            return Ok(count);
+        let many = end.saturating_sub(first);
+        let bit = self.lows.wrapping_add(u64::from(self.low_width).wrapping_mul(first.into()));
+        match bits::count_up_to(self.data, bit, self.low_width, many, low) {
+            Ok(count) => Ok(count),
+            Err(bit) => Err(FormatError::new(What::Truncated, bit >> 3)),
         }
-        let (mut at, mut left) = (first, many);
-        while left > 0 {
-            steps::step();
-            let half = left.div_ceil(2);
-            let stored = self.low(at.wrapping_add(half).wrapping_sub(1))?;
-            at = select_unpredictable(stored <= low, at.wrapping_add(half), at);
-            left = left.wrapping_sub(half);
-        }
-        Ok(at.wrapping_sub(first))
     }
 
     /// The low parts of pieces where each is a byte.

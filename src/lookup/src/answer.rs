@@ -281,7 +281,6 @@ impl SymbolFile<'_> {
         let spot = self.spot(rows, answer.offset)?;
         let root = self.root(&function)?;
         self.found_frames(answer, (&function, &root), &spot, name, frames)?;
-        frames.partial = function.partial;
         Ok(function.partial)
     }
 

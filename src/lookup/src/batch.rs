@@ -43,7 +43,7 @@ impl SymbolFile<'_> {
                 frames.len = 0;
                 if let Ok(Lookup::Found(answer)) = lookup {
                     let done = Function::read(self, answer.function).and_then(|function| {
-                        (answer.partial, frames.partial) = (function.partial, function.partial);
+                        answer.partial = function.partial;
                         let spot = (*spot)?;
                         let root = self.origin_parts(function.origin.0)?;
                         self.found_frames(answer, (&function, &root), &spot, answer.name, frames)

@@ -153,7 +153,7 @@ impl<'d> SymbolFile<'d> {
     /// `frames` is then empty.
     pub fn row_frames(&self, function: &Function, row: &Row, frames: &mut Frames) -> Result<(), Error> {
         let spot = Spot { scope: row.scope, line: row.line, file: row.file.code(), column: row.column };
-        (frames.len, frames.partial) = (0, function.partial);
+        frames.len = 0;
         self.spot_frames(function, &self.origin_parts(function.origin.0)?, &spot, frames)
     }
 
@@ -204,7 +204,7 @@ impl<'d> SymbolFile<'d> {
         let place = Place { line: spot.line, file: spot.file, column: spot.column };
         frames.put(depth, origin.frame(id, &place, SectionId::ROWS, 0)?);
         frames.padding = false;
-        frames.name = function.name;
+        (frames.name, frames.partial) = (function.name, function.partial);
         frames.len = (depth as u32).wrapping_add(1);
         Ok(())
     }

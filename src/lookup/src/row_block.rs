@@ -4,18 +4,13 @@
 //! one load, and a second in the few rows with a long one; its scope is that of the run that it is in, which a
 //! count of the set bits before it numbers.
 
-use core::hint::select_unpredictable;
-
 use foldsym_format::bits::{self, u8_at, u16_at, u32_at};
 use foldsym_format::records::{file_code, line_code, rows as layout};
-use foldsym_format::{SectionId, What, steps, varint};
+use foldsym_format::{SectionId, What, varint};
 
 use crate::error::Error;
 use crate::high::High;
 use crate::rows::{FileCode, Row, Spot};
-
-/// Rows whose low parts are read at once.
-const AT_ONCE: u32 = 4;
 
 /// A packed column of a block.
 #[derive(Clone, Copy)]
@@ -318,29 +313,15 @@ impl Block {
     pub(crate) fn find(&self, data: &[u8], high: &High, target: u64) -> Result<u32, Error> {
         let rows = self.rows.wrapping_sub(1);
         let (before, equal) = high.rows_of(target.wrapping_shr(self.low.width));
-        let mut row = before.min(rows);
-        let mut left = equal.min(rows.wrapping_sub(row));
-        let low = target & bits::mask(self.low.width);
-        // Mostly few rows share a high part. Then all are read at once, without a branch on how many.
-        let width = self.low.width;
-        if left <= AT_ONCE && width <= bits::MAX_WIDTH.wrapping_div(AT_ONCE) {
-            let bit = self.low.bit.wrapping_add(u64::from(width).wrapping_mul(row.into()));
-            let mut stored = bits::read(data, bit, bits::MAX_WIDTH).ok_or_else(|| early(bit >> 3))?;
-            for nth in 0..AT_ONCE {
-                let counts = (nth < left) & (stored & bits::mask(width) <= low);
-                row = row.wrapping_add(counts.into());
-                stored = stored.wrapping_shr(width);
-            }
-            return Ok(row);
+        let row = before.min(rows);
+        let Packed { bit, width } = self.low;
+        let bit = bit.wrapping_add(u64::from(width).wrapping_mul(row.into()));
+        // Mostly few rows share a high part.
+        let equal = equal.min(rows.wrapping_sub(row));
+        match bits::count_up_to(data, bit, width, equal, target & bits::mask(width)) {
+            Ok(count) => Ok(row.wrapping_add(count)),
+            Err(bit) => Err(early(bit >> 3)),
         }
-        while left > 0 {
-            steps::step();
-            let half = left.div_ceil(2);
-            let stored = self.low.get(data, row.wrapping_add(half).wrapping_sub(1))?;
-            row = select_unpredictable(stored <= low, row.wrapping_add(half), row);
-            left = left.wrapping_sub(half);
-        }
-        Ok(row)
     }
 
     /// Offset of a row, in units.

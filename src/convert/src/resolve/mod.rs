@@ -5,8 +5,9 @@
 //! `recover` finds functions that were folded and erased, by what `remaining` lists, and `recovered` gives them their code;
 //! `inlines` finds what is inlined into them; `compiled` and `thunks` find functions that the compiler merged;
 //! `subprograms` lists those of all units by address; `functions` turns subprograms and symbols into candidates with a
-//! range, and asks `undescribed` whether a name that no DIE has is one of them; `parts` does so for what stands elsewhere than its entry; `pieces` paints the candidates
-//! over each other into disjoint pieces; `calls` says which of the functions of a piece each call calls, and asks `machine` about jumps.
+//! range, and asks `undescribed` whether a name that no DIE has is one of them; `parts` does so for what stands elsewhere than
+//! its entry; `pieces` paints the candidates over each other into disjoint pieces; `calls` says which of the functions of a piece
+//! each call calls, and asks `machine` about jumps.
 
 mod behind;
 mod calls;

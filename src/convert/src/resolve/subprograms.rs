@@ -103,8 +103,9 @@ pub(super) fn plain<'f>(
                 }
                 _ => false,
             };
-            let alone = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
-            let mut others = alone.filter_map(|at| pieces.get(at));
+            // In this order what has the same range stands beside it.
+            let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+            let mut others = beside.filter_map(|at| pieces.get(at));
             named
                 && piece.entry
                 && piece.how == How::LiveRange
