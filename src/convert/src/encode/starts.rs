@@ -13,9 +13,10 @@ pub(super) struct Buckets {
     wider: u32,
 }
 
-/// Of pieces. Nearly all buckets have no more than are compared at once, and of random addresses of RocksDB and the kernel few
-/// are in a piece that begins more than 7 buckets before. With 8 pieces and no wider low parts the section is a fifth
-/// smaller (0.2 and 0.5 % of the file), and a lookup takes 4 % longer.
+/// Of pieces. Of random code addresses 96 % of RocksDB's and all of the kernel's are in a piece that begins and ends less than 8
+/// buckets away; in their bucket are at most 4 pieces, few enough to compare at once, for 65 %, and for 10 % of the kernel's,
+/// whose code is denser than its addresses on average. With 8 pieces and no wider low parts the section is a fifth smaller (0.2
+/// and 0.5 % of the file), and a lookup of RocksDB takes 4 % longer.
 pub(super) const PIECES: Buckets = Buckets { starts: 4, wider: 3 };
 /// Of basic blocks, which are small and lie side by side: one that is asked for begins in its bucket.
 pub(super) const BLOCKS: Buckets = Buckets { starts: 8, wider: 0 };
