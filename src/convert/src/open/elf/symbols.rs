@@ -4,6 +4,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
 use object::elf;
+use rayon::prelude::*;
 use rustc_hash::FxBuildHasher;
 
 use super::Layout;
@@ -13,7 +14,7 @@ use super::tables::{RawSymbol, SymbolPlace, SymbolTable, Tables};
 use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use crate::open::error::OpenError;
 use crate::open::image::{AddressRange, Binding, Symbol, SymbolKind};
-use crate::text;
+use crate::text::{self, TOGETHER, soon};
 
 /// Function descriptors of PPC64 ELFv1 (`.opd`): a function symbol holds the address of a descriptor, whose first word
 /// is the address of the code.
@@ -80,38 +81,59 @@ pub(super) fn read<'f>(
         }
         reader
     };
-    let (whole, dynamic) = rayon::join(|| read(elf::SHT_SYMTAB.0, false), || read(elf::SHT_DYNSYM.0, true));
+    let whole = || {
+        let whole = read(elf::SHT_SYMTAB.0, false);
+        let dynamic = tables.symbol_table(elf::SHT_DYNSYM.0);
+        let shared = dynamic.map_or_else(Shared::default, |_| Shared::new(&whole));
+        (whole, shared)
+    };
+    let ((whole, shared), dynamic) = rayon::join(whole, || read(elf::SHT_DYNSYM.0, true));
+    let new = shared.others(&whole, dynamic.symbols, &dynamic.hashes);
     diagnostics.merge(whole.diagnostics.into_vec());
     diagnostics.merge(dynamic.diagnostics.into_vec());
-    let (mut symbols, mut files, mut new) = (whole.symbols, whole.files, dynamic.symbols);
-    if !new.is_empty() {
-        leave_out(&mut new, dynamic.hashes, &symbols, whole.hashes);
-    }
-    new.iter_mut().for_each(|symbol| symbol.file = symbol.file.map(|file| file + files.len() as u32));
-    symbols.extend(new);
+    let (mut symbols, mut files) = (whole.symbols, whole.files);
+    let first = files.len() as u32;
+    symbols.extend(
+        new.into_iter().map(|symbol| Symbol { file: symbol.file.map(|file| file + first), ..symbol }),
+    );
     files.extend(dynamic.files);
     (symbols, files)
 }
 
-/// Leaves symbols out that a table has which are not local. Names were hashed as they were read, which two threads did.
-fn leave_out(new: &mut Vec<Symbol<'_>>, hashes: Vec<u64>, table: &[Symbol<'_>], table_hashes: Vec<u64>) {
-    type Hashed<'s, 'f> = (u64, &'s Symbol<'f>);
-    fn alike(a: &Hashed<'_, '_>, b: &Hashed<'_, '_>) -> bool {
-        (a.0, a.1.address, a.1.name) == (b.0, b.1.address, b.1.name)
-    }
-    let mut known: HashTable<Hashed<'_, '_>> = HashTable::with_capacity(table.len());
-    for (symbol, hash) in table.iter().zip(table_hashes) {
-        if symbol.binding != Binding::Local {
-            // Once: a table may say the same any number of times.
-            let symbol = (hash, symbol);
-            known.entry(hash, |known| alike(known, &symbol), |known| known.0).or_insert(symbol);
+/// Symbols that one task looks for in another table, at least.
+const AT_ONCE: usize = 1024;
+
+/// The symbols of a table that are not local, by address and name: places among the symbols.
+#[derive(Default)]
+struct Shared(HashTable<u32>);
+
+impl Shared {
+    fn new(table: &SymbolReader<'_, '_>) -> Shared {
+        let mut shared = HashTable::with_capacity(table.symbols.len());
+        for (symbol, at) in table.symbols.iter().zip(0..) {
+            if symbol.binding != Binding::Local {
+                let hash = table.hashes[at as usize];
+                let hash_of = |at: &u32| table.hashes[*at as usize];
+                // Once: a table may say the same any number of times.
+                shared.entry(hash, |at| table.is(*at, hash, symbol), hash_of).or_insert(at);
+            }
         }
+        Shared(shared)
     }
-    let mut hashes = hashes.into_iter();
-    new.retain(|symbol| {
-        let hash = hashes.next().unwrap_or_default();
-        known.find(hash, |known| alike(known, &(hash, symbol))).is_none()
-    });
+
+    /// Those of another table's symbols that `table` has not.
+    fn others<'f>(
+        &self,
+        table: &SymbolReader<'_, 'f>,
+        mut symbols: Vec<Symbol<'f>>,
+        hashes: &[u64],
+    ) -> Vec<Symbol<'f>> {
+        let all = symbols.par_iter().zip(hashes).with_min_len(AT_ONCE);
+        let is_new = all.map(|(symbol, &hash)| self.0.find(hash, |at| table.is(*at, hash, symbol)).is_none());
+        let mut is_new = is_new.collect::<Vec<bool>>().into_iter();
+        symbols.retain(|_| is_new.next() == Some(true));
+        symbols
+    }
 }
 
 struct SymbolReader<'a, 'f> {
@@ -126,6 +148,12 @@ struct SymbolReader<'a, 'f> {
 }
 
 impl<'f> SymbolReader<'_, 'f> {
+    /// True where a symbol is the one at this place.
+    fn is(&self, at: u32, hash: u64, symbol: &Symbol<'_>) -> bool {
+        let own = &self.symbols[at as usize];
+        (self.hashes[at as usize], own.address, own.name) == (hash, symbol.address, symbol.name)
+    }
+
     fn read(&mut self, table: &SymbolTable<'f>, dynamic: bool) {
         let mut file = None;
         let name_room = text::room(table.names_len(), table.len());
@@ -134,6 +162,11 @@ impl<'f> SymbolReader<'_, 'f> {
             name.filter(|name| name_room.spend(name.len()))
         };
         for index in 1..table.len() {
+            // A dynamic table is sorted by hash: its names lie all over the section.
+            if index % TOGETHER == 1 {
+                let some = (index..index + TOGETHER).map_while(|index| table.get(index));
+                soon(some.map(|raw| table.names_from(raw.name)));
+            }
             let Some(raw) = table.get(index) else { break };
             let kind = elf::SymbolType(raw.kind);
             if kind == elf::STT_FILE {
@@ -263,7 +296,7 @@ impl<'f> SymbolReader<'_, 'f> {
 
 /// The name without `@VERSION` or `@@VERSION`.
 fn without_version(name: &[u8]) -> &[u8] {
-    match name.iter().position(|&byte| byte == b'@') {
+    match memchr::memchr(b'@', name) {
         Some(at) if at > 0 => &name[..at],
         _ => name,
     }

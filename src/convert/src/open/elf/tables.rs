@@ -379,6 +379,11 @@ impl<'f> SymbolTable<'f> {
         self.strings.len()
     }
 
+    /// The names from an offset of the string table on; empty behind its end.
+    pub(in crate::open) fn names_from(&self, offset: u32) -> &'f [u8] {
+        self.strings.get(offset as usize..).unwrap_or_default()
+    }
+
     /// The name at an offset of the string table, cut at [`text::MAX_TEXT`] bytes.
     pub(in crate::open) fn name(&self, offset: u32) -> Option<&'f [u8]> {
         text_at(self.strings, offset)
