@@ -23,6 +23,11 @@ impl Budget {
         !self.short.get()
     }
 
+    /// Steps that are left.
+    pub(crate) fn left(&self) -> u64 {
+        self.left.get()
+    }
+
     /// True where there was something to do for which no steps were left.
     pub(crate) fn is_short(&self) -> bool {
         self.short.get()

@@ -5,9 +5,12 @@
 //! subprogram is its own spelling (`foo.isra.0`), another name of it (an alias), or a function that no
 //! DIE names; code without a subprogram belongs to the symbol that starts it.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::cmp::Ordering;
+use std::ops::Range;
 
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::known::Known;
@@ -21,7 +24,8 @@ use super::symbols::{CodeSymbol, Symbols, principal};
 use super::thunks;
 use super::undescribed::{Described, Undescribed, numbered, surplus};
 use crate::model::{
-    FuncId, Function, How, Instance, Member, NameId, Origin, OriginId, RowRange, Rows, Source, UnitId,
+    DieOffset, FuncId, Function, How, Instance, Member, NameId, Origin, OriginId, RowRange, Rows, Source,
+    UnitId,
 };
 use crate::report::{Diagnostics, Kind};
 
@@ -61,39 +65,53 @@ pub(super) fn candidates<'f>(
     let mut candidates = Candidates { functions, ..Candidates::default() };
     candidates.dies.reserve(pieces.len());
     let plain = plain(merged, &pieces, symbols, undescribed);
-    let mut rest = pieces.as_slice();
-    let mut known = Known::default();
+    let ranges = ranges(&pieces, &plain);
+    // Nothing of this depends on what another range has.
+    let share = |range: &Range<usize>| {
+        let one = share(merged, &pieces[range.clone()], &candidates.functions);
+        let fits = fits(merged, symbols.at(one.candidate.start), &one.known);
+        (one, fits)
+    };
+    let shared: Vec<(Shared, Vec<Fit>)> = ranges.par_iter().map(share).collect();
+    let mut done = 0;
+    let push_plain = |candidates: &mut Candidates, pieces: &[DiePiece]| {
+        let plain = |piece: &DiePiece| Candidate {
+            start: piece.start,
+            end: piece.end,
+            members: vec![piece.member()],
+        };
+        candidates.dies.extend(pieces.iter().map(plain));
+    };
     let mut by_address = symbols.by_address().peekable();
     let mut parts = Vec::new();
-    while let Some(first) = rest.first() {
-        if plain[pieces.len() - rest.len()] {
-            candidates.dies.push(Candidate {
-                start: first.start,
-                end: first.end,
-                members: vec![first.member()],
-            });
-            rest = &rest[1..];
-            continue;
-        }
-        let same = rest.iter().take_while(|p| (p.start, p.end) == (first.start, first.end)).count();
-        let (shared, later) = rest.split_at(same);
+    for (range, (mut one, fits_at_start)) in ranges.into_iter().zip(shared) {
+        push_plain(&mut candidates, &pieces[done..range.start]);
+        done = range.end;
+        let shared = &pieces[range];
         let Candidates { functions, same, .. } = &mut candidates;
-        known.clear();
-        let mut candidate = share(merged, shared, functions, same, &mut known, diagnostics);
+        one.apply(merged, functions, same, diagnostics);
+        let Shared { mut candidate, mut known, .. } = one;
         while by_address.next_if(|here| here[0].start < candidate.start).is_some() {}
         let here = by_address.peek().filter(|here| here[0].start == candidate.start);
         let at_start = here.map_or(&[][..], |here| here);
         let part = Parts::new(merged, at_start, shared, &candidate, functions);
         let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
-        if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
-            name_entry(merged, entries, undescribed, &mut candidate, functions, &mut known);
+        let entries = match of_entries {
+            None => Some((Cow::Borrowed(at_start), fits_at_start)),
+            Some(entries) => entries.map(|entries| {
+                let fits = fits(merged, &entries, &known);
+                (Cow::Owned(entries), fits)
+            }),
+        };
+        if let Some((entries, fits)) = entries {
+            name_entry(merged, (&entries, fits), undescribed, &mut candidate, functions, &mut known);
             known.report(candidate.start, diagnostics);
             undescribed.report(&candidate, merged, functions, diagnostics);
         }
         parts.extend(part.map(|part| (candidates.dies.len(), part)));
         candidates.dies.push(candidate);
-        rest = later;
     }
+    push_plain(&mut candidates, &pieces[done..]);
     // Only now: a part is named beside the name that the entry's symbol gave its function.
     let entries = match undescribed.may_be_forgotten() {
         true => Entries::new(&candidates.dies, parts.iter().map(|(_, part)| part)),
@@ -150,20 +168,69 @@ const MAX_SOLE: usize = 256;
 /// Definitions of one name at one range that are told apart.
 const MAX_DEFINITIONS: usize = 16;
 
-/// Makes one candidate of the pieces that share a range, with the names that are known there.
-fn share(
-    merged: &Merged<'_>,
-    shared: &[DiePiece],
-    functions: &mut [Function],
-    same_function: &mut FxHashMap<FuncId, FuncId>,
-    known: &mut Known,
-    diagnostics: &mut Diagnostics,
-) -> Candidate {
+/// The pieces of each range, but for plain ones.
+fn ranges(pieces: &[DiePiece], plain: &[bool]) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut start = 0;
+    for same in pieces.chunk_by(|a, b| (a.start, a.end) == (b.start, b.end)) {
+        let range = start..start + same.len();
+        start = range.end;
+        if !plain[range.start] {
+            ranges.push(range);
+        }
+    }
+    ranges
+}
+
+/// What the pieces that share a range are.
+struct Shared {
+    candidate: Candidate,
+    /// The names that are known there.
+    known: Known,
+    same: Vec<SameAs>,
+}
+
+/// A subprogram that is the same function as another one there.
+struct SameAs {
+    function: FuncId,
+    of: FuncId,
+    name: NameId,
+    /// `None` where it is another name of that one.
+    described_again: Option<DieOffset>,
+}
+
+impl Shared {
+    /// Says of functions which others they are.
+    fn apply(
+        &mut self,
+        merged: &Merged<'_>,
+        functions: &mut [Function],
+        same: &mut FxHashMap<FuncId, FuncId>,
+        diagnostics: &mut Diagnostics,
+    ) {
+        let start = self.candidate.start;
+        for SameAs { function, of, name, described_again } in self.same.drain(..) {
+            same.insert(function, of);
+            match described_again {
+                Some(die) => diagnostics.add(Kind::DuplicateFunction, die.0, || {
+                    let name = String::from_utf8_lossy(merged.name_bytes(name)).into_owned();
+                    format!("{name} at {start:#x} is described by two units")
+                }),
+                None => functions[of.index()].aliases.push(name),
+            }
+        }
+    }
+}
+
+/// Makes one candidate of the pieces that share a range.
+fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function]) -> Shared {
     let (start, end) = (shared[0].start, shared[0].end);
+    let (mut known, mut same_as) = (Known::default(), Vec::new());
     if let [piece] = shared {
         // Nobody else's.
         known.add(merged, piece.name, piece.function);
-        return Candidate { start, end, members: vec![piece.member()] };
+        let candidate = Candidate { start, end, members: vec![piece.member()] };
+        return Shared { candidate, known, same: same_as };
     }
     let mut members: Vec<Member> = Vec::with_capacity(1);
     // With whether there are rows.
@@ -202,11 +269,8 @@ fn share(
                 }
                 continue;
             }
-            same_function.insert(piece.function, first);
-            diagnostics.add(Kind::DuplicateFunction, piece.die.0, || {
-                let name = String::from_utf8_lossy(merged.name_bytes(name)).into_owned();
-                format!("{name} at {start:#x} is described by two units")
-            });
+            let described_again = Some(piece.die);
+            same_as.push(SameAs { function: piece.function, of: first, name, described_again });
             continue;
         }
         seen.entry(same).or_default().push((piece.function, piece.rows.is_some()));
@@ -216,8 +280,7 @@ fn share(
             variant.and_then(|text| known.best(merged, text, None, |relation| relation == Relation::Variant));
         let explained = variant.map(|(_, function)| function).or_else(|| labels.get(&label_of?).copied());
         if let Some(function) = explained {
-            same_function.insert(piece.function, function);
-            functions[function.index()].aliases.push(name);
+            same_as.push(SameAs { function: piece.function, of: function, name, described_again: None });
             continue;
         }
         known.add(merged, name, piece.function);
@@ -227,7 +290,7 @@ fn share(
         places.insert(piece.function, members.len());
         members.push(Member { function: piece.function, how: piece.how, rows: piece.rows, symbol: None });
     }
-    Candidate { start, end, members }
+    Shared { candidate: Candidate { start, end, members }, known, same: same_as }
 }
 
 /// True where two parts of one function have the same rows, but for columns.
@@ -250,10 +313,22 @@ fn label(merged: &Merged<'_>, function: &Function) -> Option<UnitId> {
     merged.program.units[unit.index()].assembly.then_some(unit)
 }
 
+/// The function that a symbol names, and how; `None` of labels, and of symbols that name none.
+type Fit = Option<(Relation, FuncId)>;
+
+/// What the symbols at an address name of the functions that are known there.
+fn fits(merged: &Merged<'_>, symbols: &[CodeSymbol<'_>], known: &Known) -> Vec<Fit> {
+    symbols.iter().map(|symbol| if symbol.function { best(known, merged, symbol) } else { None }).collect()
+}
+
+fn best(known: &Known, merged: &Merged<'_>, symbol: &CodeSymbol<'_>) -> Fit {
+    known.best(merged, symbol.name, symbol.name_id, |relation| relation != Relation::Other)
+}
+
 /// Gives the symbols at the start of a function to the members that they name.
 fn name_entry<'f>(
     merged: &mut Merged<'f>,
-    at_start: &[CodeSymbol<'f>],
+    (at_start, fits): (&[CodeSymbol<'f>], Vec<Fit>),
     undescribed: &Undescribed,
     candidate: &mut Candidate,
     functions: &mut Vec<Function>,
@@ -265,11 +340,7 @@ fn name_entry<'f>(
     let mut clones: Vec<(FuncId, NameId)> = Vec::new();
     let mut mangled: Vec<&CodeSymbol<'f>> = Vec::new();
     let mut claimed = false;
-    let best = |known: &Known, merged: &Merged<'_>, symbol: &CodeSymbol<'_>| {
-        known.best(merged, symbol.name, symbol.name_id, |relation| relation != Relation::Other)
-    };
-    for symbol in at_start.iter().filter(|symbol| symbol.function) {
-        let best = best(known, merged, symbol);
+    for (symbol, best) in at_start.iter().zip(fits).filter(|(symbol, _)| symbol.function) {
         claimed |= best.is_some();
         match best {
             Some((Relation::Same, _)) => {}

@@ -33,13 +33,6 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Forgets all: for those at another address.
-    pub(super) fn clear(&mut self) {
-        self.entries.clear();
-        self.by_hash.clear();
-        self.capped.set(0);
-    }
-
     /// Adds a function with its name.
     pub(super) fn add(&mut self, merged: &Merged<'_>, name: NameId, function: FuncId) {
         // Of several functions of one name the first is found.

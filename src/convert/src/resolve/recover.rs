@@ -17,6 +17,7 @@
 use std::cell::Cell;
 use std::hash::Hash;
 
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
@@ -60,9 +61,9 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &mut Symbols<'_>, diagno
         finder.by_lines(&all);
     }
     finder.count_ambiguous(diagnostics);
-    let Finder { found, caps, .. } = finder;
+    let Finder { known, found, caps, .. } = finder;
     caps.report(diagnostics);
-    count(merged, &all, &found, diagnostics);
+    count(merged, &all, known, &found, diagnostics);
     add(merged, &all, found);
 }
 
@@ -175,14 +176,15 @@ impl<'m, 'f> Finder<'m, 'f> {
         let mut places: FxHashMap<(Option<u32>, NameId, u64), FxHashSet<u64>> = FxHashMap::default();
         let place = |symbol: &CodeSymbol<'_>, name| (symbol.file_id, name, symbol.end - symbol.start);
         // With whether only the last component of the name is that of a function.
-        let mut named: Vec<(&CodeSymbol<'f>, NameId, &[Erased], bool)> = Vec::new();
-        for symbol in symbols.iter().filter(functions) {
+        let named = |symbol: &'m CodeSymbol<'f>| {
             let found = whole(symbol);
-            let Some((&name, erased)) = found.or_else(|| own(symbol)) else { continue };
-            if found.is_none() && symbol.local {
-                places.entry(place(symbol, name)).or_default().insert(symbol.start);
-            }
-            named.push((symbol, name, erased, found.is_none()));
+            let (&name, erased) = found.or_else(|| own(symbol))?;
+            Some((symbol, name, erased, found.is_none()))
+        };
+        let named: Vec<(&CodeSymbol<'f>, NameId, &Vec<Erased>, bool)> =
+            symbols.par_iter().filter(functions).filter_map(named).collect();
+        for &(symbol, name, ..) in named.iter().filter(|(symbol, .., is_own)| *is_own && symbol.local) {
+            places.entry(place(symbol, name)).or_default().insert(symbol.start);
         }
         let mut open = Vec::new();
         for (symbol, name, erased, is_own) in named {

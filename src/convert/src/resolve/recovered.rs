@@ -5,33 +5,21 @@ use rustc_hash::FxHashMap;
 use super::merge::Merged;
 use super::names::is_program_wide;
 use super::recover::{Erased, Found};
-use crate::model::{
-    DieOffset, How, ImageAddr, LocalOrigin, MAX_PIECE, RowRange, Unit, UnitFunction, UnitPiece,
-};
+use super::remaining::Known;
+use crate::model::{DieOffset, ImageAddr, LocalOrigin, MAX_PIECE, RowRange, Unit, UnitFunction, UnitPiece};
 use crate::report::{Diagnostics, Kind};
 
 /// Tells apart what was not found again: copies of functions that the program has, and what it has no more.
 pub(super) fn count(
     merged: &Merged<'_>,
     all: &[Erased],
+    Known { live, mut folded, .. }: Known,
     found: &FxHashMap<(usize, usize), Found>,
     diagnostics: &mut Diagnostics,
 ) {
-    // By name.
-    let names = merged.program.names.len();
-    let (mut live, mut folded) = (vec![false; names], vec![false; names]);
     let name = |unit: usize, origin: LocalOrigin| {
         merged.program.origins[merged.program.maps[unit].origins[origin.index()].index()].name
     };
-    for (index, unit) in merged.program.units.iter().enumerate() {
-        for function in &unit.functions {
-            let set = if function.how == How::LiveRange { &mut live } else { &mut folded };
-            let name = name(index, function.origin);
-            if function.external || is_program_wide(merged.name_bytes(name)) {
-                set[name.index()] = true;
-            }
-        }
-    }
     let is_found = |at: &&Erased| found.contains_key(&(at.unit, at.index));
     for at in all.iter().filter(is_found) {
         folded[name(at.unit, merged.program.units[at.unit].erased[at.index].origin).index()] = true;

@@ -6,7 +6,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::merge::Merged;
 use super::names::is_program_wide;
-use crate::model::{DieOffset, Instance, NameId, OriginId, UnitFunction};
+use crate::model::{DieOffset, How, Instance, NameId, OriginId, UnitFunction};
 
 /// Functions that have their addresses.
 pub(super) struct Known {
@@ -16,6 +16,9 @@ pub(super) struct Known {
     ranges: FxHashMap<(u64, u64), Range<u32>>,
     /// Of functions that are known and that other units may call.
     pub(super) definitions: Definitions,
+    /// By name: whether a function that units share has its own address, and whether one was folded.
+    pub(super) live: Vec<bool>,
+    pub(super) folded: Vec<bool>,
 }
 
 /// A function that has its address.
@@ -36,7 +39,9 @@ impl Known {
     pub(super) fn new(merged: &Merged<'_>) -> Known {
         let units = || merged.program.units.iter().zip(&merged.program.maps).enumerate();
         let mut remaining = Vec::with_capacity(units().map(|(_, (unit, _))| unit.pieces.len()).sum());
-        let mut definitions = Definitions::new(merged.program.names.len());
+        let names = merged.program.names.len();
+        let mut definitions = Definitions::new(names);
+        let (mut live, mut folded) = (vec![false; names], vec![false; names]);
         for (index, (unit, map)) in units() {
             for function in &unit.functions {
                 let origin = map.origins[function.origin.index()];
@@ -44,6 +49,8 @@ impl Known {
                 let shared = function.external || is_program_wide(merged.name_bytes(name));
                 if shared {
                     definitions.add(name, (index, origin));
+                    let set = if function.how == How::LiveRange { &mut live } else { &mut folded };
+                    set[name.index()] = true;
                 }
                 let pieces = function.pieces.start as usize..function.pieces.end as usize;
                 for (at, piece) in unit.pieces[pieces].iter().enumerate() {
@@ -70,7 +77,7 @@ impl Known {
             ranges.insert(same[0].range, start..end);
             start = end;
         }
-        Known { remaining, ranges, definitions }
+        Known { remaining, ranges, definitions, live, folded }
     }
 
     /// The functions that have a range; `None` where none has.

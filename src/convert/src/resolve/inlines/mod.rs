@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
+use crate::budget::Budget;
 use crate::model::{How, InlineCounts, Row, RowRange, Scope, Unit, UnitMap};
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
@@ -21,11 +22,9 @@ use crate::report::{Diagnostics, Kind};
 /// Steps that one program's functions may take together: each looks at a row or a place.
 const MAX_STEPS: u64 = 1 << 30;
 
-/// Steps that one function may take.
-const MAX_FUNCTION_STEPS: u64 = 1 << 24;
-
-/// Functions that are looked at side by side: whatever the number of threads, the same.
-const AT_ONCE: usize = 64;
+/// How many functions are looked at side by side, whatever the number of threads, and the steps that each may take then.
+/// Most take few; what takes more is looked at again.
+const ROUNDS: [(usize, u64); 2] = [(4096, 1 << 18), (64, 1 << 24)];
 
 /// Functions at one address that one is compared with to find its twin.
 const MAX_TWINS: usize = 64;
@@ -51,15 +50,15 @@ pub(super) fn restore(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
     make_room(merged, &lost);
     // A twin is soon found. Those that have none are looked at by their rows, which may make them the twin of others.
     let mut twins = Twins::new(merged, &lost);
-    let mut open = lost;
+    let mut open: Vec<Open> = lost.into_iter().map(|at| Open { at, compared: 0 }).collect();
     twins.take(merged, &mut open, &mut counts, &mut left);
     let before = counts.by_rows;
     by_all_rows(merged, &mut open, &mut twins, &mut counts, &mut left);
     if counts.by_rows > before {
         twins.take(merged, &mut open, &mut counts, &mut left);
     }
-    for (unit, function) in open {
-        lay(merged, (unit, function), &[]);
+    for Open { at: (unit, function), .. } in open {
+        lay(merged, (unit, function), Laid::new(merged, (unit, function), &[]));
         let found = &merged.program.units[unit].functions[function];
         if rows_of(&merged.program.units[unit], function).is_some_and(|rows| rows.len > 0) {
             counts.lost += 1;
@@ -79,44 +78,77 @@ pub(super) fn restore(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
 
 /// Makes room for the trees and rows of functions, at once for those of a unit: else each unit has room for as many again.
 fn make_room(merged: &mut Merged<'_>, lost: &[At]) {
-    for of_unit in lost.chunk_by(|one, other| one.0 == other.0) {
-        let unit = &mut merged.program.units[of_unit[0].0];
-        let scopes = of_unit.iter().map(|&(_, function)| unit.functions[function].lost.scopes.len()).sum();
-        let rows = of_unit.iter().filter_map(|&(_, function)| rows_of(unit, function));
-        let rows = rows.map(|rows| rows.len as usize).sum();
+    merged.program.units.par_iter_mut().enumerate().for_each(|(index, unit)| {
+        let first = lost.partition_point(|at| at.0 < index);
+        let of_unit = lost[first..].iter().take_while(|at| at.0 == index);
+        let (mut scopes, mut rows) = (0, 0);
+        for &(_, function) in of_unit {
+            scopes += unit.functions[function].lost.scopes.len();
+            rows += rows_of(unit, function).map_or(0, |rows| rows.len as usize);
+        }
         unit.scopes.reserve_exact(scopes);
         unit.rows.reserve_exact(rows);
-    }
+    });
 }
 
-/// Gives those their inline trees whose rows leave one way alone, as long as steps are left; the others stay.
+/// A function without its inline tree.
+#[derive(Clone, Copy)]
+struct Open {
+    at: At,
+    /// Of the functions that may be its twin, how many it was compared with.
+    compared: usize,
+}
+
+/// What is found of each function, as long as steps are left. Nothing that is found of one depends on another.
+fn each(
+    open: &[Open],
+    left: &mut u64,
+    find: impl Fn(Open, &Budget) -> Option<Laid> + Sync,
+) -> Vec<Option<Laid>> {
+    let mut found: Vec<Option<Laid>> = open.iter().map(|_| None).collect();
+    let mut wanted: Vec<usize> = (0..open.len()).collect();
+    for (at_once, limit) in ROUNDS {
+        let mut short = Vec::new();
+        for some in wanted.chunks(at_once) {
+            let limit = limit.min(*left);
+            let look = |&index: &usize| {
+                let budget = Budget::new(limit);
+                (find(open[index], &budget), budget)
+            };
+            let looked: Vec<(Option<Laid>, Budget)> = some.par_iter().map(look).collect();
+            for (&index, (laid, budget)) in some.iter().zip(looked) {
+                let steps = limit - budget.left();
+                let within = steps <= *left;
+                *left = left.saturating_sub(steps);
+                match budget.is_short() {
+                    true => short.push(index),
+                    false => found[index] = laid.filter(|_| within),
+                }
+            }
+        }
+        wanted = short;
+    }
+    found
+}
+
+/// Gives those their inline trees whose rows leave one way alone; the others stay.
 fn by_all_rows(
     merged: &mut Merged<'_>,
-    open: &mut Vec<At>,
+    open: &mut Vec<Open>,
     twins: &mut Twins,
     counts: &mut InlineCounts,
     left: &mut u64,
 ) {
     let all = std::mem::take(open);
-    // No function's rows tell of another's. A few at a time, so that the limit holds.
-    for some in all.chunks(AT_ONCE) {
-        if *left == 0 {
-            open.extend(some);
-            continue;
-        }
-        let shared = &*merged;
-        let found: Vec<(Option<Ranges>, u64)> = some.par_iter().map(|&at| by_rows(shared, at)).collect();
-        for (&at, (ranges, steps)) in some.iter().zip(found) {
-            let within = steps <= *left;
-            *left = left.saturating_sub(steps);
-            match ranges.filter(|_| within) {
-                Some(ranges) => {
-                    counts.by_rows += 1;
-                    lay(merged, at, &ranges);
-                    twins.add(merged, at);
-                }
-                None => open.push(at),
+    let found = each(&all, left, |open, budget| by_rows(merged, open.at, budget));
+    for (own, laid) in all.into_iter().zip(found) {
+        match laid {
+            Some(laid) => {
+                counts.by_rows += 1;
+                lay(merged, own.at, laid);
+                twins.add(merged, own.at);
             }
+            None => open.push(own),
         }
     }
 }
@@ -127,14 +159,13 @@ fn rows_of(unit: &Unit<'_>, function: usize) -> Option<RowRange> {
     (pieces.len() == 1).then(|| unit.pieces[pieces.start as usize].rows)
 }
 
-/// What is inlined, where the rows leave one way alone, and the steps that it took to find that.
-fn by_rows(merged: &Merged<'_>, at: At) -> (Option<Ranges>, u64) {
-    let mut budget = MAX_FUNCTION_STEPS;
-    let ranges = places_by_rows(merged, at, &mut budget);
-    (ranges, MAX_FUNCTION_STEPS - budget)
+/// What is inlined, where the rows leave one way alone.
+fn by_rows(merged: &Merged<'_>, at: At, budget: &Budget) -> Option<Laid> {
+    let ranges = places_by_rows(merged, at, budget)?;
+    Some(Laid::new(merged, at, &ranges))
 }
 
-fn places_by_rows(merged: &Merged<'_>, (unit, function): At, budget: &mut u64) -> Option<Ranges> {
+fn places_by_rows(merged: &Merged<'_>, (unit, function): At, budget: &Budget) -> Option<Ranges> {
     let (unit, map) = (&merged.program.units[unit], &merged.program.maps[unit]);
     let found = &unit.functions[function];
     let rows = rows_of(unit, function).filter(|rows| rows.len > 0 && !found.lost.beyond)?;
@@ -159,32 +190,51 @@ fn places_by_rows(merged: &Merged<'_>, (unit, function): At, budget: &mut u64) -
     places::places(&places::Function { rows, size, nodes }, budget)
 }
 
-/// Gives a function its inline tree, and its rows the scopes. Without a tree only rows that say the same are joined.
-fn lay(merged: &mut Merged<'_>, (unit, function): At, ranges: &[Vec<(u32, u32)>]) {
-    let unit = &mut merged.program.units[unit];
-    let mut segments: Vec<Segment> = Vec::new();
-    let mut painted: Vec<PaintRange> = Vec::new();
-    for (node, ranges) in (1..).zip(ranges) {
-        painted.extend(ranges.iter().map(|&(start, end)| PaintRange {
-            start: start.into(),
-            node,
-            end: end.into(),
-        }));
+/// The rows of a function with what is inlined there.
+struct Laid {
+    /// It has a tree.
+    scopes: bool,
+    /// Of each of its pieces.
+    rows: Vec<Vec<Row>>,
+}
+
+impl Laid {
+    /// Gives the rows of a function the scopes of the nodes with these ranges. Without any only rows that say the same are
+    /// joined.
+    fn new(merged: &Merged<'_>, (unit, function): At, ranges: &[Vec<(u32, u32)>]) -> Laid {
+        let unit = &merged.program.units[unit];
+        let mut segments: Vec<Segment> = Vec::new();
+        let mut painted: Vec<PaintRange> = Vec::new();
+        for (node, ranges) in (1..).zip(ranges) {
+            painted.extend(ranges.iter().map(|&(start, end)| PaintRange {
+                start: start.into(),
+                node,
+                end: end.into(),
+            }));
+        }
+        Painter::default().paint(&mut painted, &mut segments);
+        let joined = |piece: u32| {
+            let rows = unit.pieces[piece as usize].rows;
+            join(&unit.rows[rows.start as usize..][..rows.len as usize], &segments)
+        };
+        let rows = unit.functions[function].pieces.clone().map(joined).collect();
+        Laid { scopes: !ranges.is_empty(), rows }
     }
-    Painter::default().paint(&mut painted, &mut segments);
-    if !ranges.is_empty() {
+}
+
+/// Gives a function its inline tree, and its pieces their rows.
+fn lay(merged: &mut Merged<'_>, (unit, function): At, laid: Laid) {
+    let unit = &mut merged.program.units[unit];
+    if laid.scopes {
         let lost = unit.functions[function].lost.scopes.clone();
         let first = unit.scopes.len() as u32;
         let scopes = unit.lost[lost.start as usize..lost.end as usize].iter();
         unit.scopes.extend(scopes.map(|scope| Scope { parent: scope.parent, edge: scope.edge }));
         unit.functions[function].scopes = first..unit.scopes.len() as u32;
     }
-    for piece in unit.functions[function].pieces.clone() {
-        let rows = unit.pieces[piece as usize].rows;
-        let joined = join(&unit.rows[rows.start as usize..][..rows.len as usize], &segments);
-        unit.pieces[piece as usize].rows =
-            RowRange { start: unit.rows.len() as u32, len: joined.len() as u32 };
-        unit.rows.extend(joined);
+    for (piece, rows) in unit.functions[function].pieces.clone().zip(laid.rows) {
+        unit.pieces[piece as usize].rows = RowRange { start: unit.rows.len() as u32, len: rows.len() as u32 };
+        unit.rows.extend(rows);
     }
 }
 
@@ -239,23 +289,35 @@ impl Twins {
         twins
     }
 
-    /// Gives those their inline trees that have a twin; the others stay. Each may be the twin of the next.
+    /// Gives those their inline trees that have a twin, each of which may be the twin of others; the others stay.
     fn take(
         &mut self,
         merged: &mut Merged<'_>,
-        open: &mut Vec<At>,
+        open: &mut Vec<Open>,
         counts: &mut InlineCounts,
         left: &mut u64,
     ) {
-        open.retain(|&at| match self.find(merged, at, left) {
-            Some(ranges) => {
-                counts.by_twin += 1;
-                lay(merged, at, &ranges);
-                self.add(merged, at);
-                false
+        loop {
+            let all = std::mem::take(open);
+            let found = each(&all, left, |open, budget| self.find(merged, open, budget));
+            let before = counts.by_twin;
+            for own in &all {
+                open.push(Open { compared: self.at(merged, own.at).len(), ..*own });
             }
-            None => true,
-        });
+            let mut found = found.into_iter();
+            open.retain(|own| match found.next().flatten() {
+                Some(laid) => {
+                    counts.by_twin += 1;
+                    lay(merged, own.at, laid);
+                    self.add(merged, own.at);
+                    false
+                }
+                None => true,
+            });
+            if counts.by_twin == before {
+                return;
+            }
+        }
     }
 
     fn add(&mut self, merged: &Merged<'_>, at: At) {
@@ -264,10 +326,17 @@ impl Twins {
         }
     }
 
-    fn find(&self, merged: &Merged<'_>, at: At, left: &mut u64) -> Option<Ranges> {
-        let range = range(&merged.program.units[at.0], at.1)?;
-        let twins = self.by_range.get(&range)?;
-        twins.iter().take(MAX_TWINS).find_map(|&twin| twin::compare(merged, twin, at, left))
+    /// What a function is compared with.
+    fn at(&self, merged: &Merged<'_>, at: At) -> &[At] {
+        let twins = range(&merged.program.units[at.0], at.1).and_then(|range| self.by_range.get(&range));
+        twins.map_or(&[], |twins| &twins[..twins.len().min(MAX_TWINS)])
+    }
+
+    /// Compares a function with those of them that it was not compared with yet.
+    fn find(&self, merged: &Merged<'_>, open: Open, budget: &Budget) -> Option<Laid> {
+        let mut twins = self.at(merged, open.at)[open.compared..].iter();
+        let ranges = twins.find_map(|&twin| twin::compare(merged, twin, open.at, budget))?;
+        Some(Laid::new(merged, open.at, &ranges))
     }
 }
 

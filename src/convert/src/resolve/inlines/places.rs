@@ -20,6 +20,8 @@
 //! # Why it ends
 //! Each round crosses out a place or is the last. The work of all rounds is bounded by a budget besides.
 
+use crate::budget::Budget;
+
 /// A function without the places of what is inlined into it.
 pub(super) struct Function<'a> {
     /// Line rows: offset, and the file and line, file 0 where no row covers the code.
@@ -64,19 +66,19 @@ struct Solver<'a> {
     places: Vec<Vec<Run>>,
     fixed: Vec<bool>,
     /// Work that may still be done.
-    budget: &'a mut u64,
+    budget: &'a Budget,
 }
 
 /// The ranges of each node of a function but the first, as offsets; `None` where they are not the only ones possible, or
 /// the budget is used up.
-pub(super) fn places(function: &Function<'_>, budget: &mut u64) -> Option<Vec<Vec<(u32, u32)>>> {
+pub(super) fn places(function: &Function<'_>, budget: &Budget) -> Option<Vec<Vec<(u32, u32)>>> {
     let mut solver = Solver::new(function, budget)?;
     while solver.round()? {}
     solver.solution()
 }
 
 impl<'a> Solver<'a> {
-    fn new(function: &'a Function<'a>, budget: &'a mut u64) -> Option<Self> {
+    fn new(function: &'a Function<'a>, budget: &'a Budget) -> Option<Self> {
         let nodes = &function.nodes[..];
         let mut starts: Vec<u32> = function.rows.iter().map(|row| row.0).collect();
         starts.extend(nodes.iter().flat_map(|node| node.ranges).flat_map(|range| [range.0, range.1]));
@@ -91,7 +93,7 @@ impl<'a> Solver<'a> {
         starts.sort_unstable();
         let rows = starts.len() - 1;
         let cells = nodes.len().checked_mul(rows + 1).filter(|&cells| cells <= MAX_CELLS)?;
-        *budget = budget.checked_sub(cells as u64)?;
+        budget.spend(cells).then_some(())?;
         let at = |start: u32| {
             let after = function.rows.partition_point(|row| row.0 <= start);
             after.checked_sub(1).map_or((0, 0), |at| (function.rows[at].1, function.rows[at].2))
@@ -214,8 +216,7 @@ impl<'a> Solver<'a> {
     }
 
     fn pay(&mut self, work: usize) -> Option<()> {
-        *self.budget = self.budget.checked_sub(work as u64 + 1)?;
-        Some(())
+        self.budget.spend(work + 1).then_some(())
     }
 
     /// Keeps the places that lie inside one of the caller's.
@@ -377,7 +378,7 @@ impl<'a> Solver<'a> {
 
 /// The offsets inside rows of line 0 at which a run may begin or end: those that the length of a node leads to from a
 /// row, and of those with both ends inside one for each two rows.
-fn inside_zero(function: &Function<'_>, starts: &[u32], budget: &mut u64) -> Option<Vec<u32>> {
+fn inside_zero(function: &Function<'_>, starts: &[u32], budget: &Budget) -> Option<Vec<u32>> {
     let zero = |start: u32| {
         let after = function.rows.partition_point(|row| row.0 <= start);
         after.checked_sub(1).is_none_or(|at| function.rows[at].2 == 0 || function.rows[at].1 == 0)
@@ -395,7 +396,7 @@ fn inside_zero(function: &Function<'_>, starts: &[u32], budget: &mut u64) -> Opt
     lens.sort_unstable();
     lens.dedup();
     let work = lens.len().checked_mul(rows.len())?.checked_mul(starts.len())?;
-    *budget = budget.checked_sub(work as u64)?;
+    budget.spend(work).then_some(())?;
     // Those of the starts that are strictly between two offsets.
     let between = |low: i64, high: i64| {
         let after = starts.partition_point(|&start| i64::from(start) <= low);
@@ -444,7 +445,7 @@ mod tests {
 
     fn of(rows: &[(u32, u32, u32)], size: u32, nodes: Vec<Node<'_>>) -> Option<Vec<Vec<(u32, u32)>>> {
         let function = Function { rows: rows.to_vec(), size, nodes };
-        places(&function, &mut 1_000_000)
+        places(&function, &Budget::new(1_000_000))
     }
 
     #[test]
@@ -512,8 +513,8 @@ mod tests {
         let rows: Vec<(u32, u32, u32)> = (0..1000).map(|at| (at * 2, 1, 11)).collect();
         let nodes: Vec<Node<'_>> =
             std::iter::once(node(0, 10, 0)).chain((0..100).map(|_| node(0, 2, 2))).collect();
-        let mut budget = 200_000;
-        assert_eq!(places(&Function { rows, size: 2000, nodes }, &mut budget), None);
-        assert!(budget < 200_000);
+        let budget = Budget::new(200_000);
+        assert_eq!(places(&Function { rows, size: 2000, nodes }, &budget), None);
+        assert!(budget.left() < 200_000);
     }
 }

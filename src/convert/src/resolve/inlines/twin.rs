@@ -2,11 +2,12 @@
 
 use super::super::merge::Merged;
 use super::{At, Ranges, file};
+use crate::budget::Budget;
 use crate::model::{EdgeId, OriginId};
 
 /// The places of `lost`'s inlined code, if `known` was made of the same source: every node of their inline trees is
 /// declared and called at the same place and as long, and so are all their lines.
-pub(super) fn compare(merged: &Merged<'_>, known: At, lost: At, left: &mut u64) -> Option<Ranges> {
+pub(super) fn compare(merged: &Merged<'_>, known: At, lost: At, budget: &Budget) -> Option<Ranges> {
     let program = &merged.program;
     let (twin_unit, twin_map) = (&program.units[known.0], &program.maps[known.0]);
     let (unit, map) = (&program.units[lost.0], &program.maps[lost.0]);
@@ -38,7 +39,7 @@ pub(super) fn compare(merged: &Merged<'_>, known: At, lost: At, left: &mut u64) 
     if !alike || twin_rows.is_empty() || rows.is_empty() {
         return None;
     }
-    *left = left.checked_sub((twin_rows.len() + rows.len() + lost.len()) as u64)?;
+    budget.spend(twin_rows.len() + rows.len() + lost.len()).then_some(())?;
     // The same lines, at whatever rows begin.
     let line = |(row, map): (&crate::model::Row, _)| (file(map, row.file), row.line, row.column);
     let (mut at, mut twin_at) = (0, 0);
@@ -63,7 +64,7 @@ pub(super) fn compare(merged: &Merged<'_>, known: At, lost: At, left: &mut u64) 
         let end = twin_rows.get(index + 1).map_or(twin_piece.len, |next| next.offset);
         let mut node = row.scope;
         while let Some(above) = node.checked_sub(1) {
-            *left = left.checked_sub(1)?;
+            budget.spend(1).then_some(())?;
             let scope = &scopes[above as usize];
             match ranges[above as usize].last_mut() {
                 Some(last) if last.1 == row.offset => last.1 = end,
