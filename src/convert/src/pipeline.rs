@@ -119,7 +119,12 @@ pub fn convert(
         progress.step("write", 0);
         let began = Instant::now();
         let write = || write_whole(output, |file| encoded.write_to(file));
-        rayon::join(write, || drop(loaded)).0.map_err(unwritable)?;
+        // What the system would do when the process ends, with one thread.
+        let give_back = || {
+            drop(loaded);
+            files.release_all();
+        };
+        rayon::join(write, give_back).0.map_err(unwritable)?;
         report.steps.write = Step::since(began);
         report.finish(&encoded);
         Ok(report)

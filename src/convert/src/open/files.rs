@@ -98,6 +98,11 @@ impl Files {
         }
     }
 
+    /// Gives back what all mapped files occupy, as [`Files::release`] does.
+    pub fn release_all(&self) {
+        self.maps.iter().for_each(|map| release(&map.bytes, 0, map.bytes.len()));
+    }
+
     /// Copies what mapped bytes begin with, without their pages: to touch a byte maps what is around it as well, which costs
     /// more than a few bytes are worth. False where it cannot be done; nothing is known of the copy then.
     pub fn peek(&self, bytes: &[u8], copy: &mut [u8]) -> bool {
