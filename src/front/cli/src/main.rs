@@ -35,6 +35,10 @@ use std::process::ExitCode;
 use args::{Cli, Command};
 use clap::Parser;
 
+/// What one thread of a conversion makes another frees.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // Usage errors, `--help` and `--version` end here, with the exit codes of the contract (2, 0, 0).
     let cli = Cli::parse();
