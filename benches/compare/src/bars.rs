@@ -58,7 +58,7 @@ fn megabytes(bytes: Option<u64>) -> Option<f64> {
     Some(bytes? as f64 / 1e6)
 }
 
-pub(crate) const BARS: [Bar; 9] = [
+pub(crate) const BARS: [Bar; 8] = [
     Bar {
         what: "convert, CPU (without the name index)",
         bar_text: "the larger of 0.4 x the best peer and 2.5 x floor",
@@ -127,15 +127,7 @@ pub(crate) const BARS: [Bar; 9] = [
         aim: |_| None,
     },
     Bar {
-        what: "open",
-        bar_text: "constant time, under 10 us",
-        aim_text: "",
-        unit: "us",
-        value: |all| all.ours()?.cold("us_open"),
-        bar: |_| Some(10.0),
-        aim: |_| None,
-    },
-    Bar {
+        // The first of a process stands in the table of cold starts: it faults on the process's own code, whatever that is.
         what: "open, in a process that opened a file before",
         bar_text: "constant time, under 10 us",
         aim_text: "",

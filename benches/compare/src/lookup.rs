@@ -3,7 +3,7 @@
 //! Every pass over all addresses is made once untimed before it is timed, so that the file is in
 //! memory and mapped; cold start is measured on its own, in a fresh process.
 
-use crate::tools::{Output, Reader};
+use crate::tools::{Output, Reader, mapped_in};
 use foldsym_benches::process;
 use serde_json::{Value, json};
 use std::hint::black_box;
@@ -98,6 +98,7 @@ pub(crate) fn cold<R: Reader>(path: &Path, base: u64, address: u64) -> Result<Va
     let start = Instant::now();
     let mut reader = R::open(path, base)?;
     let open = start.elapsed();
+    let mapped = mapped_in();
     let frames = black_box(reader.names(address, &mut out));
     let total = start.elapsed();
     let after = process::own();
@@ -113,6 +114,7 @@ pub(crate) fn cold<R: Reader>(path: &Path, base: u64, address: u64) -> Result<Va
     Ok(json!({
         "us_open_again": again[again.len() / 2] as f64 / 1e3,
         "us_open": open.as_nanos() as f64 / 1e3,
+        "us_map": mapped.map(|mapped| mapped.as_nanos() as f64 / 1e3),
         "us_first": (total - open).as_nanos() as f64 / 1e3,
         "minor_faults": after.minor_faults - before.minor_faults,
         "major_faults": after.major_faults - before.major_faults,

@@ -101,6 +101,7 @@ fn cold(all: &[Figures]) {
     head(&[
         "tool",
         "open us",
+        "mapping alone us",
         "open again us",
         "lookup us",
         "minor faults",
@@ -118,6 +119,7 @@ fn cold(all: &[Figures]) {
         row(&[
             figures.tool.name().to_owned(),
             show(figures.cold("us_open")),
+            show(figures.cold("us_map")),
             show(figures.cold("us_open_again")),
             show(figures.cold("us_first")),
             show(figures.cold("minor_faults")),
@@ -193,7 +195,7 @@ fn object(input: &str, figures: &Figures, threads: Option<usize>, first: bool) -
     for key in ["ns_p50", "ns_p999", "ns_max", "ns_clock"] {
         object[key] = json!(once(figures.tail(key)));
     }
-    for key in ["us_open", "us_open_again", "us_first", "minor_faults"] {
+    for key in ["us_open", "us_map", "us_open_again", "us_first", "minor_faults"] {
         object[format!("cold_{key}")] = json!(once(figures.cold(key)));
     }
     for key in ["us_open", "us_first", "major_faults"] {
