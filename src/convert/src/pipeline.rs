@@ -119,7 +119,7 @@ pub fn convert(
         progress.step("write", 0);
         let began = Instant::now();
         let write = || write_whole(output, |file| encoded.write_to(file));
-        // What the system would do when the process ends, with one thread.
+        // Else the system does it when the process ends, after all threads but one have ended.
         let give_back = || {
             drop(loaded);
             files.release_all();

@@ -36,6 +36,20 @@ fn other_names_are_not_listed_for_each_part() {
     assert!(line.starts_with("kept: "), "{line}");
 }
 
+/// As many other names of functions as functions that begin where they are, each of another length.
+#[test]
+fn other_names_are_not_listed_for_each_length() {
+    const COUNT: u64 = CODE_LEN - 1;
+    let mut info = Info::new(4, &[]);
+    for len in 1..=COUNT {
+        info.function("f", CODE, len);
+    }
+    let names: Vec<String> = (0..40_000).map(|index| format!("g{index}")).collect();
+    let symbols: Vec<_> = names.iter().map(|name| (&name[..], CODE, CODE_LEN)).collect();
+    let line = limited(&elf(&info.sections(), &symbols));
+    assert!(line.starts_with("kept: 1 caps"), "{line}");
+}
+
 /// Many sections, and many labels that may be where one begins.
 #[test]
 fn labels_are_not_compared_with_the_names_of_all_sections() {

@@ -5,7 +5,6 @@
 //! subprogram is its own spelling (`foo.isra.0`), another name of it (an alias), or a function that no
 //! DIE names; code without a subprogram belongs to the symbol that starts it.
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -23,6 +22,7 @@ use super::subprograms::{DiePiece, plain};
 use super::symbols::{CodeSymbol, Symbols, principal};
 use super::thunks;
 use super::undescribed::{Described, Undescribed, numbered, surplus};
+use crate::budget::Budget;
 use crate::model::{
     DieOffset, FuncId, Function, How, Instance, Member, NameId, Origin, OriginId, RowRange, Rows, Source,
     UnitId,
@@ -67,12 +67,18 @@ pub(super) fn candidates<'f>(
     let plain = plain(merged, &pieces, symbols, undescribed);
     let ranges = ranges(&pieces, &plain);
     // Nothing of this depends on what another range has.
-    let share = |range: &Range<usize>| {
-        let one = share(merged, &pieces[range.clone()], &candidates.functions);
-        let fits = fits(merged, symbols.at(one.candidate.start), &one.known);
+    let share = |at: usize| {
+        let shared = &pieces[ranges[at].clone()];
+        let one = share(merged, shared, &candidates.functions);
+        let here = symbols.at(one.candidate.start);
+        // Any number of ranges may begin where any number of symbols is: those are asked for when they are needed.
+        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| ranges.get(at));
+        let is_alone = beside.into_iter().all(|other| pieces[other.start].start != shared[0].start);
+        let fits = (is_alone && Parts::are_none(here, shared)).then(|| fits(merged, here, &one.known));
         (one, fits)
     };
-    let shared: Vec<(Shared, Vec<Fit>)> = ranges.par_iter().map(share).collect();
+    let shared: Vec<(Common, Option<Vec<Named>>)> = (0..ranges.len()).into_par_iter().map(share).collect();
+    let names = Budget::new(MAX_NAMES);
     let mut done = 0;
     let push_plain = |candidates: &mut Candidates, pieces: &[DiePiece]| {
         let plain = |piece: &DiePiece| Candidate {
@@ -88,23 +94,20 @@ pub(super) fn candidates<'f>(
         push_plain(&mut candidates, &pieces[done..range.start]);
         done = range.end;
         let shared = &pieces[range];
-        let Candidates { functions, same, .. } = &mut candidates;
+        let Candidates { functions, same, dies, .. } = &mut candidates;
         one.apply(merged, functions, same, diagnostics);
-        let Shared { mut candidate, mut known, .. } = one;
+        let Common { mut candidate, mut known, .. } = one;
         while by_address.next_if(|here| here[0].start < candidate.start).is_some() {}
         let here = by_address.peek().filter(|here| here[0].start == candidate.start);
         let at_start = here.map_or(&[][..], |here| here);
         let part = Parts::new(merged, at_start, shared, &candidate, functions);
         let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
-        let entries = match of_entries {
-            None => Some((Cow::Borrowed(at_start), fits_at_start)),
-            Some(entries) => entries.map(|entries| {
-                let fits = fits(merged, &entries, &known);
-                (Cow::Owned(entries), fits)
-            }),
-        };
-        if let Some((entries, fits)) = entries {
-            name_entry(merged, (&entries, fits), undescribed, &mut candidate, functions, &mut known);
+        let again = dies.last().is_some_and(|before| before.start == candidate.start);
+        let within = !again || names.spend(at_start.len());
+        let entries = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref());
+        if let Some(entries) = entries.filter(|_| within) {
+            let fits = fits_at_start.unwrap_or_else(|| fits(merged, entries, &known));
+            name_entry(merged, (entries, fits), undescribed, &mut candidate, functions, &mut known);
             known.report(candidate.start, diagnostics);
             undescribed.report(&candidate, merged, functions, diagnostics);
         }
@@ -112,6 +115,13 @@ pub(super) fn candidates<'f>(
         candidates.dies.push(candidate);
     }
     push_plain(&mut candidates, &pieces[done..]);
+    if names.is_short() {
+        diagnostics.add(Kind::CapReached, 0, || {
+            format!(
+                "over {MAX_NAMES} symbols where several ranges begin: not all were compared with each range"
+            )
+        });
+    }
     // Only now: a part is named beside the name that the entry's symbol gave its function.
     let entries = match undescribed.may_be_forgotten() {
         true => Entries::new(&candidates.dies, parts.iter().map(|(_, part)| part)),
@@ -162,6 +172,9 @@ enum Same {
     Local(OriginId, UnitId, Instance),
 }
 
+/// Symbols that are compared with further ranges that begin where they are: each may be another name of each.
+const MAX_NAMES: u64 = 1 << 22;
+
 /// Symbols at one address that the name of a function is chosen from.
 const MAX_SOLE: usize = 256;
 
@@ -183,7 +196,7 @@ fn ranges(pieces: &[DiePiece], plain: &[bool]) -> Vec<Range<usize>> {
 }
 
 /// What the pieces that share a range are.
-struct Shared {
+struct Common {
     candidate: Candidate,
     /// The names that are known there.
     known: Known,
@@ -199,7 +212,7 @@ struct SameAs {
     described_again: Option<DieOffset>,
 }
 
-impl Shared {
+impl Common {
     /// Says of functions which others they are.
     fn apply(
         &mut self,
@@ -223,14 +236,14 @@ impl Shared {
 }
 
 /// Makes one candidate of the pieces that share a range.
-fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function]) -> Shared {
+fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function]) -> Common {
     let (start, end) = (shared[0].start, shared[0].end);
     let (mut known, mut same_as) = (Known::default(), Vec::new());
     if let [piece] = shared {
         // Nobody else's.
         known.add(merged, piece.name, piece.function);
         let candidate = Candidate { start, end, members: vec![piece.member()] };
-        return Shared { candidate, known, same: same_as };
+        return Common { candidate, known, same: same_as };
     }
     let mut members: Vec<Member> = Vec::with_capacity(1);
     // With whether there are rows.
@@ -290,7 +303,7 @@ fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function]) -> Sh
         places.insert(piece.function, members.len());
         members.push(Member { function: piece.function, how: piece.how, rows: piece.rows, symbol: None });
     }
-    Shared { candidate: Candidate { start, end, members }, known, same: same_as }
+    Common { candidate: Candidate { start, end, members }, known, same: same_as }
 }
 
 /// True where two parts of one function have the same rows, but for columns.
@@ -314,21 +327,21 @@ fn label(merged: &Merged<'_>, function: &Function) -> Option<UnitId> {
 }
 
 /// The function that a symbol names, and how; `None` of labels, and of symbols that name none.
-type Fit = Option<(Relation, FuncId)>;
+type Named = Option<(Relation, FuncId)>;
 
 /// What the symbols at an address name of the functions that are known there.
-fn fits(merged: &Merged<'_>, symbols: &[CodeSymbol<'_>], known: &Known) -> Vec<Fit> {
+fn fits(merged: &Merged<'_>, symbols: &[CodeSymbol<'_>], known: &Known) -> Vec<Named> {
     symbols.iter().map(|symbol| if symbol.function { best(known, merged, symbol) } else { None }).collect()
 }
 
-fn best(known: &Known, merged: &Merged<'_>, symbol: &CodeSymbol<'_>) -> Fit {
+fn best(known: &Known, merged: &Merged<'_>, symbol: &CodeSymbol<'_>) -> Named {
     known.best(merged, symbol.name, symbol.name_id, |relation| relation != Relation::Other)
 }
 
 /// Gives the symbols at the start of a function to the members that they name.
 fn name_entry<'f>(
     merged: &mut Merged<'f>,
-    (at_start, fits): (&[CodeSymbol<'f>], Vec<Fit>),
+    (at_start, fits): (&[CodeSymbol<'f>], Vec<Named>),
     undescribed: &Undescribed,
     candidate: &mut Candidate,
     functions: &mut Vec<Function>,

@@ -23,6 +23,11 @@ const MAX_PARTS: usize = 4096;
 /// Functions at the start of a part that each of its symbols is compared with.
 const MAX_PARTS_NAMED: usize = 256;
 
+/// True for a symbol that is a part's by its name.
+fn names_a_part(symbol: &CodeSymbol<'_>) -> bool {
+    symbol.function && names_part(symbol.name)
+}
+
 /// A range that is a part of functions.
 pub(super) struct Parts<'f> {
     /// The functions whose entry is elsewhere, sorted.
@@ -42,8 +47,7 @@ impl<'f> Parts<'f> {
         candidate: &Candidate,
         functions: &[Function],
     ) -> Option<Parts<'f>> {
-        let named = |symbol: &CodeSymbol<'f>| symbol.function && names_part(symbol.name);
-        if shared.iter().all(|piece| piece.entry) && !at_start.iter().any(named) {
+        if Self::are_none(at_start, shared) {
             return None;
         }
         let mut entries: Vec<FuncId> =
@@ -60,10 +64,15 @@ impl<'f> Parts<'f> {
                         && is_named(merged, &functions[member.function.index()], symbol)
                 })
             };
-            no_entry || named(symbol) || (has_suffix(symbol.name) && of_one_here())
+            no_entry || names_a_part(symbol) || (has_suffix(symbol.name) && of_one_here())
         };
         let symbols = at_start.iter().take(MAX_PARTS).filter(|symbol| symbol.function).filter(of_part);
         Some(Parts { symbols: symbols.copied().collect(), of, no_entry })
+    }
+
+    /// True where only entries begin.
+    pub(super) fn are_none(at_start: &[CodeSymbol<'f>], shared: &[DiePiece]) -> bool {
+        shared.iter().all(|piece| piece.entry) && !at_start.iter().any(names_a_part)
     }
 
     /// True for a function whose entry is elsewhere.

@@ -162,7 +162,7 @@ impl<'f> SymbolReader<'_, 'f> {
             name.filter(|name| name_room.spend(name.len()))
         };
         for index in 1..table.len() {
-            // A dynamic table is sorted by hash: its names lie all over the section.
+            // Those of a dynamic table, which is sorted by hash, lie all over the section.
             if index % TOGETHER == 1 {
                 let some = (index..index + TOGETHER).map_while(|index| table.get(index));
                 soon(some.map(|raw| table.names_from(raw.name)));

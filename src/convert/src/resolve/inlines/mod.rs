@@ -99,34 +99,40 @@ struct Open {
     compared: usize,
 }
 
-/// What is found of each function, as long as steps are left. Nothing that is found of one depends on another.
-fn each(
-    open: &[Open],
+/// What is found of each of these, in their order as long as steps are left for all.
+fn each<T: Copy + Sync, F: Send>(
+    all: &[T],
     left: &mut u64,
-    find: impl Fn(Open, &Budget) -> Option<Laid> + Sync,
-) -> Vec<Option<Laid>> {
-    let mut found: Vec<Option<Laid>> = open.iter().map(|_| None).collect();
-    let mut wanted: Vec<usize> = (0..open.len()).collect();
-    for (at_once, limit) in ROUNDS {
-        let mut short = Vec::new();
-        for some in wanted.chunks(at_once) {
-            let limit = limit.min(*left);
+    find: impl Fn(T, &Budget) -> Option<F> + Sync,
+) -> Vec<Option<F>> {
+    let mut found: Vec<Option<F>> = all.iter().map(|_| None).collect();
+    let mut open: Vec<usize> = (0..all.len()).collect();
+    // For first looks that come to no end. They are not taken from what is left: those are looked at again.
+    let mut in_vain = MAX_STEPS;
+    for (round, (at_once, limit)) in ROUNDS.into_iter().enumerate() {
+        let mut again = Vec::new();
+        for some in open.chunks(at_once) {
+            if *left == 0 || (round == 0 && in_vain == 0) {
+                again.extend(some);
+                continue;
+            }
             let look = |&index: &usize| {
                 let budget = Budget::new(limit);
-                (find(open[index], &budget), budget)
+                (find(all[index], &budget), budget)
             };
-            let looked: Vec<(Option<Laid>, Budget)> = some.par_iter().map(look).collect();
-            for (&index, (laid, budget)) in some.iter().zip(looked) {
-                let steps = limit - budget.left();
-                let within = steps <= *left;
-                *left = left.saturating_sub(steps);
-                match budget.is_short() {
-                    true => short.push(index),
-                    false => found[index] = laid.filter(|_| within),
+            let looked: Vec<(Option<F>, Budget)> = some.par_iter().map(look).collect();
+            for (&index, (one, budget)) in some.iter().zip(looked) {
+                if round == 0 && budget.is_short() {
+                    in_vain = in_vain.saturating_sub(limit);
+                    again.push(index);
+                    continue;
                 }
+                let steps = limit - budget.left();
+                found[index] = one.filter(|_| steps <= *left);
+                *left = left.saturating_sub(steps);
             }
         }
-        wanted = short;
+        open = again;
     }
     found
 }
@@ -350,4 +356,47 @@ fn range(unit: &Unit<'_>, function: usize) -> Option<(u64, u32)> {
 /// The file of a row in the whole program; 0 where no row covers the code.
 fn file(map: &UnitMap, local: u16) -> u32 {
     map.files.get(usize::from(local)).map_or(0, |file| file.0 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_STEPS, ROUNDS, each};
+    use crate::budget::Budget;
+
+    /// Finds what it is asked for, if its steps are enough for that; a round's limit is enough for as many steps.
+    fn find(steps: u64, budget: &Budget) -> Option<u64> {
+        budget.spend(steps as usize).then_some(steps)
+    }
+
+    #[test]
+    fn what_takes_long_is_looked_at_again() {
+        let [(_, first), (_, last)] = ROUNDS;
+        let all = [1, first + 1, first, last, last + 1, 2];
+        let mut left = MAX_STEPS;
+        let found = each(&all, &mut left, find);
+        assert_eq!(found, [Some(1), Some(first + 1), Some(first), Some(last), None, Some(2)]);
+        // What was refused is not taken.
+        assert_eq!(MAX_STEPS - left, 1 + first + 1 + first + last + 2);
+    }
+
+    #[test]
+    fn first_looks_in_vain_leave_the_steps_for_second_ones() {
+        let (at_once, first) = ROUNDS[0];
+        let all = vec![first + 1; 2 * at_once];
+        let mut left = MAX_STEPS;
+        let found = each(&all, &mut left, find);
+        let possible = (MAX_STEPS / (first + 1)) as usize;
+        assert_eq!(found.iter().flatten().count(), possible);
+        assert_eq!((found[possible - 1].is_some(), left), (true, 0));
+    }
+
+    #[test]
+    fn without_steps_nothing_is_looked_at() {
+        let mut left = 10;
+        let all: Vec<u64> = (1..10_000).collect();
+        let found = each(&all, &mut left, find);
+        // The fifth takes more than is left, and the others behind it in the first look's share come too late.
+        assert_eq!((&found[..5], left), (&[Some(1), Some(2), Some(3), Some(4), None][..], 0));
+        assert!(found[5..].iter().all(Option::is_none));
+    }
 }
