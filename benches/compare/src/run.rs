@@ -11,6 +11,10 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Conversions a run, with each number of threads in turn: what they cost changes with the machine's neighbours, within
+/// seconds, by more than what is measured.
+const CONVERSIONS: usize = 3;
+
 /// How many addresses a cold start is tried with: one each run would hang on one address.
 const COLD_STARTS: usize = 5;
 
@@ -85,13 +89,16 @@ impl Job<'_> {
     fn step(&self, figures: &mut Figures, run: usize) -> Result<(), String> {
         let tool = figures.tool;
         let output = self.dir.join(format!("out.{}", tool.name()));
-        for &threads in tool.threads() {
-            let mut command = tool.convert_command(&self.options.commands, self.input, &output, threads)?;
-            let finished = finish(&mut command)?;
-            figures.converts.push((threads, finished.cost));
-            if let Ok(said) = serde_json::from_slice::<Value>(&finished.stdout) {
-                figures.base = said["base"].as_u64().unwrap_or(0);
-                figures.note = said["note"].as_str().unwrap_or("").to_owned();
+        for _ in 0..CONVERSIONS {
+            for &threads in tool.threads() {
+                let mut command =
+                    tool.convert_command(&self.options.commands, self.input, &output, threads)?;
+                let finished = finish(&mut command)?;
+                figures.converts.push((threads, finished.cost));
+                if let Ok(said) = serde_json::from_slice::<Value>(&finished.stdout) {
+                    figures.base = said["base"].as_u64().unwrap_or(0);
+                    figures.note = said["note"].as_str().unwrap_or("").to_owned();
+                }
             }
         }
         if tool.writes() {
