@@ -35,7 +35,7 @@ use std::process::ExitCode;
 use args::{Cli, Command};
 use clap::Parser;
 
-/// What one thread of a conversion makes another frees.
+/// What one thread of a conversion makes another frees: the C library's allocator lets them wait for each other.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

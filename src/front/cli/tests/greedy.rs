@@ -32,8 +32,8 @@ fn contents(functions: i64, members: impl Iterator<Item = i64>) -> Contents {
     }
 }
 
-/// Runs a command on a file, with 300 MB of address space: an answer has at most 128 MiB, and the allocator, which takes
-/// address space by 32 MiB, moves it once while it grows.
+/// Runs a command on a file, with 300 MB of address space: an answer has at most 128 MiB, and the allocator, which takes address
+/// space by 32 MiB where it cannot have a GiB, copies it when it grows.
 fn limited(contents: &Contents, args: &[&str]) -> (i32, String, String) {
     limited_bytes(&contents.file(), args)
 }
