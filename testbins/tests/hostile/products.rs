@@ -36,7 +36,7 @@ fn other_names_are_not_listed_for_each_part() {
     assert!(line.starts_with("kept: "), "{line}");
 }
 
-/// As many other names of functions as functions that begin where they are, each of another length.
+/// Many other names of functions, and many functions that begin where they are, each of another length.
 #[test]
 fn other_names_are_not_listed_for_each_length() {
     const COUNT: u64 = CODE_LEN - 1;

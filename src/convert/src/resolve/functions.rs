@@ -70,11 +70,12 @@ pub(super) fn candidates<'f>(
     let share = |at: usize| {
         let shared = &pieces[ranges[at].clone()];
         let one = share(merged, shared, &candidates.functions);
-        let here = symbols.at(one.candidate.start);
         // Any number of ranges may begin where any number of symbols is: those are asked for when they are needed.
         let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| ranges.get(at));
         let is_alone = beside.into_iter().all(|other| pieces[other.start].start != shared[0].start);
-        let fits = (is_alone && Parts::are_none(here, shared)).then(|| fits(merged, here, &one.known));
+        let here = is_alone.then(|| symbols.at(one.candidate.start));
+        let here = here.filter(|here| Parts::are_none(here, shared));
+        let fits = here.map(|here| fits(merged, here, &one.known));
         (one, fits)
     };
     let shared: Vec<(Common, Option<Vec<Named>>)> = (0..ranges.len()).into_par_iter().map(share).collect();
@@ -99,13 +100,12 @@ pub(super) fn candidates<'f>(
         let Common { mut candidate, mut known, .. } = one;
         while by_address.next_if(|here| here[0].start < candidate.start).is_some() {}
         let here = by_address.peek().filter(|here| here[0].start == candidate.start);
-        let at_start = here.map_or(&[][..], |here| here);
+        let again = dies.last().is_some_and(|before| before.start == candidate.start);
+        let within = |here: &&&[CodeSymbol<'f>]| !again || names.spend(here.len());
+        let at_start = here.filter(within).map_or(&[][..], |here| here);
         let part = Parts::new(merged, at_start, shared, &candidate, functions);
         let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
-        let again = dies.last().is_some_and(|before| before.start == candidate.start);
-        let within = !again || names.spend(at_start.len());
-        let entries = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref());
-        if let Some(entries) = entries.filter(|_| within) {
+        if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
             let fits = fits_at_start.unwrap_or_else(|| fits(merged, entries, &known));
             name_entry(merged, (entries, fits), undescribed, &mut candidate, functions, &mut known);
             known.report(candidate.start, diagnostics);

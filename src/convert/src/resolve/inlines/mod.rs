@@ -19,7 +19,8 @@ use crate::model::{How, InlineCounts, Row, RowRange, Scope, Unit, UnitMap};
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
 
-/// Steps that one program's functions may take together: each looks at a row or a place.
+/// Steps that one program's functions may take together, each of which looks at a row or a place; and those of first looks that come
+/// to no end.
 const MAX_STEPS: u64 = 1 << 30;
 
 /// How many functions are looked at side by side, whatever the number of threads, and the steps that each may take then.
@@ -99,7 +100,7 @@ struct Open {
     compared: usize,
 }
 
-/// What is found of each of these, in their order as long as steps are left for all.
+/// What is found of each of these, as long as steps are left for all.
 fn each<T: Copy + Sync, F: Send>(
     all: &[T],
     left: &mut u64,
@@ -110,10 +111,10 @@ fn each<T: Copy + Sync, F: Send>(
     // For first looks that come to no end. They are not taken from what is left: those are looked at again.
     let mut in_vain = MAX_STEPS;
     for (round, (at_once, limit)) in ROUNDS.into_iter().enumerate() {
-        let mut again = Vec::new();
+        let (mut unseen, mut again) = (Vec::new(), Vec::new());
         for some in open.chunks(at_once) {
             if *left == 0 || (round == 0 && in_vain == 0) {
-                again.extend(some);
+                unseen.extend(some);
                 continue;
             }
             let look = |&index: &usize| {
@@ -122,17 +123,18 @@ fn each<T: Copy + Sync, F: Send>(
             };
             let looked: Vec<(Option<F>, Budget)> = some.par_iter().map(look).collect();
             for (&index, (one, budget)) in some.iter().zip(looked) {
+                let steps = limit - budget.left();
                 if round == 0 && budget.is_short() {
-                    in_vain = in_vain.saturating_sub(limit);
+                    in_vain = in_vain.saturating_sub(steps);
                     again.push(index);
                     continue;
                 }
-                let steps = limit - budget.left();
                 found[index] = one.filter(|_| steps <= *left);
                 *left = left.saturating_sub(steps);
             }
         }
-        open = again;
+        unseen.append(&mut again);
+        open = unseen;
     }
     found
 }
@@ -363,9 +365,10 @@ mod tests {
     use super::{MAX_STEPS, ROUNDS, each};
     use crate::budget::Budget;
 
-    /// Finds what it is asked for, if its steps are enough for that; a round's limit is enough for as many steps.
+    /// Takes so many steps: as many as a first look may, and then the others.
     fn find(steps: u64, budget: &Budget) -> Option<u64> {
-        budget.spend(steps as usize).then_some(steps)
+        let first = steps.min(ROUNDS[0].1);
+        (budget.spend(first as usize) && budget.spend((steps - first) as usize)).then_some(steps)
     }
 
     #[test]
@@ -375,18 +378,21 @@ mod tests {
         let mut left = MAX_STEPS;
         let found = each(&all, &mut left, find);
         assert_eq!(found, [Some(1), Some(first + 1), Some(first), Some(last), None, Some(2)]);
-        // What was refused is not taken.
-        assert_eq!(MAX_STEPS - left, 1 + first + 1 + first + last + 2);
+        // First looks in vain do not count, second ones do.
+        assert_eq!(MAX_STEPS - left, 1 + first + 1 + first + last + first + 2);
     }
 
     #[test]
     fn first_looks_in_vain_leave_the_steps_for_second_ones() {
         let (at_once, first) = ROUNDS[0];
-        let all = vec![first + 1; 2 * at_once];
+        let mut all = vec![first + 1; at_once];
+        all.extend([10; 100]);
         let mut left = MAX_STEPS;
         let found = each(&all, &mut left, find);
-        let possible = (MAX_STEPS / (first + 1)) as usize;
-        assert_eq!(found.iter().flatten().count(), possible);
+        // What no first look was left for comes before the second looks.
+        assert!(found[at_once..].iter().all(|found| *found == Some(10)));
+        let possible = ((MAX_STEPS - 10 * 100) / (first + 1)) as usize;
+        assert_eq!(found[..at_once].iter().flatten().count(), possible);
         assert_eq!((found[possible - 1].is_some(), left), (true, 0));
     }
 
