@@ -148,10 +148,6 @@ pub struct LeftOut {
     pub scopes_foreign: u64,
     /// Rows with a scope that their function does not have; they count as the function's own.
     pub rows_stray: u64,
-    /// Rows 2^31 or more from the start of their piece.
-    pub rows_far: u64,
-    /// Rows without a line now, since it is 2^31 or more from others of the block.
-    pub lines_far: u64,
     /// Keys of tables of virtual functions that are below the image base.
     pub tables_outside: u64,
 }
@@ -355,7 +351,7 @@ fn encode_code(tables: &Tables<'_>, usage: &Usage, unit_log2: u32) -> Code {
     sections.extend(functions);
 
     let TreeCounts { nodes, max_depth, too_deep, foreign } = trees.counts();
-    let RowCounts { rows: rows_stored, blocks, shared_blocks, far_rows, far_lines } = row_counts;
+    let RowCounts { rows: rows_stored, blocks, shared_blocks } = row_counts;
     let stats = EncodeStats {
         groups: groups.groups,
         members: groups.members,
@@ -371,8 +367,6 @@ fn encode_code(tables: &Tables<'_>, usage: &Usage, unit_log2: u32) -> Code {
             scopes_too_deep: too_deep,
             scopes_foreign: foreign,
             rows_stray: usage.stray_scopes,
-            rows_far: far_rows,
-            lines_far: far_lines,
             ..LeftOut::default()
         },
         ..EncodeStats::default()

@@ -4,10 +4,10 @@ use super::bits::{BitWriter, put_varint, width_of};
 use foldsym_format::records::{file_code, line_code, rows as records};
 use foldsym_format::varint::zigzag;
 
-/// Widest line, in low and high part together.
-const LINE_BITS: u32 = records::MAX_WIDE_WIDTH as u32;
-/// Widest low part of an offset.
-const LOW_BITS: u32 = records::MAX_WIDE_WIDTH as u32;
+/// Widest code of a line: lines and those of declarations have 32 bits, so that one may be nearly 2^33 from another.
+const LINE_BITS: u32 = 34;
+/// Widest low or high part of a line code, and widest low part of an offset.
+const PART_BITS: u32 = records::MAX_WIDE_WIDTH as u32;
 
 /// Most zeros of the high parts that are written at once.
 const HIGH_STEP: u32 = 32;
@@ -15,7 +15,7 @@ const HIGH_STEP: u32 = 32;
 /// A row as it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
-    /// Units from the start of the piece; less than 2^31.
+    /// Units from the start of the piece.
     pub(super) offset: u32,
     pub(super) scope: u32,
     /// Line minus that of the scope's origin; `None` where none is known.
@@ -39,23 +39,24 @@ fn low_width(last: u32, rows: usize) -> u32 {
         let zeros = u64::from(last >> width);
         rows + zeros <= records::MAX_HIGH_BITS.into() && zeros.div_ceil(2) <= rows
     };
-    (0..LOW_BITS).find(shortest).unwrap_or(LOW_BITS)
+    (0..PART_BITS).find(shortest).unwrap_or(PART_BITS)
 }
 
 /// The widths of low and high parts for which line codes take the least bits. Low parts stand for all
-/// rows, high parts for those that have one, with a bit for each row that says so.
+/// rows, high parts for those that have one, with a bit for each row that says so. Neither has more bits than it may.
 fn line_widths(codes: &[u64]) -> (u32, u32) {
     // How many codes have each width.
     let mut counts = [0u32; LINE_BITS as usize + 1];
     codes.iter().for_each(|&code| counts[width_of(code) as usize] += 1);
     let rows = codes.len() as u32;
     let widest = counts.iter().rposition(|&count| count > 0).unwrap_or(0) as u32;
-    let (mut best, mut least) = ((widest, 0), rows * widest);
+    // Without high parts, if they may be as wide.
+    let (mut best, mut least) = ((widest, 0), if widest > PART_BITS { u32::MAX } else { rows * widest });
     let mut wider = 0;
     for width in (0..widest).rev() {
         wider += counts[width as usize + 1];
         let bits = rows * width + rows + wider * (widest - width);
-        if bits < least {
+        if bits < least && width.max(widest - width) <= PART_BITS {
             (best, least) = ((width, widest - width), bits);
         }
     }
@@ -152,8 +153,8 @@ impl Spans {
 }
 
 /// Appends a block of at most [`records::BLOCK_ROWS`] cells. With `back`, its offsets are those of the block that many bytes
-/// before it. Returns how many lines are too far from the least to be stored, so that their rows have none.
-pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &mut Vec<u8>) -> u64 {
+/// before it.
+pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &mut Vec<u8>) {
     let start = cells[0].offset;
     let low_width = low_width(cells[cells.len() - 1].offset - start, cells.len() - 1);
     let spans = Spans::of(cells);
@@ -161,15 +162,11 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
     let files = (spans.file.0 <= spans.file.1).then(|| band(spans.file));
     let columns = columns.then(|| band(spans.column)).filter(|&(width, base)| base != 0 || width != 0);
     let line_base = if spans.least_line == i64::MAX { 0 } else { spans.least_line };
-    let mut far_lines = 0;
     let mut codes = [line_code::NONE; records::BLOCK_ROWS as usize];
     let codes = &mut codes[..cells.len()];
     for (code, cell) in codes.iter_mut().zip(cells) {
-        let Some(line) = cell.line else { continue };
-        let near = (line - line_base) as u64 + line_code::FIRST;
-        match near >> LINE_BITS {
-            0 => *code = near,
-            _ => far_lines += 1,
+        if let Some(line) = cell.line {
+            *code = (line - line_base) as u64 + line_code::FIRST;
         }
     }
     let (line_width, more_width) = line_widths(codes);
@@ -213,7 +210,6 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
         put_high(&cells[1..], start, low_width, &mut bits);
     }
     bits.finish();
-    far_lines
 }
 
 /// Appends the high parts of the offsets: for each row as many 0 as it is above the one before, then a 1.

@@ -44,10 +44,6 @@ pub(super) struct RowCounts {
     pub(super) blocks: u64,
     /// Blocks that use the offsets of another.
     pub(super) shared_blocks: u64,
-    /// Rows too far from the start of their piece to be stored.
-    pub(super) far_rows: u64,
-    /// Lines too far from the others of their block; the rows have none now.
-    pub(super) far_lines: u64,
 }
 
 /// The records of some jobs.
@@ -56,8 +52,6 @@ pub(super) struct RowTask {
     bytes: Vec<u8>,
     /// For each job the end of its record in `bytes`, the record's hash, and its rows.
     records: Vec<(usize, u64, u32)>,
-    far_rows: u64,
-    far_lines: u64,
 }
 
 impl RowTask {
@@ -78,7 +72,7 @@ impl RowSource<'_> {
             let mut cells = Vec::new();
             for job in jobs {
                 let start = task.bytes.len();
-                task.far_rows += self.cells(job, &mut cells);
+                self.cells(job, &mut cells);
                 put_record(&cells, self.columns, &mut task);
                 let Record { hash, .. } = Record::of(&task.bytes[start..]);
                 task.records.push((task.bytes.len(), hash, cells.len() as u32));
@@ -91,10 +85,6 @@ impl RowSource<'_> {
     /// Puts the records behind each other. Returns the section and the offset of each job's record.
     pub(super) fn section<'r>(&self, tasks: &'r [RowTask]) -> (Store<'r>, Vec<u64>, RowCounts) {
         let mut counts = RowCounts::default();
-        for task in tasks {
-            counts.far_rows += task.far_rows;
-            counts.far_lines += task.far_lines;
-        }
         // In the order of the jobs.
         let mut records = tasks.iter().flat_map(RowTask::records);
         let mut store = Store::new(tasks.iter().map(|task| task.bytes.len()).sum());
@@ -138,20 +128,16 @@ impl RowSource<'_> {
         (store, offsets, counts)
     }
 
-    /// Turns a job's rows into what is stored of them. Returns how many were too far.
-    fn cells(&self, job: &Job, cells: &mut Vec<Cell>) -> u64 {
+    /// Turns a job's rows into what is stored of them.
+    fn cells(&self, job: &Job, cells: &mut Vec<Cell>) {
         cells.clear();
-        let Some(Rows { unit, skip, .. }) = job.rows else { return 0 };
+        let Some(Rows { unit, skip, .. }) = job.rows else { return };
         let files = &self.program.maps[unit.index()].files;
         let tree = self.trees.of(job.function);
-        let (mut far, mut scope, mut file) = (0, ScopeOrigin::of(0, tree, self.plan), (NONE16, 0));
+        let (mut scope, mut file) = (ScopeOrigin::of(0, tree, self.plan), (NONE16, 0));
         for row in window(&self.program.units, job) {
             // The first row holds from the start of the piece on, wherever it began.
             let offset = if cells.is_empty() { 0 } else { (row.offset - skip) >> self.unit_log2 };
-            if offset >= 1 << 31 {
-                far += 1;
-                continue;
-            }
             // Neighbours mostly agree in both.
             if row.scope != scope.old {
                 scope = ScopeOrigin::of(row.scope, tree, self.plan);
@@ -170,7 +156,6 @@ impl RowSource<'_> {
                 cells.push(cell);
             }
         }
-        far
     }
 
     /// The blocks of a job whose record is plain and stands at `offset`.
@@ -267,14 +252,14 @@ fn put_record(cells: &[Cell], columns: bool, task: &mut RowTask) {
     if cells.len() <= ROWS_PER_BLOCK {
         if !cells.is_empty() {
             put_head(cells, &[], &mut task.bytes);
-            task.far_lines += put_block(cells, columns, None, &mut task.bytes);
+            put_block(cells, columns, None, &mut task.bytes);
         }
         return;
     }
     let (mut blocks, mut places) = (Vec::new(), Vec::new());
     for block in cells.chunks(ROWS_PER_BLOCK) {
         places.push(blocks.len() as u64);
-        task.far_lines += put_block(block, columns, None, &mut blocks);
+        put_block(block, columns, None, &mut blocks);
     }
     put_head(cells, &places, &mut task.bytes);
     task.bytes.extend_from_slice(&blocks);

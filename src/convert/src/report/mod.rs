@@ -214,8 +214,6 @@ impl Report {
                 "scopes_too_deep": stats.left_out.scopes_too_deep,
                 "scopes_foreign": stats.left_out.scopes_foreign,
                 "rows_stray": stats.left_out.rows_stray,
-                "rows_far": stats.left_out.rows_far,
-                "lines_far": stats.left_out.lines_far,
                 "tables_outside": stats.left_out.tables_outside,
                 "objects": stats.objects.lost,
             },

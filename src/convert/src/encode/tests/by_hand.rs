@@ -88,21 +88,40 @@ fn the_bytes_of_a_small_program() {
     assert_eq!(section(&encoded, SectionId::SCOPES), [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 }
 
+/// The lines of a block may be nearly 2^33 from each other, relative to the declarations of their functions.
 #[test]
-fn lines_too_far_apart_are_counted() {
+fn lines_are_kept_however_far_apart_they_are() {
     let mut program = main_with_f();
-    program.units[0].rows[2].line = u32::MAX;
-    let encoded = encoded(&program);
-    assert_eq!(encoded.stats.left_out, LeftOut { lines_far: 1, ..LeftOut::default() });
-    assert_eq!(encoded.stats.rows, 3);
+    program.origins[0].line = u32::MAX;
+    program.origins[1].line = 0;
+    let rows = &mut program.units[0].rows;
+    (rows[0].line, rows[1].line, rows[2].line) = (1, u32::MAX, u32::MAX - 1);
+    check_answers(&(program, Keys::default()), false);
 }
 
+/// In one block, and in blocks of which some begin there.
 #[test]
-fn rows_too_far_are_counted() {
-    let mut program = main_with_f();
-    program.pieces[0].body = u32::MAX;
-    program.units[0].rows[2].offset = 1 << 31 | 1;
-    assert_eq!(encoded(&program).stats.left_out, LeftOut { rows_far: 1, ..LeftOut::default() });
+fn rows_are_kept_however_far_from_their_start_they_are() {
+    let far = [1 << 31, 1 << 31 | 1, u32::MAX - 2, u32::MAX - 1];
+    for near in [3, 29, 40] {
+        let offsets: Vec<u32> = (0..near).chain(far).collect();
+        let row = |&offset: &u32| Row { offset, scope: 0, line: 1 + offset / 2, file: 0, column: 0 };
+        let mut program = main_with_f();
+        program.pieces[0].body = u32::MAX;
+        program.pieces[0].rows.as_mut().unwrap().range.len = offsets.len() as u32;
+        program.units[0].rows = offsets.iter().map(row).collect();
+        let bytes = encoded(&program).to_bytes();
+        let (slow, file) = (ReadBack::open(&bytes), SymbolFile::open(&bytes).unwrap());
+        file.verify().unwrap();
+        let nexts = offsets.iter().copied().skip(1).chain([u32::MAX]);
+        for (at, next) in offsets.iter().copied().zip(nexts) {
+            for address in [at, next - 1].map(|offset| 0x1000 + u64::from(offset)) {
+                let Answer::Function(frames, _) = look_up(&file, address) else { panic!("{address:#x}") };
+                assert_eq!(frames[0].line, 1 + at / 2, "at {address:#x}");
+                assert_eq!(slow.answer(address), Answer::Function(frames, Vec::new()), "at {address:#x}");
+            }
+        }
+    }
 }
 
 #[test]

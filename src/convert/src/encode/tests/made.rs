@@ -28,7 +28,7 @@ impl<'c> Choices<'c> {
     /// Mostly small, at times large.
     fn line(&mut self) -> u32 {
         match self.below(40) {
-            39 => self.below(1 << 29) as u32,
+            39 => self.below(1 << 32) as u32,
             38 => 0,
             _ => 1 + self.below(500) as u32,
         }
