@@ -89,6 +89,8 @@ impl Job<'_> {
     fn step(&self, figures: &mut Figures, run: usize) -> Result<(), String> {
         let tool = figures.tool;
         let output = self.dir.join(format!("out.{}", tool.name()));
+        // A system may drop within seconds what nobody reads.
+        warm(self.input)?;
         for _ in 0..CONVERSIONS {
             for &threads in tool.threads() {
                 let mut command =
