@@ -1,59 +1,53 @@
-//! Many addresses to answers, in stages, so that one address computes while another waits for memory.
+//! Many addresses to answers, in the order of the addresses: what one needs of the file, the next mostly has at hand.
 //!
-//! A single lookup is a chain of loads, each of which needs the one before. Here 16 lookups walk side by
-//! side: first all find their pieces; then all find their rows; then their frames are resolved, one after the
-//! other, into the one scratch.
+//! A lookup is a chain of some twenty loads, each of which needs the one before. Side by side, in stages, the chains of several
+//! lookups hardly take less time than one behind the other: a processor looks ahead by itself. In the order of the addresses most
+//! of the loads are not made at all, and what is loaded lies in front of what was.
 
-use crate::answer::{Lookup, Reason};
-use crate::entities::Function;
+use crate::answer::Lookup;
 use crate::error::Error;
 use crate::file::SymbolFile;
 use crate::frames::Frames;
 use crate::ids::ImageAddr;
-use crate::rows::Spot;
 
-/// Lookups that walk side by side.
-const LANES: usize = 16;
+/// Room for an address of a batch: see [`SymbolFile::lookup_batch`].
+#[derive(Clone, Copy, Debug)]
+pub struct BatchSlot {
+    address: ImageAddr,
+    index: usize,
+}
+
+impl BatchSlot {
+    /// One without an address.
+    pub const EMPTY: Self = Self { address: ImageAddr(0), index: 0 };
+}
 
 impl SymbolFile<'_> {
-    /// Looks up many addresses and calls `visit` for each, in order, with its index, what
-    /// [`SymbolFile::lookup`] would give, and the frames, which hold until `visit` returns.
+    /// Looks up many addresses and calls `visit` once for each, with its index in `addresses`, what
+    /// [`Cursor::lookup`](crate::Cursor::lookup) gives, and the frames, which hold until `visit` returns.
     ///
-    /// Faster than single lookups where the file is large and the addresses are far apart; sorted addresses
-    /// are faster in either. Allocates nothing and takes about 3 KiB of stack.
+    /// It sorts as many addresses at a time as there are `slots`, and visits those in that order: of RocksDB 200,000 random
+    /// addresses take 0.43 of the time of single lookups, a thousand take 0.83. Without slots nothing is sorted. Allocates
+    /// nothing and takes about 3 KiB of stack.
     pub fn lookup_batch(
         &self,
         addresses: &[ImageAddr],
-        frames: &mut Frames,
+        slots: &mut [BatchSlot],
         mut visit: impl FnMut(usize, Result<Lookup, Error>, &Frames),
     ) {
+        let mut cursor = self.cursor();
+        let mut one = [BatchSlot::EMPTY];
+        let slots = if slots.is_empty() { &mut one } else { slots };
         let mut index = 0usize;
-        for lane_addresses in addresses.chunks(LANES) {
-            let mut lookups = [Ok(Lookup::NotFound(Reason::OutsideCode)); LANES];
-            for (lookup, &address) in lookups.iter_mut().zip(lane_addresses) {
-                *lookup = self.find_piece(address).and_then(|found| self.at_piece(address, found));
-            }
-            let mut spots = [Ok(Spot::NONE); LANES];
-            for (spot, lookup) in spots.iter_mut().zip(&lookups) {
-                if let Ok(Lookup::Found(answer)) = lookup {
-                    *spot = self.spot(answer.rows, answer.offset);
-                }
-            }
-            for ((lookup, spot), _) in lookups.iter_mut().zip(&spots).zip(lane_addresses) {
-                frames.len = 0;
-                if let Ok(Lookup::Found(answer)) = lookup {
-                    let done = Function::read(self, answer.function).and_then(|function| {
-                        answer.partial = function.partial;
-                        let spot = (*spot)?;
-                        let root = self.origin_parts(function.origin.0)?;
-                        self.found_frames(answer, (&function, &root), &spot, answer.name, frames)
-                    });
-                    if let Err(error) = done {
-                        *lookup = Err(error);
-                    }
-                }
-                visit(index, *lookup, frames);
+        for part in addresses.chunks(slots.len()) {
+            let Some(slots) = slots.get_mut(..part.len()) else { return };
+            for (slot, &address) in slots.iter_mut().zip(part) {
+                *slot = BatchSlot { address, index };
                 index = index.wrapping_add(1);
+            }
+            slots.sort_unstable_by_key(|slot| slot.address);
+            for &BatchSlot { address, index } in slots.iter() {
+                visit(index, cursor.lookup(address), cursor.scratch());
             }
         }
     }

@@ -130,6 +130,11 @@ impl<'f, 'd> Cursor<'f, 'd> {
         Ok(None)
     }
 
+    /// Where the frames of the last address are.
+    pub(crate) const fn scratch(&self) -> &Frames {
+        &self.frames
+    }
+
     /// The frames of the last address, innermost first; see [`SymbolFile::frames`].
     pub const fn frames(&self) -> FrameIter<'_, 'd> {
         self.file.frames(&self.frames)

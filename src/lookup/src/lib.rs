@@ -62,6 +62,7 @@ mod verify;
 
 pub use answer::{Answer, Certainty, Evidence, Lookup, Reason};
 pub use basic_blocks::{BasicBlock, BasicBlocks, FunctionBlocks};
+pub use batch::BatchSlot;
 pub use cursor::Cursor;
 pub use entities::{Aliases, Call, CallHow, Edge, Function, Group, How, Member, Origin, Owner, Piece};
 pub use error::Error;

@@ -2,7 +2,7 @@
 
 mod writer;
 
-use foldsym_lookup::{FileId, Frames, ImageAddr, Lookup, NameId, SymbolFile};
+use foldsym_lookup::{BatchSlot, FileId, Frames, ImageAddr, Lookup, NameId, SymbolFile};
 use writer::{Random, model};
 
 fn check(seed: u64, shape: model::Shape) {
@@ -104,16 +104,26 @@ fn a_batch_answers_as_single_lookups_do() {
         .map(|_| ImageAddr(program.image_base + 0x800 + random.below(end)))
         .chain([ImageAddr(0), ImageAddr(u64::MAX), ImageAddr(program.image_base + 0x1000)])
         .collect();
-    for count in [0, 1, 15, 16, 17, addresses.len()] {
-        let mut single = Frames::new();
-        let mut next = 0;
-        file.lookup_batch(&addresses[..count], &mut Frames::new(), |index, lookup, frames| {
-            assert_eq!(index, next);
-            next += 1;
-            assert_eq!(lookup, file.lookup(addresses[index], &mut single));
-            assert!(file.frames(frames).eq(file.frames(&single)));
-        });
-        assert_eq!(next, count);
+    // Some of them again.
+    let addresses: Vec<ImageAddr> = addresses.iter().chain(&addresses[..300]).copied().collect();
+    for count in [0, 1, 16, 17, addresses.len()] {
+        for room in [0, 1, 16, 17, 500, addresses.len(), 5000] {
+            let mut single = Frames::new();
+            let mut visited = Vec::new();
+            let mut slots = vec![BatchSlot::EMPTY; room];
+            file.lookup_batch(&addresses[..count], &mut slots, |index, lookup, frames| {
+                visited.push(index);
+                assert_eq!(lookup, file.lookup(addresses[index], &mut single));
+                assert!(file.frames(frames).eq(file.frames(&single)));
+            });
+            // Each once; those that were sorted together in the order of the addresses.
+            assert_eq!(visited.len(), count);
+            for (part, visited) in visited.chunks_mut(room.max(1)).enumerate() {
+                assert!(visited.is_sorted_by_key(|&index| addresses[index]));
+                visited.sort_unstable();
+                assert!((part * room.max(1)..).zip(visited).all(|(expected, &mut index)| expected == index));
+            }
+        }
     }
 }
 

@@ -6,8 +6,8 @@
 
 use foldsym_format::starts::BUCKETS;
 use foldsym_lookup::{
-    FrameIter, Frames, FunctionId, ImageAddr, LocationKind, Lookup, NameId, OriginId, PieceId, Resolved,
-    ReturnAddr, SectionId, StackAddr, SymbolFile,
+    BatchSlot, FrameIter, Frames, FunctionId, ImageAddr, LocationKind, Lookup, NameId, OriginId, PieceId,
+    Resolved, ReturnAddr, SectionId, StackAddr, SymbolFile,
 };
 
 /// Addresses that a file is asked for.
@@ -169,12 +169,15 @@ fn single(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
 
 /// A batch and a cursor, against single lookups.
 fn others(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &Seen) {
-    let (mut frames, mut own) = (Frames::new(), Frames::new());
+    let mut own = Frames::new();
     let mut asked = 0;
-    file.lookup_batch(addresses, &mut frames, |index, lookup, frames| {
+    file.lookup_batch(addresses, &mut [BatchSlot::EMPTY; 100], |index, lookup, frames| {
         asked += 1;
-        assert_eq!(lookup, file.lookup(addresses[index], &mut own));
-        assert_eq!(ids(file.frames(frames)), ids(file.frames(&own)));
+        let single = file.lookup(addresses[index], &mut own);
+        // As with a cursor.
+        if seen.sound {
+            assert_eq!((lookup, ids(file.frames(frames))), (single, ids(file.frames(&own))));
+        }
     });
     assert_eq!(asked, addresses.len());
     let mut cursor = file.cursor();

@@ -1,7 +1,7 @@
 //! foldsym: its command converts, `foldsym-lookup` reads.
 
 use super::Output;
-use foldsym_lookup::{Cursor, FileId, FrameIter, Frames, ImageAddr, Lookup, NameId, SymbolFile, Texts};
+use foldsym_lookup::{BatchSlot, Cursor, FileId, FrameIter, ImageAddr, Lookup, NameId, SymbolFile, Texts};
 use std::hint::black_box;
 use std::path::Path;
 use std::process::Command;
@@ -38,9 +38,9 @@ pub(crate) struct Reader {
     /// For one address after the other.
     cursor: Cursor<'static, 'static>,
     /// For the batch.
-    frames: Frames,
-    /// The batch's addresses in the reader's own type.
+    /// The batch's addresses in the reader's own type, and room for them.
     addresses: Vec<ImageAddr>,
+    slots: Vec<BatchSlot>,
 }
 
 /// Passes every frame of the last answer on as ids; returns how many there are.
@@ -93,8 +93,8 @@ impl super::Reader for Reader {
             texts: None,
             asked: false,
             cursor: file.cursor(),
-            frames: Frames::new(),
             addresses: Vec::new(),
+            slots: Vec::new(),
         })
     }
 
@@ -128,9 +128,10 @@ impl super::Reader for Reader {
         // Ids in, ids out: what the type of the caller's slice is costs nothing that is timed twice.
         self.addresses.clear();
         self.addresses.extend(addresses.iter().map(|&address| ImageAddr(address)));
+        self.slots.resize(addresses.len(), BatchSlot::EMPTY);
         let mut count = 0;
         let file = self.file;
-        file.lookup_batch(&self.addresses, &mut self.frames, |_, found, frames| {
+        file.lookup_batch(&self.addresses, &mut self.slots, |_, found, frames| {
             if let Ok(Lookup::Found(_)) = found {
                 count += count_frames(file.frames(frames));
             }
