@@ -24,8 +24,6 @@ struct Pair {
 /// # Errors
 /// A program that cannot be read. A tool that cannot convert one of them has its reason below the table.
 pub(crate) fn measure(options: &Options, input: &Path, plain: &Path, dir: &Path) -> Result<(), String> {
-    warm(input)?;
-    warm(plain)?;
     // The others do not read `.dwo` files, and would be measured at leaving them out.
     let reads = |tool: &&Tool| matches!(tool, Tool::Foldsym | Tool::LlvmGsymutil | Tool::GsymRs);
     let tools = options.tools.iter().filter(reads);
@@ -59,6 +57,7 @@ fn step(
 ) -> Result<(), String> {
     let tool = figures.tool;
     let output = dir.join(format!("beside.{}", tool.name()));
+    warm(program)?;
     for &threads in tool.threads() {
         let cost = finish(&mut tool.convert_command(&options.commands, program, &output, threads)?)?.cost;
         if counted {

@@ -161,7 +161,7 @@ impl Job<'_> {
     }
 }
 
-/// Reads the input once through a small buffer, so that the first tool does not pay for the disk.
+/// Reads the input through a small buffer, so that no tool pays for the disk.
 pub(crate) fn warm(input: &Path) -> Result<u64, String> {
     let copied =
         std::fs::File::open(input).and_then(|mut file| std::io::copy(&mut file, &mut std::io::sink()));

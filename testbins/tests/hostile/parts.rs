@@ -112,6 +112,35 @@ fn two(of_g: &[(u64, u64)], symbols: &[Symbol<'_>]) -> Kept {
     program(&described, &sequences, symbols)
 }
 
+/// Where gold linked, what shares the entry of a function with this part may be in the part too: once, however many functions
+/// of the part share that entry.
+#[test]
+fn what_shares_an_entry_is_in_a_part_once() {
+    for (described, named) in [(100, 5), (300, 5), (1000, 256)] {
+        let mut info = Info::new(4, &[]);
+        let names: Vec<String> = (0..described).map(|index| format!("f{index}")).collect();
+        for name in &names {
+            info.open(DW_TAG_subprogram, &[(DW_AT_name, Text(name)), (DW_AT_ranges, Offset(0))]).close();
+        }
+        let ranges = [[CODE, CODE + 0x10], [PART, PART + 0x10], [0; 2]];
+        let mut sections = info.sections();
+        sections.push((".debug_ranges", ranges.concat().into_iter().flat_map(u64::to_le_bytes).collect()));
+        sections.push((".note.gnu.gold-version", vec![0; 16]));
+        let others: Vec<String> = (0..named).map(|index| format!("_Z1g{index}v")).collect();
+        let mut symbols: Vec<_> = others.iter().map(|name| Symbol::Global((name, CODE, 0x10))).collect();
+        symbols.push(Symbol::Global(("uncovered", CODE + 0x800, 0x10)));
+        let kept = Bench::new().kept(&elf_with(CODE, &sections, &symbols));
+        SymbolFile::open(&kept.bytes).unwrap().verify().unwrap();
+        for start in [CODE, PART] {
+            let members = members(&kept, start);
+            let mut once: Vec<&str> = members.iter().map(|member| &member.0[..]).collect();
+            once.sort_unstable();
+            once.dedup();
+            assert_eq!((members.len(), once.len()), (described + named, described + named), "{start:#x}");
+        }
+    }
+}
+
 /// clang's labels of sections of basic blocks, what all compilers call cold parts, and a word that nobody knows.
 #[test]
 fn each_part_is_folded_for_itself() {

@@ -50,6 +50,48 @@ fn other_names_are_not_listed_for_each_length() {
     assert!(line.starts_with("kept: 1 caps"), "{line}");
 }
 
+/// Symbols without a size may each be a function at each of the ranges that begin where they are.
+#[test]
+fn names_are_not_functions_of_each_length() {
+    const COUNT: u64 = CODE_LEN - 1;
+    let mut info = Info::new(4, &[]);
+    for len in 1..=COUNT {
+        info.function("f", CODE, len);
+    }
+    let names: Vec<String> = (0..4000).map(|index| format!("_Z1g{index}v")).collect();
+    let symbols: Vec<_> = names.iter().map(|name| (&name[..], CODE, 0)).collect();
+    let line = limited(&elf(&info.sections(), &symbols));
+    assert!(line.starts_with("kept: 1 caps"), "{line}");
+    let bytes = line.split("; ").nth(1).and_then(|bytes| bytes.strip_suffix(" bytes")?.parse::<u64>().ok());
+    assert!(bytes.is_some_and(|bytes| bytes < 4 << 20), "{line}");
+}
+
+/// Ranges of many lengths, each a part of the same functions, and symbols of parts where they begin.
+#[test]
+fn parts_of_each_length_are_not_compared_with_all_symbols() {
+    let mut info = Info::new(4, &[]);
+    let mut ranges: Vec<u8> = Vec::new();
+    for name in 0..256 {
+        let offset = ranges.len() as u64;
+        let own = [[CODE + 0x900 + name, CODE + 0x901 + name]];
+        let parts = (1..300).map(|len| [CODE, CODE + len]);
+        ranges.extend(own.into_iter().chain(parts).chain([[0; 2]]).flatten().flat_map(u64::to_le_bytes));
+        let text = format!("f{name}");
+        info.open(
+            gimli::DW_TAG_subprogram,
+            &[(gimli::DW_AT_name, Text(&text)), (gimli::DW_AT_ranges, Offset(offset))],
+        );
+        info.close();
+    }
+    let mut sections = info.sections();
+    sections.push((".debug_ranges", ranges));
+    let names: Vec<String> = (0..4096).map(|index| format!("g{index}.cold")).collect();
+    let symbols: Vec<_> = names.iter().map(|name| (&name[..], CODE, 0x10)).collect();
+    let line = limited(&elf(&sections, &symbols));
+    // One for each of the first, whose symbols are more than are compared, and one for the rest.
+    assert!(line.starts_with("kept: 18 caps"), "{line}");
+}
+
 /// Many sections, and many labels that may be where one begins.
 #[test]
 fn labels_are_not_compared_with_the_names_of_all_sections() {

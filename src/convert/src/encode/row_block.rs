@@ -5,7 +5,7 @@ use foldsym_format::records::{file_code, line_code, rows as records};
 use foldsym_format::varint::zigzag;
 
 /// Widest code of a line: lines and those of declarations have 32 bits, so that one may be nearly 2^33 from another.
-const LINE_BITS: u32 = 34;
+const LINE_BITS: u32 = 33;
 /// Widest low or high part of a line code, and widest low part of an offset.
 const PART_BITS: u32 = records::MAX_WIDE_WIDTH as u32;
 

@@ -17,7 +17,7 @@ use super::machine::Machine;
 use super::merge::Merged;
 use super::names::{Relation, is_mangled, is_program_wide, may_be_variant, relation};
 use super::overloads::name_plain;
-use super::parts::{Entries, Parts};
+use super::parts::{Entries, MAX_OF_ENTRIES, Parts};
 use super::subprograms::{DiePiece, plain};
 use super::symbols::{CodeSymbol, Symbols, principal};
 use super::thunks;
@@ -79,7 +79,9 @@ pub(super) fn candidates<'f>(
         (one, fits)
     };
     let shared: Vec<(Common, Option<Vec<Named>>)> = (0..ranges.len()).into_par_iter().map(share).collect();
-    let names = Budget::new(MAX_NAMES);
+    // Large programs have more symbols at one address.
+    let max_names = MAX_NAMES.max(NAMES_A_SYMBOL * symbols.iter().count() as u64);
+    let (names, compared) = (Budget::new(max_names), Budget::new(MAX_COMPARED));
     let mut done = 0;
     let push_plain = |candidates: &mut Candidates, pieces: &[DiePiece]| {
         let plain = |piece: &DiePiece| Candidate {
@@ -101,7 +103,11 @@ pub(super) fn candidates<'f>(
         while by_address.next_if(|here| here[0].start < candidate.start).is_some() {}
         let here = by_address.peek().filter(|here| here[0].start == candidate.start);
         let again = dies.last().is_some_and(|before| before.start == candidate.start);
-        let within = |here: &&&[CodeSymbol<'f>]| !again || names.spend(here.len());
+        let within = |here: &&&[CodeSymbol<'f>]| {
+            let is_part = || !Parts::are_none(here, shared);
+            let comparisons = || Parts::comparisons(here, &candidate);
+            !again || (names.spend(here.len()) && (!is_part() || compared.spend(comparisons())))
+        };
         let at_start = here.filter(within).map_or(&[][..], |here| here);
         let part = Parts::new(merged, at_start, shared, &candidate, functions);
         let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
@@ -115,10 +121,11 @@ pub(super) fn candidates<'f>(
         candidates.dies.push(candidate);
     }
     push_plain(&mut candidates, &pieces[done..]);
-    if names.is_short() {
+    if names.is_short() || compared.is_short() {
         diagnostics.add(Kind::CapReached, 0, || {
             format!(
-                "over {MAX_NAMES} symbols where several ranges begin: not all were compared with each range"
+                "over {max_names} symbols where several ranges begin, or {MAX_COMPARED} comparisons with functions of parts \
+                 there: not all were compared with each range"
             )
         });
     }
@@ -127,10 +134,16 @@ pub(super) fn candidates<'f>(
         true => Entries::new(&candidates.dies, parts.iter().map(|(_, part)| part)),
         false => Entries::default(),
     };
+    let of_entries = Budget::new(MAX_OF_ENTRIES);
     for (index, part) in parts {
         let Candidates { dies, functions, .. } = &mut candidates;
         part.name(merged, undescribed, &mut dies[index], functions, diagnostics);
-        entries.add(merged, &part, &mut dies[index], functions);
+        entries.add(merged, &part, &mut dies[index], functions, &of_entries);
+    }
+    if of_entries.is_short() {
+        diagnostics.add(Kind::CapReached, 0, || {
+            format!("over {MAX_OF_ENTRIES} functions that share entries of functions with parts: others are left out of those")
+        });
     }
     let mut before = 0;
     for at_address in symbols.by_address() {
@@ -172,8 +185,13 @@ enum Same {
     Local(OriginId, UnitId, Instance),
 }
 
-/// Symbols that are compared with further ranges that begin where they are: each may be another name of each.
-const MAX_NAMES: u64 = 1 << 22;
+/// Symbols that are compared with further ranges that begin where they are, or so many times as there are symbols: each may
+/// be another name of each, or a function of its own.
+const MAX_NAMES: u64 = 1 << 18;
+const NAMES_A_SYMBOL: u64 = 4;
+
+/// Comparisons of those with the functions of parts.
+const MAX_COMPARED: u64 = 1 << 24;
 
 /// Symbols at one address that the name of a function is chosen from.
 const MAX_SOLE: usize = 256;

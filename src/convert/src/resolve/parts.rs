@@ -14,6 +14,7 @@ use super::names::{Relation, has_suffix, is_mangled, names_part, relation};
 use super::subprograms::DiePiece;
 use super::symbols::{CodeSymbol, principal};
 use super::undescribed::{Described, Undescribed};
+use crate::budget::Budget;
 use crate::model::{FuncId, Function, How, Member, NameId};
 use crate::report::{Diagnostics, Kind};
 
@@ -22,6 +23,9 @@ const MAX_PARTS: usize = 4096;
 
 /// Functions at the start of a part that each of its symbols is compared with.
 const MAX_PARTS_NAMED: usize = 256;
+
+/// Functions of entries that are compared with those of parts: each entry's may be in each part.
+pub(super) const MAX_OF_ENTRIES: u64 = 1 << 18;
 
 /// True for a symbol that is a part's by its name.
 fn names_a_part(symbol: &CodeSymbol<'_>) -> bool {
@@ -68,6 +72,11 @@ impl<'f> Parts<'f> {
         };
         let symbols = at_start.iter().take(MAX_PARTS).filter(|symbol| symbol.function).filter(of_part);
         Some(Parts { symbols: symbols.copied().collect(), of, no_entry })
+    }
+
+    /// Comparisons of symbols at one start with the functions of a part, at most.
+    pub(super) fn comparisons(at_start: &[CodeSymbol<'f>], candidate: &Candidate) -> usize {
+        at_start.len().min(MAX_PARTS) * candidate.members.len().min(MAX_PARTS_NAMED)
     }
 
     /// True where only entries begin.
@@ -184,23 +193,28 @@ impl Entries {
         Entries { by_name_alone }
     }
 
-    /// Adds those that share the entry of a function which has this part.
+    /// Adds those that share the entry of a function which has this part, as far as `left` goes.
     pub(super) fn add(
         &self,
         merged: &Merged<'_>,
         parts: &Parts<'_>,
         part: &mut Candidate,
         functions: &[Function],
+        left: &Budget,
     ) {
         let here: Vec<FuncId> = part.members.iter().map(|member| member.function).collect();
         let of_part = here.iter().filter(|function| parts.has(**function));
-        for &member in of_part.filter_map(|function| self.by_name_alone.get(function)).flatten() {
+        // Several functions of the part may share an entry with one.
+        let mut seen: FxHashSet<FuncId> = here.iter().copied().collect();
+        let of_entries = of_part.filter_map(|function| self.by_name_alone.get(function)).flatten();
+        for &member in of_entries.filter(|member| seen.insert(member.function)) {
+            if !left.spend(1) {
+                return;
+            }
             let name =
                 |function: FuncId| merged.name_bytes(merged.program.name_of(&functions[function.index()]));
-            let known = |other: &Member| {
-                other.function == member.function
-                    || relation(name(member.function), name(other.function)) != Relation::Other
-            };
+            let known =
+                |other: &Member| relation(name(member.function), name(other.function)) != Relation::Other;
             if !part.members.iter().take(MAX_PARTS_NAMED).any(known) {
                 part.members.push(Member { symbol: None, ..member });
             }

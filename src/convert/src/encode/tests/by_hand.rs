@@ -99,6 +99,23 @@ fn lines_are_kept_however_far_apart_they_are() {
     check_answers(&(program, Keys::default()), false);
 }
 
+/// As many such lines as a block holds, of which one alone needs no high part.
+#[test]
+fn lines_are_kept_where_nearly_all_of_a_block_are_far() {
+    for count in [2, 30, 31, 32] {
+        let mut program = main_with_f();
+        program.origins[0].line = u32::MAX;
+        program.origins[1].line = 0;
+        program.pieces[0].body = count;
+        program.pieces[0].rows.as_mut().unwrap().range.len = count;
+        let row =
+            |offset: u32| Row { offset, scope: offset.min(1), line: u32::MAX - offset, file: 0, column: 0 };
+        program.units[0].rows = (0..count).map(row).collect();
+        program.units[0].rows[0].line = 1;
+        check_answers(&(program, Keys::default()), false);
+    }
+}
+
 /// In one block, and in blocks of which some begin there.
 #[test]
 fn rows_are_kept_however_far_from_their_start_they_are() {

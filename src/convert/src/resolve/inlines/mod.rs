@@ -362,6 +362,8 @@ fn file(map: &UnitMap, local: u16) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::{MAX_STEPS, ROUNDS, each};
     use crate::budget::Budget;
 
@@ -394,6 +396,22 @@ mod tests {
         let possible = ((MAX_STEPS - 10 * 100) / (first + 1)) as usize;
         assert_eq!(found[..at_once].iter().flatten().count(), possible);
         assert_eq!((found[possible - 1].is_some(), left), (true, 0));
+    }
+
+    /// More than may take all steps of a first look: each takes one, and asks for more than there are.
+    #[test]
+    fn first_looks_in_vain_count_with_what_they_took() {
+        let (at_once, first) = ROUNDS[0];
+        assert!(at_once as u64 * first >= MAX_STEPS);
+        let looked = AtomicUsize::new(0);
+        let find = |_: u64, budget: &Budget| {
+            looked.fetch_add(usize::from(budget.left() == first), Ordering::Relaxed);
+            (budget.spend(1) && budget.spend(ROUNDS[1].1 as usize)).then_some(())
+        };
+        let all = vec![0; 3 * at_once];
+        let mut left = MAX_STEPS;
+        assert!(each(&all, &mut left, find).iter().all(Option::is_none));
+        assert_eq!((looked.into_inner(), MAX_STEPS - left), (all.len(), all.len() as u64));
     }
 
     #[test]
