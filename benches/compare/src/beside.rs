@@ -24,6 +24,8 @@ struct Pair {
 /// # Errors
 /// A program that cannot be read. A tool that cannot convert one of them has its reason below the table.
 pub(crate) fn measure(options: &Options, input: &Path, plain: &Path, dir: &Path) -> Result<(), String> {
+    warm(input)?;
+    warm(plain)?;
     // The others do not read `.dwo` files, and would be measured at leaving them out.
     let reads = |tool: &&Tool| matches!(tool, Tool::Foldsym | Tool::LlvmGsymutil | Tool::GsymRs);
     let tools = options.tools.iter().filter(reads);

@@ -1,6 +1,7 @@
 //! Reads a `.fsym`: bytes in, frames out.
 //!
 //! No allocation, no unsafe code, no lock, no syscall, no recursion, no panic; all methods take `&self`.
+//! (`lookup_batch` sorts by `sort_unstable`, whose depth is bounded by the bits of a length.)
 //! It opens bytes that the caller holds (a mapped file) and borrows from them; the only scratch is the
 //! caller's [`Frames`]. Damaged bytes give an [`Error`] or no answer, never a wild read, and every loop
 //! has a bound that follows from the header (see [`SymbolFile::lookup`]).

@@ -38,16 +38,18 @@ fn use_all(bytes: &[u8]) -> Option<(bool, bool)> {
     let addresses: Vec<ImageAddr> =
         (0xff0..0x1220).step_by(7).map(|at| ImageAddr(base.wrapping_add(at))).collect();
     let mut single = Frames::new();
-    let mut asked = 0;
+    // They are sorted: a batch is a cursor that is asked in this order.
+    let (mut next, mut cursor) = (0, file.cursor());
     file.lookup_batch(&addresses, &mut [BatchSlot::EMPTY; 20], |index, lookup, frames| {
-        asked += 1;
+        assert_eq!((index, lookup), (next, cursor.lookup(addresses[next])));
+        assert!(file.frames(frames).eq(cursor.frames()));
+        next += 1;
         let of_single = file.lookup(addresses[index], &mut single);
-        // As with a cursor.
         if sound && whole {
             assert!(lookup == of_single && frames.len() == single.len());
         }
     });
-    assert_eq!(asked, addresses.len());
+    assert_eq!(next, addresses.len());
     whole &= resolve(&file);
     // What `dump` and `info` read.
     for id in 0..file.function_count().min(64) {

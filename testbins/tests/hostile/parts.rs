@@ -1,6 +1,7 @@
 //! Functions in several parts, of which the linker folded each for itself: with those of other functions, and with other
 //! parts of the same function.
 
+use foldsym_convert::report::Kind;
 use foldsym_lookup::{Certainty, ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use gimli::{
     DW_AT_call_all_calls, DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_file, DW_AT_decl_line,
@@ -139,6 +140,31 @@ fn what_shares_an_entry_is_in_a_part_once() {
             assert_eq!((members.len(), once.len()), (described + named, described + named), "{start:#x}");
         }
     }
+}
+
+/// As many parts as functions, and as many that share their entries: what is not compared leaves each part in doubt.
+#[test]
+fn what_shares_an_entry_is_not_compared_with_all_parts() {
+    let parts = (0..200).map(|index| [PART + 2 * index, PART + 2 * index + 2]);
+    let ranges: Vec<[u64; 2]> =
+        [[CODE, CODE + 0x10]].into_iter().chain(parts.clone()).chain([[0; 2]]).collect();
+    let others: Vec<String> = (0..256).map(|index| format!("_Z1g{index}v")).collect();
+    let mut symbols: Vec<_> = others.iter().map(|name| Symbol::Global((name, CODE, 0x10))).collect();
+    symbols.push(Symbol::Global(("uncovered", CODE + 0x800, 0x10)));
+    let mut info = Info::new(4, &[]);
+    info.open(DW_TAG_subprogram, &[(DW_AT_name, Text("f")), (DW_AT_ranges, Offset(0))]).close();
+    let mut sections = info.sections();
+    sections.push((".debug_ranges", ranges.concat().into_iter().flat_map(u64::to_le_bytes).collect()));
+    sections.push((".note.gnu.gold-version", vec![0; 16]));
+    let kept = Bench::new().kept(&elf_with(CODE, &sections, &symbols));
+    SymbolFile::open(&kept.bytes).unwrap().verify().unwrap();
+    let counts: Vec<usize> = parts.map(|[start, _]| members(&kept, start).len()).collect();
+    // The first have all; where the comparisons end, one is nobody's.
+    let whole = counts.iter().take_while(|&&count| count == 257).count();
+    assert!((10..100).contains(&whole), "{counts:?}");
+    assert!(counts[whole..].iter().all(|&count| (2..257).contains(&count)), "{counts:?}");
+    assert!(counts[whole + 1..].iter().all(|&count| count == 2), "{counts:?}");
+    assert_eq!(kept.report.diagnostics.count(Kind::CapReached), 1);
 }
 
 /// clang's labels of sections of basic blocks, what all compilers call cold parts, and a word that nobody knows.

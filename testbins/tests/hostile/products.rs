@@ -69,27 +69,26 @@ fn names_are_not_functions_of_each_length() {
 /// Ranges of many lengths, each a part of the same functions, and symbols of parts where they begin.
 #[test]
 fn parts_of_each_length_are_not_compared_with_all_symbols() {
-    let mut info = Info::new(4, &[]);
-    let mut ranges: Vec<u8> = Vec::new();
-    for name in 0..256 {
-        let offset = ranges.len() as u64;
-        let own = [[CODE + 0x900 + name, CODE + 0x901 + name]];
-        let parts = (1..300).map(|len| [CODE, CODE + len]);
-        ranges.extend(own.into_iter().chain(parts).chain([[0; 2]]).flatten().flat_map(u64::to_le_bytes));
-        let text = format!("f{name}");
-        info.open(
-            gimli::DW_TAG_subprogram,
-            &[(gimli::DW_AT_name, Text(&text)), (gimli::DW_AT_ranges, Offset(offset))],
-        );
-        info.close();
+    const LENGTHS: u64 = 300;
+    // Two ranges have more symbols than are compared, and then no more are; or each has more functions.
+    for (functions, caps) in [(200, 3), (3000, LENGTHS)] {
+        let mut info = Info::new(4, &[]);
+        let mut ranges: Vec<u8> = Vec::new();
+        for index in 0..functions {
+            let (offset, name) = (ranges.len() as u64, format!("f{index}"));
+            let own = [[CODE + 0x400 + index, CODE + 0x401 + index]];
+            let parts = (1..LENGTHS).map(|len| [CODE, CODE + len]);
+            ranges.extend(own.into_iter().chain(parts).chain([[0; 2]]).flatten().flat_map(u64::to_le_bytes));
+            let own = [(gimli::DW_AT_name, Text(&name)), (gimli::DW_AT_ranges, Offset(offset))];
+            info.open(gimli::DW_TAG_subprogram, &own).close();
+        }
+        let mut sections = info.sections();
+        sections.push((".debug_ranges", ranges));
+        let names: Vec<String> = (0..4096).map(|index| format!("g{index}.cold")).collect();
+        let symbols: Vec<_> = names.iter().map(|name| (&name[..], CODE, 0x10)).collect();
+        let line = limited(&elf(&sections, &symbols));
+        assert!(line.starts_with(&format!("kept: {caps} caps")), "{line}");
     }
-    let mut sections = info.sections();
-    sections.push((".debug_ranges", ranges));
-    let names: Vec<String> = (0..4096).map(|index| format!("g{index}.cold")).collect();
-    let symbols: Vec<_> = names.iter().map(|name| (&name[..], CODE, 0x10)).collect();
-    let line = limited(&elf(&sections, &symbols));
-    // One for each of the first, whose symbols are more than are compared, and one for the rest.
-    assert!(line.starts_with("kept: 18 caps"), "{line}");
 }
 
 /// Many sections, and many labels that may be where one begins.

@@ -17,10 +17,11 @@ use super::machine::Machine;
 use super::merge::Merged;
 use super::names::{Relation, is_mangled, is_program_wide, may_be_variant, relation};
 use super::overloads::name_plain;
-use super::parts::{Entries, MAX_OF_ENTRIES, Parts};
+use super::parts::{Entries, Parts};
 use super::subprograms::{DiePiece, plain};
 use super::symbols::{CodeSymbol, Symbols, principal};
 use super::thunks;
+use super::uncovered::{padding, symbol_candidates};
 use super::undescribed::{Described, Undescribed, numbered, surplus};
 use crate::budget::Budget;
 use crate::model::{
@@ -79,9 +80,12 @@ pub(super) fn candidates<'f>(
         (one, fits)
     };
     let shared: Vec<(Common, Option<Vec<Named>>)> = (0..ranges.len()).into_par_iter().map(share).collect();
-    // Large programs have more symbols at one address.
-    let max_names = MAX_NAMES.max(NAMES_A_SYMBOL * symbols.iter().count() as u64);
-    let (names, compared) = (Budget::new(max_names), Budget::new(MAX_COMPARED));
+    // Large programs have more of both.
+    let count = symbols.iter().count() as u64;
+    let max_names = MAX_NAMES.max(NAMES_A_SYMBOL * count);
+    let max_compared = MAX_COMPARED.max(COMPARED_A_SYMBOL * count);
+    let (names, compared) = (Budget::new(max_names), Budget::new(max_compared));
+    let mut short_at = None;
     let mut done = 0;
     let push_plain = |candidates: &mut Candidates, pieces: &[DiePiece]| {
         let plain = |piece: &DiePiece| Candidate {
@@ -109,6 +113,7 @@ pub(super) fn candidates<'f>(
             !again || (names.spend(here.len()) && (!is_part() || compared.spend(comparisons())))
         };
         let at_start = here.filter(within).map_or(&[][..], |here| here);
+        let is_short = here.is_some() && at_start.is_empty();
         let part = Parts::new(merged, at_start, shared, &candidate, functions);
         let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
         if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
@@ -117,15 +122,22 @@ pub(super) fn candidates<'f>(
             known.report(candidate.start, diagnostics);
             undescribed.report(&candidate, merged, functions, diagnostics);
         }
+        if is_short {
+            short_at.get_or_insert(candidate.start);
+            add_unknown(merged, undescribed, &mut candidate, functions);
+        }
         parts.extend(part.map(|part| (candidates.dies.len(), part)));
         candidates.dies.push(candidate);
     }
     push_plain(&mut candidates, &pieces[done..]);
-    if names.is_short() || compared.is_short() {
-        diagnostics.add(Kind::CapReached, 0, || {
+    if let Some(address) = short_at {
+        diagnostics.add(Kind::CapReached, address, || {
+            let what = match names.is_short() {
+                true => format!("{max_names} symbols where several ranges begin"),
+                false => format!("{max_compared} comparisons of symbols with functions of parts"),
+            };
             format!(
-                "over {max_names} symbols where several ranges begin, or {MAX_COMPARED} comparisons with functions of parts \
-                 there: not all were compared with each range"
+                "over {what}: from {address:#x} on they are compared with the first range at an address alone"
             )
         });
     }
@@ -134,15 +146,22 @@ pub(super) fn candidates<'f>(
         true => Entries::new(&candidates.dies, parts.iter().map(|(_, part)| part)),
         false => Entries::default(),
     };
-    let of_entries = Budget::new(MAX_OF_ENTRIES);
+    let of_entries = Budget::new(max_compared);
+    let mut short_at = None;
     for (index, part) in parts {
         let Candidates { dies, functions, .. } = &mut candidates;
         part.name(merged, undescribed, &mut dies[index], functions, diagnostics);
-        entries.add(merged, &part, &mut dies[index], functions, &of_entries);
+        if !entries.add(merged, &part, &mut dies[index], functions, &of_entries) {
+            short_at.get_or_insert(dies[index].start);
+            add_unknown(merged, undescribed, &mut dies[index], functions);
+        }
     }
-    if of_entries.is_short() {
-        diagnostics.add(Kind::CapReached, 0, || {
-            format!("over {MAX_OF_ENTRIES} functions that share entries of functions with parts: others are left out of those")
+    if let Some(address) = short_at {
+        diagnostics.add(Kind::CapReached, address, || {
+            format!(
+                "over {max_compared} comparisons of functions that share an entry with those of parts: from {address:#x} on \
+                 parts do not have them"
+            )
         });
     }
     let mut before = 0;
@@ -168,13 +187,6 @@ pub(super) fn candidates<'f>(
     candidates
 }
 
-/// What stands between the end of a subprogram and the next symbol has its name, as `llvm-symbolizer` says. Of folded
-/// functions none has it.
-fn padding(die: &Candidate, end: u64) -> Option<Candidate> {
-    let [member] = die.members[..] else { return None };
-    Some(Candidate { start: die.start, end, members: vec![Member { rows: None, ..member }] })
-}
-
 /// What two subprograms with one range have in common where they are one function.
 #[derive(PartialEq, Eq, Hash)]
 enum Same {
@@ -185,13 +197,15 @@ enum Same {
     Local(OriginId, UnitId, Instance),
 }
 
-/// Symbols that are compared with further ranges that begin where they are, or so many times as there are symbols: each may
-/// be another name of each, or a function of its own.
+/// Symbols that are compared with further ranges that begin where they are (each may be another name of each, or a function of
+/// its own): the larger of this, and of this for each symbol of the program.
 const MAX_NAMES: u64 = 1 << 18;
 const NAMES_A_SYMBOL: u64 = 4;
 
-/// Comparisons of those with the functions of parts.
-const MAX_COMPARED: u64 = 1 << 24;
+/// Comparisons of those, and of functions that share an entry, with the functions of parts: as above. One may take
+/// microseconds, where names are local to functions.
+const MAX_COMPARED: u64 = 1 << 20;
+const COMPARED_A_SYMBOL: u64 = 16;
 
 /// Symbols at one address that the name of a function is chosen from.
 const MAX_SOLE: usize = 256;
@@ -487,6 +501,19 @@ pub(super) fn add_nameless(
     }
 }
 
+/// Adds a function of which nothing is known, where a cap left out what is: the one that is known is not the only one.
+fn add_unknown(
+    merged: &mut Merged<'_>,
+    undescribed: &Undescribed,
+    candidate: &mut Candidate,
+    functions: &mut Vec<Function>,
+) {
+    if undescribed.may_fold() {
+        let name = merged.name(b"");
+        candidate.members.push(by_name_alone(merged, functions, name));
+    }
+}
+
 /// A function of which a name is known.
 pub(super) fn by_name_alone(merged: &mut Merged<'_>, functions: &mut Vec<Function>, name: NameId) -> Member {
     let origin = merged.origin(Origin { name, file: None, line: 0 });
@@ -514,7 +541,7 @@ fn sole(symbols: &[&CodeSymbol<'_>], may_be: impl Fn(&CodeSymbol<'_>) -> bool) -
 }
 
 /// Sorts members into the order that answers list them in, and aliases by bytes.
-fn order(merged: &Merged<'_>, members: &mut [Member], functions: &mut [Function]) {
+pub(super) fn order(merged: &Merged<'_>, members: &mut [Member], functions: &mut [Function]) {
     for member in members.iter() {
         let aliases = &mut functions[member.function.index()].aliases;
         aliases.sort_by(|&a, &b| merged.name_bytes(a).cmp(merged.name_bytes(b)));
@@ -542,63 +569,6 @@ fn symbol_function(functions: &mut Vec<Function>, origin: OriginId) -> FuncId {
         partial: false,
     });
     FuncId((functions.len() - 1) as u32)
-}
-
-/// Makes candidates of the symbols at one address, for code that no subprogram covers.
-fn symbol_candidates<'f>(
-    merged: &mut Merged<'f>,
-    at_address: &[CodeSymbol<'f>],
-    undescribed: &Undescribed,
-    candidates: &mut Candidates,
-    diagnostics: &mut Diagnostics,
-) {
-    let Some(first) = principal(at_address) else { return };
-    if first.end <= first.start {
-        return;
-    }
-    let name = merged.name(first.name);
-    let mut members = vec![by_name_alone(merged, &mut candidates.functions, name)];
-    let function = members[0].function;
-    let mut known = Known::default();
-    known.add(merged, name, function);
-    // The code of an indirect function is that of the function which chooses.
-    let chooser = at_address.iter().filter(|symbol| first.indirect && symbol.function && !symbol.indirect);
-    let base = principal(&chooser.copied().collect::<Vec<_>>()).copied();
-    if let Some(base) = base {
-        let name = merged.name(base.name);
-        known.add(merged, name, function);
-        candidates.functions[function.index()].aliases.push(name);
-    }
-    let base = base.unwrap_or(*first);
-    for symbol in at_address {
-        let name = merged.name(symbol.name);
-        let folded = undescribed.are_functions(&base, symbol);
-        if symbol.name == first.name && !folded {
-            continue;
-        }
-        let same = |relation| matches!(relation, Relation::Same | Relation::Variant);
-        let explained = known.best(merged, symbol.name, None, same);
-        let own = !symbol.indirect
-            && is_mangled(symbol.name)
-            && ((symbol.function && symbol.end == first.end)
-                || (undescribed.may_fold() && base.may_share(symbol)));
-        let of_another = folded && (explained.is_none() || symbol.of_another_file(&base));
-        if (own && explained.is_none()) || of_another {
-            known.add(merged, name, FuncId(candidates.functions.len() as u32));
-            members.push(by_name_alone(merged, &mut candidates.functions, name));
-        } else if !matches!(explained, Some((Relation::Same, _))) {
-            let of = explained.map_or(function, |(_, function)| function);
-            candidates.functions[of.index()].aliases.push(name);
-        }
-    }
-    if first.function && undescribed.has_lines_of_another(merged, at_address) {
-        let name = merged.name(b"");
-        members.push(by_name_alone(merged, &mut candidates.functions, name));
-    }
-    known.report(first.start, diagnostics);
-    order(merged, &mut members, &mut candidates.functions);
-    let candidate = Candidate { start: first.start, end: first.end, members };
-    if first.function { candidates.symbols.push(candidate) } else { candidates.labels.push(candidate) }
 }
 
 /// Rows that begin at `skip` bytes into a range of rows.

@@ -28,6 +28,7 @@ mod sections;
 mod subprograms;
 mod symbols;
 mod thunks;
+mod uncovered;
 mod undescribed;
 
 use crate::model::{Keys, Program, Unit, UnitClasses};

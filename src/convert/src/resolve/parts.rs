@@ -24,9 +24,6 @@ const MAX_PARTS: usize = 4096;
 /// Functions at the start of a part that each of its symbols is compared with.
 const MAX_PARTS_NAMED: usize = 256;
 
-/// Functions of entries that are compared with those of parts: each entry's may be in each part.
-pub(super) const MAX_OF_ENTRIES: u64 = 1 << 18;
-
 /// True for a symbol that is a part's by its name.
 fn names_a_part(symbol: &CodeSymbol<'_>) -> bool {
     symbol.function && names_part(symbol.name)
@@ -152,7 +149,8 @@ impl<'f> Parts<'f> {
         if part.members.len() == before && self.no_entry {
             add_nameless(merged, undescribed, part, functions);
         }
-        for member in part.members.iter_mut().filter(|member| self.has(member.function)) {
+        for member in part.members.iter_mut().filter(|member| self.has(member.function)).take(MAX_PARTS_NAMED)
+        {
             let function = &functions[member.function.index()];
             let origin = merged.program.origins[function.origin.index()].name;
             // A copy has parts of its own (`f.isra.0.cold`).
@@ -174,26 +172,33 @@ impl<'f> Parts<'f> {
 /// the same part, whether the linker left the symbols of theirs or not: those are local, and gold drops such.
 #[derive(Default)]
 pub(super) struct Entries {
-    by_name_alone: FxHashMap<FuncId, Vec<Member>>,
+    /// By entry: the functions that share it.
+    by_name_alone: Vec<Vec<Member>>,
+    /// Which of those lists is that of a function's entry.
+    of: FxHashMap<FuncId, u32>,
 }
 
 impl Entries {
     pub(super) fn new<'p, 'f: 'p>(dies: &[Candidate], parts: impl Iterator<Item = &'p Parts<'f>>) -> Entries {
         let of: FxHashSet<FuncId> = parts.flat_map(|part| &part.of).copied().collect();
-        let mut by_name_alone: FxHashMap<FuncId, Vec<Member>> = FxHashMap::default();
+        let mut entries = Entries::default();
         for candidate in dies {
             let alone = candidate.members.iter().filter(|member| member.how == How::SymbolOnly);
             let alone: Vec<Member> = alone.take(MAX_PARTS_NAMED).copied().collect();
-            for member in
-                candidate.members.iter().filter(|member| !alone.is_empty() && of.contains(&member.function))
-            {
-                by_name_alone.entry(member.function).or_insert_with(|| alone.clone());
+            if alone.is_empty() {
+                continue;
             }
+            let list = entries.by_name_alone.len() as u32;
+            for member in candidate.members.iter().filter(|member| of.contains(&member.function)) {
+                entries.of.entry(member.function).or_insert(list);
+            }
+            entries.by_name_alone.push(alone);
         }
-        Entries { by_name_alone }
+        entries
     }
 
-    /// Adds those that share the entry of a function which has this part, as far as `left` goes.
+    /// Adds those that share the entry of a function which has this part, as far as `left` goes for comparisons of names;
+    /// false where it does not go to the end.
     pub(super) fn add(
         &self,
         merged: &Merged<'_>,
@@ -201,15 +206,18 @@ impl Entries {
         part: &mut Candidate,
         functions: &[Function],
         left: &Budget,
-    ) {
+    ) -> bool {
         let here: Vec<FuncId> = part.members.iter().map(|member| member.function).collect();
         let of_part = here.iter().filter(|function| parts.has(**function));
-        // Several functions of the part may share an entry with one.
-        let mut seen: FxHashSet<FuncId> = here.iter().copied().collect();
-        let of_entries = of_part.filter_map(|function| self.by_name_alone.get(function)).flatten();
+        // Several functions of the part may share an entry, and several entries a function.
+        let (mut entries, mut seen): (FxHashSet<u32>, FxHashSet<FuncId>) =
+            (FxHashSet::default(), here.iter().copied().collect());
+        let lists =
+            of_part.filter_map(|function| self.of.get(function)).filter(|&&list| entries.insert(list));
+        let of_entries = lists.flat_map(|&list| &self.by_name_alone[list as usize]);
         for &member in of_entries.filter(|member| seen.insert(member.function)) {
-            if !left.spend(1) {
-                return;
+            if !left.spend(part.members.len().min(MAX_PARTS_NAMED)) {
+                return false;
             }
             let name =
                 |function: FuncId| merged.name_bytes(merged.program.name_of(&functions[function.index()]));
@@ -219,6 +227,7 @@ impl Entries {
                 part.members.push(Member { symbol: None, ..member });
             }
         }
+        true
     }
 }
 
