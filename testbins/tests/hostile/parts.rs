@@ -113,25 +113,31 @@ fn two(of_g: &[(u64, u64)], symbols: &[Symbol<'_>]) -> Kept {
     program(&described, &sequences, symbols)
 }
 
+/// What gold linked: so many functions, each with these ranges, and so many symbols of other functions at [`CODE`].
+fn by_gold(functions: usize, ranges: &[[u64; 2]], others: usize) -> Kept {
+    let mut info = Info::new(4, &[]);
+    for index in 0..functions {
+        let name = format!("f{index}");
+        info.open(DW_TAG_subprogram, &[(DW_AT_name, Text(&name)), (DW_AT_ranges, Offset(0))]).close();
+    }
+    let ranges = ranges.iter().chain([&[0; 2]]).flatten();
+    let mut sections = info.sections();
+    sections.push((".debug_ranges", ranges.flat_map(|address| address.to_le_bytes()).collect()));
+    sections.push((".note.gnu.gold-version", vec![0; 16]));
+    let others: Vec<String> = (0..others).map(|index| format!("_Z1g{index}v")).collect();
+    let mut symbols: Vec<_> = others.iter().map(|name| Symbol::Global((name, CODE, 0x10))).collect();
+    symbols.push(Symbol::Global(("uncovered", CODE + 0x800, 0x10)));
+    let kept = Bench::new().kept(&elf_with(CODE, &sections, &symbols));
+    SymbolFile::open(&kept.bytes).unwrap().verify().unwrap();
+    kept
+}
+
 /// Where gold linked, what shares the entry of a function with this part may be in the part too: once, however many functions
 /// of the part share that entry.
 #[test]
 fn what_shares_an_entry_is_in_a_part_once() {
     for (described, named) in [(100, 5), (300, 5), (1000, 256)] {
-        let mut info = Info::new(4, &[]);
-        let names: Vec<String> = (0..described).map(|index| format!("f{index}")).collect();
-        for name in &names {
-            info.open(DW_TAG_subprogram, &[(DW_AT_name, Text(name)), (DW_AT_ranges, Offset(0))]).close();
-        }
-        let ranges = [[CODE, CODE + 0x10], [PART, PART + 0x10], [0; 2]];
-        let mut sections = info.sections();
-        sections.push((".debug_ranges", ranges.concat().into_iter().flat_map(u64::to_le_bytes).collect()));
-        sections.push((".note.gnu.gold-version", vec![0; 16]));
-        let others: Vec<String> = (0..named).map(|index| format!("_Z1g{index}v")).collect();
-        let mut symbols: Vec<_> = others.iter().map(|name| Symbol::Global((name, CODE, 0x10))).collect();
-        symbols.push(Symbol::Global(("uncovered", CODE + 0x800, 0x10)));
-        let kept = Bench::new().kept(&elf_with(CODE, &sections, &symbols));
-        SymbolFile::open(&kept.bytes).unwrap().verify().unwrap();
+        let kept = by_gold(described, &[[CODE, CODE + 0x10], [PART, PART + 0x10]], named);
         for start in [CODE, PART] {
             let members = members(&kept, start);
             let mut once: Vec<&str> = members.iter().map(|member| &member.0[..]).collect();
@@ -142,22 +148,12 @@ fn what_shares_an_entry_is_in_a_part_once() {
     }
 }
 
-/// As many parts as functions, and as many that share their entries: what is not compared leaves each part in doubt.
+/// Many parts, and many functions that share the entry: what is not compared leaves each part in doubt.
 #[test]
 fn what_shares_an_entry_is_not_compared_with_all_parts() {
     let parts = (0..200).map(|index| [PART + 2 * index, PART + 2 * index + 2]);
-    let ranges: Vec<[u64; 2]> =
-        [[CODE, CODE + 0x10]].into_iter().chain(parts.clone()).chain([[0; 2]]).collect();
-    let others: Vec<String> = (0..256).map(|index| format!("_Z1g{index}v")).collect();
-    let mut symbols: Vec<_> = others.iter().map(|name| Symbol::Global((name, CODE, 0x10))).collect();
-    symbols.push(Symbol::Global(("uncovered", CODE + 0x800, 0x10)));
-    let mut info = Info::new(4, &[]);
-    info.open(DW_TAG_subprogram, &[(DW_AT_name, Text("f")), (DW_AT_ranges, Offset(0))]).close();
-    let mut sections = info.sections();
-    sections.push((".debug_ranges", ranges.concat().into_iter().flat_map(u64::to_le_bytes).collect()));
-    sections.push((".note.gnu.gold-version", vec![0; 16]));
-    let kept = Bench::new().kept(&elf_with(CODE, &sections, &symbols));
-    SymbolFile::open(&kept.bytes).unwrap().verify().unwrap();
+    let ranges: Vec<[u64; 2]> = [[CODE, CODE + 0x10]].into_iter().chain(parts.clone()).collect();
+    let kept = by_gold(1, &ranges, 256);
     let counts: Vec<usize> = parts.map(|[start, _]| members(&kept, start).len()).collect();
     // The first have all; where the comparisons end, one is nobody's.
     let whole = counts.iter().take_while(|&&count| count == 257).count();

@@ -36,31 +36,28 @@ fn other_names_are_not_listed_for_each_part() {
     assert!(line.starts_with("kept: "), "{line}");
 }
 
+/// A program with functions of all lengths at one address, and so many symbols there, each of so many bytes.
+fn of_each_length(name: fn(usize) -> String, count: usize, size: u64) -> Vec<u8> {
+    let mut info = Info::new(4, &[]);
+    for len in 1..CODE_LEN {
+        info.function("f", CODE, len);
+    }
+    let names: Vec<String> = (0..count).map(name).collect();
+    let symbols: Vec<_> = names.iter().map(|name| (&name[..], CODE, size)).collect();
+    elf(&info.sections(), &symbols)
+}
+
 /// Many other names of functions, and many functions that begin where they are, each of another length.
 #[test]
 fn other_names_are_not_listed_for_each_length() {
-    const COUNT: u64 = CODE_LEN - 1;
-    let mut info = Info::new(4, &[]);
-    for len in 1..=COUNT {
-        info.function("f", CODE, len);
-    }
-    let names: Vec<String> = (0..40_000).map(|index| format!("g{index}")).collect();
-    let symbols: Vec<_> = names.iter().map(|name| (&name[..], CODE, CODE_LEN)).collect();
-    let line = limited(&elf(&info.sections(), &symbols));
+    let line = limited(&of_each_length(|index| format!("g{index}"), 40_000, CODE_LEN));
     assert!(line.starts_with("kept: 1 caps"), "{line}");
 }
 
 /// Symbols without a size may each be a function at each of the ranges that begin where they are.
 #[test]
 fn names_are_not_functions_of_each_length() {
-    const COUNT: u64 = CODE_LEN - 1;
-    let mut info = Info::new(4, &[]);
-    for len in 1..=COUNT {
-        info.function("f", CODE, len);
-    }
-    let names: Vec<String> = (0..4000).map(|index| format!("_Z1g{index}v")).collect();
-    let symbols: Vec<_> = names.iter().map(|name| (&name[..], CODE, 0)).collect();
-    let line = limited(&elf(&info.sections(), &symbols));
+    let line = limited(&of_each_length(|index| format!("_Z1g{index}v"), 4000, 0));
     assert!(line.starts_with("kept: 1 caps"), "{line}");
     let bytes = line.split("; ").nth(1).and_then(|bytes| bytes.strip_suffix(" bytes")?.parse::<u64>().ok());
     assert!(bytes.is_some_and(|bytes| bytes < 4 << 20), "{line}");

@@ -37,7 +37,6 @@ pub(crate) struct Reader {
     asked: bool,
     /// For one address after the other.
     cursor: Cursor<'static, 'static>,
-    /// For the batch.
     /// The batch's addresses in the reader's own type, and room for them.
     addresses: Vec<ImageAddr>,
     slots: Vec<BatchSlot>,
