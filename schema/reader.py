@@ -73,7 +73,7 @@ class File:
         self.data = data
         self.header = h = dict(zip(HEADER_FIELDS, HEADER.unpack_from(data)))
         need(h["magic"] == MAGIC, "not a .fsym file")
-        need(h["version"] == 1, f"version {h['version']}")
+        need(h["version"] == 2, f"version {h['version']}")
         need(h["features"] < 2, f"unknown features {h['features']:#x}")
         need(h["file_len"] == len(data), f"{len(data)} bytes instead of {h['file_len']}")
         count, self.directory_end = h["section_count"], HEADER.size + h["directory_len"]
@@ -329,7 +329,7 @@ class Check:
         need(order == sorted(order), "functions are not sorted by their first piece")
         of_members = {member.function for member in self.members}
         for i, function in enumerate(self.functions):
-            need(min(function._replace(name=0)) >= 0 and function.flags < 2,
+            need(min(function._replace(name=0)) >= 0 and function.flags >> 1 < len(stacks.REASONS),
                  f"function {i}: a negative value or unknown flags")
             need(function.origin < len(self.origins), f"function {i}: origin {function.origin}")
             need(function.aliases <= len(self.aliases), f"function {i}: alias {function.aliases - 1}")

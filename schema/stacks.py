@@ -4,8 +4,8 @@ hold.
 A stack is a line: the exact address, then return addresses, innermost first; `=A` is an exact address further out
 (a frame that a signal interrupted), `?` a frame of another program. `vptr=A` after the first address is what the object
 of the innermost frame has as its pointer to virtual functions. The answer has an entry for each frame:
-[certainty, functions], where certainty is null if no function is known, and the functions are numbers of records,
-sorted.
+[certainty, functions], where certainty is null if no function is known and `likely: REASON` if it is not certain that the
+function is the only one of its code, and the functions are numbers of records, sorted.
 """
 
 import bisect
@@ -17,6 +17,8 @@ MOST_TAILS = 65
 MOST_METHODS = 1024
 MOST_SLOT = 65535
 SYMBOL_ONLY = 6
+REASONS = (None, "stripped", "plain_names", "unclaimed_lines", "merged_without_trace", "no_code",
+           "undescribed_object", "cap_reached")
 DOUBTFUL = 2
 
 
@@ -41,6 +43,7 @@ class Stacks:
     def __init__(self, file):
         self.base = file.header["image_base"]
         self.pieces = list(file.table("PIECES"))
+        self.functions = file.table("FUNCTIONS")
         self.starts = [piece.start for piece in self.pieces]
         self.groups = [file.members_of(group) for group in range(len(file.table("GROUPS")))]
         self.calls = {(call.address, call.caller): call for call in file.table("CALLS")}
@@ -69,7 +72,10 @@ class Stacks:
             if owner is None:
                 certainty, functions, may_be = None, [], None
             elif owner & 1 == 0:
-                certainty, functions, may_be = "unique", [owner >> 1], None
+                code = self.functions[owner >> 1].flags >> 1
+                need(code < len(REASONS), f"function {owner >> 1}: reason {code}")
+                reason = REASONS[code]
+                certainty, functions, may_be = f"likely: {reason}" if reason else "unique", [owner >> 1], None
             else:
                 certainty, functions = self.member(self.groups[owner >> 1], outer, outer_may_be)
                 may_be = functions

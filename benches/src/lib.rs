@@ -1,7 +1,8 @@
-//! What the measuring programs share: the floor (a bare walk over DWARF), and the system's account
-//! of what a process cost.
+//! What the measuring programs share: the floor (a bare walk over DWARF), the system's account of what a process cost,
+//! and hostile programs of any size.
 //!
 //! Nothing here names foldsym's own crates. `benches/compare` links this library too.
 
 pub mod floor;
 pub mod process;
+pub mod shapes;

@@ -50,7 +50,7 @@ pub struct Candidate {
 /// What was answered for one frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// `unique`, `exact`, `narrowed`, `ambiguous`, or "" where nothing is known.
+    /// `unique`, `exact`, `likely`, `narrowed`, `ambiguous`, or "" where nothing is known.
     pub certainty: String,
     /// Without a group the one function.
     pub candidates: Vec<Candidate>,
@@ -61,18 +61,20 @@ pub struct Answer {
 pub enum Verdict {
     Unique,
     Exact,
+    Likely,
     Narrowed,
     Ambiguous,
-    /// `unique`, and another function: the compiler merged them, and nothing at the address says so.
+    /// `unique`, and another function.
     OtherUnique,
+    /// `likely`, and another function: it was merged or folded, and nothing at the address says so.
+    OtherLikely,
     /// `exact`, and another function.
     WrongExact,
     /// Several candidates, and not the right one.
     Missing,
     /// Nothing is known at the address.
     Nothing,
-    /// Nothing in the program names the function that ran, and the answer is `ambiguous`, or none; or nothing at all is
-    /// left of it ([`Verdict::of_forgotten`]).
+    /// Nothing in the program names the function that ran, and the answer is `ambiguous`, or none.
     Untold,
 }
 
@@ -152,7 +154,10 @@ impl Truth {
     /// Whether a candidate of this name is this function. A file that is not known says nothing.
     fn is(&self, name: &str, candidate: &Candidate) -> bool {
         let file = candidate.frames.last().map_or("", |(_, file, _)| file.as_str());
-        same_function(name, &self.name) && (file.is_empty() || base(file) == self.file)
+        // gcc gives a local function no linkage name, and gold drops its symbol where another file's remains: then the
+        // answer has the plain name, and must have the function's own file.
+        let by_plain_name = !file.is_empty() && plain(&self.name) == Some(name);
+        (same_function(name, &self.name) || by_plain_name) && (file.is_empty() || base(file) == self.file)
     }
 
     /// The verdict on an answer, and on the lines of the right candidate. `merging`: a compiler that merged functions
@@ -166,6 +171,8 @@ impl Truth {
         let verdict = match (answer.certainty.as_str(), right.is_some()) {
             ("unique", true) => Verdict::Unique,
             ("unique", false) => Verdict::OtherUnique,
+            ("likely", true) => Verdict::Likely,
+            ("likely", false) => Verdict::OtherLikely,
             ("exact", true) if answer.candidates.len() == 1 => Verdict::Exact,
             ("exact", _) => Verdict::WrongExact,
             ("narrowed", true) => Verdict::Narrowed,
@@ -194,14 +201,17 @@ impl Truth {
 }
 
 impl Verdict {
-    /// Whether an answer may be so; `merging` as in [`Truth::judge`].
-    pub fn is_allowed(self, merging: bool) -> bool {
+    /// Whether an answer may be so.
+    pub fn is_allowed(self) -> bool {
         match self {
-            Verdict::Unique | Verdict::Exact | Verdict::Narrowed | Verdict::Ambiguous | Verdict::Untold => {
-                true
-            }
-            Verdict::OtherUnique => merging,
-            Verdict::WrongExact | Verdict::Missing | Verdict::Nothing => false,
+            Verdict::Unique
+            | Verdict::Exact
+            | Verdict::Likely
+            | Verdict::Narrowed
+            | Verdict::Ambiguous
+            | Verdict::OtherLikely
+            | Verdict::Untold => true,
+            Verdict::OtherUnique | Verdict::WrongExact | Verdict::Missing | Verdict::Nothing => false,
         }
     }
 
@@ -214,14 +224,9 @@ impl Verdict {
         }
     }
 
-    /// As [`Verdict::of_untold`], of a local function of an object without debug information whose symbol its linker
-    /// dropped: nothing in the program shows that there was one, so that no answer could know.
-    pub fn of_forgotten(self, certainty: &str) -> Verdict {
-        if self == Verdict::OtherUnique { Verdict::Untold } else { self.of_untold(certainty) }
-    }
-
+    /// Whether the answer names the function, and one alone.
     pub fn names_it(self) -> bool {
-        matches!(self, Verdict::Unique | Verdict::Exact)
+        matches!(self, Verdict::Unique | Verdict::Exact | Verdict::Likely)
     }
 }
 
@@ -283,6 +288,8 @@ mod tests {
         let judge = |certainty, candidates: &[_]| k.judge(&answer(certainty, candidates), false).0;
         assert_eq!(judge("unique", &[right]), Verdict::Unique);
         assert_eq!(judge("unique", &[wrong]), Verdict::OtherUnique);
+        assert_eq!(judge("likely", &[right]), Verdict::Likely);
+        assert_eq!(judge("likely", &[wrong]), Verdict::OtherLikely);
         assert_eq!(judge("exact", &[right]), Verdict::Exact);
         assert_eq!(judge("exact", &[wrong]), Verdict::WrongExact);
         assert_eq!(judge("exact", &[right, wrong]), Verdict::WrongExact);
@@ -296,13 +303,12 @@ mod tests {
         alias.candidates[0].names.push(right.0.to_owned());
         assert_eq!(k.judge(&alias, false).0, Verdict::WrongExact);
         assert_eq!(k.judge(&alias, true).0, Verdict::Exact);
-        assert!(!Verdict::WrongExact.is_allowed(true) && !Verdict::OtherUnique.is_allowed(false));
+        assert!(!Verdict::WrongExact.is_allowed() && !Verdict::OtherUnique.is_allowed());
+        assert!(Verdict::OtherLikely.is_allowed() && !Verdict::OtherLikely.names_it());
         assert_eq!(judge("ambiguous", &[wrong]).of_untold("ambiguous"), Verdict::Untold);
         assert_eq!(judge("narrowed", &[wrong]).of_untold("narrowed"), Verdict::Missing);
         assert_eq!(judge("exact", &[wrong]).of_untold("exact"), Verdict::WrongExact);
         assert_eq!(judge("unique", &[wrong]).of_untold("unique"), Verdict::OtherUnique);
-        assert_eq!(judge("unique", &[wrong]).of_forgotten("unique"), Verdict::Untold);
-        assert_eq!(judge("narrowed", &[wrong]).of_forgotten("narrowed"), Verdict::Missing);
     }
 
     #[test]

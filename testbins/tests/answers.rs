@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use foldsym_convert::{NoProgress, Options, convert};
+use foldsym_convert::{NoProgress, Options, convert, verify_by_addr2line};
 use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
 use foldsym_testbins::compare::{self, Frame, Outcome, compare};
 use foldsym_testbins::expected::Expected;
@@ -101,4 +101,34 @@ fn every_program_answers_as_llvm_symbolizer() {
     }
     assert!(asked > 0);
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// `verify --against` asks `addr2line`, too: it agrees with the file of every program, and not with that of another.
+#[test]
+fn addr2line_agrees_with_every_file_and_finds_those_of_other_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("fsym");
+    let options = Options { threads: 2, ..Options::default() };
+    let (mut asked, mut not_asked) = (0, Vec::new());
+    for entry in std::fs::read_dir(root().join("built")).unwrap() {
+        let program = entry.unwrap().path();
+        let name = program.file_name().unwrap().to_str().unwrap().to_owned();
+        if !program.is_file() || !(name.starts_with("inline.") || name.starts_with("zero.")) {
+            continue;
+        }
+        convert(&program, &output, &options, &NoProgress).unwrap();
+        match verify_by_addr2line(&output, &program, &options).unwrap() {
+            Ok(same) => {
+                assert_eq!(same.count, 0, "{name}: {:#?}", same.examples);
+                asked += same.asked;
+            }
+            Err(reason) => not_asked.push(format!("{name}: {reason}")),
+        }
+    }
+    assert!(asked > 3000, "{asked}");
+    assert_eq!(not_asked.len(), 1, "{not_asked:#?}");
+    let built = |name: &str| root().join("built").join(name);
+    convert(&built("inline.clang-dwarf5"), &output, &options, &NoProgress).unwrap();
+    let other = verify_by_addr2line(&output, &built("inline.clang-dwarf5-o1"), &options).unwrap().unwrap();
+    assert!(other.count > 50, "{}", other.count);
 }

@@ -118,3 +118,36 @@ fn kept_relocations_hold_what_was_erased() {
     assert!(relocated > 20, "{:?}", report.decided);
     assert_eq!(report.decided.inlines.lost, 0);
 }
+
+/// Nothing tells which of two functions has which of two sequences, which differ in columns alone: without columns both have
+/// the same lines.
+#[test]
+fn sequences_that_differ_in_columns_alone_give_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = std::fs::read(root().join("built/columns.relocs.set/program")).unwrap();
+    let (fsym, _) = converted(&bytes, folder.path(), "columns");
+    let mut folded = 0;
+    for members in answers(&fsym, &code(&bytes)) {
+        for frames in &members {
+            assert!(
+                frames.iter().all(|(_, file, line)| file == "/src/columns.c" && *line > 0),
+                "{members:?}"
+            );
+        }
+        folded += usize::from(members.len() == 2);
+    }
+    assert!(folded > 20, "{folded}");
+}
+
+/// The numbers of `padded.s` have up to twelve bytes each. llvm-symbolizer and binutils' addr2line say the same.
+#[test]
+fn padded_numbers_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = std::fs::read(root().join("built/padded.lld.set/program")).unwrap();
+    let (fsym, _) = converted(&bytes, folder.path(), "padded");
+    let at = |line| vec![vec![("first".to_owned(), "/src/padded.c".to_owned(), line)]];
+    let code = code(&bytes);
+    assert_eq!(code.len(), 7);
+    // `mov` has five bytes.
+    assert_eq!(answers(&fsym, &code), [vec![at(42); 5], vec![at(40); 2]].concat());
+}

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use foldsym_convert::{NoProgress, Options, convert};
-use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr, SymbolFile};
+use foldsym_lookup::{Frames, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use foldsym_testbins::cases;
 use foldsym_testbins::root;
 use foldsym_testbins::stacks::{Answer, Candidate, Lines, Stack, Truth};
@@ -38,13 +38,7 @@ impl Reader<'_> {
         let Lookup::Found(found) = self.file.lookup(address, &mut self.frames).unwrap() else {
             return Answer::default();
         };
-        let certainty = match resolved.certainty {
-            Some(Certainty::Unique) => "unique",
-            Some(Certainty::Exact) => "exact",
-            Some(Certainty::Narrowed) => "narrowed",
-            Some(Certainty::Ambiguous) => "ambiguous",
-            None => return Answer::default(),
-        };
+        let Some(certainty) = resolved.certainty else { return Answer::default() };
         let mut candidates = Vec::new();
         if found.group.is_some() {
             for index in (0..resolved.candidate_count()).map_while(|index| resolved.candidate(index)) {
@@ -54,7 +48,7 @@ impl Reader<'_> {
         } else {
             candidates.push(self.candidate(found.function));
         }
-        Answer { certainty: certainty.to_owned(), candidates }
+        Answer { certainty: certainty.text().to_owned(), candidates }
     }
 
     /// The function whose frames were read last.
@@ -96,7 +90,7 @@ impl Outcome {
     fn frame(&mut self, truth: &Truth, answer: &Answer, merging: bool) {
         let (verdict, lines) = truth.judge(answer, merging);
         self.frames += 1;
-        if !verdict.is_allowed(merging) || lines == Lines::Wrong {
+        if !verdict.is_allowed() || lines == Lines::Wrong {
             self.lost.push(format!("{verdict:?}, lines {lines:?}: {truth:?} is answered {answer:?}"));
         }
         if truth.sure {

@@ -139,7 +139,7 @@ fn count_in(dir: &Path, foldsym: &Path, program: &Path) -> Result<Value> {
     let output = dir.join("out.fsym");
     let mut convert = under_callgrind(foldsym, dir);
     convert.arg("convert").arg(program).arg("-o").arg(&output);
-    convert.args(["--threads", "1", "--no-name-index", "--quiet"]);
+    convert.args(["--threads", "1", "--quiet"]);
     let convert = instructions(&mut convert)?;
 
     let addresses = spread_addresses(&std::fs::read(program)?, LOOKUPS + 1)?;

@@ -140,7 +140,7 @@ fn measure(options: &Options, file: &Path, dir: &Path) -> Result<Point> {
         for (threads, costs) in [("1", &mut ones), ("2", &mut twos)] {
             let mut command = Command::new(&options.foldsym);
             command.arg("convert").arg(file).arg("-o").arg(&output);
-            costs.push(run(command.args(["--threads", threads, "--no-name-index", "--quiet"]))?.cost);
+            costs.push(run(command.args(["--threads", threads, "--quiet"]))?.cost);
         }
     }
     Ok(Point {

@@ -14,7 +14,7 @@ fn main() {
         Ok(report) => println!("{:#}", report.to_json()),
         Err(error) => {
             eprintln!("error: {error}");
-            std::process::exit(i32::from(error.exit_code()));
+            std::process::exit(if error.is_usage() { 2 } else { 3 });
         }
     }
 }

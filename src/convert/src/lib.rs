@@ -1,28 +1,65 @@
 //! Converts a built program's debug information into a `.fsym` file.
 //!
+//! [`convert`] reads a program and writes a file, [`convert_bytes`] takes the program from memory and writes to anything,
+//! [`verify_against`] compares a file with its program. None of them prints; the [`Report`] says what was read, decided and
+//! lost. There is no network, and no file is opened but the program and those that its debug information names.
+//!
+//! ```
+//! use std::path::Path;
+//! use foldsym_convert::{DebugInfo, NoProgress, Options, convert_bytes};
+//!
+//! let program = std::fs::read("../../testbins/built/demo.elf")?;
+//! let mut symbols = Vec::new();
+//! let report =
+//!     convert_bytes(Path::new("demo.elf"), &program, &mut symbols, &Options::default(), &NoProgress)?;
+//! assert_eq!(report.debug_info(), DebugInfo::Full);
+//! assert!(report.warnings().is_empty());
+//!
+//! let file = foldsym_lookup::SymbolFile::open(&symbols)?;
+//! assert_eq!(file.build_id(), report.build_id);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! The path of the data is the list of modules: `open` finds and maps files, `read` decodes DWARF one
 //! unit at a time, `model` is what was read, `resolve` decides what is live and what was folded,
 //! `encode` plans and writes the file. `pipeline` calls them in that order. Only `open` names the
-//! `object` crate, only `read` names `gimli`.
+//! `object` crate, only `read` and the second reader of `verify` name `gimli`.
+
+#![warn(missing_docs)]
 
 mod budget;
-pub mod demangle;
+mod leb;
+// The modules that are public and hidden are for the command and the tests of this workspace: they change with the code.
+#[doc(hidden)]
 pub mod encode;
+mod hash;
+mod identity;
+#[doc(hidden)]
 pub mod model;
 mod numbers;
+#[doc(hidden)]
 pub mod open;
 mod output;
 mod paint;
 mod pair;
 mod pipeline;
-pub mod read;
+mod read;
 mod readable;
 pub mod report;
-pub mod resolve;
+mod resolve;
 mod text;
 mod verify;
 
-pub use output::{output_file, write_whole};
-pub use pipeline::{ConvertError, MAX_THREADS, NoProgress, Options, Progress, convert};
-pub use report::Report;
-pub use verify::{Mismatches, verify_against};
+pub use budget::TooMuch;
+pub use encode::{Demangle, EncodeError, EncodeStats};
+pub use identity::{Identity, identify};
+pub use open::{DevicePlace, OpenDiagnostic, OpenDiagnosticKind, OpenError};
+#[doc(hidden)]
+pub use output::{output_file, replaceable, write_whole};
+pub use pipeline::{
+    ConvertError, MAX_THREADS, NoProgress, Options, Progress, convert, convert_bytes, convert_to,
+};
+pub use report::{
+    Counts, DebugInfo, Decided, Diagnostics, Kind, Report, Seen, Step, Steps, Warning, WarningKind,
+};
+pub use verify::{Mismatches, verify_against, verify_by_addr2line};

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 mod blocks;
+mod bytes;
 mod calls;
 mod classes;
 mod codeless;
@@ -19,6 +20,7 @@ pub use calls::{CalleePlace, Calls, UnitCall, UnitCallee};
 pub(crate) use classes::UnitClasses;
 pub use classes::{ClassPlaces, Described, SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable, VtableKey};
 pub use codeless::Codeless;
+pub use foldsym_format::Reason;
 pub use instance::Instance;
 pub use locations::{
     Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, OPAQUE,
@@ -313,11 +315,15 @@ pub struct Unit<'f> {
     /// The compiler merges functions by itself, and calls of those that it removed are calls of what it put in their places,
     /// in what it records too: with which other units it may do so.
     pub rewrites: Option<Together>,
+    /// The compiler merges no functions (Go's).
+    pub merges_nothing: bool,
     /// The unit is of assembly code (`DW_LANG_Mips_Assembler`).
     pub assembly: bool,
     pub names: Vec<UnitName<'f>>,
     /// Bytes of strings that no unit before had: its own, and those of its file, if that has it alone.
     pub strings: u64,
+    /// Bytes of the file that was opened for this unit alone (a `.dwo`), as the budget counts them; else 0.
+    pub brings: u64,
     /// Full paths, spelled as `llvm-symbolizer` spells them.
     pub files: Vec<Vec<u8>>,
     pub origins: Vec<UnitOrigin>,
@@ -382,9 +388,11 @@ impl Unit<'_> {
             file_name: Cow::Owned(self.file_name.into_owned()),
             keeps_callees: self.keeps_callees,
             rewrites: self.rewrites,
+            merges_nothing: self.merges_nothing,
             assembly: self.assembly,
             names,
             strings: self.strings,
+            brings: self.brings,
             files: self.files,
             origins: self.origins,
             edges: self.edges,
@@ -439,6 +447,8 @@ pub struct Function {
     pub source: Option<Source>,
     pub how: How,
     pub partial: bool,
+    /// Where its code has no group: why it is not certain that it is the only function there.
+    pub reason: Option<Reason>,
 }
 
 /// Where rows are: a range of one unit's rows.

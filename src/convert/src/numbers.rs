@@ -3,11 +3,12 @@
 //! The tables have numbers alone, 4 bytes each, and the items stand in lists: a table of a hundred thousand items fits a
 //! cache, which it would not with a copy of each, and the items that come together are together.
 
-use std::hash::{BuildHasher, Hash, Hasher as _};
+use std::hash::Hash;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use rustc_hash::{FxBuildHasher, FxHasher};
+
+use crate::hash::hash;
 
 /// The numbers of the items of a list, by content.
 #[derive(Default)]
@@ -53,17 +54,6 @@ impl Numbers {
 pub(crate) const KEPT: usize = 1 << 12;
 /// And so many times those that were filled: emptying a table costs time for each of its places.
 pub(crate) const KEPT_TIMES: usize = 16;
-
-/// The hash of a name, or of other bytes.
-pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(bytes);
-    hasher.finish()
-}
-
-fn hash<T: Hash>(item: &T) -> u64 {
-    FxBuildHasher.hash_one(item)
-}
 
 /// Values by key.
 pub(crate) struct NumberedMap<K, V> {

@@ -58,6 +58,26 @@ pub fn output_file(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
+/// As [`output_file`], and refuses to replace what is not of its kind: a file that is neither empty nor begins with `magic`.
+/// So no program, debug file, package or source file is lost to an output, whether or not it is an input too.
+///
+/// # Errors
+/// Those of [`output_file`]; the file cannot be read; or it is of another kind.
+pub fn replaceable(path: &Path, magic: &[u8], kind: &str) -> io::Result<()> {
+    let real = output_file(path)?;
+    let mut head = Vec::new();
+    match File::open(&real) {
+        Ok(file) => io::Read::read_to_end(&mut io::Read::take(file, magic.len() as u64), &mut head)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if head.is_empty() || head == magic {
+        return Ok(());
+    }
+    let what = format!("it is there and is no {kind}, remove it first");
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, what))
+}
+
 fn other_than_a_file(found: FileType) -> &'static str {
     if found.is_dir() { "a folder, expected a file" } else { "no regular file, and would be destroyed" }
 }

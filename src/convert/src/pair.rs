@@ -10,9 +10,8 @@
 //! What is paired is out of the way of the rest, which may then have such pairs too. Sequences with the same rows (those
 //! of instances of one template) are one here, which as many functions may have: it does not matter which is whose.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use crate::budget::Budget;
+use crate::hash::{HashMap, HashSet};
 
 /// Steps of a turn, a fit: some lookups of both sides.
 const STEPS_A_FIT: usize = 16;
@@ -36,7 +35,7 @@ struct Nearest {
 }
 
 impl Nearest {
-    fn add(nearest: &mut FxHashMap<usize, Nearest>, key: usize, distance: u32) {
+    fn add(nearest: &mut HashMap<usize, Nearest>, key: usize, distance: u32) {
         let known = nearest.entry(key).or_insert(Nearest { distance, count: 0, fits: 0 });
         known.fits += 1;
         if distance < known.distance {
@@ -51,14 +50,14 @@ impl Nearest {
 pub(crate) fn pair(mut fits: Vec<Fit>, room: &mut [usize], steps: &Budget) -> Vec<(usize, usize)> {
     let mut pairs: Vec<(usize, usize)> = Vec::new();
     while steps.spend(fits.len().saturating_mul(STEPS_A_FIT)) {
-        let (mut functions, mut sequences) = (FxHashMap::default(), FxHashMap::default());
+        let (mut functions, mut sequences) = (HashMap::default(), HashMap::default());
         for fit in &fits {
             Nearest::add(&mut functions, fit.function, fit.distance);
             Nearest::add(&mut sequences, fit.sequence, fit.distance);
         }
         // By sequence: functions that are its nearest, and that it alone is the nearest to. By function: sequences that
         // no other one fits.
-        let (mut agree, mut alone): (FxHashMap<usize, u32>, FxHashMap<usize, u32>) = Default::default();
+        let (mut agree, mut alone): (HashMap<usize, u32>, HashMap<usize, u32>) = Default::default();
         let mutual = |fit: &Fit| {
             let function: Nearest = functions[&fit.function];
             let nearest = fit.distance == function.distance && function.count == 1;
@@ -79,7 +78,7 @@ pub(crate) fn pair(mut fits: Vec<Fit>, room: &mut [usize], steps: &Budget) -> Ve
         if found.is_empty() {
             break;
         }
-        let done: FxHashSet<usize> = found.iter().map(|pair| pair.0).collect();
+        let done: HashSet<usize> = found.iter().map(|pair| pair.0).collect();
         found.iter().for_each(|pair| room[pair.1] = room[pair.1].saturating_sub(1));
         fits.retain(|fit| !done.contains(&fit.function) && room[fit.sequence] > 0);
         pairs.extend(found);

@@ -1,17 +1,22 @@
 //! The whole conversion as one function: open, read, resolve, encode, write; with the time of each.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use foldsym_format::header::MAGIC;
+
+use crate::budget::{Allowance, TooMuch};
 use crate::encode::{self, EncodeOptions, Encoded, ImageInfo, LoadedSection};
 use crate::model::{Keys, UnitClasses};
 use crate::open::{self, Files, Format, Image, ImageKind, Linker, OpenError, OpenOptions};
-use crate::output::{output_file, write_whole};
+use crate::output::{replaceable, write_whole};
 use crate::read::{self, ReadOptions, SplitFiles};
 use crate::report::{Counts, Diagnostics, Report, Step, Steps};
 use crate::resolve::{self, ResolveOptions, Resolved};
 
-/// What to convert and how. The default keeps no columns and writes no name index.
+/// What to convert and how. The default keeps no columns and writes no name index. Fields may be added: fill those that
+/// matter and take the rest with `..Options::default()`.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Threads; 0 for one a core, at most [`MAX_THREADS`]. The bytes of the file do not depend on it.
@@ -28,6 +33,12 @@ pub struct Options {
     pub dwo_dirs: Vec<PathBuf>,
     /// Roots of separate debug files, before `/usr/lib/debug`.
     pub debug_dirs: Vec<PathBuf>,
+    /// The separate debug file or dSYM bundle to take, in place of what would be found. It must be of the same build.
+    pub debug_file: Option<PathBuf>,
+    /// Caches of debuginfod (`DIR/BUILDID/debuginfo`), which are searched last.
+    pub debuginfod_dirs: Vec<PathBuf>,
+    /// The member of an archive to take, counted from 0: [`crate::open::parts`] lists them.
+    pub member: Option<usize>,
     /// Prefixes of paths in the debug information that are elsewhere on this machine.
     pub map_prefix: Vec<(PathBuf, PathBuf)>,
     /// Prefixes of stored paths to replace.
@@ -55,7 +66,7 @@ pub trait Progress: Sync {
     fn advance(&self, units: u64);
 }
 
-/// Tells nobody.
+/// Takes no notice of progress.
 pub struct NoProgress;
 
 impl Progress for NoProgress {
@@ -72,25 +83,46 @@ pub enum ConvertError {
     Open(#[from] OpenError),
     /// The program cannot be stored.
     #[error("{}: {source}", path.display())]
-    Encode { path: PathBuf, source: encode::EncodeError },
+    Encode {
+        /// The program.
+        path: PathBuf,
+        /// What does not fit.
+        source: encode::EncodeError,
+    },
+    /// What is read of the program takes more memory than its bytes allow: it was made to.
+    #[error("{}: {source}", path.display())]
+    TooMuch {
+        /// The program.
+        path: PathBuf,
+        /// How much that is.
+        source: TooMuch,
+    },
     /// The output could not be written; nothing is left of it.
     #[error("{}: cannot write: {source}", path.display())]
-    Write { path: PathBuf, source: std::io::Error },
+    Write {
+        /// The output.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
     /// The threads could not be started.
     #[error("cannot start threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
     /// The file to verify is not a readable `.fsym`.
     #[error("{}: {problem}", path.display())]
-    Fsym { path: PathBuf, problem: String },
+    Fsym {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and where.
+        problem: String,
+    },
 }
 
 impl ConvertError {
-    /// The exit code of the command line: 2 where another command line would help, 3 for bad input.
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            ConvertError::Open(error) if error.is_usage() => 2,
-            _ => 3,
-        }
+    /// True where other options would help (which architecture, which device program), false where the input is bad or the
+    /// output cannot be written.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, ConvertError::Open(error) if error.is_usage())
     }
 }
 
@@ -98,8 +130,8 @@ impl ConvertError {
 /// and what it leads to is replaced.
 ///
 /// # Errors
-/// The program cannot be opened, or the file cannot be written: nor over a device, a FIFO or a folder. Damage inside the debug information is
-/// no error: what can be read is kept, and the report counts the rest.
+/// The program cannot be opened, or the file cannot be written: nor over a device, a FIFO or a folder, nor over a file that
+/// is no `.fsym`. Damage inside the debug information is no error: what can be read is kept, and the report counts the rest.
 pub fn convert(
     input: &Path,
     output: &Path,
@@ -108,23 +140,89 @@ pub fn convert(
 ) -> Result<Report, ConvertError> {
     let unwritable = |source| ConvertError::Write { path: output.to_owned(), source };
     // Before the work, which may take long.
-    output_file(output).map_err(unwritable)?;
+    replaceable(output, &MAGIC, "symbol file").map_err(unwritable)?;
+    let write = |encoded: &Encoded| write_whole(output, |file| encoded.write_to(file)).map_err(unwritable);
+    produce(Source::Path(input), write, options, progress)
+}
+
+/// Converts one program and writes the bytes of its `.fsym` file to `out`.
+///
+/// # Errors
+/// As [`convert`]; an error of `out` comes back as [`ConvertError::Write`], after a part of the file may have been written.
+pub fn convert_to(
+    input: &Path,
+    out: &mut (dyn Write + Send),
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Report, ConvertError> {
+    produce(Source::Path(input), writer(input, out), options, progress)
+}
+
+/// Converts a program from its bytes and writes the bytes of its `.fsym` file to `out`. No file is opened: a separate debug
+/// file, a dwz file, `.dwo` files and a `.dwp` are missing then, and the report says so. `name` stands for the program in
+/// messages, in the report, and by its last component in the file.
+///
+/// # Errors
+/// As [`convert_to`].
+pub fn convert_bytes(
+    name: &Path,
+    bytes: &[u8],
+    out: &mut (dyn Write + Send),
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Report, ConvertError> {
+    produce(Source::Bytes(name, bytes), writer(name, out), options, progress)
+}
+
+fn writer<'o>(
+    name: &'o Path,
+    out: &'o mut (dyn Write + Send),
+) -> impl FnOnce(&Encoded) -> Result<(), ConvertError> + Send + 'o {
+    move |encoded| {
+        let written: io::Result<()> = encoded.write_to(&mut *out).and_then(|()| out.flush());
+        written.map_err(|source| ConvertError::Write { path: name.to_owned(), source })
+    }
+}
+
+/// Where a program comes from.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'s> {
+    Path(&'s Path),
+    /// A name for messages, and the bytes.
+    Bytes(&'s Path, &'s [u8]),
+}
+
+impl<'s> Source<'s> {
+    fn name(self) -> &'s Path {
+        match self {
+            Source::Path(name) | Source::Bytes(name, _) => name,
+        }
+    }
+}
+
+/// The conversion: open, read, resolve, encode, and `write` what was encoded.
+fn produce(
+    source: Source<'_>,
+    write: impl FnOnce(&Encoded) -> Result<(), ConvertError> + Send,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Report, ConvertError> {
     in_pool(options.threads, || {
         let files = Files::default();
-        let open_options = open_options(options);
-        let (mut loaded, mut report) = load(&files, input, options, &open_options, progress)?;
+        let alone = matches!(source, Source::Bytes(..));
+        let open_options = OpenOptions { separate: !alone, ..open_options(options) };
+        let (mut loaded, mut report) = load(&files, source, options, &open_options, progress)?;
         progress.step("encode", 0);
         let encoded = encoded(&mut loaded, options, &mut report)
-            .map_err(|source| ConvertError::Encode { path: input.to_owned(), source })?;
+            .map_err(|problem| ConvertError::Encode { path: source.name().to_owned(), source: problem })?;
         progress.step("write", 0);
         let began = Instant::now();
-        let write = || write_whole(output, |file| encoded.write_to(file));
         // Else the system does it when the process ends, after all threads but one have ended.
         let give_back = || {
             drop(loaded);
             files.release_all();
         };
-        rayon::join(write, give_back).0.map_err(unwritable)?;
+        rayon::join(|| write(&encoded), give_back).0?;
         report.steps.write = Step::since(began);
         report.finish(&encoded);
         Ok(report)
@@ -156,15 +254,21 @@ impl<'f> Loaded<'_, 'f> {
 /// Opens, reads and resolves a program: everything before the file.
 pub(crate) fn load<'a, 'f>(
     files: &'f Files,
-    input: &Path,
+    source: Source<'f>,
     options: &Options,
     open_options: &'a OpenOptions,
     progress: &dyn Progress,
 ) -> Result<(Loaded<'a, 'f>, Report), ConvertError> {
-    let mut report = Report::new(input);
+    let mut report = Report::new(source.name());
     progress.step("open", 0);
     let began = Instant::now();
-    let mut image = open::open_image(files, input, open_options)?;
+    let mut image = match source {
+        Source::Path(path) => open::open_image(files, path, open_options)?,
+        Source::Bytes(name, bytes) => open::image_from_bytes(files, name, bytes, open_options)?,
+    };
+    if options.member.is_some() {
+        report.input.clone_from(&image.path);
+    }
     let package = open::open_package(files, open_options, &mut image)?;
     report.open(&image);
     report.steps.open = Step::since(began);
@@ -179,14 +283,17 @@ pub(crate) fn load<'a, 'f>(
         .map(|(old, new)| (old.clone().into_bytes(), new.clone().into_bytes()))
         .collect();
     // Takes each unit as it is read: one thread numbers its names while others read.
-    let mut merged = resolve::Merged::new(ResolveOptions { remap_path }, sizes(&image, &split));
+    let allowance = Allowance::of(files);
+    let mut merged = resolve::Merged::new(ResolveOptions { remap_path }, sizes(&image, &split), allowance);
     let classes = image.linker != Linker::NeverFolds;
     let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };
     let (counted, (symbols, mut diagnostics)) = rayon::join(
         || read::read(&image, &split, read_options, &|n| progress.advance(n), &mut merged),
         || resolve::Symbols::new(&image),
     );
+    merged.is_within().map_err(|source| ConvertError::TooMuch { path: image.path.clone(), source })?;
     report.counts = Counts::of(merged.units());
+    report.counts.units += merged.empty_units();
     report.diagnostics.merge(counted);
     let blocks = read::read_blocks(&image, &mut report.diagnostics);
     report.steps.read = Step::since(began);
@@ -286,6 +393,9 @@ pub(crate) fn open_options(options: &Options) -> OpenOptions {
         target: options.target.clone(),
         device: options.device,
         debug_dirs: options.debug_dirs.clone(),
+        debug_file: options.debug_file.clone(),
+        debuginfod_dirs: options.debuginfod_dirs.clone(),
+        member: options.member,
         dwo_dirs: options.dwo_dirs.clone(),
         map_prefix: options.map_prefix.clone(),
         dwp: options.dwp.clone(),

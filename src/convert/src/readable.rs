@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
+use foldsym_demangle::short;
 use rayon::prelude::*;
 
-use crate::demangle::short;
 use crate::model::{NameId, Program};
 
 /// Renames everything that has a linkage name. What has none, or none within the demangler's limits, stays.

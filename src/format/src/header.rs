@@ -8,7 +8,7 @@ use crate::sections::SectionId;
 /// The first bytes of every file.
 pub const MAGIC: [u8; 8] = *b"\x7ffsym\r\n\x1a";
 /// The version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes of the header.
 pub const HEADER_LEN: usize = 64;
 /// Bytes of a directory entry.
@@ -44,7 +44,7 @@ pub mod flags {
     pub const READABLE_NAMES: u8 = 1 << 3;
     /// The first name is empty: it means that there is none.
     pub const EMPTY_NAME: u8 = 1 << 4;
-    /// All that version 1 knows. Others are 0, which `verify` checks; opening lets them be.
+    /// All that this version knows. Others are 0, which `verify` checks; opening lets them be.
     pub const KNOWN: u8 = BIG_ENDIAN | RELOCATABLE | MACH_O | READABLE_NAMES | EMPTY_NAME;
 }
 

@@ -20,6 +20,7 @@
 )]
 
 pub mod bits;
+pub mod certainty;
 pub mod checksum;
 pub mod error;
 pub mod header;
@@ -31,6 +32,7 @@ pub mod steps;
 pub mod table;
 pub mod varint;
 
+pub use certainty::Reason;
 pub use error::{FormatError, What};
 pub use header::{DirectoryEntry, Header};
 pub use sections::SectionId;

@@ -12,10 +12,10 @@ macro_rules! sections {
         impl SectionId {
             $($(#[$doc])* pub const $name: Self = Self($id);)*
 
-            /// All ids that version 1 knows, in order.
+            /// All ids that this version knows, in order.
             pub const ALL: &[Self] = &[$(Self($id)),*];
 
-            /// The section's name in the spec; "?" for an id that version 1 does not know.
+            /// The section's name in the spec; "?" for an id that this version does not know.
             pub const fn name(self) -> &'static str {
                 match self.0 {
                     $($id => stringify!($name),)*
@@ -81,7 +81,7 @@ sections! {
 
 impl SectionId {
     /// The names of the columns of a table in a file without optional columns, in order; empty for a
-    /// section that is no table (or whose columns version 1 does not define).
+    /// section that is no table (or whose columns this version does not define).
     pub const fn columns(self) -> &'static [&'static str] {
         match self {
             Self::PIECES => &["gap", "pad", "skip", "owner", "rows", "name"],
@@ -163,12 +163,18 @@ pub mod functions {
     pub const NAME: usize = 2;
     /// 0: none; else 1 + index of the first in ALIASES.
     pub const ALIASES: usize = 3;
-    /// Bits, see [`PARTIAL`].
+    /// Bits, see [`PARTIAL`] and [`REASON`].
     pub const FLAGS: usize = 4;
     /// Number of columns.
     pub const COLUMNS: u8 = 5;
     /// Flag: the unit's `.dwo` was missing, inlined frames are unknown.
     pub const PARTIAL: u64 = 1 << 0;
+    /// Lowest bit of a field of the flags: why it is not certain that the function is the only one of its code; 0: it is certain.
+    pub const REASON: u32 = 1;
+    /// Bits of that field.
+    pub const REASON_BITS: u32 = 4;
+    /// All flags that this version knows.
+    pub const KNOWN: u64 = PARTIAL | ((1 << REASON_BITS) - 1) << REASON;
 }
 
 /// Columns of ORIGINS.

@@ -9,7 +9,7 @@ use foldsym_format::sections::{
     aliases, block_ranges, calls, edges, functions, groups, located, members, origins, pieces, slots, tails,
     vtables,
 };
-use foldsym_format::{SectionId, starts, table};
+use foldsym_format::{Reason, SectionId, starts, table};
 
 const TOML: &str = include_str!("../../../schema/format.toml");
 const SPEC: &str = include_str!("../../../schema/README.md");
@@ -114,6 +114,10 @@ fn code() -> BTreeMap<String, Vec<u64>> {
         put("sections.", &[(id.name(), &[id.0.into()])]);
     }
     put("function_flags.", &[("PARTIAL", &[bit(functions::PARTIAL)])]);
+    put("function_reason.", &[("field", &[functions::REASON.into(), functions::REASON_BITS.into()])]);
+    for reason in Reason::ALL {
+        put("reasons.", &[(reason.text(), &[reason.code()])]);
+    }
     put(
         "located.",
         &[

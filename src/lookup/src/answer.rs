@@ -5,7 +5,7 @@
 //! frames, which are left in [`Frames`].
 
 use foldsym_format::starts::Start;
-use foldsym_format::{SectionId, What, bits};
+use foldsym_format::{Reason, SectionId, What, bits};
 
 use crate::entities::{Function, Group, How, Member, Owner, Piece};
 use crate::error::{Error, InSection};
@@ -18,30 +18,34 @@ use crate::rows::{Spot, find_spot};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// Nothing is known there, and why.
-    NotFound(Reason),
+    NotFound(NotFoundReason),
     /// A function's code, or padding with a line. The frames are in the caller's [`Frames`].
     Found(Answer),
 }
 
 /// Why nothing is known at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum NotFoundReason {
     /// It is below all known code or above it.
     OutsideCode,
     /// It is between known functions, and belongs to none.
     NoFunction,
 }
 
-/// How sure it is that the answer's function is the one that ran.
+/// How sure it is that the answer's function is the one that ran: the surest first, so that `certainty <= Certainty::Exact`
+/// asks for what is proven, and `certainty <= Certainty::Likely` for one function to name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Certainty {
-    /// The code is not folded.
+    /// The code is one function's, which was checked.
     Unique,
-    /// It is folded, and the compiler recorded which function this call calls.
+    /// The code is folded, and the compiler recorded which function this call calls.
     Exact,
-    /// It is folded, and some of the functions are ruled out.
+    /// Nothing shows a second function, and whether there is one could not be checked: there is a [`Reason`]. (Or the code is
+    /// folded, and one function alone has [`Evidence`] that is no proof. This version of the reader never says so.)
+    Likely,
+    /// The code is folded, and some of the functions are ruled out.
     Narrowed,
-    /// It is folded, and any of the functions may have run.
+    /// The code is folded, and any of the functions may have run.
     Ambiguous,
 }
 
@@ -55,6 +59,7 @@ impl Certainty {
         match self {
             Self::Unique => "unique",
             Self::Exact => "exact",
+            Self::Likely => "likely",
             Self::Narrowed => "narrowed",
             Self::Ambiguous => "ambiguous",
         }
@@ -103,6 +108,8 @@ pub struct Answer {
     pub certainty: Certainty,
     /// What that rests on, where the code is folded and something is known.
     pub evidence: Option<Evidence>,
+    /// Why a [`Certainty::Likely`] answer is not `Unique`.
+    pub reason: Option<Reason>,
     /// The range of code.
     pub piece: PieceId,
     /// First address of the piece.
@@ -137,6 +144,25 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// Takes over what the record of its function says.
+    #[inline(always)]
+    pub(crate) const fn settle(&mut self, function: &Function) {
+        self.partial = function.partial;
+        if self.group.is_none() {
+            (self.certainty, self.reason) = alone(function.reason);
+        }
+    }
+}
+
+/// How sure an answer is where the code is not folded.
+pub(crate) const fn alone(reason: Option<Reason>) -> (Certainty, Option<Reason>) {
+    match reason {
+        None => (Certainty::Unique, None),
+        Some(_) => (Certainty::Likely, reason),
+    }
+}
+
 /// An answer without its frames, and how far it holds.
 pub(crate) struct Entered {
     pub(crate) answer: Answer,
@@ -160,12 +186,13 @@ impl SymbolFile<'_> {
         frames.len = 0;
         let mut lookup = self.at_piece(address, self.find_piece(address)?)?;
         if let Lookup::Found(answer) = &mut lookup {
-            answer.partial = self.resolve(answer, answer.function, answer.rows, answer.name, frames)?;
+            let function = self.resolve(answer, answer.function, answer.rows, answer.name, frames)?;
+            answer.settle(&function);
         }
         Ok(lookup)
     }
 
-    /// What the search for a piece gives: the answer, but for its frames and whether it is partial.
+    /// What the search for a piece gives: the answer, but for its frames and what the function's record says.
     #[inline(always)]
     pub(crate) fn at_piece(&self, address: ImageAddr, found: Option<Start>) -> Result<Lookup, Error> {
         Ok(match self.enter(address, found)? {
@@ -180,15 +207,15 @@ impl SymbolFile<'_> {
         &self,
         address: ImageAddr,
         found: Option<Start>,
-    ) -> Result<Result<Entered, Reason>, Error> {
+    ) -> Result<Result<Entered, NotFoundReason>, Error> {
         let Some(found) = found else {
-            return Ok(Err(Reason::OutsideCode));
+            return Ok(Err(NotFoundReason::OutsideCode));
         };
         let piece = Piece::read(self, found)?;
         let offset = address.0.wrapping_sub(piece.start.0);
         if offset >= piece.len() {
             let last = found.piece == self.pieces.len().wrapping_sub(1);
-            return Ok(Err(if last { Reason::OutsideCode } else { Reason::NoFunction }));
+            return Ok(Err(if last { NotFoundReason::OutsideCode } else { NotFoundReason::NoFunction }));
         }
         if let Some(rows) = piece.rows {
             bits::touch(self.rows, rows.0, 0..2);
@@ -196,6 +223,7 @@ impl SymbolFile<'_> {
         let mut answer = Answer {
             certainty: Certainty::Unique,
             evidence: None,
+            reason: None,
             piece: PieceId(found.piece),
             piece_start: piece.start,
             function_start: piece.function_start(),
@@ -266,7 +294,7 @@ impl SymbolFile<'_> {
         Ok(member)
     }
 
-    /// Leaves the frames of `function` at the answer's offset; says whether the function is partial.
+    /// Leaves the frames of `function` at the answer's offset; gives its record.
     fn resolve(
         &self,
         answer: &Answer,
@@ -274,14 +302,14 @@ impl SymbolFile<'_> {
         rows: Option<RowsOffset>,
         name: Option<NameId>,
         frames: &mut Frames,
-    ) -> Result<bool, Error> {
+    ) -> Result<Function, Error> {
         // The function before its row: neither needs the other, and so their loads wait for memory together. The origin is
         // only needed for the frames.
         let function = self.entered_function(function)?;
         let spot = self.spot(rows, answer.offset)?;
         let root = self.root(&function)?;
         self.found_frames(answer, (&function, &root), &spot, name, frames)?;
-        Ok(function.partial)
+        Ok(function)
     }
 
     /// Reads a function whose frames are asked for, and has memory bring its inline tree and its origin.

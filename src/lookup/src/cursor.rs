@@ -5,7 +5,7 @@
 //! it holds. An address in the same block of rows needs no search and no header; one in the same inlined
 //! calls reads no origin. It borrows the file, so that nothing of another can be in it.
 
-use crate::answer::{Answer, Entered, Lookup, Reason};
+use crate::answer::{Answer, Entered, Lookup, NotFoundReason};
 use crate::entities::Function;
 use crate::error::Error;
 use crate::file::SymbolFile;
@@ -79,7 +79,7 @@ impl<'f, 'd> Cursor<'f, 'd> {
         {
             return Ok(Lookup::NotFound(reason));
         }
-        let Some(last) = &self.last else { return Ok(Lookup::NotFound(Reason::OutsideCode)) };
+        let Some(last) = &self.last else { return Ok(Lookup::NotFound(NotFoundReason::OutsideCode)) };
         let offset = address.0.wrapping_sub(last.answer.piece_start.0);
         let spot = match last.answer.rows {
             None => Spot::NONE,
@@ -102,7 +102,7 @@ impl<'f, 'd> Cursor<'f, 'd> {
 
     /// Moves to the piece of an address; says why where there is none.
     #[inline(never)]
-    fn enter(&mut self, address: ImageAddr) -> Result<Option<Reason>, Error> {
+    fn enter(&mut self, address: ImageAddr) -> Result<Option<NotFoundReason>, Error> {
         let file = self.file;
         self.frames.len = 0;
         self.block.leave();
@@ -125,7 +125,7 @@ impl<'f, 'd> Cursor<'f, 'd> {
             self.block.enter(&rows, place)?;
         }
         let origin = file.root(&function)?;
-        answer.partial = function.partial;
+        answer.settle(&function);
         self.last = Some(Last { answer, function, origin, len, body });
         Ok(None)
     }

@@ -2,7 +2,7 @@
 
 use foldsym_format::sections::{calls, edges, functions, groups, members, origins};
 use foldsym_format::starts::Start;
-use foldsym_format::{SectionId, What};
+use foldsym_format::{Reason, SectionId, What};
 
 use crate::error::{Error, InSection, large, optional, small};
 use crate::file::SymbolFile;
@@ -91,6 +91,16 @@ fn rows_offset(value: i64, section: SectionId, record: u32) -> Result<Option<Row
     Ok(if value == 0 { None } else { Some(RowsOffset(value)) })
 }
 
+/// Why a function with these flags is not certain to be the only one of its code.
+#[inline(always)]
+fn reason(flags: i64, id: FunctionId) -> Result<Option<Reason>, Error> {
+    let code = flags.cast_unsigned().wrapping_shr(functions::REASON);
+    if code == 0 {
+        return Ok(None);
+    }
+    Reason::from_code(code).map(Some).ok_or(Error::new(SectionId::FUNCTIONS, What::Value, id.0.into()))
+}
+
 /// A function of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
@@ -100,6 +110,8 @@ pub struct Function {
     pub name: Option<NameId>,
     /// True where the unit's `.dwo` was missing: inlined frames are unknown.
     pub partial: bool,
+    /// Where its code is not folded: why it is not certain that it is the only function there; `None`: it is certain.
+    pub reason: Option<Reason>,
     /// Offset in SCOPES, 0: nothing is inlined.
     pub(crate) scopes: u64,
     /// Index of its first alias.
@@ -115,9 +127,16 @@ impl Function {
             origin: OriginId(small(origin, FUNCTIONS, id.0)?),
             name: if name == 0 { None } else { Some(Self::own_name(file, id, origin, name)?) },
             partial: flags.cast_unsigned() & functions::PARTIAL != 0,
+            reason: reason(flags, id)?,
             scopes: large(scopes, FUNCTIONS, id.0)?,
             aliases: optional(aliases, FUNCTIONS, id.0)?,
         })
+    }
+
+    /// Why it is not certain that a function is the only one of its code. Reads its flags alone.
+    pub(crate) fn read_reason(file: &SymbolFile<'_>, id: FunctionId) -> Result<Option<Reason>, Error> {
+        let flags = file.functions.value(id.0, functions::FLAGS).within(SectionId::FUNCTIONS)?;
+        reason(flags, id)
     }
 
     /// The name that stands `distance` names behind that of the origin.

@@ -61,7 +61,7 @@ mod stack;
 mod texts;
 mod verify;
 
-pub use answer::{Answer, Certainty, Evidence, Lookup, Reason};
+pub use answer::{Answer, Certainty, Evidence, Lookup, NotFoundReason};
 pub use basic_blocks::{BasicBlock, BasicBlocks, FunctionBlocks};
 pub use batch::BatchSlot;
 pub use cursor::Cursor;
@@ -69,7 +69,7 @@ pub use entities::{Aliases, Call, CallHow, Edge, Function, Group, How, Member, O
 pub use error::Error;
 pub use file::{SectionInfo, SymbolFile};
 pub use foldsym_format::names::Names;
-pub use foldsym_format::{Header, SectionId, What, header::features, header::flags};
+pub use foldsym_format::{Header, Reason, SectionId, What, header::features, header::flags};
 pub use frames::{Frame, FrameIter, Frames};
 pub use ids::{
     EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr, RowsOffset,

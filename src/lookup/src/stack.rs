@@ -7,10 +7,10 @@
 //! nobody of the group, or reaches what is not known, nothing is ruled out.
 
 use foldsym_format::sections::{calls, members};
-use foldsym_format::{SectionId, Table, What, steps};
+use foldsym_format::{Reason, SectionId, Table, What, steps};
 
-use crate::answer::{Certainty, Evidence};
-use crate::entities::{Group, How, Member, Owner, Piece};
+use crate::answer::{Certainty, Evidence, alone};
+use crate::entities::{Function, Group, How, Member, Owner, Piece};
 use crate::error::{Error, InSection, small};
 use crate::file::SymbolFile;
 use crate::ids::{FunctionId, GroupId, ImageAddr, ReturnAddr};
@@ -54,6 +54,8 @@ pub struct Resolved {
     pub certainty: Option<Certainty>,
     /// What that rests on.
     pub evidence: Option<Evidence>,
+    /// Why a [`Certainty::Likely`] answer is not `Unique`.
+    pub reason: Option<Reason>,
     /// The group, at folded code.
     pub group: Option<GroupId>,
     /// Members that were named, by their index in the group.
@@ -72,6 +74,7 @@ impl Resolved {
     pub const NONE: Self = Self {
         certainty: None,
         evidence: None,
+        reason: None,
         group: None,
         named: [0; MAX_NAMED],
         named_len: 0,
@@ -202,7 +205,10 @@ impl<'d> SymbolFile<'d> {
     ) -> Result<Resolved, Error> {
         match self.owner_at(address)? {
             None => Ok(Resolved::NONE),
-            Some(Owner::Function(_)) => Ok(Resolved { certainty: Some(Certainty::Unique), ..Resolved::NONE }),
+            Some(Owner::Function(function)) => {
+                let (certainty, reason) = alone(Function::read_reason(self, function)?);
+                Ok(Resolved { certainty: Some(certainty), reason, ..Resolved::NONE })
+            }
             Some(Owner::Group(group)) => self.resolve_frame(group, caller),
         }
     }

@@ -181,7 +181,7 @@ impl SymbolFile<'_> {
             let function = self.function(FunctionId(id))?;
             self.verify_name(function.name, FUNCTIONS, id)?;
             let flags = self.functions.value(id, functions::FLAGS).within(FUNCTIONS)?;
-            if function.origin.0 >= self.origins.len() || flags.cast_unsigned() & !functions::PARTIAL != 0 {
+            if function.origin.0 >= self.origins.len() || flags.cast_unsigned() & !functions::KNOWN != 0 {
                 return Err(value(FUNCTIONS, id));
             }
             self.verify_scopes(&function, work)?;

@@ -3,9 +3,25 @@
 mod writer;
 
 use foldsym_lookup::{
-    Certainty, Frame, Frames, FunctionId, How, ImageAddr, Lookup, Owner, PieceId, Reason, SectionId,
-    SymbolFile,
+    Certainty, Frame, Frames, FunctionId, How, ImageAddr, Lookup, NotFoundReason, Owner, PieceId, Reason,
+    Resolved, SectionId, StackAddr, SymbolFile,
 };
+
+/// A reason that no version has is damage, where it is read.
+#[test]
+fn an_unknown_reason_is_damage() {
+    let mut contents = writer::golden::contents();
+    contents.functions[1][4] = 8 << 1;
+    let bytes = contents.file();
+    let file = SymbolFile::open(&bytes).unwrap();
+    assert!(file.verify().is_err());
+    let mut frames = Frames::new();
+    let error = file.lookup(ImageAddr(0x40_1020), &mut frames).unwrap_err();
+    assert_eq!((error.section, frames.is_empty()), (SectionId::FUNCTIONS, true));
+    let stack = [StackAddr::Exact(ImageAddr(0x40_1020))];
+    assert!(file.resolve_stack(&stack, &mut [Resolved::NONE]).is_err());
+    assert!(file.lookup(ImageAddr(0x40_1000), &mut frames).is_ok());
+}
 
 fn text(frame: &Frame, file: &SymbolFile<'_>) -> String {
     let name = frame.name.map_or("??".to_owned(), |name| writer::golden::NAMES[name.0 as usize].to_owned());
@@ -138,7 +154,7 @@ fn folded_code_has_every_member() {
     assert!(file.member_frames(&answer, 3, &mut frames).is_err() && frames.is_empty());
     // At code that is not folded, member 0 is the function itself.
     let Lookup::Found(answer) = file.lookup(ImageAddr(0x40_1104), &mut frames).unwrap() else { panic!() };
-    assert_eq!((answer.certainty, answer.member_count()), (Certainty::Unique, 1));
+    assert_eq!((answer.certainty, answer.member_count()), (Certainty::Likely, 1));
     assert_eq!((answer.piece_start, answer.function_start), (ImageAddr(0x40_1100), ImageAddr(0x40_10e0)));
     assert_eq!(file.member_frames(&answer, 0, &mut frames).unwrap().function, FunctionId(1));
     assert!(file.member_frames(&answer, 1, &mut frames).is_err());
@@ -178,5 +194,20 @@ fn listing() {
     let mut frames = Frames::new();
     let Lookup::Found(answer) = file.lookup(ImageAddr(0x40_1200), &mut frames).unwrap() else { panic!() };
     assert!(answer.partial && answer.group.is_none());
-    assert_eq!(file.lookup(ImageAddr(0), &mut frames).unwrap(), Lookup::NotFound(Reason::OutsideCode));
+    assert_eq!((answer.certainty, answer.reason), (Certainty::Unique, None));
+    // Each piece of a function has its reason; cursor and stack say the same.
+    for address in [0x40_1020, 0x40_1104].map(ImageAddr) {
+        let expected = (Certainty::Likely, Some(Reason::PlainNames));
+        let Lookup::Found(answer) = file.lookup(address, &mut frames).unwrap() else { panic!() };
+        let Lookup::Found(of_cursor) = file.cursor().lookup(address).unwrap() else { panic!() };
+        let mut resolved = [Resolved::NONE];
+        file.resolve_stack(&[StackAddr::Exact(address)], &mut resolved).unwrap();
+        assert_eq!((answer.certainty, answer.reason), expected);
+        assert_eq!((of_cursor.certainty, of_cursor.reason), expected);
+        assert_eq!((resolved[0].certainty, resolved[0].reason), (Some(expected.0), expected.1));
+    }
+    assert_eq!(
+        file.lookup(ImageAddr(0), &mut frames).unwrap(),
+        Lookup::NotFound(NotFoundReason::OutsideCode)
+    );
 }

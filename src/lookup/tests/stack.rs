@@ -28,13 +28,7 @@ struct Answered {
 }
 
 fn answered(program: &Folded, file: &SymbolFile<'_>, frame: Frame, resolved: &Resolved) -> Answered {
-    let certainty = match resolved.certainty {
-        None => "none",
-        Some(Certainty::Unique) => "unique",
-        Some(Certainty::Exact) => "exact",
-        Some(Certainty::Narrowed) => "narrowed",
-        Some(Certainty::Ambiguous) => "ambiguous",
-    };
+    let certainty = resolved.certainty.map_or("none", Certainty::text);
     let functions = match resolved.group {
         Some(group) => {
             let group = file.group(group).unwrap();

@@ -2,12 +2,15 @@
 //! so that it builds at once.
 
 mod blocks;
+mod blowup;
 mod cfi;
 mod check;
 mod ci;
 mod compare;
 mod corpus;
+mod demangle;
 mod diff;
+mod doors;
 mod expr;
 mod fold;
 mod fuzz;
@@ -15,10 +18,12 @@ mod json;
 mod noicf;
 mod scale;
 mod sh;
+mod soak_store;
 mod split;
 mod symbols;
 mod testbins;
 mod tidy;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -47,9 +52,19 @@ const TASKS: &[Task] = &[
         run: diff::run,
     },
     Task {
+        name: "demangle",
+        help: "readable names of whole programs against llvm-cxxfilt's",
+        run: demangle::run,
+    },
+    Task {
         name: "ci-diff",
         help: "diff over all test programs, our own binary and the C library",
         run: ci::run,
+    },
+    Task {
+        name: "doors",
+        help: "one answer by every door: the drop-ins, lookup and the GSYM file, beside llvm-symbolizer",
+        run: doors::run,
     },
     Task {
         name: "fold",
@@ -61,6 +76,16 @@ const TASKS: &[Task] = &[
         help: "folded functions against the same objects linked without folding",
         run: noicf::run,
     },
+    Task {
+        name: "blowup",
+        help: "hostile programs of every shape: their cost must grow as their size does",
+        run: blowup::run,
+    },
+    Task {
+        name: "trace",
+        help: "programs stepped beside the same objects linked without folding",
+        run: trace::run,
+    },
     Task { name: "blocks", help: "basic blocks against llvm-readobj --bb-addr-map", run: blocks::run },
     Task {
         name: "split",
@@ -71,6 +96,11 @@ const TASKS: &[Task] = &[
         name: "symbols",
         help: "every name of a function symbol against what a file answers",
         run: symbols::run,
+    },
+    Task {
+        name: "soak-store",
+        help: "a symbol store with writers and readers killed at random, for some seconds (600)",
+        run: soak_store::run,
     },
     Task { name: "fuzz", help: "run the fuzz targets, or say what their corpora reach", run: fuzz::run },
     Task { name: "cfi", help: "rows of call frame information against llvm-dwarfdump", run: cfi::run },

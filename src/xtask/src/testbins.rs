@@ -30,6 +30,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("LLVM_DWP", "llvm:llvm-dwp"),
     ("READOBJ", "llvm:llvm-readobj"),
     ("BUNDLER", "llvm:clang-offload-bundler"),
+    ("DWARFUTIL", "llvm:llvm-dwarfutil"),
     ("OFFLOAD", "llvm:llvm-offload-binary"),
     ("GCC", "gcc"),
     ("GXX", "g++"),

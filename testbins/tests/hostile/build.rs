@@ -9,6 +9,9 @@ pub(crate) const CODE_LEN: u64 = 0x1000;
 /// Where a section of this name is loaded; others are not.
 pub(crate) const DATA: (&str, u64) = (".data.rel.ro", CODE + CODE_LEN);
 
+/// Where stubs of the linker are loaded.
+pub(crate) const STUBS: (&str, u64) = (".plt", CODE + 2 * CODE_LEN);
+
 pub(crate) fn uleb(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -22,6 +25,8 @@ pub(crate) fn uleb(out: &mut Vec<u8>, mut value: u64) {
 pub(crate) enum Value<'s> {
     /// `DW_FORM_string`.
     Text(&'s str),
+    /// The same, of any bytes but zero.
+    Bytes(&'s [u8]),
     /// `DW_FORM_addr`.
     Address(u64),
     /// `DW_FORM_udata`.
@@ -34,6 +39,8 @@ pub(crate) enum Value<'s> {
     Flag,
     /// `DW_FORM_loclistx`.
     ListIndex(u64),
+    /// `DW_FORM_rnglistx`.
+    RangeIndex(u64),
     /// `DW_FORM_exprloc`.
     Expression(&'s [u8]),
 }
@@ -41,13 +48,14 @@ pub(crate) enum Value<'s> {
 impl Value<'_> {
     fn form(&self) -> gimli::DwForm {
         match self {
-            Value::Text(_) => gimli::DW_FORM_string,
+            Value::Text(_) | Value::Bytes(_) => gimli::DW_FORM_string,
             Value::Address(_) => gimli::DW_FORM_addr,
             Value::Number(_) => gimli::DW_FORM_udata,
             Value::Label(_) => gimli::DW_FORM_ref4,
             Value::Offset(_) => gimli::DW_FORM_sec_offset,
             Value::Flag => gimli::DW_FORM_flag_present,
             Value::ListIndex(_) => gimli::DW_FORM_loclistx,
+            Value::RangeIndex(_) => gimli::DW_FORM_rnglistx,
             Value::Expression(_) => gimli::DW_FORM_exprloc,
         }
     }
@@ -128,8 +136,14 @@ impl Info {
                     self.out.extend(text.as_bytes());
                     self.out.push(0);
                 }
+                Value::Bytes(bytes) => {
+                    self.out.extend(*bytes);
+                    self.out.push(0);
+                }
                 Value::Address(address) => self.out.extend(address.to_le_bytes()),
-                Value::Number(number) | Value::ListIndex(number) => uleb(&mut self.out, *number),
+                Value::Number(number) | Value::ListIndex(number) | Value::RangeIndex(number) => {
+                    uleb(&mut self.out, *number)
+                }
                 Value::Label(name) => {
                     self.holes.push(((*name).to_owned(), self.out.len()));
                     self.out.extend([0; 4]);
@@ -260,6 +274,8 @@ pub(crate) enum Symbol<'s> {
     Local((&'s str, u64, u64)),
     /// As `Local`, without a type.
     Label((&'s str, u64, u64)),
+    /// As `Local`, in [`STUBS`].
+    Stub((&'s str, u64, u64)),
     /// What is in [`DATA`].
     Object((&'s str, u64, u64)),
     /// The same, of the file named last.
@@ -275,13 +291,15 @@ pub(crate) enum Symbol<'s> {
 /// As [`elf_at`], with any symbols. A section `.dynsym` has its names in `.strtab` too.
 pub(crate) fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'_>]) -> Vec<u8> {
     let (mut strings, mut table) = (vec![0], vec![0; 24]);
-    let data = debug.iter().position(|(name, _)| *name == DATA.0).map_or(0, |at| at as u16 + 2);
+    let section = |of: &str| debug.iter().position(|(name, _)| *name == of).map_or(0, |at| at as u16 + 2);
+    let (data, stubs) = (section(DATA.0), section(STUBS.0));
     for symbol in symbols {
         // Binding and type, section.
         let (info, section, (name, address, size)) = match *symbol {
             Symbol::Global(function) => (0x12, 1_u16, function),
             Symbol::Local(function) => (0x02, 1, function),
             Symbol::Label(label) => (0x00, 1, label),
+            Symbol::Stub(stub) => (0x02, stubs, stub),
             Symbol::Object(object) => (0x11, data, object),
             Symbol::LocalObject(object) => (0x01, data, object),
             Symbol::GlobalLabel(label) => (0x10, 1, label),
@@ -303,6 +321,7 @@ pub(crate) fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'
     sections.extend(debug.iter().map(|(name, bytes)| {
         let (kind, flags, address, link, entry) = match *name {
             name if name == DATA.0 => (1, 3, DATA.1, 0, 0),
+            name if name == STUBS.0 => (1, 6, STUBS.1, 0, 0),
             ".dynsym" => (11, 0, 0, symtab + 1, 24),
             _ => (1, 0, 0, 0, 0),
         };

@@ -112,7 +112,7 @@ fn in_time(input: PathBuf, output: PathBuf) -> Result<Converted, String> {
         let options =
             Options { threads: 1, columns: true, name_index: true, locations: true, ..Options::default() };
         let result = convert(&input, &output, &options, &NoProgress);
-        let result = result.map_err(|error| (error.exit_code(), error.to_string()));
+        let result = result.map_err(|error| (if error.is_usage() { 2 } else { 3 }, error.to_string()));
         let _ = done.send(());
         result
     });

@@ -15,7 +15,11 @@ fn what_is_no_program_is_refused_in_one_line() {
     for (name, bytes, expected) in [
         ("empty", &b""[..], "an empty file, expected an ELF or Mach-O file"),
         ("text", b"int main() {}\n", "begins with \"int \", expected an ELF or Mach-O file"),
-        ("archive", b"!<arch>\n", "an archive; extract its members, expected an ELF or Mach-O file"),
+        (
+            "archive",
+            b"!<arch>\n",
+            "an archive; --out-dir takes a file for each member, expected an ELF or Mach-O file",
+        ),
         ("short", b"\x7fEL", "begins with \"\\x7fEL\", expected an ELF or Mach-O file"),
     ] {
         let path = bench.input(name);

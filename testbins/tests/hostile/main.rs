@@ -1,5 +1,6 @@
 //! Converts damaged and hostile programs: an error in one line, or a file that says what is missing.
 
+mod budgets;
 mod build;
 mod caps;
 mod classes;

@@ -298,3 +298,120 @@ fn overloads_of_a_plain_name_are_all_there() {
         assert_eq!(of(described, symbols), expected, "{described:?}");
     }
 }
+
+/// What is local to a function has a plain name alone in what gcc writes, and gold leaves one symbol where it folds such of
+/// several files: it is that of the one inside the function that it names.
+#[test]
+fn a_symbol_is_that_of_the_function_inside_the_one_that_it_names() {
+    let made = |files: [&'static str; 2], lines: [u64; 2], local: &'static str, symbol: &'static str| {
+        let [mut first, mut second] = files.map(|file| Info::new(4, &[(DW_AT_name, Text(file))]));
+        let enclosing = [("_Z6entryAl", CODE + 0x100), ("_Z6entryBl", CODE + 0x200)];
+        for ((info, (enclosing, start)), line) in
+            [&mut first, &mut second].into_iter().zip(enclosing).zip(lines)
+        {
+            function(info, enclosing, 1, start, true);
+            function(info, local, line, CODE, false);
+        }
+        let mut sections = two_units(&mut first, &mut second);
+        sections.push((".note.gnu.gold-version", vec![0; 16]));
+        let enclosing = enclosing.map(|(name, start)| Global((name, start, 0x10)));
+        let symbols =
+            [&[File(files[0]), Local((symbol, CODE, 0x10)), File(files[1])][..], &enclosing].concat();
+        let found = names(&Bench::new().kept(&elf_with(CODE, &sections, &symbols)), CODE);
+        found.into_iter().map(|(name, ..)| name).collect::<Vec<_>>()
+    };
+    let twice = "_ZZ6entryAlEN5Local5twiceEv";
+    let isra = "_ZZ6entryAlEN5Local5twiceEv.isra.0";
+    for symbol in [twice, isra] {
+        for files in [["a.cc", "b.cc"], ["same.cc", "same.cc"]] {
+            assert_eq!(made(files, [5, 6], "twice", symbol), [symbol, "twice"], "{files:?}");
+            // Of one line too: a template, or a macro.
+            assert_eq!(made(files, [5, 5], "twice", symbol), [symbol, "twice"], "{files:?}");
+        }
+    }
+    let lambda = "_ZZ6entryAlENKUllE_clEl";
+    assert_eq!(made(["a.cc", "b.cc"], [5, 5], "operator()", lambda), [lambda, "operator()"]);
+    // Of a file: the other may have been of another type. Of a header both are one function of the source.
+    assert_eq!(made(["a.cc", "b.cc"], [5, 6], "f", "_ZL1fj"), ["_ZL1fj", "f"]);
+    assert_eq!(made(["a.cc", "b.cc"], [5, 5], "f", "_ZL1fj"), ["_ZL1fj", "_ZL1fj"]);
+}
+
+/// gcc makes a second name of a function where its mangling changed (`-fabi-compat-version`): it describes neither a second
+/// function nor where that would be. What it merged it describes without an address.
+#[test]
+fn a_second_mangling_is_another_name() {
+    let made = |producer: &'static str, linker: &str, second: &'static str, codeless: bool| {
+        let mut info = Info::new(4, &[(gimli::DW_AT_producer, Text(producer))]);
+        function(&mut info, "_ZSt8exchangeIPvDnET_RS1_OT0_", 10, CODE, true);
+        if codeless {
+            info.open(DW_TAG_subprogram, &[(DW_AT_name, Text(second)), (DW_AT_external, Flag)]).close();
+        }
+        let mut sections = info.sections();
+        sections.push(comment(linker));
+        let symbols = ["_ZSt8exchangeIPvDnET_RS1_OT0_", second].map(|name| Global((name, CODE, 0x10)));
+        names(&Bench::new().kept(&elf_with(CODE, &sections, &symbols)), CODE).len()
+    };
+    let (gcc, second) = ("GNU C++17 12.2.0 -O2", "_ZSt8exchangeIPvDnET_RS2_OT0_");
+    assert_eq!(made(gcc, "GCC: 12", second, false), 0);
+    assert_eq!(made(gcc, "GCC: 12", second, true), 2);
+    // It may be a folded one of an object without debug information; others merge and describe nothing of it.
+    assert_eq!(made(gcc, "Linker: LLD", second, false), 2);
+    assert_eq!(made("clang version 22", "GCC: 12", second, false), 2);
+    assert_eq!(made("GNU GIMPLE 12.2.0", "GCC: 12", second, false), 2);
+    // Whoever made it: how an argument pack begins.
+    let pack = |linker| {
+        let mut info = Info::new(4, &[]);
+        function(&mut info, "_Z1kIJiEEvDpT_", 10, CODE, true);
+        let mut sections = info.sections();
+        sections.push(comment(linker));
+        let symbols = ["_Z1kIJiEEvDpT_", "_Z1kIIiEEvDpT_"].map(|name| Global((name, CODE, 0x10)));
+        names(&Bench::new().kept(&elf_with(CODE, &sections, &symbols)), CODE).len()
+    };
+    assert_eq!([pack("Linker: LLD"), pack("GCC: 12")], [0, 0]);
+}
+
+/// An assembler may give code two names and describe neither: also in a program that was folded its lines are the code's.
+#[test]
+fn lines_do_not_depend_on_how_many_names_there_are() {
+    let made = |symbols: &[Symbol<'_>]| {
+        let mut info = Info::new(4, &[(DW_AT_stmt_list, Offset(0))]);
+        function(&mut info, "elsewhere", 10, CODE + 0x100, true);
+        let mut sections = info.sections();
+        let lines = [sequence(&[(CODE, 31)], CODE + 8), sequence(&[(CODE + 0x100, 11)], CODE + 0x110)];
+        sections.extend([(".debug_line", line_program(&lines.concat())), comment("Linker: LLD")]);
+        let folded = ["_Z1av", "_Z1bv"].map(|name| Global((name, CODE + 0x200, 8)));
+        let kept = Bench::new().kept(&elf_with(CODE, &sections, &[symbols, &folded].concat()));
+        let (_, file, line) = kept.frame(CODE);
+        (file, line)
+    };
+    let names = ["div_a", "div_b"].map(|name| Global((name, CODE, 8)));
+    for names in [&names[..1], &names] {
+        assert_eq!(made(names), ("/made/unit.c".to_owned(), 31), "{}", names.len());
+    }
+}
+
+/// GNU ld gives the entries of a COMDAT section that it discards the addresses of the one that it keeps; and a name of a discarded
+/// function at another's address is an alias.
+#[test]
+fn a_linker_that_cannot_fold_leaves_one_function() {
+    let made = |linker: &str, gone: (&'static str, u64), external: bool, symbols: &[Symbol<'_>]| {
+        let [mut first, mut second] = ["a.cc", "b.cc"].map(|file| Info::new(4, &[(DW_AT_name, Text(file))]));
+        function(&mut first, "kept", 10, CODE, external);
+        function(&mut second, gone.0, 10, gone.1, external);
+        let mut sections = two_units(&mut first, &mut second);
+        sections.push(comment(linker));
+        names(&Bench::new().kept(&elf_with(CODE, &sections, symbols)), CODE)
+    };
+    let local = [File("a.cc"), Local(("kept", CODE, 0x10)), File("b.cc")];
+    let two = some(&[("kept", "live_range", 0), ("kept", "live_range", 0)]);
+    assert_eq!(made("Linker: LLD", ("kept", CODE), false, &local), two);
+    assert_eq!(made("GCC: 12", ("kept", CODE), false, &local), []);
+    // Of another name it is another function.
+    let two = some(&[("kept", "live_range", 0), ("other", "live_range", 0)]);
+    assert_eq!(made("GCC: 12", ("other", CODE), false, &local), two);
+
+    let global = ["kept", "gone"].map(|name| Global((name, CODE, 0x10)));
+    let two = some(&[("kept", "live_range", 0), ("gone", "symbol", 0)]);
+    assert_eq!(made("Linker: LLD", ("gone", 0), true, &global), two);
+    assert_eq!(made("GCC: 12", ("gone", 0), true, &global), []);
+}

@@ -2,7 +2,9 @@
 //! parts of the same function.
 
 use foldsym_convert::report::Kind;
-use foldsym_lookup::{Certainty, ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
+use foldsym_lookup::{
+    Certainty, Frames, ImageAddr, Lookup, Reason, Resolved, ReturnAddr, StackAddr, SymbolFile,
+};
 use gimli::{
     DW_AT_call_all_calls, DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_file, DW_AT_decl_line,
     DW_AT_external, DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_AT_ranges, DW_TAG_call_site,
@@ -154,12 +156,20 @@ fn what_shares_an_entry_is_not_compared_with_all_parts() {
     let parts = (0..200).map(|index| [PART + 2 * index, PART + 2 * index + 2]);
     let ranges: Vec<[u64; 2]> = [[CODE, CODE + 0x10]].into_iter().chain(parts.clone()).collect();
     let kept = by_gold(1, &ranges, 256);
-    let counts: Vec<usize> = parts.map(|[start, _]| members(&kept, start).len()).collect();
-    // The first have all; where the comparisons end, one is nobody's.
+    let counts: Vec<usize> = parts.clone().map(|[start, _]| members(&kept, start).len()).collect();
+    // The first have all, the one at which the comparisons end has some, and those after it are in no group.
     let whole = counts.iter().take_while(|&&count| count == 257).count();
     assert!((10..100).contains(&whole), "{counts:?}");
-    assert!(counts[whole..].iter().all(|&count| (2..257).contains(&count)), "{counts:?}");
-    assert!(counts[whole + 1..].iter().all(|&count| count == 2), "{counts:?}");
+    assert!((2..257).contains(&counts[whole]), "{counts:?}");
+    assert!(counts[whole + 1..].iter().all(|&count| count == 0), "{counts:?}");
+    let file = SymbolFile::open(&kept.bytes).unwrap();
+    for [start, _] in parts.skip(whole + 1) {
+        let Lookup::Found(found) = file.lookup(ImageAddr(start), &mut Frames::new()).unwrap() else {
+            panic!("{start:#x}")
+        };
+        // The program has objects that no unit describes, a reason that comes before the cap.
+        assert_eq!((found.certainty, found.reason), (Certainty::Likely, Some(Reason::UndescribedObject)));
+    }
     assert_eq!(kept.report.diagnostics.count(Kind::CapReached), 1);
 }
 

@@ -84,7 +84,10 @@ fn parts_of_each_length_are_not_compared_with_all_symbols() {
         let names: Vec<String> = (0..4096).map(|index| format!("g{index}.cold")).collect();
         let symbols: Vec<_> = names.iter().map(|name| (&name[..], CODE, 0x10)).collect();
         let line = limited(&elf(&sections, &symbols));
-        assert!(line.starts_with(&format!("kept: {caps} caps")), "{line}");
+        // A function that gets no rows any more counts too.
+        let counted =
+            line.strip_prefix("kept: ").and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+        assert!(counted.is_some_and(|counted| counted >= caps), "{line}");
     }
 }
 

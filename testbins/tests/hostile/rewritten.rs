@@ -95,8 +95,10 @@ fn a_function_that_gcc_made_jump_to_another_may_be_meant() {
     let either = some(Certainty::Narrowed, &["f", "wrap"]);
     assert_eq!(called(&made(Some("wrap"), &jump)), either);
     assert_eq!(called(&made(Some("wrap"), &call.concat())), either);
-    // It is no function of the unit, or goes into the middle of one.
+    // It is no function of the unit, goes into the middle of one, or gives the other an argument of its own: xor %esi,%esi.
     let exact = some(Certainty::Exact, &["f"]);
+    let own = [&[0x31, 0xf6][..], &to(0xe9, GOES_ON + 2, SHARED)].concat();
+    assert_eq!(called(&made(Some("wrap"), &own)), exact);
     assert_eq!(called(&made(None, &jump)), exact);
     assert_eq!(called(&made(Some("other"), &jump)), exact);
     assert_eq!(called(&made(Some("wrap"), &to(0xe9, GOES_ON, SHARED + 1))), exact);
@@ -224,27 +226,41 @@ fn what_llvm_made_jump_shows_that_its_unit_merges() {
     assert_eq!(made_with(&other, &[jump(GOES_ON, SHARED)], false), all);
 }
 
-/// Such a jump may be folded with a described function that does the same. Not with one that calls a function with an
-/// argument of its own: there a name that nothing describes is that function's other one.
+/// Such a jump may be folded with a described function that does the same. A function that calls another with an argument of
+/// its own is none: whatever calls a function that many call would be one.
 #[test]
 fn a_function_that_calls_with_arguments_of_its_own_is_no_jump() {
-    let made = |code: &[u8]| {
+    let made = |is_described: bool, code: &[u8]| {
         let mut info = unit("clang version 22", gimli::DW_LANG_C11);
         function(&mut info, "f", 10, SHARED, &[]);
         function(&mut info, "g", 20, SHARED, &[]);
         function(&mut info, "caller", 40, CODE, &[(CODE + 8, Some("f"))]);
-        function(&mut info, "described", 50, GOES_ON, &[]);
-        let functions = [("caller", CODE), ("f", SHARED), ("g", SHARED), ("described", GOES_ON)];
+        let mut functions = vec![("caller", CODE), ("f", SHARED), ("g", SHARED)];
+        if is_described {
+            function(&mut info, "described", 50, GOES_ON, &[]);
+            functions.push(("described", GOES_ON));
+        }
         let other = ("other", GOES_ON, 0x40);
         let symbols: Vec<_> =
-            functions.map(|(name, at)| (name, at, 0x40)).into_iter().chain([other]).collect();
+            functions.into_iter().map(|(name, at)| (name, at, 0x40)).chain([other]).collect();
         called(&Bench::new().kept(&with_code(elf(&info.sections(), &symbols), GOES_ON, code)))
     };
     let jump = to(0xe9, GOES_ON, SHARED);
-    assert_eq!(made(&jump), some(Certainty::Ambiguous, &["f", "g", "other"]));
-    // xor %esi,%esi; and after another call: mov %rax,%rdi
-    let exact = some(Certainty::Exact, &["f"]);
-    assert_eq!(made(&[&[0x31, 0xf6][..], &to(0xe9, GOES_ON + 2, SHARED)].concat()), exact);
-    let after = [to(0xe8, GOES_ON, CODE), vec![0x48, 0x89, 0xc7], to(0xe9, GOES_ON + 8, SHARED)];
-    assert_eq!(made(&after.concat()), exact);
+    // xor %esi,%esi; and after another call: mov %rax,%rdi; a call back with a function: lea mem(%rip),%rdi
+    let own = [&[0x31, 0xf6][..], &to(0xe9, GOES_ON + 2, SHARED)].concat();
+    let after = [to(0xe8, GOES_ON, CODE), vec![0x48, 0x89, 0xc7], to(0xe9, GOES_ON + 8, SHARED)].concat();
+    let back = [&[0x48, 0x8d, 0x3d, 0, 1, 0, 0][..], &to(0xe9, GOES_ON + 7, SHARED)].concat();
+    // What -finstrument-functions adds, with the address of the function: lea; call; and its frame.
+    let enter = [&[0x50, 0x48, 0x8d, 0x3d, 0xf8, 0xff, 0xff, 0xff][..], &to(0xe8, GOES_ON + 8, CODE + 0x80)];
+    let profiled = [&enter.concat()[..], &[0x58], &to(0xe9, GOES_ON + 14, SHARED)].concat();
+    for is_described in [true, false] {
+        for code in [&jump, &profiled] {
+            let all = some(Certainty::Ambiguous, &["f", "g", "other"]);
+            assert_eq!(made(is_described, code), all, "{is_described} {code:x?}");
+        }
+        for code in [&own, &after, &back] {
+            let exact = some(Certainty::Exact, &["f"]);
+            assert_eq!(made(is_described, code), exact, "{is_described} {code:x?}");
+        }
+    }
 }

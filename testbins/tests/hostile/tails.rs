@@ -8,7 +8,7 @@ use gimli::{
     DW_TAG_subprogram,
 };
 
-use crate::build::{CODE, Info, Value, elf};
+use crate::build::{CODE, Info, STUBS, Symbol, Value, elf_with};
 use crate::harness::Bench;
 use Value::{Address, Flag, Label, Number, Text};
 
@@ -33,6 +33,17 @@ const JUMP: u8 = 0xe9;
 /// How sure it is who stands at [`SHARED`] below `caller`, in a program where `ends` has these recorded tail calls and
 /// this code.
 fn certainty(tails: &[&str], code: &[(u64, Vec<u8>)], machine: u16, producer: &'static str) -> Certainty {
+    certainty_with(&[], tails, code, machine, producer)
+}
+
+/// The same with symbols in [`STUBS`].
+fn certainty_with(
+    stubs: &[Symbol<'_>],
+    tails: &[&str],
+    code: &[(u64, Vec<u8>)],
+    machine: u16,
+    producer: &'static str,
+) -> Certainty {
     let mut info = Info::new(5, &[(DW_AT_producer, Text(producer))]);
     let mut function = |name: &'static str, start: u64, calls: &[Vec<(gimli::DwAt, Value<'_>)>]| {
         let attributes = [
@@ -66,7 +77,10 @@ fn certainty(tails: &[&str], code: &[(u64, Vec<u8>)], machine: u16, producer: &'
         info.label(name).open(DW_TAG_subprogram, &attributes).close();
     }
     let symbols = [("caller", CODE, 0x20), ("ends", ENDS, 0x20), ("f", SHARED, 0x20), ("g", SHARED, 0x20)];
-    let mut program = elf(&info.sections(), &symbols);
+    let mut sections = info.sections();
+    sections.push((STUBS.0, vec![0x90; 0x20]));
+    let symbols = [&symbols.map(Symbol::Global)[..], stubs].concat();
+    let mut program = elf_with(CODE, &sections, &symbols);
     // The header of ELF is 64 bytes long, and the code is behind it.
     program[18..20].copy_from_slice(&machine.to_le_bytes());
     for (at, bytes) in code {
@@ -114,6 +128,17 @@ fn what_another_module_is_given_it_may_jump_to() {
     assert_eq!(on_x86(&["f"], &jumps), Certainty::Ambiguous);
     let second = to(JUMP, ENDS + 0x18, STUB + 0x10);
     assert_eq!(on_x86(&["f", "memcpy", "memcpy"], &[&jumps[..], &[second]].concat()), Certainty::Ambiguous);
+}
+
+/// mold gives stubs of its own names.
+#[test]
+fn a_stub_may_have_a_symbol() {
+    let stub = [Symbol::Stub(("stub$plt", STUBS.1, 0x10))];
+    let code = [to(CALL, BACK - 5, ENDS), to(JUMP, ENDS + 8, SHARED), to(JUMP, ENDS + 0x10, STUBS.1)];
+    let of = |tails: &[&str]| certainty_with(&stub, tails, &code, EM_X86_64, CLANG);
+    assert_eq!(of(&["f", "memcpy"]), Certainty::Exact);
+    assert_eq!(of(&["f", "apply"]), Certainty::Ambiguous);
+    assert_eq!(of(&["f"]), Certainty::Ambiguous);
 }
 
 /// clang records no jump to what a table without a base holds, and nobody what inline assembly does.

@@ -18,7 +18,7 @@ pub(crate) fn convert_command(
     }
     let mut command = Command::new(program);
     command.arg("convert").arg(input).arg("-o").arg(output);
-    command.args(["--threads", &threads.to_string(), "--no-name-index", "--quiet"]);
+    command.args(["--threads", &threads.to_string(), "--quiet"]);
     Ok(command)
 }
 

@@ -3,11 +3,11 @@
 use foldsym_format::SectionId;
 use foldsym_format::bits::TAIL;
 use foldsym_format::records::basic_blocks::{GAP_SHIFT, GROUP_BLOCKS};
-use rustc_hash::FxHashMap;
 
 use super::bits::{BitWriter, width_of};
 use super::tables::Table;
 use super::{Section, starts};
+use crate::hash::HashMap;
 use crate::model::{Block, BlockMap};
 
 /// A block as it is stored.
@@ -25,7 +25,7 @@ pub(super) fn sections(map: &BlockMap, image_base: u64) -> Vec<Section> {
         return Vec::new();
     }
     let kinds = kinds(map);
-    let ranks: FxHashMap<u64, u32> = kinds.iter().copied().zip(0..).collect();
+    let ranks: HashMap<u64, u32> = kinds.iter().copied().zip(0..).collect();
     let mut cells = cells(map, &ranks);
     let mut groups = Vec::new();
     let mut places: Vec<u32> = Vec::with_capacity(map.blocks.len().div_ceil(GROUP_BLOCKS as usize));
@@ -91,7 +91,7 @@ fn kinds(map: &BlockMap) -> Vec<u64> {
     counted.into_iter().map(|(_, kind)| kind).collect()
 }
 
-fn cells<'m>(map: &'m BlockMap, ranks: &'m FxHashMap<u64, u32>) -> impl Iterator<Item = Cell> + 'm {
+fn cells<'m>(map: &'m BlockMap, ranks: &'m HashMap<u64, u32>) -> impl Iterator<Item = Cell> + 'm {
     let firsts = map.ranges.iter().flat_map(|range| range.blocks.clone().map(|i| i == range.blocks.start));
     gaps(map).zip(firsts).map(|((block, gap), first)| Cell {
         id: block.id,

@@ -1,22 +1,22 @@
 //! Writes CALLS, TAILS, VTABLES and SLOTS: whom the calls into folded code call (schema, section 3).
 
-use super::Section;
 use super::outline::Outline;
 use super::tables::Table;
-use crate::model::{FuncId, Keys};
+use super::{MAX_SPAN, Section};
+use crate::model::{FuncId, ImageAddr, Keys};
 use foldsym_format::SectionId;
 
-/// The sections, where the program has any keys, and how many keys of tables are left out: those of tables below the
-/// image base, which are in no memory of the program.
+/// The sections, where the program has any keys, and how many keys are left out: those of tables and calls below the image
+/// base or farther from it than addresses of a file can be, which are in no memory of the program.
 pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<Section>, u64) {
     let rank = |function: FuncId| i64::from(outline.function_ranks[function.index()]);
     let optional = |function: Option<FuncId>| function.map_or(0, |function| rank(function) + 1);
+    let offset = |address: ImageAddr| offset(address, image_base);
     let mut calls: Vec<[i64; 4]> = keys
         .calls
         .iter()
-        .map(|key| {
-            let address = key.return_addr.0.wrapping_sub(image_base) as i64;
-            [address, optional(key.caller), rank(key.callee), key.how as i64]
+        .filter_map(|key| {
+            Some([offset(key.return_addr)?, optional(key.caller), rank(key.callee), key.how as i64])
         })
         .collect();
     let mut tails: Vec<[i64; 2]> =
@@ -25,17 +25,15 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
         .vtables
         .iter()
         .filter_map(|key| {
-            let point = i64::try_from(key.point.0.checked_sub(image_base)?).ok()?;
+            let point = offset(key.point)?;
             let slot = key.slot.map_or(0, |slot| i64::from(slot) + 1);
             Some([point, rank(key.function), slot, i64::from(key.doubtful)])
         })
         .collect();
-    let left_out = (keys.vtables.len() - vtables.len()) as u64;
-    let slots: Vec<[i64; 2]> = keys
-        .slots
-        .iter()
-        .map(|key| [key.return_addr.0.wrapping_sub(image_base) as i64, i64::from(key.slot)])
-        .collect();
+    let slots: Vec<[i64; 2]> =
+        keys.slots.iter().filter_map(|key| Some([offset(key.return_addr)?, i64::from(key.slot)])).collect();
+    let all = keys.calls.len() + keys.vtables.len() + keys.slots.len();
+    let left_out = (all - calls.len() - vtables.len() - slots.len()) as u64;
     // Ranks have another order than the ids of the model.
     calls.sort_unstable();
     tails.sort_unstable();
@@ -48,10 +46,35 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
     (sections, left_out)
 }
 
+/// An address as the file has it, if it can.
+fn offset(address: ImageAddr, image_base: u64) -> Option<i64> {
+    let offset = address.0.checked_sub(image_base).filter(|offset| *offset < MAX_SPAN)?;
+    i64::try_from(offset).ok()
+}
+
 fn add<const K: usize>(sections: &mut Vec<Section>, id: SectionId, records: &[[i64; K]]) {
     if !records.is_empty() {
         let record = |i: usize| records[i];
         let table = Table { count: records.len(), record };
         sections.push(Section::new(id, table.encode()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A section may claim any address, and a table of virtual functions, or a call that a table lists, may be in it.
+    #[test]
+    fn an_address_that_no_table_can_hold_is_left_out() {
+        for (address, base, expected) in [
+            (0x1010, 0x1000, Some(0x10)),
+            (0xfff, 0x1000, None),
+            (MAX_SPAN - 1, 0, Some((MAX_SPAN - 1) as i64)),
+            (MAX_SPAN, 0, None),
+            (u64::MAX, 0x1000, None),
+        ] {
+            assert_eq!(offset(ImageAddr(address), base), expected, "{address:#x}");
+        }
     }
 }

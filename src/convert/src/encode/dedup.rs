@@ -3,7 +3,7 @@
 use foldsym_format::bits::TAIL;
 use hashbrown::HashTable;
 
-use crate::numbers::hash_of;
+use crate::hash::hash_of;
 
 /// The bytes of a record, with their hash: many threads make records, and one puts them behind each other.
 #[derive(Clone, Copy)]

@@ -1,11 +1,10 @@
 //! Writes LOCATIONS and LOCATED: expressions of functions, and what they refer to (schema, section 10).
 
-use rustc_hash::FxHashMap;
-
 use super::Section;
 use super::bits::put_varint;
 use super::outline::{ABSENT, Outline, members};
 use super::tables::Table;
+use crate::hash::HashMap;
 use crate::model::{
     FuncId, ImageAddr, Keys, Located, LocatedValue, LocationEntry, LocationKind, LocationList,
     LocationReference, Program, UnitLocations,
@@ -45,7 +44,7 @@ pub(super) fn sections(
             of_unit[source.unit.index()].push(id);
         }
     }
-    let mut writer = Writer { image_base, out: vec![0], places: FxHashMap::default() };
+    let mut writer = Writer { image_base, out: vec![0], places: HashMap::default() };
     let mut rows: Vec<[i64; 4]> = Vec::new();
     for (unit, ids) in program.units.iter().zip(&of_unit) {
         let Some(locations) = &unit.locations else { continue };
@@ -129,7 +128,7 @@ struct Writer {
     image_base: u64,
     out: Vec<u8>,
     /// Records that are there already; a unit and a list may have the same bytes.
-    places: FxHashMap<(bool, Vec<u8>), i64>,
+    places: HashMap<(bool, Vec<u8>), i64>,
 }
 
 impl Writer {

@@ -16,10 +16,10 @@ use super::outline::{Job, Outline, window};
 use super::plan::{Plan, file_code};
 use super::row_block::{Cell, put_block, put_directory};
 use super::scopes::{Tree, Trees};
+use crate::hash::HashSet;
 use crate::model::{NONE16, Owner, Program, Rows};
 use foldsym_format::records::rows as records;
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
 
 /// Rows of every block of a record but the last.
 const ROWS_PER_BLOCK: usize = records::BLOCK_ROWS as usize;
@@ -89,7 +89,7 @@ impl RowSource<'_> {
         let mut records = tasks.iter().flat_map(RowTask::records);
         let mut store = Store::new(tasks.iter().map(|task| task.bytes.len()).sum());
         let mut offsets = vec![0; self.outline.jobs.len()];
-        let mut with_foreign_offsets = FxHashSet::default();
+        let mut with_foreign_offsets = HashSet::default();
         for (i, piece) in self.program.pieces.iter().enumerate() {
             let jobs = self.outline.piece_jobs[i] as usize..self.outline.piece_jobs[i + 1] as usize;
             let first = jobs.start;

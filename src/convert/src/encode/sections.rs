@@ -6,9 +6,9 @@ use super::outline::{Outline, members};
 use super::plan::Plan;
 use super::tables::Table;
 use super::{ImageInfo, Section, starts};
-use crate::model::{FuncId, Member, NameId, Owner, Piece, Program};
+use crate::model::{FuncId, Function, Member, NameId, Owner, Piece, Program, Reason};
 use foldsym_format::SectionId;
-use foldsym_format::sections::functions::PARTIAL;
+use foldsym_format::sections::functions::{PARTIAL, REASON};
 
 /// What the tables refer to.
 pub(super) struct Tables<'e> {
@@ -182,7 +182,7 @@ impl Tables<'_> {
                 scopes[i] as i64,
                 name,
                 i64::from(first_aliases[i]),
-                if function.partial { PARTIAL as i64 } else { 0 },
+                flags(function) as i64,
             ]
         };
         Table { count: self.outline.functions.len(), record }.encode()
@@ -206,6 +206,12 @@ impl Tables<'_> {
         let firsts = self.outline.functions.iter().map(first).map(|first| first.unwrap_or(0)).collect();
         (firsts, aliases)
     }
+}
+
+/// The flags of a function's record.
+fn flags(function: &Function) -> u64 {
+    let partial = if function.partial { PARTIAL } else { 0 };
+    partial | function.reason.map_or(0, Reason::code) << REASON
 }
 
 fn piece_end(piece: &Piece) -> u64 {

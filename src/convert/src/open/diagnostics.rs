@@ -4,8 +4,10 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OpenDiagnosticKind {
-    /// A relocation of a debug section has a type that is not known; its place was left as it was.
+    /// A relocation of a debug section of an object file has a type that is not known.
     UnknownRelocation { machine: u16, kind: u32 },
+    /// A debug section has relocations of unknown types. It is not read: the addresses and offsets in it may be wrong.
+    UnrelocatedSection,
     /// A relocation names a symbol or place outside its table or section; it was skipped.
     BadRelocation,
     /// A section is compressed by a method that is not known; it is treated as absent.
@@ -49,6 +51,19 @@ pub enum OpenDiagnosticKind {
     DeviceCodeNotElf,
 }
 
+/// The name of the kind, which the report prints.
+impl std::fmt::Display for OpenDiagnosticKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::UnknownRelocation { machine, kind } => {
+                write!(f, "UnknownRelocation (type {kind} of machine {machine})")
+            }
+            // All others are a word.
+            word => write!(f, "{word:?}"),
+        }
+    }
+}
+
 impl OpenDiagnosticKind {
     /// The words of a case name a file as it was found here, and so depend on where the program lies. In the others
     /// they are of the program alone.
@@ -61,6 +76,7 @@ impl OpenDiagnosticKind {
             | Kind::BadMiniDebugInfo
             | Kind::BadBlockMap => true,
             Kind::UnknownRelocation { .. }
+            | Kind::UnrelocatedSection
             | Kind::BadRelocation
             | Kind::UnknownCompression
             | Kind::TruncatedSection
@@ -94,7 +110,7 @@ impl OpenDiagnostic {
     /// The same line wherever the program lies: without the first case where that names a file that was found.
     pub fn portable(&self) -> String {
         if self.kind.names_found_file() {
-            format!("{:?} x {}", self.kind, self.count)
+            format!("{} x {}", self.kind, self.count)
         } else {
             self.to_string()
         }
@@ -103,7 +119,7 @@ impl OpenDiagnostic {
 
 impl std::fmt::Display for OpenDiagnostic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} x {}: {}", self.kind, self.count, self.first)
+        write!(f, "{} x {}: {}", self.kind, self.count, self.first)
     }
 }
 

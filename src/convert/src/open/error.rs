@@ -34,6 +34,10 @@ pub enum OpenError {
     #[error("{}: {place}: {claimed} bytes claimed, at most {allowed} allowed", path.display())]
     TooLarge { path: PathBuf, place: String, claimed: u64, allowed: u64 },
 
+    /// The separate debug file that was given is of another build. The words name both.
+    #[error("{problem}")]
+    WrongDebugFile { problem: String },
+
     /// A program of one architecture, and another was asked for.
     #[error("{}: a program for {found}, expected one for {wanted}", path.display())]
     OtherArch { path: PathBuf, found: String, wanted: String },

@@ -10,9 +10,9 @@ use memmap2::Mmap;
 use super::error::OpenError;
 
 /// A section may always claim this many bytes.
-const SECTION_FLOOR: u64 = 256 << 20;
+const SECTION_FLOOR: u64 = 64 << 20;
 /// All buffers together may always hold this many bytes.
-const TOTAL_FLOOR: u64 = 1 << 30;
+const TOTAL_FLOOR: u64 = 128 << 20;
 /// Above the floors, a buffer may be this many times the bytes it is made from. Debug information shrinks 3 to 8 times.
 const RATIO: u64 = 64;
 /// Files that are kept open as long as they are mapped.
@@ -23,8 +23,8 @@ const OPEN_FILES: usize = 16;
 /// One for each program, and a short-lived one for each `.dwo`: dropping it unmaps. May be shared between threads.
 ///
 /// # Limits
-/// A decompressed section holds at most the larger of 256 MiB and 64 times its compressed bytes; all buffers together
-/// (decompressed, joined or relocated) the larger of 1 GiB and 64 times the bytes mapped. Both are checked before memory
+/// A decompressed section holds at most the larger of 64 MiB and 64 times its compressed bytes; all buffers together
+/// (decompressed, joined or relocated) the larger of 128 MiB and 64 times the bytes mapped. Both are checked before memory
 /// is reserved.
 ///
 /// A mapped file must not be shortened while it is in use: the operating system then ends the process.
@@ -55,6 +55,11 @@ impl Files {
     /// An owner of nothing yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Counts bytes that the caller read itself as a mapped file: what a conversion may take follows from their number.
+    pub(super) fn count(&self, bytes: &[u8]) {
+        self.mapped_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
     }
 
     /// Bytes of all mapped files.

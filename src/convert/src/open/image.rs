@@ -93,6 +93,28 @@ pub struct Symbol<'f> {
     pub file: Option<u32>,
     /// From `.dynsym`, where `.symtab` does not hold it.
     pub dynamic: bool,
+    /// Other modules cannot see it by its visibility (`STV_HIDDEN`, `STV_INTERNAL`, `N_PEXT`): if it is local, it may be the
+    /// linker that made it so, and tools that drop the local symbols of objects before that leave it.
+    pub hidden: bool,
+}
+
+/// Where something else than a function begins in an executable section, as far as the symbol table says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CodeMark {
+    /// Image address.
+    pub address: u64,
+    pub kind: MarkKind,
+}
+
+/// What begins at a [`CodeMark`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MarkKind {
+    /// `STT_OBJECT` with a size.
+    Object,
+    /// Data, by a mapping symbol (`$d`): also the constants of a function.
+    Data,
+    /// Code, by a mapping symbol (`$a`, `$t`, `$x`).
+    Code,
 }
 
 /// The debug sections that `read` knows, by DWARF's names without dot and suffix.
@@ -141,9 +163,19 @@ const DEBUG_SECTION_NAMES: [(&[u8], DebugSection); DebugSection::Vcall as usize 
 ];
 
 impl DebugSection {
+    /// All sections, with their names.
+    pub(super) fn all() -> impl Iterator<Item = (&'static [u8], DebugSection)> {
+        DEBUG_SECTION_NAMES.iter().copied()
+    }
+
     /// The section of a name without prefix and suffix, as `info` of `.debug_info.dwo`.
     pub(super) fn from_base_name(name: &[u8]) -> Option<Self> {
         DEBUG_SECTION_NAMES.iter().find(|(known, _)| *known == name).map(|(_, id)| *id)
+    }
+
+    /// The section of DWARF's name without prefix and suffix, as `info` of `.debug_info`.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        Self::from_base_name(name.as_bytes())
     }
 
     /// DWARF's name without prefix and suffix, as `info` of `.debug_info.dwo`.
@@ -261,6 +293,8 @@ pub struct Image<'f> {
     pub loader: KeptRelocations<'f>,
     /// `.symtab`, then what only `.dynsym` has; in table order.
     pub symbols: Vec<Symbol<'f>>,
+    /// Where data and code begin in executable sections, in table order.
+    pub code_marks: Vec<CodeMark>,
     /// Names of `STT_FILE` symbols.
     pub symbol_files: Vec<&'f [u8]>,
     /// What made the program.
@@ -275,6 +309,8 @@ pub struct Image<'f> {
     pub relocations: KeptRelocations<'f>,
     /// Where `debug` has addresses of those relocations instead of the linker's tombstones.
     pub restored: Restored,
+    /// An address 0 in `debug` is always that of code: no linker has erased one.
+    pub zero_is_code: bool,
     /// What was skipped or repaired.
     pub diagnostics: Vec<OpenDiagnostic>,
 }

@@ -4,6 +4,7 @@
 //! bytes. All memory belongs to a [`Files`], so that what is read can borrow from it.
 
 mod arch;
+mod archive;
 mod decompress;
 mod diagnostics;
 mod elf;
@@ -13,6 +14,7 @@ mod frames;
 mod gpu;
 mod image;
 mod macho;
+mod objects;
 mod options;
 mod program;
 mod separate;
@@ -20,6 +22,7 @@ mod split;
 #[cfg(test)]
 mod tests;
 
+pub use archive::{Part, parts};
 pub use diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
 pub use elf::kept::{KeptRelocation, KeptRelocations, KeptSection, RelocationSymbol};
 pub use error::OpenError;
@@ -27,9 +30,10 @@ pub use files::Files;
 pub use frames::{FrameBytes, frame_sections};
 pub use gpu::{CodeObject, DeviceCode, DevicePlace, device_code};
 pub use image::{
-    AddressRange, Arch, Binding, BlockMapSection, CodeSection, DebugSection, DebugSections, Format, Image,
-    ImageKind, Linker, Restored, Symbol, SymbolKind,
+    AddressRange, Arch, Binding, BlockMapSection, CodeMark, CodeSection, DebugSection, DebugSections, Format,
+    Image, ImageKind, Linker, MarkKind, Restored, Symbol, SymbolKind,
 };
+pub(crate) use objects::{needs_relocation, relocated_by_object};
 pub use options::OpenOptions;
 pub use program::{image_from_bytes, open_image};
 pub use split::{DwoCandidates, DwoFinder, SplitFile, find_dwp, open_dwo, open_dwp, open_package};

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::arch::is_arch;
+use super::archive;
 use super::diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
 use super::elf::{self, Links};
 use super::error::OpenError;
@@ -26,11 +27,11 @@ pub fn open_image<'f>(files: &'f Files, path: &Path, options: &OpenOptions) -> R
     let mut opened = open_alone(files, path, data, options)?;
     if options.separate {
         match &mut opened {
-            Opened::Elf(image, links) => separate::complete(files, image, links, options),
+            Opened::Elf(image, links) => separate::complete(files, image, links, options)?,
             Opened::MachO(image, has_debug_map) => {
                 let linked = matches!(image.kind, ImageKind::Executable | ImageKind::Dynamic);
-                if linked && !image.debug.has_units() {
-                    macho::bundle::complete(files, image, *has_debug_map, options);
+                if options.debug_file.is_some() || linked && !image.debug.has_units() {
+                    macho::bundle::complete(files, image, *has_debug_map, options)?;
                 } else if image.kind == ImageKind::DebugOnly
                     && let Some(program) = macho::bundle::program_of(files, image)
                 {
@@ -53,6 +54,7 @@ pub fn image_from_bytes<'f>(
     bytes: &'f [u8],
     options: &OpenOptions,
 ) -> Result<Image<'f>, OpenError> {
+    files.count(bytes);
     Ok(open_alone(files, path, bytes, options)?.finish(files))
 }
 
@@ -89,6 +91,11 @@ fn open_alone<'f>(
     data: &'f [u8],
     options: &OpenOptions,
 ) -> Result<Opened<'f>, OpenError> {
+    let (path, data) = &match options.member {
+        Some(index) => archive::member(path, data, index)?,
+        None => (path.to_owned(), data),
+    };
+    let data = *data;
     let wanted = options.arch.as_deref();
     let (data, note) =
         gpu::choose(files, path, data, options.target.as_deref(), options.device)?.unwrap_or((data, None));
@@ -115,9 +122,7 @@ fn open_alone<'f>(
 fn not_an_object(path: &Path, bytes: &[u8]) -> OpenError {
     let found = match bytes {
         [] => "an empty file".to_owned(),
-        _ if bytes.starts_with(b"!<arch>\n") || bytes.starts_with(b"!<thin>\n") => {
-            "an archive; extract its members".to_owned()
-        }
+        _ if archive::is_archive(bytes) => "an archive; --out-dir takes a file for each member".to_owned(),
         _ => format!("begins with \"{}\"", bytes[..bytes.len().min(4)].escape_ascii()),
     };
     OpenError::NotAnObject { path: path.to_owned(), found }

@@ -6,8 +6,6 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use rustc_hash::FxHashSet;
-
 use super::decompress;
 use super::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use super::elf::{self, Links};
@@ -15,18 +13,39 @@ use super::error::OpenError;
 use super::files::{Files, is_regular, path_from_bytes};
 use super::image::{DebugSections, Image, ImageKind, Linker, Symbol};
 use super::options::OpenOptions;
+use crate::hash::HashSet;
 
-/// Joins the program with its separate debug file, if it has no units of its own, and with its dwz file.
+/// How a debug file is known to be the program's.
+#[derive(Clone, Copy)]
+enum Proof {
+    /// By equal build ids alone.
+    BuildId,
+    /// By these, or where one file has none by its CRC-32.
+    Checksum(u32),
+    /// The user says so: build ids must not differ.
+    Given,
+}
+
+/// Joins the program with its separate debug file, if it has no units of its own or a file was given, and with its dwz file.
+///
+/// # Errors
+/// The debug file that was given cannot be opened, or is of another build.
 pub(super) fn complete<'f>(
     files: &'f Files,
     image: &mut Image<'f>,
     links: &mut Links<'f>,
     options: &OpenOptions,
-) {
+) -> Result<(), OpenError> {
     let mut diagnostics = Diagnostics::default();
-    if !image.debug.has_units()
-        && let Some((debug, debug_links)) = find_debug_file(files, image, links, options, &mut diagnostics)
-    {
+    let debug = match &options.debug_file {
+        Some(given) => {
+            let opened = open_debug_file(files, image, given, Proof::Given)?;
+            Some(opened.map_err(|problem| OpenError::WrongDebugFile { problem })?)
+        }
+        None if image.debug.has_units() => None,
+        None => find_debug_file(files, image, links, options, &mut diagnostics),
+    };
+    if let Some((debug, debug_links)) = debug {
         links.altlink = debug_links.altlink;
         links.symtab |= debug_links.symtab;
         join(image, debug);
@@ -37,6 +56,7 @@ pub(super) fn complete<'f>(
     }
     diagnostics.merge(std::mem::take(&mut image.diagnostics));
     image.diagnostics = diagnostics.into_vec();
+    Ok(())
 }
 
 /// Adds the symbols of `.gnu_debugdata`, an ELF file in an xz stream, to a program without a `.symtab`.
@@ -67,31 +87,40 @@ fn find_debug_file<'f>(
     diagnostics: &mut Diagnostics,
 ) -> Option<(Image<'f>, Links<'f>)> {
     let own = image.path.canonicalize().ok();
-    let by_id =
-        options.debug_roots().filter_map(|root| build_id_path(root, image.build_id)).map(|path| (path, None));
-    let mut candidates: Vec<(PathBuf, Option<u32>)> = by_id.collect();
+    let by_id = options.debug_roots().filter_map(|root| build_id_path(root, image.build_id));
+    let mut candidates: Vec<(PathBuf, Proof)> = by_id.map(|path| (path, Proof::BuildId)).collect();
     if let Some((name, checksum)) = links.debuglink {
         match path_from_bytes(name).filter(|name| is_file_name(name)) {
             Some(name) => {
                 let paths = debuglink_paths(&image.path, own.as_deref(), &name, options);
-                candidates.extend(paths.into_iter().map(|path| (path, Some(checksum))));
+                candidates.extend(paths.into_iter().map(|path| (path, Proof::Checksum(checksum))));
             }
             None => diagnostics.note(OpenDiagnosticKind::PathRefused, || {
                 format!("debug link \"{}\" is not a file name", name.escape_ascii())
             }),
         }
     }
+    if !image.build_id.is_empty() {
+        let cached =
+            options.debuginfod_dirs.iter().map(|dir| dir.join(hex(image.build_id)).join("debuginfo"));
+        // debuginfod leaves an empty file for what no server has.
+        let cached = cached.filter(|path| std::fs::metadata(path).is_ok_and(|found| found.len() > 0));
+        let others: Vec<PathBuf> = beside(&image.path).into_iter().chain(cached).collect();
+        let is_new = |path: &PathBuf| !candidates.iter().any(|(listed, _)| listed == path);
+        let others: Vec<PathBuf> = others.into_iter().filter(is_new).collect();
+        candidates.extend(others.into_iter().map(|path| (path, Proof::BuildId)));
+    }
     // One file may have several names here, but is tried and noted once, however the program's path is written.
-    let mut tried = FxHashSet::default();
-    let mut is_new = |path: &Path, checksum| match path.canonicalize() {
-        Ok(real) => own.as_ref() != Some(&real) && tried.insert((real, checksum)),
+    let mut tried = HashSet::default();
+    let mut is_new = |path: &Path, proof| match path.canonicalize() {
+        Ok(real) => own.as_ref() != Some(&real) && tried.insert((real, matches!(proof, Proof::BuildId))),
         Err(_) => false,
     };
-    for (path, checksum) in candidates {
-        if !is_regular(&path) || !is_new(&path, checksum) {
+    for (path, proof) in candidates {
+        if !is_regular(&path) || !is_new(&path, proof) {
             continue;
         }
-        match open_debug_file(files, image, &path, checksum) {
+        match open_debug_file(files, image, &path, proof) {
             Ok(Ok(found)) => return Some(found),
             Ok(Err(mismatch)) => diagnostics.note(OpenDiagnosticKind::DebugFileMismatch, || mismatch),
             Err(error) => diagnostics.note(OpenDiagnosticKind::DebugFileUnreadable, || error.to_string()),
@@ -110,7 +139,7 @@ fn open_debug_file<'f>(
     files: &'f Files,
     image: &Image<'f>,
     path: &Path,
-    checksum: Option<u32>,
+    proof: Proof,
 ) -> Result<Result<(Image<'f>, Links<'f>), String>, OpenError> {
     let data = files.map(path)?;
     // Before anything is decompressed.
@@ -121,14 +150,14 @@ fn open_debug_file<'f>(
         if ours != theirs {
             return Ok(Err(format!("{name}: build id {}, the program's is {}", hex(theirs), hex(ours))));
         }
-    } else if let Some(expected) = checksum {
+    } else if let Proof::Checksum(expected) = proof {
         let found = crc32fast::hash(data);
         if found != expected {
             return Ok(Err(format!(
                 "{name}: CRC-32 {found:#010x}, the program's link says {expected:#010x}"
             )));
         }
-    } else {
+    } else if let Proof::BuildId = proof {
         return Ok(Err(format!("{name}: no build id, the program's is {}", hex(ours))));
     }
     let (debug, links) = elf::read(files, path, data)?;
@@ -142,6 +171,14 @@ fn open_debug_file<'f>(
 fn build_id_path(root: &Path, id: &[u8]) -> Option<PathBuf> {
     let (first, rest) = id.split_first().filter(|(_, rest)| !rest.is_empty())?;
     Some(root.join(".build-id").join(hex(&[*first])).join(format!("{}.debug", hex(rest))))
+}
+
+/// Where build systems leave a debug file that the program does not name: `NAME.debug` beside it or in `.debug`.
+fn beside(program: &Path) -> Vec<PathBuf> {
+    let Some(mut name) = program.file_name().map(OsString::from) else { return Vec::new() };
+    name.push(".debug");
+    let folder = program.parent().unwrap_or(Path::new(""));
+    vec![folder.join(&name), folder.join(".debug").join(&name)]
 }
 
 /// Where gdb looks for a debug link: beside the program, in `.debug`, below each root. Beside the link to it first, where
@@ -199,9 +236,18 @@ fn find_supplementary<'f>(
             candidates.push(below(root, &named));
         }
     }
-    let mut tried = FxHashSet::default();
+    let mut tried = HashSet::default();
+    let allowed = options.given_roots();
     for path in candidates.iter().filter(|path| is_regular(path)) {
-        if !path.canonicalize().is_ok_and(|real| tried.insert(real)) {
+        let Ok(real) = path.canonicalize() else { continue };
+        if allowed.as_ref().is_some_and(|roots| !roots.iter().any(|root| real.starts_with(root))) {
+            // Its name alone: what is there is nobody's business.
+            diagnostics.note(OpenDiagnosticKind::PathRefused, || {
+                format!("link to \"{}\" leaves the given folders", name.escape_ascii())
+            });
+            continue;
+        }
+        if !tried.insert(real) {
             continue;
         }
         let opened = files.map(path).and_then(|data| Ok((elf::supplementary_id(path, data)?, data)));
@@ -230,6 +276,7 @@ pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
     image.debug_path = Some(std::mem::take(&mut debug.path));
     image.debug = std::mem::take(&mut debug.debug);
     image.restored = std::mem::take(&mut debug.restored);
+    image.zero_is_code = debug.zero_is_code;
     if image.build_id.is_empty() {
         image.build_id = debug.build_id;
     }
@@ -246,6 +293,7 @@ pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
         // The debug sections are relocated to the debug file's synthetic addresses.
         image.sections.clone_from(&debug.sections);
         image.symbols.clear();
+        image.code_marks.clear();
     }
     join_symbols(image, debug);
 }
@@ -269,14 +317,15 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
         Some(symbol)
     };
     let mut symbols: Vec<Symbol<'f>> = other.symbols.into_iter().filter_map(placed).collect();
-    let known: FxHashSet<(u64, &[u8])> = symbols.iter().map(|symbol| (symbol.address, symbol.name)).collect();
+    let known: HashSet<(u64, &[u8])> = symbols.iter().map(|symbol| (symbol.address, symbol.name)).collect();
     let shift = other.symbol_files.len() as u32;
     let ours = image.symbols.iter().filter(|symbol| !known.contains(&(symbol.address, symbol.name)));
     symbols.extend(ours.map(|symbol| Symbol { file: symbol.file.map(|file| file + shift), ..*symbol }));
     image.symbols = symbols;
+    image.code_marks.extend(other.code_marks);
     let ours = std::mem::replace(&mut image.symbol_files, other.symbol_files);
     // A file that both tables name is one file.
-    let theirs: FxHashSet<&[u8]> = image.symbol_files.iter().copied().collect();
+    let theirs: HashSet<&[u8]> = image.symbol_files.iter().copied().collect();
     image
         .symbol_files
         .extend(ours.into_iter().map(|name| if theirs.contains(name) { &[][..] } else { name }));

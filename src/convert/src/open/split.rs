@@ -88,6 +88,9 @@ fn open_split<'f>(files: &'f Files, path: &Path) -> Result<SplitFile<'f>, OpenEr
 /// The package of a program: the one that was given, without a look whether it exists; else the first of
 /// `PROGRAM.dwp`, `DEBUGFILE.dwp` and, in each `--dwo-dir`, a file of these names. `None` where there is none.
 pub fn find_dwp(options: &OpenOptions, image: &Image<'_>) -> Option<PathBuf> {
+    if !options.separate {
+        return None;
+    }
     if let Some(given) = &options.dwp {
         return Some(given.clone());
     }
@@ -131,7 +134,8 @@ impl<'a> DwoFinder<'a> {
     /// first. Nothing is looked up in the current directory.
     pub fn find(&self, comp_dir: &[u8], dwo_name: &[u8]) -> DwoCandidates<'_> {
         let mut paths = Vec::new();
-        if let Some(name) = path_from_bytes(dwo_name).filter(|name| name.file_name().is_some()) {
+        let name = path_from_bytes(dwo_name).filter(|name| name.file_name().is_some());
+        if let Some(name) = name.filter(|_| self.options.separate) {
             let comp_dir = path_from_bytes(comp_dir).unwrap_or_default();
             self.collect(&comp_dir, &name, &mut paths);
         }

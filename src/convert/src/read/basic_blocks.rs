@@ -5,9 +5,9 @@
 //! the blocks are kept; ends of calls, hashes and numbers of profiles are read past.
 
 use foldsym_format::records::basic_blocks::ALL_FLAGS;
-use foldsym_format::varint;
 
 use super::Code;
+use crate::leb;
 use crate::model::{Block, BlockCounts, BlockMap, BlockRange, ImageAddr, SharedBlock};
 use crate::open::{Arch, BlockMapSection};
 use crate::report::{Diagnostics, Kind};
@@ -87,8 +87,8 @@ impl Reader<'_> {
     }
 
     fn uleb(&mut self) -> Result<u64, Stop> {
-        let (value, at) = varint::read(self.bytes, self.at).ok_or(SHORT)?;
-        self.at = at;
+        let (value, len) = leb::unsigned(self.bytes.get(self.at..).unwrap_or_default()).map_err(|_| SHORT)?;
+        self.at += len;
         Ok(value)
     }
 

@@ -8,6 +8,7 @@
 //! tells where the next one begins.
 
 use super::Code;
+use crate::leb;
 use crate::model::{ImageAddr, NONE16, SlotKey};
 use crate::report::{Diagnostics, Kind};
 
@@ -184,19 +185,8 @@ fn number(bytes: &[u8], at: usize, end: usize, width: usize, big_endian: bool) -
 
 /// The ULEB128 at an offset, and where it ends; `None` where it is cut off or has over 64 bits.
 fn uleb(bytes: &[u8], at: usize, end: usize) -> Option<(u64, usize)> {
-    let (mut value, mut shift) = (0u64, 0u32);
-    for (index, &byte) in bytes.get(at..end)?.iter().enumerate() {
-        let low = u64::from(byte & 0x7f);
-        if shift >= 64 || (low << shift) >> shift != low {
-            return None;
-        }
-        value |= low << shift;
-        if byte < 0x80 {
-            return Some((value, at + index + 1));
-        }
-        shift += 7;
-    }
-    None
+    let (value, len) = leb::unsigned(bytes.get(at..end)?).ok()?;
+    Some((value, at + len))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use gimli::Reader as _;
 
 use super::unit::MAX_FOLDED;
 use super::{Bytes, Code, Endianity};
+use crate::budget::Budget;
 use crate::report::{Diagnostics, Kind};
 
 /// Rows that one line program may have; more are not kept. A row takes at least one byte of program, so
@@ -90,10 +91,12 @@ impl Lines {
 
     /// The sequences that start before `start` and have a row there: dsymutil joins those of functions that follow each
     /// other, so that a function begins in the middle.
-    pub(crate) fn passing(&self, start: u64) -> Vec<usize> {
+    /// Each that is looked at is a step.
+    pub(crate) fn passing(&self, start: u64, steps: &Budget) -> Vec<usize> {
         let first = self.sequences.partition_point(|s| s.start < start);
         let before = (0..first).rev().take_while(|&index| self.ends[index] > start).take(MAX_FOLDED);
         let mut found: Vec<usize> = before
+            .take_while(|_| steps.spend(1))
             .filter(|&index| {
                 let sequence = &self.sequences[index];
                 let rows = &self.rows[sequence.rows.clone()];

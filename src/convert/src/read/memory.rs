@@ -2,12 +2,11 @@
 
 use std::hash::Hash;
 
-use rustc_hash::FxHashMap;
-
 use super::abbreviations::Table;
 use super::entries::Plans;
 use super::origin::{Ids, Place};
 use super::unit::{InlinedCall, Member, Role};
+use crate::hash::HashMap;
 use crate::model::{LocalCallee, LocalEdge};
 use crate::numbers::{KEPT, KEPT_TIMES, NumberedMap};
 
@@ -15,7 +14,7 @@ use crate::numbers::{KEPT, KEPT_TIMES, NumberedMap};
 #[derive(Default)]
 pub(super) struct Memory {
     pub(super) edges: NumberedMap<InlinedCall, LocalEdge>,
-    pub(super) callees: FxHashMap<Place, LocalCallee>,
+    pub(super) callees: HashMap<Place, LocalCallee>,
     pub(super) ids: Ids,
     pub(super) abbreviations: Table,
     pub(super) plans: Plans<Role>,
@@ -24,9 +23,9 @@ pub(super) struct Memory {
 }
 
 /// Empties a table and keeps its memory, unless that is far more than was filled.
-pub(super) fn empty<K: Eq + Hash, V>(table: &mut FxHashMap<K, V>) {
+pub(super) fn empty<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
     if table.capacity() > KEPT.max(table.len().saturating_mul(KEPT_TIMES)) {
-        *table = FxHashMap::default();
+        *table = HashMap::default();
     } else {
         table.clear();
     }

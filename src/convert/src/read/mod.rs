@@ -6,10 +6,12 @@
 
 mod abbreviations;
 mod basic_blocks;
+mod bytes;
 mod call_tables;
 mod entries;
 mod file;
 mod line;
+mod lists;
 mod memory;
 mod origin;
 mod package;
@@ -24,18 +26,18 @@ mod unit;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::budget::Allowance;
 use crate::model::{BlockMap, SlotKey, Unit, UnitClasses};
 use crate::open::{AddressRange, DebugSection, Image, Restored, SymbolKind};
 use crate::report::{Diagnostics, Kind};
+pub(crate) use bytes::Bytes;
 use call_tables::CallTables;
 use queue::Queue;
 use space::Space;
-pub use split::SplitFiles;
+pub(crate) use split::SplitFiles;
 use split::Supply;
 use task::{Task, Walk};
 
-/// The bytes of a debug section, with their byte order.
-pub(crate) type Bytes<'f, E> = gimli::EndianSlice<'f, E>;
 pub(crate) type Dwarf<'f, E> = gimli::Dwarf<Bytes<'f, E>>;
 
 /// A byte order known at compile time, so that the decoding of every form is inlined.
@@ -45,7 +47,7 @@ impl Endianity for gimli::BigEndian {}
 
 /// What the reader should keep.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ReadOptions {
+pub(crate) struct ReadOptions {
     /// Keep the columns of rows and calls.
     pub columns: bool,
     /// Keep where methods have the pointer to their object.
@@ -58,6 +60,11 @@ pub struct ReadOptions {
 /// Takes the units that were read, in the order of the file.
 pub(crate) trait Take<'f>: Send {
     fn take(&mut self, unit: Unit<'f>);
+
+    /// True where no more is taken: units that would come next need not be read.
+    fn is_full(&self) -> bool {
+        false
+    }
 
     /// Takes what a table lists of calls through slots (`.debug_vcall`), before the units.
     fn take_slots(&mut self, _: &[SlotKey]) {}
@@ -143,9 +150,10 @@ fn read_with<'f, E: Endianity>(
     };
     taker.take_slots(&tables.slots);
     let supply = Supply::new(split, image, endian, &mut diagnostics);
-    let memory = Mutex::default();
+    let (memory, allowance) = (Mutex::default(), Allowance::of(split.files));
     let (space, code, supply, tables) = (&space, &code, &supply, &tables);
-    let task = Task { space, code, options, supply, tables, walk, memory: &memory, limit: u64::MAX };
+    let task =
+        Task { space, code, options, supply, tables, walk, memory: &memory, limit: u64::MAX, allowance };
     let again = |index: usize, how: queue::How| {
         if !how.split {
             supply.close();
@@ -155,7 +163,7 @@ fn read_with<'f, E: Endianity>(
     let package = split.package.as_ref().map(|package| &package.debug);
     let held = [&image.debug].into_iter().chain(package).map(unit::held_by_lists).sum();
     let lists = unit::allowed_entries(held);
-    let queue = Queue::new(taker, split.files, &image.debug, diagnostics, lists, &again);
+    let queue = Queue::new(taker, split.files, &image.debug, diagnostics, lists, allowance, &again);
     // Nothing is read once more but the names, which stay where they are; those of a package were copied.
     use DebugSection::{Abbrev, Addr, Info, Line, Ranges, RngLists, Str, StrOffsets};
     let give_back = || {
@@ -173,7 +181,7 @@ fn read_with<'f, E: Endianity>(
             if matches!(walk, Walk::Classes(_)) && index.is_multiple_of(UNITS_BETWEEN) {
                 give_back();
             }
-            let Some(header) = space.main.headers.get(index) else { break };
+            let Some(header) = space.main.headers.get(index).filter(|_| !queue.is_full()) else { break };
             let unit = queue.read(|| task::read(&task, index));
             // What was read is not asked for again, but by units that refer into it.
             split.files.release(space.main.read_by(index));
@@ -193,7 +201,7 @@ fn read_with<'f, E: Endianity>(
 }
 
 /// Reads the image's basic-block address map.
-pub fn read_blocks(image: &Image<'_>, diagnostics: &mut Diagnostics) -> BlockMap {
+pub(crate) fn read_blocks(image: &Image<'_>, diagnostics: &mut Diagnostics) -> BlockMap {
     if image.block_maps.is_empty() {
         return BlockMap::default();
     }
@@ -205,8 +213,10 @@ pub fn read_blocks(image: &Image<'_>, diagnostics: &mut Diagnostics) -> BlockMap
 pub(crate) struct Code {
     /// Sorted and disjoint.
     ranges: Vec<AddressRange>,
-    /// Names of the symbols at address 0, where code is there: 0 is also a tombstone.
-    at_zero: Vec<Vec<u8>>,
+    /// Address 0 is never a tombstone.
+    zero_is_code: bool,
+    /// Names and sizes of the symbols at address 0, where code is there: 0 is also a tombstone.
+    at_zero: Vec<(Vec<u8>, u64)>,
     /// Where the debug sections have addresses that the linker had erased.
     restored: Restored,
 }
@@ -232,19 +242,20 @@ impl Code {
             Some(first) if first.start == 0 => {
                 let symbols = image.symbols.iter().filter(|s| s.address == 0 && !s.name.is_empty());
                 let code = symbols.filter(|s| s.kind != SymbolKind::Data);
-                code.map(|symbol| symbol.name.to_vec()).collect()
+                code.map(|symbol| (symbol.name.to_vec(), symbol.size)).collect()
             }
             _ => Vec::new(),
         };
-        Code { ranges: merged, at_zero, restored: image.restored.clone() }
+        let (zero_is_code, restored) = (image.zero_is_code, image.restored.clone());
+        Code { ranges: merged, zero_is_code, at_zero, restored }
     }
 
-    /// True where a function of this name may stand at address 0: a symbol there has the name, or there is none
-    /// to ask. Linkers write 0 for the address of what they removed.
-    pub(crate) fn believes_zero(&self, name: &[u8]) -> bool {
-        let names =
-            |symbol: &[u8]| symbol.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest[0] == b'.');
-        self.at_zero.is_empty() || self.at_zero.iter().any(|symbol| names(symbol))
+    /// True where a function of this name and length may be at address 0, which linkers also write for the address of a
+    /// function that they removed: a symbol there has its name, or there is no symbol to ask.
+    pub(crate) fn believes_zero(&self, name: &[u8], len: u64) -> bool {
+        self.zero_is_code
+            || self.at_zero.is_empty()
+            || self.at_zero.iter().any(|(symbol, size)| is_symbol_of(symbol, *size, name, len))
     }
 
     /// True where `address` lies in an executable section.
@@ -260,7 +271,61 @@ impl Code {
     }
 }
 
+/// True where a symbol may be that of a function, of which the name is a linkage name or, without one, the source's. A
+/// mangled name (Itanium, Rust, Swift, D) has each identifier after its length: `_ZNK1W2upEi` has `2up`.
+fn is_symbol_of(symbol: &[u8], size: u64, name: &[u8], len: u64) -> bool {
+    if symbol.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest[0] == b'.') {
+        return true;
+    }
+    if size != 0 && size != len {
+        return false;
+    }
+    if name.starts_with(b"operator") {
+        // Its mangled name has a code instead of an identifier.
+        return size != 0 && symbol.starts_with(b"_Z");
+    }
+    let name = name.strip_prefix(b"~").unwrap_or(name);
+    let identifier = name.split(|&byte| byte == b'<').next().unwrap_or_default();
+    let mangled = [identifier.len().to_string().as_bytes(), identifier].concat();
+    !identifier.is_empty() && memchr::memmem::find(symbol, &mangled).is_some()
+}
+
 /// Counts the damage of a unit's header walk.
 fn bad_unit(diagnostics: &mut Diagnostics, offset: u64, error: gimli::Error) {
     diagnostics.add(Kind::BadUnit, offset, || format!("unit at .debug_info+{offset:#x}: {error}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symbol_at_address_zero_tells_a_function_from_a_tombstone() {
+        let believes = |symbol: &str, size: u64, name: &str, len: u64| {
+            let at_zero = vec![(symbol.as_bytes().to_vec(), size)];
+            let ranges = vec![AddressRange { start: 0, end: 64 }];
+            let code = |zero_is_code| Code {
+                ranges: ranges.clone(),
+                zero_is_code,
+                at_zero: at_zero.clone(),
+                restored: Restored::default(),
+            };
+            assert!(code(true).believes_zero(name.as_bytes(), len));
+            code(false).believes_zero(name.as_bytes(), len)
+        };
+        assert!(believes("main", 8, "main", 16));
+        assert!(believes("_ZNK1W2upEi", 8, "_ZNK1W2upEi", 16));
+        assert!(believes("_ZNK1W2upEi.cold", 0, "_ZNK1W2upEi", 16));
+        assert!(!believes("_ZNK1W2upEi", 16, "_ZNK1W4downEi", 16));
+        // Functions without a linkage name.
+        assert!(believes("_ZNK1W2upEi", 16, "up", 16));
+        assert!(believes("_ZNK1W2upEi", 0, "up", 16));
+        assert!(believes("_ZN1WD2Ev", 16, "~W", 16));
+        assert!(believes("_Z4pickIiEvT_", 16, "pick<int>", 16));
+        assert!(believes("_ZplRK1WS1_", 16, "operator+", 16));
+        assert!(!believes("_ZNK1W2upEi", 12, "up", 16), "another length");
+        assert!(!believes("_ZNK1W2upEi", 16, "down", 16), "another name");
+        assert!(!believes("setup", 16, "up", 16), "a plain name is whole");
+        assert!(!believes("_ZplRK1WS1_", 0, "operator+", 16), "nothing but the length could tell");
+    }
 }

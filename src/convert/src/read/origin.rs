@@ -9,10 +9,10 @@ use super::file::FileTable;
 use super::space::{Info, Space};
 use super::unit::MAX_ATTRIBUTES;
 use super::{Bytes, Endianity};
+use crate::hash::HashMap;
 use crate::model::{CalleePlace, DieOffset, Instance, LocalOrigin, NONE16, UnitName, UnitOrigin};
 use crate::numbers::{NumberedMap, Numbers};
 use crate::report::{Diagnostics, Kind};
-use rustc_hash::FxHashMap;
 
 /// Links of a chain that are followed; a longer one, or a cycle, ends there.
 const MAX_CHAIN: usize = 64;
@@ -110,12 +110,12 @@ pub(crate) struct Tables<'f> {
     /// By origin: a DIE that led to it has `DW_AT_external`.
     external: Vec<bool>,
     ids: Ids,
-    file_ids: FxHashMap<Vec<u8>, u16>,
+    file_ids: HashMap<Vec<u8>, u16>,
     /// By unit (and which `.debug_info`): the id of each file index, where already asked for.
-    file_indexes: FxHashMap<(bool, u32, u64), u16>,
+    file_indexes: HashMap<(bool, u32, u64), u16>,
     /// By file index of the unit being read, where already asked for; the first [`MAX_DENSE`].
     here_files: Vec<Option<u16>>,
-    resolved: FxHashMap<Place, LocalOrigin>,
+    resolved: HashMap<Place, LocalOrigin>,
     /// A file had no place.
     pub(crate) full: bool,
     /// Bytes of paths that there is room for.
@@ -133,10 +133,10 @@ impl<'f> Tables<'f> {
             origins: Vec::new(),
             external: Vec::new(),
             ids,
-            file_ids: FxHashMap::default(),
-            file_indexes: FxHashMap::default(),
+            file_ids: HashMap::default(),
+            file_indexes: HashMap::default(),
             here_files: Vec::new(),
-            resolved: FxHashMap::default(),
+            resolved: HashMap::default(),
             full: false,
             path_bytes: MAX_PATH_BYTES,
             name_bytes: Some((unit as u64).saturating_mul(NAME_BYTES).saturating_add(MIN_NAME_BYTES)),

@@ -6,10 +6,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use rustc_hash::FxHashMap;
-
+use crate::hash::{HashMap, hash_of};
 use crate::model::UnitName;
-use crate::numbers::hash_of;
 use crate::open::Files;
 
 /// Parts with a lock each, so that threads seldom wait for each other.
@@ -19,7 +17,7 @@ const SHARDS: usize = 64;
 pub(super) struct NamePool<'f> {
     files: &'f Files,
     /// By hash of the name. Of two names with one hash the second is kept once a unit.
-    shards: [Mutex<FxHashMap<u64, &'f [u8]>>; SHARDS],
+    shards: [Mutex<HashMap<u64, &'f [u8]>>; SHARDS],
 }
 
 impl<'f> NamePool<'f> {
@@ -57,7 +55,7 @@ impl<'f> NamePool<'f> {
         kept
     }
 
-    fn with<T>(&self, hash: u64, work: impl FnOnce(&mut FxHashMap<u64, &'f [u8]>) -> T) -> T {
+    fn with<T>(&self, hash: u64, work: impl FnOnce(&mut HashMap<u64, &'f [u8]>) -> T) -> T {
         // The low bits choose the place inside a shard.
         let shard = &self.shards[(hash >> 32) as usize % SHARDS];
         work(&mut shard.lock().unwrap_or_else(PoisonError::into_inner))

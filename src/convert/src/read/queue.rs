@@ -4,19 +4,15 @@
 //! over does it, as long as the next one in order is there. Nobody waits.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use rustc_hash::FxHashMap;
 
 use super::Take;
 use super::task::{Done, SHARED, Starts};
+use crate::budget::Allowance;
+use crate::hash::HashMap;
 use crate::open::{DebugSections, Files};
 use crate::report::{Diagnostics, Kind};
-
-/// Steps for what skeletons have again that others before them had: to look through their files, and to read a unit once
-/// more. Of a program of a hundred thousand units, each with a file of its own, the first are half a billion.
-const MAX_STEPS: u64 = 1 << 33;
 
 /// What units may have together of what others have as well, besides what the lists of the program hold: entries of range
 /// lists, and rows.
@@ -32,6 +28,11 @@ pub(super) struct Queue<'t, 'f> {
     /// What all units that were read have of that, and may have; in any order.
     shared: AtomicU64,
     most_shared: u64,
+    /// Bytes of memory of the units that wait, and that may wait.
+    held: AtomicU64,
+    most_held: u64,
+    /// No more is taken.
+    full: AtomicBool,
 }
 
 /// Where the units leave.
@@ -45,8 +46,9 @@ struct Front<'t, 'f> {
     given_back: Starts,
     diagnostics: Diagnostics,
     /// By dwo id: the offset of the last unit with it.
-    skeletons: FxHashMap<u64, u64>,
-    /// What is left of [`MAX_STEPS`]; `None` once something took more.
+    skeletons: HashMap<u64, u64>,
+    /// What is left of the steps for what skeletons have again that others before them had: to look through their files, and
+    /// to read a unit once more. `None` once something took more.
     steps: Option<u64>,
     /// What is left for the next unit of what units may have of others.
     shared: u64,
@@ -72,6 +74,7 @@ impl<'t, 'f> Queue<'t, 'f> {
         sections: &'t DebugSections<'f>,
         diagnostics: Diagnostics,
         lists: u64,
+        allowance: Allowance,
         again: &'t Again<'t, 'f>,
     ) -> Self {
         let most_shared = lists.saturating_add(MIN_SHARED);
@@ -82,19 +85,35 @@ impl<'t, 'f> Queue<'t, 'f> {
             sections,
             given_back: Starts::default(),
             diagnostics,
-            skeletons: FxHashMap::default(),
-            steps: Some(MAX_STEPS),
+            skeletons: HashMap::default(),
+            steps: Some(allowance.steps()),
             shared: most_shared,
             again,
         };
-        Queue { waiting: Mutex::default(), front: Mutex::new(front), shared: AtomicU64::new(0), most_shared }
+        Queue {
+            waiting: Mutex::default(),
+            front: Mutex::new(front),
+            shared: AtomicU64::new(0),
+            most_shared,
+            held: AtomicU64::new(0),
+            most_held: allowance.kept(),
+            full: AtomicBool::new(false),
+        }
     }
 
-    /// Reads the unit at `index`, unless those that were read so far have so much that some unit gets none: to keep more
-    /// until the front is there would take memory without bound. It is read again then, in its turn.
+    /// True where no more is taken: nothing needs to be read.
+    pub(super) fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
+    }
+
+    /// Reads the unit at `index`, unless those that were read so far have so much that some unit gets none, or those that wait
+    /// take all the memory that units may take: to keep more until the front is there would take memory without bound. It is
+    /// read again then, in its turn.
     pub(super) fn read(&self, read: impl FnOnce() -> Option<Done<'f>>) -> Option<Done<'f>> {
         let deferred = || Some(Done { deferred: true, ..Done::default() });
-        if self.shared.load(Ordering::Relaxed) > self.most_shared {
+        if self.shared.load(Ordering::Relaxed) > self.most_shared
+            || self.held.load(Ordering::Relaxed) > self.most_held
+        {
             return deferred();
         }
         let done = read()?;
@@ -104,6 +123,7 @@ impl<'t, 'f> Queue<'t, 'f> {
 
     /// Puts the unit at `index`, and hands over what is next in order unless another thread does.
     pub(super) fn put(&self, index: usize, unit: Option<Done<'f>>) {
+        self.held.fetch_add(held(&unit), Ordering::Relaxed);
         lock(&self.waiting).insert(index, unit);
         if let Ok(mut front) = self.front.try_lock() {
             self.drain(&mut front);
@@ -120,8 +140,16 @@ impl<'t, 'f> Queue<'t, 'f> {
         loop {
             let unit = lock(&self.waiting).remove(&front.next);
             let Some(unit) = unit else { break };
+            self.held.fetch_sub(held(&unit), Ordering::Relaxed);
+            if self.is_full() {
+                front.next += 1;
+                continue;
+            }
             if let Some(done) = unit.and_then(|done| front.afford(done)) {
                 front.hand_over(done);
+            }
+            if front.taker.is_full() {
+                self.full.store(true, Ordering::Relaxed);
             }
             front.next += 1;
         }
@@ -139,6 +167,10 @@ impl<'f> Front<'_, 'f> {
         }
         self.shared = self.shared.saturating_sub(done.steps.of_others(had));
         let steps = done.steps.find.saturating_add(if had { done.steps.unit } else { 0 });
+        if had {
+            // It came with the unit that had the file first.
+            (done.unit.strings, done.unit.brings) = (0, 0);
+        }
         if steps == 0 {
             return Some(done);
         }
@@ -177,6 +209,11 @@ impl<'f> Front<'_, 'f> {
     }
 }
 
+/// Bytes of memory of a unit that waits.
+fn held(unit: &Option<Done<'_>>) -> u64 {
+    unit.as_ref().map_or(0, |done| done.unit.bytes())
+}
+
 /// A thread that panicked ends the conversion anyhow.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -208,7 +245,8 @@ mod tests {
             Some(read)
         };
         let (files, sections, mut taken) = (Files::new(), DebugSections::default(), Vec::<Unit<'_>>::new());
-        let queue = Queue::new(&mut taken, &files, &sections, Diagnostics::default(), LISTS, &again);
+        let (counted, none) = (Diagnostics::default(), Allowance::default());
+        let queue = Queue::new(&mut taken, &files, &sections, counted, LISTS, none, &again);
         for &index in order {
             let (id, steps) = units[index];
             queue.put(index, queue.read(|| done(index as u64, id, steps)));
@@ -219,7 +257,7 @@ mod tests {
 
     #[test]
     fn units_past_the_steps_are_read_without_their_files_whatever_comes_first() {
-        let half = Steps { find: MAX_STEPS / 2, ..Steps::default() };
+        let half = Steps { find: Allowance::default().steps() / 2, ..Steps::default() };
         let one = Steps { find: 1, ..Steps::default() };
         let units = [(1, half), (2, half), (3, Steps::default()), (4, one), (5, one)];
         let expected = vec![(0, false), (1, false), (2, false), (3, true), (4, true)];
@@ -247,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_unit_counts_where_another_has_its_id() {
-        let whole = Steps { unit: MAX_STEPS, ..Steps::default() };
+        let whole = Steps { unit: Allowance::default().steps(), ..Steps::default() };
         assert_eq!(taken(&[(1, whole), (2, whole)], &[0, 1]), [(0, false), (1, false)]);
         assert_eq!(
             taken(&[(1, whole), (1, whole), (1, whole)], &[0, 1, 2]),

@@ -24,17 +24,22 @@ const LONG: usize = 1 << 20;
 /// name one string.
 const MAX_ROOT_TEXT: usize = 4096;
 
+/// A unit that others refer to; `None` where it cannot be read. Boxed, as most units are referred to by none.
+type Referred<'f, E> = Option<Box<gimli::Unit<Bytes<'f, E>>>>;
+
 /// One `.debug_info` with its units in the order of their offsets.
 pub(crate) struct Info<'f, E: Endianity> {
     pub(crate) dwarf: Dwarf<'f, E>,
+    /// `.debug_loclists`, which gimli does not lend.
+    pub(super) location_lists: Bytes<'f, E>,
     /// llvm-dwp may store string offsets in 64 bits for units that are DWARF 32.
     wide_strings: bool,
     /// Where `.debug_str` is one that units share and ends with a zero: so does every text in it.
     texts: Option<&'f [u8]>,
     pub(crate) headers: Vec<gimli::UnitHeader<Bytes<'f, E>>>,
     shared: Shared,
-    /// Units that another one referred to, parsed once and kept.
-    referred: Vec<OnceLock<Option<gimli::Unit<Bytes<'f, E>>>>>,
+    /// Units that another one referred to, parsed once and kept. Most are not referred to: a place here is a pointer.
+    referred: Vec<OnceLock<Referred<'f, E>>>,
     /// Where pages are given back.
     files: &'f Files,
 }
@@ -55,12 +60,17 @@ impl<'f, E: Endianity> Info<'f, E> {
         files: &'f Files,
         diagnostics: &mut Diagnostics,
     ) -> Info<'f, E> {
-        Info::of(load(sections, endian), files, diagnostics)
+        Info::of(load(sections, endian), sections.get(DebugSection::LocLists), files, diagnostics)
     }
 
     /// Headers lie far from each other, and the system maps what is around each that is touched: they are copied where that can
     /// be, else the pages of a large section are given back now and then.
-    pub(crate) fn of(dwarf: Dwarf<'f, E>, files: &'f Files, diagnostics: &mut Diagnostics) -> Info<'f, E> {
+    pub(crate) fn of(
+        dwarf: Dwarf<'f, E>,
+        location_lists: &'f [u8],
+        files: &'f Files,
+        diagnostics: &mut Diagnostics,
+    ) -> Info<'f, E> {
         let (mut headers, mut touched) = (Vec::<gimli::UnitHeader<Bytes<'f, E>>>::new(), 0);
         let section = *dwarf.debug_info.reader();
         let mut offset = 0;
@@ -98,7 +108,8 @@ impl<'f, E: Endianity> Info<'f, E> {
         let strings = dwarf.debug_str.reader().slice();
         let is_shared = dwarf.file_type == gimli::DwarfFileType::Main;
         let texts = (is_shared && strings.last() == Some(&0)).then_some(strings);
-        Info { dwarf, wide_strings, texts, headers, shared, referred, files }
+        let location_lists = Bytes::new(location_lists, section.endian());
+        Info { dwarf, location_lists, wide_strings, texts, headers, shared, referred, files }
     }
 
     /// What is given back when the unit at `index` was read, units being read in order: itself if it is long, else now and
@@ -191,9 +202,9 @@ impl<'f, E: Endianity> Info<'f, E> {
             let mut own = Table::default();
             let (mut unit, _) = self.parse(index, self.abbreviations(index, &mut own).ok()?).ok()?;
             unit.abbreviations = self.parsed_abbreviations(index).ok()?;
-            Some(unit)
+            Some(Box::new(unit))
         };
-        self.referred[index].get_or_init(parse).as_ref()
+        self.referred[index].get_or_init(parse).as_deref()
     }
 
     /// Parses a unit; its own table of abbreviations is left empty. Where the header of its line program, or its own

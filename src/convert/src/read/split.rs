@@ -16,6 +16,7 @@ use super::space::{Info, Space, Without, load, offset_of, root_attributes, strin
 use super::task::{Source, Task};
 use super::unit::{allowed_entries, held_by_lists};
 use super::{Bytes, Dwarf, Endianity};
+use crate::budget::Allowance;
 use crate::model::Unit;
 use crate::open::{
     Arch, DebugSection, DebugSections, DwoFinder, Files, Image, OpenError, OpenOptions, SplitFile, open_dwo,
@@ -30,7 +31,7 @@ const HEADER_STEPS: u64 = 1 << 5;
 const MAX_IDS_NAMED: usize = 4;
 
 /// Where the other files of a program are.
-pub struct SplitFiles<'a, 'f> {
+pub(crate) struct SplitFiles<'a, 'f> {
     /// Owns what outlives a unit: the names that `.dwo` files have.
     pub files: &'f Files,
     pub options: &'a OpenOptions,
@@ -188,13 +189,16 @@ pub(super) fn read<'f, E: Endianity>(
             continue;
         }
         let before = steps.find;
-        let read = from_sections(task, skeleton, &file.debug, steps, diagnostics);
+        let brings = Allowance::of(&files).input();
+        let with_file = Task { allowance: task.allowance.and(brings), ..*task };
+        let read = from_sections(&with_file, skeleton, &file.debug, steps, diagnostics);
         // Sections are decompressed for the one unit of a file, or for each of several.
         if steps.find > before + HEADER_STEPS || read.is_err() {
             steps.find += files.buffer_bytes();
         }
         match read {
             Ok(mut unit) => {
+                unit.brings = brings;
                 unit.strings += file.debug.get(DebugSection::Str).len() as u64;
                 let names = task.supply.names.keep(&std::mem::take(&mut unit.names));
                 return Some(unit.with_names(names));
@@ -292,7 +296,10 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     let main = &task.space.main;
     let mut dwarf: Dwarf<'d, E> = load(sections, task.supply.endian);
     dwarf.make_dwo(&main.dwarf);
-    let space = Space { main: Info::of(dwarf, task.supply.files, diagnostics), supplementary: None };
+    let space = Space {
+        main: Info::of(dwarf, sections.get(DebugSection::LocLists), task.supply.files, diagnostics),
+        supplementary: None,
+    };
     let headers = &space.main.headers;
     let abbreviations = sections.get(DebugSection::Abbrev).len() as u64;
     steps.find += headers.len() as u64 * HEADER_STEPS;

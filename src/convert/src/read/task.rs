@@ -8,7 +8,9 @@ use super::file::FileTable;
 use super::memory::Memory;
 use super::space::{Space, Without, offset_of};
 use super::split::{self, Supply};
+use super::unit::Limits;
 use super::{Bytes, Code, Endianity, ReadOptions, bad_unit, unit};
+use crate::budget::Allowance;
 use crate::model::{ClassPlaces, Described, Unit, UnitClasses};
 use crate::open::DebugSection;
 use crate::report::{Diagnostics, Kind};
@@ -26,6 +28,8 @@ pub(super) struct Task<'a, 'f, E: Endianity> {
     pub(super) memory: &'a Mutex<Memory>,
     /// What a unit may have of what others have as well.
     pub(super) limit: u64,
+    /// What the program may take.
+    pub(super) allowance: Allowance,
 }
 
 /// What is read of a unit.
@@ -54,10 +58,11 @@ impl<'f, E: Endianity> Task<'_, 'f, E> {
         'f: 'd,
     {
         let mut memory = self.memory();
+        let limits = Limits { of_others: self.limit, kept: self.allowance.kept() };
         match self.walk {
             Walk::Functions => {
                 let (mut unit, shared) =
-                    unit::walk(source, self.code, self.options, &mut memory, self.limit, diagnostics);
+                    unit::walk(source, self.code, self.options, &mut memory, limits, diagnostics);
                 // gcc does not say which of its classes matter, and a `.dwo` does not live as long as its classes.
                 let main = source.space.main.dwarf.file_type == gimli::DwarfFileType::Main;
                 if self.options.classes && main && unit.class_places.is_of_tables() {

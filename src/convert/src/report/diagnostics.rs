@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 /// A kind of thing that was skipped or repaired. The name is what the report prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// A unit whose header or root DIE cannot be read; reading goes on where its length says that the next one is.
     BadUnit,
@@ -172,7 +173,9 @@ impl Kind {
 
 /// How often a kind was met, and where first.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Seen {
+    /// At least 1.
     pub count: u64,
     /// Offset in its section of the DIE, unit or line program of the first case.
     pub first: u64,

@@ -1,8 +1,10 @@
 //! What a conversion kept, recovered and dropped, how long its steps took and what they needed.
 
 mod diagnostics;
+mod losses;
 
 pub use diagnostics::{Diagnostics, Kind, Seen};
+pub use losses::{DebugInfo, Warning, WarningKind};
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,11 +12,15 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::encode::{EncodeStats, Encoded};
-use crate::model::{BlockCounts, CallCounts, How, InlineCounts, Keys, Program, Unit};
-use crate::open::{Image, OpenDiagnostic};
+use crate::model::{BlockCounts, CallCounts, How, InlineCounts, Keys, Owner, Program, Reason, Unit};
+use crate::open::{Image, ImageKind, OpenDiagnostic};
+
+/// ELF's number of AMD's GPUs.
+const EM_AMDGPU: u16 = 224;
 
 /// What one step took.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct Step {
     /// Wall time.
     pub time: Duration,
@@ -31,22 +37,33 @@ impl Step {
 
 /// What each step took. Numbering the names of units goes on while others are read, and counts as reading.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct Steps {
+    /// Finding and mapping files.
     pub open: Step,
+    /// Decoding units.
     pub read: Step,
+    /// Deciding what is live and what was folded.
     pub resolve: Step,
+    /// Finding which callees, objects and slots tell folded functions apart.
     pub keys: Step,
     /// All but the keys: with several threads beside their search.
     pub encode: Step,
+    /// Writing the file.
     pub write: Step,
 }
 
 /// What was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counts {
+    /// Compile units.
     pub units: u64,
+    /// Subprograms with code, those that the linker folded or removed included.
     pub functions: u64,
+    /// Rows of line tables.
     pub rows: u64,
+    /// Inlined subroutines.
     pub inlines: u64,
     /// Units whose `.dwo` is missing.
     pub partial_units: u64,
@@ -67,47 +84,73 @@ impl Counts {
 
 /// What was decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Decided {
+    /// Functions of the program.
     pub functions: u64,
     /// Functions that only a symbol names.
     pub symbol_only: u64,
+    /// Other names of functions.
     pub aliases: u64,
-    /// Addresses with several functions, and how many functions stand there.
+    /// Functions that no second function is known to share code with, where that was checked.
+    pub unique: u64,
+    /// The same where the check failed, by reason in the order of [`Reason::ALL`].
+    pub likely: [u64; Reason::ALL.len()],
+    /// Addresses that several functions share.
     pub folded_addresses: u64,
+    /// Functions at those addresses.
     pub folded_functions: u64,
+    /// Calls into them.
     pub calls: CallCounts,
-    /// Keys of calls, and of functions that end in tail calls.
+    /// Keys of calls.
     pub call_keys: u64,
+    /// Keys of functions that end in tail calls.
     pub tail_keys: u64,
     /// Functions without addresses that were given what is inlined into them.
     pub inlines: InlineCounts,
-    /// Keys of the objects of classes, those of them that leave one function, and calls through slots.
+    /// Keys of the objects of classes.
     pub vtable_keys: u64,
+    /// Those of them that leave one function.
     pub sure_vtable_keys: u64,
+    /// Calls through a slot that is known.
     pub slot_keys: u64,
     /// Members of groups by what recovered them, in the order of [`How`].
     pub by_evidence: [u64; 7],
     /// Basic blocks.
     pub blocks: u64,
+    /// Ranges of basic blocks.
     pub block_ranges: u64,
+    /// What was read of the map of basic blocks.
     pub block_counts: BlockCounts,
 }
 
 /// The report of one conversion.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Report {
+    /// The program, as it was named.
     pub input: PathBuf,
+    /// Its architecture.
     pub arch: &'static str,
+    /// Its build id or UUID; empty where it has none.
     pub build_id: Vec<u8>,
+    /// The program was linked, so that it should have a build id.
+    pub is_linked: bool,
+    /// What was read.
     pub counts: Counts,
+    /// What was decided.
     pub decided: Decided,
+    /// What was skipped, repaired, or decided by a rule.
     pub diagnostics: Diagnostics,
     /// What `open` had to say.
     pub notes: Vec<OpenDiagnostic>,
+    /// What each step took.
     pub steps: Steps,
+    /// What was stored.
     pub stats: EncodeStats,
     /// Name and bytes of each section of the file.
     pub sections: Vec<(String, u64)>,
+    /// Bytes of the file.
     pub file_len: u64,
     /// The largest resident set of the process so far, in KiB; 0 where the system does not tell.
     pub peak_kib: u64,
@@ -119,6 +162,7 @@ impl Report {
             input: input.to_owned(),
             arch: "unknown",
             build_id: Vec::new(),
+            is_linked: false,
             counts: Counts::default(),
             decided: Decided::default(),
             diagnostics: Diagnostics::default(),
@@ -134,6 +178,8 @@ impl Report {
     pub(crate) fn open(&mut self, image: &Image<'_>) {
         self.arch = image.arch.name;
         self.build_id = image.build_id.to_vec();
+        // Device programs are found by the host program that holds them, and are linked without one.
+        self.is_linked = image.kind != ImageKind::Relocatable && image.arch.machine != EM_AMDGPU;
         self.notes = image.diagnostics.clone();
     }
 
@@ -143,6 +189,17 @@ impl Report {
         for function in &program.functions {
             decided.symbol_only += u64::from(function.how == How::SymbolOnly);
             decided.aliases += function.aliases.len() as u64;
+        }
+        let mut counted = vec![false; program.functions.len()];
+        for piece in &program.pieces {
+            let Owner::Function(function) = piece.owner else { continue };
+            if std::mem::replace(&mut counted[function.index()], true) {
+                continue;
+            }
+            match program.functions[function.index()].reason {
+                None => decided.unique += 1,
+                Some(reason) => decided.likely[reason.code() as usize - 1] += 1,
+            }
         }
         decided.calls = keys.counts;
         decided.inlines = program.inlines;
@@ -191,6 +248,14 @@ impl Report {
         let by_step = |figure: fn(Step) -> Value| -> serde_json::Map<String, Value> {
             self.steps.named().into_iter().map(|(name, step)| (name.to_owned(), figure(step))).collect()
         };
+        let mut seconds = by_step(|step| json!(step.time.as_secs_f64()));
+        let total: Duration = self.steps.named().into_iter().map(|(_, step)| step.time).sum();
+        seconds.insert("total".to_owned(), json!(total.as_secs_f64()));
+        let warnings: Vec<Value> = self
+            .warnings()
+            .into_iter()
+            .map(|warning| json!({"kind": warning.kind.name(), "count": warning.count, "message": warning.message}))
+            .collect();
         let sections: serde_json::Map<String, Value> =
             self.sections.iter().map(|(name, len)| (name.clone(), json!(len))).collect();
         let stats = &self.stats;
@@ -199,6 +264,8 @@ impl Report {
             "input": self.input.to_string_lossy(),
             "arch": self.arch,
             "build_id": hex(&self.build_id),
+            "debug_info": self.debug_info().text(),
+            "warnings": warnings,
             "counts": self.counts_json(),
             "decided": self.decided_json(),
             "stored": {
@@ -219,7 +286,7 @@ impl Report {
             },
             "diagnostics": self.diagnostics_json(|_, seen| Some(&seen.example)),
             "notes": self.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "seconds": by_step(|step| json!(step.time.as_secs_f64())),
+            "seconds": seconds,
             "peak_kib": self.peak_kib,
             "peak_kib_after": by_step(|step| json!(step.peak_kib)),
             "file_bytes": self.file_len,
@@ -241,8 +308,14 @@ impl Report {
             .zip(decided.by_evidence)
             .map(|(how, n)| (how.text().to_owned(), json!(n)))
             .collect();
+        let likely: serde_json::Map<String, Value> = Reason::ALL
+            .iter()
+            .zip(decided.likely)
+            .filter(|(_, n)| *n > 0)
+            .map(|(reason, n)| (reason.text().to_owned(), json!(n)))
+            .collect();
         let mut json = json!({
-            "functions": decided.functions, "symbol_only": decided.symbol_only, "aliases": decided.aliases,
+            "functions": decided.functions, "unique": decided.unique, "likely": likely, "symbol_only": decided.symbol_only, "aliases": decided.aliases,
             "folded_addresses": decided.folded_addresses, "folded_functions": decided.folded_functions,
             "calls_into_folded": decided.calls.into_groups, "calls_with_key": decided.calls.keyed,
             "call_keys": decided.call_keys, "tail_keys": decided.tail_keys,

@@ -5,9 +5,8 @@
 //! that no function has is taken for one of those that remain where it begins, if all of them have one length and no row
 //! behind that is of another line.
 
-use rustc_hash::FxHashMap;
-
 use super::merge::Merged;
+use crate::hash::HashMap;
 use crate::model::{How, Row};
 
 /// Cuts the sequences that no function has.
@@ -17,7 +16,7 @@ pub(super) fn cut(merged: &mut Merged<'_>) {
         return;
     }
     // The lengths of functions that remain, by start; 0 for several.
-    let mut lens: FxHashMap<u64, u32> = FxHashMap::default();
+    let mut lens: HashMap<u64, u32> = HashMap::default();
     for piece in units.iter().flat_map(|unit| &unit.pieces).filter(|piece| piece.how == How::LiveRange) {
         let len = lens.entry(piece.start.0).or_insert(piece.len);
         if *len != piece.len {

@@ -13,12 +13,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::machine::Machine;
 use super::merge::Merged;
 use super::names::{is_program_wide, spellings};
 use super::symbols::{CodeSymbol, Symbols};
+use crate::hash::{HashMap, HashSet};
 use crate::model::{
     CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, OriginId, Program, RowRange, Unit,
     UnitCallee, UnitFunction, UnitMap, UnitPiece,
@@ -47,7 +47,7 @@ pub(super) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
     let (called, named) = called(merged, machine);
     let mut found = called;
     let instances = by_declaration(merged, &found);
-    let by_die: FxHashSet<At> = found.keys().chain(instances.keys()).copied().collect();
+    let by_die: HashSet<At> = found.keys().chain(instances.keys()).copied().collect();
     by_symbol(merged, symbols, &named, &by_die, &mut found);
     found.retain(|_, addresses| addresses.len() == 1);
     found.extend(instances);
@@ -105,15 +105,15 @@ pub(super) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
 /// of its code, and puts the other's code in the place of that jump.
 struct Lines {
     /// By unit: how many of its functions without code were found.
-    found: FxHashMap<usize, usize>,
+    found: HashMap<usize, usize>,
     /// By unit and address.
-    here: FxHashMap<(usize, u64), usize>,
+    here: HashMap<(usize, u64), usize>,
 }
 
 impl Lines {
     /// `found`: each once an address, sorted.
     fn new(merged: &Merged<'_>, found: &[(At, u64)]) -> Lines {
-        let mut lines = Lines { found: FxHashMap::default(), here: FxHashMap::default() };
+        let mut lines = Lines { found: HashMap::default(), here: HashMap::default() };
         for same in found.chunk_by(|a, b| a.0 == b.0) {
             *lines.found.entry(same[0].0.0).or_default() += 1;
         }
@@ -143,10 +143,7 @@ impl Lines {
 }
 
 /// Where calls of functions without code go to, and, by name, whether calls name it at all.
-fn called(
-    merged: &Merged<'_>,
-    machine: &Machine<'_, '_>,
-) -> (FxHashMap<At, FxHashSet<u64>>, Vec<AtomicBool>) {
+fn called(merged: &Merged<'_>, machine: &Machine<'_, '_>) -> (HashMap<At, HashSet<u64>>, Vec<AtomicBool>) {
     let named: Vec<AtomicBool> = merged.program.names.iter().map(|_| AtomicBool::new(false)).collect();
     let of_unit = |(unit_index, (unit, map)): (usize, (&Unit<'_>, &UnitMap))| {
         for callee in &unit.callees {
@@ -157,7 +154,7 @@ fn called(
         if unit.codeless.is_empty() {
             return targets;
         }
-        let by_die: FxHashMap<u64, usize> =
+        let by_die: HashMap<u64, usize> =
             unit.codeless.iter().enumerate().map(|(index, codeless)| (codeless.die.0, index)).collect();
         for call in unit.calls.iter().filter(|call| !call.tail) {
             let (Some(return_addr), Some(callee)) = (call.return_addr, call.callee) else { continue };
@@ -172,7 +169,7 @@ fn called(
     };
     let units = merged.program.units.par_iter().zip(&merged.program.maps).enumerate();
     let found: Vec<Vec<(At, u64)>> = units.map(of_unit).collect();
-    let mut targets: FxHashMap<At, FxHashSet<u64>> = FxHashMap::default();
+    let mut targets: HashMap<At, HashSet<u64>> = HashMap::default();
     for (codeless, target) in found.into_iter().flatten() {
         targets.entry(codeless).or_default().insert(target);
     }
@@ -181,11 +178,8 @@ fn called(
 
 /// Where other instances of the declaration of a function begin that no call names. Whom calls of those call is not known
 /// from here on.
-fn by_declaration(
-    merged: &mut Merged<'_>,
-    called: &FxHashMap<At, FxHashSet<u64>>,
-) -> FxHashMap<At, FxHashSet<u64>> {
-    let mut found: FxHashMap<At, FxHashSet<u64>> = FxHashMap::default();
+fn by_declaration(merged: &mut Merged<'_>, called: &HashMap<At, HashSet<u64>>) -> HashMap<At, HashSet<u64>> {
+    let mut found: HashMap<At, HashSet<u64>> = HashMap::default();
     let Program { units, maps, .. } = &mut merged.program;
     for (unit_index, (unit, map)) in units.iter_mut().zip(maps).enumerate() {
         let is_uncalled = |index: usize| {
@@ -196,7 +190,7 @@ fn by_declaration(
             continue;
         }
         let origins = uncalled.iter().map(|&index| map.origins[unit.codeless[index].origin.index()]);
-        let mut by_origin: FxHashMap<OriginId, Vec<&UnitFunction>> =
+        let mut by_origin: HashMap<OriginId, Vec<&UnitFunction>> =
             origins.map(|origin| (origin, Vec::new())).collect();
         for function in unit.functions.iter().filter(|function| function.instance != Instance::NAMED) {
             if let Some(of) = by_origin.get_mut(&map.origins[function.origin.index()])
@@ -205,7 +199,7 @@ fn by_declaration(
                 of.push(function);
             }
         }
-        let mut doubtful: FxHashSet<DieOffset> = FxHashSet::default();
+        let mut doubtful: HashSet<DieOffset> = HashSet::default();
         for index in uncalled {
             let Codeless { origin, instance, .. } = unit.codeless[index];
             let instances =
@@ -231,10 +225,10 @@ fn by_symbol(
     merged: &Merged<'_>,
     symbols: &Symbols<'_>,
     named: &[AtomicBool],
-    known: &FxHashSet<At>,
-    found: &mut FxHashMap<At, FxHashSet<u64>>,
+    known: &HashSet<At>,
+    found: &mut HashMap<At, HashSet<u64>>,
 ) {
-    let mut by_name: FxHashMap<&[u8], Vec<At>> = FxHashMap::default();
+    let mut by_name: HashMap<&[u8], Vec<At>> = HashMap::default();
     for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
         for (index, codeless) in unit.codeless.iter().enumerate() {
             let name = merged.program.origins[map.origins[codeless.origin.index()].index()].name;
@@ -261,9 +255,9 @@ fn by_symbol(
 }
 
 /// The functions that begin at the addresses that were found.
-fn here(merged: &Merged<'_>, found: &FxHashMap<At, FxHashSet<u64>>) -> FxHashMap<u64, Vec<Here>> {
-    let addresses: FxHashSet<u64> = found.values().flatten().copied().collect();
-    let mut here: FxHashMap<u64, Vec<Here>> = FxHashMap::default();
+fn here(merged: &Merged<'_>, found: &HashMap<At, HashSet<u64>>) -> HashMap<u64, Vec<Here>> {
+    let addresses: HashSet<u64> = found.values().flatten().copied().collect();
+    let mut here: HashMap<u64, Vec<Here>> = HashMap::default();
     for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
         for function in &unit.functions {
             let Some(entry) = unit.pieces.get(function.pieces.start as usize) else { continue };

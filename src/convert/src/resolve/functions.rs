@@ -10,23 +10,23 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::known::Known;
 use super::machine::Machine;
 use super::merge::Merged;
-use super::names::{Relation, is_mangled, is_program_wide, may_be_variant, relation};
-use super::overloads::name_plain;
+use super::names::{Relation, is_mangled, is_program_wide, may_be_variant};
+use super::overloads::{name_plain, sole};
 use super::parts::{Entries, Parts};
 use super::subprograms::{DiePiece, plain};
-use super::symbols::{CodeSymbol, Symbols, principal};
+use super::symbols::{CodeSymbol, Symbols};
 use super::thunks;
 use super::uncovered::{padding, symbol_candidates};
 use super::undescribed::{Described, Undescribed, numbered, surplus};
 use crate::budget::Budget;
+use crate::hash::{HashMap, HashSet};
 use crate::model::{
-    DieOffset, FuncId, Function, How, Instance, Member, NameId, Origin, OriginId, RowRange, Rows, Source,
-    UnitId,
+    DieOffset, FuncId, Function, How, Instance, Member, NameId, Origin, OriginId, Reason, RowRange, Rows,
+    Source, UnitId,
 };
 use crate::report::{Diagnostics, Kind};
 
@@ -36,6 +36,9 @@ pub(super) struct Candidate {
     pub(super) end: u64,
     /// The order of [`crate::model::Group::members`]; functions are in [`Candidates::functions`].
     pub(super) members: Vec<Member>,
+    /// Set by a rule that leaves a second function out which it cannot exclude, and that [`super::certainty`] does not see by
+    /// itself: the answer is not certain then. It matters where there is one member.
+    pub(super) doubt: Option<Reason>,
 }
 
 /// Everything that may become a piece.
@@ -44,7 +47,7 @@ pub(super) struct Candidates {
     /// Functions in no final order; pieces number them. First those of all units, in the order of the units.
     pub(super) functions: Vec<Function>,
     /// Functions that turned out to be another one, with that one.
-    pub(super) same: FxHashMap<FuncId, FuncId>,
+    pub(super) same: HashMap<FuncId, FuncId>,
     /// Code of subprograms.
     pub(super) dies: Vec<Candidate>,
     /// Code of function symbols, whether a subprogram covers it or not.
@@ -53,6 +56,8 @@ pub(super) struct Candidates {
     pub(super) labels: Vec<Candidate>,
     /// Units whose compiler merged functions, and rewrote the calls of those that it merged.
     pub(super) merging: Vec<UnitId>,
+    /// Why code that has lines and no name is not certain to be one function's alone.
+    pub(super) nameless: Option<Reason>,
 }
 
 pub(super) fn candidates<'f>(
@@ -70,7 +75,7 @@ pub(super) fn candidates<'f>(
     // Nothing of this depends on what another range has.
     let share = |at: usize| {
         let shared = &pieces[ranges[at].clone()];
-        let one = share(merged, shared, &candidates.functions);
+        let one = share(merged, shared, &candidates.functions, undescribed.may_fold());
         // Any number of ranges may begin where any number of symbols is: those are asked for when they are needed.
         let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| ranges.get(at));
         let is_alone = beside.into_iter().all(|other| pieces[other.start].start != shared[0].start);
@@ -92,6 +97,7 @@ pub(super) fn candidates<'f>(
             start: piece.start,
             end: piece.end,
             members: vec![piece.member()],
+            doubt: None,
         };
         candidates.dies.extend(pieces.iter().map(plain));
     };
@@ -118,7 +124,14 @@ pub(super) fn candidates<'f>(
         let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
         if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
             let fits = fits_at_start.unwrap_or_else(|| fits(merged, entries, &known));
-            name_entry(merged, (entries, fits), undescribed, &mut candidate, functions, &mut known);
+            name_entry(
+                merged,
+                (entries, fits),
+                (undescribed, symbols),
+                &mut candidate,
+                functions,
+                &mut known,
+            );
             known.report(candidate.start, diagnostics);
             undescribed.report(&candidate, merged, functions, diagnostics);
         }
@@ -195,6 +208,9 @@ enum Same {
     /// A name that other units may have for functions of their own, even of the same declaration: a static
     /// function of a header. Without a linkage name a unit may have several itself.
     Local(OriginId, UnitId, Instance),
+    /// Of a linker that cannot fold, code that several units describe alike is one function: it gives the entries of a COMDAT
+    /// section that it discards the addresses of the one that it keeps.
+    Copy(OriginId),
 }
 
 /// Symbols that are compared with further ranges that begin where they are (each may be another name of each, or a function of
@@ -206,9 +222,6 @@ const NAMES_A_SYMBOL: u64 = 4;
 /// microseconds, where names are local to functions.
 const MAX_COMPARED: u64 = 1 << 20;
 const COMPARED_A_SYMBOL: u64 = 16;
-
-/// Symbols at one address that the name of a function is chosen from.
-const MAX_SOLE: usize = 256;
 
 /// Definitions of one name at one range that are told apart.
 const MAX_DEFINITIONS: usize = 16;
@@ -250,7 +263,7 @@ impl Common {
         &mut self,
         merged: &Merged<'_>,
         functions: &mut [Function],
-        same: &mut FxHashMap<FuncId, FuncId>,
+        same: &mut HashMap<FuncId, FuncId>,
         diagnostics: &mut Diagnostics,
     ) {
         let start = self.candidate.start;
@@ -268,24 +281,25 @@ impl Common {
 }
 
 /// Makes one candidate of the pieces that share a range.
-fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function]) -> Common {
+fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function], may_fold: bool) -> Common {
     let (start, end) = (shared[0].start, shared[0].end);
     let (mut known, mut same_as) = (Known::default(), Vec::new());
     if let [piece] = shared {
         // Nobody else's.
         known.add(merged, piece.name, piece.function);
-        let candidate = Candidate { start, end, members: vec![piece.member()] };
+        let candidate = Candidate { start, end, members: vec![piece.member()], doubt: None };
         return Common { candidate, known, same: same_as };
     }
     let mut members: Vec<Member> = Vec::with_capacity(1);
     // With whether there are rows.
-    let mut seen: FxHashMap<Same, Vec<(FuncId, bool)>> = FxHashMap::default();
-    let mut labels: FxHashMap<UnitId, FuncId> = FxHashMap::default();
-    let mut places: FxHashMap<FuncId, usize> = FxHashMap::default();
+    let mut seen: HashMap<Same, Vec<(FuncId, bool)>> = HashMap::default();
+    let mut labels: HashMap<UnitId, FuncId> = HashMap::default();
+    let mut places: HashMap<FuncId, usize> = HashMap::default();
     for piece in shared {
         let (origin, name) = (functions[piece.function.index()].origin, piece.name);
         let same = match is_program_wide(merged.name_bytes(name)) {
             true => Same::Name(name),
+            false if !may_fold && piece.how == How::LiveRange => Same::Copy(origin),
             false => Same::Local(origin, piece.unit, piece.instance),
         };
         // A name may be defined twice, weak and strong; which of the two prevailed is not told.
@@ -335,7 +349,7 @@ fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function]) -> Co
         places.insert(piece.function, members.len());
         members.push(Member { function: piece.function, how: piece.how, rows: piece.rows, symbol: None });
     }
-    Common { candidate: Candidate { start, end, members }, known, same: same_as }
+    Common { candidate: Candidate { start, end, members, doubt: None }, known, same: same_as }
 }
 
 /// True where two parts of one function have the same rows, but for columns.
@@ -374,7 +388,7 @@ fn best(known: &Known, merged: &Merged<'_>, symbol: &CodeSymbol<'_>) -> Named {
 fn name_entry<'f>(
     merged: &mut Merged<'f>,
     (at_start, fits): (&[CodeSymbol<'f>], Vec<Named>),
-    undescribed: &Undescribed,
+    (undescribed, symbols): (&Undescribed, &Symbols<'f>),
     candidate: &mut Candidate,
     functions: &mut Vec<Function>,
     known: &mut Known,
@@ -401,8 +415,8 @@ fn name_entry<'f>(
         }
     }
     // Functions with a symbol of just their name, and the symbols of each name that end in a number.
-    let mut exact: FxHashSet<FuncId> = FxHashSet::default();
-    let mut bases: FxHashMap<&[u8], usize> = FxHashMap::default();
+    let mut exact: HashSet<FuncId> = HashSet::default();
+    let mut bases: HashMap<&[u8], usize> = HashMap::default();
     // Only clones ask.
     for symbol in at_start.iter().filter(|symbol| symbol.function && !clones.is_empty()) {
         exact.extend(best(known, merged, symbol).filter(|best| best.0 == Relation::Same).map(|best| best.1));
@@ -424,15 +438,19 @@ fn name_entry<'f>(
     }
     let overloads = name_plain(merged, mangled, members, functions);
     // A subprogram whose own name is no symbol here (a C++ function without a linkage name) has the
-    // symbol that nothing else explains.
+    // symbol that nothing else explains, or it was folded into the function that has it.
+    let mut folded = false;
     if let [Member { function, .. }] = members[..]
         && !claimed
     {
         let origin = functions[function.index()].origin;
         let own = merged.name_bytes(merged.program.origins[origin.index()].name);
+        let own = (own, functions[function.index()].source.map(|source| source.unit));
         let indirect = unexplained.iter().all(|symbol| symbol.indirect);
-        let may_name =
-            |symbol: &CodeSymbol<'_>| symbol.indirect == indirect && undescribed.may_name(symbol, own);
+        let may_name = |symbol: &CodeSymbol<'_>| {
+            symbol.indirect == indirect && undescribed.may_name(merged, symbols, symbol, own)
+        };
+        folded = !unexplained.iter().any(|symbol| undescribed.may_name(merged, symbols, symbol, own));
         if let Some(at) = sole(&unexplained, may_name) {
             let name = merged.name(unexplained.remove(at).name);
             functions[function.index()].symbol = Some(name);
@@ -456,13 +474,14 @@ fn name_entry<'f>(
         let whole = !symbol.sized || symbol.end == end;
         let explained = best(known, merged, symbol);
         let own = || {
-            (is_mangled(symbol.name) && !symbol.indirect)
-                || undescribed.is_function(
-                    merged,
-                    symbol,
-                    end,
-                    here.get_or_init(|| Described::new(merged, &members[..described], functions)),
-                )
+            let here = here.get_or_init(|| Described::new(merged, &members[..described], functions));
+            match is_mangled(symbol.name) && !symbol.indirect {
+                true => !undescribed.is_mangled_alias(merged, symbol, here),
+                false => {
+                    (folded && symbol.function && !symbol.indirect)
+                        || undescribed.is_function(merged, symbol, end, here)
+                }
+            }
         };
         if whole && explained.is_none() && own() {
             let name = merged.name(symbol.name);
@@ -487,7 +506,7 @@ fn name_entry<'f>(
 pub(super) fn add_nameless(
     merged: &mut Merged<'_>,
     undescribed: &Undescribed,
-    Candidate { start, end, members }: &mut Candidate,
+    Candidate { start, end, members, .. }: &mut Candidate,
     functions: &mut Vec<Function>,
 ) {
     let remains = members.iter().any(|member| member.how == How::LiveRange);
@@ -501,16 +520,20 @@ pub(super) fn add_nameless(
     }
 }
 
-/// Adds a function of which nothing is known, where a cap left out what is: the one that is known is not the only one.
+/// Says that a cap left out functions that may be there: the one that is known may not be the only one, and several are not all.
 fn add_unknown(
     merged: &mut Merged<'_>,
     undescribed: &Undescribed,
     candidate: &mut Candidate,
     functions: &mut Vec<Function>,
 ) {
-    if undescribed.may_fold() {
-        let name = merged.name(b"");
-        candidate.members.push(by_name_alone(merged, functions, name));
+    match candidate.members.len() {
+        _ if !undescribed.may_fold() => {}
+        1 => candidate.doubt = Some(Reason::CapReached),
+        _ => {
+            let name = merged.name(b"");
+            candidate.members.push(by_name_alone(merged, functions, name));
+        }
     }
 }
 
@@ -519,25 +542,6 @@ pub(super) fn by_name_alone(merged: &mut Merged<'_>, functions: &mut Vec<Functio
     let origin = merged.origin(Origin { name, file: None, line: 0 });
     let function = symbol_function(functions, origin);
     Member { function, how: How::SymbolOnly, rows: None, symbol: None }
-}
-
-/// The symbol that nothing explains and that may be a function's, whose own name no symbol has. Of several mangled names
-/// that are no variants of one, nothing tells whose they are.
-fn sole(symbols: &[&CodeSymbol<'_>], may_be: impl Fn(&CodeSymbol<'_>) -> bool) -> Option<usize> {
-    let mut of: Vec<usize> = (0..symbols.len()).filter(|&at| may_be(symbols[at])).collect();
-    if of.iter().any(|&at| is_mangled(symbols[at].name)) {
-        of.retain(|&at| is_mangled(symbols[at].name));
-        let first = symbols[of[0]].name;
-        let related = |name| {
-            [relation(first, name), relation(name, first)].iter().any(|found| *found != Relation::Other)
-        };
-        if of.len() > MAX_SOLE || !of.iter().all(|&at| related(symbols[at].name)) {
-            return None;
-        }
-    }
-    let copies: Vec<CodeSymbol<'_>> = of.iter().map(|&at| *symbols[at]).collect();
-    let best = principal(&copies)?;
-    copies.iter().position(|symbol| std::ptr::eq(symbol, best)).map(|at| of[at])
 }
 
 /// Sorts members into the order that answers list them in, and aliases by bytes.
@@ -567,6 +571,7 @@ fn symbol_function(functions: &mut Vec<Function>, origin: OriginId) -> FuncId {
         source: None,
         how: How::SymbolOnly,
         partial: false,
+        reason: None,
     });
     FuncId((functions.len() - 1) as u32)
 }

@@ -7,12 +7,10 @@
 
 use std::cell::Cell;
 
-use rustc_hash::FxHashMap;
-
 use super::merge::Merged;
 use super::names::{Relation, own_name, plain_base, relation};
+use crate::hash::{HashMap, hash_of};
 use crate::model::{FuncId, NameId};
-use crate::numbers::hash_of;
 use crate::report::{Diagnostics, Kind};
 
 /// Names that are compared one by one.
@@ -27,7 +25,7 @@ const MAX_TRIED: usize = 64;
 pub(super) struct Known {
     entries: Vec<(NameId, FuncId)>,
     /// Indexes of `entries` by hash, once there are more than [`FEW`].
-    by_hash: FxHashMap<u64, Vec<u32>>,
+    by_hash: HashMap<u64, Vec<u32>>,
     /// Names that were not compared with all that they may fit, since [`MAX_TRIED`] was reached.
     capped: Cell<u64>,
 }
@@ -127,12 +125,13 @@ impl Known {
     }
 }
 
-/// A hash of an Itanium name that does not depend on the digits of its constructors and destructors.
+/// A hash of an Itanium name that does not depend on the digits of its constructors and destructors, nor on how argument
+/// packs begin.
 fn variant_hash(name: &[u8]) -> Option<u64> {
     if !name.starts_with(b"_Z") {
         return None;
     }
-    let mut blank = name.to_vec();
+    let mut blank: Vec<u8> = name.iter().map(|byte| if *byte == b'J' { b'I' } else { *byte }).collect();
     for at in 3..blank.len() {
         let kind = if name[at - 1] == b'I' { name[at - 2] } else { name[at - 1] };
         if matches!(kind, b'C' | b'D') && name[at].is_ascii_digit() {
@@ -150,6 +149,7 @@ fn clone_hashes(name: &[u8]) -> impl Iterator<Item = u64> {
 
 #[cfg(test)]
 mod tests {
+    use crate::budget::Allowance;
     use std::borrow::Cow;
 
     use super::*;
@@ -158,7 +158,7 @@ mod tests {
     /// Few names are compared, many are looked up: both find the same.
     #[test]
     fn many_names_answer_as_few_do() {
-        let own = ["f", "_ZN1SC1Ev", "f.a", "_Z1gv", "_ZN1TD0Ev", "h<int>", "go"];
+        let own = ["f", "_ZN1SC1Ev", "f.a", "_Z1gv", "_ZN1TD0Ev", "h<int>", "go", "_Z1kIJiEEvDpT_"];
         let asked = [
             "f",
             "f.a",
@@ -173,8 +173,9 @@ mod tests {
             "_Z1hv",
             "_ZL1hIiET_v",
             "_ZZ1fvEN1S2goEi",
+            "_Z1kIIiEEvDpT_",
         ];
-        let mut merged = Merged::new(ResolveOptions::default(), Sizes::default());
+        let mut merged = Merged::new(ResolveOptions::default(), Sizes::default(), Allowance::default());
         let (mut few, mut many) = (Known::default(), Known::default());
         for (index, name) in own.iter().enumerate() {
             let id = merged.name(name.as_bytes());

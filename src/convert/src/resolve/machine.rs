@@ -13,8 +13,7 @@ mod x86;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use rustc_hash::FxHashMap;
-
+use crate::hash::HashMap;
 use crate::open::{Format, Image, KeptRelocation, KeptSection};
 pub(super) use ways::is_added;
 
@@ -206,9 +205,9 @@ impl<'i, 'f> Machine<'i, 'f> {
         start: u64,
         end: u64,
         such: impl Fn(u64) -> bool,
-    ) -> Option<FxHashMap<u64, usize>> {
+    ) -> Option<HashMap<u64, usize>> {
         let bytes = self.bytes(start, end)?;
-        let mut targets = FxHashMap::default();
+        let mut targets = HashMap::default();
         let add = |target: u64| {
             if such(target) {
                 *targets.entry(target).or_default() += 1;
@@ -282,7 +281,8 @@ impl<'i, 'f> Machine<'i, 'f> {
         self.call_before(return_addr).is_some_and(|target| self.is_stub(target))
     }
 
-    fn is_stub(&self, target: u64) -> bool {
+    /// True where a linker's stub is: it belongs to a name.
+    pub(super) fn is_stub(&self, target: u64) -> bool {
         let Some(section) = self.image.section_at(target) else { return false };
         let name = &self.image.sections[section].name;
         [".plt", ".iplt", "__stubs", "__auth_stubs"].iter().any(|stubs| name.contains(stubs))
@@ -294,7 +294,7 @@ impl<'i, 'f> Machine<'i, 'f> {
         let mut found = Vec::new();
         for (base, kept) in self.image.kept_code_relocations() {
             // Most name few symbols, again and again.
-            let mut known: FxHashMap<u32, bool> = FxHashMap::default();
+            let mut known: HashMap<u32, bool> = HashMap::default();
             kept.iter().filter(|relocation| is_call(machine, relocation.kind)).for_each(|relocation| {
                 let is_named = || kept.symbol_address(relocation.symbol).is_some_and(&is_callee);
                 if *known.entry(relocation.symbol).or_insert_with(is_named) {

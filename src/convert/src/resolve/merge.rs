@@ -7,13 +7,14 @@ use std::borrow::Cow;
 
 use foldsym_format::names::MAX_NAME;
 use hashbrown::HashTable;
-use rustc_hash::FxHashMap;
 
 use super::ResolveOptions;
+use crate::budget::{Allowance, TooMuch};
+use crate::hash::{HashMap, HashSet, hash_of};
 use crate::model::{
-    Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitMap, UnitName,
+    Edge, EdgeId, FileId, NONE16, NameId, Origin, OriginId, Program, SlotKey, Unit, UnitId, UnitMap, UnitName,
 };
-use crate::numbers::{NumberedMap, Numbers, hash_of};
+use crate::numbers::{NumberedMap, Numbers};
 use crate::read::Take;
 use crate::text::{MAX_TEXT, TOGETHER, base_name, is_same_path, soon, until_zero_within};
 
@@ -25,15 +26,17 @@ pub(crate) struct Merged<'f> {
     /// By name: to grow the table no name is read again.
     hashes: Vec<u64>,
     /// By the place and the length of a name in the program's files.
-    places: FxHashMap<(usize, usize), NameId>,
+    places: HashMap<(usize, usize), NameId>,
     /// By the place of a name whose length units do not know.
     begun: NumberedMap<usize, NameId>,
-    files: FxHashMap<Vec<u8>, FileId>,
+    files: HashMap<Vec<u8>, FileId>,
     /// By name: its first origin. Most names have one, and units name the same ones in the same order: what is near
     /// each other here is near in memory.
     first_origins: Vec<Option<OriginId>>,
     /// The others.
-    origins: FxHashMap<Origin, OriginId>,
+    origins: HashMap<Origin, OriginId>,
+    /// By unit: the names of its origins, where that was asked.
+    names_of_units: HashMap<UnitId, HashSet<NameId>>,
     edges: Numbers,
     /// Names and paths that are longer than a file holds, each once.
     pub(super) cut_names: u64,
@@ -42,7 +45,19 @@ pub(crate) struct Merged<'f> {
     /// Bytes that are left for names and for paths of units.
     name_room: u64,
     path_room: u64,
+    /// What may be kept, and what is: bytes of memory, see [`crate::budget`].
+    allowance: Allowance,
+    kept: u64,
+    too_much: Option<TooMuch>,
+    /// Units of which nothing is kept.
+    empty_units: u64,
 }
+
+/// Bytes of memory for each name, origin, edge and path, with the places in the tables that find it.
+const PER_NAME: u64 = 96;
+const PER_ORIGIN: u64 = 64;
+const PER_EDGE: u64 = 32;
+const PER_PATH: u64 = 80;
 
 /// Bytes of what the names and the paths of units are read from: they have together at most a multiple of it. A name is a
 /// few bytes of an entry, and any number of them may be the ends of one long string.
@@ -72,7 +87,7 @@ const ROOM_FLOOR: u64 = 1 << 20;
 const SHORT: usize = 128;
 
 impl<'f> Merged<'f> {
-    pub(crate) fn new(options: ResolveOptions, sizes: Sizes) -> Self {
+    pub(crate) fn new(options: ResolveOptions, sizes: Sizes, allowance: Allowance) -> Self {
         let room = |each: u64| (sizes.entries / each).min(RESERVED) as usize;
         let (names, edges) = (room(NAME_ENTRIES), room(EDGE_ENTRIES));
         let program = Program {
@@ -86,22 +101,52 @@ impl<'f> Merged<'f> {
             options,
             names: HashTable::with_capacity(names),
             hashes: Vec::with_capacity(names),
-            places: FxHashMap::default(),
+            places: HashMap::default(),
             begun: NumberedMap::default(),
-            files: FxHashMap::default(),
+            files: HashMap::default(),
             first_origins: Vec::with_capacity(names),
-            origins: FxHashMap::default(),
+            origins: HashMap::default(),
+            names_of_units: HashMap::default(),
             edges: Numbers::with_capacity(edges),
             cut_names: 0,
             without_room: 0,
             name_room: sizes.strings.saturating_mul(STRING_COPIES).saturating_add(ROOM_FLOOR),
             path_room: sizes.lines.saturating_mul(LINE_COPIES).saturating_add(ROOM_FLOOR),
+            allowance,
+            kept: 0,
+            too_much: None,
+            empty_units: 0,
         }
     }
 
     /// The units so far.
     pub(crate) fn units(&self) -> &[Unit<'f>] {
         &self.program.units
+    }
+
+    /// Units that hold nothing.
+    pub(crate) fn empty_units(&self) -> u64 {
+        self.empty_units
+    }
+
+    /// The unit with which the program takes more memory than its bytes allow.
+    ///
+    /// # Errors
+    /// There is one: units from it on were not taken.
+    pub(crate) fn is_within(&self) -> Result<(), TooMuch> {
+        self.too_much.map_or(Ok(()), Err)
+    }
+
+    /// Bytes of memory that names, origins, edges and paths take.
+    fn tables_bytes(&self) -> u64 {
+        let program = &self.program;
+        let each = [
+            (program.names.len(), PER_NAME),
+            (program.origins.len(), PER_ORIGIN),
+            (program.edges.len(), PER_EDGE),
+            (program.files.len(), PER_PATH),
+        ];
+        each.iter().map(|&(count, bytes)| count as u64 * bytes).sum()
     }
 
     /// The id of a name that borrows from the program's files.
@@ -158,16 +203,17 @@ impl<'f> Merged<'f> {
 
     /// Ends the merging: frees what only units need.
     pub(super) fn end_units(&mut self) {
-        self.places = FxHashMap::default();
+        self.places = HashMap::default();
         self.begun = NumberedMap::default();
-        self.files = FxHashMap::default();
+        self.files = HashMap::default();
         self.edges = Numbers::default();
     }
 
     /// Ends the resolving: frees what neither keys nor the file are made from.
     pub(super) fn end(&mut self) {
         self.first_origins = Vec::new();
-        self.origins = FxHashMap::default();
+        self.origins = HashMap::default();
+        self.names_of_units = HashMap::default();
         self.program.units.iter_mut().for_each(Unit::forget_what_is_resolved);
     }
 
@@ -250,6 +296,21 @@ impl<'f> Merged<'f> {
         EdgeId(self.edges.number(&mut self.program.edges, edge))
     }
 
+    /// True where a unit of the program has an origin of this name.
+    pub(super) fn is_described(&self, name: NameId) -> bool {
+        self.first_origins.get(name.index()).is_some_and(Option::is_some)
+    }
+
+    /// True where this unit has an origin of this name: a function of its own, or one that it inlines or calls.
+    pub(super) fn describes(&mut self, unit: UnitId, name: NameId) -> bool {
+        let program = &self.program;
+        let names = self.names_of_units.entry(unit).or_insert_with(|| {
+            let origins = &program.maps[unit.index()].origins;
+            origins.iter().map(|origin| program.origins[origin.index()].name).collect()
+        });
+        names.contains(&name)
+    }
+
     /// The id of a name that something of the program has already.
     pub(super) fn name_of(&self, name: &[u8]) -> Option<NameId> {
         self.name_with(hash_of(name), name)
@@ -306,6 +367,11 @@ impl<'f> Take<'f> for Merged<'f> {
     }
 
     fn take(&mut self, mut unit: Unit<'f>) {
+        if unit.is_empty() {
+            self.empty_units += 1;
+            return;
+        }
+        self.allowance = self.allowance.and(unit.brings);
         let own = unit.strings.saturating_mul(STRING_COPIES);
         self.name_room = self.name_room.saturating_add(own);
         let mut local = std::mem::take(&mut unit.names);
@@ -341,8 +407,20 @@ impl<'f> Take<'f> for Merged<'f> {
             column: edge.column,
         });
         let edges = local.map(|edge| self.edge(edge)).collect();
-        self.program.maps.push(UnitMap { files, origins, edges });
+        let map = UnitMap { files, origins, edges };
+        self.kept += unit.bytes() + map.bytes();
+        self.program.maps.push(map);
+        let offset = unit.offset;
         self.program.units.push(unit);
+        let (kept, allowed) = (self.kept + self.tables_bytes(), self.allowance.kept());
+        if kept > allowed {
+            let input = self.allowance.input();
+            self.too_much.get_or_insert(TooMuch { unit: offset, kept, allowed, input });
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.too_much.is_some()
     }
 }
 

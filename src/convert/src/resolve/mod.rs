@@ -6,11 +6,12 @@
 //! `inlines` finds what is inlined into them; `compiled` and `thunks` find functions that the compiler merged;
 //! `subprograms` lists those of all units by address; `functions` turns subprograms and symbols into candidates with a
 //! range, and asks `undescribed` whether a name that no DIE has is one of them; `parts` does so for what stands elsewhere than
-//! its entry; `pieces` paints the candidates over each other into disjoint pieces; `calls` says which of the functions of a piece
+//! its entry; `certainty` says of functions that are alone whether that is certain; `pieces` paints the candidates over each other into disjoint pieces; `calls` says which of the functions of a piece
 //! each call calls, and asks `machine` about jumps.
 
 mod behind;
 mod calls;
+mod certainty;
 mod compiled;
 mod functions;
 mod inlines;
@@ -40,13 +41,13 @@ pub(crate) use symbols::Symbols;
 
 /// What the decisions depend on besides the program.
 #[derive(Clone, Debug, Default)]
-pub struct ResolveOptions {
+pub(crate) struct ResolveOptions {
     /// Prefixes of stored paths to replace: (old, new), the first that fits.
     pub remap_path: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 /// The decided program, and what its keys are found with.
-pub struct Resolved<'f> {
+pub(crate) struct Resolved<'f> {
     cut: pieces::Cut<'f>,
     /// Whoever seems to call may be another, of which nothing is known.
     forgotten: bool,
@@ -64,11 +65,12 @@ pub(crate) fn resolve<'f>(
     diagnostics: &mut Diagnostics,
 ) -> Resolved<'f> {
     merged.end_units();
-    if image.linker != Linker::NeverFolds {
+    let may_fold = image.linker != Linker::NeverFolds;
+    if may_fold {
         sections::part(&mut merged, diagnostics);
         behind::cut(&mut merged);
     }
-    recover::recover(&mut merged, &mut symbols, diagnostics);
+    recover::recover(&mut merged, &mut symbols, may_fold, diagnostics);
     inlines::restore(&mut merged, diagnostics);
     let machine = machine::Machine::new(image);
     compiled::find(&mut merged, &symbols, &machine);
@@ -76,8 +78,9 @@ pub(crate) fn resolve<'f>(
         || undescribed::Undescribed::new(image, &merged, &symbols),
         || subprograms::by_address(&merged),
     );
-    let candidates =
+    let mut candidates =
         functions::candidates(&mut merged, subprograms, &symbols, &undescribed, &machine, diagnostics);
+    certainty::decide(image, &merged, &symbols, &undescribed, &machine, &mut candidates);
     if merged.cut_names > 0 {
         diagnostics.add(Kind::CapReached, 0, || {
             format!("{} names are longer than {MAX_NAME} bytes: cut", merged.cut_names)

@@ -1,11 +1,15 @@
 //! Tells whether two names at one address are one function: the spellings that compilers and linkers
 //! derive from one source function.
 
+mod variants;
+
 use std::borrow::Cow;
 use std::iter;
 use std::ops::Range;
 
-use crate::demangle::demangle;
+use foldsym_demangle::demangle;
+use variants::differ_in_variant;
+pub(super) use variants::may_be_variant;
 
 /// What compilers and rewriters add, behind a dot, to the name of a function for a part of it that stands elsewhere:
 /// gcc and clang for what seldom runs, clang for sections of basic blocks and of landing pads, BOLT.
@@ -34,7 +38,8 @@ pub(super) enum Relation {
     /// The mangled name of a function that has a plain name alone (gcc writes no linkage name for a function that is
     /// local to its unit).
     Mangled,
-    /// Names of one constructor or destructor that differ in the variant alone (`C1`, `C2`, `D1`, `D2`).
+    /// Names of one constructor or destructor that differ in the variant alone (`C1`, `C2`, `D1`, `D2`), or names of one
+    /// function by two versions of gcc's ABI.
     Variant,
     /// Another function, or another name that nothing explains.
     Other,
@@ -111,6 +116,24 @@ fn local_name(symbol: &[u8]) -> Option<Vec<u8>> {
     let (_, class) = last_component(rest).unwrap_or((b"", rest));
     (!own.is_empty() && !own.starts_with(b"~") && own != plain_base(class)).then(|| own.to_vec())
 }
+
+/// The names that a DIE may have of the function that a symbol's is local to (`_Z6entryAl` and `entryA` of
+/// `_ZZ6entryAlEN5Local5twiceEv`): each mangled one that the symbol may begin with, then the plain one. Of several such
+/// functions, one in the other, it is the outermost. `None` for other symbols.
+pub(super) fn enclosing(symbol: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let rest = symbol.strip_prefix(b"_ZZ")?;
+    let rest = &rest[rest.iter().take_while(|byte| **byte == b'Z').count()..];
+    let name = |end: usize| [b"_Z", &rest[..end]].concat();
+    let plain = own_component(&name(rest.len())).and_then(|own| match own {
+        Component::Plain(name) => Some(name.to_vec()),
+        _ => None,
+    });
+    let ends = memchr::memchr_iter(b'E', rest).take(MAX_ENDS);
+    Some(ends.map(name).chain(plain).collect())
+}
+
+/// Places where the name of an enclosing function may end.
+const MAX_ENDS: usize = 64;
 
 /// Where the bracket opens that the last byte of a text closes.
 fn opening(text: &[u8]) -> Option<usize> {
@@ -192,7 +215,8 @@ fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
             }
             b'E' if nested => return last.map(|name| (Component::Plain(name), at + 2)),
             kind @ (b'C' | b'D') if nested => {
-                let ends = matches!(rest.get(at + 1..at + 3)?, [b'0'..=b'5', b'E']);
+                // Arguments of its own template may follow.
+                let ends = matches!(rest.get(at + 1..at + 3)?, [b'0'..=b'5', b'E' | b'I']);
                 let structor = if *kind == b'C' { Component::Constructor } else { Component::Destructor };
                 return last.filter(|_| ends).map(|class| (structor(class), at + 2));
             }
@@ -247,43 +271,6 @@ fn counted(name: &[u8], at: usize) -> (usize, usize) {
     let digits = name[at..].iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
     let len = name[at..at + digits].iter().fold(0, |len, digit| len * 10 + usize::from(digit - b'0'));
     (at + digits, len)
-}
-
-/// True for a name that may be that of one variant of a constructor or destructor.
-pub(super) fn may_be_variant(name: &[u8]) -> bool {
-    name.windows(2).any(|pair| matches!(pair, [b'C' | b'D' | b'I', b'1'..=b'9']))
-}
-
-/// True for two Itanium names of one constructor or destructor that differ in its variant (`C1`, `C2`,
-/// `CI1`, `D1`, `D2`, ...; Itanium C++ ABI 5.1.4.3). A deleting destructor (`D0`) also frees the object: it is a
-/// function of its own.
-fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() || !a.starts_with(b"_Z") || !b.starts_with(b"_Z") {
-        return false;
-    }
-    // Many begin alike.
-    let same =
-        a.as_chunks::<16>().0.iter().zip(b.as_chunks::<16>().0).take_while(|(a, b)| a == b).count() * 16;
-    let mut differing = (same..a.len()).filter(|&at| a[at] != b[at]).peekable();
-    let variant = |at: usize| {
-        let digit = |name: &[u8]| matches!(name[at], b'1'..=b'9');
-        let kind = if a[at - 1] == b'I' { a[at - 2] } else { a[at - 1] };
-        digit(a) && digit(b) && matches!(kind, b'C' | b'D')
-    };
-    let Some(first) = differing.next().filter(|at| variant(*at)) else { return false };
-    // Nearly always the digit of the function itself; what stands behind the name says nothing of that.
-    let usual = |name: &[u8]| matches!(name[first], b'1' | b'2' | b'4') && is_structor_at(name, first - 1);
-    if differing.peek().is_none() && usual(a) && usual(b) {
-        return true;
-    }
-    // A source name may hold these letters too (`blendC1`): read as text, variants are the same function.
-    differing.all(variant) && demangle(a).is_some_and(|text| Some(text) == demangle(b))
-}
-
-/// True where a name is that of a constructor or destructor that is not local to a function, and says so there.
-fn is_structor_at(name: &[u8], at: usize) -> bool {
-    let own = own_component_at(name).filter(|(own, _)| !matches!(own, Component::Plain(_)));
-    own.is_some_and(|(_, found)| found == at)
 }
 
 /// True for a mangled name that only one function of a program can have: a second DIE with it, from another
@@ -378,12 +365,14 @@ pub(super) fn whole_suffixed(symbol: &[u8]) -> Option<&[u8]> {
     Some(whole_name(symbol)).filter(|whole| !whole.is_empty() && whole.len() < symbol.len())
 }
 
-/// The last component of a mangled name, which is all that the DIE of a function has that is local to its unit.
+/// The last component of a mangled name, which is all that the DIE of a function has that is local to its unit, or to another
+/// function.
 pub(super) fn own_spelling(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
     let whole = whole_name(symbol);
-    match own_component(whole)? {
-        Component::Plain(name) => Some(Cow::Borrowed(name)),
-        structor => local_structor(whole, &structor).map(Cow::Owned),
+    match own_component(whole) {
+        Some(Component::Plain(name)) => Some(Cow::Borrowed(name)),
+        Some(structor) => local_structor(whole, &structor).map(Cow::Owned),
+        None => local_name(whole).map(Cow::Owned),
     }
 }
 
@@ -451,6 +440,39 @@ mod tests {
     }
 
     #[test]
+    fn names_that_dies_of_local_functions_have() {
+        for (symbol, expected) in [
+            ("_ZL1fi.constprop.0", Some("f")),
+            ("_ZZ6entryBlENKUllE_clEl.isra.0", Some("operator()")),
+            ("_ZZ6entryBlEN5Local5twiceEv", Some("twice")),
+            ("_ZN12_GLOBAL__N_11AD2Ev", Some("~A")),
+            ("_ZN1AD2Ev", None),
+            ("f", None),
+        ] {
+            let found =
+                own_spelling(symbol.as_bytes()).map(|name| String::from_utf8(name.into_owned()).unwrap());
+            assert_eq!(found.as_deref(), expected, "{symbol}");
+        }
+    }
+
+    #[test]
+    fn functions_that_names_are_local_to() {
+        let of = |name: &str| {
+            let found = enclosing(name.as_bytes());
+            found.map(|all| all.into_iter().map(|name| String::from_utf8(name).unwrap()).collect::<Vec<_>>())
+        };
+        let names = |names: &[&str]| Some(names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        assert_eq!(of("_ZZ1fvEN1S2goEi"), names(&["_Z1fv", "_Z1fvEN1S2go", "f"]));
+        assert_eq!(
+            of("_ZZZ4mainENKUliE_clEv"),
+            names(&["_Z4main", "_Z4mainENKUli", "_Z4mainENKUliE_cl", "main"])
+        );
+        assert_eq!(of("_ZZL1fiE1x"), names(&["_ZL1fi", "f"]));
+        assert_eq!(of("_ZN1S2goEi"), None);
+        assert_eq!(of("f"), None);
+    }
+
+    #[test]
     fn names_that_rustc_gave() {
         for (name, expected) in [
             ("_RNvC3lib3run", true),
@@ -508,6 +530,27 @@ mod tests {
             ("_ZN1SI1AED2Ev", "_ZN1SI1AED1Ev", Relation::Variant),
             ("_ZN1DCI11BEi", "_ZN1DCI21BEi", Relation::Variant),
             ("_ZZN1SC1EvENKUlvE_clEv", "_ZZN1SC2EvENKUlvE_clEv", Relation::Variant),
+            // No parser reads the whole of these two.
+            (
+                "_ZN2ItC1IiEEPT_N2IfIXsr2IsIS1_E5valueEE4typeE",
+                "_ZN2ItC2IiEEPT_N2IfIXsr2IsIS1_E5valueEE4typeE",
+                Relation::Variant,
+            ),
+            (
+                "_ZN1AIXsr2IsIiE5valueEEC1EXsr2IsIiE5valueE",
+                "_ZN1AIXsr2IsIiE5valueEEC2EXsr2IsIiE5valueE",
+                Relation::Variant,
+            ),
+            // An argument pack of gcc's ABI before version 6, and later.
+            (
+                "_ZN5AllocI1AE9constructIS0_IRS0_EEEvPT_DpOT0_",
+                "_ZN5AllocI1AE9constructIS0_JRS0_EEEvPT_DpOT0_",
+                Relation::Variant,
+            ),
+            ("_ZN1TIIiEEC1Ev", "_ZN1TIJiEEC2Ev", Relation::Variant),
+            ("_Z3xIyv", "_Z3xJyv", Relation::Other),
+            ("_Z10longnamesIv", "_Z10longnamesJv", Relation::Other),
+            ("_ZN1XIiE7blendC1Ev", "_ZN1XIiE7blendC2Ev", Relation::Other),
             ("_ZN1SD0Ev", "_ZN1SD1Ev", Relation::Other),
             ("local8", "_ZL6local8PK4Stepi", Relation::Mangled),
             ("f", "_ZN2nsL1fEi", Relation::Mangled),

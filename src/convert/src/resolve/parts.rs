@@ -6,8 +6,6 @@
 
 use std::cell::OnceCell;
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::functions::{Candidate, add_nameless, by_name_alone};
 use super::merge::Merged;
 use super::names::{Relation, has_suffix, is_mangled, names_part, relation};
@@ -15,6 +13,7 @@ use super::subprograms::DiePiece;
 use super::symbols::{CodeSymbol, principal};
 use super::undescribed::{Described, Undescribed};
 use crate::budget::Budget;
+use crate::hash::{HashMap, HashSet};
 use crate::model::{FuncId, Function, How, Member, NameId};
 use crate::report::{Diagnostics, Kind};
 
@@ -88,7 +87,7 @@ impl<'f> Parts<'f> {
 
     /// The symbols of entries; `None` where no entry begins.
     pub(super) fn of_entries(&self, at_start: &[CodeSymbol<'f>]) -> Option<Vec<CodeSymbol<'f>>> {
-        let parts: FxHashSet<&[u8]> = self.symbols.iter().map(|symbol| symbol.name).collect();
+        let parts: HashSet<&[u8]> = self.symbols.iter().map(|symbol| symbol.name).collect();
         let entries = || at_start.iter().filter(|symbol| !parts.contains(symbol.name)).copied().collect();
         (!self.no_entry).then(entries)
     }
@@ -109,7 +108,7 @@ impl<'f> Parts<'f> {
         }
         let mut unexplained: Vec<CodeSymbol<'f>> = Vec::new();
         // A name that several files have is of as many functions.
-        let mut of_name: FxHashMap<&[u8], usize> = FxHashMap::default();
+        let mut of_name: HashMap<&[u8], usize> = HashMap::default();
         for symbol in &self.symbols {
             let before = of_name.entry(symbol.name).or_default();
             let explains = |member: &&Member| is_named(merged, &functions[member.function.index()], symbol);
@@ -175,12 +174,12 @@ pub(super) struct Entries {
     /// By entry: the functions that share it.
     by_name_alone: Vec<Vec<Member>>,
     /// Which of those lists is that of a function's entry.
-    of: FxHashMap<FuncId, u32>,
+    of: HashMap<FuncId, u32>,
 }
 
 impl Entries {
     pub(super) fn new<'p, 'f: 'p>(dies: &[Candidate], parts: impl Iterator<Item = &'p Parts<'f>>) -> Entries {
-        let of: FxHashSet<FuncId> = parts.flat_map(|part| &part.of).copied().collect();
+        let of: HashSet<FuncId> = parts.flat_map(|part| &part.of).copied().collect();
         let mut entries = Entries::default();
         for candidate in dies {
             let alone = candidate.members.iter().filter(|member| member.how == How::SymbolOnly);
@@ -210,8 +209,8 @@ impl Entries {
         let here: Vec<FuncId> = part.members.iter().map(|member| member.function).collect();
         let of_part = here.iter().filter(|function| parts.has(**function));
         // Several functions of the part may share an entry, and several entries a function.
-        let (mut entries, mut seen): (FxHashSet<u32>, FxHashSet<FuncId>) =
-            (FxHashSet::default(), here.iter().copied().collect());
+        let (mut entries, mut seen): (HashSet<u32>, HashSet<FuncId>) =
+            (HashSet::default(), here.iter().copied().collect());
         let lists =
             of_part.filter_map(|function| self.of.get(function)).filter(|&&list| entries.insert(list));
         let of_entries = lists.flat_map(|&list| &self.by_name_alone[list as usize]);

@@ -176,7 +176,16 @@ impl Sweep {
         }
         None
     }
+
+    /// True where the lines that cover the address it moved to are known to be the only ones.
+    fn is_alone(&self, bare: &[Bare], address: u64) -> bool {
+        let before = &self.open[..self.open.len().saturating_sub(1)];
+        before.len() <= MAX_OPEN && before.iter().all(|&other| bare[other].end <= address)
+    }
 }
+
+/// Lines that began before an address and of which is asked whether they cover it.
+const MAX_OPEN: usize = 64;
 
 struct Cutter {
     nodes: Nodes,
@@ -252,9 +261,9 @@ impl Cutter {
                 None => self.bare.get(self.sweep.next).map_or(end, |b| b.start),
             };
             let stop = stop.min(end);
-            // Of several functions nothing says whose the lines are.
+            // One function may have several names. Of several sequences nothing says which is whose.
             let rows = covering
-                .filter(|_| members.len() == 1)
+                .filter(|_| members.len() == 1 || self.sweep.is_alone(&self.bare, at))
                 .map(|b| rows_from(b.unit, b.rows, (at - b.start) as u32));
             if self.sweep.partial_end > at {
                 self.mark_partial(&members);
@@ -304,6 +313,7 @@ impl Cutter {
                     source: None,
                     how: How::SymbolOnly,
                     partial: bare.partial,
+                    reason: self.candidates.nameless,
                 });
                 self.renumbered.push(None);
                 let function = FuncId(self.candidates.functions.len() as u32 - 1);
@@ -405,6 +415,7 @@ mod tests {
                 assert_eq!(sweep.to(&bare, at).map(|b| b.unit), expected, "at {at}");
                 let partial = bare.iter().filter(covering).any(|b| b.partial);
                 assert_eq!(sweep.partial_end > at, partial, "at {at}");
+                assert_eq!(sweep.is_alone(&bare, at), bare.iter().filter(covering).count() <= 1, "at {at}");
                 at += random(3);
             }
         }

@@ -18,7 +18,6 @@ use std::cell::Cell;
 use std::hash::Hash;
 
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
 use super::names::{has_suffix, is_program_wide, names_part, own_spelling, whole_name, whole_suffixed};
@@ -26,6 +25,7 @@ use super::recovered::{add, count};
 use super::remaining::{Definition, Known, Remaining};
 use super::symbols::{CodeSymbol, Symbols};
 use crate::budget::Budget;
+use crate::hash::{HashMap, HashSet};
 use crate::model::{BareLines, DieOffset, How, NONE16, NameId, OriginId, Row, UnitErased};
 use crate::pair::{Fit, pair};
 use crate::report::{Diagnostics, Kind};
@@ -38,8 +38,14 @@ pub(super) struct Erased {
     pub(super) index: usize,
 }
 
-/// Gives the erased functions that are found again an address, and counts the others.
-pub(super) fn recover(merged: &mut Merged<'_>, symbols: &mut Symbols<'_>, diagnostics: &mut Diagnostics) {
+/// Gives the erased functions that are found again an address, and counts the others: all, where the linker cannot fold. There
+/// the name of a function that it discarded may be at another's address only as an alias.
+pub(super) fn recover(
+    merged: &mut Merged<'_>,
+    symbols: &mut Symbols<'_>,
+    may_fold: bool,
+    diagnostics: &mut Diagnostics,
+) {
     let units = &merged.program.units;
     let all: Vec<Erased> = (0..units.len())
         .flat_map(|unit| (0..units[unit].erased.len()).map(move |index| Erased { unit, index }))
@@ -49,16 +55,18 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &mut Symbols<'_>, diagno
     }
     let (_, known) = rayon::join(|| symbols.number(merged), || Known::new(merged));
     let mut finder = Finder::new(merged, symbols, known);
-    let mut by_name: ByName = FxHashMap::default();
+    let mut by_name: ByName = HashMap::default();
     for &at in all.iter().filter(|at| !finder.erased(**at).removed) {
         by_name.entry(finder.name(at)).or_default().push(at);
     }
-    let open = finder.by_symbol(&by_name);
-    // What is found says of copies in other units that they are none: those leave more room to tell the rest apart.
-    finder.by_lines(&all);
-    finder.by_lines(&all);
-    if finder.by_own_name(&open, &by_name) {
+    if may_fold {
+        let open = finder.by_symbol(&by_name);
+        // What is found says of copies in other units that they are none: those leave more room to tell the rest apart.
         finder.by_lines(&all);
+        finder.by_lines(&all);
+        if finder.by_own_name(&open, &by_name) {
+            finder.by_lines(&all);
+        }
     }
     finder.count_ambiguous(diagnostics);
     let Finder { known, found, caps, .. } = finder;
@@ -68,7 +76,7 @@ pub(super) fn recover(merged: &mut Merged<'_>, symbols: &mut Symbols<'_>, diagno
 }
 
 /// Erased functions by name, in their order.
-type ByName = FxHashMap<NameId, Vec<Erased>>;
+type ByName = HashMap<NameId, Vec<Erased>>;
 
 /// A local symbol with the name that the DIEs of its functions have, a part of its own.
 type Open<'f> = (CodeSymbol<'f>, NameId);
@@ -116,7 +124,7 @@ pub(super) struct Found {
 }
 
 /// Keeps the only value of a key; `None` where it has several.
-fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(map: &mut FxHashMap<K, Option<V>>, key: K, value: V) {
+fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(map: &mut HashMap<K, Option<V>>, key: K, value: V) {
     let known = map.entry(key).or_insert(Some(value));
     *known = known.filter(|known| *known == value);
 }
@@ -125,11 +133,11 @@ struct Finder<'m, 'f> {
     merged: &'m Merged<'f>,
     symbols: &'m Symbols<'f>,
     known: Known,
-    found: FxHashMap<(usize, usize), Found>,
+    found: HashMap<(usize, usize), Found>,
     /// Sequences that were given to a function: unit and index.
-    taken: FxHashSet<(usize, usize)>,
+    taken: HashSet<(usize, usize)>,
     /// How many parts of a function were found at the start of another part of it: by unit, DIE and address.
-    into_own: FxHashMap<(usize, DieOffset, u64), usize>,
+    into_own: HashMap<(usize, DieOffset, u64), usize>,
     caps: Caps,
 }
 
@@ -139,9 +147,9 @@ impl<'m, 'f> Finder<'m, 'f> {
             merged,
             symbols,
             known,
-            found: FxHashMap::default(),
-            taken: FxHashSet::default(),
-            into_own: FxHashMap::default(),
+            found: HashMap::default(),
+            taken: HashSet::default(),
+            into_own: HashMap::default(),
             caps: Caps::new(),
         }
     }
@@ -173,7 +181,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             by_name.get_key_value(&merged.name_of(&name)?)
         };
         // Where each file has functions of this size whose DIEs have this name.
-        let mut places: FxHashMap<(Option<u32>, NameId, u64), FxHashSet<u64>> = FxHashMap::default();
+        let mut places: HashMap<(Option<u32>, NameId, u64), HashSet<u64>> = HashMap::default();
         let place = |symbol: &CodeSymbol<'_>, name| (symbol.file_id, name, symbol.end - symbol.start);
         // With whether only the last component of the name is that of a function.
         let named = |symbol: &'m CodeSymbol<'f>| {
@@ -214,8 +222,8 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// Of functions that have only a part of their names in their DIEs, those that no lines told apart: one that the lines at
     /// one of these symbols alone fit. True where any was found.
     fn by_own_name(&mut self, open: &[Open<'f>], by_name: &ByName) -> bool {
-        let mut places: FxHashMap<Erased, Option<(u64, u64)>> = FxHashMap::default();
-        let mut functions: FxHashMap<(usize, u64, u64), Option<Erased>> = FxHashMap::default();
+        let mut places: HashMap<Erased, Option<(u64, u64)>> = HashMap::default();
+        let mut functions: HashMap<(usize, u64, u64), Option<Erased>> = HashMap::default();
         for (symbol, name) in open {
             let fits = |at: &&Erased| self.symbol_fits(symbol, **at) && self.fits_lines(symbol, **at);
             for &at in by_name[name].iter().take(MAX_TOGETHER).filter(fits) {
@@ -291,7 +299,7 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn by_lines(&mut self, all: &[Erased]) {
         for unit in all.chunk_by(|a, b| a.unit == b.unit) {
             let unit_index = unit[0].unit;
-            let mut by_len: FxHashMap<u64, (Vec<Erased>, Vec<usize>)> = FxHashMap::default();
+            let mut by_len: HashMap<u64, (Vec<Erased>, Vec<usize>)> = HashMap::default();
             for (index, lines) in self.merged.program.units[unit_index].unclaimed.iter().enumerate() {
                 if !lines.in_doubt && !self.taken.contains(&(unit_index, index)) {
                     by_len.entry(lines.len.into()).or_default().1.push(index);
@@ -324,7 +332,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         let unit_data = &self.merged.program.units[unit];
         let unclaimed = &unit_data.unclaimed;
         // Sequences with the same rows are one.
-        let mut numbers: FxHashMap<(u64, &[Row]), usize> = FxHashMap::default();
+        let mut numbers: HashMap<(u64, &[Row]), usize> = HashMap::default();
         let mut kinds: Vec<Vec<usize>> = Vec::new();
         for &index in sequences {
             let BareLines { start, rows, .. } = unclaimed[index];
@@ -407,7 +415,7 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// function was found, and do not end with it.
     fn count_ambiguous(&self, diagnostics: &mut Diagnostics) {
         let without = self.found.iter().filter(|(_, found)| found.sequence.is_none());
-        let without: FxHashSet<(usize, u64)> = without.map(|(at, found)| (at.0, found.start)).collect();
+        let without: HashSet<(usize, u64)> = without.map(|(at, found)| (at.0, found.start)).collect();
         for (unit, found) in self.merged.program.units.iter().enumerate() {
             for (index, lines) in found.unclaimed.iter().enumerate() {
                 let range = (lines.start.0, lines.start.0 + u64::from(lines.len));

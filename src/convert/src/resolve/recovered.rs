@@ -1,11 +1,10 @@
 //! Gives functions that were found again their code, and tells what the others were.
 
-use rustc_hash::FxHashMap;
-
 use super::merge::Merged;
 use super::names::is_program_wide;
 use super::recover::{Erased, Found};
 use super::remaining::Known;
+use crate::hash::HashMap;
 use crate::model::{DieOffset, ImageAddr, LocalOrigin, MAX_PIECE, RowRange, Unit, UnitFunction, UnitPiece};
 use crate::report::{Diagnostics, Kind};
 
@@ -14,7 +13,7 @@ pub(super) fn count(
     merged: &Merged<'_>,
     all: &[Erased],
     Known { live, mut folded, .. }: Known,
-    found: &FxHashMap<(usize, usize), Found>,
+    found: &HashMap<(usize, usize), Found>,
     diagnostics: &mut Diagnostics,
 ) {
     let name = |unit: usize, origin: LocalOrigin| {
@@ -45,10 +44,10 @@ pub(super) fn count(
 }
 
 /// Makes functions of those that were found, and pieces of ranges whose functions have others.
-pub(super) fn add(merged: &mut Merged<'_>, all: &[Erased], mut found: FxHashMap<(usize, usize), Found>) {
+pub(super) fn add(merged: &mut Merged<'_>, all: &[Erased], mut found: HashMap<(usize, usize), Found>) {
     for unit_erased in all.chunk_by(|a, b| a.unit == b.unit) {
         let unit = &mut merged.program.units[unit_erased[0].unit];
-        let mut of_die: Option<FxHashMap<DieOffset, usize>> = None;
+        let mut of_die: Option<HashMap<DieOffset, usize>> = None;
         for at in unit_erased {
             let Some(Found { start, end, how, sequence }) = found.remove(&(at.unit, at.index)) else {
                 continue;

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
-
 use super::merge::Merged;
 use super::names::is_program_wide;
+use crate::hash::{HashMap, Keyed};
 use crate::model::{DieOffset, How, Instance, NameId, OriginId, UnitFunction};
 
 /// Functions that have their addresses.
@@ -13,7 +12,7 @@ pub(super) struct Known {
     /// By range, of one range in the order of the units.
     remaining: Vec<Remaining>,
     /// By range: where its functions are among those.
-    ranges: FxHashMap<(u64, u64), Range<u32>>,
+    ranges: HashMap<(u64, u64), Range<u32>>,
     /// Of functions that are known and that other units may call.
     pub(super) definitions: Definitions,
     /// By name: whether a function that units share has its own address, and whether one was folded.
@@ -70,7 +69,7 @@ impl Known {
         }
         // Mostly in this order already.
         remaining.sort_by_key(|remaining| remaining.range);
-        let mut ranges = FxHashMap::with_capacity_and_hasher(remaining.len(), FxBuildHasher);
+        let mut ranges = HashMap::with_capacity_and_hasher(remaining.len(), Keyed);
         let mut start = 0;
         for same in remaining.chunk_by(|a, b| a.range == b.range) {
             let end = start + same.len() as u32;
@@ -97,12 +96,12 @@ const MAX_DEFINITIONS: usize = 8;
 pub(super) struct Definitions {
     first: Vec<Option<Definition>>,
     /// Most names have one.
-    others: FxHashMap<NameId, Vec<Definition>>,
+    others: HashMap<NameId, Vec<Definition>>,
 }
 
 impl Definitions {
     fn new(names: usize) -> Definitions {
-        Definitions { first: vec![None; names], others: FxHashMap::default() }
+        Definitions { first: vec![None; names], others: HashMap::default() }
     }
 
     pub(super) fn add(&mut self, name: NameId, definition: Definition) {

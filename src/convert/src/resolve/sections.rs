@@ -7,10 +7,9 @@
 //! What the other unit has lines of alone counts with its functions: with `-g1` clang describes none but those into which
 //! others are inlined.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::merge::Merged;
 use crate::budget::Budget;
+use crate::hash::{HashMap, HashSet};
 use crate::model::{BareLines, How, ImageAddr, Row, RowRange, Unit};
 use crate::report::{Diagnostics, Kind};
 
@@ -37,12 +36,12 @@ type Parted = (BareLines, Vec<Standing>);
 /// Parts the sequences of units whose sections were folded.
 pub(super) fn part(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
     let units = &merged.program.units;
-    let begun: FxHashSet<u64> = units.iter().flat_map(lines_of).map(|lines| lines.start.0).collect();
+    let begun: HashSet<u64> = units.iter().flat_map(lines_of).map(|lines| lines.start.0).collect();
     if begun.is_empty() {
         return;
     }
     // Units with a function where one of those sequences begins, in the order of the program.
-    let mut there: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
+    let mut there: HashMap<u64, Vec<usize>> = HashMap::default();
     for (index, unit) in units.iter().enumerate() {
         if !unit.pieces.iter().any(|piece| piece.how == How::LiveRange) {
             continue;
@@ -58,7 +57,7 @@ pub(super) fn part(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
         }
     }
     let steps = Budget::new(MAX_STEPS);
-    let mut standing: FxHashMap<usize, Vec<Standing>> = FxHashMap::default();
+    let mut standing: HashMap<usize, Vec<Standing>> = HashMap::default();
     let mut parted: Vec<(usize, Vec<Parted>)> = Vec::new();
     for (index, unit) in units.iter().enumerate() {
         let mut of_unit = Vec::new();
@@ -138,7 +137,7 @@ fn rows<'u>(unit: &'u Unit<'_>, range: RowRange) -> &'u [Row] {
 
 /// Puts the parts of sequences in their places.
 fn cut(unit: &mut Unit<'_>, parted: &[Parted]) {
-    let mut parts: FxHashMap<(ImageAddr, u32), Vec<BareLines>> = FxHashMap::default();
+    let mut parts: HashMap<(ImageAddr, u32), Vec<BareLines>> = HashMap::default();
     for (lines, ranges) in parted {
         let of_lines = ranges.iter().map(|range| clip(unit, lines, range)).collect();
         parts.insert((lines.start, lines.rows.start), of_lines);

@@ -42,6 +42,7 @@ pub(super) fn by_address(merged: &Merged<'_>) -> (Vec<Function>, Vec<DiePiece>) 
                 source: Some(Source { unit: UnitId(unit_index as u32), function: LocalFunc(index as u32) }),
                 how: function.how,
                 partial: unit.partial,
+                reason: None,
             });
             for piece in function.pieces.clone() {
                 let found = unit.pieces[piece as usize];

@@ -1,12 +1,12 @@
 //! The code symbols of the image by address, with the range that each covers.
 
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
 
 use super::merge::Merged;
 use super::names::names_part;
+use crate::hash::HashSet;
 use crate::model::{MAX_PIECE, NameId};
-use crate::open::{Binding, Image, SymbolKind};
+use crate::open::{Binding, CodeMark, Image, MarkKind, Symbol, SymbolKind};
 use crate::report::{Diagnostics, Kind};
 use crate::text::{TOGETHER, base_name, soon};
 
@@ -17,7 +17,7 @@ pub(super) struct CodeSymbol<'f> {
     /// Of its name, where a unit has that and it was looked for: see [`Symbols::number`].
     pub(super) name_id: Option<NameId>,
     pub(super) start: u64,
-    /// The symbol's own size; for size 0, up to the next symbol or the end of the section.
+    /// The symbol's own size; for size 0, up to the next symbol, to data (see [`data_after`]) or the end of the section.
     pub(super) end: u64,
     /// False for a label of assembly code (`STT_NOTYPE`). clang's sections of basic blocks begin with such a label too,
     /// with a size: those are parts of functions.
@@ -36,23 +36,24 @@ pub(super) struct CodeSymbol<'f> {
     /// Which of the files of the symbol table that is: two may have one name.
     pub(super) file_id: Option<u32>,
     /// Place in the symbol table.
-    order: u32,
+    pub(super) order: u32,
 }
 
 /// Code symbols, sorted by start.
 pub(crate) struct Symbols<'f> {
     sorted: Vec<CodeSymbol<'f>>,
     /// The base names of the files of the symbol table.
-    files: FxHashSet<&'f [u8]>,
+    files: HashSet<&'f [u8]>,
     last_file: Option<u32>,
+    has_table: bool,
+    has_locals: bool,
 }
 
 impl<'f> Symbols<'f> {
     /// With what was noticed on the way.
     pub(crate) fn new(image: &Image<'f>) -> (Symbols<'f>, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
-        let sections: FxHashSet<&[u8]> =
-            image.sections.iter().map(|section| section.name.as_bytes()).collect();
+        let sections: HashSet<&[u8]> = image.sections.iter().map(|section| section.name.as_bytes()).collect();
         let sorted: Vec<CodeSymbol<'f>> = image
             .symbols
             .iter()
@@ -89,6 +90,10 @@ impl<'f> Symbols<'f> {
             })
             .collect();
         let mut sorted = sorted_by_start(&sorted, |symbol| symbol.start);
+        let mut marks = image.code_marks.clone();
+        marks.sort_unstable();
+        // Any number of symbols may begin at one address.
+        let mut asked = (0, 0, None);
         let mut next = u64::MAX;
         for i in (0..sorted.len()).rev() {
             if i + 1 < sorted.len() && sorted[i + 1].start > sorted[i].start {
@@ -97,6 +102,10 @@ impl<'f> Symbols<'f> {
             let symbol = &mut sorted[i];
             if !symbol.sized {
                 symbol.end = next.min(symbol.end);
+                if (asked.0, asked.1) != (symbol.start, symbol.end) {
+                    asked = (symbol.start, symbol.end, data_after(&marks, symbol.start, symbol.end));
+                }
+                symbol.end = asked.2.unwrap_or(symbol.end);
                 if symbol.function {
                     diagnostics.add(Kind::SymbolWithoutSize, symbol.start, || {
                         format!("{} at {:#x}", String::from_utf8_lossy(symbol.name), symbol.start)
@@ -115,8 +124,21 @@ impl<'f> Symbols<'f> {
             sorted,
             files: image.symbol_files.iter().map(|file| base_name(file)).collect(),
             last_file: (image.symbol_files.len() as u32).checked_sub(1),
+            has_table: image.symbols.iter().any(|symbol| !symbol.dynamic),
+            has_locals: image.symbols.iter().any(is_kept),
         };
         (symbols, diagnostics)
+    }
+
+    /// True where the program has its whole table of symbols, not only those that the loader needs.
+    pub(super) fn has_table(&self) -> bool {
+        self.has_table
+    }
+
+    /// True where the table has symbols that are local to their object, so that nobody dropped them from it. Hidden symbols do
+    /// not count: linkers make them local, and those stay.
+    pub(super) fn has_locals(&self) -> bool {
+        self.has_locals
     }
 
     /// Looks for the names in those of the units, where each will be asked for more than once.
@@ -143,7 +165,8 @@ impl<'f> Symbols<'f> {
     /// The symbols that start at `address`, in the order of the symbol table.
     pub(super) fn at(&self, address: u64) -> &[CodeSymbol<'f>] {
         let first = self.sorted.partition_point(|symbol| symbol.start < address);
-        let count = self.sorted[first..].iter().take_while(|symbol| symbol.start == address).count();
+        // Any number of them may start at one address, and be asked for as often.
+        let count = self.sorted[first..].partition_point(|symbol| symbol.start == address);
         &self.sorted[first..first + count]
     }
 
@@ -169,8 +192,29 @@ impl<'f> Symbols<'f> {
     }
 }
 
+/// True for the symbol of a function that is local to its object.
+fn is_kept(symbol: &Symbol<'_>) -> bool {
+    symbol.binding == Binding::Local && !symbol.dynamic && !symbol.hidden && symbol.kind != SymbolKind::Data
+}
+
+/// Where data begins that ends a function without a size, which begins at `start` and has the code up to `end` at most: at a
+/// sized object, or at a mapping symbol for data (`$d`) with no code after it. Data with code after it are the
+/// constants of the function. `marks` are sorted.
+fn data_after(marks: &[CodeMark], start: u64, end: u64) -> Option<u64> {
+    let behind = &marks[marks.partition_point(|mark| mark.address <= start)..];
+    let mut data = None;
+    for mark in behind.iter().take_while(|mark| mark.address < end) {
+        match mark.kind {
+            MarkKind::Object => return Some(data.unwrap_or(mark.address)),
+            MarkKind::Data => data = data.or(Some(mark.address)),
+            MarkKind::Code => data = None,
+        }
+    }
+    data
+}
+
 /// True for the names that linkers give to where sections of these names begin and end.
-fn is_of_linker(name: &[u8], sections: &FxHashSet<&[u8]>) -> bool {
+fn is_of_linker(name: &[u8], sections: &HashSet<&[u8]>) -> bool {
     const ENDS: [&[u8]; 3] = [b"etext", b"_etext", b"__etext"];
     let bound = || [&b"__start_"[..], b"__stop_"].iter().find_map(|prefix| name.strip_prefix(*prefix));
     ENDS.contains(&name) || bound().is_some_and(|section| sections.contains(section))
@@ -211,10 +255,39 @@ impl CodeSymbol<'_> {
     pub(super) fn of_another_file(&self, other: &CodeSymbol<'_>) -> bool {
         matches!((self.file_id, other.file_id), (Some(a), Some(b)) if a != b)
     }
+
+    /// True where the symbol table says that the two are of different objects: of different files, or local and of one name,
+    /// which an object has once. (Tools may drop the names of files.)
+    pub(super) fn of_another_object(&self, other: &CodeSymbol<'_>) -> bool {
+        let twice = self.local && other.local && self.order != other.order && self.name == other.name;
+        twice || self.of_another_file(other)
+    }
 }
 
 /// The symbol that names the code at its address: a function before a label, then the largest, then a
 /// global or weak one before a local one, then the last of the table (as `llvm-symbolizer` chooses).
 pub(super) fn principal<'s, 'f>(symbols: &'s [CodeSymbol<'f>]) -> Option<&'s CodeSymbol<'f>> {
     symbols.iter().max_by_key(|s| (s.function, s.sized, s.end, !s.local, s.order))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_without_a_size_ends_where_data_begins() {
+        use MarkKind::{Code, Data, Object};
+        let ends = |marks: &[(u64, MarkKind)]| {
+            let marks: Vec<_> = marks.iter().map(|&(address, kind)| CodeMark { address, kind }).collect();
+            data_after(&marks, 0x10, 0x40)
+        };
+        assert_eq!(ends(&[]), None);
+        assert_eq!(ends(&[(0x10, Code), (0x20, Object)]), Some(0x20));
+        assert_eq!(ends(&[(0x10, Code), (0x18, Data), (0x20, Object)]), Some(0x18));
+        // Constants between the instructions of one function.
+        assert_eq!(ends(&[(0x10, Code), (0x18, Data), (0x20, Code)]), None);
+        assert_eq!(ends(&[(0x10, Code), (0x18, Data), (0x20, Code), (0x30, Data)]), Some(0x30));
+        // What is of others, or at the function's own address.
+        assert_eq!(ends(&[(0x08, Data), (0x10, Data), (0x40, Object)]), None);
+    }
 }

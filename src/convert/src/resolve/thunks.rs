@@ -6,15 +6,14 @@
 //! each function has (a frame pointer, a guard of the stack, a call of a profiler). The code where it leads is that of both,
 //! and what is recorded of calls within that unit may mean either.
 //!
-//! Where no code is at hand (a debug file alone), or none that can be read, such a symbol shows that its unit merges
-//! functions, and not which: any of the unit's may be the one.
+//! Where the code is not at hand (a debug file alone), or is of a machine whose instructions are not read, nothing shows
+//! that a symbol is such a jump: no function gets a member by it.
 //!
 //! gcc (`-fipa-icf`) does so where both functions have their addresses taken. It describes the one that jumps, without an
 //! address.
 
 mod gcc;
 mod llvm;
-mod unread;
 
 use super::functions::{Candidate, Candidates};
 use super::machine::Machine;
@@ -27,8 +26,7 @@ use crate::report::{Diagnostics, Kind};
 /// Bytes of a function that only jumps to another, or calls it and returns, with what each function begins and ends with.
 pub(super) const MAX_THUNK: u64 = 512;
 
-/// Units that are asked for the names of functions that jump, functions that a name is compared with, and units that are
-/// looked at for functions without readable code.
+/// Units that are asked for the names of functions that jump, and functions that a name is compared with.
 const MAX_STEPS: u64 = 1 << 24;
 
 /// Functions at one address that a name is compared with.
@@ -50,7 +48,6 @@ pub(super) fn add<'f>(
         let llvm = llvm::Llvm { merged, machine, undescribed, symbols };
         capped |= llvm.add(candidates, &gcc.added, &mut units);
     }
-    capped |= unread::add(merged, machine, undescribed, symbols, candidates, &mut units);
     if capped {
         diagnostics.add(Kind::CapReached, 0, || {
             "functions that the compiler may have merged are too many: some stand for others".to_owned()
@@ -64,7 +61,7 @@ pub(super) fn add<'f>(
 /// True for a unit whose compiler is not known to say who was called.
 fn may_merge(merged: &Merged<'_>, unit: UnitId) -> bool {
     let unit = &merged.program.units[unit.index()];
-    !unit.keeps_callees && !unit.assembly
+    !unit.keeps_callees && !unit.assembly && !unit.merges_nothing
 }
 
 fn units_of<'a>(

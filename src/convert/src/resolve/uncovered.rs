@@ -13,7 +13,7 @@ use crate::report::Diagnostics;
 /// functions none has it.
 pub(super) fn padding(die: &Candidate, end: u64) -> Option<Candidate> {
     let [member] = die.members[..] else { return None };
-    Some(Candidate { start: die.start, end, members: vec![Member { rows: None, ..member }] })
+    Some(Candidate { start: die.start, end, members: vec![Member { rows: None, ..member }], doubt: None })
 }
 
 /// Makes candidates of the symbols at one address, for code that no subprogram covers.
@@ -44,7 +44,7 @@ pub(super) fn symbol_candidates<'f>(
     let base = base.unwrap_or(*first);
     for symbol in at_address {
         let name = merged.name(symbol.name);
-        let folded = undescribed.are_functions(&base, symbol);
+        let folded = undescribed.are_functions(merged, &base, symbol);
         if symbol.name == first.name && !folded {
             continue;
         }
@@ -54,7 +54,7 @@ pub(super) fn symbol_candidates<'f>(
             && is_mangled(symbol.name)
             && ((symbol.function && symbol.end == first.end)
                 || (undescribed.may_fold() && base.may_share(symbol)));
-        let of_another = folded && (explained.is_none() || symbol.of_another_file(&base));
+        let of_another = folded && (explained.is_none() || symbol.of_another_object(&base));
         if (own && explained.is_none()) || of_another {
             known.add(merged, name, FuncId(candidates.functions.len() as u32));
             members.push(by_name_alone(merged, &mut candidates.functions, name));
@@ -69,6 +69,6 @@ pub(super) fn symbol_candidates<'f>(
     }
     known.report(first.start, diagnostics);
     order(merged, &mut members, &mut candidates.functions);
-    let candidate = Candidate { start: first.start, end: first.end, members };
+    let candidate = Candidate { start: first.start, end: first.end, members, doubt: None };
     if first.function { candidates.symbols.push(candidate) } else { candidates.labels.push(candidate) }
 }

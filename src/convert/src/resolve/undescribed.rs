@@ -1,6 +1,8 @@
 //! Decides whether a plain name (of C, of assembly code) that no DIE at its address has is another name of a function
 //! there, or that of a function of its own, which was folded into it.
 //!
+//! Long because all evidence for and against an alias is weighed in one place.
+//!
 //! A linker that folds nothing leaves other names alone: glibc's `read` and `__read`. Where one that does made the
 //! program, a name is a function of its own if one of these shows it:
 //!
@@ -22,55 +24,34 @@
 //! of its unit.
 
 use std::cell::RefCell;
+use std::sync::OnceLock;
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
+use super::certainty::{OF_ALL, START_UP, units_with_symbols};
 use super::functions::Candidate;
 use super::merge::Merged;
-use super::names::{Relation, is_mangled, is_program_wide, relation};
+use super::names::{Relation, is_mangled, is_program_wide, is_rust, own_name, relation, spellings};
 use super::symbols::{CodeSymbol, Symbols};
+use crate::hash::{HashMap, HashSet};
 use crate::model::{BareLines, Function, How, LocalOrigin, Member, NameId, Rows, Unit, UnitId, UnitPiece};
 use crate::open::{Format, Image, Linker};
 use crate::report::{Diagnostics, Kind};
 use crate::text::base_name;
 
-/// Compilers' start-up code: objects of every program, without debug information, and nothing in them folds.
-const START_UP: &[&[u8]] = &[
-    b"crtstuff.c",
-    b"crtbegin.c",
-    b"crtend.c",
-    b"crtfastmath.c",
-    b"crt1.c",
-    b"Scrt1.c",
-    b"rcrt1.c",
-    b"crt1.S",
-    b"crti.S",
-    b"crtn.S",
-    b"crti.s",
-    b"crtn.s",
-    b"crt1.o",
-    b"Scrt1.o",
-    b"rcrt1.o",
-    b"gcrt1.o",
-    b"crti.o",
-    b"crtn.o",
-];
-
 /// What is known of functions at one address that DIEs describe, for the names there that none describes.
 pub(super) struct Described {
     /// None of them kept its address.
     erased: bool,
-    units: FxHashSet<UnitId>,
+    units: HashSet<UnitId>,
     /// The base names of those units.
-    files: FxHashSet<Vec<u8>>,
+    files: HashSet<Vec<u8>>,
     /// Whether one of those units describes a function of this name that has no code: symbols may repeat a name.
-    codeless: RefCell<FxHashMap<NameId, bool>>,
+    codeless: RefCell<HashMap<NameId, bool>>,
 }
 
 impl Described {
     pub(super) fn new(merged: &Merged<'_>, members: &[Member], functions: &[Function]) -> Described {
         let unit = |member: &Member| functions[member.function.index()].source.map(|source| source.unit);
-        let units: FxHashSet<UnitId> = members.iter().filter_map(unit).collect();
+        let units: HashSet<UnitId> = members.iter().filter_map(unit).collect();
         let file = |unit: &UnitId| merged.program.units[unit.index()].file_name.to_vec();
         Described {
             erased: !members.iter().any(|member| member.how == How::LiveRange),
@@ -99,24 +80,26 @@ pub(super) struct Undescribed {
     /// Files that the symbol table names more often than units are named so, or that have no unit.
     objects: bool,
     /// By base name: how many files of the symbol table have it, and how many units.
-    files: FxHashMap<Vec<u8>, (u32, u32)>,
-    /// Names that calls give, where nothing tells which linker it was.
-    called: FxHashSet<NameId>,
+    files: HashMap<Vec<u8>, (u32, u32)>,
+    /// Names that calls give, where the linker may have folded objects that no unit describes.
+    called: HashSet<NameId>,
     /// Functions that have no code of their own, with the units that describe them.
-    codeless: FxHashMap<NameId, Vec<UnitId>>,
+    codeless: HashMap<NameId, Vec<UnitId>>,
     /// Plain names of functions that other units may call, that were erased, and that no function has; with their sizes.
-    erased: FxHashSet<(NameId, u64)>,
+    erased: HashSet<(NameId, u64)>,
     /// By range: line sequences of units that have no function there for them.
     sequences: Sequences,
     /// Ranges that several line sequences have and no function: so many are folded there.
-    several: FxHashSet<(u64, u64)>,
+    several: HashSet<(u64, u64)>,
     /// Where lines begin that no function of their unit has, with the units: only where the linker drops symbols.
-    bare: FxHashMap<u64, Vec<UnitId>>,
+    bare: HashMap<u64, Vec<UnitId>>,
+    /// By unit: whether the symbol table has any of its functions by name. Few programs ask.
+    has_symbols: OnceLock<Vec<bool>>,
 }
 
 impl Undescribed {
     pub(super) fn new(image: &Image<'_>, merged: &Merged<'_>, symbols: &Symbols<'_>) -> Undescribed {
-        let mut files: FxHashMap<Vec<u8>, (u32, u32)> = FxHashMap::default();
+        let mut files: HashMap<Vec<u8>, (u32, u32)> = HashMap::default();
         for file in image.symbol_files.iter().filter(|file| !file.is_empty()) {
             files.entry(base_name(file).to_vec()).or_default().0 += 1;
         }
@@ -124,8 +107,9 @@ impl Undescribed {
             files.entry(unit.file_name.to_vec()).or_default().1 += 1;
         }
         let mut named = image.symbol_files.iter().map(|file| base_name(file));
-        let objects = named.any(|name| !START_UP.contains(&name) && more_files(&files, name))
-            || is_uncovered(merged, symbols);
+        let counts = |name: &&[u8]| !OF_ALL.contains(name) && !START_UP.contains(name);
+        let objects =
+            named.any(|name| counts(&name) && more_files(&files, name)) || is_uncovered(merged, symbols);
         let (sequences, several) = sequences(merged);
         // Not by the compiler alone.
         let recovered = |piece: &UnitPiece| match piece.how {
@@ -137,7 +121,7 @@ impl Undescribed {
             || !several.is_empty()
             || merged.program.units.iter().any(|unit| unit.pieces.iter().any(recovered))
             || symbols.by_address().any(differ);
-        let mut codeless: FxHashMap<NameId, Vec<UnitId>> = FxHashMap::default();
+        let mut codeless: HashMap<NameId, Vec<UnitId>> = HashMap::default();
         for (index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
             for function in &unit.codeless {
                 let name = merged.program.origins[map.origins[function.origin.index()].index()].name;
@@ -147,13 +131,14 @@ impl Undescribed {
         let has_aliases = image.format != Format::MachO;
         let erased = erased(merged);
         let linker = image.linker;
-        let mut bare: FxHashMap<u64, Vec<UnitId>> = FxHashMap::default();
+        let mut bare: HashMap<u64, Vec<UnitId>> = HashMap::default();
         for (index, unit) in merged.program.units.iter().enumerate() {
             let forgets = linker == Linker::MayFoldAndForget;
             let lines = unit.bare.iter().filter(|lines| forgets && !lines.continues);
             lines.for_each(|lines| bare.entry(lines.start.0).or_default().push(UnitId(index as u32)));
         }
-        let called = if linker == Linker::Unknown && objects { called(merged) } else { FxHashSet::default() };
+        let may_fold = linker != Linker::NeverFolds;
+        let called = if may_fold && objects { called(merged) } else { HashSet::default() };
         Undescribed {
             linker,
             has_aliases,
@@ -166,6 +151,7 @@ impl Undescribed {
             sequences,
             several,
             bare,
+            has_symbols: OnceLock::new(),
         }
     }
 
@@ -215,6 +201,32 @@ impl Undescribed {
         }
     }
 
+    /// True where a mangled name at the address of functions is one more name of them. A linker that never folds puts the code
+    /// of one object at an address, and of that object gcc describes each function that it compiles, also one that it merged:
+    /// a name that it describes nowhere is a second mangling (`-fabi-compat-version`), or `__attribute__((alias))`.
+    pub(super) fn is_mangled_alias(
+        &self,
+        merged: &Merged<'_>,
+        symbol: &CodeSymbol<'_>,
+        described: &Described,
+    ) -> bool {
+        let tells = |unit: &UnitId| {
+            let unit = &merged.program.units[unit.index()];
+            unit.keeps_callees && unit.rewrites.is_none()
+        };
+        !self.may_fold()
+            && !described.units.is_empty()
+            && described.units.iter().all(tells)
+            && spellings(symbol.name)
+                .filter_map(|name| merged.name_of(name))
+                .all(|name| self.codeless.get(&name).is_none_or(|units| !described.has_unit(units)))
+    }
+
+    /// True where a line sequence shows that a range has a function besides those that are known there.
+    pub(super) fn has_other_lines(&self, start: u64, end: u64) -> bool {
+        self.several.contains(&(start, end)) || !self.sequences(start, end).is_empty()
+    }
+
     /// True where a plain name at the start of functions that have a range up to `end` may be a function of its own. One
     /// without a size counts as one of theirs: assembly code need not give any.
     pub(super) fn is_function(
@@ -259,10 +271,26 @@ impl Undescribed {
         !described.files.contains(base_name(symbol.file))
     }
 
-    /// True where a symbol that no DIE names may be that of the function at its address, whose own name no symbol has: not
-    /// where it is as plain as the function's, and the linker may have folded the one into the other.
-    pub(super) fn may_name(&self, symbol: &CodeSymbol<'_>, own: &[u8]) -> bool {
-        !self.linker.is_folding() || own.is_empty() || is_mangled(symbol.name) != is_mangled(own)
+    /// True where a symbol that no DIE names may be that of the function at its address, whose own name no symbol here has. A
+    /// linker that folds may have put the function there instead, and its own symbol may be gone. So the function must have no
+    /// name, or a plain one for a mangled symbol from which no name can be taken, or be of a unit whose names for functions are
+    /// no symbols at all (Crystal writes `skip`) in a program that has its local symbols.
+    pub(super) fn may_name(
+        &self,
+        merged: &Merged<'_>,
+        symbols: &Symbols<'_>,
+        symbol: &CodeSymbol<'_>,
+        (own, unit): (&[u8], Option<UnitId>),
+    ) -> bool {
+        let untold = || {
+            let has_name = || own_name(symbol.name).is_some() && !is_rust(symbol.name);
+            is_mangled(symbol.name) && !is_mangled(own) && !has_name()
+        };
+        let misnamed = || {
+            let has_symbols = self.has_symbols.get_or_init(|| units_with_symbols(merged, symbols));
+            symbols.has_locals() && unit.is_some_and(|unit| !has_symbols[unit.index()])
+        };
+        !self.linker.is_folding() || own.is_empty() || untold() || misnamed()
     }
 
     /// Counts the functions at one range of a Mach-O program that have names alone.
@@ -283,18 +311,27 @@ impl Undescribed {
     }
 
     /// True where two names that no DIE has, at one range, are functions of their own.
-    pub(super) fn are_functions(&self, one: &CodeSymbol<'_>, other: &CodeSymbol<'_>) -> bool {
+    pub(super) fn are_functions(
+        &self,
+        merged: &Merged<'_>,
+        one: &CodeSymbol<'_>,
+        other: &CodeSymbol<'_>,
+    ) -> bool {
+        let is_called = |symbol: &CodeSymbol<'_>| {
+            merged.name_of(symbol.name).is_some_and(|name| self.called.contains(&name))
+        };
         self.may_fold()
             && one.may_share(other)
             && !other.name.starts_with(b"_ZTH")
-            && (one.of_another_file(other)
+            && (one.of_another_object(other)
+                || (one.name != other.name && is_called(one) && is_called(other))
                 || ((self.shown || !self.has_aliases) && one.name != other.name)
                 || self.several.contains(&(one.start, one.end)))
     }
 }
 
 /// The names of all functions that calls name.
-fn called(merged: &Merged<'_>) -> FxHashSet<NameId> {
+fn called(merged: &Merged<'_>) -> HashSet<NameId> {
     let program = &merged.program;
     let units = program.units.iter().zip(&program.maps);
     let callees =
@@ -302,8 +339,8 @@ fn called(merged: &Merged<'_>) -> FxHashSet<NameId> {
     callees.map(|origin| program.origins[origin.index()].name).collect()
 }
 
-fn erased(merged: &Merged<'_>) -> FxHashSet<(NameId, u64)> {
-    let mut found: FxHashSet<(NameId, u64)> = FxHashSet::default();
+fn erased(merged: &Merged<'_>) -> HashSet<(NameId, u64)> {
+    let mut found: HashSet<(NameId, u64)> = HashSet::default();
     let program = &merged.program;
     let name_of = |unit: usize, origin: LocalOrigin| {
         program.origins[program.maps[unit].origins[origin.index()].index()].name
@@ -320,7 +357,7 @@ fn erased(merged: &Merged<'_>) -> FxHashSet<(NameId, u64)> {
         let functions = program.units.iter().enumerate().flat_map(|(index, unit)| {
             unit.functions.iter().map(move |function| name_of(index, function.origin))
         });
-        let known: FxHashSet<NameId> = functions.collect();
+        let known: HashSet<NameId> = functions.collect();
         found.retain(|(name, _)| !known.contains(name));
     }
     found
@@ -346,7 +383,8 @@ fn is_uncovered(merged: &Merged<'_>, symbols: &Symbols<'_>) -> bool {
         while let Some((_, next)) = ends.next_if(|range| range.0 <= symbol.start) {
             end = end.max(next);
         }
-        let named = !symbol.local && !symbol.of_linker && plain(symbol.name);
+        let counts = !symbol.local || OF_ALL.contains(&base_name(symbol.file));
+        let named = counts && !symbol.of_linker && plain(symbol.name);
         if end <= symbol.start && named {
             return true;
         }
@@ -354,7 +392,7 @@ fn is_uncovered(merged: &Merged<'_>, symbols: &Symbols<'_>) -> bool {
     false
 }
 
-fn more_files(files: &FxHashMap<Vec<u8>, (u32, u32)>, name: &[u8]) -> bool {
+fn more_files(files: &HashMap<Vec<u8>, (u32, u32)>, name: &[u8]) -> bool {
     files.get(name).is_some_and(|(files, units)| files > units)
 }
 
@@ -363,23 +401,23 @@ fn differ(here: &[CodeSymbol<'_>]) -> bool {
     let [first, rest @ ..] = here else { return false };
     let other = |symbol: &CodeSymbol<'_>| {
         let mangled = is_mangled(first.name) && is_mangled(symbol.name);
-        first.of_another_file(symbol) || (mangled && relation(first.name, symbol.name) == Relation::Other)
+        first.of_another_object(symbol) || (mangled && relation(first.name, symbol.name) == Relation::Other)
     };
     rest.iter().any(|symbol| first.shares(symbol) && other(symbol))
 }
 
 /// By range of addresses: lines of functions that no DIE describes; `None` for those that one there may have.
-type Sequences = FxHashMap<(u64, u64), Vec<Option<Rows>>>;
+type Sequences = HashMap<(u64, u64), Vec<Option<Rows>>>;
 
 /// The sequences of units that have fewer functions at their range than sequences; and the ranges of several sequences at
 /// which no unit has a function.
-fn sequences(merged: &Merged<'_>) -> (Sequences, FxHashSet<(u64, u64)>) {
+fn sequences(merged: &Merged<'_>) -> (Sequences, HashSet<(u64, u64)>) {
     let mut found = Sequences::default();
-    let mut once: FxHashSet<(u64, u64)> = FxHashSet::default();
-    let mut several: FxHashSet<(u64, u64)> = FxHashSet::default();
+    let mut once: HashSet<(u64, u64)> = HashSet::default();
+    let mut several: HashSet<(u64, u64)> = HashSet::default();
     let program = &merged.program;
     // Whether a function has the range of such lines.
-    let mut described: FxHashMap<(u64, u64), bool> = FxHashMap::default();
+    let mut described: HashMap<(u64, u64), bool> = HashMap::default();
     let all = program.units.iter().flat_map(lines_without_function);
     described.extend(all.map(|lines| (range(lines), false)));
     if described.is_empty() {
@@ -391,7 +429,7 @@ fn sequences(merged: &Merged<'_>) -> (Sequences, FxHashSet<(u64, u64)>) {
     }
     for (index, unit) in program.units.iter().enumerate() {
         // Functions that were found again have one of the sequences each; the others have claimed theirs already.
-        let mut recovered: FxHashMap<(u64, u64), usize> = FxHashMap::default();
+        let mut recovered: HashMap<(u64, u64), usize> = HashMap::default();
         for piece in unit.pieces.iter().filter(has_sequence) {
             *recovered.entry((piece.start.0, piece.start.0 + u64::from(piece.len))).or_default() += 1;
         }
@@ -435,7 +473,7 @@ fn range(lines: &BareLines) -> (u64, u64) {
     (lines.start.0, lines.start.0 + u64::from(lines.len))
 }
 
-/// What tells functions of one name apart: the number that a compiler gave, and the file.
+/// What tells functions of one name apart: the number that a compiler gave, and the symbol of a local one.
 type Instance<'f> = (&'f [u8], Option<u32>);
 
 /// Names that more symbols at a range have than functions, with how many more: functions of one name in several files.
@@ -453,13 +491,14 @@ pub(super) fn surplus<'f>(
     if files.is_empty() && all_differ(whole()) {
         return Vec::new();
     }
-    // A name may be of one function for the whole program, and of one for each file.
-    let mut named: FxHashMap<&'f [u8], FxHashSet<Instance<'f>>> = FxHashMap::default();
+    // A name may be of one function for the whole program, and of one for each object.
+    let mut named: HashMap<&'f [u8], HashSet<Instance<'f>>> = HashMap::default();
     for symbol in whole() {
         let (name, number) = numbered(symbol.name);
-        let file = symbol.file_id.filter(|_| undescribed.may_fold());
-        if file.is_some() || !symbol.local || !number.is_empty() {
-            named.entry(name).or_default().insert((number, file));
+        // An object has a local symbol of a name once, whether or not the table still says which file it is.
+        let object = (symbol.local && undescribed.may_fold()).then_some(symbol.order);
+        if object.is_some() || !symbol.local || !number.is_empty() {
+            named.entry(name).or_default().insert((number, object));
         }
     }
     let mut several: Vec<(&[u8], usize)> = named
@@ -471,7 +510,7 @@ pub(super) fn surplus<'f>(
         return several;
     }
     several.sort_unstable();
-    let mut have: FxHashMap<&[u8], usize> = FxHashMap::default();
+    let mut have: HashMap<&[u8], usize> = HashMap::default();
     for member in members {
         *have.entry(numbered(name_of(merged, &functions[member.function.index()])).0).or_default() += 1;
     }
@@ -507,15 +546,15 @@ fn forgotten<'f, 's>(
     whole: impl Iterator<Item = &'s CodeSymbol<'f>>,
     members: &[Member],
     functions: &[Function],
-) -> FxHashMap<Vec<u8>, usize>
+) -> HashMap<Vec<u8>, usize>
 where
     'f: 's,
 {
-    let mut counts = FxHashMap::default();
+    let mut counts = HashMap::default();
     if !undescribed.drops_symbols() {
         return counts;
     }
-    let mut files: FxHashMap<&[u8], FxHashSet<&[u8]>> = FxHashMap::default();
+    let mut files: HashMap<&[u8], HashSet<&[u8]>> = HashMap::default();
     for symbol in whole.filter(|symbol| symbol.local && !symbol.file.is_empty()) {
         files.entry(symbol.name).or_default().insert(base_name(symbol.file));
     }

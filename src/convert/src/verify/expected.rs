@@ -89,7 +89,13 @@ impl<'a, 'f> Expected<'a, 'f> {
         let mut aliases: Vec<&[u8]> = function.aliases.iter().map(|&name| self.name(name)).collect();
         aliases.sort_unstable();
         aliases.dedup();
-        Member { how: how.map(How::text), partial: function.partial, aliases, frames }
+        Member {
+            how: how.map(How::text),
+            partial: function.partial,
+            reason: function.reason,
+            aliases,
+            frames,
+        }
     }
 
     /// The frames at an offset of a piece, innermost first.

@@ -1,8 +1,8 @@
 //! What a `.fsym` says of an address, through its reader.
 
 use foldsym_lookup::{
-    Certainty, Error, Frames, FunctionId, ImageAddr, Lookup, NameId, Names, Owner, Piece, PieceId,
-    RowsOffset, SectionId, SymbolFile, What,
+    Error, Frames, FunctionId, ImageAddr, Lookup, NameId, Names, Owner, Piece, PieceId, RowsOffset,
+    SectionId, SymbolFile, What,
 };
 
 use super::words::{Answer, Frame, Member};
@@ -64,7 +64,7 @@ impl<'a> Found<'a> {
     /// Damage.
     pub(super) fn at(&self, address: u64, scratch: &mut Frames) -> Result<Option<Answer<'_>>, Error> {
         let Lookup::Found(answer) = self.file.lookup(ImageAddr(address), scratch)? else { return Ok(None) };
-        let folded = answer.group.is_some() || answer.certainty != Certainty::Unique;
+        let folded = answer.group.is_some();
         let mut members = Vec::with_capacity(answer.member_count() as usize);
         if answer.group.is_none() {
             members.push(self.member(answer.function, None, scratch)?);
@@ -100,7 +100,7 @@ impl<'a> Found<'a> {
         let frames = frames.collect::<Result<Vec<_>, _>>()?;
         let aliases = self.file.aliases(&function).map(|alias| alias.map(|alias| name(Some(alias))));
         let aliases = aliases.collect::<Result<Vec<_>, _>>()?;
-        Ok(Member { how, partial: function.partial, aliases, frames })
+        Ok(Member { how, partial: function.partial, reason: function.reason, aliases, frames })
     }
 }
 

@@ -8,11 +8,14 @@
 //! Basic blocks are compared one by one.
 
 mod blocks;
+mod by_addr2line;
 mod expected;
 mod found;
 #[cfg(test)]
 mod tests;
 mod words;
+
+pub use by_addr2line::verify_by_addr2line;
 
 use std::path::Path;
 
@@ -20,7 +23,7 @@ use foldsym_lookup::{Frames, SymbolFile, features, flags};
 
 use crate::model::Program;
 use crate::open::{Files, Format, Image, ImageKind};
-use crate::pipeline::{ConvertError, NoProgress, Options, in_pool, load, open_options};
+use crate::pipeline::{ConvertError, NoProgress, Options, Source, in_pool, load, open_options};
 use expected::Expected;
 use found::Found;
 use words::difference;
@@ -58,7 +61,7 @@ pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<
             ..options.clone()
         };
         let open_options = open_options(&options);
-        let (mut loaded, _) = load(&files, program, &options, &open_options, &NoProgress)?;
+        let (mut loaded, _) = load(&files, Source::Path(program), &options, &open_options, &NoProgress)?;
         if options.readable_names {
             crate::readable::rename(loaded.resolved.program_mut());
         }

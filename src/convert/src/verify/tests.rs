@@ -9,7 +9,7 @@ use super::{Mismatches, compare};
 use crate::encode::{self, EncodeOptions};
 use crate::model::{GroupId, How, Keys, NameId, Owner, Piece, Program, Row};
 use crate::open::{Files, Image};
-use crate::pipeline::{Loaded, NoProgress, Options, image_info, load, open_options};
+use crate::pipeline::{Loaded, NoProgress, Options, Source, image_info, load, open_options};
 
 // The reader's own test writer, for its checksums.
 #[path = "../../../lookup/tests/writer/mod.rs"]
@@ -22,10 +22,10 @@ fn built(name: &str) -> PathBuf {
 /// Reads a test program and hands it over with the bytes of its file, which has neither record nor name index:
 /// what is in these is no answer.
 fn with_program(name: &str, columns: bool, test: impl FnOnce(&Image<'_>, &mut Program<'_>)) {
-    let files = Files::default();
+    let (path, files) = (built(name), Files::default());
     let options = Options { columns, ..Options::default() };
     let open_options = open_options(&options);
-    let (loaded, _) = load(&files, &built(name), &options, &open_options, &NoProgress).unwrap();
+    let (loaded, _) = load(&files, Source::Path(&path), &options, &open_options, &NoProgress).unwrap();
     let Loaded { image, mut resolved, .. } = loaded;
     test(&image, resolved.program_mut());
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::model::Reason;
+
 /// One frame; empty and 0 where something is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Frame<'a> {
@@ -21,6 +23,8 @@ pub(super) struct Member<'a> {
     pub(super) how: Option<&'static str>,
     /// Inlined frames are unknown.
     pub(super) partial: bool,
+    /// Why it is not certain that the function is the only one of its code.
+    pub(super) reason: Option<Reason>,
     pub(super) aliases: Vec<&'a [u8]>,
     /// Innermost first.
     pub(super) frames: Vec<Frame<'a>>,
@@ -86,6 +90,10 @@ fn member_difference(expected: &Member<'_>, found: &Member<'_>) -> Option<String
         let word = |partial| if partial { "partial" } else { "whole" };
         return Some(format!("expected {}, found {}", word(expected.partial), word(found.partial)));
     }
+    if expected.reason != found.reason {
+        let word = |reason: Option<Reason>| reason.map_or("unique", Reason::text);
+        return Some(format!("expected {}, found {}", word(expected.reason), word(found.reason)));
+    }
     let list = |names: &[&[u8]]| match names {
         [] => "none".to_owned(),
         names => names.iter().map(|name| text(name)).collect::<Vec<_>>().join(", "),
@@ -117,6 +125,11 @@ fn names(answer: Option<&Answer<'_>>) -> String {
 
 fn name_of(member: &Member<'_>) -> String {
     text(member.frames.last().map_or(b"", |frame| frame.name))
+}
+
+/// The frames of a function, innermost first.
+pub(super) fn frames_of(member: &Member<'_>) -> String {
+    frames(&member.frames, false)
 }
 
 fn frames(frames: &[Frame<'_>], declared: bool) -> String {

@@ -7,7 +7,7 @@
  *
  *   clang -O2 -gdwarf-5 -mllvm -emit-func-debug-line-table-offsets -ffunction-sections -fno-omit-frame-pointer \
  *         -mno-omit-leaf-frame-pointer -I include examples/crash.c libfoldsym_embedded.a \
- *         -fuse-ld=lld -Wl,--icf=all -Wl,-z,now -o crash
+ *         -fuse-ld=lld -Wl,--icf=all -Wl,-z,now -Wl,--build-id -o crash
  *   foldsym convert crash -o crash.fsym && ./crash crash.fsym
  *
  * Why the handler is safe: it calls foldsym's tier 1, which allocates nothing, takes no lock and makes no syscall,
@@ -98,7 +98,7 @@ static size_t walk(const ucontext_t *context)
 
 static void print_frames(size_t number, const foldsym_query *query)
 {
-    static const char *const certainties[] = { "", "", " [exact]", " [narrowed]", " [ambiguous]" };
+    static const char *const certainties[] = { "", "", " [exact]", "", " [narrowed]", " [ambiguous]" };
     foldsym_answer answer;
     answer.size = sizeof answer;
     if (foldsym_lookup(&file, query, &frames, &answer) != FOLDSYM_OK)
@@ -155,11 +155,30 @@ static void handler(int number, siginfo_t *info, void *context)
 
 /* ---- At the start. ---- */
 
-static int first_object(struct dl_phdr_info *info, size_t size, void *bias)
+/* The program itself comes first: takes its load bias, and compares its build id with the file's. */
+static int first_object(struct dl_phdr_info *info, size_t size, void *is_ours)
 {
+    foldsym_info known;
+    known.size = sizeof known;
     (void)size;
-    *(uint64_t *)bias = info->dlpi_addr;
-    return 1; /* the program itself comes first */
+    load_bias = info->dlpi_addr;
+    if (foldsym_file_info(&file, &known) != FOLDSYM_OK || !known.build_id)
+        return 1;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_NOTE)
+            continue;
+        const char *at = (const char *)(info->dlpi_addr + segment->p_vaddr), *end = at + segment->p_memsz;
+        while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
+            const ElfW(Nhdr) *note = (const void *)at;
+            const char *name = at + sizeof *note, *id = name + ((note->n_namesz + 3) & ~3u);
+            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0)
+                *(int *)is_ours =
+                    note->n_descsz == known.build_id_len && memcmp(id, known.build_id, known.build_id_len) == 0;
+            at = id + ((note->n_descsz + 3) & ~3u);
+        }
+    }
+    return 1;
 }
 
 static int open_symbols(const char *path)
@@ -215,11 +234,16 @@ __attribute__((noinline)) long price_letter(const volatile long *mail)
 int main(int argc, char **argv)
 {
     static const volatile long mail[2] = { 1, 2 };
+    int is_ours = 0;
     if (argc < 2 || open_symbols(argv[1]) != FOLDSYM_OK || install() != 0) {
         fprintf(stderr, "crash FILE.fsym\n");
         return 1;
     }
-    dl_iterate_phdr(first_object, &load_bias);
+    dl_iterate_phdr(first_object, &is_ours);
+    if (!is_ours) {
+        fprintf(stderr, "%s: not of this build\n", argv[1]);
+        return 2;
+    }
     stack_top = (uintptr_t)__builtin_frame_address(0);
     long parcel = price_parcel(mail);
     const volatile long *lost = parcel == 16 ? NULL : mail;

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /* Grows with each change of this header. */
-#define FOLDSYM_API 1u
+#define FOLDSYM_API 2u
 /* No id: no name, no file, no group. */
 #define FOLDSYM_NONE UINT32_MAX
 /* The length of a name or path that does not exist or is damaged. */
@@ -40,18 +40,30 @@ extern "C" {
 #define FOLDSYM_E_RESERVED (-3) /* a reserved field is not zero: the caller asks for something newer */
 #define FOLDSYM_E_DAMAGED (-4)  /* the file is damaged where it was read, or is no .fsym */
 #define FOLDSYM_E_IO (-5)       /* tier 2: the file cannot be opened or mapped */
+#define FOLDSYM_E_MEMORY (-6)   /* tier 2: there is no memory for the answer, or it would be larger than answers are */
 
 /* What an address is. */
 #define FOLDSYM_EXACT 0u   /* executed, or was when a signal came */
 #define FOLDSYM_RETURN 1u  /* where a call returns to: looked up one byte before */
 #define FOLDSYM_FOREIGN 2u /* a frame of another module */
 
-/* How sure it is which function ran. */
+/* How sure it is which function ran; the surest first. */
 #define FOLDSYM_UNKNOWN 0u      /* nothing is known */
-#define FOLDSYM_IS_UNIQUE 1u    /* the code is not folded */
+#define FOLDSYM_IS_UNIQUE 1u    /* the code is one function's, which was checked */
 #define FOLDSYM_IS_EXACT 2u     /* folded, and the compiler recorded which function this call calls */
-#define FOLDSYM_IS_NARROWED 3u  /* folded, and some of the functions are ruled out */
-#define FOLDSYM_IS_AMBIGUOUS 4u /* folded, and any of the functions may have run */
+#define FOLDSYM_IS_LIKELY 3u    /* nothing shows a second function, and whether there is one could not be checked */
+#define FOLDSYM_IS_NARROWED 4u  /* folded, and some of the functions are ruled out */
+#define FOLDSYM_IS_AMBIGUOUS 5u /* folded, and any of the functions may have run */
+
+/* Why an answer is FOLDSYM_IS_LIKELY. */
+#define FOLDSYM_FOR_NOTHING 0u
+#define FOLDSYM_FOR_STRIPPED 1u             /* local symbols are gone, perhaps those of folded functions */
+#define FOLDSYM_FOR_PLAIN_NAMES 2u          /* several plain names are there, perhaps of folded functions */
+#define FOLDSYM_FOR_UNCLAIMED_LINES 3u      /* the line table has lines for the code that no function has */
+#define FOLDSYM_FOR_MERGED_WITHOUT_TRACE 4u /* the compiler merges functions and leaves no trace of them */
+#define FOLDSYM_FOR_NO_CODE 5u              /* the code that would show merged functions was not at hand or not read */
+#define FOLDSYM_FOR_UNDESCRIBED_OBJECT 6u   /* code without debug information has a part in it */
+#define FOLDSYM_FOR_CAP_REACHED 7u          /* more is there than the converter compares */
 
 /* What that rests on. */
 #define FOLDSYM_BY_NOTHING 0u
@@ -127,6 +139,8 @@ typedef struct foldsym_resolved {
     uint32_t evidence;        /* FOLDSYM_BY_... */
     uint32_t candidate_count; /* 0 where the code is not folded */
     uint32_t group;           /* or FOLDSYM_NONE */
+    uint32_t reason;          /* FOLDSYM_FOR_...: why it is FOLDSYM_IS_LIKELY */
+    uint32_t reserved;        /* 0 */
     uint64_t tag;
     uint64_t opaque[12];
 } foldsym_resolved;
@@ -171,6 +185,8 @@ typedef struct foldsym_answer {
     uint32_t frame_count;     /* frames of this candidate, for foldsym_frame_at */
     uint32_t flags;           /* FOLDSYM_PADDING, FOLDSYM_PARTIAL */
     uint64_t function_start;  /* with the load bias */
+    uint32_t reason;          /* FOLDSYM_FOR_...: why it is FOLDSYM_IS_LIKELY */
+    uint32_t reserved;        /* 0 */
 } foldsym_answer;
 
 /* Output: one function at an address. */
@@ -258,7 +274,7 @@ typedef struct foldsym_symbol {
     int32_t status;                   /* as foldsym_lookup returns it */
     uint32_t certainty;               /* FOLDSYM_IS_... */
     uint32_t candidate_count;         /* how many functions share the code; the frames are the first one's */
-    uint32_t reserved;
+    uint32_t reason;                  /* FOLDSYM_FOR_...: why it is FOLDSYM_IS_LIKELY */
 } foldsym_symbol;
 
 /* What is at many addresses, in their order. */
@@ -278,7 +294,8 @@ void foldsym_map_close(foldsym_map *map);
 
 /*
  * Looks many addresses up, with all texts, each once in memory. Give the answer back with foldsym_symbols_free; on an error
- * `*out` is NULL. An address for whose texts a file claims more room than it can hold is FOLDSYM_E_DAMAGED.
+ * `*out` is NULL. Where there is no memory for the answer, or the addresses have over 64 frames each on average and over a million in
+ * all, that is FOLDSYM_E_MEMORY: ask for fewer addresses at once. An address for whose texts a file claims more room than it can hold is FOLDSYM_E_DAMAGED.
  */
 int32_t foldsym_symbolize(const foldsym_file *file, const foldsym_addresses *addresses, foldsym_symbols **out);
 
@@ -298,7 +315,7 @@ FOLDSYM_STATIC_ASSERT(sizeof(foldsym_file) == 1536);
 FOLDSYM_STATIC_ASSERT(sizeof(foldsym_frames) == 3072);
 FOLDSYM_STATIC_ASSERT(offsetof(foldsym_file, opaque) == 8);
 FOLDSYM_STATIC_ASSERT(offsetof(foldsym_frames, opaque) == 8);
-FOLDSYM_STATIC_ASSERT(offsetof(foldsym_resolved, opaque) == 24);
+FOLDSYM_STATIC_ASSERT(offsetof(foldsym_resolved, opaque) == 32);
 #endif
 
 #ifdef __cplusplus

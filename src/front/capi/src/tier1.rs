@@ -1,8 +1,8 @@
 //! Questions as C asks them to answers as C reads them: plain Rust over the reader, without pointers.
 
 use foldsym_lookup::{
-    Certainty, Error, Evidence, Frames, ImageAddr, Lookup, Reason, Resolved, ReturnAddr, StackAddr,
-    SymbolFile, What,
+    Certainty, Error, Evidence, Frames, ImageAddr, Lookup, NotFoundReason, Reason, Resolved, ReturnAddr,
+    StackAddr, SymbolFile, What,
 };
 
 use crate::types::{self, Answer, Damage, Frame, Info, Query};
@@ -72,6 +72,7 @@ fn certainty(certainty: Option<Certainty>) -> u32 {
         None => types::FOLDSYM_UNKNOWN,
         Some(Certainty::Unique) => types::FOLDSYM_IS_UNIQUE,
         Some(Certainty::Exact) => types::FOLDSYM_IS_EXACT,
+        Some(Certainty::Likely) => types::FOLDSYM_IS_LIKELY,
         Some(Certainty::Narrowed) => types::FOLDSYM_IS_NARROWED,
         Some(Certainty::Ambiguous) => types::FOLDSYM_IS_AMBIGUOUS,
     }
@@ -89,6 +90,19 @@ fn evidence(evidence: Option<Evidence>) -> u32 {
     }
 }
 
+fn reason(reason: Option<Reason>) -> u32 {
+    match reason {
+        None => types::FOLDSYM_FOR_NOTHING,
+        Some(Reason::Stripped) => types::FOLDSYM_FOR_STRIPPED,
+        Some(Reason::PlainNames) => types::FOLDSYM_FOR_PLAIN_NAMES,
+        Some(Reason::UndescribedObject) => types::FOLDSYM_FOR_UNDESCRIBED_OBJECT,
+        Some(Reason::MergedWithoutTrace) => types::FOLDSYM_FOR_MERGED_WITHOUT_TRACE,
+        Some(Reason::NoCode) => types::FOLDSYM_FOR_NO_CODE,
+        Some(Reason::UnclaimedLines) => types::FOLDSYM_FOR_UNCLAIMED_LINES,
+        Some(Reason::CapReached) => types::FOLDSYM_FOR_CAP_REACHED,
+    }
+}
+
 /// What C sees of a resolved frame; the reader's part is left to the caller.
 pub(crate) fn resolved(resolved: &Resolved) -> types::Resolved {
     types::Resolved {
@@ -96,6 +110,8 @@ pub(crate) fn resolved(resolved: &Resolved) -> types::Resolved {
         evidence: evidence(resolved.evidence),
         candidate_count: resolved.candidate_count(),
         group: resolved.group.map_or(types::FOLDSYM_NONE, |group| group.0),
+        reason: reason(resolved.reason),
+        reserved: 0,
         tag: 0,
         opaque: [0; 12],
     }
@@ -114,12 +130,13 @@ pub(crate) fn lookup(
     };
     let Some(address) = address.lookup_address() else { return Ok(types::FOLDSYM_NO_FUNCTION) };
     let answer = match file.lookup(address, frames)? {
-        Lookup::NotFound(Reason::OutsideCode) => return Ok(types::FOLDSYM_OUTSIDE_CODE),
-        Lookup::NotFound(Reason::NoFunction) => return Ok(types::FOLDSYM_NO_FUNCTION),
+        Lookup::NotFound(NotFoundReason::OutsideCode) => return Ok(types::FOLDSYM_OUTSIDE_CODE),
+        Lookup::NotFound(NotFoundReason::NoFunction) => return Ok(types::FOLDSYM_NO_FUNCTION),
         Lookup::Found(answer) => answer,
     };
     out.certainty = certainty(Some(answer.certainty));
     out.evidence = evidence(answer.evidence);
+    out.reason = reason(answer.reason);
     out.candidate_count = answer.member_count();
     out.group = types::FOLDSYM_NONE;
     let mut member = Some(query.candidate).filter(|&index| index < answer.member_count());

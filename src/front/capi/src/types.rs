@@ -24,7 +24,7 @@ macro_rules! constants {
 
 constants! {
     /// Grows with each change of the header.
-    FOLDSYM_API: u32 = 1;
+    FOLDSYM_API: u32 = 2;
     /// No id: no name, no file, no group.
     FOLDSYM_NONE: u32 = u32::MAX;
     /// The length of a name or path that does not exist or is damaged.
@@ -48,6 +48,8 @@ constants! {
     FOLDSYM_E_DAMAGED: i32 = -4;
     /// Tier 2: the file cannot be opened or mapped.
     FOLDSYM_E_IO: i32 = -5;
+    /// Tier 2: there is no memory for the answer, or it would be larger than answers are.
+    FOLDSYM_E_MEMORY: i32 = -6;
 
     /// The address is executed, or was when a signal came.
     FOLDSYM_EXACT: u32 = 0;
@@ -58,14 +60,33 @@ constants! {
 
     /// Nothing is known.
     FOLDSYM_UNKNOWN: u32 = 0;
-    /// The code is not folded.
+    /// The code is one function's, which was checked. The surest come first.
     FOLDSYM_IS_UNIQUE: u32 = 1;
-    /// It is folded, and the compiler recorded which function this call calls.
+    /// The code is folded, and the compiler recorded which function this call calls.
     FOLDSYM_IS_EXACT: u32 = 2;
-    /// It is folded, and some of the functions are ruled out.
-    FOLDSYM_IS_NARROWED: u32 = 3;
-    /// It is folded, and any of the functions may have run.
-    FOLDSYM_IS_AMBIGUOUS: u32 = 4;
+    /// Nothing shows a second function, and whether there is one could not be checked: there is a reason.
+    FOLDSYM_IS_LIKELY: u32 = 3;
+    /// The code is folded, and some of the functions are ruled out.
+    FOLDSYM_IS_NARROWED: u32 = 4;
+    /// The code is folded, and any of the functions may have run.
+    FOLDSYM_IS_AMBIGUOUS: u32 = 5;
+
+    /// No reason.
+    FOLDSYM_FOR_NOTHING: u32 = 0;
+    /// The local symbols are gone, and with them perhaps the name of a folded or merged function.
+    FOLDSYM_FOR_STRIPPED: u32 = 1;
+    /// Several plain names are there, perhaps of folded functions.
+    FOLDSYM_FOR_PLAIN_NAMES: u32 = 2;
+    /// The line table has lines for the code that no function has.
+    FOLDSYM_FOR_UNCLAIMED_LINES: u32 = 3;
+    /// The compiler merges functions and leaves no trace of them.
+    FOLDSYM_FOR_MERGED_WITHOUT_TRACE: u32 = 4;
+    /// The code that would show merged functions was not at hand or not read.
+    FOLDSYM_FOR_NO_CODE: u32 = 5;
+    /// Code without debug information has a part in it.
+    FOLDSYM_FOR_UNDESCRIBED_OBJECT: u32 = 6;
+    /// More is there than the converter compares.
+    FOLDSYM_FOR_CAP_REACHED: u32 = 7;
 
     /// No evidence.
     FOLDSYM_BY_NOTHING: u32 = 0;
@@ -203,6 +224,10 @@ structs! {
         candidate_count: u32,
         /// The group of folded functions, or `FOLDSYM_NONE`.
         group: u32,
+        /// `FOLDSYM_FOR_...`: why it is `FOLDSYM_IS_LIKELY`.
+        reason: u32,
+        /// 0.
+        reserved: u32,
         /// Set once it is resolved.
         tag: u64,
         /// The reader's.
@@ -272,6 +297,10 @@ structs! {
         flags: u32,
         /// Where the function starts, with the load bias.
         function_start: u64,
+        /// `FOLDSYM_FOR_...`: why it is `FOLDSYM_IS_LIKELY`.
+        reason: u32,
+        /// 0.
+        reserved: u32,
     }
     /// One function at an address.
     Frame "foldsym_frame" {
@@ -334,8 +363,8 @@ structs! {
         certainty: u32,
         /// How many functions share the code.
         candidate_count: u32,
-        /// 0.
-        reserved: u32,
+        /// `FOLDSYM_FOR_...`: why it is `FOLDSYM_IS_LIKELY`.
+        reason: u32,
     }
     /// Tier 2: what is at many addresses, in their order.
     Symbols "foldsym_symbols" {

@@ -44,6 +44,7 @@ fn a_handler_names_the_folded_functions_that_ran() {
             "-fuse-ld=lld",
             "-Wl,--icf=all",
             "-Wl,-z,now",
+            "-Wl,--build-id",
         ];
         let mut args = flags.to_vec();
         args.extend([pie[0], pie[1], &linker, text(&source), text(embedded())]);
@@ -61,6 +62,11 @@ fn a_handler_names_the_folded_functions_that_ran() {
             line_of(&c, "/* from main */"),
         );
         assert_eq!(printed, expected, "{}", pie[1]);
+        // Symbols of another build would name other functions.
+        let other = common::symbol_file("demo.elf", &folder);
+        let output = Command::new(&program).arg(&other).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).ends_with("demo.elf.fsym: not of this build\n"));
         // The README shows this output.
         let readme = std::fs::read_to_string(crate_dir().join("README.md")).unwrap();
         assert!(readme.contains(&expected), "README.md does not show:\n{expected}");

@@ -70,8 +70,9 @@ fn expect(file: &SymbolFile<'_>, stack: &Stack) -> String {
             None => 0,
             Some(Certainty::Unique) => 1,
             Some(Certainty::Exact) => 2,
-            Some(Certainty::Narrowed) => 3,
-            Some(Certainty::Ambiguous) => 4,
+            Some(Certainty::Likely) => 3,
+            Some(Certainty::Narrowed) => 4,
+            Some(Certainty::Ambiguous) => 5,
         };
         let evidence = match resolved.evidence {
             None => 0,
@@ -82,7 +83,8 @@ fn expect(file: &SymbolFile<'_>, stack: &Stack) -> String {
             Some(Evidence::VirtualSlot) => 5,
             Some(Evidence::Vtable) => 6,
         };
-        write!(out, "{certainty} {evidence} {}", resolved.candidate_count()).unwrap();
+        let reason = resolved.reason.map_or(0, |reason| reason as u32);
+        write!(out, "{certainty} {evidence} {reason} {}", resolved.candidate_count()).unwrap();
         let mut frames = Frames::new();
         if let Lookup::Found(answer) = file.lookup(entry.lookup_address().unwrap(), &mut frames).unwrap() {
             let members: Vec<u32> = match answer.group {
@@ -181,8 +183,8 @@ fn objects_tell_who_ran() {
             }
             ask_lines(&program, &path, line + "\n")
         };
-        assert_eq!(ask(Some(point)), "2 6 1 | f004@:0\n--\n", "{bias:#x}");
-        let all = "4 0 3 | f002@:0 | f003@:0 | f004@:0\n--\n";
+        assert_eq!(ask(Some(point)), "2 6 0 1 | f004@:0\n--\n", "{bias:#x}");
+        let all = "5 0 0 3 | f002@:0 | f003@:0 | f004@:0\n--\n";
         assert_eq!(ask(Some(point + 8)), all, "{bias:#x}");
         assert_eq!(ask(None), all, "{bias:#x}");
     }

@@ -16,10 +16,15 @@ use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
 fn expect(file: &SymbolFile<'_>, address: u64) -> String {
     let mut frames = Frames::new();
     let Lookup::Found(answer) = file.lookup(ImageAddr(address), &mut frames).unwrap() else {
-        return "1 0 0\n".into();
+        return "1 0 0 0\n".into();
     };
-    let certainty = if answer.group.is_some() { 4 } else { 1 };
-    let mut out = format!("0 {certainty} {}", answer.member_count());
+    let reason = answer.reason.map_or(0, |reason| reason as u32);
+    let certainty = match (answer.group, reason) {
+        (Some(_), _) => 5,
+        (None, 0) => 1,
+        (None, _) => 3,
+    };
+    let mut out = format!("0 {certainty} {reason} {}", answer.member_count());
     for frame in file.frames(&frames) {
         let frame = frame.unwrap();
         let text = |write: &dyn Fn(&mut [u8]) -> Option<usize>| {
@@ -148,10 +153,10 @@ fn a_path_and_many_addresses() {
 }
 
 /// What pkg-config says of the library under a prefix, in words.
-fn pkg_config(prefix: &Path, args: &[&str]) -> Vec<String> {
+fn pkg_config(prefix: &Path, package: &str, args: &[&str]) -> Vec<String> {
     let output = Command::new("pkg-config")
         .args(args)
-        .arg("foldsym")
+        .arg(package)
         .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"))
         .output()
         .unwrap();
@@ -183,14 +188,18 @@ fn pkg_config_finds_the_installed_library() {
         let header = "include/foldsym.h";
         std::fs::copy(crate_dir().join(header), prefix.join(header)).unwrap();
         std::fs::copy(both_tiers().join(library), prefix.join("lib").join(library)).unwrap();
+        if cfg!(target_os = "linux") && library.ends_with(".so") {
+            let loaded = format!("{library}.0");
+            std::fs::copy(both_tiers().join(&loaded), prefix.join("lib").join(loaded)).unwrap();
+        }
         let package = template.replace("@prefix@", text(&prefix));
         std::fs::write(prefix.join("lib/pkgconfig/foldsym.pc"), package).unwrap();
-        assert_eq!(pkg_config(&prefix, &["--modversion"]), [env!("CARGO_PKG_VERSION")]);
+        assert_eq!(pkg_config(&prefix, "foldsym", &["--modversion"]), [env!("CARGO_PKG_VERSION")]);
 
         let program = prefix.join("program");
         let output = Command::new(&compiler)
             .args(["-std=c11", "-o", text(&program), &source("tier2.c")])
-            .args(pkg_config(&prefix, how))
+            .args(pkg_config(&prefix, "foldsym", how))
             .arg(format!("-Wl,-rpath,{}/lib", prefix.display()))
             .output()
             .unwrap();
@@ -198,4 +207,46 @@ fn pkg_config_finds_the_installed_library() {
         let words = [text(&symbols), &format!("{start:x}")];
         assert_eq!(run(&program, &words), expect(&file, start), "{library}");
     }
+}
+
+/// What the script installs is found by pkg-config, and a program needs no more than the name that it was linked against.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_script_installs_both_libraries() {
+    if Command::new("pkg-config").arg("--version").output().is_err() {
+        return skip("pkg-config");
+    }
+    let Some(compiler) = compiler("cc") else { return };
+    let folder = folder("install");
+    let (built, prefix) = (folder.join("built"), folder.join("prefix"));
+    std::fs::create_dir_all(&built).unwrap();
+    for library in ["libfoldsym_capi.a", "libfoldsym_capi.so"] {
+        std::fs::copy(both_tiers().join(library), built.join(library)).unwrap();
+    }
+    std::fs::copy(common::embedded(), built.join("libfoldsym_embedded.a")).unwrap();
+    let script = crate_dir().join("install.sh");
+    let output = Command::new(script).arg(&prefix).env("FOLDSYM_BUILT", &built).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let symbols = symbol_file("fold.clang-lld.set/program", &folder);
+    let bytes = std::fs::read(&symbols).unwrap();
+    let file = SymbolFile::open(&bytes).unwrap();
+    let start = file.piece(foldsym_lookup::PieceId(0)).unwrap().start.0;
+    let program = folder.join("program");
+    let link = |source_file: &str, package: &str| {
+        let output = Command::new(&compiler)
+            .args(["-std=c11", "-o", text(&program), &source(source_file)])
+            .args(pkg_config(&prefix, package, &["--cflags", "--libs"]))
+            .arg(format!("-Wl,-rpath,{}/lib", prefix.display()))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{package}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    link("tier2.c", "foldsym");
+    // What a program is linked with is not what it needs: packages split the two.
+    std::fs::remove_file(prefix.join("lib/libfoldsym_capi.so")).unwrap();
+    std::fs::remove_file(prefix.join("lib/libfoldsym_capi.a")).unwrap();
+    let words = [text(&symbols), &format!("{start:x}")];
+    assert_eq!(run(&program, &words), expect(&file, start));
+    link("tier1.c", "foldsym-embedded");
 }

@@ -1,6 +1,10 @@
 //! Turns what was typed for an address into an address of the image.
 
+use std::cell::Cell;
+
 use foldsym_lookup::ImageAddr;
+
+use crate::failure::quoted;
 
 /// An address as it was given, and where that is in the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +28,8 @@ pub(crate) struct Section {
 pub(crate) struct Space {
     pub(crate) base: u64,
     pub(crate) sections: Vec<Section>,
+    /// A number without `0x` was read.
+    pub(crate) has_decimal: Cell<bool>,
 }
 
 impl Space {
@@ -43,22 +49,35 @@ impl Space {
     fn parse_below(&self, text: &str, end: impl Fn(&Section) -> u64) -> Result<Address, String> {
         // A section's name may hold colons; an offset cannot.
         let Some((name, offset)) = text.rsplit_once(':') else {
-            let given = number(text)
-                .ok_or_else(|| format!("{text:?} is not an address: expected 0x and hexadecimal digits, decimal digits, or SECTION:OFFSET"))?;
+            let given = number(text).ok_or_else(|| no_address(text))?;
+            if text.as_bytes().get(1).is_none_or(u8::is_ascii_digit) {
+                self.has_decimal.set(true);
+            }
             return Ok(Address { given, image: Some(ImageAddr(given.wrapping_sub(self.base))) });
         };
         let offset = number(offset).ok_or_else(|| {
-            format!("{offset:?} is not an offset: expected 0x and hexadecimal digits, or decimal digits")
+            format!(
+                "{} is not an offset: expected 0x and hexadecimal digits, or decimal digits",
+                quoted(offset)
+            )
         })?;
         let mut named = self.sections.iter().filter(|section| section.name == name);
-        let section = named.next().ok_or_else(|| format!("no section {name:?} is loaded from this file"))?;
+        let section =
+            named.next().ok_or_else(|| format!("no section {} is loaded from this file", quoted(name)))?;
         if named.next().is_some() {
-            return Err(format!("several sections are named {name:?}: give an address"));
+            return Err(format!("several sections are named {}: give an address", quoted(name)));
         }
         // Section addresses are the file's own, so no load bias is in them.
         let given = section.start.wrapping_add(offset);
         Ok(Address { given, image: (offset < end(section)).then_some(ImageAddr(given)) })
     }
+}
+
+fn no_address(text: &str) -> String {
+    let expected = "expected 0x and hexadecimal digits, decimal digits, or SECTION:OFFSET";
+    let is_hex = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let hint = if is_hex { " (hexadecimal digits without 0x)" } else { "" };
+    format!("{} is not an address{hint}: {expected}", quoted(text))
 }
 
 /// `0x` and hexadecimal digits, else decimal digits; nothing else, no sign.
@@ -104,7 +123,7 @@ mod tests {
             section("two", 0, 1),
             section("two", 1, 1),
         ];
-        let space = Space { base: 0x1000, sections };
+        let space = Space { base: 0x1000, sections, ..Space::default() };
         assert_eq!(space.parse("0x1010"), Ok(Address { given: 0x1010, image: Some(ImageAddr(0x10)) }));
         // Below where it was linked to: the bias wraps.
         let below = Some(ImageAddr(u64::MAX));

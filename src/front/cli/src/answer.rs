@@ -1,6 +1,6 @@
 //! The one neutral answer that text and JSON print.
 
-use foldsym_lookup::{BasicBlock, Certainty, Evidence, Frame, NameId};
+use foldsym_lookup::{BasicBlock, Certainty, Evidence, Frame, NameId, Reason};
 
 use crate::object::ObjectAnswer;
 
@@ -41,6 +41,8 @@ pub(crate) struct Block {
 pub(crate) struct Answer {
     /// The address as it was given; `None` for a frame of another module.
     pub(crate) address: Option<u64>,
+    /// The address is in no section of the program: it is another module's, or nobody's.
+    pub(crate) outside: bool,
     /// Link-time address at which the function, or this part of it, starts.
     pub(crate) start: Option<u64>,
     /// No frames where nothing is known.
@@ -48,6 +50,8 @@ pub(crate) struct Answer {
     /// `None` where nothing is known.
     pub(crate) certainty: Option<Certainty>,
     pub(crate) evidence: Option<Evidence>,
+    /// Why a likely answer is not certain.
+    pub(crate) reason: Option<Reason>,
     /// At an address of a group: how many functions are still possible.
     pub(crate) candidate_count: Option<u32>,
     /// And which, the answer first; empty unless they were asked for.

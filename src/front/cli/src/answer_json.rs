@@ -9,7 +9,7 @@ use crate::names::Names;
 use crate::object::ObjectAnswer;
 
 /// Puts the object of one answer, without a line end. `names` are kept in the form of JSON; `module` is
-/// the `.fsym` as it was given.
+/// the `.fsym` as it was given, which the answer repeats where the address is in a section of the program.
 pub(crate) fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, module: &[u8]) {
     out.extend_from_slice(b"{\"Address\":");
     match answer.address {
@@ -17,13 +17,17 @@ pub(crate) fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, modu
         None => out.extend_from_slice(b"\"?\""),
     }
     out.extend_from_slice(b",\"ModuleName\":");
-    string(out, module);
+    string(out, if answer.outside { b"" } else { module });
     out.extend_from_slice(b",\"Symbol\":");
     symbol(out, &answer.symbol, answer.start, names);
     out.extend_from_slice(b",\"Certainty\":");
     word(out, answer.certainty.map(Certainty::text));
     out.extend_from_slice(b",\"Evidence\":");
     word(out, answer.evidence.map(Evidence::text));
+    if let Some(reason) = answer.reason {
+        out.extend_from_slice(b",\"Reason\":");
+        string(out, reason.text().as_bytes());
+    }
     if let Some(count) = answer.candidate_count {
         out.extend_from_slice(b",\"CandidateCount\":");
         number(out, count);

@@ -1,11 +1,14 @@
 //! The command line as types: every command, option and example of `--help`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use glob::Pattern as Glob;
 
 use crate::address::number_argument;
+use crate::text::Marks;
 
 #[derive(Parser)]
 #[command(name = "foldsym", version, about = "A small, mapped symbol file that knows every folded function", after_help = EXAMPLES)]
@@ -17,13 +20,14 @@ pub(crate) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  foldsym convert app -o app.fsym                      once, when the program is built
+  foldsym convert app                                  once, when the program is built: writes app.fsym
   foldsym lookup app.fsym 0x201180                     which function, file and line
   foldsym stack app.fsym 0x201180 0x201234 0x2012f0    a whole stack, innermost first
   foldsym lookup app.fsym --json < addresses.txt       one JSON object for each line
 
 Exit codes: 0 done; 1 nothing found, or a difference; 2 usage, or a line that does not parse;
-3 a file that cannot be read or written, or a folder without a program; 4 some of several inputs failed.";
+3 a file that cannot be read or written, or a folder without a program; 4 some of several inputs failed,
+or lost what --strict or --require-debug-info ask for.";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -49,6 +53,76 @@ pub(crate) enum Command {
     Cfi(Cfi),
     /// Says where each lane of a stopped GPU wave stands
     Wave(Wave),
+    /// Keeps .fsym files by build id: list, check, gc, add, remove
+    Store(crate::store::StoreArgs),
+    /// Writes a .fsym as a GSYM file or a Breakpad symbol file
+    Export(Export),
+    /// Speaks as llvm-symbolizer does: its options, input lines and output
+    #[command(name = "llvm-symbolizer", disable_help_flag = true, disable_version_flag = true)]
+    LlvmSymbolizer(Passed),
+    /// Speaks as llvm-addr2line does
+    #[command(name = "llvm-addr2line", disable_help_flag = true, disable_version_flag = true)]
+    LlvmAddr2line(Passed),
+    /// Speaks as GNU addr2line does
+    #[command(name = "addr2line", disable_help_flag = true, disable_version_flag = true)]
+    Addr2line(Passed),
+    /// Makes links named llvm-symbolizer, llvm-addr2line and addr2line, which speak as these tools do
+    Shims(Shims),
+}
+
+/// Arguments of another tool's command line.
+#[derive(Args)]
+pub(crate) struct Passed {
+    /// Options and requests of that tool; `--help` lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARG")]
+    pub(crate) args: Vec<OsString>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  foldsym export app.fsym --gsym -o app.gsym        llvm-symbolizer reads it where it lies beside app
+  foldsym export app.fsym --breakpad -o app.sym")]
+pub(crate) struct Export {
+    /// File to read
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) format: ExportFormat,
+    /// File to write
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Name of the module in a Breakpad file (default: the name of FILE without .fsym)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) module: Option<String>,
+    /// Writes linkage names into a Breakpad file
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct ExportFormat {
+    /// GSYM, version 1: llvm-symbolizer, llvm-gsymutil, blazesym and gsym-rs read it
+    #[arg(long)]
+    pub(crate) gsym: bool,
+    /// GSYM, version 2: LLVM 23 and gsym-rs read it
+    #[arg(long)]
+    pub(crate) gsym2: bool,
+    /// Breakpad's text file
+    #[arg(long)]
+    pub(crate) breakpad: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  foldsym shims ~/foldsym-bin && PATH=~/foldsym-bin:$PATH perf report
+  ASAN_SYMBOLIZER_PATH=~/foldsym-bin/llvm-symbolizer ./app")]
+pub(crate) struct Shims {
+    /// Folder for the links; it is made where it does not exist
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
 }
 
 /// Options that say which part of a program is read and where the rest of it is.
@@ -72,6 +146,9 @@ pub(crate) struct Reading {
     /// Folder of separate debug files, by build id (default: /usr/lib/debug)
     #[arg(long, value_name = "D")]
     pub(crate) debug_dir: Vec<PathBuf>,
+    /// Separate debug file or dSYM bundle of the program (default: found by build id, debug link, or beside it)
+    #[arg(long, value_name = "F")]
+    pub(crate) debug_file: Option<PathBuf>,
     /// Looks for files named OLD... under NEW... instead
     #[arg(long, value_name = "OLD=NEW", value_parser = path_pair)]
     pub(crate) map_prefix: Vec<(PathBuf, PathBuf)>,
@@ -82,22 +159,45 @@ pub(crate) struct Reading {
 
 #[derive(Args)]
 #[command(after_help = "\
+A separate debug file is found in each --debug-dir, in /usr/lib/debug, by the program's debug link, beside the program
+(NAME.debug), and in debuginfod's cache ($DEBUGINFOD_CACHE_PATH); its build id must be the program's.
+With --out-dir an archive gives a file for each member, and a fat file one for each architecture.
+A report of several programs has a line of JSON for each, written when it is done.
+
 Examples:
-  foldsym convert app -o app.fsym
+  foldsym convert app                                   writes app.fsym
   foldsym convert app libfoo.so --out-dir symbols       writes symbols/app.fsym, symbols/libfoo.so.fsym
-  foldsym convert build/ --out-dir symbols --report r.json
+  foldsym convert build/ --out-dir symbols --include '*.so' --report r.jsonl --strict
+  find / -name '*.so' -print0 | foldsym convert @- --out-dir symbols
+  foldsym convert build/ --store /srv/symbols           publishes each program under its build id
   foldsym convert app -o app.fsym --remap-path /build/=/src/
   foldsym convert bundle -o gpu.fsym --target gfx90a    one device program of a container")]
 pub(crate) struct Convert {
-    /// Programs, libraries, object files, dSYM bundles, or folders of them
+    /// Programs, libraries, object files, archives, dSYM bundles, or folders of them; @FILE lists some, one a line
+    /// (@- on standard input)
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// File to write, of a single input
-    #[arg(short, value_name = "OUT.fsym", conflicts_with = "out_dir", required_unless_present = "out_dir")]
+    /// File to write, of a single input (default: INPUT.fsym); - is standard output
+    #[arg(short, value_name = "OUT.fsym", conflicts_with = "out_dir")]
     pub(crate) output: Option<PathBuf>,
     /// Folder to write NAME.fsym into, for each input
     #[arg(long, value_name = "DIR")]
     pub(crate) out_dir: Option<PathBuf>,
+    /// Folder or address of a store, in which each program is published under its build id; one that is there is not converted
+    #[arg(long, value_name = "STORE", conflicts_with_all = ["output", "out_dir", "dry_run"])]
+    pub(crate) store: Option<String>,
+    /// Converts programs that the store has already, and replaces their files
+    #[arg(long, requires = "store")]
+    pub(crate) force: bool,
+    /// Takes of a folder only the files of this pattern, by name, or with a / by path below the folder
+    #[arg(long, value_name = "GLOB", value_parser = glob)]
+    pub(crate) include: Vec<Glob>,
+    /// Leaves out the files and folders of this pattern
+    #[arg(long, value_name = "GLOB", value_parser = glob)]
+    pub(crate) exclude: Vec<Glob>,
+    /// Prints what would be converted into what, and writes nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
     /// Keeps column numbers
@@ -109,19 +209,25 @@ pub(crate) struct Convert {
     /// Keeps where methods that share code have their object, for stacks with registers and memory
     #[arg(long)]
     pub(crate) locations: bool,
-    /// Leaves out the index that `find` uses
+    /// Writes an index of all names, which makes `find` faster and the file larger
     #[arg(long)]
-    pub(crate) no_name_index: bool,
-    /// Writes what was kept, repaired and skipped
+    pub(crate) name_index: bool,
+    /// Writes what was kept, repaired and skipped; - is standard output
     #[arg(long, value_name = "F.json")]
     pub(crate) report: Option<PathBuf>,
-    /// No progress bar, no summary
+    /// Exit code 4 if debug information that a program has or names is lost; the files are written all the same
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Exit code 4 if a program has no debug information; the files are written all the same
+    #[arg(long)]
+    pub(crate) require_debug_info: bool,
+    /// No progress bar, no summary, no warnings
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
 /// Options of the commands that print frames.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Answering {
     /// One JSON object a line
     #[arg(long)]
@@ -129,16 +235,50 @@ pub(crate) struct Answering {
     /// Linkage names as they are
     #[arg(long)]
     pub(crate) no_demangle: bool,
-    /// Says after the name how sure a folded frame is (default on a terminal)
-    #[arg(long)]
-    pub(crate) certainty: bool,
+    /// Says after the name how sure a frame is (default: folded ones on a terminal, else none)
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "folded")]
+    pub(crate) certainty: Option<Marks>,
+    /// Readable names: what is printed anyhow
+    #[arg(short = 'C', long = "demangle", conflicts_with = "no_demangle")]
+    pub(crate) _demangle: bool,
+    /// Prints the address before its frames
+    #[arg(short, long = "addresses", visible_alias = "print-address")]
+    pub(crate) address: bool,
+    /// One line for each frame: NAME at FILE:LINE:COLUMN; in stacks with the number of the address
+    #[arg(short, long)]
+    pub(crate) pretty_print: bool,
+    /// Which names are printed
+    #[arg(short, long = "functions", value_name = "WHICH", num_args = 0..=1, require_equals = true)]
+    #[arg(default_value = "linkage", default_missing_value = "linkage", conflicts_with = "json")]
+    pub(crate) functions: Functions,
+    /// Inlined frames too: what is printed anyhow
+    #[arg(short, long = "inlines", visible_alias = "inlining", conflicts_with = "no_inlines")]
+    pub(crate) _inlines: bool,
+    /// The function at the address with the innermost line, without inlined frames
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) no_inlines: bool,
+    /// File names without their folders
+    #[arg(short = 's', long, conflicts_with = "json")]
+    pub(crate) basenames: bool,
     /// Address at which the program was loaded, less its link-time address
     #[arg(long, value_name = "A", value_parser = number_argument, default_value = "0", hide_default_value = true)]
     pub(crate) base: u64,
 }
 
+/// Which names of functions are printed.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Functions {
+    /// No names
+    None,
+    /// The names of the linker and the compiler, demangled unless asked not to
+    #[default]
+    Linkage,
+}
+
 #[derive(Args)]
 #[command(after_help = "\
+Text is that of llvm-symbolizer, and so are -a, -p, -f, -C, -i and -s.
+
 Examples:
   foldsym lookup app.fsym 0x201180 0x2011c4
   foldsym lookup app.fsym --base 0x555555554000 0x555555556180
@@ -166,6 +306,7 @@ first address is what the vtable pointer of its object holds.
 A line of standard input may be a JSON object, with registers and memory of the innermost frame:
   {\"pcs\": [\"0x201180\", \"0x201234\"], \"regs\": {\"rdi\": \"0x7ffe10\"},
    \"mem\": [{\"addr\": \"0x7ffe10\", \"hex\": \"684d400000000000\"}]}
+It may also have \"base\", the load bias of this line, and \"id\", which the answer repeats; other keys are errors.
 Of a file converted with --locations they show the object that a folded method runs on, and its class
 which method that is; else the answer says what is missing.
 
@@ -183,10 +324,15 @@ pub(crate) struct Stack {
 }
 
 #[derive(Args)]
+#[command(override_usage = "foldsym find [OPTIONS] <FILE.fsym> <NAME|--prefix <P>|--regex <R>>")]
 #[command(after_help = "\
+A readable name may leave out the type that is returned, the arguments of templates, and the parameters; spaces are free.
+Without an index (convert --name-index) all names are read, which takes a fraction of a second for a large program.
+
 Examples:
   foldsym find app.fsym main
-  foldsym find app.fsym 'geo::Left::Left()'             linkage or readable name
+  foldsym find app.fsym geo::crashy                     all overloads, and all instances of a template
+  foldsym find app.fsym 'geo::Left::Left(int)'          one of them
   foldsym find app.fsym --prefix geo::
   foldsym find app.fsym --regex '^_ZN3geo.*D[012]Ev$'   anywhere in the name, unless ^ and $ say so")]
 pub(crate) struct Find {
@@ -202,7 +348,7 @@ pub(crate) struct Find {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Pattern {
-    /// A whole name
+    /// A linkage name, or a readable one with its namespaces and classes
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Every name that begins so
@@ -336,6 +482,10 @@ pub(crate) struct Verify {
 fn thread_count(text: &str) -> Result<usize, String> {
     let count = text.parse().ok().filter(|&count| count <= foldsym_convert::MAX_THREADS);
     count.ok_or_else(|| format!("expected a number up to {}", foldsym_convert::MAX_THREADS))
+}
+
+fn glob(text: &str) -> Result<Glob, String> {
+    Glob::new(text).map_err(|error| error.to_string())
 }
 
 fn path_pair(text: &str) -> Result<(PathBuf, PathBuf), String> {

@@ -42,6 +42,22 @@ impl Failure {
     }
 }
 
+/// What somebody else wrote, quoted in a message: its beginning, as it may be a megabyte.
+pub(crate) fn quoted(text: &str) -> String {
+    let short = shortened(text);
+    if short.len() == text.len() {
+        format!("{text:?}")
+    } else {
+        format!("{short:?}... ({} bytes)", text.len())
+    }
+}
+
+/// The beginning of a text, as much as a message or an answer repeats.
+pub(crate) fn shortened(text: &str) -> &str {
+    const SHOWN: usize = 80;
+    text.char_indices().nth(SHOWN).map_or(text, |(end, _)| &text[..end])
+}
+
 /// Writing an answer failed. A closed pipe is the reader's choice (`foldsym ... | head`), not a failure.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
@@ -50,6 +66,14 @@ impl From<io::Error> for Failure {
         } else {
             Self { message: format!("output: {error}"), code: exit::BAD_INPUT }
         }
+    }
+}
+
+/// A program could not be converted.
+impl From<foldsym_convert::ConvertError> for Failure {
+    fn from(error: foldsym_convert::ConvertError) -> Self {
+        let code = if error.is_usage() { exit::USAGE } else { exit::BAD_INPUT };
+        Self { message: error.to_string(), code }
     }
 }
 

@@ -4,7 +4,8 @@ use std::io::Read;
 
 use foldsym_format::header::VERSION;
 use foldsym_lookup::{
-    Error, GroupId, Header, LocationKind, SectionId, SectionInfo, SymbolFile, features, flags,
+    Error, GroupId, Header, LocationKind, Owner, PieceId, Reason, SectionId, SectionInfo, SymbolFile,
+    features, flags,
 };
 use serde_json::{Map, Value};
 
@@ -24,6 +25,8 @@ const MAX_RECORD: u64 = 16 << 20;
 struct Facts {
     head: Vec<(&'static str, Value)>,
     counts: Vec<(&'static str, Value)>,
+    /// Of functions that are alone at their code.
+    alone: Vec<(&'static str, Value)>,
     /// Of functions that share code.
     folded: Vec<(&'static str, Value)>,
     sections: Vec<SectionInfo>,
@@ -83,11 +86,34 @@ fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
             ("Files", file.files().len().into()),
             ("ProgramSections", file.program_sections().count().into()),
         ],
+        alone: alone(file).map_err(|error| damaged(mapped, error))?,
         folded: folded.facts,
         sections: file.sections().collect(),
         size: header.file_len,
         conversion,
     })
+}
+
+/// Of how many functions it is certain that nobody shares their code, and of how many it is not, by reason.
+fn alone(file: &SymbolFile<'_>) -> Result<Vec<(&'static str, Value)>, Error> {
+    let mut counted = vec![false; file.function_count() as usize];
+    let (mut unique, mut likely) = (0u64, [0u64; Reason::ALL.len()]);
+    for piece in 0..file.piece_count() {
+        let Owner::Function(function) = file.piece(PieceId(piece))?.owner else { continue };
+        let reason = file.function(function)?.reason;
+        // A damaged file may name a function that it does not have; reading it was an error then.
+        if counted.get_mut(function.0 as usize).is_none_or(|counted| std::mem::replace(counted, true)) {
+            continue;
+        }
+        match reason {
+            None => unique += 1,
+            Some(reason) => likely[reason as usize - 1] += 1,
+        }
+    }
+    let likely = Reason::ALL.iter().zip(likely).filter(|(_, count)| *count > 0);
+    let likely: Map<String, Value> =
+        likely.map(|(reason, count)| (reason.text().to_owned(), count.into())).collect();
+    Ok(vec![("Unique", unique.into()), ("Likely", likely.into())])
 }
 
 struct Folded {
@@ -179,7 +205,7 @@ fn print_json(out: &mut Vec<u8>, facts: &Facts) {
         member(out, fact);
         out.push(b',');
     }
-    for (key, facts) in [("Counts", &facts.counts), ("Folded", &facts.folded)] {
+    for (key, facts) in [("Counts", &facts.counts), ("Alone", &facts.alone), ("Folded", &facts.folded)] {
         string(out, key.as_bytes());
         out.extend_from_slice(b":{");
         for (at, fact) in facts.iter().enumerate() {
@@ -207,13 +233,15 @@ fn print_text(out: &mut Vec<u8>, facts: &Facts) {
     for (key, value) in facts.head.iter().chain(&facts.counts) {
         line(out, "", key, value);
     }
-    out.extend_from_slice(b"\nFolded\n");
-    for (key, value) in &facts.folded {
-        if let Value::Object(counts) = value {
-            line(out, "  ", key, &"".into());
-            nested(out, "    ", counts);
-        } else {
-            line(out, "  ", key, value);
+    for (title, facts) in [("Alone", &facts.alone), ("Folded", &facts.folded)] {
+        out.extend_from_slice(format!("\n{title}\n").as_bytes());
+        for (key, value) in facts {
+            if let Value::Object(counts) = value {
+                line(out, "  ", key, &"".into());
+                nested(out, "    ", counts);
+            } else {
+                line(out, "  ", key, value);
+            }
         }
     }
     out.extend_from_slice(

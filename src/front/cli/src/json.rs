@@ -93,11 +93,20 @@ pub(crate) fn address(out: &mut Vec<u8>, value: u64) {
     out.push(b'"');
 }
 
-/// Puts the line that answers a line which does not parse.
-pub(crate) fn error_line(out: &mut Vec<u8>, message: &str) {
-    out.extend_from_slice(b"{\"Error\":{\"Message\":");
+/// Puts the object that answers a line which has no answer, without its end: `address` as it was given and `module`, of a
+/// single address.
+pub(crate) fn error(out: &mut Vec<u8>, address: Option<(&str, &[u8])>, message: &str) {
+    out.push(b'{');
+    if let Some((address, module)) = address {
+        out.extend_from_slice(b"\"Address\":");
+        string(out, address.as_bytes());
+        out.extend_from_slice(b",\"ModuleName\":");
+        string(out, module);
+        out.push(b',');
+    }
+    out.extend_from_slice(b"\"Error\":{\"Message\":");
     string(out, message.as_bytes());
-    out.extend_from_slice(b"}}\n");
+    out.push(b'}');
 }
 
 #[cfg(test)]

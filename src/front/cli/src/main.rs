@@ -9,11 +9,13 @@ mod cfi;
 mod completions;
 mod convert;
 mod dump;
+mod export;
 mod failure;
 mod find;
 mod info;
 mod input;
 mod json;
+mod limits;
 mod lookup;
 mod mapped;
 mod names;
@@ -24,8 +26,11 @@ mod progress;
 mod regex;
 mod resolver;
 mod session;
+mod shims;
 mod stack;
 mod stopped;
+mod store;
+mod symbolizer;
 mod text;
 mod verify;
 mod wave;
@@ -34,12 +39,36 @@ use std::process::ExitCode;
 
 use args::{Cli, Command};
 use clap::Parser;
+use failure::Failure;
+use symbolizer::Tool;
 
 /// What one thread of a conversion makes another frees: the C library's allocator lets them wait for each other.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// What a command may need of stack. The first thread has what the shell says, which may be less.
+const STACK: usize = 8 << 20;
+
 fn main() -> ExitCode {
+    limits::install();
+    if limits::stack_limit() >= STACK as u64 {
+        return run();
+    }
+    match std::thread::Builder::new().stack_size(STACK).spawn(run) {
+        // A panic was printed where it happened.
+        Ok(thread) => thread.join().unwrap_or(ExitCode::from(PANICKED)),
+        // A system that has no more threads: with the stack that there is.
+        Err(_) => run(),
+    }
+}
+
+/// The exit code of a program that panics.
+const PANICKED: u8 = 101;
+
+fn run() -> ExitCode {
+    if let Some(result) = shims::called_as_tool() {
+        return exit_code(result);
+    }
     // Usage errors, `--help` and `--version` end here, with the exit codes of the contract (2, 0, 0).
     let cli = Cli::parse();
     let result = match &cli.command {
@@ -54,7 +83,17 @@ fn main() -> ExitCode {
         Command::Blocks(args) => blocks::run(args),
         Command::Cfi(args) => cfi::run(args),
         Command::Wave(args) => wave::run(args),
+        Command::Store(args) => store::run(args),
+        Command::Export(args) => export::run(args),
+        Command::LlvmSymbolizer(passed) => shims::run(Tool::Symbolizer, &passed.args),
+        Command::LlvmAddr2line(passed) => shims::run(Tool::LlvmAddr2line, &passed.args),
+        Command::Addr2line(passed) => shims::run(Tool::GnuAddr2line, &passed.args),
+        Command::Shims(args) => shims::make(args),
     };
+    exit_code(result)
+}
+
+fn exit_code(result: Result<u8, Failure>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {

@@ -1,4 +1,4 @@
-//! Turns a path into bytes that stay in place: the one module of this crate with unsafe code.
+//! Turns a path into bytes that stay in place. Unsafe code of this crate is here and in `limits`.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,11 +6,14 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+use crate::limits::{self, Named};
 
 /// The bytes of a `.fsym`, mapped where the file can be.
 pub(crate) struct Mapped {
     path: PathBuf,
     bytes: Bytes,
+    /// As long as the bytes are used.
+    _named: Named,
 }
 
 enum Bytes {
@@ -26,7 +29,7 @@ impl Mapped {
     /// The file cannot be opened, or is a directory: exit code 3, with the path.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let bytes = Self::bytes(path).map_err(|error| Failure::input(path, error))?;
-        Ok(Self { path: path.to_owned(), bytes })
+        Ok(Self { path: path.to_owned(), bytes, _named: limits::name(&path.display().to_string()) })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -47,7 +50,7 @@ impl Mapped {
         // stranger who writes into the file all the same: its bytes are read only by `foldsym-lookup`,
         // which forbids unsafe code, so no memory access rests on two reads giving the same value, and
         // every index is checked against the length of the mapping at the place where it is used. The
-        // answer may then be wrong. A file that is cut short ends the process by a signal.
+        // answer may then be wrong. A file that is cut short ends the process by a signal, which `limits` handles.
         Ok(Bytes::Map(unsafe { memmap2::Mmap::map(&file)? }))
     }
 }

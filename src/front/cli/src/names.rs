@@ -1,6 +1,6 @@
 //! Turns ids of names and files into text, once each: decoding and demangling cost more than a lookup.
 
-use foldsym_convert::demangle::demangle;
+use foldsym_demangle::demangle;
 use foldsym_lookup::{Error, FileId, NameId, SectionId, SymbolFile, What};
 use rustc_hash::FxHashMap;
 

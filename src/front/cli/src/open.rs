@@ -9,9 +9,33 @@ use crate::mapped::Mapped;
 /// Opens the file.
 ///
 /// # Errors
-/// It is no `.fsym`, of another version, or damaged at its head: exit code 3, with path and place.
+/// It is no `.fsym`, of another version, or damaged at its head: exit code 3, with path and place. Of a program the message
+/// says what to do.
 pub(crate) fn open(mapped: &Mapped) -> Result<SymbolFile<'_>, Failure> {
-    SymbolFile::open(mapped).map_err(|error| damaged(mapped, error))
+    SymbolFile::open(mapped).map_err(|error| {
+        if !is_program(mapped) {
+            return damaged(mapped, error);
+        }
+        let path = mapped.path().display();
+        let what = format!("a program, not a symbol file; convert it first: foldsym convert {path}");
+        Failure::input(mapped.path(), what)
+    })
+}
+
+/// True for the first bytes of ELF and Mach-O files and of archives.
+fn is_program(bytes: &[u8]) -> bool {
+    let starts: [&[u8]; 9] = [
+        b"\x7fELF",
+        b"\xfe\xed\xfa\xce",
+        b"\xfe\xed\xfa\xcf",
+        b"\xce\xfa\xed\xfe",
+        b"\xcf\xfa\xed\xfe",
+        b"\xca\xfe\xba\xbe",
+        b"\xca\xfe\xba\xbf",
+        b"!<arch>\n",
+        b"__CLANG_OFFLOAD_BUNDLE__",
+    ];
+    starts.iter().any(|start| bytes.starts_with(start))
 }
 
 /// A part of the file that is not as the format has it.

@@ -41,6 +41,11 @@ impl Bar {
         }
     }
 
+    /// Prints lines while the bar is not shown.
+    pub(crate) fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+
     /// Removes the bar from the terminal.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();

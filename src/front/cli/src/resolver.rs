@@ -26,6 +26,8 @@ pub(crate) struct Resolver<'f> {
     /// Whose the blocks of a range are, of ranges that were asked for.
     block_functions: FxHashMap<u32, Option<NameId>>,
     objects: Objects,
+    /// Where the program's sections are, ends excluded, by address.
+    sections: Vec<(u64, u64)>,
     /// Frames, other names and candidates that an answer may still have.
     left: usize,
 }
@@ -35,7 +37,12 @@ const MIN_ITEMS: usize = 1 << 16;
 
 impl<'f> Resolver<'f> {
     pub(crate) fn new(file: SymbolFile<'f>, candidates: bool) -> Self {
+        let range = |start: u64, len: u64| (start, start.saturating_add(len));
+        let mut sections: Vec<(u64, u64)> =
+            file.program_sections().map(|section| range(section.start.0, section.len)).collect();
+        sections.sort_unstable();
         Self {
+            sections,
             file,
             candidates,
             frames: Frames::new(),
@@ -143,9 +150,16 @@ impl<'f> Resolver<'f> {
         self.answer.clear();
         self.answer.address = given;
         self.left = self.file.bytes().len().saturating_add(MIN_ITEMS);
-        let Some(image) = image else { return Ok(()) };
-        let Lookup::Found(found) = self.file.lookup(image, &mut self.frames)? else { return Ok(()) };
-        self.answer.certainty = Some(found.certainty);
+        let Some(image) = image else {
+            // An offset past the end of a section that was named is given, and is nobody else's.
+            self.answer.outside = given.is_none();
+            return Ok(());
+        };
+        let Lookup::Found(found) = self.file.lookup(image, &mut self.frames)? else {
+            self.answer.outside = self.is_outside(image);
+            return Ok(());
+        };
+        (self.answer.certainty, self.answer.reason) = (Some(found.certainty), found.reason);
         self.answer.start = (!found.padding).then_some(found.function_start.0);
         let mut function = found.function;
         // The group of a stack's frame and that of its address are one, unless the file is damaged.
@@ -176,6 +190,12 @@ impl<'f> Resolver<'f> {
             }
         }
         Ok(())
+    }
+
+    /// Whether an address is in no section of the program. Of a file without sections nobody knows.
+    fn is_outside(&self, image: ImageAddr) -> bool {
+        let before = &self.sections[..self.sections.partition_point(|&(start, _)| start <= image.0)];
+        !self.sections.is_empty() && !before.iter().any(|&(_, end)| image.0 < end)
     }
 
     /// Takes the frames of the last lookup, and the other names of their function.

@@ -6,13 +6,13 @@ use foldsym_lookup::SymbolFile;
 
 use crate::address::Space;
 use crate::answer::Answer;
-use crate::args::Answering;
-use crate::failure::{Failure, complain, exit};
+use crate::args::{Answering, Functions};
+use crate::failure::{Failure, complain, exit, shortened};
 use crate::input::{Line, Lines};
 use crate::mapped::Mapped;
 use crate::names::{Form, Names};
 use crate::output::Output;
-use crate::text::Style;
+use crate::text::{Marks, Style};
 use crate::{answer_json, json, text};
 
 /// Why one line has no answer. The lines after it still get theirs.
@@ -48,8 +48,15 @@ pub(crate) struct Session<'f> {
     pub(crate) out: Output,
     pub(crate) json: bool,
     style: Style,
-    /// A line's text ends with a blank line more.
-    blank_lines: bool,
+    /// A line is a stack: it has many answers, and its text ends with a blank line more.
+    stacks: bool,
+    /// What the answer to this line repeats of it, as JSON.
+    pub(crate) echo: Option<String>,
+    /// The number of the next answer of this line.
+    number: usize,
+    /// An address in code was answered; any address was.
+    found: bool,
+    asked: bool,
     /// What `ModuleName` repeats.
     module: Vec<u8>,
 }
@@ -60,19 +67,31 @@ impl<'f> Session<'f> {
         let on_terminal = out.is_terminal();
         Self {
             mapped,
-            space: Space { base: args.base, sections: crate::open::sections(file) },
+            space: Space { base: args.base, sections: crate::open::sections(file), ..Space::default() },
             names: Names::new(file, !args.no_demangle, if args.json { Form::Json } else { Form::Plain }),
             out,
             json: args.json,
-            style: Style { certainty: args.certainty || on_terminal, escape: on_terminal },
-            blank_lines: false,
+            style: Style {
+                certainty: args.certainty.unwrap_or(if on_terminal { Marks::Folded } else { Marks::None }),
+                escape: on_terminal,
+                address: args.address,
+                pretty: args.pretty_print,
+                no_names: args.functions == Functions::None,
+                no_inlines: args.no_inlines,
+                basenames: args.basenames,
+            },
+            stacks: false,
+            echo: None,
+            number: 0,
+            found: false,
+            asked: false,
             module: mapped.path().as_os_str().as_encoded_bytes().to_vec(),
         }
     }
 
-    /// The same with a blank line behind the text of each line: a line has many answers, and an answer ends with one.
-    pub(crate) fn with_blank_lines(self) -> Self {
-        Self { blank_lines: true, ..self }
+    /// The same for lines that are stacks: their answers have numbers, and a blank line follows those of a line.
+    pub(crate) fn of_stacks(self) -> Self {
+        Self { stacks: true, ..self }
     }
 
     /// Puts one answer: its text, or its object without a line end.
@@ -81,10 +100,13 @@ impl<'f> Session<'f> {
     /// A name in it is damaged, or its names are more than the file can hold.
     pub(crate) fn put(&mut self, answer: &Answer) -> Result<(), LineError> {
         self.names.begin(self.out.text.len());
+        (self.asked, self.found) = (true, self.found || answer.certainty.is_some());
+        let number = self.stacks.then_some(self.number);
+        self.number += 1;
         if self.json {
             answer_json::object(&mut self.out.text, answer, &mut self.names, &self.module);
         } else {
-            text::answer(&mut self.out.text, answer, &mut self.names, self.style);
+            text::answer(&mut self.out.text, answer, number, &mut self.names, self.style);
         }
         self.names.take_damage().map_or(Ok(()), |error| Err(LineError::damaged(self.mapped, error)))
     }
@@ -102,11 +124,13 @@ impl<'f> Session<'f> {
         if !given.is_empty() {
             for line in &given {
                 let start = self.out.text.len();
+                self.begin_line();
                 let result = answer(self, line);
-                code = code.max(self.end_line(result, start, None));
+                code = code.max(self.end_line(result, start, (None, line)));
                 self.out.give()?;
             }
             self.out.flush()?;
+            self.hint();
             return Ok(code);
         }
         let mut lines = Lines::new(io::stdin().lock());
@@ -129,35 +153,59 @@ impl<'f> Session<'f> {
             };
             number += 1;
             let start = self.out.text.len();
-            let result = match line {
+            self.begin_line();
+            let (result, text) = match line {
                 Line::Text(text) => match std::str::from_utf8(text) {
-                    Ok(text) => answer(self, text),
-                    Err(_) => Err(LineError::usage("not UTF-8 text")),
+                    Ok(text) => (answer(self, text), text),
+                    Err(_) => (Err(LineError::usage("not UTF-8 text")), ""),
                 },
-                Line::TooLong => Err(LineError::usage("longer than a line of addresses may be")),
+                Line::TooLong => (Err(LineError::usage("longer than a line of addresses may be")), ""),
             };
-            code = code.max(self.end_line(result, start, Some(number)));
+            code = code.max(self.end_line(result, start, (Some(number), text)));
             self.out.give()?;
         }
         self.out.flush()?;
+        self.hint();
         Ok(code)
     }
 
+    fn begin_line(&mut self) {
+        (self.echo, self.number) = (None, 0);
+    }
+
+    /// Numbers without `0x` that are all outside of the code were perhaps meant to be hexadecimal.
+    fn hint(&self) {
+        if self.asked && !self.found && self.space.has_decimal.get() {
+            complain("no address is in the code; numbers without 0x are decimal");
+        }
+    }
+
+    /// Ends the object that answers a line.
+    pub(crate) fn end_object(&mut self) {
+        if let Some(echo) = &self.echo {
+            self.out.text.extend_from_slice(b",\"id\":");
+            self.out.text.extend_from_slice(echo.as_bytes());
+        }
+        self.out.text.extend_from_slice(b"}\n");
+    }
+
     /// Ends the answers of a line; gives its exit code.
-    fn end_line(&mut self, result: Result<(), LineError>, start: usize, line: Option<u64>) -> u8 {
+    fn end_line(&mut self, result: Result<(), LineError>, start: usize, line: (Option<u64>, &str)) -> u8 {
         let code = result.map_or_else(|error| self.unanswered(&error, start, line), |()| 0);
-        if self.blank_lines && !self.json {
+        if self.stacks && !self.json {
             self.out.text.push(b'\n');
         }
         code
     }
 
     /// Puts what stands for a line without an answer, so that answers stay in step with lines.
-    /// `start` is where in the buffer the line's answer begins, which may be there in part.
-    fn unanswered(&mut self, error: &LineError, start: usize, line: Option<u64>) -> u8 {
+    /// `start` is where in the buffer the line's answer begins, which may be there in part; `line` its number and text.
+    fn unanswered(&mut self, error: &LineError, start: usize, (line, text): (Option<u64>, &str)) -> u8 {
         self.out.text.truncate(start);
         if self.json {
-            json::error_line(&mut self.out.text, &error.message);
+            let address = (!self.stacks).then_some((shortened(text.trim()), self.module.as_slice()));
+            json::error(&mut self.out.text, address, &error.message);
+            self.end_object();
         } else {
             text::unknown(&mut self.out.text);
             match line {

@@ -8,13 +8,13 @@
 use foldsym_lookup::{Header, flags};
 use serde_json::Value;
 
-use crate::address::{Address, Space};
+use crate::address::{Address, Space, number};
 use crate::args::Stack;
-use crate::failure::Failure;
+use crate::failure::{Failure, shortened};
 use crate::mapped::Mapped;
 use crate::resolver::Resolver;
 use crate::session::{LineError, Session};
-use crate::stopped::Stopped;
+use crate::stopped::{Stopped, refuse_unknown};
 
 /// Stacks with more frames are refused: no stack of a program is that deep, and answers are kept whole.
 const MAX_FRAMES: usize = 1 << 16;
@@ -49,11 +49,12 @@ pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::open::open(&mapped)?;
     let mut resolver = Resolver::new(file, args.answering.json);
-    let mut session = Session::new(&mapped, &file, &args.answering).with_blank_lines();
+    let mut session = Session::new(&mapped, &file, &args.answering).of_stacks();
     let given = if args.addresses.is_empty() { Vec::new() } else { vec![args.addresses.join(" ")] };
     session.run(given, |session, line| {
+        session.space.base = args.answering.base;
         let stack = match line.trim_start().starts_with('{') {
-            true => parse_object(line, &session.space, file.header()),
+            true => request(line, session, file.header()),
             false => parse(line, &session.space),
         };
         let stack = stack.map_err(LineError::usage)?;
@@ -75,7 +76,8 @@ pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
             Ok(())
         })?;
         if session.json {
-            session.out.text.extend_from_slice(b"]}\n");
+            session.out.text.push(b']');
+            session.end_object();
         }
         Ok(())
     })
@@ -112,12 +114,31 @@ fn parse(line: &str, space: &Space) -> Result<Parsed, String> {
     Ok(stack)
 }
 
+/// The keys of a line that is a JSON object.
+const KEYS: [&str; 5] = ["pcs", "regs", "mem", "base", "id"];
+
+/// Reads a line that is a JSON object: what its answer repeats, the load bias of this line, and the stack.
+///
+/// # Errors
+/// What is wrong with it, for the user.
+fn request(line: &str, session: &mut Session<'_>, header: &Header) -> Result<Parsed, String> {
+    let json: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    // First, so that an error has it too.
+    session.echo = json.get("id").map(Value::to_string);
+    if let Some(base) = json.get("base") {
+        let given = base.as_u64().or_else(|| number(base.as_str()?));
+        session.space.base =
+            given.ok_or_else(|| format!("\"base\": {} is no number", shortened(&base.to_string())))?;
+    }
+    parse_object(&json, &session.space, header)
+}
+
 /// Reads `{"pcs": [...], "regs": {...}, "mem": [...]}`: the entries of a line, and what is known of the innermost frame.
 ///
 /// # Errors
 /// What is wrong with it, for the user.
-fn parse_object(line: &str, space: &Space, header: &Header) -> Result<Parsed, String> {
-    let json: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+fn parse_object(json: &Value, space: &Space, header: &Header) -> Result<Parsed, String> {
+    refuse_unknown(json, &KEYS)?;
     let entries =
         json.get("pcs").and_then(Value::as_array).ok_or("a stack needs \"pcs\", a list of addresses")?;
     let mut words = String::new();
@@ -127,7 +148,7 @@ fn parse_object(line: &str, space: &Space, header: &Header) -> Result<Parsed, St
                 words.push_str(word)
             }
             (_, Some(number)) => words.push_str(&number.to_string()),
-            _ => return Err(format!("\"pcs\": {entry} is no address")),
+            _ => return Err(format!("\"pcs\": {} is no address", shortened(&entry.to_string()))),
         }
         words.push(' ');
     }
@@ -137,7 +158,7 @@ fn parse_object(line: &str, space: &Space, header: &Header) -> Result<Parsed, St
             return Err("vptr= says what \"regs\" and \"mem\" are to show: give one of them".to_owned());
         }
         let big_endian = header.flags & flags::BIG_ENDIAN != 0;
-        stack.stopped = Some(Stopped::parse(&json, header.machine, big_endian, true)?);
+        stack.stopped = Some(Stopped::parse(json, header.machine, big_endian, true)?);
     }
     Ok(stack)
 }
@@ -171,7 +192,10 @@ mod tests {
     #[test]
     fn objects() {
         let (space, header) = (Space::default(), Header { machine: 62, ..Header::default() });
-        let parse = |text: &str| parse_object(text, &space, &header);
+        let parse = |text: &str| {
+            let json: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            parse_object(&json, &space, &header)
+        };
         let stack = parse(r#"{"pcs": ["0x10", 32, "?", "=48"], "regs": {"rdi": "0x5"}}"#).unwrap();
         assert_eq!(
             stack.entries,
@@ -185,6 +209,7 @@ mod tests {
             ("{}", "\"pcs\""),
             (r#"{"pcs": []}"#, "needs an address"),
             (r#"{"pcs": "0x10"}"#, "\"pcs\""),
+            (r#"{"pcs": ["0x10"], "reg": {}}"#, "unknown key \"reg\""),
             (r#"{"pcs": [-1]}"#, "-1 is no address"),
             (r#"{"pcs": [""]}"#, "is no address"),
             (r#"{"pcs": ["0x10 0x20"]}"#, "is no address"),

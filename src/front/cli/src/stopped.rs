@@ -7,6 +7,7 @@ use foldsym_stopped::Machine;
 use serde_json::Value;
 
 use crate::address::number;
+use crate::failure::{quoted, shortened};
 
 /// ELF's numbers of processors whose registers have names here.
 const X86_64: u16 = 62;
@@ -40,8 +41,10 @@ impl Stopped {
             for (name, value) in registers {
                 let number = register(name, machine, wide).ok_or_else(|| no_register(name, machine))?;
                 let bytes = stopped.bytes(number, value, machine);
-                let bytes =
-                    bytes.ok_or_else(|| format!("register {name}: {value} is no number that fits"))?;
+                let bytes = bytes.ok_or_else(|| {
+                    let value = value.to_string();
+                    format!("register {name}: {} is no number that fits", shortened(&value))
+                })?;
                 if stopped.registers.insert(number, bytes).is_some() {
                     return Err(format!("register {name} is given twice"));
                 }
@@ -49,7 +52,8 @@ impl Stopped {
         }
         if let Some(memory) = json.get("mem") {
             for block in memory.as_array().ok_or("\"mem\" is no list")? {
-                let wrong = |what: &str| format!("\"mem\": {block} {what}");
+                let wrong = |what: &str| format!("\"mem\": {} {what}", shortened(&block.to_string()));
+                refuse_unknown(block, &["addr", "hex", "space"]).map_err(|error| wrong(&error))?;
                 let address = block.get("addr").and_then(unsigned).ok_or_else(|| wrong("has no \"addr\""))?;
                 let hex = block.get("hex").and_then(Value::as_str).and_then(unhex);
                 let bytes = hex.ok_or_else(|| wrong("has no \"hex\", two digits for each byte"))?;
@@ -124,6 +128,18 @@ impl Machine for Stopped {
     }
 }
 
+/// Refuses an object with a key that nobody reads: a key that is spelled wrong must not look like an answer without it.
+///
+/// # Errors
+/// The key, and those that are read.
+pub(crate) fn refuse_unknown(json: &Value, known: &[&str]) -> Result<(), String> {
+    let mut keys = json.as_object().into_iter().flat_map(|object| object.keys());
+    match keys.find(|key| !known.contains(&key.as_str())) {
+        Some(key) => Err(format!("unknown key {}, expected {}", quoted(key), known.join(", "))),
+        None => Ok(()),
+    }
+}
+
 /// DWARF's number of a register; `wide` is a GPU's wave of more than 32 lanes.
 fn register(name: &str, machine: u16, wide: bool) -> Option<u64> {
     if let Ok(number) = name.parse::<u64>() {
@@ -149,9 +165,10 @@ fn register(name: &str, machine: u16, wide: bool) -> Option<u64> {
 /// Why a name is none of a register.
 fn no_register(name: &str, machine: u16) -> String {
     match machine {
-        X86_64 | AARCH64 | AMDGPU => format!("{name:?} is no register of this processor"),
+        X86_64 | AARCH64 | AMDGPU => format!("{} is no register of this processor", quoted(name)),
         _ => format!(
-            "{name:?}: registers of this processor (ELF's number {machine}) have no names here, give DWARF's numbers"
+            "{}: registers of this processor (ELF's number {machine}) have no names here, give DWARF's numbers",
+            quoted(name)
         ),
     }
 }

@@ -10,38 +10,103 @@ use crate::blocks::flags;
 use crate::json::{hex, number};
 use crate::names::Names;
 
-/// What the text shows.
-#[derive(Clone, Copy)]
-pub(crate) struct Style {
-    /// Says after the name of a folded function how sure the answer is.
-    pub(crate) certainty: bool,
-    /// Escapes control characters, since a terminal obeys them.
-    pub(crate) escape: bool,
+/// Which answers the text marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Marks {
+    /// None
+    #[default]
+    None,
+    /// Folded functions
+    Folded,
+    /// Also functions of which it is not certain that nobody shares their code
+    All,
 }
 
-/// Puts the frames of an answer.
-pub(crate) fn answer(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, style: Style) {
+/// What the text shows.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Style {
+    /// Says after the name how sure the answer is.
+    pub(crate) certainty: Marks,
+    /// Escapes control characters, since a terminal obeys them.
+    pub(crate) escape: bool,
+    /// Puts the address before its frames.
+    pub(crate) address: bool,
+    /// A line for each frame.
+    pub(crate) pretty: bool,
+    /// Leaves names out.
+    pub(crate) no_names: bool,
+    /// The outermost name with the innermost line.
+    pub(crate) no_inlines: bool,
+    /// File names without their folders.
+    pub(crate) basenames: bool,
+}
+
+impl Style {
+    /// Puts what stands between a name and its place.
+    fn name_end(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(if self.pretty { b" at " } else { b"\n" });
+    }
+}
+
+/// Puts the frames of an answer. `number` is that of the address in its stack.
+pub(crate) fn answer(
+    out: &mut Vec<u8>,
+    answer: &Answer,
+    number: Option<usize>,
+    names: &mut Names,
+    style: Style,
+) {
+    if let Some(number) = number.filter(|_| style.pretty) {
+        out.extend_from_slice(format!("#{number} ").as_bytes());
+    }
+    if style.address {
+        match answer.address {
+            Some(address) => hex(out, address),
+            None => out.push(b'?'),
+        }
+        out.extend_from_slice(if style.pretty { b": " } else { b"\n" });
+    }
     let Some((outermost, inlined)) = answer.symbol.frames.split_last() else {
-        out.extend_from_slice(b"??\n??:0:0\n");
+        if !style.no_names {
+            out.extend_from_slice(b"??");
+            style.name_end(out);
+        }
+        out.extend_from_slice(b"??:0:0\n");
         block(out, answer, None, names, style);
         return out.push(b'\n');
     };
-    for frame in inlined {
-        name(out, frame, names, style);
-        out.push(b'\n');
+    let innermost = inlined.first().filter(|_| style.no_inlines);
+    let inlined = if style.no_inlines { &[] } else { inlined };
+    for (at, frame) in inlined.iter().enumerate() {
+        if !style.no_names {
+            prefix(out, at, style);
+            name(out, frame, names, style);
+            style.name_end(out);
+        }
         place(out, frame, names, style);
     }
-    let start = out.len();
-    name(out, outermost, names, style);
-    let written = (outermost.name, start..out.len());
-    if style.certainty {
-        certainty(out, answer);
-        no_object(out, answer, names, style);
+    let mut written = None;
+    if !style.no_names {
+        prefix(out, inlined.len(), style);
+        let start = out.len();
+        name(out, outermost, names, style);
+        written = Some((outermost.name, start..out.len()));
+        if style.certainty != Marks::None {
+            certainty(out, answer, style.certainty);
+            no_object(out, answer, names, style);
+        }
+        style.name_end(out);
     }
+    place(out, innermost.unwrap_or(outermost), names, style);
+    block(out, answer, written, names, style);
     out.push(b'\n');
-    place(out, outermost, names, style);
-    block(out, answer, Some(written), names, style);
-    out.push(b'\n');
+}
+
+/// What `llvm-symbolizer -p` puts before the frames into which the one above it is inlined.
+fn prefix(out: &mut Vec<u8>, at: usize, style: Style) {
+    if style.pretty && at > 0 {
+        out.extend_from_slice(b" (inlined by) ");
+    }
 }
 
 /// A line for the basic block, where it was asked for: `block 3 of NAME: 0x1000-0x1010 HasReturn`. `written` is a name that is
@@ -94,7 +159,10 @@ fn function(out: &mut Vec<u8>, id: Option<NameId>, names: &mut Names, style: Sty
 fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names, style: Style) {
     match names.path(frame.file) {
         b"" => out.extend_from_slice(b"??"),
-        file => push(out, file, style),
+        file => {
+            let name = file.rsplit(|&byte| byte == b'/').next().filter(|_| style.basenames);
+            push(out, name.unwrap_or(file), style);
+        }
     }
     out.push(b':');
     number(out, frame.line);
@@ -103,8 +171,14 @@ fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names, style: Style) {
     out.push(b'\n');
 }
 
-/// ` [ambiguous 1/252]`, ` [exact: direct_call]`; nothing for a function that is not folded.
-fn certainty(out: &mut Vec<u8>, answer: &Answer) {
+/// ` [ambiguous 1/252]`, ` [exact: direct_call]`, and for a function that is not folded ` [likely: stripped]` where all are to be
+/// marked; nothing for one that is certain.
+fn certainty(out: &mut Vec<u8>, answer: &Answer, marks: Marks) {
+    if let Some(reason) = answer.reason.filter(|_| marks == Marks::All) {
+        out.extend_from_slice(b" [likely: ");
+        out.extend_from_slice(reason.text().as_bytes());
+        out.push(b']');
+    }
     let (Some(certainty), Some(count)) = (answer.certainty, answer.candidate_count) else { return };
     out.extend_from_slice(b" [");
     out.extend_from_slice(certainty.text().as_bytes());
@@ -140,7 +214,7 @@ fn push(out: &mut Vec<u8>, text: &[u8], style: Style) {
 pub(crate) fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     for chunk in text.utf8_chunks() {
         for character in chunk.valid().chars() {
-            if character.is_control() || is_bidi(character) {
+            if character.is_control() || is_unseen(character) {
                 out.extend(character.escape_default().to_string().into_bytes());
             } else {
                 out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
@@ -152,9 +226,21 @@ pub(crate) fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// Characters that turn the direction of the text around them: they can make one name look like another.
-fn is_bidi(character: char) -> bool {
-    matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Characters that are not seen and change what is: they turn the direction of the text, break lines, join or hide
+/// (Unicode's formats, separators and tags), and can make one name look like another.
+fn is_unseen(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
 #[cfg(test)]
@@ -164,6 +250,11 @@ mod tests {
         let mut out = Vec::new();
         super::push_escaped(&mut out, "a\u{1b}[2Jb\n\u{9b}c\u{202e}\u{e9}".as_bytes());
         super::push_escaped(&mut out, b"\xff");
+        for unseen in ["\u{200e}", "\u{200f}", "\u{61c}", "\u{2028}", "\u{2029}", "\u{e0041}", "\u{feff}"] {
+            let mut escaped = Vec::new();
+            super::push_escaped(&mut escaped, unseen.as_bytes());
+            assert!(escaped.is_ascii(), "{}", unseen.escape_unicode());
+        }
         assert_eq!(String::from_utf8(out).unwrap(), "a\\u{1b}[2Jb\\n\\u{9b}c\\u{202e}\u{e9}\\xff");
     }
 }

@@ -1,5 +1,7 @@
 //! `foldsym verify`: checks a whole file, and compares it with the program that it was made of.
 
+use foldsym_convert::{verify_against, verify_by_addr2line};
+
 use crate::args::Verify;
 use crate::failure::{Failure, exit};
 use crate::find::index::NameIndex;
@@ -25,17 +27,26 @@ pub(crate) fn run(args: &Verify) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Compares the file with a program: exit code 1 where an answer differs.
+/// Compares the file with a program: exit code 1 where an answer differs. First with the converter's own reader, which finds
+/// what went wrong between it and the file; then with `addr2line`, which finds what that reader read wrongly.
 fn against(args: &Verify, program: &std::path::Path) -> Result<u8, Failure> {
     let options = crate::convert::options(&args.reading);
-    let found = foldsym_convert::verify_against(&args.file, program, &options)
-        .map_err(|error| Failure { code: error.exit_code(), message: error.to_string() })?;
+    let own = verify_against(&args.file, program, &options)?;
+    let other = verify_by_addr2line(&args.file, program, &options)?;
     let mut text = Vec::new();
-    for line in &found.examples {
+    let examples = own.examples.iter().chain(other.iter().flat_map(|other| &other.examples));
+    for line in examples {
         crate::text::push_escaped(&mut text, line.as_bytes());
         text.push(b'\n');
     }
-    text.extend_from_slice(format!("{} addresses asked, {} differ\n", found.asked, found.count).as_bytes());
+    text.extend_from_slice(format!("{} addresses asked, {} differ\n", own.asked, own.count).as_bytes());
+    let line = match &other {
+        Ok(other) => format!("{} addresses asked of addr2line, {} differ", other.asked, other.count),
+        Err(reason) => format!("addr2line was not asked: {reason}"),
+    };
+    crate::text::push_escaped(&mut text, line.as_bytes());
+    text.push(b'\n');
     std::io::Write::write_all(&mut std::io::stdout().lock(), &text)?;
-    Ok(if found.count > 0 { exit::NOTHING } else { 0 })
+    let differ = own.count > 0 || other.is_ok_and(|other| other.count > 0);
+    Ok(if differ { exit::NOTHING } else { 0 })
 }

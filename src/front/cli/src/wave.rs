@@ -14,7 +14,7 @@ use crate::mapped::Mapped;
 use crate::open::damaged;
 use crate::resolver::Resolver;
 use crate::session::Session;
-use crate::stopped::Stopped;
+use crate::stopped::{Stopped, refuse_unknown};
 
 /// Files of registers are not larger.
 const MAX_JSON: u64 = 16 << 20;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::open::open(&mapped)?;
     let answering =
-        Answering { json: args.json, no_demangle: args.no_demangle, certainty: false, base: args.base };
+        Answering { json: args.json, no_demangle: args.no_demangle, base: args.base, ..Answering::default() };
     let mut session = Session::new(&mapped, &file, &answering);
     let pc = session.space.parse(&args.pc).map_err(Failure::usage)?;
     let pc =
@@ -39,7 +39,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let wide = lanes.count > 32;
     let stopped = match &args.regs {
         Some(path) => {
-            Stopped::parse(&read(path)?, header.machine, header.flags & flags::BIG_ENDIAN != 0, wide)
+            let json = read(path)?;
+            refuse_unknown(&json, &["regs", "mem"])
+                .and_then(|()| {
+                    Stopped::parse(&json, header.machine, header.flags & flags::BIG_ENDIAN != 0, wide)
+                })
                 .map_err(|error| Failure::input(path, error))?
         }
         None => Stopped::default(),

@@ -11,6 +11,12 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
+/// The lines of a report of several programs.
+fn manifest(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
 fn files(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .unwrap()
@@ -80,11 +86,16 @@ fn several_inputs_one_fails() {
     assert!(ran.out.ends_with("2 converted, 2 failed\n"), "{}", ran.out);
     assert_eq!(ran.err.lines().count(), 2, "{}", ran.err);
     assert!(ran.err.contains("bad: ") && ran.err.contains("missing: "), "{}", ran.err);
-    let written: Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
-    let entries = written["inputs"].as_array().unwrap();
+    let entries = manifest(&report);
     assert_eq!(entries.len(), 4);
-    assert!(entries[0]["report"].is_object() && entries[1]["error"]["message"].is_string());
-    assert_eq!(entries[1]["error"]["exit_code"], 3);
+    let (failed, converted): (Vec<&Value>, Vec<&Value>) =
+        entries.iter().partition(|entry| entry["error"].is_object());
+    assert_eq!((failed.len(), converted.len()), (2, 2));
+    assert!(failed.iter().all(|entry| entry["error"]["exit_code"] == 3 && entry["output"].is_string()));
+    for entry in converted {
+        assert!(entry["counts"]["functions"].is_u64() && entry["seconds"]["total"].is_f64(), "{entry}");
+        assert!(Path::new(entry["output"].as_str().unwrap()).exists());
+    }
     // Several that all succeed.
     let ran = foldsym(&["convert", args[1], args[3], "--out-dir", text(&dir), "--quiet"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, ""));
@@ -231,8 +242,7 @@ fn a_folder_without_a_program_is_bad_input() {
     let ran = foldsym(&["convert", text(&empty), "--out-dir", text(&dir), "--report", text(&report)]);
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.err.ends_with("/empty: no program in this folder, only 1 other files\n"), "{}", ran.err);
-    let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
-    assert_eq!(report["inputs"][0]["error"]["exit_code"], 3, "{report}");
+    assert_eq!(manifest(&report)[0]["error"]["exit_code"], 3);
     // Beside an input that is converted it is one that failed.
     let ran = foldsym(&["convert", text(&empty), text(&program("symbols.clang")), "--out-dir", text(&dir)]);
     assert_eq!((ran.code, files(&dir)), (4, vec!["symbols.clang.fsym".to_owned()]), "{ran:?}");

@@ -179,13 +179,14 @@ fn a_symbolic_link_is_written_through() {
     let folder = bench.folder.path();
     let (real, link) = (folder.join("elsewhere"), folder.join("link"));
     std::fs::create_dir(&real).unwrap();
-    std::fs::write(real.join("file"), "before").unwrap();
+    std::fs::write(real.join("file"), &bench.files[1]).unwrap();
     std::os::unix::fs::symlink("elsewhere/file", &link).unwrap();
     assert_eq!(foldsym(&args(&bench.programs[0], &link)).code, 0);
     assert_eq!(std::fs::read_link(&link).unwrap(), Path::new("elsewhere/file"));
     assert_eq!(std::fs::read(real.join("file")).unwrap(), bench.files[0]);
     assert_eq!(std::fs::read_dir(&real).unwrap().count(), 1);
     // The report too; and no program is replaced through a link.
+    std::fs::write(real.join("file"), "{}").unwrap();
     let mut with_report = args(&bench.programs[0], &bench.output());
     with_report.extend(["--report".to_owned(), link.to_str().unwrap().to_owned()]);
     assert_eq!(foldsym(&with_report).code, 0);

@@ -190,3 +190,36 @@ fn dump_lists_the_calls_of_a_member() {
     let objects = all.matches("  runs on   objects with vptr 0x").count();
     assert_eq!(objects as u64, info["VtableKeys"].as_u64().unwrap());
 }
+
+/// A function that is alone at its code, of which that is not certain: JSON always says why, text where all are to be marked.
+#[test]
+fn a_likely_answer_has_its_reason() {
+    // It has no local symbols, and its linker folds.
+    let fsym = Fsym::of("alone.stripped.set/program", &[]);
+    let (address, name) = ("0x201160", "other");
+    let ran = fsym.run("lookup", &["--json", address]);
+    let answer = &ran.json()[0];
+    assert_eq!((&answer["Certainty"], &answer["Reason"]), (&json!("likely"), &json!("stripped")));
+    assert_eq!((&answer["Evidence"], answer.get("CandidateCount")), (&Value::Null, None));
+    assert_eq!(frames(&fsym, &[address])[0]["Reason"], "stripped");
+    let line = |words: &[&str]| {
+        let text = fsym.run("lookup", &[words, &[address]].concat()).out;
+        text.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(line(&["--certainty=all"]), format!("{name} [likely: stripped]"));
+    assert_eq!((line(&["--certainty"]), line(&[])), (name.to_owned(), name.to_owned()));
+    let info = &fsym.run("info", &["--json"]).json()[0];
+    let functions = &info["Counts"]["Functions"];
+    assert_eq!(info["Alone"], json!({"Unique": 0, "Likely": {"stripped": functions}}));
+    let decided = &info["Conversion"]["decided"];
+    assert_eq!((&decided["unique"], &decided["likely"]), (&json!(0), &info["Alone"]["Likely"]));
+    assert!(
+        fsym.run("dump", &["--function", name])
+            .out
+            .contains("  certainty likely where it is not folded: stripped\n")
+    );
+    // One that is certain has none.
+    let direct = self::fsym();
+    let unique = frames(&direct, DIRECT)[2].clone();
+    assert_eq!((&unique["Certainty"], unique.get("Reason")), (&json!("unique"), None));
+}

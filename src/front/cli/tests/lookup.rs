@@ -83,10 +83,9 @@ fn an_unknown_address_is_an_answer() {
         assert_eq!((ran.code, ran.out.as_str()), (0, "??\n??:0:0\n\n"), "{address}");
     }
     let ran = fsym.run("lookup", &["--json", "16"]);
-    let name = fsym.str();
     let nothing = r#"{"FunctionName":"","FileName":"","Line":0,"Column":0,"StartFileName":"","StartLine":0,"StartAddress":"","Discriminator":0,"LinkageName":""}"#;
     let line = format!(
-        "{{\"Address\":\"0x10\",\"ModuleName\":\"{name}\",\"Symbol\":[{nothing}],\"Certainty\":null,\"Evidence\":null}}\n"
+        "{{\"Address\":\"0x10\",\"ModuleName\":\"\",\"Symbol\":[{nothing}],\"Certainty\":null,\"Evidence\":null}}\n"
     );
     assert_eq!((ran.code, ran.out), (0, line));
 }
@@ -228,6 +227,8 @@ fn readable_names_can_be_stored() {
         );
     }
     assert!(fsym.run("find", &["partitioned"]).out.starts_with("partitioned\t"));
+    // No parameters are stored, so none are compared.
+    assert!(fsym.run("find", &["partitioned(int)"]).out.starts_with("partitioned\t"));
     assert_eq!(fsym.run("find", &["_Z11partitionedi"]).code, 1);
     // Every name, and all else of the file, against the program.
     let program = common::program("objects.clang-o2");
@@ -252,7 +253,7 @@ fn answers_come_before_the_input_ends() {
         input.flush().unwrap();
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
-        assert!(line.starts_with("{\"Address\"") || line.starts_with("{\"Error\""), "{line}");
+        assert!(line.starts_with("{\"Address\""), "{line}");
         writeln!(input).unwrap();
         output.read_line(&mut line).unwrap();
     }
@@ -316,4 +317,95 @@ fn files_that_are_none() {
     assert_eq!(missing.code, 3);
     assert!(missing.err.contains("/nonexistent/x.fsym"));
     assert_eq!(foldsym(&["lookup", folder.to_str().unwrap(), "1"]).code, 3);
+}
+
+/// Each text is that of `llvm-symbolizer` with the same options on the same program.
+#[test]
+fn text_has_llvm_symbolizers_options() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &["--columns"]);
+    let (inner, outer) = ("/src/./inline.h:32:70", "/src/inline.c:62:53");
+    for (options, known, unknown) in [
+        ("-a", format!("0x2011c8\nstep1\n{inner}\nchain\n{outer}\n"), "0x10\n??\n??:0:0\n"),
+        ("-p", format!("step1 at {inner}\n (inlined by) chain at {outer}\n"), "?? at ??:0:0\n"),
+        (
+            "-ap",
+            format!("0x2011c8: step1 at {inner}\n (inlined by) chain at {outer}\n"),
+            "0x10: ?? at ??:0:0\n",
+        ),
+        ("-f=none", format!("{inner}\n{outer}\n"), "??:0:0\n"),
+        ("-fCi", format!("step1\n{inner}\nchain\n{outer}\n"), "??\n??:0:0\n"),
+        ("--no-inlines", format!("chain\n{inner}\n"), "??\n??:0:0\n"),
+        ("-s", "step1\ninline.h:32:70\nchain\ninline.c:62:53\n".to_owned(), "??\n??:0:0\n"),
+    ] {
+        let ran = fsym.run("lookup", &[options, "0x2011c8", "0x10"]);
+        assert_eq!((ran.code, ran.out), (0, format!("{known}\n{unknown}\n")), "{options}");
+    }
+}
+
+#[test]
+fn a_program_is_no_symbol_file_and_is_told_how_to_become_one() {
+    for name in ["demo.elf", "macho.arm64", "macho.fat"] {
+        let path = common::program(name);
+        let path = path.to_str().unwrap();
+        for command in ["lookup", "stack", "info"] {
+            let args = [command, path, "0x10"];
+            let ran = foldsym(&args[..if command == "info" { 2 } else { 3 }]);
+            let message = format!(
+                "foldsym: {path}: a program, not a symbol file; convert it first: foldsym convert {path}\n"
+            );
+            assert_eq!((ran.code, ran.err), (3, message));
+        }
+    }
+}
+
+#[test]
+fn addresses_that_are_perhaps_hexadecimal() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    let hint = "foldsym: no address is in the code; numbers without 0x are decimal\n";
+    // 0x2011c8 and 0x201540 without their 0x; the second is a number of decimal digits.
+    let ran = fsym.run_with("lookup", &[], "201540\n0x10\n");
+    assert_eq!((ran.code, ran.err.as_str()), (0, hint));
+    assert_eq!(fsym.run("stack", &["--json", "201540"]).err, hint);
+    // Where one is in the code, or all have their 0x, there is nothing to say.
+    for args in [&["201540", "0x201540"][..], &["0x10"], &["2102592"]] {
+        assert_eq!(fsym.run("lookup", args).err, "", "{args:?}");
+    }
+    let ran = fsym.run("lookup", &["2011c8"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("\"2011c8\" is not an address (hexadecimal digits without 0x)")
+    );
+}
+
+#[test]
+fn a_long_line_is_not_repeated_whole() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    let long = "x".repeat(1_000_000);
+    for (command, input) in [
+        ("lookup", format!("{long}\n")),
+        ("lookup", format!("{long}:1\n.text:{long}\n")),
+        ("stack", format!("0x10 {long}\n")),
+        ("stack", format!("{{\"{long}\": 1}}\n{{\"pcs\": [\"{long}\"]}}\n{{\"pcs\": [[\"{long}\"]]}}\n")),
+        ("stack", format!("{{\"pcs\": [1], \"regs\": {{\"{long}\": 1}}}}\n")),
+        ("stack", format!("{{\"pcs\": [1], \"regs\": {{\"rax\": \"{long}\"}}}}\n")),
+        ("stack", format!("{{\"pcs\": [1], \"mem\": [{{\"addr\": \"{long}\"}}]}}\n")),
+    ] {
+        for json in [&[][..], &["--json"]] {
+            let ran = fsym.run_with(command, json, &input);
+            assert_eq!(ran.code, 2, "{}", &input[..40]);
+            let most = 600 * input.lines().count();
+            assert!(
+                ran.err.len() + ran.out.len() < most,
+                "{} bytes of {command}",
+                ran.err.len() + ran.out.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn an_error_says_which_address_it_is_about() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    let error = &fsym.run("lookup", &["--json", " foo "]).json()[0];
+    assert_eq!((&error["Address"], &error["ModuleName"]), (&"foo".into(), &fsym.str().into()));
+    assert!(error["Error"]["Message"].is_string());
 }

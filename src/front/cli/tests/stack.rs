@@ -120,3 +120,57 @@ fn what_is_not_in_the_module_is_an_answer() {
         assert!(ran.code == 0 && ran.out.starts_with("_start\n"), "{ran:?}");
     }
 }
+
+#[test]
+fn a_request_has_an_id_and_a_base() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    let input = concat!(
+        "{\"pcs\": [\"0x2011c8\"], \"id\": {\"crash\": [1, \"a\"]}}\n",
+        "{\"pcs\": [\"0x1002011c8\"], \"base\": \"0x100000000\"}\n",
+        "0x2011c8\n",
+        "{\"pcs\": [\"x\"], \"id\": 7}\n",
+        "{\"pcs\": [\"0x2011c8\"], \"bse\": 1, \"id\": 8}\n",
+        "{\"pcs\": [\"0x2011c8\"], \"base\": -1}\n",
+        "{\"pcs\": [\"0x2011c8\"], \"mem\": [{\"addr\": 1, \"hex\": \"00\", \"spce\": 1}]}\n",
+    );
+    let ran = fsym.run_with("stack", &["--json"], input);
+    assert_eq!(ran.code, 2);
+    let answers = ran.json();
+    assert_eq!(answers[0]["id"], serde_json::json!({"crash": [1, "a"]}));
+    // The base is that of its own line.
+    for answer in &answers[1..3] {
+        assert_eq!(answer["Frames"][0]["Symbol"], answers[0]["Frames"][0]["Symbol"]);
+        assert!(answer.get("id").is_none());
+    }
+    assert_eq!(answers[1]["Frames"][0]["Address"], "0x1002011c8");
+    let message = |at: usize| answers[at]["Error"]["Message"].as_str().unwrap();
+    assert_eq!((&answers[3]["id"], &answers[4]["id"]), (&7.into(), &8.into()));
+    assert_eq!(message(4), "unknown key \"bse\", expected pcs, regs, mem, base, id");
+    assert!(message(5).starts_with("\"base\": -1") && message(6).contains("unknown key \"spce\""));
+}
+
+/// An address that is in no section is not this program's: its answer does not have this program's name.
+#[test]
+fn frames_of_other_modules_have_no_name_of_ours() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &[]);
+    let ran = fsym.run("stack", &["--json", "0x2011c8", "?", "0x7fff00001234", "0x2011c1"]);
+    let modules: Vec<String> = ran.json()[0]["Frames"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|frame| frame["ModuleName"].as_str().unwrap().to_owned())
+        .collect();
+    let ours = fsym.str();
+    assert_eq!(modules, [ours, "", "", ours]);
+}
+
+#[test]
+fn frames_have_numbers_on_request() {
+    let fsym = Fsym::of("inline.clang-dwarf5", &["--columns"]);
+    let ran = fsym.run("stack", &["-p", "0x2011c8", "?", "0x201541"]);
+    let lines: Vec<&str> = ran.out.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(lines[0], "#0 step1 at /src/./inline.h:32:70");
+    assert_eq!(lines[1], " (inlined by) chain at /src/inline.c:62:53");
+    assert_eq!(lines[2], "#1 ?? at ??:0:0");
+    assert!(lines[3].starts_with("#2 _start at "), "{}", lines[3]);
+}

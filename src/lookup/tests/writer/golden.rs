@@ -66,7 +66,7 @@ pub fn contents() -> Contents {
         //  origin scopes name aliases flags
         functions: vec![
             [1, 0, 0, 1, 0],     // alpha, also called alpha2
-            [2, tree, 0, 0, 0],  // beta
+            [2, tree, 0, 0, 4],  // beta; likely: plain_names
             [0, 0, 0, 0, 1],     // no name; partial
             [4, 0, 0, 0, 0],     // eps
             [6, 0, 0, 0, 0],     // zeta

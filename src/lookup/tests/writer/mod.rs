@@ -523,7 +523,7 @@ impl Contents {
         directory.extend(heads.concat());
         let mut out = vec![];
         out.extend(*b"\x7ffsym\r\n\x1a");
-        out.extend(1u32.to_le_bytes());
+        out.extend(2u32.to_le_bytes());
         out.extend((directory.len() as u32).to_le_bytes());
         out.extend(((start + body.len()) as u64).to_le_bytes());
         out.extend(u64::from(self.columns).to_le_bytes());

@@ -35,7 +35,7 @@ impl Foldsym {
     /// The converter's own message.
     pub(crate) fn convert(&self, program: &Path, out: &Path) -> Result<(), String> {
         let mut convert = Command::new(&self.program);
-        convert.arg("convert").arg(program).arg("-o").arg(out).args(["--quiet", "--no-name-index"]);
+        convert.arg("convert").arg(program).arg("-o").arg(out).args(["--quiet"]);
         sh::output(&mut convert).map(|_| ())
     }
 

@@ -293,12 +293,7 @@ impl Session {
             let told = told || ((local || part) && compile.describes(&truth.file)) || !may_be;
             // Of a function that LLVM merged with another nothing need be left at the other's address.
             let told = told && !(compile.merging && compile.clang);
-            let forgotten = link.linker() == "gold" && local && !compile.describes(&truth.file);
-            let verdict = match (told, forgotten) {
-                (true, _) => verdict,
-                (false, true) => verdict.of_forgotten(&answer.certainty),
-                (false, false) => verdict.of_untold(&answer.certainty),
-            };
+            let verdict = if told { verdict } else { verdict.of_untold(&answer.certainty) };
             (verdict, lines)
         };
         let mut results = self.results.lock().map_err(|_| "a job panicked")?;
@@ -308,16 +303,15 @@ impl Session {
                 let verdict = judged(stack, at, &truth, answer);
                 tally.frame(&truth, verdict);
                 let shape = truth.shape.clone();
-                let merging = compile.merging;
-                self.judge(&mut results, &name, merging, (stack, at), (&truth, shape, answer), verdict);
+                self.judge(&mut results, &name, (stack, at), (&truth, shape, answer), verdict);
             }
         }
         for (stack, answers) in objects.iter().zip(&by_class) {
             let (Some(truth), Some(answer)) = (stack.frames.first(), answers.first()) else { continue };
             let truth = Truth { sure: truth.by_class, ..truth.clone() };
             let shape = format!("{} with vptr", truth.shape);
-            let (verdict, merging) = (judged(stack, 0, &truth, answer), compile.merging);
-            self.judge(&mut results, &name, merging, (stack, 0), (&truth, shape, answer), verdict);
+            let verdict = judged(stack, 0, &truth, answer);
+            self.judge(&mut results, &name, (stack, 0), (&truth, shape, answer), verdict);
         }
         Ok(())
     }
@@ -326,7 +320,6 @@ impl Session {
         &self,
         results: &mut Results,
         name: &str,
-        merging: bool,
         (stack, at): (&Stack, usize),
         (truth, shape, answer): (&Truth, String, &stacks::Answer),
         (verdict, lines): (Verdict, Lines),
@@ -341,7 +334,7 @@ impl Session {
                 .collect();
             format!("{name} frame {at} at {address:#x}: {truth:?}; {} {}", answer.certainty, found.join(", "))
         };
-        if !verdict.is_allowed(merging) {
+        if !verdict.is_allowed() {
             results.defects += 1;
             results.example(format!("DEFECT {verdict:?}"), self.options.examples, text);
         } else if lines == Lines::Wrong {

@@ -60,9 +60,11 @@ impl Tally {
 const COLUMNS: &[Verdict] = &[
     Verdict::Unique,
     Verdict::Exact,
+    Verdict::Likely,
     Verdict::Narrowed,
     Verdict::Ambiguous,
     Verdict::OtherUnique,
+    Verdict::OtherLikely,
     Verdict::WrongExact,
     Verdict::Missing,
     Verdict::Nothing,
@@ -72,9 +74,11 @@ const COLUMNS: &[Verdict] = &[
 const HEADS: &[&str] = &[
     "unique",
     "exact",
+    "likely",
     "narrowed",
     "ambiguous",
     "other unique",
+    "other likely",
     "wrong exact",
     "missing",
     "no answer",

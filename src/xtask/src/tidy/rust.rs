@@ -46,7 +46,8 @@ pub(super) fn length(files: &[Tracked]) -> Vec<Finding> {
         .collect()
 }
 
-/// In `convert`, only `open` knows the crate for containers and only `read` the one for DWARF.
+/// In `convert`, only `open` knows the crate for containers and only `read` the one for DWARF; the second reader of
+/// `verify` is made of that one too.
 pub(super) fn reading_layers(files: &[Tracked]) -> Vec<Finding> {
     const LAYERS: &[(&str, &str)] = &[("object", "open"), ("gimli", "read")];
     let mut findings = Vec::new();
@@ -54,11 +55,26 @@ pub(super) fn reading_layers(files: &[Tracked]) -> Vec<Finding> {
         let code = code(text);
         for (name, layer) in LAYERS {
             let folder = format!("src/convert/src/{layer}");
-            if file.below(&folder) || file.path == format!("{folder}.rs") {
+            let is_second_reader = file.path == "src/convert/src/verify/by_addr2line.rs" && *name == "gimli";
+            if file.below(&folder) || file.path == format!("{folder}.rs") || is_second_reader {
                 continue;
             }
             for line in lines_where(&code, |line| names_root(line, name)) {
                 findings.push(Finding::new(&file.path, line, format!("only {folder} may name `{name}`")));
+            }
+        }
+    }
+    findings
+}
+
+/// Names are read by one crate, so that they are spelled alike everywhere.
+pub(super) fn one_demangler(files: &[Tracked]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (file, text) in rust(files).filter(|(file, _)| file.below("src") && !file.below("src/demangle")) {
+        let code = code(text);
+        for name in ["cpp_demangle", "rustc_demangle"] {
+            for line in lines_where(&code, |line| names_root(line, name)) {
+                findings.push(Finding::new(&file.path, line, format!("only src/demangle may name `{name}`")));
             }
         }
     }
@@ -87,7 +103,7 @@ pub(super) fn lookup_is_bare(files: &[Tracked]) -> Vec<Finding> {
 /// `format`, `lookup` and `expr` have no unsafe code and forbid it.
 pub(super) fn no_unsafe(files: &[Tracked]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for folder in ["src/format", "src/lookup", "src/expr", "src/stopped"] {
+    for folder in ["src/format", "src/lookup", "src/expr", "src/stopped", "src/symbolize"] {
         for (file, text) in rust(files).filter(|(file, _)| file.below(folder)) {
             let code = code(text);
             if file.path == format!("{folder}/src/lib.rs") && !code.contains("#![forbid(unsafe_code)]") {
@@ -96,6 +112,45 @@ pub(super) fn no_unsafe(files: &[Tracked]) -> Vec<Finding> {
             for line in lines_where(&code, |line| has_word(line, "unsafe")) {
                 findings.push(Finding::new(&file.path, line, format!("{folder} must not have unsafe code")));
             }
+        }
+    }
+    findings
+}
+
+/// Who may name what in the crates around the core: (crate, what, the modules that may).
+const AROUND: &[(&str, &str, &[&str])] = &[
+    ("src/store/src", "memmap2", &["mapped.rs"]),
+    ("src/store/src", "object_store", &["objects.rs"]),
+    ("src/store/src", "tokio", &["objects.rs"]),
+    ("src/store/src", "foldsym_convert", &[]),
+    ("src/symbolize/src", "foldsym_convert", &["program.rs"]),
+    ("src/symbolize/src", "memmap2", &[]),
+    ("src/symbolize/src", "gimli", &[]),
+    ("src/symbolize/src", "object", &[]),
+];
+
+/// The store maps files in one module and reaches the network in another; the engine converts in one, so that a service that only reads
+/// builds no converter.
+pub(super) fn layers_around(files: &[Tracked]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (file, text) in rust(files) {
+        let code = code(text);
+        for (folder, name, allowed) in AROUND {
+            if !file.below(folder) || allowed.iter().any(|module| file.path == format!("{folder}/{module}")) {
+                continue;
+            }
+            for line in lines_where(&code, |line| names_root(line, name)) {
+                let only = if allowed.is_empty() { "nothing".to_owned() } else { allowed.join(" and ") };
+                findings.push(Finding::new(
+                    &file.path,
+                    line,
+                    format!("in {folder} {only} may name `{name}`"),
+                ));
+            }
+        }
+        let may = !file.below("src/store/src") || file.path == "src/store/src/mapped.rs";
+        for line in lines_where(&code, |line| !may && has_word(line, "unsafe")) {
+            findings.push(Finding::new(&file.path, line, "in src/store only mapped.rs may have unsafe code"));
         }
     }
     findings
@@ -152,6 +207,13 @@ mod tests {
     }
 
     #[test]
+    fn names_have_one_demangler() {
+        let uses = "use cpp_demangle::Symbol;\nlet x = rustc_demangle::demangle(y);\n// cpp_demangle::x\n";
+        assert_eq!(lines(one_demangler, "src/front/cli/src/names.rs", uses), [1, 2]);
+        assert_eq!(lines(one_demangler, "src/demangle/src/lib.rs", uses), []);
+    }
+
+    #[test]
     fn lookup_stays_bare() {
         let text = "use core::fmt;\nuse alloc::vec::Vec;\nlet x = std::mem::take(y);\n";
         assert_eq!(lines(lookup_is_bare, "src/lookup/src/lib.rs", text), [3, 2]);
@@ -171,6 +233,18 @@ mod tests {
         assert_eq!(lines(no_unsafe, "src/format/src/lib.rs", "//! A.\n// #![forbid(unsafe_code)]\n"), [1]);
         assert_eq!(lines(no_unsafe, "src/lookup/src/a.rs", "fn a() {\n    unsafe { b() }\n}\n"), [2]);
         assert_eq!(lines(no_unsafe, "src/convert/src/map.rs", "unsafe {}\n"), []);
+    }
+
+    #[test]
+    fn crates_around_the_core_have_layers() {
+        let maps = "use memmap2::Mmap;\nunsafe { f() }\n";
+        assert_eq!(lines(layers_around, "src/store/src/mapped.rs", maps), []);
+        assert_eq!(lines(layers_around, "src/store/src/cache.rs", maps), [1, 2]);
+        assert_eq!(lines(layers_around, "src/front/cli/src/mapped.rs", maps), []);
+        let converts = "let x = foldsym_convert::convert(y);\n";
+        assert_eq!(lines(layers_around, "src/symbolize/src/program.rs", converts), []);
+        assert_eq!(lines(layers_around, "src/symbolize/src/worker.rs", converts), [1]);
+        assert_eq!(lines(layers_around, "src/store/src/local/gc.rs", converts), [1]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(super) fn look_up(file: &SymbolFile<'_>, address: u64) -> Answer {
     if answer.group.is_none() {
         return match answer.padding {
             true => Answer::Padding(first.into_iter().next().unwrap()),
-            false => Answer::Function(first, aliases(file, answer.function)),
+            false => Answer::Function(first, aliases(file, answer.function), answer.reason),
         };
     }
     let mut members = Vec::new();

@@ -213,6 +213,8 @@ fn add_function(
         source: Some(Source { unit: id, function }),
         how: How::LiveRange,
         partial: choices.one_in(9),
+        // Mostly none: there are fewer.
+        reason: Reason::from_code(choices.below(16) as u64),
     });
     FuncId(program.functions.len() as u32 - 1)
 }

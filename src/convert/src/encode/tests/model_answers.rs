@@ -20,7 +20,7 @@ pub(super) enum Answer {
     Nothing,
     /// Padding: one frame without a name.
     Padding(Frame),
-    Function(Vec<Frame>, Vec<Vec<u8>>),
+    Function(Vec<Frame>, Vec<Vec<u8>>, Option<Reason>),
     Group(Vec<(u8, Vec<Frame>, Vec<Vec<u8>>)>),
     GroupPadding(Vec<Frame>),
 }
@@ -68,7 +68,10 @@ pub(super) fn answers(program: &Program<'_>, columns: bool) -> Vec<(u64, Answer)
                     let mut frames =
                         frames(program, function, piece.symbol, piece.rows, offset as u32, columns);
                     match offset < body {
-                        true => Answer::Function(frames, aliases(program, function)),
+                        true => {
+                            let reason = program.functions[function.index()].reason;
+                            Answer::Function(frames, aliases(program, function), reason)
+                        }
                         false => Answer::Padding(nameless(frames.swap_remove(0))),
                     }
                 }

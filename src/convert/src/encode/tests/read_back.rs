@@ -3,7 +3,7 @@
 use super::model_answers::{Answer, Frame, Keys, nameless};
 use foldsym_format::names::Names;
 use foldsym_format::starts::Start;
-use foldsym_format::{DirectoryEntry, Header, SectionId, Starts, Table, bits, varint};
+use foldsym_format::{DirectoryEntry, Header, Reason, SectionId, Starts, Table, bits, varint};
 
 pub(super) struct ReadBack<'d> {
     data: &'d [u8],
@@ -90,7 +90,9 @@ impl<'d> ReadBack<'d> {
             if offset >= body {
                 return Answer::Padding(nameless(frames.swap_remove(0)));
             }
-            return Answer::Function(frames, self.aliases(owner / 2));
+            let functions = Table::open(self.section(SectionId::FUNCTIONS), 5).unwrap();
+            let [.., flags] = functions.record::<5>((owner / 2) as u32).unwrap();
+            return Answer::Function(frames, self.aliases(owner / 2), Reason::from_code(flags as u64 >> 1));
         }
         let groups = Table::open(self.section(SectionId::GROUPS), 1).unwrap();
         let members = Table::open(self.section(SectionId::MEMBERS), 4).unwrap();

@@ -1,6 +1,7 @@
 //! Presents one ELF file: its tables as plain rows, its sections at image addresses, its symbols and debug sections.
 
 pub(super) mod kept;
+mod others;
 mod relocate;
 mod restore;
 mod sections;
@@ -79,7 +80,8 @@ pub(super) fn read<'f>(
     let block_maps = sections::block_maps(&contents, &layout, &mut diagnostics);
 
     let descriptors = symbols::Descriptors::read(&contents, &layout, &mut diagnostics)?;
-    let (symbols, symbol_files) = symbols::read(&tables, &layout, &descriptors, &mut diagnostics);
+    let symbols::Found { symbols, files: symbol_files, marks } =
+        symbols::read(&tables, &layout, &descriptors, &mut diagnostics);
     let relocations =
         if tables.is_relocatable() { KeptRelocations::default() } else { KeptRelocations::find(&tables) };
     let linker = linker(&tables);
@@ -120,6 +122,7 @@ pub(super) fn read<'f>(
             KeptRelocations::for_loader(&tables)
         },
         symbols,
+        code_marks: marks,
         symbol_files,
         linker,
         debug,
@@ -127,6 +130,7 @@ pub(super) fn read<'f>(
         block_maps,
         relocations,
         restored,
+        zero_is_code: tables.is_relocatable() && !relocate::has_erased(&tables),
         diagnostics: diagnostics.into_vec(),
     };
     Ok((image, links))
@@ -144,9 +148,14 @@ fn linker(tables: &Tables<'_>) -> Linker {
     let names = |tool: &[u8]| {
         comment.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| word.eq_ignore_ascii_case(tool))
     };
+    // Other linkers call themselves so (armlink, `IAR ELF Linker`), and some of them fold. GNU ld leaves no name.
+    let other = comment.windows(4).any(|word| word.eq_ignore_ascii_case(b"link"));
+    // BOLT folds functions of a program that was linked before.
+    let rewritten = tables.section(b".note.bolt_info").is_some();
     match comment.is_empty() {
         true => Linker::Unknown,
-        false if names(b"LLD") || names(b"mold") => Linker::MayFold,
+        false if names(b"LLD") || names(b"mold") || rewritten => Linker::MayFold,
+        false if other => Linker::Unknown,
         false => Linker::NeverFolds,
     }
 }
@@ -247,6 +256,16 @@ fn arch(tables: &Tables<'_>) -> Arch {
         elf::EM_BPF => "bpf",
         elf::EM_HEXAGON => "hexagon",
         elf::EM_CUDA => "nvptx",
+        elf::EM_68K => "m68k",
+        elf::EM_ALPHA => "alpha",
+        elf::EM_SH => "sh",
+        elf::EM_PARISC if tables.is_64 => "hppa64",
+        elf::EM_PARISC => "hppa",
+        elf::EM_AVR => "avr",
+        elf::EM_MSP430 => "msp430",
+        elf::EM_XTENSA => "xtensa",
+        elf::EM_CSKY => "csky",
+        elf::EM_IA_64 => "ia64",
         _ => "unknown",
     };
     let address_size = if tables.is_64 { 8 } else { 4 };
@@ -272,7 +291,8 @@ pub(super) fn eh_frames<'f>(
         let size = input.len() as u64;
         let mut bytes = files.reserve(path, ".eh_frame", size, size)?;
         bytes.extend_from_slice(input);
-        relocator.apply(section.index, &mut bytes, &mut diagnostics);
+        // What was not applied is an error below.
+        let _ = relocator.apply(section.index, &mut bytes, &mut diagnostics);
         found.push((layout.bias[section.index], files.keep(bytes)));
     }
     match diagnostics.into_vec().into_iter().next() {

@@ -1,21 +1,27 @@
 //! Applies the relocations of `ET_REL` sections to a copy of their bytes, at synthetic addresses.
 //!
-//! Only what assemblers write into debug sections is known here: absolute words, words relative to their place, and the
+//! Assemblers write a few types into debug sections: absolute words, words relative to their place, and the
 //! pairs of RISC-V and LoongArch that add and subtract two labels because the linker may move either. Thread-local
 //! offsets stay as they are: they are in location expressions, which nobody reads here.
 //!
+//! A section with a relocation of an unknown type is not read at all: every address and every offset in it may be
+//! wrong, and wrong functions, files and lines look like right ones.
+//!
 //! In a linked file nothing is applied: its debug sections are final, also where `.rela.debug_*` was kept.
+
+use std::sync::OnceLock;
 
 use object::elf;
 use object::endian::Endianness;
 
 use super::kept::{decode, has_addend};
+use super::others::{self, OtherTypes};
 use super::tables::{RelocationRows, SymbolPlace, SymbolTable, Tables};
 use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
 
 /// What one relocation type does; the number is the width of its place in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Action {
+pub(super) enum Action {
     /// Nothing that matters for debug sections.
     Skip,
     /// Symbol + addend.
@@ -46,6 +52,10 @@ pub(super) struct Relocator<'a, 'f> {
     /// What to add to the value of a symbol, for each section.
     bias: &'a [u64],
     is_mips64: bool,
+    /// The file's bytes, and whether it is of 64 bits.
+    file: (&'f [u8], bool),
+    /// What the types do that are not in the table here; read when the first of them is met.
+    others: OnceLock<OtherTypes>,
 }
 
 impl<'a, 'f> Relocator<'a, 'f> {
@@ -65,6 +75,8 @@ impl<'a, 'f> Relocator<'a, 'f> {
             sections,
             bias,
             is_mips64: tables.machine == elf::EM_MIPS.0 && tables.is_64,
+            file: (tables.data, tables.is_64),
+            others: OnceLock::new(),
         }
     }
 
@@ -79,8 +91,11 @@ impl<'a, 'f> Relocator<'a, 'f> {
         !self.sections_of(target).is_empty()
     }
 
-    /// Applies the relocations of a section to its bytes.
-    pub(super) fn apply(&self, target: usize, bytes: &mut [u8], diagnostics: &mut Diagnostics) {
+    /// Applies the relocations of a section to its bytes; false where the type of one is not known, so that the bytes
+    /// are of no use.
+    #[must_use]
+    pub(super) fn apply(&self, target: usize, bytes: &mut [u8], diagnostics: &mut Diagnostics) -> bool {
+        let mut is_whole = true;
         let base = self.bias.get(target).copied().unwrap_or(0);
         for (_, rows, symbols) in self.sections_of(target) {
             let explicit = has_addend(*rows);
@@ -88,7 +103,13 @@ impl<'a, 'f> Relocator<'a, 'f> {
                 let Some(action) = self.action(row.r_type.0) else {
                     let kind =
                         OpenDiagnosticKind::UnknownRelocation { machine: self.machine, kind: row.r_type.0 };
-                    diagnostics.note(kind, || format!("section {target}, offset {:#x}", row.r_offset));
+                    diagnostics.note(kind, || {
+                        let machine = others::machine_name(self.machine);
+                        let name =
+                            others::name(self.machine, row.r_type.0).unwrap_or("a type without a name");
+                        format!("{machine}, {name}, section {target}, offset {:#x}", row.r_offset)
+                    });
+                    is_whole = false;
                     continue;
                 };
                 let place = usize::try_from(row.r_offset).ok().and_then(|offset| bytes.get_mut(offset..));
@@ -110,6 +131,7 @@ impl<'a, 'f> Relocator<'a, 'f> {
                 }
             }
         }
+        is_whole
     }
 
     /// A symbol's synthetic address; 0 for symbol 0 and undefined symbols, as a static linker would give weak ones.
@@ -127,7 +149,7 @@ impl<'a, 'f> Relocator<'a, 'f> {
 
     /// The bytes that a relocation type sets to symbol plus addend; `None` for types that do something else.
     pub(super) fn absolute(&self, kind: u32) -> Option<u8> {
-        match self.action(kind) {
+        match action(self.machine, kind) {
             Some(Action::Set(width)) => Some(width),
             _ => None,
         }
@@ -138,8 +160,22 @@ impl<'a, 'f> Relocator<'a, 'f> {
         if self.is_mips64 && kind > 0xff {
             return None;
         }
+        let others = || self.others.get_or_init(|| OtherTypes::read(self.file.0, self.file.1)).get(kind);
         action(self.machine, kind)
+            .or_else(others)
+            .or_else(|| others::is_thread_local(self.machine, kind).then_some(Action::Skip))
     }
+}
+
+/// True where a linker has erased relocations of debug sections: `ld -r` makes those against sections that it discards
+/// relocations of type 0 without a symbol, and leaves 0 at their places.
+pub(super) fn has_erased(tables: &Tables<'_>) -> bool {
+    tables.relocation_sections().any(|(section, rows, _)| {
+        let target = tables.sections.get(section.info);
+        let is_debug = target.is_some_and(|target| target.name.starts_with(b".debug_"));
+        let mut rows = decode(rows, tables.endian, tables.is_mips64el());
+        is_debug && rows.any(|row| row.r_type.0 == 0 && row.r_sym == 0)
+    })
 }
 
 /// What to write, apart from how.
@@ -261,7 +297,7 @@ fn action(machine: u16, kind: u32) -> Option<Action> {
 }
 
 fn other_machine(machine: u16, kind: u32) -> Option<Action> {
-    use Action::{Relative, Set, Skip};
+    use Action::{Add, Relative, Set, Skip};
     Some(match elf::Machine(machine) {
         elf::EM_PPC64 => match elf::RelocationType(kind) {
             elf::R_PPC64_ADDR64 | elf::R_PPC64_UADDR64 => Set(8),
@@ -312,6 +348,9 @@ fn other_machine(machine: u16, kind: u32) -> Option<Action> {
             elf::R_SPARC_TLS_DTPOFF32 | elf::R_SPARC_TLS_DTPOFF64 => Skip,
             _ => return None,
         },
+        // Assemblers write addends of both into the place, and 0 into the relocation, which has room for one.
+        elf::EM_SH if elf::RelocationType(kind) == elf::R_SH_DIR32 => Add(4),
+        elf::EM_XTENSA if elf::RelocationType(kind) == elf::R_XTENSA_32 => Add(4),
         elf::EM_HEXAGON if elf::RelocationType(kind) == elf::R_HEX_32 => Set(4),
         // `R_BPF_64_ABS64` and `R_BPF_64_ABS32`.
         elf::EM_BPF if kind == 2 => Set(8),

@@ -13,6 +13,7 @@ use object::pod::from_bytes;
 use rayon::prelude::*;
 
 use super::Layout;
+use super::others;
 use super::relocate::Relocator;
 use super::tables::{Section, Tables};
 use crate::open::decompress::{self, Method};
@@ -182,7 +183,14 @@ fn join<'f>(
                 })?
             }
         }
-        relocator.apply(piece.section, &mut bytes[start..], diagnostics);
+        if !relocator.apply(piece.section, &mut bytes[start..], diagnostics) {
+            let first = || {
+                let place = contents.place(piece.section);
+                format!("{place}, of {}", others::machine_name(contents.tables.machine))
+            };
+            diagnostics.note(OpenDiagnosticKind::UnrelocatedSection, first);
+            return Ok(&[]);
+        }
     }
     Ok(contents.files.keep(bytes))
 }

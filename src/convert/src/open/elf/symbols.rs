@@ -1,19 +1,17 @@
 //! Picks the symbols that can name code (and vtables) out of the symbol tables.
 
-use std::hash::BuildHasher;
-
 use hashbrown::HashTable;
 use object::elf;
 use rayon::prelude::*;
-use rustc_hash::FxBuildHasher;
 
 use super::Layout;
 use super::relocate::Relocator;
 use super::sections::Contents;
 use super::tables::{RawSymbol, SymbolPlace, SymbolTable, Tables};
+use crate::hash::hash;
 use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use crate::open::error::OpenError;
-use crate::open::image::{AddressRange, Binding, Symbol, SymbolKind};
+use crate::open::image::{AddressRange, Binding, CodeMark, MarkKind, Symbol, SymbolKind};
 use crate::text::{self, TOGETHER, soon};
 
 /// Function descriptors of PPC64 ELFv1 (`.opd`): a function symbol holds the address of a descriptor, whose first word
@@ -42,7 +40,10 @@ impl Descriptors {
         let length = input.len() as u64;
         let mut bytes = contents.files.reserve(contents.path, "section .opd", length, length)?;
         bytes.extend_from_slice(input);
-        Relocator::new(tables, &layout.bias).apply(section.index, &mut bytes, diagnostics);
+        if !Relocator::new(tables, &layout.bias).apply(section.index, &mut bytes, diagnostics) {
+            // Descriptors that lead nowhere: each symbol of one is counted.
+            bytes.clear();
+        }
         let position = layout.position[section.index] as usize;
         Ok(Self { range: layout.sections.get(position).map(|section| section.range), bytes })
     }
@@ -59,13 +60,21 @@ impl Descriptors {
     }
 }
 
+/// What the symbol tables of a file say of its code.
+pub(super) struct Found<'f> {
+    pub(super) symbols: Vec<Symbol<'f>>,
+    /// Names of `STT_FILE` symbols.
+    pub(super) files: Vec<&'f [u8]>,
+    pub(super) marks: Vec<CodeMark>,
+}
+
 /// Reads `.symtab`, then what only `.dynsym` has.
 pub(super) fn read<'f>(
     tables: &Tables<'f>,
     layout: &Layout,
     descriptors: &Descriptors,
     diagnostics: &mut Diagnostics,
-) -> (Vec<Symbol<'f>>, Vec<&'f [u8]>) {
+) -> Found<'f> {
     let read = |kind: u32, dynamic: bool| {
         let mut reader = SymbolReader {
             machine: elf::Machine(tables.machine),
@@ -75,6 +84,7 @@ pub(super) fn read<'f>(
             symbols: Vec::new(),
             hashes: Vec::new(),
             files: Vec::new(),
+            marks: Vec::new(),
         };
         if let Some(table) = tables.symbol_table(kind) {
             reader.read(&table, dynamic);
@@ -91,13 +101,14 @@ pub(super) fn read<'f>(
     let new = shared.others(&whole, dynamic.symbols, &dynamic.hashes);
     diagnostics.merge(whole.diagnostics.into_vec());
     diagnostics.merge(dynamic.diagnostics.into_vec());
-    let (mut symbols, mut files) = (whole.symbols, whole.files);
+    let (mut symbols, mut files, mut marks) = (whole.symbols, whole.files, whole.marks);
     let first = files.len() as u32;
     symbols.extend(
         new.into_iter().map(|symbol| Symbol { file: symbol.file.map(|file| file + first), ..symbol }),
     );
     files.extend(dynamic.files);
-    (symbols, files)
+    marks.extend(dynamic.marks);
+    Found { symbols, files, marks }
 }
 
 /// Symbols that one task looks for in another table, at least.
@@ -145,6 +156,7 @@ struct SymbolReader<'a, 'f> {
     /// Of the name and the address of each.
     hashes: Vec<u64>,
     files: Vec<&'f [u8]>,
+    marks: Vec<CodeMark>,
 }
 
 impl<'f> SymbolReader<'_, 'f> {
@@ -193,13 +205,27 @@ impl<'f> SymbolReader<'_, 'f> {
                 self.diagnostics.note(kind, || format!("symbol {index}"));
                 continue;
             };
+            self.mark(&raw, name, place, position);
             if let Some(mut symbol) = self.symbol(&raw, name, place, position) {
                 symbol.dynamic = dynamic;
                 symbol.file = file.filter(|_| symbol.binding == Binding::Local && raw.visible);
-                self.hashes.push(FxBuildHasher.hash_one((symbol.address, symbol.name)));
+                self.hashes.push(hash(&(symbol.address, symbol.name)));
                 self.symbols.push(symbol);
             }
         }
+    }
+
+    /// Keeps where data begins among code, and code again.
+    fn mark(&mut self, raw: &RawSymbol, name: &[u8], place: usize, position: u32) {
+        let in_code = self.layout.sections.get(position as usize).is_some_and(|section| section.executable);
+        let kind = match elf::SymbolType(raw.kind) {
+            elf::STT_OBJECT if in_code && raw.size > 0 => MarkKind::Object,
+            elf::STT_NOTYPE if in_code && name.starts_with(b"$") && self.is_internal_label(name) => {
+                if name[1] == b'd' { MarkKind::Data } else { MarkKind::Code }
+            }
+            _ => return,
+        };
+        self.marks.push(CodeMark { address: raw.value.wrapping_add(self.layout.bias[place]), kind });
     }
 
     /// The symbol, if it is of a kind that is kept. `place` is the file's section index, `position` the image's.
@@ -255,6 +281,7 @@ impl<'f> SymbolReader<'_, 'f> {
             section: position,
             file: None,
             dynamic: false,
+            hidden: !raw.visible,
         })
     }
 

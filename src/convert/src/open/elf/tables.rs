@@ -6,8 +6,8 @@ use object::elf::{self, FileHeader32, FileHeader64, Rel32, Rel64, Rela32, Rela64
 use object::endian::{Endianness, U32};
 use object::pod::{Pod, slice_from_all_bytes};
 use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader, Sym};
-use rustc_hash::FxHashMap;
 
+use crate::hash::HashMap;
 use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use crate::open::error::OpenError;
 use crate::text;
@@ -72,11 +72,14 @@ impl<'f> Tables<'f> {
             Some(&class) if class == elf::ELFCLASS64.0 => {
                 Self::parse_class::<FileHeader64<Endianness>>(path, data, true)
             }
-            class => Err(OpenError::malformed(
-                path,
-                "ELF header, offset 0x4",
-                format!("class {class:?}, expected 1 (32-bit) or 2 (64-bit)"),
-            )),
+            class => {
+                let found = class.map_or("cut off here".to_owned(), |class| format!("class {class}"));
+                Err(OpenError::malformed(
+                    path,
+                    "ELF header, offset 0x4",
+                    format!("{found}, expected class 1 (32-bit) or 2 (64-bit)"),
+                ))
+            }
         }
     }
 
@@ -204,8 +207,8 @@ impl<'f> Tables<'f> {
     pub(in crate::open) fn relocation_sections(
         &self,
     ) -> impl Iterator<Item = (&Section<'f>, RelocationRows<'f>, Option<SymbolTable<'f>>)> {
-        let mut known: FxHashMap<usize, Option<SymbolTable<'f>>> = FxHashMap::default();
-        let mut extended: FxHashMap<usize, &Section<'f>> = FxHashMap::default();
+        let mut known: HashMap<usize, Option<SymbolTable<'f>>> = HashMap::default();
+        let mut extended: HashMap<usize, &Section<'f>> = HashMap::default();
         for section in self.sections.iter().filter(|section| section.kind == elf::SHT_SYMTAB_SHNDX.0) {
             extended.entry(section.link).or_insert(section);
         }

@@ -49,16 +49,27 @@ fn contents(bundle: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Joins a linked program without DWARF with the file of its UUID in a bundle beside it or in a `--debug-dir`.
+/// Joins a program with the file of its UUID in a bundle: the one that was given, else one beside it or in a `--debug-dir`.
+///
+/// # Errors
+/// The bundle that was given cannot be opened, or is of another build.
 pub(in crate::open) fn complete<'f>(
     files: &'f Files,
     image: &mut Image<'f>,
     has_debug_map: bool,
     options: &OpenOptions,
-) {
+) -> Result<(), OpenError> {
     let mut diagnostics = Diagnostics::default();
-    if let Some(debug) = find(files, image, options, &mut diagnostics) {
+    let paths = match &options.debug_file {
+        Some(given) => vec![resolve(given)?],
+        None => bundles(&image.path, options).iter().flat_map(|bundle| contents(bundle)).collect(),
+    };
+    if let Some(debug) = find(files, image, &paths, &mut diagnostics) {
         join(image, debug);
+    } else if let Some(given) = &options.debug_file {
+        let first = diagnostics.into_vec().into_iter().next().map(|noted| noted.first);
+        let none = || format!("{}: no debug information of this program's UUID", given.display());
+        return Err(OpenError::WrongDebugFile { problem: first.unwrap_or_else(none) });
     } else if has_debug_map {
         diagnostics.note(OpenDiagnosticKind::DebugFileNotFound, || {
             "no dSYM bundle of this UUID; the debug information is still in the object files (run dsymutil)".to_owned()
@@ -66,6 +77,7 @@ pub(in crate::open) fn complete<'f>(
     }
     diagnostics.merge(std::mem::take(&mut image.diagnostics));
     image.diagnostics = diagnostics.into_vec();
+    Ok(())
 }
 
 /// The program of a companion file in a bundle that was named itself, where it lies beside the bundle (`X` beside `X.dSYM`, or
@@ -101,26 +113,25 @@ pub(in crate::open) fn program_of<'f>(files: &'f Files, debug: &Image<'f>) -> Op
 fn find<'f>(
     files: &'f Files,
     image: &Image<'f>,
-    options: &OpenOptions,
+    paths: &[PathBuf],
     diagnostics: &mut Diagnostics,
 ) -> Option<Image<'f>> {
     if image.build_id.is_empty() {
         return None;
     }
-    for path in bundles(&image.path, options).iter().flat_map(|bundle| contents(bundle)) {
-        let data = match files.map(&path) {
+    for path in paths {
+        let data = match files.map(path) {
             Ok(data) => data,
             Err(error) => {
                 diagnostics.note(OpenDiagnosticKind::DebugFileUnreadable, || error.to_string());
                 continue;
             }
         };
-        let slices = if fat::is_fat(data) { fat::slices(&path, data) } else { Ok(Vec::new()) };
+        let slices = if fat::is_fat(data) { fat::slices(path, data) } else { Ok(Vec::new()) };
         let slices = slices.unwrap_or_default().into_iter().map(|slice| slice.data).chain([data]);
         let mut macho = slices.filter(|slice| is_macho(slice)).peekable();
         let first = macho.peek().map(|slice| uuid(slice)).unwrap_or_default();
-        match macho.find(|slice| uuid(slice) == image.build_id).map(|slice| super::read(files, &path, slice))
-        {
+        match macho.find(|slice| uuid(slice) == image.build_id).map(|slice| super::read(files, path, slice)) {
             Some(Ok((debug, _))) => return Some(debug),
             Some(Err(error)) => {
                 diagnostics.note(OpenDiagnosticKind::DebugFileUnreadable, || error.to_string())

@@ -189,6 +189,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             data: Vec::new(),
             loader: KeptRelocations::default(),
             symbols,
+            code_marks: Vec::new(),
             symbol_files: Vec::new(),
             linker: if kind == ImageKind::Relocatable { Linker::NeverFolds } else { Linker::MayFold },
             debug,
@@ -196,6 +197,8 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             block_maps: Vec::new(),
             relocations: KeptRelocations::default(),
             restored: Restored::default(),
+            // Debug information of a linked file is in its dSYM.
+            zero_is_code: kind == ImageKind::Relocatable,
             diagnostics: self.diagnostics.into_vec(),
         };
         Ok((image, has_debug_map))
@@ -320,6 +323,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
                 section: position,
                 file: None,
                 dynamic: false,
+                hidden: flags.0 & macho::N_PEXT.0 != 0,
             });
         }
         (symbols, has_debug_map)
@@ -360,13 +364,13 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
                 };
                 let value =
                     |index: u32| self.symbols.get(index as usize).map(|raw| raw.n_value(self.endian).into());
-                Relocations {
-                    rows,
-                    endian: self.endian,
-                    cpu: self.header.cputype(self.endian),
-                    section: index + 1,
+                let cpu = self.header.cputype(self.endian);
+                let relocations = Relocations { rows, endian: self.endian, cpu, section: index + 1 };
+                if !relocations.apply(&mut bytes, value, &mut self.diagnostics) {
+                    let first = || format!("{}, of processor {}", place(), cpu.0);
+                    self.diagnostics.note(OpenDiagnosticKind::UnrelocatedSection, first);
+                    continue;
                 }
-                .apply(&mut bytes, value, &mut self.diagnostics);
                 owned = Some(bytes);
             }
             debug.set(id, owned.map_or(input, |bytes| self.files.keep(bytes)));

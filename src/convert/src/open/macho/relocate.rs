@@ -17,13 +17,16 @@ pub(super) struct Relocations<'f> {
 }
 
 impl Relocations<'_> {
-    /// Adds the values of symbols, by index, to the places in `bytes`.
+    /// Adds the values of symbols, by index, to the places in `bytes`; false where the type of a relocation is not known,
+    /// so that the bytes are of no use.
+    #[must_use]
     pub(super) fn apply(
         &self,
         bytes: &mut [u8],
         value: impl Fn(u32) -> Option<u64>,
         diagnostics: &mut Diagnostics,
-    ) {
+    ) -> bool {
+        let mut is_whole = true;
         let subtractor = match self.cpu {
             macho::CPU_TYPE_X86_64 => Some(macho::X86_64_RELOC_SUBTRACTOR),
             macho::CPU_TYPE_ARM64 | macho::CPU_TYPE_ARM64_32 => Some(macho::ARM64_RELOC_SUBTRACTOR),
@@ -46,7 +49,7 @@ impl Relocations<'_> {
             if row.r_type.0 != 0 || row.r_pcrel {
                 let kind = OpenDiagnosticKind::UnknownRelocation { machine: 0, kind: row.r_type.0.into() };
                 diagnostics.note(kind, || format!("section {}, offset {:#x}", self.section, row.r_address));
-                subtracted = Some(0);
+                (subtracted, is_whole) = (Some(0), false);
                 continue;
             }
             let added = symbol.zip(subtracted).map(|(symbol, subtracted)| symbol.wrapping_sub(subtracted));
@@ -60,6 +63,7 @@ impl Relocations<'_> {
                 }),
             }
         }
+        is_whole
     }
 
     fn add(&self, place: &mut [u8], added: u64) {

@@ -1,13 +1,13 @@
 //! Plans an abbreviation: how far it is to each wanted attribute and to what comes next.
 
 use gimli::{AttributeSpecification, DwAt};
-use rustc_hash::FxHashMap;
 
 use super::super::abbreviations::Abbreviation;
 use super::super::memory;
 use super::super::{Bytes, Endianity};
 use super::forms::{past, take};
 use super::kept::Kept;
+use crate::hash::HashMap;
 
 /// How to get past a value whose size is not known.
 #[derive(Clone, Copy)]
@@ -105,7 +105,7 @@ pub(crate) struct Plans<R> {
     quick: Vec<u16>,
     /// By code.
     pub(super) dense: Vec<Plan<R>>,
-    pub(super) sparse: FxHashMap<u64, Plan<R>>,
+    pub(super) sparse: HashMap<u64, Plan<R>>,
     pub(super) steps: Vec<Step>,
     pub(super) fields: Vec<Field>,
     /// Attributes that are not read by their plan alone.
@@ -121,7 +121,7 @@ impl<R> Default for Plans<R> {
         Plans {
             quick: Vec::new(),
             dense: Vec::new(),
-            sparse: FxHashMap::default(),
+            sparse: HashMap::default(),
             steps: Vec::new(),
             fields: Vec::new(),
             specs: Vec::new(),

@@ -8,7 +8,6 @@
 //! were folded.
 
 use gimli::{AttributeValue, UnitOffset};
-use rustc_hash::FxHashMap;
 
 use super::super::abbreviations::Abbreviation;
 use super::super::entries::{Attribute, Entries, Entry, Plans, Wanted};
@@ -19,6 +18,7 @@ use super::super::task::Source;
 use super::super::{Bytes, Endianity};
 use super::roles::Role;
 use super::{UnitEntries, UnitReader};
+use crate::hash::HashMap;
 use crate::model::{
     ClassPlaces, ImageAddr, Instance, NONE16, Unit, UnitBase, UnitClass, UnitMethod, UnitVtable,
 };
@@ -384,7 +384,7 @@ struct Reading<'a> {
     unnamed: &'a [usize],
     /// By id.
     places: Vec<UnitOffset>,
-    ids: FxHashMap<UnitOffset, u32>,
+    ids: HashMap<UnitOffset, u32>,
     members: usize,
 }
 

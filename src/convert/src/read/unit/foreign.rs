@@ -8,11 +8,10 @@
 //! and its lines, as for those without the attribute. A length alone tells nothing: what stands behind a function
 //! (padding, constants) may belong to its sequence or not.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::super::Endianity;
 use super::UnitReader;
 use super::ranges::DeadRange;
+use crate::hash::{HashMap, HashSet};
 use crate::report::Kind;
 
 /// A function that has its address of its sequence alone.
@@ -27,9 +26,9 @@ pub(super) struct BySequence {
 #[derive(Default)]
 struct Here {
     /// Lengths of those that kept their address.
-    remain: FxHashSet<u32>,
+    remain: HashSet<u32>,
     /// Those of the others.
-    folded: FxHashSet<u32>,
+    folded: HashSet<u32>,
     functions: usize,
     /// Sequences that begin there.
     sequences: usize,
@@ -48,11 +47,11 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         };
         let other =
             |reader: &Self, at: &BySequence| sequence_len(reader, at) != u64::from(piece(reader, at).len);
-        let mut foreign: FxHashSet<usize> = FxHashSet::default();
+        let mut foreign: HashSet<usize> = HashSet::default();
         let named_twice = |reader: &Self, at: &BySequence| reader.named.contains(&at.sequence);
         if by_sequence.iter().any(|at| other(self, at) || named_twice(self, at)) {
-            let mut here: FxHashMap<u64, Here> = FxHashMap::default();
-            let own: FxHashSet<usize> = by_sequence.iter().map(|at| at.function).collect();
+            let mut here: HashMap<u64, Here> = HashMap::default();
+            let own: HashSet<usize> = by_sequence.iter().map(|at| at.function).collect();
             for (index, function) in self.out.functions.iter().enumerate() {
                 let entry = self.out.pieces[function.pieces.start as usize];
                 let here = here.entry(entry.start.0).or_default();
@@ -93,7 +92,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     }
 
     /// Makes erased functions of these, of which each has one piece.
-    fn take_addresses(&mut self, foreign: &FxHashSet<usize>) {
+    fn take_addresses(&mut self, foreign: &HashSet<usize>) {
         let functions = std::mem::take(&mut self.out.functions);
         let mut gone = vec![false; self.out.pieces.len()];
         let mut kept = Vec::with_capacity(functions.len());

@@ -1,11 +1,10 @@
 //! Keeps the calls that a table lists for the unit (`.debug_dcall`), with the entries that they call.
 
-use rustc_hash::FxHashSet;
-
 use super::super::Endianity;
 use super::super::call_tables::DirectCall;
 use super::super::entries::{Entries, Plans, Wanted};
 use super::UnitReader;
+use crate::hash::HashSet;
 use crate::model::{NONE16, UnitCall};
 use crate::report::Kind;
 
@@ -52,9 +51,9 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     }
 
     /// Of the offsets that the calls name, those at which the entry of a function begins.
-    fn callable(&self, listed: &[DirectCall]) -> FxHashSet<usize> {
-        let asked: FxHashSet<usize> = listed.iter().flat_map(|call| self.offsets(call)).collect();
-        let mut found = FxHashSet::default();
+    fn callable(&self, listed: &[DirectCall]) -> HashSet<usize> {
+        let asked: HashSet<usize> = listed.iter().flat_map(|call| self.offsets(call)).collect();
+        let mut found = HashSet::default();
         let mut entries = Entries::new(self.unit, self.abbreviations, CALLABLE, Plans::default());
         // The walk of the unit has counted an error.
         while let Ok(Some(entry)) = entries.next(isize::MAX) {

@@ -4,14 +4,16 @@
 //! Few functions have lanes, and object pointers are read on demand, so the walk only notes which entries to come back
 //! to. What is kept answers without the program: location lists become ranges of addresses, and what operations refer
 //! to in the unit (procedures, base types, `.debug_addr`) is kept beside the expressions, whose bytes stay as they are.
+//!
+//! Long because finding, reading and keeping an expression share one cursor over the unit.
 
 use foldsym_expr::{Dialect, DieRef, Problem, Reference, Settings, Type, dialect, references};
 use gimli::{AttributeValue, DebugAddrIndex, RawLocListEntry, Reader as _, Section as _, UnitOffset};
-use rustc_hash::FxHashSet;
 
 use super::super::space::{root_attributes, string};
-use super::super::{Bytes, Endianity};
+use super::super::{Bytes, Endianity, lists};
 use super::{MAX_ATTRIBUTES, UnitReader};
+use crate::hash::HashSet;
 use crate::model::{
     DieOffset, Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, OPAQUE,
     UnitLocations,
@@ -52,7 +54,7 @@ struct Collected {
     augmentation: Option<Vec<u8>>,
     out: UnitLocations,
     /// References that were seen, in the order of [`LocationReference::key`].
-    seen: FxHashSet<(u8, u64)>,
+    seen: HashSet<(u8, u64)>,
     /// What is still to be read, and the entry whose expression refers to it.
     left: Vec<(Reference, UnitOffset)>,
     entries_left: usize,
@@ -144,7 +146,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                 offset_size: settings.offset_size,
                 ..UnitLocations::default()
             },
-            seen: FxHashSet::default(),
+            seen: HashSet::default(),
             left: Vec::new(),
             entries_left: MAX_ENTRIES,
             bytes_left: MAX_BYTES,
@@ -343,7 +345,9 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         collected: &mut Collected,
         list: &mut LocationList,
     ) -> Result<(), Unread> {
-        let Some(offset) = self.dwarf.attr_locations_offset(self.unit, value)? else { return Ok(()) };
+        let Some(offset) = lists::locations_offset(&self.origins.space.main, self.unit, value)? else {
+            return Ok(());
+        };
         let mut raw = self.dwarf.raw_locations(self.unit, offset)?;
         // Before DWARF 5 a unit of several ranges has 0 for its base, and its lists have addresses.
         let (mut base, mut bases) = (self.unit.low_pc, 0);

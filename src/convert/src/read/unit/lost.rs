@@ -8,8 +8,8 @@
 
 use gimli::{AttributeValue, RawRngListEntry};
 
-use super::super::Endianity;
 use super::super::line::Sequence;
+use super::super::{Endianity, lists};
 use super::ranges::Addresses;
 use super::{Building, UnitReader};
 use crate::model::{How, LocalEdge, Lost, LostScope};
@@ -111,7 +111,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     fn left_of_list(&mut self, value: AttributeValue<super::super::Bytes<'f, E>>) -> Left {
         let Some(function) = self.building.last() else { return Left::Nothing };
         let (own, whole) = (function.lost.base, function.lost.whole);
-        let Ok(Some(mut list)) = self.dwarf.attr_ranges(self.unit, value) else { return Left::Nothing };
+        let Ok(Some(mut list)) = lists::ranges(self.dwarf, self.unit, value) else { return Left::Nothing };
         let first = self.out.lost_ranges.len();
         // True where pairs count from the start of the function.
         let mut known = false;

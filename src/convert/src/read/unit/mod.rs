@@ -2,11 +2,14 @@
 //!
 //! One walk over the entries in file order, without recursion. Entries that are neither a subprogram
 //! with code nor an inlined subroutine inside one are skipped by their abbreviation, never decoded.
+//!
+//! Long because the walk over the entries and the state that it fills are one type.
 
 mod calls;
 mod classes;
 mod foreign;
 mod inlined;
+mod limits;
 mod listed;
 mod locations;
 mod lost;
@@ -18,7 +21,6 @@ mod shared;
 mod without;
 
 use gimli::{AttributeValue, Reader as _, Section as _};
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::abbreviations::Abbreviations;
 use super::entries::{Entries, Entry, Plans};
@@ -29,12 +31,12 @@ use super::space::offset_of;
 use super::task::Source;
 use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
 use crate::budget::Budget;
+use crate::hash::{HashMap, HashSet};
 use crate::model::{
     Calls, DieOffset, How, ImageAddr, Instance, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange,
     Unit, UnitCall, UnitFunction, UnitPiece,
 };
 use crate::numbers::NumberedMap;
-use crate::open::{DebugSection, DebugSections};
 use crate::paint::{Painter, Segment};
 use crate::report::{Diagnostics, Kind};
 use crate::text::base_name;
@@ -43,6 +45,8 @@ pub(super) use classes::{Member, classes};
 use foreign::BySequence;
 pub(super) use inlined::InlinedCall;
 use inlined::Tree;
+use limits::held;
+pub(super) use limits::{Limits, allowed_entries, held_by_lists};
 use locations::attribute;
 use lost::LostTree;
 use ranges::{Addresses, DeadRange};
@@ -58,18 +62,14 @@ const MAX_DEPTH: u16 = 255;
 /// list.
 const MAX_RANGES: u64 = 1 << 22;
 const MIN_RANGES: u64 = 1 << 16;
-const LIST_COPIES: u64 = 4;
 
 /// Rows that a unit may keep: functions may share a range, and each keeps its rows.
 const MAX_ROWS: usize = 1 << 24;
-const MIN_ROWS: usize = 1 << 20;
-const ROW_COPIES: usize = 64;
+const MIN_ROWS: usize = 1 << 18;
+const ROW_COPIES: usize = 32;
 /// Rows for each of its line program that are a unit's own: a row belongs to one function mostly, and may be parted by what
 /// is inlined.
 const OWN_ROWS: usize = 8;
-
-/// Rows that a unit may have compared with the declarations of functions that were folded.
-const MAX_COMPARED: u64 = 1 << 27;
 
 /// Functions and sequences at one address that are compared with each other: without a bound, a hostile file takes
 /// the square of its size in time.
@@ -81,18 +81,20 @@ const MAX_FILE_NAME: usize = 255;
 /// Attributes that an abbreviation may have: some forms take no byte of an entry, and an entry takes one.
 pub(super) const MAX_ATTRIBUTES: usize = 256;
 
-/// Walks one unit. `limit` bounds what it may have that others have as well; what it has of that is returned: entries of
-/// range lists, and rows past [`OWN_ROWS`].
+/// Entries between two times that the memory of a unit is looked at.
+const ENTRIES_BETWEEN: u32 = 1 << 10;
+
+/// Walks one unit. What it has that others may have as well is returned: entries of range lists, and rows past [`OWN_ROWS`].
 pub(super) fn walk<'f, E: Endianity>(
     source: &Source<'_, 'f, E>,
     code: &Code,
     options: ReadOptions,
     memory: &mut Memory,
-    limit: u64,
+    limits: Limits,
     diagnostics: &mut Diagnostics,
 ) -> (Unit<'f>, u64) {
     let (kept, counted) = (std::mem::take(memory), std::mem::take(diagnostics));
-    let mut reader = UnitReader::new(source, code, options, kept, limit, counted);
+    let mut reader = UnitReader::new(source, code, options, kept, limits, counted);
     if let Err(error) = reader.walk() {
         let offset = reader.unit_offset;
         reader
@@ -110,22 +112,6 @@ pub(super) fn walk<'f, E: Endianity>(
     let unit;
     (unit, *diagnostics, *memory) = reader.finish();
     (unit, ranges + rows as u64)
-}
-
-/// Entries of range lists that sections of these lengths can hold at most: `.debug_ranges` two addresses of 4 bytes each,
-/// `.debug_rnglists` a kind and a byte.
-fn held(ranges: usize, range_lists: usize) -> u64 {
-    (ranges / 8 + range_lists / 2) as u64
-}
-
-/// Entries of range lists that the sections of a file hold at most.
-pub(super) fn held_by_lists(sections: &DebugSections<'_>) -> u64 {
-    held(sections.get(DebugSection::Ranges).len(), sections.get(DebugSection::RngLists).len())
-}
-
-/// Entries that units may have of them.
-pub(super) fn allowed_entries(held: u64) -> u64 {
-    held.saturating_mul(LIST_COPIES)
 }
 
 type UnitEntries<'a, 'f, E> = Entries<'a, 'f, E, Role>;
@@ -184,7 +170,7 @@ struct UnitReader<'a, 'f, E: Endianity> {
     out: Unit<'f>,
     diagnostics: Diagnostics,
     edge_ids: NumberedMap<InlinedCall, LocalEdge>,
-    callee_ids: FxHashMap<Place, LocalCallee>,
+    callee_ids: HashMap<Place, LocalCallee>,
     unknown_callee: Option<LocalCallee>,
     /// By sequence: a function has its rows.
     claimed: Vec<bool>,
@@ -193,7 +179,7 @@ struct UnitReader<'a, 'f, E: Endianity> {
     shared: Vec<SharedPiece>,
     by_sequence: Vec<BySequence>,
     /// Sequences that functions name which kept their address.
-    named: FxHashSet<usize>,
+    named: HashSet<usize>,
     /// Sequences that show that there are more functions than the unit describes, and not whose lines they are.
     in_doubt: Vec<usize>,
     /// Functions of which expressions are kept.
@@ -209,12 +195,18 @@ struct UnitReader<'a, 'f, E: Endianity> {
     ranges_left: u64,
     /// Rows that may be kept.
     max_rows: usize,
-    /// Rows that may still be compared to find the sequence of a function.
+    /// There was no room for the rows of a function.
+    no_more_rows: bool,
+    /// Bytes of memory that the unit may take.
+    max_kept: u64,
+    /// Rows that may still be compared to find the sequence of a function, and sequences that may be looked at for it.
     compared: Budget,
+    /// Rows and segments that may still be joined, whether or not a row is kept of them.
+    joined: Budget,
     /// The unit's table of addresses, if they have 8 bytes.
     addresses: &'f [u8],
     /// The lengths of the live line sequences, once asked for.
-    sequence_lens: Option<FxHashSet<u64>>,
+    sequence_lens: Option<HashSet<u64>>,
     /// Of the walk.
     plans: Plans<Role>,
 }
@@ -225,7 +217,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         code: &'a Code,
         options: ReadOptions,
         memory: Memory,
-        limit: u64,
+        limits: Limits,
         mut diagnostics: Diagnostics,
     ) -> Self {
         let &Source { space, unit, index, abbreviations, files, rows, debug_line, listed: _ } = source;
@@ -244,13 +236,14 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let (ranges, range_lists) =
             (dwarf.ranges.debug_ranges().reader(), dwarf.ranges.debug_rnglists().reader());
         // One more, so that a unit which has just as much is read alike with and without a limit.
-        let limit = limit.saturating_add(1);
+        let limit = limits.of_others.saturating_add(1);
         let own_rows = OWN_ROWS * lines.rows.len();
         let more_rows = usize::try_from(limit).unwrap_or(usize::MAX);
         let max_rows =
             (MIN_ROWS + ROW_COPIES * lines.rows.len()).min(own_rows.saturating_add(more_rows)).min(MAX_ROWS);
         let max_ranges =
             allowed_entries(held(ranges.len(), range_lists.len())).clamp(MIN_RANGES, MAX_RANGES).min(limit);
+        let items = unit.header.length_including_self() + lines.rows.len();
         // Mostly a function keeps the rows of its lines, and some more where what is inlined begins and ends.
         let room = lines.rows.len() + lines.rows.len() / 4;
         // In a `.dwo` an offset into the line table counts from the skeleton's program.
@@ -290,7 +283,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             building: Vec::new(),
             shared: Vec::new(),
             by_sequence: Vec::new(),
-            named: FxHashSet::default(),
+            named: HashSet::default(),
             in_doubt: Vec::new(),
             with_locations: Vec::new(),
             spare: Vec::new(),
@@ -301,7 +294,10 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             max_ranges,
             ranges_left: max_ranges,
             max_rows,
-            compared: Budget::new(MAX_COMPARED),
+            no_more_rows: false,
+            max_kept: limits.kept,
+            compared: Budget::of_part(items),
+            joined: Budget::of_part(items),
             addresses: addresses(dwarf, unit),
             sequence_lens: None,
             plans: memory.plans,
@@ -313,7 +309,15 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let mut entries = Entries::new(self.unit, self.abbreviations, wanted, plans);
         let mut open: Vec<Open> = Vec::new();
         let mut noted = Noted::default();
+        let mut until_looked = ENTRIES_BETWEEN;
         let result = loop {
+            until_looked -= 1;
+            if until_looked == 0 {
+                until_looked = ENTRIES_BETWEEN;
+                if self.kept() > self.max_kept {
+                    break Ok(());
+                }
+            }
             let outer = open.first().map_or(isize::MAX, |open| open.depth);
             let entry = match entries.next(outer) {
                 Ok(Some(entry)) => entry,
@@ -421,9 +425,9 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let mut ranges = Vec::new();
         let mut dead = self.live_ranges(die, &addresses, &mut ranges);
         let mut origin = None;
-        if ranges.iter().any(|&(start, _)| start == 0) {
+        if let Some(&(_, len)) = ranges.iter().find(|&&(start, _)| start == 0) {
             let found = self.origins.finish(place, identity, &mut self.diagnostics);
-            if !self.code.believes_zero(self.origins.tables.name_of(found.0)) {
+            if !self.code.believes_zero(self.origins.tables.name_of(found.0), len) {
                 ranges.retain(|&(start, _)| start != 0);
             }
             origin = Some(found);
@@ -517,7 +521,9 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             let own = function.own_sequence.filter(covers);
             let whole = own.is_none_or(|own| self.lines.sequences[own].start == start);
             let rows = if whole && self.is_shared(start) {
-                let segments = segments.clone();
+                // Any number of ranges may have all that is inlined.
+                let fits = self.joined.spend(segments.len());
+                let segments = if fits { segments.clone() } else { Vec::new() };
                 self.shared.push(SharedPiece {
                     piece: self.out.pieces.len(),
                     origin: function.origin,

@@ -3,7 +3,7 @@
 
 use gimli::{AttributeValue, RawRngListEntry, Reader as _, Section as _};
 
-use super::super::{Bytes, Dwarf, Endianity};
+use super::super::{Bytes, Dwarf, Endianity, lists};
 use super::UnitReader;
 use crate::model::{DieOffset, MAX_PIECE};
 use crate::open::DebugSection;
@@ -98,7 +98,9 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             (Some(AttributeValue::DebugAddrIndex(index)), _) => indexed(index),
             (Some(_), _) => !split && restored.any(DebugSection::Info, span.0, span.1),
             (None, Some(list)) => {
-                let Ok(Some(offset)) = self.dwarf.attr_ranges_offset(self.unit, list) else { return false };
+                let Ok(Some(offset)) = lists::ranges_offset(self.dwarf, self.unit, list) else {
+                    return false;
+                };
                 // The first entry: at most a kind and two addresses.
                 let (start, end) = (offset.0 as u64, (offset.0 as u64).saturating_add(2 * size));
                 let section = if self.unit.header.version() < 5 {
@@ -208,7 +210,7 @@ fn visit_list<'f, E: Endianity>(
     left: &mut u64,
     mut visit: impl FnMut(u64, u64),
 ) -> gimli::Result<()> {
-    let Some(mut list) = dwarf.attr_ranges(unit, value)? else { return Ok(()) };
+    let Some(mut list) = lists::ranges(dwarf, unit, value)? else { return Ok(()) };
     let mut damage = Ok(());
     while let Some(entry) = list.next_raw()? {
         // Each of them, of a range or not: any number of DIEs may name one long list.

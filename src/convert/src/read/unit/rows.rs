@@ -4,11 +4,10 @@
 //! wins, which for a proper tree is the innermost. The result is a list of segments, each with one node.
 //! Merging it with the rows of the line table gives rows of (offset, node, file, line).
 
-use rustc_hash::FxHashSet;
-
 use super::super::Endianity;
 use super::super::line::{LineRow, Lines};
 use super::UnitReader;
+use crate::hash::HashSet;
 use crate::model::{BareLines, ImageAddr, MAX_PIECE, NONE16, Row, RowRange};
 use crate::paint::Segment;
 use crate::report::Kind;
@@ -47,16 +46,19 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         end: u64,
         joined: bool,
     ) -> RowRange {
-        let mut runs = std::mem::take(&mut self.runs);
-        line_runs(&self.lines, own, start, end, &mut runs, &mut self.claimed);
         let first = self.out.rows.len();
-        if first >= self.max_rows {
-            let offset = self.unit_offset;
-            self.diagnostics.add(Kind::CapReached, offset, || format!("the unit has over {first} rows"));
-            runs.truncate(0);
+        let mut runs = std::mem::take(&mut self.runs);
+        let fits = first < self.max_rows && !self.joined.is_short() && {
+            let room = usize::try_from(self.joined.left()).unwrap_or(usize::MAX);
+            let whole = line_runs(&self.lines, own, start, end, &mut runs, &mut self.claimed, room);
+            self.joined.spend(runs.len()) && whole
+        };
+        if !fits {
+            self.out_of_rows();
+            runs.clear();
             runs.push(LineRow { address: start, file: NO_FILE, line: 0, column: 0 });
         }
-        let segments = if first >= self.max_rows { &[] } else { segments };
+        let segments = if fits { segments } else { &[] };
         let mut next_segment = segments.partition_point(|s| s.start <= start);
         let mut node = if next_segment == 0 { 0 } else { segments[next_segment - 1].node };
         let mut run = 0;
@@ -86,10 +88,23 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             if at == next_node && at < end {
                 node = segments[next_segment].node;
                 next_segment += 1;
+                self.joined.spend(1);
             }
         }
         self.runs = runs;
         RowRange { start: first as u32, len: (self.out.rows.len() - first) as u32 }
+    }
+
+    /// Counts a function without rows, since those before it have all that the unit may have. Whose the rest of the sequences are
+    /// is not known then: they count as claimed.
+    fn out_of_rows(&mut self) {
+        let (offset, rows) = (self.unit_offset, self.out.rows.len());
+        if !std::mem::replace(&mut self.no_more_rows, true) {
+            self.claimed.fill(true);
+        }
+        self.diagnostics.add(Kind::CapReached, offset, || {
+            format!("functions of the unit at {offset:#x} share their lines: they have {rows} rows together, and later ones none")
+        });
     }
 
     /// Keeps the lines of code that no function of the unit claims: assembly, and padding.
@@ -122,16 +137,20 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     }
 
     /// Keeps each sequence that is no function's: the rows of functions that were folded, and whose addresses are gone;
-    /// and those that show, where a function of the unit stands, that it is not the only one.
+    /// and those that show, where a function of the unit stands or another sequence has the same range, that it is not the
+    /// only one.
     pub(super) fn unclaimed(&mut self) {
         let all = !self.out.erased.is_empty();
         let mut in_doubt = vec![false; self.claimed.len()];
         self.in_doubt.iter().for_each(|&index| in_doubt[index] = true);
+        let ranges = self.lines.sequences.iter().map(|sequence| (sequence.start, sequence.end));
+        let again: Vec<bool> =
+            ranges.clone().skip(1).zip(ranges).map(|(own, before)| own == before).collect();
         if !all && !in_doubt.contains(&true) && !self.claimed.contains(&false) {
             return;
         }
-        let starts: FxHashSet<ImageAddr> = match all {
-            true => FxHashSet::default(),
+        let starts: HashSet<ImageAddr> = match all {
+            true => HashSet::default(),
             false => self.out.pieces.iter().map(|piece| piece.start).collect(),
         };
         for (index, in_doubt) in in_doubt.into_iter().enumerate() {
@@ -140,7 +159,9 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
                 let len = (end - start).min(MAX_PIECE) as u32;
                 let (start, rows) = (ImageAddr(start), RowRange::default());
                 self.out.unclaimed.push(BareLines { start, len, rows, continues: false, in_doubt: true });
-            } else if !self.claimed[index] && (all || starts.contains(&ImageAddr(start))) {
+            } else if !self.claimed[index]
+                && (all || starts.contains(&ImageAddr(start)) || (index > 0 && again[index - 1]))
+            {
                 let lines = self.sequence(index, start, end, false);
                 self.out.unclaimed.extend(lines);
             }
@@ -172,15 +193,24 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
 
 /// Collects the line rows of `start..end`, each from the address at which it begins to hold; where no
 /// sequence covers the code, a row with [`NO_FILE`].
-fn line_runs(lines: &Lines, own: Own, start: u64, end: u64, runs: &mut Vec<LineRow>, claimed: &mut [bool]) {
+/// True where `room` was enough for them.
+fn line_runs(
+    lines: &Lines,
+    own: Own,
+    start: u64,
+    end: u64,
+    runs: &mut Vec<LineRow>,
+    claimed: &mut [bool],
+    room: usize,
+) -> bool {
     runs.clear();
     let mut at = start;
     if let Own::Sequence(own) = own {
         claimed[own] = true;
-        at = sequence_runs(lines, own, at, end, runs);
+        at = sequence_runs(lines, own, at, end, runs, room);
     }
     for (index, sequence) in lines.covering(start, end) {
-        if at >= end {
+        if at >= end || runs.len() > room {
             break;
         }
         if sequence.start > at {
@@ -188,15 +218,23 @@ fn line_runs(lines: &Lines, own: Own, start: u64, end: u64, runs: &mut Vec<LineR
             at = sequence.start;
         }
         claimed[index] = true;
-        at = sequence_runs(lines, index, at, end, runs);
+        at = sequence_runs(lines, index, at, end, runs, room);
     }
     if at < end {
         runs.push(LineRow { address: at, file: NO_FILE, line: 0, column: 0 });
     }
+    runs.len() <= room
 }
 
-/// Adds the rows of one sequence for `at..end`; returns where they end.
-fn sequence_runs(lines: &Lines, index: usize, at: u64, end: u64, runs: &mut Vec<LineRow>) -> u64 {
+/// Adds the rows of one sequence for `at..end`, as long as there is room and one more; returns where they end.
+fn sequence_runs(
+    lines: &Lines,
+    index: usize,
+    at: u64,
+    end: u64,
+    runs: &mut Vec<LineRow>,
+    room: usize,
+) -> u64 {
     let sequence = &lines.sequences[index];
     if at < sequence.start || at >= sequence.end {
         return at;
@@ -204,7 +242,8 @@ fn sequence_runs(lines: &Lines, index: usize, at: u64, end: u64, runs: &mut Vec<
     let rows = &lines.rows[sequence.rows.clone()];
     let first = rows.partition_point(|row| row.address <= at).saturating_sub(1);
     let end = end.min(sequence.end);
-    for row in rows[first..].iter().take_while(|row| row.address < end) {
+    let room = (room + 1).saturating_sub(runs.len());
+    for row in rows[first..].iter().take_while(|row| row.address < end).take(room) {
         runs.push(LineRow { address: row.address.max(at), ..*row });
     }
     end

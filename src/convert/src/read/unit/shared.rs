@@ -12,12 +12,11 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
-
 use super::super::Endianity;
 use super::super::line::LineRow;
 use super::rows::Own;
-use super::{MAX_COMPARED, MAX_FOLDED, UnitReader};
+use super::{MAX_FOLDED, UnitReader};
+use crate::hash::HashMap;
 use crate::model::{LocalOrigin, NONE16};
 use crate::paint::Segment;
 use crate::pair::{Fit, pair};
@@ -39,7 +38,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     /// True where several sequences have rows of their own at an address.
     pub(super) fn is_shared(&self, start: u64) -> bool {
         let here = self.lines.starting(start).take(2).count();
-        here > 1 || here + self.lines.passing(start).len() > 1
+        here > 1 || here + self.lines.passing(start, &self.compared).len() > 1
     }
 
     /// Gives each piece that waited for it its rows.
@@ -58,8 +57,9 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             self.settle_one(&shared[group], &folded);
         }
         if self.compared.is_short() {
-            self.diagnostics.add(Kind::CapReached, self.unit_offset, || {
-                format!("over {MAX_COMPARED} rows compared to tell sequences at one address apart")
+            let offset = self.unit_offset;
+            self.diagnostics.add(Kind::CapReached, offset, || {
+                format!("the unit at {offset:#x} has too many sequences at its addresses: some functions have no lines")
             });
         }
     }
@@ -113,7 +113,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     fn settle_one(&mut self, here: &[SharedPiece], folded: &[(u64, usize)]) {
         let start = self.out.pieces[here[0].piece].start.0;
         // Of joined sequences only the part of these functions counts, and they may be claimed for others.
-        let passing = self.lines.passing(start);
+        let passing = self.lines.passing(start, &self.compared);
         let lens = here.iter().map(|shared| u64::from(self.out.pieces[shared.piece].len));
         let end = lens.max().map_or(u64::MAX, |len| start + len);
         let mut joined = !passing.is_empty();
@@ -137,6 +137,10 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             sequences.truncate(MAX_FOLDED);
         }
         let kinds = self.kinds(&sequences, start, end);
+        if self.compared.is_short() {
+            // Not all of them were looked at: none may be given to a function that is not its own.
+            return;
+        }
         if let [] | [_] = &kinds[..] {
             // Whose they are makes no difference.
             for (at, shared) in here.iter().enumerate() {
@@ -173,14 +177,17 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         self.out.pieces[shared.piece].rows = self.rows(own, &shared.segments, start, end, shared.joined);
     }
 
-    /// Sequences by the rows that they have, the first of each kind last.
+    /// Sequences by what the file keeps of their rows, the first of each kind last. Each row is a step.
     fn kinds(&self, sequences: &[usize], start: u64, end: u64) -> Vec<Vec<usize>> {
-        let mut numbers: FxHashMap<(u64, &[LineRow]), usize> = FxHashMap::default();
+        let mut numbers: HashMap<(u64, Vec<LineRow>), usize> = HashMap::default();
         let mut kinds: Vec<Vec<usize>> = Vec::new();
         for &index in sequences.iter().rev() {
             let rows = self.lines.rows_within(index, start, end);
+            if !self.compared.spend(rows.len() + 1) {
+                break;
+            }
             let kind = *numbers
-                .entry((self.lines.sequences[index].end.min(end), &self.lines.rows[rows]))
+                .entry((self.lines.sequences[index].end.min(end), self.stored(&self.lines.rows[rows])))
                 .or_insert_with(|| {
                     kinds.push(Vec::new());
                     kinds.len() - 1
@@ -188,6 +195,14 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             kinds[kind].push(index);
         }
         kinds
+    }
+
+    /// What the file keeps of rows: without columns, if it has none, and without rows that say what the one before says.
+    fn stored(&self, rows: &[LineRow]) -> Vec<LineRow> {
+        let column = |row: &LineRow| if self.options.columns { row.column } else { 0 };
+        let mut kept: Vec<LineRow> = rows.iter().map(|row| LineRow { column: column(row), ..*row }).collect();
+        kept.dedup_by_key(|row| (row.file, row.line, row.column));
+        kept
     }
 
     /// The sequence of each function, among those of the unit that may have them, and the sequences that nobody has.

@@ -16,7 +16,7 @@
 //! namespace have no linkage name in gcc's descriptions: those are told by the entry of their declaration, and the class's
 //! table by the file of its symbol, where the program has one such file and one such unit, and the table leads to them.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use foldsym_demangle::demangle;
 
 use super::super::ReadClasses;
 use super::super::names::is_program_wide;
@@ -25,7 +25,7 @@ use super::dispatch::{Dispatch, MAX_WORDS, Part, Reached, parts, points};
 use super::hierarchy::{Class, Classes, Method};
 use super::reach::JumpsOf;
 use super::words::{Word, Words};
-use crate::demangle::demangle;
+use crate::hash::{HashMap, HashSet};
 use crate::model::{
     FuncId, Function, GroupId, How, ImageAddr, Instance, NONE16, NameId, SlotKey, Unit, UnitClasses,
     VtableKey,
@@ -90,7 +90,7 @@ pub(super) fn keys<'f>(
         let code = |method: &&Method<'_>| method.is_virtual && !method.is_pure && !method.is_destructor();
         let mut methods = classes.list[class].methods.iter().filter(code);
         let width = u64::from(image.arch.address_size);
-        let here: FxHashSet<u64> = (0..(size / width.max(1)).min(MAX_WORDS))
+        let here: HashSet<u64> = (0..(size / width.max(1)).min(MAX_WORDS))
             .filter_map(|at| match words.at(address + at * width)? {
                 Word::Number(number) => Some(number.cast_unsigned()),
                 _ => None,
@@ -105,7 +105,7 @@ pub(super) fn keys<'f>(
     }));
     let width = u64::from(image.arch.address_size);
     let slots = slots_of_calls(index);
-    let reach = FxHashMap::default();
+    let reach = HashMap::default();
     let mut dispatch = Dispatch {
         index,
         classes: &classes,
@@ -115,7 +115,7 @@ pub(super) fn keys<'f>(
         slots: &slots,
         reach,
         jumps: JumpsOf::default(),
-        passed_on: FxHashMap::default(),
+        passed_on: HashMap::default(),
     };
     let mut work = 0;
     for &(address, end) in ranges.iter().filter(|_| matches!(width, 4 | 8)) {
@@ -183,7 +183,7 @@ pub(super) fn keys<'f>(
     found.vtables = sound.flatten().copied().collect();
     // A slot that leaves doubts everywhere tells nothing that the group does not.
     let sure = found.vtables.iter().filter(|key| !key.doubtful);
-    let used: FxHashSet<u16> = sure.filter_map(|key| key.slot).collect();
+    let used: HashSet<u16> = sure.filter_map(|key| key.slot).collect();
     found.vtables.retain(|key| key.slot.is_none_or(|slot| used.contains(&slot)));
     let calls = index.program.units.iter().flat_map(|unit| &unit.calls);
     let through = calls.filter(|call| !call.tail && call.callee.is_none() && call.slot != NONE16);
@@ -239,7 +239,7 @@ fn is_table(symbol: &Symbol<'_>) -> bool {
 /// another class's table there too: lld folds equal tables, of functions that it folded, where they are read-only. So
 /// there must be a symbol, and not only of what is exported.
 fn tables(image: &Image<'_>, units: &[(u32, &Unit<'_>)], classes: &Classes<'_>) -> Vec<(u64, u64, usize)> {
-    let mut symbols: FxHashMap<u64, (&[u8], u64, bool)> = FxHashMap::default();
+    let mut symbols: HashMap<u64, (&[u8], u64, bool)> = HashMap::default();
     for symbol in image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Data) {
         let Some(name) = symbol.name.strip_prefix(b"_ZTV") else { continue };
         let known = symbols.entry(symbol.address).or_insert((name, symbol.size, !symbol.dynamic));
@@ -271,7 +271,7 @@ fn tables(image: &Image<'_>, units: &[(u32, &Unit<'_>)], classes: &Classes<'_>) 
 /// The tables of classes that gcc describes without linkage names, alike: the symbol is local, of a file that the
 /// symbol table names once, as one unit is named that has one such class of that name.
 fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_>) -> Vec<(u64, u64, usize)> {
-    let mut files: FxHashMap<&[u8], (u32, Vec<u32>)> = FxHashMap::default();
+    let mut files: HashMap<&[u8], (u32, Vec<u32>)> = HashMap::default();
     for file in &image.symbol_files {
         files.entry(base_name(file)).or_default().0 += 1;
     }
@@ -279,7 +279,7 @@ fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_
         files.entry(&unit.file_name).or_default().1.push(number);
     }
     let mut found: Vec<(u64, u64, usize)> = Vec::new();
-    let mut at: FxHashMap<u64, u32> = FxHashMap::default();
+    let mut at: HashMap<u64, u32> = HashMap::default();
     for symbol in image.symbols.iter().filter(|symbol| is_table(symbol)) {
         *at.entry(symbol.address).or_default() += 1;
         let file = symbol.file.and_then(|file| image.symbol_files.get(file as usize));
@@ -293,12 +293,15 @@ fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_
         let Some(own) = own else { continue };
         // What is in a template counts with that, and no class is named so.
         let own = if own.contains(['<', '(']) { own } else { own.rsplit("::").next().unwrap_or(own) };
-        found
-            .extend(classes.nameless(unit, own.as_bytes()).map(|class| (symbol.address, symbol.size, class)));
+        // gcc spells the ends of nested templates apart, clang and the demangler together.
+        let apart = own.replace(">>", "> >").replace(">>", "> >");
+        let class =
+            classes.nameless(unit, own.as_bytes()).or_else(|| classes.nameless(unit, apart.as_bytes()));
+        found.extend(class.map(|class| (symbol.address, symbol.size, class)));
     }
     found.sort_unstable();
     // One table of each class, and no other at its address.
-    let mut count: FxHashMap<usize, u32> = FxHashMap::default();
+    let mut count: HashMap<usize, u32> = HashMap::default();
     found.iter().for_each(|table| *count.entry(table.2).or_default() += 1);
     found.retain(|table| count[&table.2] == 1 && at[&table.0] == 1);
     found
@@ -318,7 +321,7 @@ fn slots_of_calls(index: &Index<'_, '_>) -> Vec<u16> {
     let through = calls.filter(|call| call.return_addr.is_some() && !call.tail && call.callee.is_none());
     let listed = index.program.listed_slots.iter().map(|call| call.slot);
     let all = through.map(|call| call.slot).chain(listed);
-    let slots: FxHashSet<u16> = all.filter(|&slot| slot != NONE16).collect();
+    let slots: HashSet<u16> = all.filter(|&slot| slot != NONE16).collect();
     let mut slots: Vec<u16> = slots.into_iter().collect();
     slots.sort_unstable();
     slots
@@ -328,15 +331,15 @@ fn slots_of_calls(index: &Index<'_, '_>) -> Vec<u16> {
 pub(super) struct Members<'a, 'p, 'f> {
     index: &'a Index<'p, 'f>,
     /// By class: members whose names begin with the class's.
-    of_class: FxHashMap<usize, Vec<(GroupId, FuncId)>>,
+    of_class: HashMap<usize, Vec<(GroupId, FuncId)>>,
     /// Members that may have run whatever the object is, by group.
-    unexcluded: FxHashMap<GroupId, FxHashSet<FuncId>>,
+    unexcluded: HashMap<GroupId, HashSet<FuncId>>,
     /// Classes of which a function was erased and not found again.
-    lost: FxHashSet<usize>,
+    lost: HashSet<usize>,
     /// Functions by the name in their entry and their unit.
-    functions: FxHashMap<(u32, NameId), FuncId>,
+    functions: HashMap<(u32, NameId), FuncId>,
     /// Those without linkage names.
-    instances: FxHashMap<(u32, Instance), FuncId>,
+    instances: HashMap<(u32, Instance), FuncId>,
 }
 
 /// In the key of a function that no unit describes.
@@ -346,8 +349,8 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
     fn new(index: &'a Index<'p, 'f>, classes: &Classes<'_>) -> Self {
         let program = index.program;
         let text = |name: NameId| &*program.names[name.index()];
-        let mut functions = FxHashMap::default();
-        let mut instances = FxHashMap::default();
+        let mut functions = HashMap::default();
+        let mut instances = HashMap::default();
         let instance_of = |function: &Function| {
             let source = function.source?;
             let instance = program.units[source.unit.index()].functions[source.function.index()].instance;
@@ -362,9 +365,9 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
         }
         let mut members = Members {
             index,
-            of_class: FxHashMap::default(),
-            unexcluded: FxHashMap::default(),
-            lost: FxHashSet::default(),
+            of_class: HashMap::default(),
+            unexcluded: HashMap::default(),
+            lost: HashSet::default(),
             functions,
             instances,
         };
@@ -437,7 +440,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
 
     /// True where a method of the classes may be at any address: it was erased, or is not in the program.
     fn lost(&self, classes: &Classes<'_>, line: &[usize]) -> bool {
-        let mut overridden: FxHashSet<&[u8]> = FxHashSet::default();
+        let mut overridden: HashSet<&[u8]> = HashSet::default();
         line.iter().any(|&class| {
             let methods = &classes.list[class].methods;
             let here = |method: &&Method<'_>| {

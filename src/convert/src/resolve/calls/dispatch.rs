@@ -14,13 +14,12 @@
 
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::Index;
 use super::classes::{Members, nested};
 use super::hierarchy::Classes;
 use super::reach::{JumpsOf, Reach};
 use super::words::{Word, Words};
+use crate::hash::{HashMap, HashSet};
 use crate::model::{FuncId, GroupId, Owner};
 
 /// An object's parts begin at most so many bytes behind it.
@@ -110,10 +109,10 @@ pub(super) struct Dispatch<'a, 'p, 'f> {
     pub(super) width: u64,
     /// Slots that the program calls through.
     pub(super) slots: &'a [u16],
-    pub(super) reach: FxHashMap<FuncId, Rc<Reach>>,
+    pub(super) reach: HashMap<FuncId, Rc<Reach>>,
     pub(super) jumps: JumpsOf,
     /// By slot: whom the functions there reach, of all tables.
-    pub(super) passed_on: FxHashMap<u16, Reach>,
+    pub(super) passed_on: HashMap<u16, Reach>,
 }
 
 impl Dispatch<'_, '_, '_> {
@@ -264,7 +263,7 @@ impl Dispatch<'_, '_, '_> {
 
     /// Whom calls through a slot call, in any of the tables; `None` where one of them is not known.
     fn direct(&self, class: usize, line: &[usize], parts: &[Part], slot: u16) -> Option<Vec<FuncId>> {
-        let mut found: FxHashSet<FuncId> = FxHashSet::default();
+        let mut found: HashSet<FuncId> = HashSet::default();
         for (number, &(start, end)) in parts.iter().enumerate() {
             let place = start.checked_add(u64::from(slot) * self.width)?;
             if place.checked_add(self.width)? > end {

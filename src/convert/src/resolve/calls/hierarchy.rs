@@ -5,9 +5,8 @@
 //! methods tell them. What a unit only declares is looked up by name, where
 //! one class alone has it.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::classes::{is_local, nested};
+use crate::hash::{HashMap, HashSet};
 use crate::model::{Instance, Unit, UnitClass, UnitMethod};
 
 /// Classes that share the beginning of a table.
@@ -72,13 +71,13 @@ pub(super) struct Classes<'n> {
     /// Sorted.
     keys: Vec<Key<'n>>,
     /// By unit: which each local one is.
-    of_units: FxHashMap<(u32, u32), usize>,
+    of_units: HashMap<(u32, u32), usize>,
     /// Linkage names of virtual methods, with the unit of a local class.
-    virtuals: FxHashSet<(Option<u32>, &'n [u8])>,
+    virtuals: HashSet<(Option<u32>, &'n [u8])>,
     /// Methods without linkage names, by unit: their classes, and whether each is virtual, as of `virtuals`.
-    instances: FxHashMap<(u32, Instance), (usize, bool)>,
+    instances: HashMap<(u32, Instance), (usize, bool)>,
     /// Their classes by name, [`UNKNOWN`] where several have one.
-    nameless: FxHashMap<(u32, &'n [u8]), usize>,
+    nameless: HashMap<(u32, &'n [u8]), usize>,
 }
 
 impl<'n> Classes<'n> {
@@ -87,13 +86,13 @@ impl<'n> Classes<'n> {
         let mut classes = Classes {
             list: Vec::new(),
             keys: Vec::new(),
-            of_units: FxHashMap::default(),
-            virtuals: FxHashSet::default(),
-            instances: FxHashMap::default(),
-            nameless: FxHashMap::default(),
+            of_units: HashMap::default(),
+            virtuals: HashSet::default(),
+            instances: HashMap::default(),
+            nameless: HashMap::default(),
         };
-        let mut keys: FxHashMap<&[u8], Vec<usize>> = FxHashMap::default();
-        let mut named: FxHashMap<&[u8], usize> = FxHashMap::default();
+        let mut keys: HashMap<&[u8], Vec<usize>> = HashMap::default();
+        let mut named: HashMap<&[u8], usize> = HashMap::default();
         let mut new: Vec<(usize, u32, &Unit<'_>, &UnitClass)> = Vec::new();
         for &(unit_index, unit) in units {
             let name = |local: u32| unit.names[local as usize].bytes();

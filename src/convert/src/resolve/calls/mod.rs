@@ -31,14 +31,13 @@ mod words;
 
 use std::cell::{OnceCell, RefCell};
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::ReadClasses;
 use super::machine::Machine;
 use super::merge::Merged;
 use super::names::{is_mangled, is_program_wide};
 use super::pieces::Cut;
 use crate::budget::Budget;
+use crate::hash::{HashMap, HashSet};
 use crate::model::{
     CallCounts, CallHow, CallKey, CalleePlace, Calls, DieOffset, FuncId, Function, GroupId, How, ImageAddr,
     Keys, LocalCallee, NameId, Owner, Piece, Program, TailKey, UnitCall,
@@ -128,7 +127,7 @@ impl OfCalls {
             .filter(|same| same.iter().all(|key| key.callee == same[0].callee))
             .map(|same| same[same.len() - 1])
             .collect();
-        let used: FxHashSet<FuncId> = calls.iter().map(|key| key.callee).collect();
+        let used: HashSet<FuncId> = calls.iter().map(|key| key.callee).collect();
         let mut listed: Vec<TailKey> = tails
             .into_iter()
             .filter(|(function, _)| used.contains(function))
@@ -157,7 +156,7 @@ struct Index<'p, 'f> {
     /// By unit: functions by DIE.
     by_die: Vec<Vec<(DieOffset, FuncId)>>,
     /// Functions whose name has several definitions: a call of one calls the one that prevailed.
-    several: FxHashSet<FuncId>,
+    several: HashSet<FuncId>,
     /// Functions by name; `Some(None)` where several have it.
     by_name: Vec<Option<Option<FuncId>>>,
     /// The group of each function. One that is in several (one a piece) counts for its first.
@@ -371,16 +370,16 @@ struct CallKeys<'i, 'p, 'f> {
     index: &'i Index<'p, 'f>,
     calls: Vec<CallKey>,
     /// Of those functions that `lead` into groups.
-    tails: FxHashMap<FuncId, Reach>,
+    tails: HashMap<FuncId, Reach>,
     /// By function.
     lead: Vec<bool>,
     /// Where functions begin, once that is asked for.
-    starts: OnceCell<FxHashSet<u64>>,
+    starts: OnceCell<HashSet<u64>>,
     jumps: JumpsOf,
     twice: Twice,
     counts: CallCounts,
     /// By the start of a piece: how many of its calls go straight to an address. No code is read twice.
-    in_code: RefCell<FxHashMap<u64, Option<FxHashMap<u64, usize>>>>,
+    in_code: RefCell<HashMap<u64, Option<HashMap<u64, usize>>>>,
     steps: Budget,
 }
 
@@ -446,7 +445,7 @@ impl<'p> CallKeys<'_, 'p, '_> {
             let live = group.members.iter().filter(|member| member.how == How::LiveRange);
             let remaining =
                 live.map(|member| self.live_calls(id, member.function)).find(|calls| !calls.is_empty());
-            let mut found: FxHashMap<ImageAddr, Vec<(FuncId, FuncId, CallHow)>> = FxHashMap::default();
+            let mut found: HashMap<ImageAddr, Vec<(FuncId, FuncId, CallHow)>> = HashMap::default();
             let mut order = Vec::new();
             for member in &group.members {
                 // A relocation that the linker kept may have the addresses of a folded one too.

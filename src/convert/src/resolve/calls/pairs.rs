@@ -1,9 +1,8 @@
 //! Gives the calls of a folded function, whose addresses are gone, those of the function that remains.
 
-use rustc_hash::FxHashMap;
-
 use super::embed::embed;
 use super::{CallKeys, Callee, Index};
+use crate::hash::HashMap;
 use crate::model::{FuncId, ImageAddr, NameId};
 
 /// Where a call goes: one address may be several functions'.
@@ -67,7 +66,7 @@ impl CallKeys<'_, '_, '_> {
             let a = self.index.target(a);
             a.is_some() && a == self.index.target(b)
         };
-        let mut by_target: FxHashMap<Target, Same> = FxHashMap::default();
+        let mut by_target: HashMap<Target, Same> = HashMap::default();
         for target in remaining.iter().filter_map(|call| self.index.target(call.1)) {
             by_target.entry(target).or_default().remaining += 1;
         }

@@ -2,19 +2,18 @@
 //! that the compiler merged with that one, or what a linker put in the place of a function that it folded
 //! (`--icf=safe_thunks` of lld for Mach-O, where the function's address is taken).
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::super::machine::Machine;
 use super::super::thunks::{MAX_THUNK, checked_name, is_merged};
+use crate::hash::{HashMap, HashSet};
 use crate::model::{FuncId, NameId, Owner, Piece, Program};
 
 /// Such code.
 #[derive(Default)]
 pub(super) struct Passing {
     /// Where that of functions leads that a compiler merged.
-    merged: FxHashSet<u64>,
+    merged: HashSet<u64>,
     /// By address, that of linkers: whose it is. Of Mach-O alone.
-    made: FxHashMap<u64, FuncId>,
+    made: HashMap<u64, FuncId>,
 }
 
 impl Passing {
@@ -25,21 +24,15 @@ impl Passing {
             let piece = program.pieces.binary_search_by_key(&target, |piece| piece.start.0);
             piece.is_ok_and(|piece| described[piece])
         };
-        // Such code is folded too, and with functions that a compiler described: then it may do nothing else.
-        let small = program.pieces.iter().zip(&described).filter(|(piece, _)| {
+        // Such code is folded too, and with functions that a compiler described.
+        let small = program.pieces.iter().filter(|piece| {
             u64::from(piece.body) <= MAX_THUNK
                 && owners(program, piece).any(|owner| !is_described(program, owner))
         });
-        let passing: Vec<(&Piece, u64)> = small
-            .map(|(piece, described)| {
-                (piece, piece.start.0, piece.start.0 + u64::from(piece.body), described)
-            })
-            .filter(|&(_, start, end, described)| !described || machine.only_passes_on(start, end))
-            .flat_map(|(piece, start, end, _)| {
-                machine.passes_on(start, end, is_such).into_iter().map(move |target| (piece, target))
-            })
-            .collect();
-        let targets: FxHashSet<u64> = passing.iter().map(|passing| passing.1).collect();
+        let target =
+            |piece: &Piece| machine.passes_on(piece.start.0, piece.start.0 + u64::from(piece.body), is_such);
+        let passing: Vec<(&Piece, u64)> = small.filter_map(|piece| Some((piece, target(piece)?))).collect();
+        let targets: HashSet<u64> = passing.iter().map(|passing| passing.1).collect();
         if !machine.has_linkers_jumps() {
             let bodies = checked_bodies(program, &targets);
             let is_other = |&(piece, target): &(&Piece, u64)| {
@@ -49,9 +42,9 @@ impl Passing {
                     .any(|name| is_merged(name) && !bodies.contains(&(target, name)))
             };
             let merged = passing.into_iter().filter(is_other).map(|passing| passing.1).collect();
-            return Passing { merged, made: FxHashMap::default() };
+            return Passing { merged, made: HashMap::default() };
         }
-        let mut named: FxHashMap<(u64, NameId), Option<FuncId>> = FxHashMap::default();
+        let mut named: HashMap<(u64, NameId), Option<FuncId>> = HashMap::default();
         for piece in program.pieces.iter().filter(|piece| targets.contains(&piece.start.0)) {
             for function in owners(program, piece).filter(|&owner| is_external(program, owner)) {
                 let several = |known: &mut Option<FuncId>| *known = None;
@@ -83,7 +76,7 @@ impl Passing {
 }
 
 /// The functions whose bodies are at these addresses, and to whose names others jump there (`-fsanitize=cfi-icall`).
-fn checked_bodies<'p>(program: &'p Program<'_>, targets: &FxHashSet<u64>) -> FxHashSet<(u64, &'p [u8])> {
+fn checked_bodies<'p>(program: &'p Program<'_>, targets: &HashSet<u64>) -> HashSet<(u64, &'p [u8])> {
     let pieces = program.pieces.iter().filter(|piece| targets.contains(&piece.start.0));
     pieces
         .flat_map(|piece| {

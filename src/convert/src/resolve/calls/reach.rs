@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::machine::Jumps;
 use super::{Callee, Index};
 use crate::budget::Budget;
+use crate::hash::{HashMap, HashSet};
 use crate::model::{FuncId, Owner, Piece, TailKey};
 
 /// Functions that are visited to find what one reaches by tail calls; one that reaches more reaches what is not
@@ -36,7 +36,7 @@ const MAX_STEPS: u64 = 1 << 33;
 const STEPS: std::ops::RangeInclusive<u64> = 1 << 14..=1 << 22;
 
 /// The jumps of pieces that were read, by start, so that no code is read twice. Short ones are those to functions.
-pub(super) type JumpsOf = FxHashMap<u64, Option<Rc<Jumps>>>;
+pub(super) type JumpsOf = HashMap<u64, Option<Rc<Jumps>>>;
 
 /// Tasks that look at functions side by side, each of so many or more: code that functions of several tasks reach is
 /// read by each of them.
@@ -73,7 +73,7 @@ const PIECES_AT_ONCE: usize = 2048;
 
 impl Index<'_, '_> {
     /// What each function reaches that some call names, of those that `lead` into groups.
-    pub(super) fn reach_of_callees(&self, lead: &[bool]) -> FxHashMap<FuncId, Reach> {
+    pub(super) fn reach_of_callees(&self, lead: &[bool]) -> HashMap<FuncId, Reach> {
         let mut called = Vec::new();
         for callees in &self.callees {
             called.extend(callees.iter().filter_map(|callee| match callee {
@@ -313,11 +313,11 @@ impl Index<'_, '_> {
             jumps.iter().flat_map(|jumps| &jumps.targets).map(|&target| through(target)).collect();
         targets.sort_unstable();
         let short = || jumps.iter().flat_map(|jumps| &jumps.short).copied();
-        let direct: FxHashSet<u64> = targets.iter().copied().chain(short().map(through)).collect();
+        let direct: HashSet<u64> = targets.iter().copied().chain(short().map(through)).collect();
         // How many tail calls of each address were recorded.
-        let mut recorded: FxHashMap<u64, usize> = FxHashMap::default();
+        let mut recorded: HashMap<u64, usize> = HashMap::default();
         // Whom calls through stubs of the linker, or through words of the loader, may call, as far as they were recorded.
-        let mut by_name: FxHashSet<Callee> = FxHashSet::default();
+        let mut by_name: HashSet<Callee> = HashSet::default();
         for &callee in found.iter() {
             match callee {
                 Callee::Function(function) => {
@@ -331,7 +331,7 @@ impl Index<'_, '_> {
                 Callee::Indirect | Callee::Unknown => {}
             }
         }
-        let slots: FxHashSet<u64> = jumps.iter().flat_map(|jumps| &jumps.slots).copied().collect();
+        let slots: HashSet<u64> = jumps.iter().flat_map(|jumps| &jumps.slots).copied().collect();
         let (mut names_used, mut names_needed) = (0, slots.len());
         for target in short() {
             if let Ok(piece) = self.entry(target)
@@ -347,6 +347,8 @@ impl Index<'_, '_> {
                 continue;
             }
             match self.entry(target) {
+                // A stub of the linker has a symbol too in what mold makes.
+                _ if self.machine.is_stub(target) => names_needed += 1,
                 // A part of the function is its own, and so is its beginning where nobody shares it.
                 Ok(piece) => {
                     let folded = matches!(self.program.pieces[piece].owner, Owner::Group(_));

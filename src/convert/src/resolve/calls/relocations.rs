@@ -1,9 +1,8 @@
 //! Keys of calls that nobody recorded: of those that the linker kept a relocation of.
 
-use rustc_hash::FxHashSet;
-
 use super::CallKeys;
 use super::rewritten::Named;
+use crate::hash::HashSet;
 use crate::model::{CallKey, How, ImageAddr, Owner};
 
 impl CallKeys<'_, '_, '_> {
@@ -12,9 +11,9 @@ impl CallKeys<'_, '_, '_> {
         let index = self.index;
         // Only these have keys.
         let callees = index.starts.iter().zip(&self.lead).filter(|(_, leads)| **leads);
-        let callees: FxHashSet<u64> = callees.map(|(start, _)| *start).collect();
+        let callees: HashSet<u64> = callees.map(|(start, _)| *start).collect();
         let named = index.machine.named_calls(|address| callees.contains(&address));
-        let mut open: FxHashSet<u64> = named.iter().map(|call| call.return_addr).collect();
+        let mut open: HashSet<u64> = named.iter().map(|call| call.return_addr).collect();
         if open.is_empty() {
             return;
         }

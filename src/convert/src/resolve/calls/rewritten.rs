@@ -5,20 +5,19 @@
 //! is asked to, which shows in such jumps; rustc runs it always. gcc (`-fipa-icf`) leaves a jump where both functions have
 //! their addresses taken, and removes one where it knows the whole program (`-flto`); else it says who was called.
 
-use rustc_hash::FxHashSet;
-
 use super::super::names::{is_mangled, is_rust};
 use super::Index;
+use crate::hash::HashSet;
 use crate::model::{CallHow, FuncId, Group, How, NameId, Program, Together, UnitId};
 
 /// What is known of units whose compiler did so.
 pub(super) struct Rewritten {
     /// Names of functions that may stand for others, also where another unit has the copy that is left.
-    defined: FxHashSet<(Within, NameId)>,
+    defined: HashSet<(Within, NameId)>,
     /// By unit: where such calls are.
     within: Vec<Option<Within>>,
     /// gcc's units in which functions jump to others of the same code.
-    jumping: FxHashSet<UnitId>,
+    jumping: HashSet<UnitId>,
 }
 
 /// Where calls of a function that was merged are rewritten.
@@ -33,7 +32,7 @@ impl Rewritten {
     pub(super) fn new(program: &Program<'_>, merging: &[UnitId]) -> Self {
         let mut within: Vec<Option<Within>> =
             program.units.iter().map(|unit| unit.rewrites.map(Within::Units)).collect();
-        let mut jumping = FxHashSet::default();
+        let mut jumping = HashSet::default();
         for &unit in merging {
             if program.units[unit.index()].keeps_callees {
                 jumping.insert(unit);
@@ -41,7 +40,7 @@ impl Rewritten {
                 within[unit.index()].get_or_insert(Within::Unit(unit));
             }
         }
-        let mut defined = FxHashSet::default();
+        let mut defined = HashSet::default();
         for ((data, map), within) in program.units.iter().zip(&program.maps).zip(&within) {
             let Some(within) = *within else { continue };
             let functions = data.functions.iter().map(|function| function.origin);

@@ -1,15 +1,14 @@
 //! Finds names that are defined more than once: a weak function and the one that overrides it. Each unit describes its own
 //! and records calls of it, but whoever is called by that name is the one that prevailed, and nothing says which that is.
 
-use rustc_hash::FxHashSet;
-
 use super::super::merge::are_apart;
+use crate::hash::HashSet;
 use crate::model::{FuncId, NameId, OriginId, Program};
 
 /// The functions of such names, of these: those that units describe, and that all units mean by their names.
-pub(super) fn functions(program: &Program<'_>, shared: &[FuncId]) -> FxHashSet<FuncId> {
+pub(super) fn functions(program: &Program<'_>, shared: &[FuncId]) -> HashSet<FuncId> {
     let mut defined: Vec<Option<OriginId>> = vec![None; program.names.len()];
-    let mut names: FxHashSet<NameId> = FxHashSet::default();
+    let mut names: HashSet<NameId> = HashSet::default();
     let name_of = |origin: OriginId| program.origins[origin.index()].name;
     let origin_of = |function: &FuncId| program.functions[function.index()].origin;
     for origin in shared.iter().map(origin_of) {
@@ -30,7 +29,7 @@ pub(super) fn functions(program: &Program<'_>, shared: &[FuncId]) -> FxHashSet<F
         }
     }
     if names.is_empty() {
-        return FxHashSet::default();
+        return HashSet::default();
     }
     shared.iter().filter(|function| names.contains(&name_of(origin_of(function)))).copied().collect()
 }

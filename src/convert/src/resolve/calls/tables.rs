@@ -1,8 +1,7 @@
 //! Keys of calls that a table lists (`.debug_dcall`) and no entry of debug information describes.
 
-use rustc_hash::FxHashSet;
-
 use super::{CallKeys, Callee};
+use crate::hash::HashSet;
 use crate::model::{How, ImageAddr};
 
 impl CallKeys<'_, '_, '_> {
@@ -14,7 +13,7 @@ impl CallKeys<'_, '_, '_> {
             return;
         }
         let calls = units.iter().flat_map(|unit| &unit.calls).filter_map(|call| call.return_addr);
-        let recorded: FxHashSet<ImageAddr> = calls.collect();
+        let recorded: HashSet<ImageAddr> = calls.collect();
         for (unit_index, unit) in units.iter().enumerate() {
             for call in &unit.listed {
                 let Some(return_addr) = call.return_addr.filter(|at| !recorded.contains(at)) else {

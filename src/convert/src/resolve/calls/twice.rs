@@ -1,24 +1,23 @@
 //! Parts of one function that were folded into each other: a call there is one of several of that function, and the
 //! compiler may have recorded only one of them.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::Index;
+use crate::hash::{HashMap, HashSet};
 use crate::model::{DieOffset, FuncId, How, ImageAddr, UnitErased, UnitFunction, UnitPiece};
 
 /// Functions with the starts of ranges that are, or may be, several of their parts.
 #[derive(Default)]
 pub(super) struct Twice {
-    known: FxHashSet<(FuncId, u64)>,
+    known: HashSet<(FuncId, u64)>,
     /// Functions with a part that was not found again.
-    missing: FxHashSet<FuncId>,
+    missing: HashSet<FuncId>,
 }
 
 impl Twice {
     pub(super) fn new(index: &Index<'_, '_>) -> Twice {
         let mut twice = Twice::default();
         for (unit_index, unit) in index.program.units.iter().enumerate() {
-            let mut erased: FxHashMap<DieOffset, Vec<&UnitErased>> = FxHashMap::default();
+            let mut erased: HashMap<DieOffset, Vec<&UnitErased>> = HashMap::default();
             for part in unit.erased.iter().filter(|erased| erased.part) {
                 erased.entry(part.die).or_default().push(part);
             }
@@ -69,11 +68,11 @@ fn several(pieces: &[UnitPiece], erased: &[&UnitErased]) -> Vec<u64> {
     if erased.is_empty() {
         return starts;
     }
-    let mut found: FxHashMap<u64, usize> = FxHashMap::default();
+    let mut found: HashMap<u64, usize> = HashMap::default();
     for part in parts.iter().filter(|part| is_found(part)) {
         *found.entry(part.len.into()).or_default() += 1;
     }
-    let mut lens: FxHashSet<u64> = FxHashSet::default();
+    let mut lens: HashSet<u64> = HashSet::default();
     for part in erased.iter().filter(|part| part.size > 0) {
         match found.get_mut(&part.size) {
             Some(left) if *left > 0 => *left -= 1,

@@ -1,8 +1,7 @@
 //! What stands in tables of virtual functions once the program runs: the words of its file, and what the loader writes
 //! over them.
 
-use rustc_hash::FxHashMap;
-
+use crate::hash::HashMap;
 use crate::open::Image;
 use crate::resolve::machine::{EM_AARCH64, EM_X86_64};
 
@@ -25,13 +24,13 @@ pub(super) enum Word<'f> {
 /// The program's data with what the loader writes into it.
 pub(super) struct Words<'i, 'f> {
     image: &'i Image<'f>,
-    written: FxHashMap<u64, Word<'f>>,
+    written: HashMap<u64, Word<'f>>,
 }
 
 impl<'i, 'f> Words<'i, 'f> {
     /// Of the tables at these ranges of addresses, which are sorted.
     pub(super) fn new(image: &'i Image<'f>, tables: &[(u64, u64)]) -> Self {
-        let mut written = FxHashMap::default();
+        let mut written = HashMap::default();
         let (relative, absolute) = match image.arch.machine {
             EM_X86_64 => (R_X86_64_RELATIVE, R_X86_64_64),
             EM_AARCH64 => (R_AARCH64_RELATIVE, R_AARCH64_ABS64),

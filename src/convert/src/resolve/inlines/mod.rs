@@ -11,10 +11,10 @@ mod places;
 mod twin;
 
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::merge::Merged;
 use crate::budget::Budget;
+use crate::hash::{HashMap, HashSet};
 use crate::model::{How, InlineCounts, Row, RowRange, Scope, Unit, UnitMap};
 use crate::paint::{PaintRange, Painter, Segment};
 use crate::report::{Diagnostics, Kind};
@@ -275,14 +275,14 @@ fn join(rows: &[Row], segments: &[Segment]) -> Vec<Row> {
 
 /// Functions whose inline trees are known, by their range, where another needs a twin.
 struct Twins {
-    by_range: FxHashMap<(u64, u32), Vec<At>>,
+    by_range: HashMap<(u64, u32), Vec<At>>,
 }
 
 impl Twins {
     fn new(merged: &Merged<'_>, open: &[At]) -> Twins {
-        let wanted: FxHashSet<(u64, u32)> =
+        let wanted: HashSet<(u64, u32)> =
             open.iter().filter_map(|&at| range(&merged.program.units[at.0], at.1)).collect();
-        let mut twins = Twins { by_range: FxHashMap::default() };
+        let mut twins = Twins { by_range: HashMap::default() };
         if wanted.is_empty() {
             return twins;
         }

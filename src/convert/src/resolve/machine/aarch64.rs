@@ -61,6 +61,13 @@ pub(super) fn only_passes_on(bytes: &[u8]) -> bool {
             4 | 6 | 12 | 14 => matches!(base, 29 | 31) || (to >= 8 && base >= 8),
             // Branches and the system: not SVC.
             10 | 11 => word & 0xffe0_001f != 0xd400_0001,
+            // FMOV, and MOV of vectors: from or to a register that calls keep.
+            7 | 15 => {
+                let is_move = word & 0xff3f_fc00 == 0x1e20_4000 || word & 0xbfe0_fc00 == 0x0ea0_1c00;
+                is_move && ((8..16).contains(&to) || (8..16).contains(&base))
+            }
+            // UDF: what fills code up.
+            0 => word >> 16 == 0,
             _ => false,
         }
     };
@@ -202,6 +209,12 @@ mod tests {
             (&[0x9000_0008, 0xf940_0108, 0xf900_07e8, 0xeb09_011f], true),
             // mov x19, x0; mov x0, x19; mov x0, x30; ldr x0, [sp, #8]
             (&[0xaa00_03f3, 0xaa13_03e0, 0xaa1e_03e0, 0xf940_07e0], true),
+            // fmov d8, d0; fmov d0, d8; mov v9.16b, v1.16b; ldp q0, q1, [sp]
+            (&[0x1e60_4008, 0x1e60_4100, 0x4ea1_1c29, 0xad40_07e0], true),
+            // fmov d0, d1; fadd d8, d0, d0; fmov d0, #1.0
+            (&[0x1e60_4020], false),
+            (&[0x1e60_2808], false),
+            (&[0x1e6e_1000], false),
             // mov w1, #1; mov x0, x8; mov x0, x1; add x0, x0, #1; ldr x0, [x0]; str x8, [x0]; adrp x0; svc #0
             (&[0x5280_0021], false),
             (&[0xaa08_03e0], false),

@@ -1,15 +1,11 @@
 //! Where small code passes its call on to: straight, through stubs of the linker and slots of the loader, beside what
 //! compilers add to each function.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::{EM_386, EM_AARCH64, EM_X86_64, Machine, aarch64, x86};
+use crate::hash::{HashMap, HashSet};
 
 /// Stubs and jumps that are followed, one behind the other.
 const MAX_HOPS: usize = 4;
-
-/// Addresses that small code may pass its call on to: compilers may add calls whose names are not known here.
-const MAX_WAYS: usize = 3;
 
 /// Bytes of a stub.
 const MAX_STUB: u64 = 32;
@@ -25,13 +21,13 @@ pub(super) enum Hop {
 /// Calls and jumps that compilers add to any function.
 #[derive(Default)]
 pub(super) struct Added {
-    all: FxHashSet<u64>,
+    all: HashSet<u64>,
     /// Those that return (`-mfunction-return=thunk-extern`).
-    returns: FxHashSet<u64>,
+    returns: HashSet<u64>,
 }
 
 /// What the loader writes into slots: by address; `None` for another module's.
-pub(super) type Slots = FxHashMap<u64, Option<u64>>;
+pub(super) type Slots = HashMap<u64, Option<u64>>;
 
 /// True for what compilers call of themselves: guards of the stack, profilers, checks.
 pub(in crate::resolve) fn is_added(name: &[u8]) -> bool {
@@ -63,44 +59,44 @@ pub(in crate::resolve) fn is_added(name: &[u8]) -> bool {
 }
 
 impl Machine<'_, '_> {
-    /// Whom small code may pass its call on to: of such addresses those that it jumps to, or calls before it returns, sorted.
-    /// What compilers add to each function is left out, and what else it does is not looked at: a frame is built, a counter
-    /// counted, a guard compared. Empty where they are more than a few, and for a stub.
-    pub(in crate::resolve) fn passes_on(&self, start: u64, end: u64, such: impl Fn(u64) -> bool) -> Vec<u64> {
+    /// Whom small code passes its call on to, with the arguments that it was given: the only one of such addresses that it jumps
+    /// to, or calls before it returns. What compilers add to each function is left out: a frame, a guard of the stack, a counter,
+    /// a profiler's calls. `None` for code that does anything else, and for a stub.
+    pub(in crate::resolve) fn passes_on(
+        &self,
+        start: u64,
+        end: u64,
+        such: impl Fn(u64) -> bool,
+    ) -> Option<u64> {
         // Some linkers give the stubs symbols (mold).
         if self.is_stub(start) {
-            return Vec::new();
+            return None;
         }
-        let (Some(bytes), Some(jumps)) = (self.bytes(start, end), self.jumps(start, end, &such)) else {
-            return Vec::new();
+        let bytes = self.bytes(start, end)?;
+        let does_no_more = match self.image.arch.machine {
+            machine @ (EM_X86_64 | EM_386) => x86::only_passes_on(bytes, start, machine == EM_X86_64),
+            EM_AARCH64 => aarch64::only_passes_on(bytes),
+            _ => false,
         };
+        if !does_no_more {
+            return None;
+        }
+        let jumps = self.jumps(start, end, &such)?;
         let outside = |target: &u64| !(start..end).contains(target);
         let follow = |hop: Hop| self.follow(hop, &such).filter(outside);
         let straight = jumps.targets.iter().chain(&jumps.short).copied().filter(outside).map(Hop::To);
         let through = jumps.slots.iter().copied().map(Hop::Through);
         let mut targets: Vec<u64> = straight.chain(through).filter_map(follow).collect();
-        let mut called: Vec<u64> = self.calls_of(bytes, start).into_iter().filter_map(follow).collect();
-        called.retain(|target| !targets.contains(target));
         let returns = |target: &u64| self.added().returns.contains(target);
-        if !called.is_empty() && (self.returns(bytes) || jumps.targets.iter().any(returns)) {
-            targets.append(&mut called);
+        if self.returns(bytes) || jumps.targets.iter().any(returns) {
+            targets.extend(self.calls_of(bytes, start).into_iter().filter_map(follow));
         }
         targets.sort_unstable();
         targets.dedup();
-        if targets.len() > MAX_WAYS {
-            targets.clear();
+        match targets[..] {
+            [target] => Some(target),
+            _ => None,
         }
-        targets
-    }
-
-    /// True where code shows nothing but what passes a call on: a jump or a call, a frame, a guard of the stack. No argument has
-    /// a value of its own.
-    pub(in crate::resolve) fn only_passes_on(&self, start: u64, end: u64) -> bool {
-        self.bytes(start, end).is_some_and(|bytes| match self.image.arch.machine {
-            machine @ (EM_X86_64 | EM_386) => x86::only_passes_on(bytes, machine == EM_X86_64),
-            EM_AARCH64 => aarch64::only_passes_on(bytes),
-            _ => true,
-        })
     }
 
     /// True where code returns, or may do so.

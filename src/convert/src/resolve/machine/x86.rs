@@ -3,6 +3,8 @@
 //! Bytes that look like a jump through a register or memory (`FF /4`) stand in many instructions: at the end of a call
 //! backwards and the beginning of what follows. So code is walked from its start, instruction by instruction (Intel SDM
 //! volume 2, chapter 2 and appendix A). What has no place in the tables ends the walk.
+//!
+//! Long because the tables of instruction lengths stand beside the tests that list their bytes.
 
 use super::Indirect;
 use super::ways::Hop;
@@ -41,33 +43,49 @@ impl Instruction {
         self.modrm & 7 | (self.rex & 1) << 3
     }
 
+    /// The register that a place in memory is counted from; `None` for a place that the code knows.
+    fn base(self) -> Option<u8> {
+        let base = if self.modrm & 7 == 4 { self.sib & 7 } else { self.modrm & 7 };
+        (self.is_memory() && (self.modrm >> 6 != 0 || base != 5)).then_some(base | (self.rex & 1) << 3)
+    }
+
     /// True for what passes a call on, and what builds a frame, keeps the arguments and compares a guard beside it.
-    fn may_pass_on(self, wide: bool) -> bool {
-        const STACK: [u8; 2] = [4, 5];
+    fn may_pass_on(self, frame: &Frame, wide: bool) -> bool {
         let operation = self.modrm >> 3 & 7;
+        let in_frame = || self.base().is_some_and(|base| frame.has(base));
         match self.opcode {
-            // PUSH, POP, NOP, RET, LEAVE, INT3, calls and jumps; ENDBR, NOP, UD2.
+            // PUSH, POP, NOP, RET, LEAVE, INT3, calls and jumps; ENDBR, NOP, UD2; MOVS.
             0x50..=0x5f | 0x90 | 0xc2 | 0xc3 | 0xc9 | 0xcc | 0xe8 | 0xe9 | 0xeb | 0x70..=0x7f => true,
-            0x180..=0x18f | 0x11e | 0x11f | 0x10b => true,
+            0x180..=0x18f | 0x11e | 0x11f | 0x10b | 0xa4 | 0xa5 => true,
             // INC of memory, CALL, JMP, PUSH.
             0xff => matches!(operation, 2 | 4 | 6) || (operation == 0 && self.is_memory()),
-            // CMP, and SUB or XOR with memory.
+            // CMP, and SUB or XOR with memory; XOR of EAX with itself forgets a guard.
             0x39 | 0x3b => true,
-            0x2b | 0x33 => self.is_memory(),
+            0x2b | 0x33 if self.is_memory() => true,
+            0x31 | 0x33 => self.reg() == 0 && self.rm() == 0 && !self.is_memory(),
             // ADD, AND, SUB and CMP of a constant: to the stack's register, to where slots are counted from, to memory.
             0x81 | 0x83 => {
                 matches!(operation, 0 | 4 | 5 | 7) && (self.is_memory() || self.rm() == 4 || !wide)
             }
-            // LEA into registers of the frame.
-            0x8d => STACK.contains(&self.reg()),
+            // LEA of a place in the frame.
+            0x8d => in_frame(),
+            // How much REP MOVS copies: to ECX.
+            0xb9 => self.rex & 1 == 0,
             // MOV from and to the stack, a place in a segment or one that the code knows; arguments are on the stack alone.
-            0x89 | 0x8b if self.is_memory() => {
-                let base = if self.modrm & 7 == 4 { self.sib & 7 } else { self.modrm & 7 };
-                let has_base = self.modrm >> 6 != 0 || base != 5;
-                STACK.contains(&base) && (has_base || may_keep(0, self.reg(), wide))
-            }
-            0x89 => may_keep(self.reg(), self.rm(), wide),
-            0x8b => may_keep(self.rm(), self.reg(), wide),
+            0x89 | 0x8b if self.is_memory() => match self.base() {
+                Some(base) => frame.has(base),
+                None => may_keep(0, self.reg(), wide),
+            },
+            // MOV of a place that the code knows to EAX.
+            0xa1 => true,
+            // The stack's register goes to an argument's only before a copy, as `Frame::follow` checks.
+            0x89 => self.reg() == 4 || may_keep(self.reg(), self.rm(), wide),
+            0x8b => self.rm() == 4 || may_keep(self.rm(), self.reg(), wide),
+            // MOVUPS, MOVSD, MOVAPS, MOVDQA, MOVDQU and MOVQ from and to the stack; FLD and FST of the x87.
+            0x110 | 0x111 | 0x128 | 0x129 | 0x16f | 0x17e | 0x17f | 0x1d6 => in_frame(),
+            0xd9 | 0xdd if self.is_memory() => in_frame() && matches!(operation, 0 | 2 | 3),
+            0xdb => in_frame() && matches!(operation, 5 | 7),
+            0xdd => operation == 3,
             _ => false,
         }
     }
@@ -92,9 +110,48 @@ impl Instruction {
 /// True for a move that may keep an argument, or give it back: not from a register that calls change to one of an argument
 /// (System V ABI of x86-64 3.2.1, 3.2.3; on i386 arguments are in memory).
 fn may_keep(from: u8, to: u8, wide: bool) -> bool {
-    const ARGUMENTS: [u8; 6] = [7, 6, 2, 1, 8, 9];
     const KEPT: [u8; 6] = [3, 5, 12, 13, 14, 15];
     !wide || !ARGUMENTS.contains(&to) || KEPT.contains(&from)
+}
+
+/// RDI, RSI, RDX, RCX, R8 and R9.
+const ARGUMENTS: [u8; 6] = [7, 6, 2, 1, 8, 9];
+
+/// What is known of registers while code is read that may only pass a call on.
+struct Frame {
+    /// Registers with the address of a place in the frame, one bit each.
+    registers: u16,
+    /// An argument's register has an address or a constant for REP MOVS, which copies an argument that memory holds.
+    will_copy: bool,
+}
+
+impl Frame {
+    /// At the entry of a function: ESP, and EBP.
+    const ENTRY: Frame = Frame { registers: 1 << 4 | 1 << 5, will_copy: false };
+
+    fn has(&self, register: u8) -> bool {
+        self.registers & 1 << register != 0
+    }
+
+    /// Takes up an instruction; false for a call with what only REP MOVS was to have.
+    fn follow(&mut self, now: Instruction, wide: bool) -> bool {
+        let copied = |from: u8, to: u8| (from == 4).then_some(to);
+        let address = match now.opcode {
+            0x8d => Some(now.reg()),
+            0x89 if !now.is_memory() => copied(now.reg(), now.rm()),
+            0x8b if !now.is_memory() => copied(now.rm(), now.reg()),
+            _ => None,
+        };
+        match (now.opcode, address) {
+            (_, Some(register)) if wide && ARGUMENTS.contains(&register) => self.will_copy = true,
+            (_, Some(register)) => self.registers |= 1 << register,
+            (0xb9, _) => self.will_copy = true,
+            (0xa4 | 0xa5, _) => self.will_copy = false,
+            (0xe8 | 0xe9 | 0xeb | 0xff, _) => return !self.will_copy,
+            _ => {}
+        }
+        true
+    }
 }
 
 /// What follows an opcode.
@@ -285,15 +342,21 @@ pub(super) fn returns(bytes: &[u8], wide: bool) -> bool {
     false
 }
 
-/// True where code has only what stands around a call that is passed on, or the walk ends before the code does.
-pub(super) fn only_passes_on(bytes: &[u8], wide: bool) -> bool {
-    let mut at = 0;
+/// True where code at `start` has only what stands around a call that is passed on, or the walk ends before the code does.
+pub(super) fn only_passes_on(bytes: &[u8], start: u64, wide: bool) -> bool {
+    let (mut at, mut frame) = (0, Frame::ENTRY);
     while at < bytes.len() {
         let Some(now) = instruction(&bytes[at..], wide) else { return true };
-        if !now.may_pass_on(wide) {
+        at += now.len;
+        // A profiler is given the address of the function.
+        let next = start.wrapping_add(at as u64);
+        let is_own = now.opcode == 0x8d && wide && now.modrm & 0xc7 == 5;
+        if is_own && next.wrapping_add_signed(now.disp.into()) == start {
+            continue;
+        }
+        if !now.may_pass_on(&frame, wide) || !frame.follow(now, wide) {
             return false;
         }
-        at += now.len;
     }
     true
 }
@@ -503,6 +566,35 @@ mod tests {
             // mov %eax,%edi: what another call gave; mov mem(%rip),%edi: on i386 no argument.
             (&[0x89, 0xc7], false, true),
             (&[0x8b, 0x3d, 0, 0, 0, 0], false, true),
+            // xor %eax,%eax: forgets a guard.
+            (&[0x31, 0xc0], true, true),
+            // movsd 8(%rsp),%xmm0; lea 0x60(%rsp),%rax; mov 0x40(%rax),%rcx: an argument on the stack.
+            (&[0xf2, 0x0f, 0x10, 0x44, 0x24, 8], true, true),
+            (&[0x48, 0x8d, 0x44, 0x24, 0x60, 0x48, 0x8b, 0x48, 0x40], true, true),
+            // mov %rsp,%rdi; lea 8(%rsp),%rsi; mov $9,%ecx; rep movsl; call, and the same without the copy.
+            (
+                &[
+                    0x48, 0x89, 0xe7, 0x48, 0x8d, 0x74, 0x24, 8, 0xb9, 9, 0, 0, 0, 0xf3, 0xa5, 0xe8, 0, 0, 0,
+                    0,
+                ],
+                true,
+                true,
+            ),
+            (&[0x8d, 0x74, 0x24, 8, 0xb9, 9, 0, 0, 0, 0xf3, 0xa5, 0xe8, 0, 0, 0, 0], true, true),
+            (&[0x8d, 0x74, 0x24, 8, 0xe8, 0, 0, 0, 0], false, true),
+            (&[0x48, 0x89, 0xe7, 0xe8, 0, 0, 0, 0], false, true),
+            (&[0xb9, 9, 0, 0, 0, 0xe8, 0, 0, 0, 0], false, false),
+            // mov %gs:0x14,%eax: a guard of i386.
+            (&[0x65, 0xa1, 0x14, 0, 0, 0], true, true),
+            // flds 8(%esp); fstps (%esp); fistpl (%esp)
+            (&[0xd9, 0x44, 0x24, 8, 0xd9, 0x1c, 0x24], true, true),
+            (&[0xdb, 0x1c, 0x24], false, false),
+            // movss mem(%rip),%xmm0; mov 8(%r12),%rdi: values of its own.
+            (&[0xf3, 0x0f, 0x10, 5, 0, 0, 0, 0], false, false),
+            (&[0x49, 0x8b, 0x7c, 0x24, 8], false, true),
+            // lea of its own beginning; of another place.
+            (&[0x48, 0x8d, 0x3d, 0xf9, 0xff, 0xff, 0xff], true, false),
+            (&[0x48, 0x8d, 0x3d, 0, 0, 0, 0], false, false),
             // xor %esi,%esi; mov $1,%eax; lea 1(%rdi),%edi; mov (%rdi),%rdi; inc %edi; push $1; syscall
             (&[0x31, 0xf6], false, false),
             (&[0xb8, 1, 0, 0, 0], false, false),
@@ -512,10 +604,10 @@ mod tests {
             (&[0x6a, 1], false, false),
             (&[0x0f, 0x05], false, false),
         ] {
-            assert_eq!(only_passes_on(code, true), wide, "{code:x?}");
+            assert_eq!(only_passes_on(code, 0x1000, true), wide, "{code:x?}");
             // DEC and INC have the bytes of prefixes.
-            if !code.contains(&0x48) {
-                assert_eq!(only_passes_on(code, false), narrow, "{code:x?}");
+            if !code.iter().any(|byte| byte & 0xf8 == 0x48) {
+                assert_eq!(only_passes_on(code, 0x1000, false), narrow, "{code:x?}");
             }
         }
     }

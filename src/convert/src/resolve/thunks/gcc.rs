@@ -1,9 +1,8 @@
 //! Functions that gcc made jump to others, which it describes without an address.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::{MAX_COMPARED, MAX_STEPS, units_of};
 use crate::budget::Budget;
+use crate::hash::{HashMap, HashSet};
 use crate::model::{FuncId, Member, NameId, OriginId, UnitId};
 use crate::resolve::functions::Candidates;
 use crate::resolve::machine::Machine;
@@ -21,7 +20,7 @@ const MAX_JUMP: u64 = 128;
 pub(super) struct OfGcc {
     pub(super) units: Vec<UnitId>,
     /// Where such functions arrive, and which.
-    pub(super) added: FxHashSet<(u64, FuncId)>,
+    pub(super) added: HashSet<(u64, FuncId)>,
     /// They were too many.
     pub(super) capped: bool,
 }
@@ -42,15 +41,15 @@ pub(super) fn find(merged: &Merged<'_>, machine: &Machine<'_, '_>, candidates: &
         })
         .filter(|(.., member)| functions[member.function.index()].source.is_none())
         .collect();
-    let mut here: FxHashMap<u64, Vec<UnitId>> = FxHashMap::default();
-    let mut added: FxHashSet<(u64, FuncId)> = FxHashSet::default();
+    let mut here: HashMap<u64, Vec<UnitId>> = HashMap::default();
+    let mut added: HashSet<(u64, FuncId)> = HashSet::default();
     let steps = Budget::new(MAX_STEPS);
-    let mut described: FxHashMap<UnitId, FxHashMap<NameId, Vec<OriginId>>> = FxHashMap::default();
+    let mut described: HashMap<UnitId, HashMap<NameId, Vec<OriginId>>> = HashMap::default();
     for (start, end, member) in jumping {
         let is_described =
             |target: u64| target != start && dies.binary_search_by_key(&target, |die| die.start).is_ok();
-        // What else passes calls on is not gcc's: many functions that it describes without an address are called.
-        let [target] = machine.passes_on(start, end, is_described)[..] else { continue };
+        // gcc describes functions without an address for other reasons too (`foo` of `foo.constprop.0`): their code does more.
+        let Some(target) = machine.passes_on(start, end, is_described) else { continue };
         let first = dies.partition_point(|die| die.start < target);
         let at = &mut dies[first];
         let here = here.entry(target).or_insert_with(|| {
@@ -103,9 +102,9 @@ pub(super) fn find(merged: &Merged<'_>, machine: &Machine<'_, '_>, candidates: &
 }
 
 /// The functions that a unit describes and that have no code, by name.
-fn codeless(merged: &Merged<'_>, unit: UnitId) -> FxHashMap<NameId, Vec<OriginId>> {
+fn codeless(merged: &Merged<'_>, unit: UnitId) -> HashMap<NameId, Vec<OriginId>> {
     let (unit, map) = (&merged.program.units[unit.index()], &merged.program.maps[unit.index()]);
-    let mut by_name: FxHashMap<NameId, Vec<OriginId>> = FxHashMap::default();
+    let mut by_name: HashMap<NameId, Vec<OriginId>> = HashMap::default();
     for codeless in &unit.codeless {
         let origin = map.origins[codeless.origin.index()];
         by_name.entry(merged.program.origins[origin.index()].name).or_default().push(origin);

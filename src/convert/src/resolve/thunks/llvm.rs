@@ -1,9 +1,8 @@
 //! Functions that LLVM made jump to others, and describes no more.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::{MAX_COMPARED, MAX_STEPS, MAX_THUNK, checked_name, is_merged, may_merge, units_of};
 use crate::budget::Budget;
+use crate::hash::{HashMap, HashSet};
 use crate::model::{FuncId, Function, How, Member, NameId, UnitId};
 use crate::resolve::functions::{Candidates, by_name_alone};
 use crate::resolve::machine::Machine;
@@ -58,49 +57,45 @@ impl Llvm<'_, '_> {
     pub(super) fn add(
         self,
         candidates: &mut Candidates,
-        of_gcc: &FxHashSet<(u64, FuncId)>,
+        of_gcc: &HashSet<(u64, FuncId)>,
         units: &mut Vec<UnitId>,
     ) -> bool {
         let small = self.small(candidates);
         let lines = self.lines_of_others(&small);
         let steps = Budget::new(MAX_STEPS);
-        let mut targets: FxHashMap<u64, Target> = FxHashMap::default();
+        let mut targets: HashMap<u64, Target> = HashMap::default();
         for Small { start, end, functions: undecided } in small {
             let dies = &candidates.dies;
             let is_described =
                 |target: u64| target != start && dies.binary_search_by_key(&target, |die| die.start).is_ok();
-            let ways = self.machine.passes_on(start, end, is_described);
-            let mut made: Vec<Option<Member>> = vec![None; undecided.len()];
-            for address in ways {
-                let target = targets.entry(address).or_insert_with(|| self.target(address, candidates));
-                let mut possible: Vec<usize> = (0..undecided.len()).collect();
-                possible.retain(|&at| self.is_other(undecided[at], &candidates.functions, target, &steps));
-                if target.units.is_empty() || possible.is_empty() {
-                    continue;
-                }
-                match self.file_of(start, &lines) {
-                    Some(own) if steps.spend(target.units.len()) => {
-                        let before = units.len();
-                        units.extend(target.units.iter().filter(|unit| !self.is_of_another(&own, **unit)));
-                        if units.len() == before {
-                            continue;
-                        }
-                    }
-                    _ if target.counted => {}
-                    _ => {
-                        target.counted = true;
-                        units.extend(&target.units);
+            let Some(address) = self.machine.passes_on(start, end, is_described) else { continue };
+            let target = targets.entry(address).or_insert_with(|| self.target(address, candidates));
+            let is_other = |one: &Undecided| self.is_other(*one, &candidates.functions, target, &steps);
+            let possible: Vec<Undecided> = undecided.into_iter().filter(is_other).collect();
+            if target.units.is_empty() || possible.is_empty() {
+                continue;
+            }
+            match self.file_of(start, &lines) {
+                Some(own) if steps.spend(target.units.len()) => {
+                    let before = units.len();
+                    units.extend(target.units.iter().filter(|unit| !self.is_of_another(&own, **unit)));
+                    if units.len() == before {
+                        continue;
                     }
                 }
-                for at in possible {
-                    let member = made[at].unwrap_or_else(|| match undecided[at] {
-                        Undecided::Function(member) => Member { rows: None, symbol: None, ..member },
-                        Undecided::Alias(name) => by_name_alone(self.merged, &mut candidates.functions, name),
-                    });
-                    made[at] = Some(member);
-                    if !of_gcc.contains(&(address, member.function)) {
-                        candidates.dies[target.die].members.push(member);
-                    }
+                _ if target.counted => {}
+                _ => {
+                    target.counted = true;
+                    units.extend(&target.units);
+                }
+            }
+            for one in possible {
+                let member = match one {
+                    Undecided::Function(member) => Member { rows: None, symbol: None, ..member },
+                    Undecided::Alias(name) => by_name_alone(self.merged, &mut candidates.functions, name),
+                };
+                if !of_gcc.contains(&(address, member.function)) {
+                    candidates.dies[target.die].members.push(member);
                 }
             }
         }
@@ -132,12 +127,7 @@ impl Llvm<'_, '_> {
             }
             // Of code that a DIE describes, what stands behind it is a symbol's too, where symbols have no size.
             let is_behind = || dies.binary_search_by_key(&candidate.start, |die| die.start).is_ok();
-            // What is described may also call others, with arguments of its own.
-            let may_pass_on = || match units_of(candidate, functions).next() {
-                Some(_) => self.machine.only_passes_on(candidate.start, candidate.end),
-                None => !is_behind(),
-            };
-            if !here.is_empty() && may_pass_on() {
+            if !here.is_empty() && (units_of(candidate, functions).next().is_some() || !is_behind()) {
                 found.push(Small { start: candidate.start, end: candidate.end, functions: here });
             }
         }
@@ -160,7 +150,7 @@ impl Llvm<'_, '_> {
             units_of(at, functions).filter(|&unit| may_merge(self.merged, unit)).collect();
         units.sort_unstable();
         units.dedup();
-        let symbols: FxHashSet<&[u8]> = self.symbols.at(address).iter().map(|symbol| symbol.name).collect();
+        let symbols: HashSet<&[u8]> = self.symbols.at(address).iter().map(|symbol| symbol.name).collect();
         let describe = |member: &Member| {
             let function = &functions[member.function.index()];
             let name = self.merged.program.name_of(function);
@@ -201,12 +191,12 @@ impl Llvm<'_, '_> {
     }
 
     /// By address: units with lines that begin there and that no function has. Only of one symbol's code.
-    fn lines_of_others(&self, small: &[Small]) -> FxHashMap<u64, UnitId> {
-        let mut found: FxHashMap<u64, UnitId> = FxHashMap::default();
+    fn lines_of_others(&self, small: &[Small]) -> HashMap<u64, UnitId> {
+        let mut found: HashMap<u64, UnitId> = HashMap::default();
         if self.undescribed.may_be_forgotten() {
             return found;
         }
-        let starts: FxHashSet<u64> = small.iter().map(|small| small.start).collect();
+        let starts: HashSet<u64> = small.iter().map(|small| small.start).collect();
         for (index, unit) in self.merged.program.units.iter().enumerate() {
             let lines = unit.bare.iter().chain(&unit.unclaimed);
             for lines in lines.filter(|lines| !lines.continues && !lines.in_doubt) {
@@ -219,7 +209,7 @@ impl Llvm<'_, '_> {
     }
 
     /// What tells of which object the only function at an address is.
-    fn file_of(&self, address: u64, lines: &FxHashMap<u64, UnitId>) -> Option<Own> {
+    fn file_of(&self, address: u64, lines: &HashMap<u64, UnitId>) -> Option<Own> {
         let [symbol] = self.symbols.at(address) else { return None };
         if let Some(unit) = lines.get(&address) {
             return Some(Own::Unit(*unit));

@@ -118,6 +118,8 @@ fn empty_answer(size: usize) -> Answer {
         frame_count: 0,
         flags: 0,
         function_start: 0,
+        reason: types::FOLDSYM_FOR_NOTHING,
+        reserved: 0,
     }
 }
 

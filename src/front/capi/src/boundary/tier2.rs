@@ -13,7 +13,8 @@ use super::{array, open_file, put, read_input};
 use crate::tier1;
 use crate::tier2::{self, Table};
 use crate::types::{
-    Addresses, Damage, FOLDSYM_E_ARGUMENT, FOLDSYM_E_DAMAGED, FOLDSYM_E_IO, FOLDSYM_OK, File, Symbols,
+    Addresses, Damage, FOLDSYM_E_ARGUMENT, FOLDSYM_E_DAMAGED, FOLDSYM_E_IO, FOLDSYM_E_MEMORY, FOLDSYM_OK,
+    File, Symbols,
 };
 
 /// A mapped file: `foldsym_map` of the header.
@@ -137,7 +138,7 @@ pub unsafe extern "C" fn foldsym_symbolize(
         if tier1::stack_addr(wanted.kind, 0, 0).is_none() {
             return FOLDSYM_E_ARGUMENT;
         }
-        let table = tier2::symbolize(file, &wanted, addresses);
+        let Ok(table) = tier2::symbolize(file, &wanted, addresses) else { return FOLDSYM_E_MEMORY };
         let symbols = Symbols { symbols: table.symbols.as_ptr(), count: table.symbols.len() };
         // `symbols` is the first field of a `repr(C)` struct: a pointer to one is a pointer to the other.
         out.write(Box::into_raw(Box::new(Owned { symbols, table })).cast());

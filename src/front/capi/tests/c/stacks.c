@@ -2,7 +2,7 @@
  * Resolves recorded stacks with tier 1, prints every candidate of every frame.
  * stacks FILE.fsym < STACKS: one stack a line, load bias first, then addresses, innermost first, in hexadecimal; last,
  * behind a `v`, what the object of the innermost function holds.
- * Prints a line a frame: certainty evidence count, then for each candidate " | name:line<name:line..."; then "--".
+ * Prints a line a frame: certainty evidence reason count, then for each candidate " | name:line<name:line..."; then "--".
  */
 #include "foldsym.h"
 
@@ -69,7 +69,8 @@ static void print_frame(size_t i, uint64_t bias)
     query.load_bias = bias;
     query.resolved = &resolved[i];
     uint32_t count = resolved[i].candidate_count;
-    printf("%u %u %u", (unsigned)resolved[i].certainty, (unsigned)resolved[i].evidence, (unsigned)count);
+    printf("%u %u %u %u", (unsigned)resolved[i].certainty, (unsigned)resolved[i].evidence,
+           (unsigned)resolved[i].reason, (unsigned)count);
     if (resolved[i].certainty != FOLDSYM_UNKNOWN) {
         for (query.candidate = 0; query.candidate < (count ? count : 1); query.candidate++)
             print_candidate(&query);

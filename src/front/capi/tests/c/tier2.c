@@ -45,7 +45,8 @@ int main(int argc, char **argv)
     for (i = 0; i < symbols->count; i++) {
         const foldsym_symbol *symbol = &symbols->symbols[i];
         CHECK(symbol->address == addresses[i]);
-        printf("%d %u %u", (int)symbol->status, (unsigned)symbol->certainty, (unsigned)symbol->candidate_count);
+        printf("%d %u %u %u", (int)symbol->status, (unsigned)symbol->certainty, (unsigned)symbol->reason,
+               (unsigned)symbol->candidate_count);
         for (f = 0; f < symbol->frame_count; f++)
             printf(" %s@%s:%u", symbol->frames[f].name, symbol->frames[f].file, (unsigned)symbol->frames[f].line);
         printf("\n");

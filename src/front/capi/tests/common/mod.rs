@@ -65,8 +65,16 @@ pub fn both_tiers() -> &'static Path {
     LIBRARY.get_or_init(|| {
         let target = folder("both");
         let args = ["rustc", "--locked", "-p", "foldsym-capi", "--lib", "--crate-type", "staticlib,cdylib"];
-        cargo(&args, crate_dir(), &target);
-        target.join("debug")
+        let name = ["--", "-C", "link-arg=-Wl,-soname,libfoldsym_capi.so.0"];
+        let name = if cfg!(target_os = "linux") { &name[..] } else { &[] };
+        cargo(&[&args, name].concat(), crate_dir(), &target);
+        let libraries = target.join("debug");
+        // The name that programs load it by.
+        if cfg!(target_os = "linux") {
+            std::fs::copy(libraries.join("libfoldsym_capi.so"), libraries.join("libfoldsym_capi.so.0"))
+                .unwrap();
+        }
+        libraries
     })
 }
 

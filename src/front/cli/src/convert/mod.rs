@@ -1,60 +1,48 @@
 //! `foldsym convert`: turns programs into `.fsym` files, several at once.
 
+mod inputs;
+mod ledger;
 mod plan;
 mod run;
+mod store;
 
-use std::path::Path;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Mutex;
 
 use foldsym_convert::Options;
-use foldsym_convert::open::OpenDiagnosticKind;
-use serde_json::{Value, json};
 
 use crate::args::{Convert, Reading};
-use crate::failure::{Failure, complain, exit};
+use crate::failure::Failure;
 use crate::progress::Bar;
-use plan::Plan;
-use run::Outcome;
+use crate::text::push_escaped;
+use ledger::Ledger;
+use plan::{Plan, is_stdout};
 
-/// Converts every input, and says at the end what became of each.
+/// Converts every input, and says of each what became of it when it is done.
 pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
-    let mut plan = Plan::new(args)?;
-    if let Some(path) = &args.report {
-        // Before the work, which may take long.
-        foldsym_convert::output_file(path).map_err(|error| unwritable(path, &error))?;
+    refuse_stdout(args)?;
+    let plan = Plan::new(args)?;
+    if args.dry_run {
+        return dry_run(&plan);
     }
+    let store = args.store.as_deref().map(|store| store::Target::open(store, args.force)).transpose()?;
     let bar = Bar::new(plan.jobs.len(), args.quiet);
     let options = Options {
         columns: args.columns,
         locations: args.locations,
-        name_index: !args.no_name_index,
+        name_index: args.name_index,
         readable_names: args.demangled,
         ..options(&args.reading)
     };
-    let mut outcomes = run::all(&plan.jobs, &options, &bar);
+    let ledger = Mutex::new(Ledger::new(args, &plan, &bar)?);
+    let lock = || ledger.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    for refused in &plan.refused {
+        lock().refused(refused);
+    }
+    run::all(&plan.jobs, (&options, store.as_ref()), &bar, &|job, result| lock().done(job, result));
     bar.clear();
-    outcomes.extend(plan.damaged.drain(..).map(|(input, failure)| Outcome::of_damaged(input, failure)));
-    outcomes.extend(plan.empty.iter().map(Outcome::of_empty));
-
-    let failed = outcomes.iter().filter(|outcome| outcome.result.is_err()).count();
-    for outcome in &outcomes {
-        if let Err(failure) = &outcome.result {
-            failure.print();
-        }
-    }
-    if let Some(path) = &args.report {
-        write_report(path, &plan, &outcomes)?;
-    }
-    if !args.quiet {
-        print_notes(&outcomes);
-        print_summary(&plan, &outcomes, failed)?;
-    }
-    match outcomes.into_iter().find_map(|outcome| outcome.result.err()) {
-        None if plan.unreadable > 0 => Ok(exit::SOME_FAILED),
-        None => Ok(0),
-        // Each message is printed by now. A single folder without a program is one bad input.
-        Some(_) if plan.several && !(plan.jobs.is_empty() && args.inputs.len() == 1) => Ok(exit::SOME_FAILED),
-        Some(failure) => Ok(failure.code),
-    }
+    Ok(ledger.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).end())
 }
 
 /// What of the options `verify --against` has as well.
@@ -64,75 +52,60 @@ pub(crate) fn options(reading: &Reading) -> Options {
         arch: reading.arch.clone(),
         target: reading.target.clone(),
         device: None,
+        member: None,
         dwp: reading.dwp.clone(),
         dwo_dirs: reading.dwo_dir.clone(),
         debug_dirs: reading.debug_dir.clone(),
+        debug_file: reading.debug_file.clone(),
+        debuginfod_dirs: debuginfod_cache().into_iter().collect(),
         map_prefix: reading.map_prefix.clone(),
         remap_path: reading.remap_path.clone(),
         columns: false,
         locations: false,
         name_index: false,
-        demangle: Some(foldsym_convert::demangle::demangle),
+        demangle: Some(foldsym_demangle::demangle),
         readable_names: false,
     }
 }
 
-/// Says on standard error what makes answers less sure and can be helped.
-fn print_notes(outcomes: &[Outcome]) {
-    for outcome in outcomes {
-        let notes = outcome.result.iter().flat_map(|report| &report.notes);
-        for note in notes.filter(|note| note.kind == OpenDiagnosticKind::NoCode) {
-            let input = outcome.job.input.display();
-            complain(&format!("{input}: no code, so answers are less sure: {}", note.first));
-        }
-    }
+/// Where debuginfod's clients keep what they fetched. Nothing is fetched here.
+fn debuginfod_cache() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let below = |folder: PathBuf| folder.join("debuginfod_client");
+    set("DEBUGINFOD_CACHE_PATH")
+        .or_else(|| set("XDG_CACHE_HOME").map(below))
+        .or_else(|| set("HOME").map(|home| below(home.join(".cache"))))
 }
 
-fn print_summary(plan: &Plan, outcomes: &[Outcome], failed: usize) -> Result<(), Failure> {
-    let mut text = String::new();
-    for outcome in outcomes {
-        if let Ok(report) = &outcome.result {
-            text += &format!("{}: {}\n", outcome.job.output.display(), report.summary());
-        }
+/// Standard output takes one thing, and a terminal no symbol file.
+fn refuse_stdout(args: &Convert) -> Result<(), Failure> {
+    let is_stdout = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_stdout);
+    if is_stdout(&args.output) && is_stdout(&args.report) {
+        return Err(Failure::usage("-o - and --report -: standard output takes one of them"));
     }
-    if plan.several {
-        text += &format!("{} converted, {failed} failed", outcomes.len() - failed);
-        if plan.unreadable > 0 {
-            text += &format!(", {} could not be looked at", plan.unreadable);
-        }
-        if plan.passed_over > 0 {
-            text += &format!(", {} other files passed over", plan.passed_over);
-        }
-        text.push('\n');
+    if is_stdout(&args.output) && std::io::stdout().is_terminal() {
+        return Err(Failure::usage("-o -: a terminal shows no symbol file; redirect standard output"));
     }
-    Ok(std::io::Write::write_all(&mut std::io::stdout().lock(), text.as_bytes())?)
+    Ok(())
 }
 
-/// Writes the report of the one input, or of all: to a temporary file that is renamed, as every output.
-fn write_report(path: &Path, plan: &Plan, outcomes: &[Outcome]) -> Result<(), Failure> {
-    let entry = |outcome: &Outcome| match &outcome.result {
-        Ok(report) => json!({
-            "input": outcome.job.input.to_string_lossy(),
-            "output": outcome.job.output.to_string_lossy(),
-            "report": report.to_json(),
-        }),
-        Err(failure) => json!({
-            "input": outcome.job.input.to_string_lossy(),
-            "error": {"message": failure.message, "exit_code": failure.code},
-        }),
-    };
-    let value = match outcomes {
-        [Outcome { result: Ok(report), .. }] if !plan.several => report.to_json(),
-        [outcome] if !plan.several => entry(outcome),
-        _ => json!({"inputs": outcomes.iter().map(entry).collect::<Vec<Value>>()}),
-    };
-    let mut bytes = serde_json::to_vec_pretty(&value)
-        .map_err(|error| Failure::input(path, format!("cannot write: {error}")))?;
-    bytes.push(b'\n');
-    foldsym_convert::write_whole(path, |file| std::io::Write::write_all(file, &bytes))
-        .map_err(|error| unwritable(path, &error))
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::input(path, format!("cannot write: {error}"))
+/// Prints what would be converted into what, and what could not be.
+fn dry_run(plan: &Plan) -> Result<u8, Failure> {
+    let mut text = Vec::new();
+    for job in &plan.jobs {
+        push_escaped(&mut text, job.named().as_bytes());
+        text.extend_from_slice(b" -> ");
+        push_escaped(&mut text, job.output.as_os_str().as_encoded_bytes());
+        text.push(b'\n');
+    }
+    std::io::stdout().lock().write_all(&text)?;
+    for refused in &plan.refused {
+        refused.failure.print();
+    }
+    let failed = plan.refused.first().map(|refused| refused.failure.code);
+    Ok(match failed {
+        Some(_) if plan.several && !plan.is_empty => crate::failure::exit::SOME_FAILED,
+        Some(code) => code,
+        None => 0,
+    })
 }

@@ -2,17 +2,37 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use foldsym_convert::open::{DeviceCode, DevicePlace, Files, device_code};
+use foldsym_convert::open::{DeviceCode, DevicePlace, Files, Part, device_code, parts};
 
+use super::inputs::{self, Filter, Found, begins_like_elf, is_archive, is_folder};
 use crate::args::Convert;
 use crate::failure::{Failure, complain, exit};
 
-/// Folders below an input are followed so deep; symbolic links in them are not followed at all.
-const MAX_DEPTH: usize = 64;
+/// Which program of a file that has several.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Which {
+    /// The file is the program, or the command line says which of it.
+    #[default]
+    Whole,
+    /// A device program of a container: its target, and where it is.
+    Device(String, DevicePlace),
+    /// A member of an archive: its place, and its name.
+    Member(usize, String),
+    /// An architecture of a fat file.
+    Arch(String),
+}
+
+impl Which {
+    /// The name of the part, where there is one.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Whole => None,
+            Self::Device(name, _) | Self::Member(_, name) | Self::Arch(name) => Some(name),
+        }
+    }
+}
 
 /// One conversion.
 #[derive(Clone, Debug)]
@@ -21,181 +41,219 @@ pub(crate) struct Job {
     pub(crate) output: PathBuf,
     /// Below `--out-dir`, the folders of an input folder are made again.
     pub(crate) make_folder: bool,
-    /// The device program to take of a container that has several; else what the command line says.
-    pub(crate) target: Option<String>,
-    /// And where it is.
-    pub(crate) device: Option<DevicePlace>,
+    pub(crate) which: Which,
+    /// Which argument of the command line it comes from.
+    argument: usize,
 }
 
 impl Job {
-    /// The input in a message, and which device program of it.
+    /// The input in a message, and which program of it.
     pub(crate) fn named(&self) -> String {
-        let of = self.target.as_ref().map(|target| format!(", target {target}")).unwrap_or_default();
-        format!("{}{of}", self.input.display())
+        let input = self.input.display();
+        match &self.which {
+            Which::Whole => input.to_string(),
+            Which::Device(target, _) => format!("{input} (target {target})"),
+            Which::Member(_, name) => format!("{input}({name})"),
+            Which::Arch(arch) => format!("{input} (architecture {arch})"),
+        }
     }
 }
 
-/// A folder among the inputs that holds no program.
-pub(crate) struct Empty {
-    pub(crate) folder: PathBuf,
-    /// Files in it that are no programs.
-    pub(crate) passed_over: u64,
+/// An input of which nothing is converted, and why.
+pub(crate) struct Refused {
+    pub(crate) input: PathBuf,
+    pub(crate) failure: Failure,
+    /// The system did not let us look at it.
+    pub(crate) unreadable: bool,
 }
 
 /// Everything that one command converts.
+#[derive(Default)]
 pub(crate) struct Plan {
     pub(crate) jobs: Vec<Job>,
-    /// Host programs whose device code cannot be read, and why.
-    pub(crate) damaged: Vec<(PathBuf, Failure)>,
-    /// Folders that could be looked at, and in which there is nothing to convert.
-    pub(crate) empty: Vec<Empty>,
+    pub(crate) refused: Vec<Refused>,
     /// The command named several inputs, or a folder: one that fails does not decide the exit code.
     pub(crate) several: bool,
-    /// Files of folders that are no programs.
+    /// The only input is a folder, and there is nothing in it to convert.
+    pub(crate) is_empty: bool,
+    /// Files of folders that are no programs, or are not wanted.
     pub(crate) passed_over: u64,
-    /// Files and folders below an input that could not be looked at.
-    pub(crate) unreadable: u64,
+}
+
+/// Standard output as an output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 impl Plan {
     /// Plans the conversions, in the order of the arguments, and by name within a folder.
     ///
     /// # Errors
-    /// Usage: one output for several inputs, or two inputs with one output.
+    /// Usage: one output for several inputs, or two inputs with one output. Or a list of inputs cannot be read.
     pub(crate) fn new(args: &Convert) -> Result<Self, Failure> {
-        let is_folder = |input: &PathBuf| input.is_dir() && !is_bundle(input);
-        let several = args.inputs.len() > 1 || args.inputs.iter().any(is_folder);
-        let mut plan = Self {
-            jobs: Vec::new(),
-            damaged: Vec::new(),
-            empty: Vec::new(),
-            several,
-            passed_over: 0,
-            unreadable: 0,
-        };
-        if let Some(output) = &args.output {
-            let [input] = args.inputs.as_slice() else {
-                return Err(Failure::usage("-o takes a single input; use --out-dir for several"));
-            };
-            if several {
-                return Err(Failure::usage(format!("{}: a folder needs --out-dir", input.display())));
-            }
-            plan.jobs.push(Job {
-                input: input.clone(),
-                output: output.clone(),
-                make_folder: false,
-                target: None,
-                device: None,
-            });
-            plan.refuse_overwriting(args.report.as_deref())?;
+        let inputs = inputs::listed(&args.inputs)?;
+        let several = inputs.len() != 1 || inputs.iter().any(|input| is_folder(input));
+        let mut plan = Self { several, ..Self::default() };
+        if args.reading.debug_file.is_some() && several {
+            return Err(Failure::usage("--debug-file belongs to a single program"));
+        }
+        if args.store.is_some() {
+            // The store gives names: outputs cannot collide.
+            plan.fill(args, &inputs, Path::new(""))?;
             return Ok(plan);
         }
-        let Some(out_dir) = &args.out_dir else {
-            return Err(Failure::usage("expected -o OUT.fsym or --out-dir DIR"));
-        };
-        for input in &args.inputs {
-            if is_folder(input) {
-                let before = (plan.jobs.len(), plan.unreadable, plan.passed_over);
-                plan.walk(input, out_dir, args.reading.target.is_some(), 0);
-                if (plan.jobs.len(), plan.unreadable) == (before.0, before.1) {
-                    let passed_over = plan.passed_over - before.2;
-                    plan.empty.push(Empty { folder: input.clone(), passed_over });
-                }
-            } else {
-                let name = input
-                    .file_name()
-                    .ok_or_else(|| Failure::usage(format!("{}: not a file", input.display())))?;
-                plan.add(input.clone(), out_dir, name.to_owned(), args.reading.target.is_some());
-            }
+        if let Some(out_dir) = &args.out_dir {
+            plan.fill(args, &inputs, out_dir)?;
+        } else {
+            plan.jobs.push(single(args, &inputs)?);
         }
         plan.refuse_collisions()?;
         plan.refuse_overwriting(args.report.as_deref())?;
         Ok(plan)
     }
 
-    /// Adds an input, and each device program in it: `NAME.fsym`, `NAME.TARGET.fsym`. With one target chosen there is
-    /// one file.
-    fn add(&mut self, input: PathBuf, folder: &Path, name: OsString, chosen: bool) {
-        let mut job = |target: Option<String>, device: Option<DevicePlace>| {
+    fn fill(&mut self, args: &Convert, inputs: &[PathBuf], out_dir: &Path) -> Result<(), Failure> {
+        let filter = Filter { include: &args.include, exclude: &args.exclude };
+        for (argument, input) in inputs.iter().enumerate() {
+            if !is_folder(input) {
+                let name = input
+                    .file_name()
+                    .ok_or_else(|| Failure::usage(format!("{}: not a file", input.display())))?;
+                self.add(args, input.clone(), out_dir, name.to_owned(), (argument, false));
+                continue;
+            }
+            let before = (self.jobs.len(), self.refused.len(), self.passed_over);
+            inputs::walk(input, filter, |found| match found {
+                Found::Program { path, name, below } => {
+                    self.add(args, path, &out_dir.join(below), name, (argument, true));
+                }
+                Found::Other => self.passed_over += 1,
+                Found::Unreadable(path, error) => {
+                    let failure = Failure::input(&path, error);
+                    self.refused.push(Refused { input: path, failure, unreadable: true });
+                }
+            });
+            if (self.jobs.len(), self.refused.len()) == (before.0, before.1) {
+                let what = match self.passed_over - before.2 {
+                    0 => "an empty folder, expected programs in it".to_owned(),
+                    others => format!("no program in this folder, only {others} other files"),
+                };
+                let failure = Failure::input(input, what);
+                self.refused.push(Refused { input: input.clone(), failure, unreadable: false });
+            }
+        }
+        self.is_empty = self.jobs.is_empty() && inputs.len() == 1;
+        Ok(())
+    }
+
+    /// Adds an input, and each program in it: `NAME.fsym`, `NAME.PART.fsym`. With one chosen there is one file. It is the
+    /// argument of this number, or is in the folder that is.
+    fn add(
+        &mut self,
+        args: &Convert,
+        input: PathBuf,
+        folder: &Path,
+        name: OsString,
+        (argument, in_folder): (usize, bool),
+    ) {
+        let mut job = |which: Which, part: Option<&str>| {
             let mut name = name.clone();
-            if let Some(target) = &target {
-                name.push(format!(".{}", file_name(target)));
+            if let Some(part) = part {
+                name.push(format!(".{}", file_name(part)));
             }
             name.push(".fsym");
-            self.jobs.push(Job {
-                input: input.clone(),
-                output: folder.join(name),
-                make_folder: true,
-                target,
-                device,
-            });
+            let output = folder.join(name);
+            self.jobs.push(Job { input: input.clone(), output, make_folder: true, which, argument });
         };
         let files = Files::default();
+        let chosen = args.reading.target.is_some();
+        let inside = if args.reading.arch.is_some() { Ok(Vec::new()) } else { parts(&files, &input) };
+        let inside = match inside {
+            Ok(inside) => inside,
+            Err(error) => {
+                let failure = Failure { message: error.to_string(), code: exit::BAD_INPUT };
+                self.refused.push(Refused { input, failure, unreadable: false });
+                return;
+            }
+        };
+        let mut seen: HashMap<String, usize> = HashMap::new();
+        for part in &inside {
+            match part {
+                Part::Member { index, name } => {
+                    let count = seen.entry(name.clone()).or_default();
+                    *count += 1;
+                    // Archives may have several members of one name.
+                    let numbered = if *count > 1 { format!("{name}#{count}") } else { name.clone() };
+                    job(Which::Member(*index, numbered.clone()), Some(&numbered));
+                }
+                Part::Arch(arch) => job(Which::Arch(arch.clone()), Some(arch)),
+                _ => {}
+            }
+        }
+        if !inside.is_empty() {
+            return;
+        }
+        if in_folder && is_archive(&input) {
+            // One without object files is nothing that was asked for.
+            self.passed_over += 1;
+            return;
+        }
         let host = begins_like_elf(&input);
         let found = if chosen { Ok(DeviceCode::default()) } else { device_code(&files, &input) };
         let found = match found {
             Ok(found) => found,
             // A container that cannot be read is one conversion, which fails and says why; a host program is converted.
             Err(error) => {
-                job(None, None);
+                job(Which::Whole, None);
                 if host {
-                    self.damaged.push((input, Failure { message: error.to_string(), code: exit::BAD_INPUT }));
+                    let failure = Failure { message: error.to_string(), code: exit::BAD_INPUT };
+                    self.refused.push(Refused { input, failure, unreadable: false });
                 }
                 return;
             }
         };
         if found.objects.is_empty() || host {
-            job(None, None);
+            job(Which::Whole, None);
         }
         if let (true, Some(note)) = (host && found.objects.is_empty(), found.note()) {
             complain(&format!("{}: {note}", input.display()));
         }
         for object in found.objects {
-            job(Some(object.target), Some(object.place));
+            let part = object.target.clone();
+            job(Which::Device(object.target, object.place), Some(&part));
         }
     }
 
-    /// Takes the programs of a folder. What cannot be looked at is said and left out.
-    fn walk(&mut self, folder: &Path, into: &Path, chosen: bool, depth: usize) {
-        let entries = std::fs::read_dir(folder).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
-        let mut entries = match entries {
-            Ok(entries) => entries,
-            Err(error) => return self.note_unreadable(folder, &error),
-        };
-        entries.sort_by_key(std::fs::DirEntry::file_name);
-        for entry in entries {
-            let (path, name) = (entry.path(), entry.file_name());
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() && is_bundle(&path) => self.add(path, into, name, chosen),
-                Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
-                    self.walk(&path, &into.join(name), chosen, depth + 1)
-                }
-                Ok(kind) if kind.is_file() => match is_program(&path) {
-                    Ok(true) => self.add(path, into, name, chosen),
-                    Ok(false) => self.passed_over += 1,
-                    Err(error) => self.note_unreadable(&path, &error),
-                },
-                Ok(_) => self.passed_over += 1,
-                Err(error) => self.note_unreadable(&path, &error),
+    /// Two programs with one output: of two arguments it is a mistake in the command line; within a folder or a container
+    /// neither is converted, and the others are.
+    fn refuse_collisions(&mut self) -> Result<(), Failure> {
+        let places: Vec<PathBuf> = self.jobs.iter().map(|job| place(&job.output)).collect();
+        let mut first: HashMap<&Path, usize> = HashMap::new();
+        let mut colliding: HashMap<usize, usize> = HashMap::new();
+        for (at, place) in places.iter().enumerate() {
+            let Some(&other) = first.get(place.as_path()) else {
+                first.insert(place, at);
+                continue;
+            };
+            let (one, two) = (&self.jobs[other], &self.jobs[at]);
+            if one.argument != two.argument {
+                return Err(Failure::usage(collision(one, two)));
             }
+            colliding.insert(at, other);
+            colliding.entry(other).or_insert(at);
         }
-    }
-
-    fn note_unreadable(&mut self, path: &Path, error: &io::Error) {
-        self.unreadable += 1;
-        complain(&format!("{}: {error}", path.display()));
-    }
-
-    fn refuse_collisions(&self) -> Result<(), Failure> {
-        let mut writers: HashMap<&Path, &Job> = HashMap::new();
-        for job in &self.jobs {
-            if let Some(other) = writers.insert(&job.output, job) {
-                return Err(Failure::usage(format!(
-                    "{} and {} would both become {}",
-                    other.named(),
-                    job.named(),
-                    job.output.display()
-                )));
+        if colliding.is_empty() {
+            return Ok(());
+        }
+        let jobs = std::mem::take(&mut self.jobs);
+        for (at, job) in jobs.iter().enumerate() {
+            match colliding.get(&at) {
+                Some(&other) => {
+                    let message = collision(job, &jobs[other]);
+                    let failure = Failure { message, code: exit::BAD_INPUT };
+                    self.refused.push(Refused { input: job.input.clone(), failure, unreadable: false });
+                }
+                None => self.jobs.push(job.clone()),
             }
         }
         Ok(())
@@ -203,21 +261,18 @@ impl Plan {
 
     /// No program is replaced by symbols, and nothing by the report.
     fn refuse_overwriting(&self, report: Option<&Path>) -> Result<(), Failure> {
-        let real = report.and_then(|report| report.canonicalize().ok());
+        let report = report.filter(|report| !is_stdout(report)).map(place);
+        let inputs: HashSet<PathBuf> = self.jobs.iter().map(|job| place(&job.input)).collect();
         for Job { input, output, .. } in &self.jobs {
-            let is_report =
-                |path: &Path| report == Some(path) || real.is_some() && real == path.canonicalize().ok();
-            if let Some(path) = [input, output].into_iter().find(|path| is_report(path)) {
+            if is_stdout(output) {
+                continue;
+            }
+            let is_report = |path: &&PathBuf| report.as_ref() == Some(&place(path));
+            if let Some(path) = [input, output].into_iter().find(is_report) {
                 return Err(Failure::usage(format!("{}: the report would replace it", path.display())));
             }
-        }
-        let inputs: HashSet<PathBuf> =
-            self.jobs.iter().filter_map(|job| job.input.canonicalize().ok()).collect();
-        for Job { output, .. } in &self.jobs {
-            // An output that is not there yet is no input.
-            if let Ok(real) = output.canonicalize()
-                && inputs.contains(&real)
-            {
+            let real = place(output);
+            if inputs.contains(&real) {
                 return Err(Failure::usage(format!("{} is input and output", real.display())));
             }
         }
@@ -225,82 +280,64 @@ impl Plan {
     }
 }
 
-/// A folder that is one input: the debug information of a Mach-O program.
-fn is_bundle(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "dSYM")
+/// The one conversion of a command without `--out-dir`: to `-o`, or beside the input.
+fn single(args: &Convert, inputs: &[PathBuf]) -> Result<Job, Failure> {
+    let [input] = inputs else {
+        return Err(Failure::usage(match args.output {
+            Some(_) => "-o takes a single input; use --out-dir for several",
+            None => "several inputs need --out-dir DIR",
+        }));
+    };
+    if is_folder(input) {
+        return Err(Failure::usage(format!("{}: a folder needs --out-dir", input.display())));
+    }
+    let output = args.output.clone().unwrap_or_else(|| {
+        let mut name = input.clone().into_os_string();
+        name.push(".fsym");
+        PathBuf::from(name)
+    });
+    Ok(Job { input: input.clone(), output, make_folder: false, which: Which::Whole, argument: 0 })
 }
 
-/// True for a host program, which is converted beside the device programs that it holds.
-fn begins_like_elf(path: &Path) -> bool {
-    let mut head = [0; 4];
-    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *b"\x7fELF"
+fn collision(one: &Job, two: &Job) -> String {
+    format!("{} and {} would both become {}", one.named(), two.named(), one.output.display())
 }
 
-/// A target as a part of a file name: what file systems or shells may refuse becomes `_`.
-fn file_name(target: &str) -> String {
+/// One path for each file, whether or not it is there yet: what is there with all links followed, and the rest without `.`
+/// and `..`.
+fn place(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for (count, there) in path.ancestors().enumerate() {
+        let Ok(mut real) = there.canonicalize() else { continue };
+        let skipped = path.components().count() - count;
+        for part in path.components().skip(skipped) {
+            match part {
+                Component::ParentDir => drop(real.pop()),
+                Component::Normal(name) => real.push(name),
+                _ => {}
+            }
+        }
+        return real;
+    }
+    path
+}
+
+/// A part's name as a part of a file name: what file systems or shells may refuse becomes `_`.
+fn file_name(part: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '+' | '#');
-    target.chars().map(|c| if plain(c) { c } else { '_' }).collect()
-}
-
-/// True for what a folder is searched for: ELF programs, libraries and objects, Mach-O files, and containers of
-/// GPU code, by their first bytes. Parts of other programs (`.dwo`, `.dwp`) and core dumps are not converted for themselves.
-fn is_program(path: &Path) -> io::Result<bool> {
-    if path.extension().is_some_and(|extension| extension == "dwo" || extension == "dwp") {
-        return Ok(false);
-    }
-    let mut head = [0; 20];
-    let mut file = File::open(path)?;
-    let mut filled = 0;
-    while filled < head.len() {
-        match file.read(&mut head[filled..])? {
-            0 => return Ok(false),
-            read => filled += read,
-        }
-    }
-    Ok(looks_like_a_program(&head))
-}
-
-fn looks_like_a_program(head: &[u8; 20]) -> bool {
-    const ET_CORE: u8 = 4;
-    match head {
-        [0x7f, b'E', b'L', b'F', _, encoding, ..] => {
-            let kind = if *encoding == 2 { [head[17], head[16]] } else { [head[16], head[17]] };
-            kind != [ET_CORE, 0]
-        }
-        [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..] | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] => true,
-        // Fat files share their magic with Java classes, whose next number is a version from 45 up.
-        [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, count, ..] => *count < 45,
-        [b'C', b'C', b'O', b'B', 1..=3, 0, ..] | [0x10, 0xff, 0x10, 0xad, ..] => true,
-        _ if head.starts_with(b"__CLANG_OFFLOAD_BUN") => true,
-        _ => false,
-    }
+    part.chars().map(|c| if plain(c) { c } else { '_' }).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn head(start: &[u8], kind: [u8; 2]) -> [u8; 20] {
-        let mut head = [0; 20];
-        head[..start.len()].copy_from_slice(start);
-        if start[0] == 0x7f {
-            head[16..18].copy_from_slice(&kind);
-        }
-        head
-    }
-
     #[test]
-    fn programs_by_their_first_bytes() {
-        assert!(looks_like_a_program(&head(b"\x7fELF\x02\x01", [3, 0])));
-        assert!(looks_like_a_program(&head(b"\x7fELF\x01\x02", [0, 1])));
-        assert!(!looks_like_a_program(&head(b"\x7fELF\x02\x01", [4, 0])));
-        assert!(!looks_like_a_program(&head(b"\x7fELF\x02\x02", [0, 4])));
-        assert!(looks_like_a_program(&head(b"\xcf\xfa\xed\xfe", [0, 0])));
-        assert!(looks_like_a_program(&head(b"\xca\xfe\xba\xbe\0\0\0\x02", [0, 0])));
-        assert!(!looks_like_a_program(&head(b"\xca\xfe\xba\xbe\0\0\0\x34", [0, 0])));
-        assert!(looks_like_a_program(&head(b"__CLANG_OFFLOAD_BUND", [0, 0])));
-        assert!(looks_like_a_program(&head(b"CCOB\x03\0\x01\0", [0, 0])));
-        assert!(looks_like_a_program(&head(b"\x10\xff\x10\xad\x01", [0, 0])));
-        assert!(!looks_like_a_program(&head(b"#!/bin/sh\n", [0, 0])));
+    fn one_path_for_a_file_that_is_not_there_yet() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        let places = ["new/x", "./new/./x", "new/y/../x", "new/../new/x"];
+        assert!(places.iter().all(|name| place(&folder.path().join(name)) == real.join("new/x")));
+        assert_ne!(place(&folder.path().join("x")), place(&folder.path().join("y")));
     }
 }

@@ -1,48 +1,31 @@
 //! Runs the conversions of a plan: a few at a time, each with its share of the threads.
 
-use std::path::PathBuf;
-use std::sync::Mutex;
+use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldsym_convert::{Options, Report};
 
-use super::plan::{Empty, Job};
+use super::plan::{Job, Which, is_stdout};
+use super::store::{Stored, Target};
 use crate::failure::Failure;
+use crate::limits;
 use crate::progress::Bar;
 
-/// What became of one input.
-pub(crate) struct Outcome {
-    pub(crate) job: Job,
-    pub(crate) result: Result<Report, Failure>,
+/// What a conversion gave.
+pub(super) enum Done {
+    /// The job's output was written.
+    Written(Box<Report>),
+    /// A store has the file.
+    Stored(Box<Stored>),
 }
 
-impl Outcome {
-    /// A host program whose device code cannot be read; the program itself is another outcome.
-    pub(crate) fn of_damaged(input: PathBuf, failure: Failure) -> Self {
-        let job = Job { input, output: PathBuf::new(), make_folder: false, target: None, device: None };
-        Self { job, result: Err(failure) }
-    }
-
-    /// A folder in which nothing can be converted is an input that failed.
-    pub(crate) fn of_empty(folder: &Empty) -> Self {
-        let Empty { folder, passed_over } = folder;
-        let what = match passed_over {
-            0 => "an empty folder, expected programs in it".to_owned(),
-            others => format!("no program in this folder, only {others} other files"),
-        };
-        let job = Job {
-            input: folder.clone(),
-            output: PathBuf::new(),
-            make_folder: false,
-            target: None,
-            device: None,
-        };
-        Self { job, result: Err(Failure::input(folder, what)) }
-    }
-}
-
-/// Converts every job. The outcomes are in the order of the jobs, whichever ended first.
-pub(crate) fn all(jobs: &[Job], options: &Options, bar: &Bar) -> Vec<Outcome> {
+/// Converts every job and hands each on as soon as it is done, from the thread that converted it.
+pub(crate) fn all(
+    jobs: &[Job],
+    (options, store): (&Options, Option<&Target>),
+    bar: &Bar,
+    done: &(dyn Fn(&Job, Result<Done, Failure>) + Sync),
+) {
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         given => given,
@@ -51,38 +34,65 @@ pub(crate) fn all(jobs: &[Job], options: &Options, bar: &Bar) -> Vec<Outcome> {
     // What does not divide evenly is left unused rather than shared unevenly.
     let options = &Options { threads: (threads / workers).max(1), ..options.clone() };
     let next = AtomicUsize::new(0);
-    let outcomes: Vec<Mutex<Option<Outcome>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
-        while let Some((job, place)) = {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            jobs.get(at).zip(outcomes.get(at))
-        } {
-            let result = one(job, options, bar);
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = one(job, (options, store), bar);
             bar.input_done();
-            if let Ok(mut place) = place.lock() {
-                *place = Some(Outcome { job: job.clone(), result });
-            }
+            done(job, result);
         }
     };
     std::thread::scope(|scope| {
         for _ in 1..workers {
-            scope.spawn(work);
+            // A system that has no more threads leaves the work to those that there are.
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
         }
         work();
     });
-    outcomes.into_iter().filter_map(|place| place.into_inner().ok().flatten()).collect()
 }
 
-fn one(job: &Job, options: &Options, bar: &Bar) -> Result<Report, Failure> {
+fn one(job: &Job, (options, store): (&Options, Option<&Target>), bar: &Bar) -> Result<Done, Failure> {
     if job.make_folder
+        && store.is_none()
         && let Some(folder) = job.output.parent()
     {
         std::fs::create_dir_all(folder).map_err(|error| Failure::input(folder, error))?;
     }
-    let target = job.target.clone().or_else(|| options.target.clone());
-    let options = &Options { target, device: job.device, ..options.clone() };
-    foldsym_convert::convert(&job.input, &job.output, options, bar).map_err(|error| {
-        let of = job.target.as_ref().map(|target| format!(" (of target {target})")).unwrap_or_default();
-        Failure { message: format!("{error}{of}"), code: error.exit_code() }
+    let mut options = options.clone();
+    match &job.which {
+        Which::Whole => {}
+        Which::Device(target, place) => {
+            (options.target, options.device) = (Some(target.clone()), Some(*place));
+        }
+        Which::Member(index, _) => options.member = Some(*index),
+        Which::Arch(arch) => options.arch = Some(arch.clone()),
+    }
+    let _named = limits::name(&job.named());
+    let written = |report| Done::Written(Box::new(report));
+    let converted = if let Some(store) = store {
+        store.convert(job, &options, bar).map(|stored| Done::Stored(Box::new(stored)))
+    } else if is_stdout(&job.output) {
+        to_stdout(job, &options, bar).map(written).map_err(Failure::from)
+    } else {
+        let converted = foldsym_convert::convert(&job.input, &job.output, &options, bar);
+        converted.map(written).map_err(Failure::from)
+    };
+    converted.map_err(|mut failure| {
+        if let Which::Device(target, _) = &job.which {
+            failure.message += &format!(" (of target {target})");
+        }
+        failure
     })
+}
+
+/// All at once, when nothing can go wrong any more but the writing.
+fn to_stdout(job: &Job, options: &Options, bar: &Bar) -> Result<Report, foldsym_convert::ConvertError> {
+    let mut bytes = Vec::new();
+    let report = foldsym_convert::convert_to(&job.input, &mut bytes, options, bar)?;
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(&bytes).and_then(|()| out.flush());
+    let unwritable = |source| foldsym_convert::ConvertError::Write { path: "standard output".into(), source };
+    written.map_err(unwritable)?;
+    Ok(report)
 }

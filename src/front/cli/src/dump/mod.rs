@@ -59,7 +59,7 @@ fn at(
     file: &SymbolFile<'_>,
     address: &str,
 ) -> Result<Result<Vec<FunctionId>, foldsym_lookup::Error>, Failure> {
-    let space = Space { base: 0, sections: crate::open::sections(file) };
+    let space = Space { sections: crate::open::sections(file), ..Space::default() };
     let address = space.parse(address).map_err(|error| Failure::usage(format!("--address: {error}")))?;
     let Some(image) = address.image else { return Ok(Ok(Vec::new())) };
     Ok((|| {

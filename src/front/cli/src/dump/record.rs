@@ -143,6 +143,9 @@ impl<'f> Printer<'f> {
         if function.partial {
             put(out, "  partial   its .dwo was missing: inlined frames are unknown\n");
         }
+        if let Some(reason) = function.reason {
+            put(out, &format!("  certainty likely where it is not folded: {}\n", reason.text()));
+        }
         self.origin(out, function.origin)?;
         let origins = self.tree(out, &function)?;
         for place in self.places.remove(&id).unwrap_or_default() {

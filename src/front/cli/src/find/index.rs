@@ -13,7 +13,7 @@ use fst::automaton::Automaton;
 use fst::{IntoStreamer, Streamer};
 use rustc_hash::FxHashSet;
 
-use super::Wanted;
+use super::Keys;
 
 /// Steps of a walk, for each byte of the map and besides: a sound index has at most the bytes of all its keys, which share
 /// their beginnings and ends.
@@ -40,11 +40,17 @@ impl<'f> NameIndex<'f> {
         Some(Self { map, lists, functions: file.function_count() })
     }
 
+    /// An index of these parts.
+    #[cfg(test)]
+    pub(super) fn of_parts(map: &'f [u8], lists: &'f [u8], functions: u32) -> Self {
+        Self { map, lists, functions }
+    }
+
     /// The functions of matching names, in the order of the names, each once.
     ///
     /// # Errors
     /// The index is damaged.
-    pub(crate) fn find(&self, wanted: &Wanted) -> Result<Vec<FunctionId>, &'static str> {
+    pub(crate) fn find(&self, wanted: &Keys) -> Result<Vec<FunctionId>, &'static str> {
         const DAMAGED: &str = "damaged: the name index cannot be read";
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
@@ -76,17 +82,16 @@ impl<'f> NameIndex<'f> {
     /// # Errors
     /// The index is damaged.
     pub(crate) fn verify(&self) -> Result<(), &'static str> {
-        self.find(&Wanted::Prefix(Vec::new())).map(drop)
+        self.find(&Keys::Prefix(Vec::new())).map(drop)
     }
 
     /// The values of matching keys, each once; `None` for damage.
-    fn values(&self, wanted: &Wanted) -> Option<Vec<u64>> {
+    fn values(&self, wanted: &Keys) -> Option<Vec<u64>> {
         let map = fst::Map::new(self.map).ok()?;
         map.as_fst().verify().ok()?;
         match wanted {
-            Wanted::Exact(name) => Some(map.get(name).into_iter().collect()),
-            Wanted::Prefix(prefix) => self.walk(&map, &Prefix(prefix)),
-            Wanted::Regex(regex) => self.walk(&map, regex.as_ref()),
+            Keys::Prefix(prefix) => self.walk(&map, &Prefix(prefix)),
+            Keys::Regex(regex) => self.walk(&map, regex.as_ref()),
         }
     }
 
@@ -198,16 +203,16 @@ mod tests {
     }
 
     #[test]
-    fn exact_prefix_and_regex() {
+    fn prefix_and_regex() {
         let map = map();
         let find =
             |wanted| index(&map).find(&wanted).map(|found| found.iter().map(|id| id.0).collect::<Vec<u32>>());
-        assert_eq!(find(Wanted::Exact(b"ab".to_vec())), Ok(vec![3]));
-        assert_eq!(find(Wanted::Exact(b"b".to_vec())), Ok(vec![1, 4]));
-        assert_eq!(find(Wanted::Exact(b"a".to_vec())), Ok(vec![]));
-        assert_eq!(find(Wanted::Prefix(b"a".to_vec())), Ok(vec![0, 3]));
-        assert_eq!(find(Wanted::Prefix(b"".to_vec())), Ok(vec![0, 3, 1, 4]));
-        assert_eq!(find(Wanted::Regex(Box::new(Regex::new("a$").unwrap()))), Ok(vec![0, 3]));
+        assert_eq!(find(Keys::Prefix(b"ab".to_vec())), Ok(vec![3]));
+        assert_eq!(find(Keys::Prefix(b"b".to_vec())), Ok(vec![1, 4, 3]));
+        assert_eq!(find(Keys::Prefix(b"c".to_vec())), Ok(vec![]));
+        assert_eq!(find(Keys::Prefix(b"a".to_vec())), Ok(vec![0, 3]));
+        assert_eq!(find(Keys::Prefix(b"".to_vec())), Ok(vec![0, 3, 1, 4]));
+        assert_eq!(find(Keys::Regex(Box::new(Regex::new("a$").unwrap()))), Ok(vec![0, 3]));
     }
 
     /// A map of 20 nodes that has 2^20 keys, each with a value of its own.
@@ -220,12 +225,12 @@ mod tests {
         }
         let map = builder.into_inner().unwrap();
         assert!(map.len() < 1000);
-        let wanted = Wanted::Prefix(b"a".to_vec());
+        let wanted = Keys::Prefix(b"a".to_vec());
         assert!(NameIndex { map: &map, lists: &[], functions: 1 << 19 }.find(&wanted).is_ok());
         let index = NameIndex { map: &map, lists: &[], functions: 5 };
         assert_eq!(index.walk(&fst::Map::new(&map[..]).unwrap(), &Prefix(b"a")), None);
         assert!(index.find(&wanted).is_err() && index.verify().is_err());
-        assert!(index.find(&Wanted::Exact(vec![b'a'; 20])).is_ok());
+        assert!(index.find(&Keys::Prefix(vec![b'a'; 20])).is_ok());
     }
 
     #[test]
@@ -235,14 +240,14 @@ mod tests {
             for bit in [1, 0x80] {
                 let mut bad = good.clone();
                 bad[at] ^= bit;
-                assert!(index(&bad).find(&Wanted::Prefix(b"a".to_vec())).is_err(), "byte {at}");
+                assert!(index(&bad).find(&Keys::Prefix(b"a".to_vec())).is_err(), "byte {at}");
             }
-            assert!(index(&good[..at]).find(&Wanted::Prefix(Vec::new())).is_err());
+            assert!(index(&good[..at]).find(&Keys::Prefix(Vec::new())).is_err());
         }
         // Values that point outside.
         let outside = NameIndex { map: &good, lists: &[200], functions: 5 };
-        assert!(outside.find(&Wanted::Exact(b"b".to_vec())).is_err());
+        assert!(outside.find(&Keys::Prefix(b"b".to_vec())).is_err());
         let few = NameIndex { map: &good, lists: &[], functions: 2 };
-        assert!(few.find(&Wanted::Exact(b"ab".to_vec())).is_err());
+        assert!(few.find(&Keys::Prefix(b"ab".to_vec())).is_err());
     }
 }

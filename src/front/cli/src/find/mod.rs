@@ -1,12 +1,16 @@
 //! `foldsym find`: turns a name, a prefix or a regular expression into functions and where they are.
 
 pub(crate) mod index;
+mod scan;
+#[cfg(test)]
+mod shared_nodes;
 
+use foldsym_demangle::{Query, demangle};
 use foldsym_lookup::{FunctionId, Owner, PieceId, SymbolFile};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::args::{Find, Pattern};
-use crate::failure::{Failure, exit};
+use crate::failure::{Failure, complain, exit};
 use crate::json::{hex, number};
 use crate::mapped::Mapped;
 use crate::names::{Form, Names};
@@ -16,8 +20,13 @@ use crate::regex::Regex;
 use crate::text::push_escaped;
 
 /// What names are looked for.
-pub(crate) enum Wanted {
-    Exact(Vec<u8>),
+enum Wanted {
+    Name(Box<Query>),
+    Keys(Keys),
+}
+
+/// What an index can be walked for.
+pub(crate) enum Keys {
     Prefix(Vec<u8>),
     Regex(Box<Regex>),
 }
@@ -29,17 +38,28 @@ impl Wanted {
         if let Some(expression) = &pattern.regex {
             let regex =
                 Regex::new(expression).map_err(|error| Failure::usage(format!("--regex: {error}")))?;
-            return Ok(Self::Regex(Box::new(regex)));
+            return Ok(Self::Keys(Keys::Regex(Box::new(regex))));
         }
         Ok(match (&pattern.prefix, &pattern.name) {
-            (Some(prefix), _) => Self::Prefix(prefix.clone().into_bytes()),
-            (None, name) => Self::Exact(name.clone().unwrap_or_default().into_bytes()),
+            (Some(prefix), _) => Self::Keys(Keys::Prefix(prefix.clone().into_bytes())),
+            (None, name) => Self::Name(Box::new(Query::new(name.as_deref().unwrap_or_default()))),
         })
     }
 
-    pub(crate) fn matches(&self, name: &[u8]) -> bool {
+    /// True for a linkage name that matches, or the readable name of which does.
+    fn matches(&mut self, name: &[u8]) -> bool {
         match self {
-            Self::Exact(exact) => name == exact.as_slice(),
+            Self::Name(query) => query.matches(name),
+            Self::Keys(keys) => {
+                keys.match_key(name) || demangle(name).is_some_and(|name| keys.match_key(name.as_bytes()))
+            }
+        }
+    }
+}
+
+impl Keys {
+    fn match_key(&self, name: &[u8]) -> bool {
+        match self {
             Self::Prefix(prefix) => name.starts_with(prefix),
             Self::Regex(regex) => regex.is_match(name),
         }
@@ -52,6 +72,7 @@ pub(crate) fn run(args: &Find) -> Result<u8, Failure> {
     let file = crate::open::open(&mapped)?;
     let found = functions(&file, &mapped, &args.pattern)?;
     if found.is_empty() {
+        complain_of_none(&file, &mapped, &args.pattern)?;
         return Ok(exit::NOTHING);
     }
     let places = places(&file, &found).map_err(|error| damaged(&mapped, error))?;
@@ -76,36 +97,29 @@ pub(crate) fn functions(
     mapped: &Mapped,
     pattern: &Pattern,
 ) -> Result<Vec<FunctionId>, Failure> {
-    let wanted = Wanted::new(pattern)?;
-    match index::NameIndex::of(file) {
-        Some(index) => index.find(&wanted).map_err(|what| Failure::input(mapped.path(), what)),
-        None => scan(file, &wanted).map_err(|error| damaged(mapped, error)),
+    let mut wanted = Wanted::new(pattern)?;
+    match (index::NameIndex::of(file), &wanted) {
+        // A key is a whole name, with all that a name may be given without.
+        (Some(index), Wanted::Keys(keys)) => {
+            index.find(keys).map_err(|what| Failure::input(mapped.path(), what))
+        }
+        _ => scan::functions(file, &mut wanted).map_err(|error| damaged(mapped, error)),
     }
 }
 
-/// Tries every name of every function: what is left where the file has no index.
-fn scan(file: &SymbolFile<'_>, wanted: &Wanted) -> Result<Vec<FunctionId>, foldsym_lookup::Error> {
-    let mut linkage = Names::new(file, false, Form::Plain);
-    let mut readable = Names::new(file, true, Form::Plain);
-    let mut found = Vec::new();
-    for id in (0..file.function_count()).map(FunctionId) {
-        let name = file.function_name(id)?;
-        let mut matches = wanted.matches(linkage.function(name)) || wanted.matches(readable.function(name));
-        let function = file.function(id)?;
-        for alias in file.aliases(&function) {
-            let alias = Some(alias?);
-            matches = matches
-                || wanted.matches(linkage.function(alias))
-                || wanted.matches(readable.function(alias));
+/// Says on standard error that no name matches, and which ones are near.
+fn complain_of_none(file: &SymbolFile<'_>, mapped: &Mapped, pattern: &Pattern) -> Result<(), Failure> {
+    let message = match Wanted::new(pattern)? {
+        Wanted::Name(mut query) => {
+            let near = scan::near(file, &mut query).map_err(|error| damaged(mapped, error))?;
+            let none = format!("no function is named {}", pattern.name.as_deref().unwrap_or_default());
+            if near.is_empty() { none } else { format!("{none}; there are: {}", near.join("; ")) }
         }
-        if let Some(error) = linkage.take_damage().or_else(|| readable.take_damage()) {
-            return Err(error);
-        }
-        if matches {
-            found.push(id);
-        }
-    }
-    Ok(found)
+        Wanted::Keys(Keys::Prefix(_)) => "no function has a name that begins so".to_owned(),
+        Wanted::Keys(Keys::Regex(_)) => "no function has a name that matches".to_owned(),
+    };
+    complain(&message);
+    Ok(())
 }
 
 /// Where a function's code is.

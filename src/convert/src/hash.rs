@@ -1,0 +1,52 @@
+//! Hash maps and sets whose collisions the input cannot choose.
+//!
+//! Whoever makes a file chooses the names, addresses and offsets in it. With a hash function that is the same in every
+//! process, that person can compute a million names that share one hash, and each insertion then compares the new name with all
+//! the others. Every table of the conversion is therefore keyed with random numbers that each process draws anew, and
+//! `cargo xtask tidy` refuses other hash tables in this crate. The key must not show in the output: no hash map is walked
+//! where the order of its entries could reach the file or the report.
+
+use std::hash::{BuildHasher, Hash, Hasher as _};
+use std::sync::LazyLock;
+
+use foldhash::SharedSeed;
+use foldhash::fast::{FoldHasher, SeedableRandomState};
+
+/// A map with keyed hashes.
+pub(crate) type HashMap<K, V> = std::collections::HashMap<K, V, Keyed>;
+
+/// A set with keyed hashes.
+pub(crate) type HashSet<K> = std::collections::HashSet<K, Keyed>;
+
+/// Makes hashers with the key of the process.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Keyed;
+
+/// Drawn from the operating system's randomness by way of the standard library, and from what `foldhash` draws itself.
+static KEY: LazyLock<SeedableRandomState> = LazyLock::new(|| {
+    let drawn = std::hash::RandomState::new().hash_one(0_u8);
+    SeedableRandomState::with_seed(drawn, SharedSeed::global_random())
+});
+
+impl BuildHasher for Keyed {
+    type Hasher = FoldHasher<'static>;
+
+    #[inline]
+    fn build_hasher(&self) -> FoldHasher<'static> {
+        KEY.build_hasher()
+    }
+}
+
+/// The hash of a name, or of other bytes.
+#[inline]
+pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
+    let mut hasher = Keyed.build_hasher();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+/// The hash of an item.
+#[inline]
+pub(crate) fn hash<T: Hash>(item: &T) -> u64 {
+    Keyed.hash_one(item)
+}

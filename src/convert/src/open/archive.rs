@@ -1,0 +1,99 @@
+//! Lists what one file holds several programs of: the members of an archive, the architectures of a fat file.
+
+use std::path::{Path, PathBuf};
+
+use object::read::archive::ArchiveFile;
+
+use super::error::OpenError;
+use super::files::Files;
+use super::macho::{self, fat};
+
+/// A program inside a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// A member of an archive that is an object file: its place among the members, from 0, and its name.
+    Member {
+        /// What [`super::OpenOptions::member`] takes.
+        index: usize,
+        /// As the archive has it; several may have one name.
+        name: String,
+    },
+    /// An architecture of a fat file, by Apple's name: what [`super::OpenOptions::arch`] takes.
+    Arch(String),
+}
+
+/// The programs in a file, in its order; none where it is a single one, or holds none.
+///
+/// # Errors
+/// It is an archive or a fat file that is damaged, or an archive whose members are elsewhere.
+pub fn parts(files: &Files, path: &Path) -> Result<Vec<Part>, OpenError> {
+    // What cannot be opened or mapped is for the conversion to say.
+    let Ok(data) = files.map(path) else { return Ok(Vec::new()) };
+    if is_archive(data) {
+        let mut parts = Vec::new();
+        each_member(path, data, |index, name, member| {
+            if member.starts_with(b"\x7fELF") || macho::is_macho(member) {
+                parts.push(Part::Member { index, name: String::from_utf8_lossy(name).into_owned() });
+            }
+        })?;
+        return Ok(parts);
+    }
+    let slices = if fat::is_fat(data) { fat::slices(path, data)? } else { Vec::new() };
+    let mut parts: Vec<Part> = Vec::new();
+    for part in slices.into_iter().map(|slice| Part::Arch(slice.name)) {
+        // `--arch` takes the first of one name.
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    Ok(parts)
+}
+
+/// True for the first bytes of an archive.
+pub(super) fn is_archive(data: &[u8]) -> bool {
+    data.starts_with(b"!<arch>\n") || data.starts_with(b"!<thin>\n")
+}
+
+/// A member's bytes, and the path that messages name it by: `libfoo.a(bar.o)`.
+///
+/// # Errors
+/// The file is no archive, is damaged, or has no such member.
+pub(super) fn member<'f>(
+    path: &Path,
+    data: &'f [u8],
+    wanted: usize,
+) -> Result<(PathBuf, &'f [u8]), OpenError> {
+    if !is_archive(data) {
+        return Err(OpenError::Unsupported { path: path.to_owned(), what: "not an archive".to_owned() });
+    }
+    let mut found = None;
+    each_member(path, data, |index, name, member| {
+        if index == wanted {
+            let name = String::from_utf8_lossy(name).replace('/', "_");
+            let mut named = path.as_os_str().to_owned();
+            named.push(format!("({name})"));
+            found = Some((PathBuf::from(named), member));
+        }
+    })?;
+    let none = || OpenError::malformed(path, "archive", format!("no member {wanted}"));
+    found.ok_or_else(none)
+}
+
+fn each_member<'f>(
+    path: &Path,
+    data: &'f [u8],
+    mut each: impl FnMut(usize, &'f [u8], &'f [u8]),
+) -> Result<(), OpenError> {
+    let damaged = |error: object::read::Error| OpenError::malformed(path, "archive", error.to_string());
+    let archive = ArchiveFile::parse(data).map_err(damaged)?;
+    if archive.is_thin() {
+        let what = "a thin archive: convert the files that it lists".to_owned();
+        return Err(OpenError::Unsupported { path: path.to_owned(), what });
+    }
+    for (index, member) in archive.members().enumerate() {
+        let member = member.map_err(damaged)?;
+        each(index, member.name(), member.data(data).map_err(damaged)?);
+    }
+    Ok(())
+}

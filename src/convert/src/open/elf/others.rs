@@ -1,0 +1,68 @@
+//! What relocation types do of which [`super::relocate`] has no table: as far as `object` knows it, or their name says it.
+
+use crate::hash::HashMap;
+use object::elf;
+use object::endian::Endianness;
+use object::read::elf::{ElfFile, FileHeader};
+use object::{Object as _, ObjectSection as _, RelocationEncoding, RelocationFlags, RelocationKind};
+
+use super::relocate::Action;
+
+/// The types of one file's relocations that `object` knows.
+#[derive(Default)]
+pub(super) struct OtherTypes(HashMap<u32, Action>);
+
+impl OtherTypes {
+    /// Reads the types of all relocations of a file. `object` says what a type does for a relocation of a file only.
+    pub(super) fn read(file: &[u8], is_64: bool) -> Self {
+        let known = if is_64 {
+            read::<elf::FileHeader64<Endianness>>(file)
+        } else {
+            read::<elf::FileHeader32<Endianness>>(file)
+        };
+        Self(known.unwrap_or_default())
+    }
+
+    pub(super) fn get(&self, kind: u32) -> Option<Action> {
+        self.0.get(&kind).copied()
+    }
+}
+
+fn read<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> object::Result<HashMap<u32, Action>> {
+    let file = ElfFile::<Elf>::parse(data)?;
+    let mut types = HashMap::default();
+    // Sections may overlap: no more relocations are looked at than the file has bytes.
+    let rows = file.sections().flat_map(|section| section.relocations()).take(data.len());
+    for (_, row) in rows {
+        let RelocationFlags::Elf { r_type } = row.flags() else { continue };
+        let width = match (row.encoding(), row.size()) {
+            (RelocationEncoding::Generic, size @ (8 | 16 | 32 | 64)) => size / 8,
+            _ => continue,
+        };
+        let action = match row.kind() {
+            RelocationKind::Absolute => Action::Set(width),
+            RelocationKind::Relative => Action::Relative(width),
+            _ => continue,
+        };
+        types.insert(r_type.0, action);
+    }
+    Ok(types)
+}
+
+/// The name of a relocation type, such as `R_68K_32`.
+pub(super) fn name(machine: u16, kind: u32) -> Option<&'static str> {
+    elf::machine_names(elf::Machine(machine)).r.name(elf::RelocationType(kind))
+}
+
+/// The name of a processor, such as `EM_68K`; its number where it has none.
+pub(super) fn machine_name(machine: u16) -> String {
+    let name = elf::Machine(machine).name();
+    name.map_or_else(|| format!("machine {machine}"), str::to_owned)
+}
+
+/// True where a type makes an offset in thread-local storage. In debug sections such an offset is the operand of a
+/// variable's location, which nobody reads here.
+pub(super) fn is_thread_local(machine: u16, kind: u32) -> bool {
+    let words = ["TLS", "DTPREL", "DTPOFF", "TPREL", "TPOFF"];
+    name(machine, kind).is_some_and(|name| words.iter().any(|word| name.contains(word)))
+}

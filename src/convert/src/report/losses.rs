@@ -1,0 +1,231 @@
+//! Turns the counts of a conversion into what a user must know of it: how much debug information the program has, and what
+//! of it is not in the file.
+
+use super::{Diagnostics, Kind, Report};
+use crate::open::{OpenDiagnostic, OpenDiagnosticKind};
+
+/// How much debug information a conversion found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DebugInfo {
+    /// All that the program has or names.
+    Full,
+    /// A part of it is missing or damaged: the warnings say which.
+    Partial,
+    /// Units with line tables, and no description of a function: assembly code, or a program whose `.dwo` files are missing.
+    Lines,
+    /// No unit at all: functions are known by their symbols alone.
+    None,
+}
+
+impl DebugInfo {
+    /// The word of the report.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Partial => "partial",
+            Self::Lines => "lines",
+            Self::None => "none",
+        }
+    }
+}
+
+/// What a [`Warning`] is about. The name is what the report prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum WarningKind {
+    /// The program has no debug information and names no file that has it.
+    NoDebugInfo,
+    /// The program has no debug information, and the file that it names was not found.
+    MissingDebugFile,
+    /// The program has no debug information, and the file that was found belongs to another build.
+    WrongDebugFile,
+    /// The program has no debug information, and the file that was found cannot be read.
+    UnreadableDebugFile,
+    /// The supplementary (dwz) file was not found, or belongs to another build.
+    MissingSupplementary,
+    /// `.dwo` files were not found.
+    MissingDwo,
+    /// `.dwo` files belong to another build.
+    WrongDwo,
+    /// A package of split debug information (`.dwp`), or an entry of it, cannot be read.
+    BadPackage,
+    /// Units, or parts of them, are damaged or beyond a limit.
+    LostUnits,
+    /// Smaller parts of the debug information are damaged: a range list, a reference, an expression.
+    DamagedParts,
+    /// Relocations of a type that is not known, or of a place that is not there.
+    UnknownRelocations,
+    /// Sections that cannot be read, or are cut short.
+    LostSections,
+    /// Debug information without the code of the program.
+    NoCode,
+    /// A linked program without a build id: nothing proves that a file belongs to it.
+    NoBuildId,
+}
+
+impl WarningKind {
+    /// The name in the report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoDebugInfo => "no_debug_info",
+            Self::MissingDebugFile => "missing_debug_file",
+            Self::WrongDebugFile => "wrong_debug_file",
+            Self::UnreadableDebugFile => "unreadable_debug_file",
+            Self::MissingSupplementary => "missing_supplementary",
+            Self::MissingDwo => "missing_dwo",
+            Self::WrongDwo => "wrong_dwo",
+            Self::BadPackage => "bad_package",
+            Self::LostUnits => "lost_units",
+            Self::DamagedParts => "damaged_parts",
+            Self::UnknownRelocations => "unknown_relocations",
+            Self::LostSections => "lost_sections",
+            Self::NoCode => "no_code",
+            Self::NoBuildId => "no_build_id",
+        }
+    }
+
+    /// True where debug information that the program has, or names, is not in the file. A program that has none loses none,
+    /// and one without code or build id keeps all that it has.
+    pub fn is_loss(self) -> bool {
+        !matches!(self, Self::NoDebugInfo | Self::NoCode | Self::NoBuildId)
+    }
+}
+
+/// One thing that a user of the file must know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Warning {
+    /// What it is about.
+    pub kind: WarningKind,
+    /// How many cases there are; at least 1.
+    pub count: u64,
+    /// The warning in words, with the first case.
+    pub message: String,
+}
+
+impl Report {
+    /// How much debug information the conversion found.
+    pub fn debug_info(&self) -> DebugInfo {
+        if self.counts.units == 0 {
+            DebugInfo::None
+        } else if self.counts.functions == 0 {
+            DebugInfo::Lines
+        } else if self.warnings().iter().any(|warning| warning.kind.is_loss()) {
+            DebugInfo::Partial
+        } else {
+            DebugInfo::Full
+        }
+    }
+
+    /// What a user must know, in the order of [`WarningKind`].
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut found = Vec::new();
+        let mut add = |kind, count: u64, message: String| {
+            if count > 0 {
+                found.push(Warning { kind, count, message });
+            }
+        };
+        if self.counts.units == 0 {
+            let (kind, message) = self.no_debug_info();
+            add(kind, 1, message);
+        }
+        let (count, first) = noted(&self.notes, |kind| kind == OpenDiagnosticKind::SupplementaryNotFound);
+        let what = "the supplementary file that holds names and types was not found";
+        add(WarningKind::MissingSupplementary, count, format!("{what}: {first}"));
+        for (kind, seen, what) in [
+            (WarningKind::MissingDwo, Kind::MissingDwo, "not found"),
+            (WarningKind::WrongDwo, Kind::DwoMismatch, "of another build"),
+        ] {
+            let (count, first) = counted(&self.diagnostics, &[seen]);
+            let units = self.counts.units;
+            let many = if count >= units { format!("all {count}") } else { format!("{count} of {units}") };
+            let message = format!("the .dwo files of {many} units are {what}: {first}");
+            add(kind, count, message);
+        }
+        let (unreadable, note) = noted(&self.notes, |kind| kind == OpenDiagnosticKind::PackageUnreadable);
+        let (bad, example) = counted(&self.diagnostics, &[Kind::BadPackage]);
+        let first = if note.is_empty() { example } else { note };
+        add(WarningKind::BadPackage, unreadable + bad, format!("the .dwp package cannot be used: {first}"));
+        let (count, first) = counted(&self.diagnostics, LOST_UNITS);
+        let what = "units are lost or incomplete";
+        add(WarningKind::LostUnits, count, format!("{count} {what}, the first: {first}"));
+        let (count, first) = counted(&self.diagnostics, DAMAGED_PARTS);
+        let what = "parts of the debug information are damaged";
+        add(WarningKind::DamagedParts, count, format!("{count} {what}, the first: {first}"));
+        let (count, first) = noted(&self.notes, is_relocation);
+        let what = "relocations of debug information were not applied";
+        add(WarningKind::UnknownRelocations, count, format!("{count} {what}, the first: {first}"));
+        let (count, first) = noted(&self.notes, is_section);
+        let what = "sections cannot be read whole";
+        add(WarningKind::LostSections, count, format!("{count} {what}, the first: {first}"));
+        let (count, first) = noted(&self.notes, |kind| kind == OpenDiagnosticKind::NoCode);
+        add(WarningKind::NoCode, count, format!("no code, so answers are less sure: {first}"));
+        if self.is_linked && self.build_id.is_empty() {
+            let message =
+                "no build id, so nothing proves that a symbol file belongs to it (link with --build-id)";
+            add(WarningKind::NoBuildId, 1, message.to_owned());
+        }
+        found
+    }
+
+    /// Why there is no debug information: the file that was found, else the one that was not.
+    fn no_debug_info(&self) -> (WarningKind, String) {
+        use OpenDiagnosticKind as Open;
+        let tried = [
+            (Open::DebugFileMismatch, WarningKind::WrongDebugFile, "the debug file is of another build"),
+            (Open::DebugFileUnreadable, WarningKind::UnreadableDebugFile, "the debug file cannot be read"),
+            (Open::DebugFileNotFound, WarningKind::MissingDebugFile, "the debug file was not found"),
+        ];
+        for (note, kind, what) in tried {
+            let (count, first) = noted(&self.notes, |kind| kind == note);
+            if count > 0 {
+                return (kind, format!("no debug information, {what}: {first}"));
+            }
+        }
+        (WarningKind::NoDebugInfo, "no debug information, symbols alone".to_owned())
+    }
+}
+
+const LOST_UNITS: &[Kind] = &[Kind::BadUnit, Kind::BadEntries, Kind::BadLineProgram, Kind::CapReached];
+
+const DAMAGED_PARTS: &[Kind] = &[
+    Kind::BadRanges,
+    Kind::BadReference,
+    Kind::OriginCycle,
+    Kind::BadFileIndex,
+    Kind::BadCallTable,
+    Kind::BadExpression,
+    Kind::BadBlockMap,
+    Kind::UnknownBlockMap,
+];
+
+fn is_relocation(kind: OpenDiagnosticKind) -> bool {
+    matches!(kind, OpenDiagnosticKind::UnknownRelocation { .. } | OpenDiagnosticKind::BadRelocation)
+}
+
+fn is_section(kind: OpenDiagnosticKind) -> bool {
+    use OpenDiagnosticKind as Kind;
+    matches!(
+        kind,
+        Kind::UnknownCompression
+            | Kind::TruncatedSection
+            | Kind::BadSectionName
+            | Kind::BadMiniDebugInfo
+            | Kind::BadBlockMap
+    )
+}
+
+/// How often kinds were met, and the first case of the first of them.
+fn counted(diagnostics: &Diagnostics, kinds: &[Kind]) -> (u64, String) {
+    let mut seen = diagnostics.iter().filter(|(kind, _)| kinds.contains(kind)).peekable();
+    let first = seen.peek().map(|(_, seen)| seen.example.clone()).unwrap_or_default();
+    (seen.map(|(_, seen)| seen.count).sum(), first)
+}
+
+/// The same of what `open` noted.
+fn noted(notes: &[OpenDiagnostic], wanted: impl Fn(OpenDiagnosticKind) -> bool) -> (u64, String) {
+    let mut found = notes.iter().filter(|note| wanted(note.kind)).peekable();
+    let first = found.peek().map(|note| note.first.clone()).unwrap_or_default();
+    (found.map(|note| note.count).sum(), first)
+}

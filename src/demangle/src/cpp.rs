@@ -1,0 +1,75 @@
+//! C++ names (Itanium ABI): what `cpp_demangle` is given, and what is put around its answer.
+
+use std::fmt;
+
+use cpp_demangle::{BorrowedSymbol, DemangleOptions};
+use memchr::{memchr, memchr_iter};
+
+use crate::spelling::Speller;
+use crate::words::THREAD_LOCAL;
+
+/// Appends the readable name. What it appended before an error stays: the caller truncates.
+pub(crate) fn append(name: &[u8], options: &DemangleOptions, out: &mut String) -> fmt::Result {
+    // What compilers add after a dot is no part of the mangling (`.isra.0`, `.cold`).
+    let (own, suffix) = memchr(b'.', name).map_or((name, &[][..]), |dot| name.split_at(dot));
+    let mended = constructor_with_return(own).or_else(|| without_default_arguments(own));
+    let start = out.len();
+    spell(mended.as_deref().unwrap_or(own), options, out)?;
+    for (theirs, llvm) in THREAD_LOCAL {
+        if matches!(own, [b'_', b'Z', b'T', b'H' | b'W', ..]) && out[start..].starts_with(theirs) {
+            out.replace_range(start..start + theirs.len(), llvm);
+        }
+    }
+    if !suffix.is_empty() {
+        let suffix = std::str::from_utf8(suffix).map_err(|_| fmt::Error)?;
+        out.extend([" (", suffix, ")"]);
+    }
+    Ok(())
+}
+
+fn spell(name: &[u8], options: &DemangleOptions, out: &mut String) -> fmt::Result {
+    let symbol = BorrowedSymbol::new(name).map_err(|_| fmt::Error)?;
+    let mut speller = Speller::new(out, name);
+    symbol.structured_demangle(&mut speller, options)?;
+    speller.finish()
+}
+
+/// How many places of a name are tried to mend it.
+const MAX_TRIED: usize = 32;
+
+/// The name of a template's constructor with a return type, `v`, where it has none. `cpp_demangle` takes the first
+/// parameter of such a constructor for the type that it returns, and drops it. `None` for other names.
+fn constructor_with_return(name: &[u8]) -> Option<Vec<u8>> {
+    let is_template = |at: &usize| matches!(name.get(at + 1..at + 3), Some([b'1'..=b'5', b'I']));
+    let mut constructors = memchr_iter(b'C', name).filter(is_template).take(MAX_TRIED);
+    // The constructor is the function itself: cut off after it, the name is whole.
+    let at = constructors.find(|at| parses(&[&name[..at + 2], b"E"].concat()))?;
+    let ends = (at + 2..=name.len()).filter(|end| name[..*end].ends_with(b"EE"));
+    let end = ends.take(MAX_TRIED).find(|end| parses(&name[..*end]))?;
+    Some([&name[..end], b"v", &name[end..]].concat())
+}
+
+/// The name without the words that something is local to the default argument of a function (`d_`, `d0_`, ... after the
+/// function). `cpp_demangle` then drops what is local, and LLVM's demangler does not show those words. `None` for other
+/// names.
+fn without_default_arguments(name: &[u8]) -> Option<Vec<u8>> {
+    // What is local to a function has a second Z.
+    memchr(b'Z', name.get(2..)?)?;
+    let is_default = |at: &usize| {
+        let number = name[at + 1..].strip_prefix(b"d");
+        number.is_some_and(|number| number.iter().find(|byte| !byte.is_ascii_digit()) == Some(&b'_'))
+    };
+    let mut mended = Vec::new();
+    let mut from = 0;
+    for at in memchr_iter(b'E', name).filter(is_default) {
+        mended.extend_from_slice(&name[from..=at]);
+        from = at + 1 + memchr(b'_', &name[at..])?;
+    }
+    mended.extend_from_slice(&name[from..]);
+    // An identifier may hold these letters too: without them it is shorter than the name says.
+    (from > 0 && parses(&mended)).then_some(mended)
+}
+
+fn parses(name: &[u8]) -> bool {
+    BorrowedSymbol::new(name).is_ok()
+}

@@ -1,0 +1,184 @@
+//! Writes Breakpad's text symbol file: `MODULE`, `INFO CODE_ID`, `FILE`, `INLINE_ORIGIN`, `FUNC` with `INLINE` and lines.
+//!
+//! A function whose code others have too is marked `m` and named once: the format has one name for an address.
+
+use std::io::Write;
+
+use foldsym_lookup::{FileId, NameId, SymbolFile};
+use rustc_hash::FxHashMap;
+
+use crate::code::{FunctionCode, each, name_bytes, path_bytes};
+use crate::{ExportError, Summary};
+
+/// What the first line of the file says of the module.
+#[derive(Clone, Debug)]
+pub struct BreakpadModule<'m> {
+    /// The base name of the program.
+    pub name: &'m str,
+    /// The operating system: `Linux`, `mac`, `Android`, ...
+    pub os: &'m str,
+    /// The identifier: 32 hexadecimal digits of the GUID, then those of the age.
+    pub debug_id: &'m str,
+}
+
+/// Writes a `.fsym` as a Breakpad symbol file. `readable` turns a linkage name into what is shown; `None` keeps it.
+///
+/// # Errors
+/// The `.fsym` is damaged, or `out` cannot be written.
+pub fn write_breakpad(
+    file: &SymbolFile<'_>,
+    module: &BreakpadModule<'_>,
+    readable: &dyn Fn(&[u8]) -> Option<String>,
+    out: &mut dyn Write,
+) -> Result<Summary, ExportError> {
+    let mut writer = Writer {
+        file,
+        readable,
+        base: file.image_base().0,
+        files: Vec::new(),
+        file_numbers: FxHashMap::default(),
+        origins: Vec::new(),
+        origin_numbers: FxHashMap::default(),
+        functions: Vec::new(),
+        summary: Summary::default(),
+    };
+    each(file, |code| {
+        let Some(first) = code.functions.first() else { return Ok::<(), ExportError>(()) };
+        writer.summary.ranges += 1;
+        writer.summary.functions += code.functions.len() as u64;
+        writer.summary.merged += code.functions.len() as u64 - 1;
+        writer.function(first, code.start, code.len, code.functions.len() > 1);
+        Ok(())
+    })?;
+    writeln!(
+        out,
+        "MODULE {} {} {} {}",
+        one_word(module.os),
+        processor(file),
+        module.debug_id,
+        one_line(module.name)
+    )?;
+    if !file.build_id().is_empty() {
+        let id: String = file.build_id().iter().map(|byte| format!("{byte:02X}")).collect();
+        writeln!(out, "INFO CODE_ID {id}")?;
+    }
+    for (number, path) in writer.files.iter().enumerate() {
+        writeln!(out, "FILE {number} {path}")?;
+    }
+    for (number, name) in writer.origins.iter().enumerate() {
+        writeln!(out, "INLINE_ORIGIN {number} {name}")?;
+    }
+    out.write_all(&writer.functions)?;
+    Ok(writer.summary)
+}
+
+struct Writer<'f> {
+    file: &'f SymbolFile<'f>,
+    readable: &'f dyn Fn(&[u8]) -> Option<String>,
+    /// Addresses in the file count from here.
+    base: u64,
+    files: Vec<String>,
+    file_numbers: FxHashMap<FileId, usize>,
+    origins: Vec<String>,
+    origin_numbers: FxHashMap<Option<NameId>, usize>,
+    /// What follows the tables.
+    functions: Vec<u8>,
+    summary: Summary,
+}
+
+impl Writer<'_> {
+    fn function(&mut self, function: &FunctionCode, start: u64, len: u64, shared: bool) {
+        let start = start.wrapping_sub(self.base);
+        let name = self.name(function.name);
+        let mark = if shared { "m " } else { "" };
+        self.line(&format!("FUNC {mark}{start:x} {len:x} 0 {name}"));
+        // Depth of each node; parents precede their children.
+        let mut depths: Vec<u32> = Vec::with_capacity(function.nodes.len());
+        for (number, node) in function.nodes.iter().enumerate() {
+            if number == 0 {
+                depths.push(0);
+                continue;
+            }
+            let depth = depths[node.parent as usize];
+            depths.push(depth + 1);
+            if node.ranges.is_empty() {
+                continue;
+            }
+            let origin = self.origin(node.name);
+            let call_file = self.path(node.call_file.or_else(|| function.rows.first()?.file));
+            let mut text = format!("INLINE {depth} {} {call_file} {origin}", node.call_line);
+            for (from, to) in &node.ranges {
+                text.push_str(&format!(" {:x} {:x}", start.wrapping_add(*from), to - from));
+            }
+            self.line(&text);
+        }
+        for (at, row) in function.rows.iter().enumerate() {
+            let end = function.rows.get(at + 1).map_or(len, |next| next.offset);
+            let Some(file) = row.file.filter(|_| row.line > 0) else { continue };
+            let file = self.path(Some(file));
+            let (from, bytes) = (start.wrapping_add(row.offset), end - row.offset);
+            self.line(&format!("{from:x} {bytes:x} {} {file}", row.line));
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.functions.extend_from_slice(text.as_bytes());
+        self.functions.push(b'\n');
+    }
+
+    fn name(&self, name: Option<NameId>) -> String {
+        let bytes = name_bytes(self.file, name);
+        let text = (self.readable)(&bytes).unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
+        match one_line(&text) {
+            text if text.is_empty() => "<name omitted>".to_owned(),
+            text => text,
+        }
+    }
+
+    fn origin(&mut self, name: Option<NameId>) -> usize {
+        if let Some(&number) = self.origin_numbers.get(&name) {
+            return number;
+        }
+        self.origins.push(self.name(name));
+        self.origin_numbers.insert(name, self.origins.len() - 1);
+        self.origins.len() - 1
+    }
+
+    fn path(&mut self, file: Option<FileId>) -> usize {
+        // A call whose file is not known: the first file of all, as the format has no word for none.
+        let Some(id) = file else { return 0 };
+        if let Some(&number) = self.file_numbers.get(&id) {
+            return number;
+        }
+        let path = path_bytes(self.file, file);
+        self.files.push(one_line(&String::from_utf8_lossy(&path)));
+        self.file_numbers.insert(id, self.files.len() - 1);
+        self.files.len() - 1
+    }
+}
+
+/// Text without line ends: a name of a hostile program must not begin a record.
+fn one_line(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}
+
+fn one_word(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+/// Breakpad's word for the processor.
+fn processor(file: &SymbolFile<'_>) -> &'static str {
+    // ELF's `e_machine`, which a `.fsym` of a Mach-O program has as well.
+    match file.header().machine {
+        3 => "x86",
+        8 => "mips",
+        20 => "ppc",
+        21 => "ppc64",
+        22 => "s390x",
+        40 => "arm",
+        62 => "x86_64",
+        183 => "arm64",
+        243 => "riscv64",
+        _ => "unknown",
+    }
+}

@@ -1,0 +1,222 @@
+//! Reads the code of a `.fsym` as both formats need it: ranges with their functions, absolute lines, and inlined calls with
+//! the ranges that they cover.
+
+use foldsym_lookup::{
+    EdgeId, Error, FileCode, FileId, FunctionId, NameId, OriginId, Owner, PieceId, RowsOffset, SectionId,
+    SymbolFile, What,
+};
+use rustc_hash::FxHashMap;
+
+/// A range of code, and every function that has it.
+pub(crate) struct Code {
+    /// Image address.
+    pub(crate) start: u64,
+    /// Bytes.
+    pub(crate) len: u64,
+    /// The one that answers list first comes first.
+    pub(crate) functions: Vec<FunctionCode>,
+}
+
+/// A function at a range of code.
+pub(crate) struct FunctionCode {
+    pub(crate) id: FunctionId,
+    pub(crate) name: Option<NameId>,
+    /// In the order of their offsets, the first at 0. Empty where no line is known.
+    pub(crate) rows: Vec<Line>,
+    /// Node 0 is the function; parents precede their children. Empty where there are no rows.
+    pub(crate) nodes: Vec<Node>,
+}
+
+/// From an offset on, up to the next one, the code has this line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// Bytes from the start of the range.
+    pub(crate) offset: u64,
+    pub(crate) file: Option<FileId>,
+    /// From 1; 0 where none is known.
+    pub(crate) line: u32,
+}
+
+/// A function, or a call that was inlined into it.
+pub(crate) struct Node {
+    pub(crate) parent: u32,
+    pub(crate) name: Option<NameId>,
+    /// Where the call stands, in its parent.
+    pub(crate) call_file: Option<FileId>,
+    /// From 1; 0 where none is known.
+    pub(crate) call_line: u32,
+    /// Half-open, in bytes from the start of the range; sorted, no two touch. Those of a child lie in those of its parent.
+    pub(crate) ranges: Vec<(u64, u64)>,
+    file: Option<FileId>,
+    line: u32,
+    /// The edges of the origin: first and end.
+    edges: (u32, u32),
+}
+
+/// Reads every range of code, in the order of addresses, and hands each to `take`.
+///
+/// # Errors
+/// The file is damaged; or what `take` gives.
+pub(crate) fn each<E: From<Error>>(
+    file: &SymbolFile<'_>,
+    mut take: impl FnMut(Code) -> Result<(), E>,
+) -> Result<(), E> {
+    for id in (0..file.piece_count()).map(PieceId) {
+        let piece = file.piece(id)?;
+        if piece.body == 0 {
+            continue;
+        }
+        let mut functions = Vec::with_capacity(1);
+        match piece.owner {
+            Owner::Function(function) => {
+                functions.push(function_code(file, function, piece.name, piece.rows, piece.body)?);
+            }
+            Owner::Group(group) => {
+                for member in file.members(file.group(group)?) {
+                    let member = member?;
+                    functions.push(function_code(
+                        file,
+                        member.function,
+                        member.name,
+                        member.rows,
+                        piece.body,
+                    )?);
+                }
+            }
+        }
+        take(Code { start: piece.start.0, len: piece.body, functions })?;
+    }
+    Ok(())
+}
+
+fn function_code(
+    file: &SymbolFile<'_>,
+    id: FunctionId,
+    symbol: Option<NameId>,
+    rows: Option<RowsOffset>,
+    len: u64,
+) -> Result<FunctionCode, Error> {
+    let name = match symbol {
+        Some(symbol) => Some(symbol),
+        None => file.function_name(id)?,
+    };
+    let mut code = FunctionCode { id, name, rows: Vec::new(), nodes: Vec::new() };
+    let Some(rows) = rows else { return Ok(code) };
+    code.nodes = nodes(file, id)?;
+    // Of the row before the one at hand.
+    let mut open: Option<(u64, u32)> = None;
+    for row in file.rows(rows)? {
+        let row = row?;
+        if row.offset >= len {
+            break;
+        }
+        let before = open.replace((row.offset, row.scope));
+        if before.map_or(row.offset != 0, |before| row.offset <= before.0) {
+            return Err(Error { section: SectionId::ROWS, what: What::Order, offset: rows.0 });
+        }
+        if let Some((start, scope)) = before {
+            cover(&mut code.nodes, scope, start, row.offset);
+        }
+        let scope = code.nodes.get(row.scope as usize).unwrap_or(&code.nodes[0]);
+        let line = row.line.map_or(0, |line| i64::from(scope.line).saturating_add(line));
+        code.rows.push(Line {
+            offset: row.offset,
+            file: path(row.file, scope.file),
+            line: u32::try_from(line).unwrap_or(0),
+        });
+    }
+    if let Some((start, scope)) = open {
+        cover(&mut code.nodes, scope, start, len);
+    }
+    Ok(code)
+}
+
+/// Adds a range to a node and to all that it was inlined into.
+fn cover(nodes: &mut [Node], scope: u32, start: u64, end: u64) {
+    let mut at = scope;
+    loop {
+        let Some(node) = nodes.get_mut(at as usize) else { return };
+        match node.ranges.last_mut() {
+            Some(last) if last.1 == start => last.1 = end,
+            _ => node.ranges.push((start, end)),
+        }
+        // Parents have lower numbers than their children.
+        if at == 0 || node.parent >= at {
+            return;
+        }
+        at = node.parent;
+    }
+}
+
+/// The inline tree of a function, without ranges.
+fn nodes(file: &SymbolFile<'_>, id: FunctionId) -> Result<Vec<Node>, Error> {
+    let function = file.function(id)?;
+    let origin = file.origin(function.origin)?;
+    let mut nodes = vec![Node {
+        parent: 0,
+        name: None,
+        call_file: None,
+        call_line: 0,
+        ranges: Vec::new(),
+        file: origin.file,
+        line: origin.line,
+        edges: origin.edges,
+    }];
+    let Some(scopes) = file.scopes(&function)? else { return Ok(nodes) };
+    // Many nodes have one origin.
+    let mut origins: FxHashMap<OriginId, foldsym_lookup::Origin> = FxHashMap::default();
+    for scope in scopes.iter() {
+        let scope = scope?;
+        let damaged = |what| Error { section: SectionId::SCOPES, what, offset: function.scopes_offset() };
+        let parent = nodes.get(scope.parent as usize).ok_or(damaged(What::Value))?;
+        let edge = parent.edges.0.saturating_add(scope.edge);
+        if edge >= parent.edges.1 {
+            return Err(damaged(What::Value));
+        }
+        let edge = file.edge(EdgeId(edge))?;
+        let line = i64::from(parent.line).saturating_add(edge.line);
+        let (call_file, call_line) = (path(edge.file, parent.file), u32::try_from(line).unwrap_or(0));
+        let callee = match origins.get(&edge.callee) {
+            Some(origin) => *origin,
+            None => *origins.entry(edge.callee).or_insert(file.origin(edge.callee)?),
+        };
+        nodes.push(Node {
+            parent: scope.parent,
+            name: callee.name,
+            call_file,
+            call_line,
+            ranges: Vec::new(),
+            file: callee.file,
+            line: callee.line,
+            edges: callee.edges,
+        });
+    }
+    Ok(nodes)
+}
+
+fn path(code: FileCode, of_origin: Option<FileId>) -> Option<FileId> {
+    match code {
+        FileCode::Origin => of_origin,
+        FileCode::Unknown => None,
+        FileCode::File(file) => Some(file),
+    }
+}
+
+/// The bytes of a name; empty where there is none.
+pub(crate) fn name_bytes(file: &SymbolFile<'_>, name: Option<NameId>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(name) = name {
+        // A damaged name reads as what could be read of it.
+        let _ = file.names().visit(name.0, |piece| bytes.extend_from_slice(piece));
+    }
+    bytes
+}
+
+/// The bytes of a path; empty where there is none.
+pub(crate) fn path_bytes(file: &SymbolFile<'_>, path: Option<FileId>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(path) = path {
+        let _ = file.files().visit(path.0, |piece| bytes.extend_from_slice(piece));
+    }
+    bytes
+}

@@ -1,0 +1,174 @@
+//! The engine's JSON against the command's, byte by byte, for programs of one module.
+
+mod common;
+
+use std::path::Path;
+
+use common::Fsym;
+use foldsym_lookup::Owner;
+use foldsym_symbolize::{
+    Certainty, Kind, Mapping, Module, Modules, Place, Stack, StackFrame, Symbolizer, write_frame, write_stack,
+};
+
+/// Addresses a program: those of large ones are spread.
+const ADDRESSES: u64 = 1500;
+/// Stacks a program.
+const STACKS: usize = 1500;
+
+const PROGRAMS: &[&str] = &[
+    "demo.elf",
+    "inline.clang-dwarf5",
+    "inline.aarch64",
+    "inline.mips-be",
+    "macho.arm64.dSYM",
+    "fold.clang-lld.set/program",
+    "fold.gcc-gold.set/program",
+    "fold.clang-relocs.set/program",
+    "fold.gcc-merged.set/program",
+];
+
+/// What the command prints for each line of input.
+fn printed(fsym: &Fsym, command: &str, lines: &[String]) -> Vec<String> {
+    let ran = fsym.run_with(command, &["--json"], &lines.join("\n"));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    ran.out.lines().map(str::to_owned).collect()
+}
+
+fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
+    let mut out = Vec::new();
+    write(&mut out);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn the_engine_says_what_the_command_says() {
+    for name in PROGRAMS {
+        let fsym = Fsym::of(name, &["--columns"]);
+        let map = foldsym_store::SymbolMap::open(Path::new(fsym.str())).unwrap();
+        let file = map.file();
+        let base = file.image_base().0;
+        let symbolizer = Symbolizer::builder().search([&fsym.path]).build().unwrap();
+        // The command prints the path as the module's name; the engine takes the last part of it to find the file.
+        let module_name = fsym.str().strip_suffix(".fsym").unwrap();
+        let modules = Modules::new(vec![Module::new(module_name).at(base)]);
+        let printed = |command: &str, lines: &[String]| -> Vec<String> {
+            let renamed = |line: String| line.replace(fsym.str(), module_name);
+            printed(&fsym, command, lines).into_iter().map(renamed).collect()
+        };
+
+        // The one difference: which module an address without a function is in. The engine goes by mappings, the command
+        // has none.
+        let unnamed =
+            |text: String| text.replace(&format!("\"ModuleName\":\"{module_name}\""), "\"ModuleName\":\"\"");
+
+        let pieces: Vec<_> =
+            (0..file.piece_count()).map(|id| file.piece(foldsym_lookup::PieceId(id)).unwrap()).collect();
+        let (first, last) =
+            (pieces[0].start.0, pieces.last().map(|piece| piece.start.0 + piece.len() + 4).unwrap());
+        let step = ((last - first) / ADDRESSES).max(1);
+        let addresses: Vec<u64> = (first..last).step_by(step as usize).collect();
+        let lines: Vec<String> = addresses.iter().map(|address| format!("{address:#x}")).collect();
+        for (address, expected) in addresses.iter().zip(printed("lookup", &lines)) {
+            let stack = Stack::new(&modules, vec![StackFrame::exact(*address)]);
+            let frames = symbolizer.symbolize(&stack);
+            let answer = text(|out| write_frame(out, &frames[0]));
+            assert!(answer.contains(&format!("\"ModuleName\":\"{module_name}\"")), "{answer}");
+            assert_eq!(unnamed(answer), unnamed(expected), "{name}");
+        }
+
+        // Each recorded call below each folded function, and other calls around it; then a frame of which nothing is known.
+        let folded: Vec<u64> = pieces
+            .iter()
+            .filter(|piece| matches!(piece.owner, Owner::Group(_)))
+            .map(|piece| piece.start.0)
+            .collect();
+        let targets = if folded.is_empty() { &addresses } else { &folded };
+        let calls: Vec<u64> = file.calls().map(|call| call.unwrap().address.0).collect();
+        let calls = if calls.is_empty() { &addresses } else { &calls };
+        let pairs = targets.iter().flat_map(|target| calls.iter().map(move |call| (*target, *call)));
+        let all = targets.len() * calls.len();
+        let pairs: Vec<(u64, u64)> = pairs.step_by((all / STACKS).max(1)).collect();
+        let mut lines = Vec::new();
+        let mut stacks = Vec::new();
+        for (index, (target, call)) in pairs.into_iter().enumerate() {
+            let next = calls[index % calls.len()];
+            lines.push(format!("{target:#x} {call:#x} {next:#x} ={target:#x} ? {call:#x}"));
+            let image = |address, kind| StackFrame { place: Place::Image { module: 0, address }, kind };
+            stacks.push(Stack::new(
+                &modules,
+                vec![
+                    StackFrame::exact(target),
+                    image(call, Kind::Return),
+                    image(next, Kind::Return),
+                    image(target, Kind::Exact),
+                    StackFrame::UNKNOWN,
+                    image(call, Kind::Return),
+                ],
+            ));
+        }
+        let answers = symbolizer.symbolize_batch(&stacks);
+        let (mut exact, mut unknown) = (0, 0);
+        for ((frames, expected), line) in answers.iter().zip(printed("stack", &lines)).zip(&lines) {
+            assert_eq!(
+                unnamed(text(|out| write_stack(out, frames))),
+                unnamed(expected.clone()),
+                "{name}: {line}"
+            );
+            exact += u32::from(expected.contains("\"Certainty\":\"exact\""));
+            unknown += u32::from(expected.contains("\"Address\":\"?\""));
+        }
+        assert_eq!(unknown as usize, lines.len(), "{name}");
+        if name.starts_with("fold.") {
+            assert!(exact > 0, "{name}: no stack has an exact answer");
+        }
+    }
+}
+
+#[test]
+fn a_caller_in_another_module_rules_nothing_out() {
+    let fsym = Fsym::of("fold.clang-lld.set/program", &[]);
+    let map = foldsym_store::SymbolMap::open(&fsym.path).unwrap();
+    let file = map.file();
+    let base = file.image_base().0;
+    let symbolizer = Symbolizer::builder().search([&fsym.path]).build().unwrap();
+    let name = fsym.path.file_stem().unwrap().to_str().unwrap();
+    // The same program loaded twice, and a third time as two parts that share one load bias.
+    let (one, two, three) = (0x10_0000_0000, 0x20_0000_0000, 0x30_0000_0000);
+    let part = |start, size| Mapping::Bias { bias: three - base, start, size };
+    let half = 0x1000;
+    let modules = Modules::new(vec![
+        Module::new(name).at(one),
+        Module::new(name).at(two),
+        Module::new(name).mapped(part(three, half)),
+        Module::new(name).mapped(part(three + half, 1 << 30)),
+    ]);
+    let certainty = |pc: u64, caller: StackFrame| {
+        symbolizer.symbolize(&Stack::new(&modules, vec![StackFrame::exact(pc), caller]))[0].certainty
+    };
+    let groups = (0..file.piece_count()).map(|id| file.piece(foldsym_lookup::PieceId(id)).unwrap());
+    let groups =
+        groups.filter(|piece| matches!(piece.owner, Owner::Group(_))).map(|piece| piece.start.0 - base);
+    let groups: Vec<u64> = groups.collect();
+    let (mut exact, mut apart) = (0, 0);
+    for call in file.calls().map(|call| call.unwrap().address.0 - base) {
+        for &pc in &groups {
+            if certainty(one + pc, StackFrame::returns_to(one + call)) != Some(Certainty::Exact) {
+                continue;
+            }
+            exact += 1;
+            // An address inside the call says the same as the return address.
+            assert_eq!(certainty(one + pc, StackFrame::adjusted(one + call - 1)), Some(Certainty::Exact));
+            // Not so from the other copy, from where nothing is known, or from a frame that was interrupted there.
+            for caller in
+                [StackFrame::returns_to(two + call), StackFrame::UNKNOWN, StackFrame::exact(one + call)]
+            {
+                assert_eq!(certainty(one + pc, caller), Some(Certainty::Ambiguous), "{caller:?}");
+            }
+            // Parts of one loaded file are one.
+            assert_eq!(certainty(three + pc, StackFrame::returns_to(three + call)), Some(Certainty::Exact));
+            apart += u32::from((pc < half) != (call < half));
+        }
+    }
+    println!("{exact} calls, {apart} across parts");
+    assert!(exact > 0);
+}

@@ -1,0 +1,312 @@
+//! A remote store behind a local one: what was fetched once is read from a folder from then on.
+
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use foldsym_format::header::VERSION;
+
+use crate::error::StoreError;
+use crate::id::{BuildId, DebugId, ModuleId};
+use crate::local::{EntryInfo, GcOptions, LocalStore, Published};
+use crate::remote::Remote;
+use crate::symbol_map::SymbolMap;
+
+/// How a remote store is cached.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StoreOptions {
+    /// The folder of the cache; [`default_cache`] where it is not given.
+    pub cache: Option<PathBuf>,
+    /// The files of the cache have at most so many bytes; those that were not used for longest are removed.
+    pub cache_bytes: u64,
+    /// For how long a module that the remote store did not have is not asked for again.
+    pub missing_for: Duration,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self { cache: None, cache_bytes: 10 << 30, missing_for: Duration::from_secs(3600) }
+    }
+}
+
+/// The folder of the cache: `FOLDSYM_CACHE`, else `$XDG_CACHE_HOME/foldsym`, else `~/.cache/foldsym`. `None` where none of the three variables is set.
+pub fn default_cache() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    variable("FOLDSYM_CACHE")
+        .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("foldsym")))
+        .or_else(|| variable("HOME").map(|folder| folder.join(".cache/foldsym")))
+}
+
+/// A remote store with a local cache. One of many processes fetches a file; the others wait for it and then read it.
+#[derive(Clone)]
+pub struct CachedStore {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    remote: Box<dyn Remote>,
+    cache: LocalStore,
+    options: StoreOptions,
+    /// Bytes that were fetched since the cache was last held to its bound.
+    fetched: AtomicU64,
+}
+
+impl CachedStore {
+    /// Puts a cache in front of a remote store.
+    ///
+    /// # Errors
+    /// The cache's folder is not known, cannot be made, or others may write to it.
+    pub fn new(remote: Box<dyn Remote>, options: StoreOptions) -> Result<Self, StoreError> {
+        let folder = options.cache.clone().or_else(default_cache).ok_or_else(|| StoreError::Remote {
+            location: remote.location().to_owned(),
+            problem: "needs a folder for its cache: set FOLDSYM_CACHE".to_owned(),
+        })?;
+        let cache = LocalStore::create_private(&folder)?;
+        // So that a cache whose bound became smaller shrinks at the first fetch.
+        let fetched = AtomicU64::new(options.cache_bytes);
+        Ok(Self { inner: Arc::new(Inner { remote, cache, options, fetched }) })
+    }
+
+    /// The local folder.
+    pub fn cache(&self) -> &LocalStore {
+        &self.inner.cache
+    }
+
+    /// Opens the file of a build id, from the cache or fetched into it. `Ok(None)` where the remote store has none, or had none
+    /// when it was asked within [`StoreOptions::missing_for`].
+    ///
+    /// A file of the cache that turns out to be damaged is removed and fetched again.
+    ///
+    /// # Errors
+    /// The remote store cannot be reached, what it sent is damaged or of another program, or the cache cannot be written.
+    pub fn get(&self, id: &BuildId) -> Result<Option<SymbolMap>, StoreError> {
+        let Inner { cache, options, .. } = &*self.inner;
+        match cache.get(id) {
+            Ok(Some(map)) => return Ok(Some(map)),
+            Ok(None) if cache.is_missing(id, options.missing_for) => return Ok(None),
+            Err(error) if !error.is_damage() => return Err(error),
+            _ => {}
+        }
+        let lock = cache.lock(id)?;
+        // Another process may have fetched it, or found that it is not there, while this one waited.
+        match cache.get(id) {
+            Ok(Some(map)) => return Ok(Some(map)),
+            Ok(None) if cache.is_missing(id, options.missing_for) => return Ok(None),
+            _ => {}
+        }
+        if !self.fetch(id, &lock)? {
+            cache.note_missing(id)?;
+            return Ok(None);
+        }
+        drop(lock);
+        let map = cache.get(id)?;
+        self.hold_bound(map.as_ref().map_or(0, |map| map.bytes().len() as u64))?;
+        Ok(map)
+    }
+
+    /// Opens the file of a module.
+    ///
+    /// # Errors
+    /// As [`CachedStore::get`].
+    pub fn get_module(&self, id: &ModuleId) -> Result<Option<SymbolMap>, StoreError> {
+        let debug_id = match id {
+            ModuleId::Build(id) => return self.get(id),
+            ModuleId::Debug(debug_id) => debug_id,
+        };
+        if let Some(map) = self.inner.cache.get_by_debug_id(debug_id)? {
+            return Ok(Some(map));
+        }
+        let mut line = Vec::new();
+        let key = debug_key(debug_id);
+        if !self.remote(self.inner.remote.get(&key, &mut line))? {
+            return Ok(None);
+        }
+        let location = format!("{}/{key}", self.inner.remote.location());
+        let found = BuildId::parse(String::from_utf8_lossy(&line).trim_end());
+        let found = found.map_err(|error| StoreError::damaged(Path::new(&location), error))?;
+        let Some(map) = self.get(&found)? else { return Ok(None) };
+        let actual = DebugId::of_file(&found, map.file());
+        if actual != *debug_id {
+            let (expected, found) = (debug_id.to_string(), actual.to_string());
+            return Err(StoreError::WrongId { path: location.into(), expected, found });
+        }
+        Ok(Some(map))
+    }
+
+    /// Publishes a `.fsym`: to the remote store, which keeps what it has, and to the cache.
+    ///
+    /// The index entry of the debug id goes first, the file last, as in a folder. An object that is there already is not compared.
+    ///
+    /// # Errors
+    /// The file is damaged or has no build id, or either store cannot be written.
+    pub fn publish<E: From<StoreError>>(
+        &self,
+        info: &EntryInfo,
+        make: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<Published, E> {
+        let Inner { cache, remote, .. } = &*self.inner;
+        let published = cache.publish(info, make)?;
+        let id = published.id();
+        let map = cache.get(id).map_err(E::from)?;
+        let map = map.ok_or_else(|| {
+            StoreError::io(&cache.file_path(id), "open", std::io::ErrorKind::NotFound.into())
+        })?;
+        let put = |key: &str, bytes: &[u8]| self.remote(remote.create(key, bytes));
+        put(&debug_key(&DebugId::of_file(id, map.file())), format!("{id}\n").as_bytes())?;
+        if let Some(report) = cache.report(id).map_err(E::from)? {
+            put(&entry_key(id, "json"), report.as_bytes())?;
+        }
+        let is_new = put(&entry_key(id, "fsym"), map.bytes())?;
+        Ok(if is_new { Published::New(id.clone()) } else { Published::Existing(id.clone()) })
+    }
+
+    /// Fetches a file into the cache. A file without a build id needs its report, which says what it was published as.
+    fn fetch(&self, id: &BuildId, lock: &crate::local::EntryLock<'_>) -> Result<bool, StoreError> {
+        let remote = &self.inner.remote;
+        let mut is_there = true;
+        let mut info = EntryInfo { replace: true, ..EntryInfo::default() };
+        let mut report = Vec::new();
+        if self.remote(remote.get(&entry_key(id, "json"), &mut report))? {
+            let report = serde_json::from_slice::<serde_json::Value>(&report).unwrap_or_default();
+            if report["derived_id"] == true && report["build_id"] == id.to_string() {
+                info.derived_id = Some(id.clone());
+            }
+            info.name = report["name"].as_str().map(str::to_owned);
+            info.converter = report["converter"].as_str().map(str::to_owned);
+        }
+        let fetched = lock.publish(&info, |path| {
+            let out = File::options().write(true).truncate(true).open(path);
+            let mut out = out.map_err(|error| StoreError::io(path, "write", error))?;
+            is_there = self.remote(remote.get(&entry_key(id, "fsym"), &mut out))?;
+            if is_there { Ok(()) } else { Err(self.absent(id)) }
+        });
+        match fetched {
+            Err(_) if !is_there => Ok(false),
+            other => other.map(|_| true),
+        }
+    }
+
+    /// Stops a publication whose object is not there; never shown.
+    fn absent(&self, id: &BuildId) -> StoreError {
+        StoreError::Remote { location: self.inner.remote.location().to_owned(), problem: format!("no {id}") }
+    }
+
+    /// Holds the cache to its bound, once an eighth of that was fetched.
+    fn hold_bound(&self, bytes: u64) -> Result<(), StoreError> {
+        let Inner { cache, options, fetched, .. } = &*self.inner;
+        if fetched.fetch_add(bytes, Ordering::Relaxed) + bytes > options.cache_bytes / 8 {
+            fetched.store(0, Ordering::Relaxed);
+            cache.gc(&GcOptions { max_bytes: Some(options.cache_bytes), ..GcOptions::default() })?;
+        }
+        Ok(())
+    }
+
+    fn remote<T>(&self, result: Result<T, crate::remote::RemoteError>) -> Result<T, StoreError> {
+        result.map_err(|error| StoreError::Remote { location: error.location, problem: error.problem })
+    }
+}
+
+impl fmt::Debug for CachedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CachedStore")
+            .field("remote", &self.inner.remote.location())
+            .field("cache", &self.inner.cache)
+            .finish()
+    }
+}
+
+/// A store by its location: a folder, or an address of objects with a local cache.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Store {
+    /// A folder.
+    Local(LocalStore),
+    /// Objects behind an address, and a cache.
+    Cached(CachedStore),
+}
+
+impl Store {
+    /// Opens a store that exists: a path, or with the feature `remote` an address that begins with `s3://`, `gs://`, `az://`, `http://`
+    /// or `https://`.
+    ///
+    /// # Errors
+    /// As [`LocalStore::open`] and [`CachedStore::new`]; or an address that this build cannot reach.
+    pub fn open(location: &str, options: StoreOptions) -> Result<Self, StoreError> {
+        match remote(location)? {
+            Some(remote) => CachedStore::new(remote, options).map(Self::Cached),
+            None => LocalStore::open(location.as_ref()).map(Self::Local),
+        }
+    }
+
+    /// As [`Store::open`], and makes a folder that is not there.
+    ///
+    /// # Errors
+    /// As [`LocalStore::create`] and [`CachedStore::new`].
+    pub fn create(location: &str, options: StoreOptions) -> Result<Self, StoreError> {
+        match remote(location)? {
+            Some(remote) => CachedStore::new(remote, options).map(Self::Cached),
+            None => LocalStore::create(location.as_ref()).map(Self::Local),
+        }
+    }
+
+    /// Opens the file of a module. `Ok(None)` where the store has none.
+    ///
+    /// # Errors
+    /// As [`LocalStore::get_module`] and [`CachedStore::get_module`].
+    pub fn get_module(&self, id: &ModuleId) -> Result<Option<SymbolMap>, StoreError> {
+        match self {
+            Self::Local(store) => store.get_module(id),
+            Self::Cached(store) => store.get_module(id),
+        }
+    }
+
+    /// Publishes the file that `make` makes.
+    ///
+    /// # Errors
+    /// As [`LocalStore::publish`] and [`CachedStore::publish`].
+    pub fn publish<E: From<StoreError>>(
+        &self,
+        info: &EntryInfo,
+        make: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<Published, E> {
+        match self {
+            Self::Local(store) => store.publish(info, make),
+            Self::Cached(store) => store.publish(info, make),
+        }
+    }
+}
+
+/// The remote store at an address; `Ok(None)` for a path.
+fn remote(location: &str) -> Result<Option<Box<dyn Remote>>, StoreError> {
+    let Some((scheme, _)) = location.split_once("://") else { return Ok(None) };
+    let failed =
+        |problem: &str| StoreError::Remote { location: location.to_owned(), problem: problem.to_owned() };
+    if !matches!(scheme, "s3" | "gs" | "az" | "http" | "https") {
+        return Err(failed(
+            "expected a folder, or an address that begins with s3://, gs://, az:// or https://",
+        ));
+    }
+    #[cfg(feature = "remote")]
+    return match crate::objects::Objects::open(location) {
+        Ok(objects) => Ok(Some(Box::new(objects))),
+        Err(error) => Err(failed(&error.problem)),
+    };
+    #[cfg(not(feature = "remote"))]
+    Err(failed("this build reads folders alone: build foldsym with the feature `remote`"))
+}
+
+/// The key of an object of an entry.
+fn entry_key(id: &BuildId, ending: &str) -> String {
+    let key = id.to_string();
+    format!("{}/{}/v{VERSION}.{ending}", &key[..2], &key[2..])
+}
+
+/// The key of an index entry.
+fn debug_key(debug_id: &DebugId) -> String {
+    let key = debug_id.key();
+    format!("debugid/{}/{}", &key[..2], &key[2..])
+}

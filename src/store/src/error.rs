@@ -1,0 +1,126 @@
+//! What goes wrong in a store: each error names the file and says what was expected.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::id::{BuildId, IdError};
+
+/// Why a store could not answer or take a file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The folder is not a store, or one of another layout.
+    #[error("{}: not a symbol store: expected a file `format` that says `fsym-store 1`, found {found}", path.display())]
+    NotAStore {
+        /// The folder.
+        path: PathBuf,
+        /// What is there instead.
+        found: String,
+    },
+    /// Others may change the folder.
+    #[error("{}: not trusted: {why}", path.display())]
+    Untrusted {
+        /// The folder.
+        path: PathBuf,
+        /// Who may change it, and what would help.
+        why: &'static str,
+    },
+    /// A folder, a link or a device has the name of a file.
+    #[error("{}: expected a regular file, found {found}", path.display())]
+    NotAFile {
+        /// The name.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+    },
+    /// The file is of another program.
+    #[error("{}: holds build id {found}, expected {expected}", path.display())]
+    WrongId {
+        /// The file.
+        path: PathBuf,
+        /// The id that was asked for.
+        expected: String,
+        /// The id inside, or that there is none.
+        found: String,
+    },
+    /// The file is no `.fsym` of this version, or damaged.
+    #[error("{}: damaged: {problem}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where, and what was expected.
+        problem: String,
+    },
+    /// The store has other bytes under this identity.
+    #[error(
+        "{}: already published with other bytes ({there} bytes there, {new} new): one build id must mean one content; \
+         replace it, or convert with the same options and version", path.display()
+    )]
+    Differs {
+        /// The file that is published.
+        path: PathBuf,
+        /// Its bytes.
+        there: u64,
+        /// Bytes of the file that was to be published.
+        new: u64,
+    },
+    /// The file has no identity under which it could be published.
+    #[error("{}: has no build id: convert the program through the store, which derives one from its code", path.display())]
+    NoId {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A text or some bytes are not an identity.
+    #[error(transparent)]
+    Id(#[from] IdError),
+    /// A release name cannot be a file's name.
+    #[error(
+        "{name:?} cannot name a pin: expected 1 to 255 bytes without `/`, `\\` and control characters, not `.` or `..`"
+    )]
+    PinName {
+        /// The name.
+        name: String,
+    },
+    /// The operating system refused.
+    #[error("{}: cannot {doing}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The verb.
+        doing: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A remote store refused, or could not be reached.
+    #[error("{location}: {problem}")]
+    Remote {
+        /// The address of the store or of the object.
+        location: String,
+        /// What it said.
+        problem: String,
+    },
+}
+
+impl StoreError {
+    /// True where a file is there that must not be used: it is damaged, of another program, or no file.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::WrongId { .. } | Self::NotAFile { .. })
+    }
+
+    pub(crate) fn io(path: &Path, doing: &'static str, source: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), doing, source }
+    }
+
+    pub(crate) fn damaged(path: &Path, problem: impl ToString) -> Self {
+        Self::Damaged { path: path.to_owned(), problem: problem.to_string() }
+    }
+
+    pub(crate) fn wrong_id(path: &Path, expected: &BuildId, found: &[u8]) -> Self {
+        let found = match BuildId::new(found) {
+            Ok(id) => id.to_string(),
+            Err(_) if found.is_empty() => "none".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        Self::WrongId { path: path.to_owned(), expected: expected.to_string(), found }
+    }
+}

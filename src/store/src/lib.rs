@@ -1,0 +1,82 @@
+//! Finds the `.fsym` file of a module by the module's identity, and publishes such files so that readers never see half of one.
+//!
+//! # What the crate promises
+//!
+//! - **The path follows from the identity.** A reader computes one path and opens it. It lists no folder, takes no lock, and asks no index.
+//!   Only a debug id (Breakpad's short form of a build id) needs a second file, which holds the build id.
+//! - **A file of another program is never served.** Every open compares the build id inside the file with the build id that was asked for.
+//!   A file that was renamed by hand, or restored into the wrong folder, is an error that names both ids.
+//! - **A file is there whole or not at all.** A writer writes to `tmp/`, forces the bytes to the disk, reads them back, checks
+//!   them, and then links the file to its final name. A process that is killed leaves at most files in `tmp/`; the next writer, or
+//!   [`LocalStore::gc`], removes those after a day.
+//! - **A published file does not change.** One identity and one version of the format mean one content. A second writer that brings the
+//!   same bytes finds its work done; one that brings other bytes gets [`StoreError::Differs`], unless it asks to replace.
+//! - **Absence, damage and errors are three things.** `Ok(None)` says that the store does not have the module;
+//!   [`StoreError::is_damage`] tells a broken file from a disk that cannot be read.
+//!
+//! # Layout of a folder
+//!
+//! ```text
+//! ROOT/format                   the text "fsym-store 1"
+//! ROOT/ab/cdef0123.../v2.fsym   build id abcdef0123... in lower-case hexadecimal; 2 is the version of the .fsym format
+//!                     v2.json   report: size, checksum, debug id, file names, who converted it
+//!                     missing   the module was looked for elsewhere and is not there (the file's time says when)
+//!                     malformed a program of this identity could not be converted, and why
+//! ROOT/debugid/ab/cdef...       one line: the build id
+//! ROOT/name/libfoo.so/abcdef... an empty file, for people: which builds of libfoo.so are here?
+//! ROOT/pins/RELEASE             build ids, one a line, that garbage collection keeps
+//! ROOT/tmp/                     files being written, and locks
+//! ```
+//!
+//! # Remote stores
+//!
+//! With the feature `remote`, [`Store::open`] takes addresses of S3, Google and Azure storage, and of HTTP servers, which are only read. Objects have the same keys as
+//! files, without `format`, `name/`, `pins/` and `tmp/`. What was fetched is kept in a local store of bounded size, so that all promises above hold for
+//! it. Removing old objects is the business of the storage's own lifecycle rules.
+//!
+//! # What the crate does not do
+//!
+//! It does not convert programs, demangle, or look addresses up. It does not serve a network. It trusts who may write into the folder:
+//! a file with a forged build id is served as what it claims to be. A folder that everybody may write to is refused.
+//! Locks are advisory (`flock`); on a file system without them two processes may do the same work twice, and readers are still safe.
+//!
+//! # Example
+//!
+//! ```
+//! use foldsym_store::{BuildId, EntryInfo, LocalStore, Published};
+//!
+//! # let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/golden/demo.fsym");
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let root = folder.path().join("symbols");
+//! let store = LocalStore::create(&root)?;
+//! let published = store.add(demo.as_ref(), &EntryInfo::default())?;
+//! let Published::New(id) = published else { panic!("{published:?}") };
+//!
+//! let found = store.get(&id)?.expect("it was just published");
+//! assert_eq!(found.file().build_id(), id.as_bytes());
+//!
+//! let other = BuildId::parse("0123456789abcdef0123456789abcdef01234567")?;
+//! assert!(store.get(&other)?.is_none());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(missing_docs)]
+
+mod cache;
+mod error;
+mod id;
+mod local;
+mod mapped;
+#[cfg(feature = "remote")]
+mod objects;
+mod remote;
+mod symbol_map;
+
+pub use cache::{CachedStore, Store, StoreOptions, default_cache};
+pub use error::StoreError;
+pub use id::{BuildId, DebugId, IdError, ModuleId, text_id};
+pub use local::{
+    Checked, EntryInfo, EntryLock, GcOptions, GcReport, Listed, LocalStore, Pin, Problem, Published,
+};
+pub use remote::{Remote, RemoteError};
+pub use symbol_map::SymbolMap;

@@ -1,0 +1,69 @@
+//! What was looked for in vain: so that neither a remote store nor the converter is asked again at once.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use super::{LocalStore, read_small};
+use crate::error::StoreError;
+use crate::id::BuildId;
+
+impl LocalStore {
+    /// Whether it was noted, at most `for_how_long` ago, that no file of this build id was found.
+    pub fn is_missing(&self, id: &BuildId, for_how_long: Duration) -> bool {
+        age(&self.missing_path(id)).is_some_and(|age| age < for_how_long)
+    }
+
+    /// Notes that no file of this build id was found anywhere.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn note_missing(&self, id: &BuildId) -> Result<(), StoreError> {
+        self.place_text(&self.missing_path(id), "", true)
+    }
+
+    /// Why a program of this build id could not be converted, if that was noted at most `for_how_long` ago for the same `cause`.
+    ///
+    /// # Errors
+    /// The note cannot be read.
+    pub fn malformed(
+        &self,
+        id: &BuildId,
+        cause: &str,
+        for_how_long: Duration,
+    ) -> Result<Option<String>, StoreError> {
+        let path = self.malformed_path(id);
+        if age(&path).is_none_or(|age| age >= for_how_long) {
+            return Ok(None);
+        }
+        let text = read_small(&path)?.unwrap_or_default();
+        Ok(text
+            .split_once('\n')
+            .filter(|(noted, _)| *noted == cause)
+            .map(|(_, why)| why.trim_end().to_owned()))
+    }
+
+    /// Notes why a program could not be converted. `cause` is what the failure depends on, in one line: a hash of the program and the
+    /// version of the converter.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn note_malformed(&self, id: &BuildId, cause: &str, why: &str) -> Result<(), StoreError> {
+        let cause = cause.replace('\n', " ");
+        self.place_text(&self.malformed_path(id), &format!("{cause}\n{why}\n"), true)
+    }
+
+    fn missing_path(&self, id: &BuildId) -> PathBuf {
+        self.entry_path(id).join("missing")
+    }
+
+    fn malformed_path(&self, id: &BuildId) -> PathBuf {
+        self.entry_path(id).join("malformed")
+    }
+}
+
+/// How long ago a file was written; a time to come counts as now.
+pub(super) fn age(path: &std::path::Path) -> Option<Duration> {
+    let written = fs::symlink_metadata(path).and_then(|found| found.modified()).ok()?;
+    Some(SystemTime::now().duration_since(written).unwrap_or_default())
+}

@@ -1,0 +1,189 @@
+//! Walks a store: what it holds, and whether all of it is sound. Reading never needs this.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::{LocalStore, file_name, read_folder, read_small};
+use crate::error::StoreError;
+use crate::id::{BuildId, DebugId};
+
+/// A file of the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// The identity that its path says.
+    pub id: BuildId,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub size: u64,
+    /// When it was used last, to the hour; for a file that nobody used yet, when it was published.
+    pub used: SystemTime,
+}
+
+/// Something in a store that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// Where.
+    pub path: PathBuf,
+    /// What is wrong, without the path.
+    pub message: String,
+}
+
+/// What checking a store found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Checked {
+    /// Files that are sound.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// All that is not as it should be, by path.
+    pub problems: Vec<Problem>,
+}
+
+/// One folder of the store that belongs to one build id.
+pub(super) struct Entry {
+    pub(super) id: BuildId,
+    pub(super) path: PathBuf,
+}
+
+impl LocalStore {
+    /// The files of this version of the format, by build id. What cannot be a file of the store is left out: [`LocalStore::check`] names it.
+    ///
+    /// # Errors
+    /// A folder of the store cannot be listed.
+    pub fn list(&self) -> Result<Vec<Listed>, StoreError> {
+        let mut listed = Vec::new();
+        for entry in self.entries(&mut |_, _| {})? {
+            let path = entry.path.join(file_name());
+            // Removed meanwhile, or never published.
+            let Ok(found) = path.symlink_metadata() else { continue };
+            if let (true, Ok(used)) = (found.is_file(), found.modified()) {
+                listed.push(Listed { id: entry.id, path, size: found.len(), used });
+            }
+        }
+        Ok(listed)
+    }
+
+    /// Reads every file of the store whole, and every index entry, and says what is wrong.
+    ///
+    /// A store that is written meanwhile may have index entries whose file is about to be published: they count as no problem.
+    ///
+    /// # Errors
+    /// A folder of the store cannot be listed.
+    pub fn check(&self) -> Result<Checked, StoreError> {
+        let mut checked = Checked::default();
+        let mut problems = Vec::new();
+        let entries = self.entries(&mut |path, message| problems.push(problem(path, message)))?;
+        for Entry { id, path } in entries {
+            for found in read_folder(&path)? {
+                if !is_known(&found.file_name()) {
+                    problems.push(problem(&found.path(), "not a file of a store"));
+                }
+            }
+            match self.check_file(&id) {
+                Ok(Some(size)) => {
+                    checked.files += 1;
+                    checked.bytes += size;
+                }
+                Ok(None) => {}
+                Err(error) => problems.push(problem_of(&path.join(file_name()), &error)),
+            }
+        }
+        for (path, key) in self.debug_entries()? {
+            match DebugId::parse(&key).map_err(StoreError::from).and_then(|id| self.build_id_of(&id)) {
+                Ok(_) => {}
+                Err(error) => problems.push(problem_of(&path, &error)),
+            }
+        }
+        if let Err(error) = self.pins() {
+            problems.push(problem_of(&self.root().join("pins"), &error));
+        }
+        problems.sort_by(|a, b| a.path.cmp(&b.path));
+        checked.problems = problems;
+        Ok(checked)
+    }
+
+    /// The size of a sound file; `Ok(None)` where there is none.
+    fn check_file(&self, id: &BuildId) -> Result<Option<u64>, StoreError> {
+        let Some(map) = self.inspect(id)? else { return Ok(None) };
+        map.file().verify().map_err(|error| StoreError::damaged(map.path(), error))?;
+        let debug_id = DebugId::of_file(id, map.file());
+        let path = self.debug_path(&debug_id);
+        match read_small(&path)? {
+            None => {
+                Err(StoreError::damaged(&path, format!("missing, expected a line {id}; add the file again")))
+            }
+            Some(_) => Ok(Some(map.bytes().len() as u64)),
+        }
+    }
+
+    /// The folders of entries, by build id; `odd` gets what is none.
+    pub(super) fn entries(&self, odd: &mut dyn FnMut(&Path, &str)) -> Result<Vec<Entry>, StoreError> {
+        let mut entries = Vec::new();
+        for outer in read_folder(self.root())? {
+            let (head, path) = (outer.file_name(), outer.path());
+            let known = ["format", "debugid", "name", "pins", "tmp"].iter().any(|name| head == *name);
+            if known {
+                continue;
+            }
+            if head.len() != 2 || !path.is_dir() {
+                odd(&path, "not a folder of a store");
+                continue;
+            }
+            for inner in read_folder(&path)? {
+                let key = format!("{}{}", head.to_string_lossy(), inner.file_name().to_string_lossy());
+                let id = BuildId::parse(&key).ok().filter(|id| id.to_string() == key);
+                match id.filter(|_| inner.path().is_dir()) {
+                    Some(id) => entries.push(Entry { id, path: inner.path() }),
+                    None => odd(&inner.path(), "not a folder named by a build id in lower-case hexadecimal"),
+                }
+            }
+        }
+        Ok(entries)
+    }
+
+    /// The index entries of debug ids: path and key.
+    pub(super) fn debug_entries(&self) -> Result<Vec<(PathBuf, String)>, StoreError> {
+        let mut found = Vec::new();
+        for outer in read_folder(&self.debug_folder())? {
+            if outer.path().is_dir() {
+                for inner in read_folder(&outer.path())? {
+                    let key = format!(
+                        "{}{}",
+                        outer.file_name().to_string_lossy(),
+                        inner.file_name().to_string_lossy()
+                    );
+                    found.push((inner.path(), key));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Whether a store writes a file of this name into an entry, in this version or another.
+pub(super) fn is_known(name: &OsStr) -> bool {
+    name == "missing" || name == "malformed" || is_versioned(name, "fsym") || is_versioned(name, "json")
+}
+
+/// `v1.fsym`, `v2.json`.
+pub(super) fn is_versioned(name: &OsStr, ending: &str) -> bool {
+    let version =
+        name.to_str().and_then(|name| name.strip_prefix('v')?.strip_suffix(ending)?.strip_suffix('.'));
+    version.is_some_and(|version| !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn problem(path: &Path, message: &str) -> Problem {
+    Problem { path: path.to_owned(), message: message.to_owned() }
+}
+
+/// An error begins with the path that it names.
+fn problem_of(path: &Path, error: &StoreError) -> Problem {
+    let text = error.to_string();
+    let own = format!("{}: ", path.display());
+    Problem { path: path.to_owned(), message: text.strip_prefix(&own).unwrap_or(&text).to_owned() }
+}

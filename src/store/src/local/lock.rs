@@ -1,0 +1,108 @@
+//! One writer of an entry at a time: a lock on a file in `tmp/`, which the system releases when the process ends.
+//!
+//! Readers take no lock. A lock file is removed by its holder; a process that took a lock checks that its file still has
+//! the name, since the holder before may have removed it in between.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fs4::FileExt;
+
+use super::publish::{EntryInfo, Published};
+use super::{LocalStore, make_folder};
+use crate::error::StoreError;
+use crate::id::BuildId;
+
+/// The right to convert, fetch or remove the file of one build id. Ends when it is dropped.
+#[derive(Debug)]
+pub struct EntryLock<'s> {
+    pub(super) store: &'s LocalStore,
+    pub(super) id: BuildId,
+    path: PathBuf,
+    /// The lock is this file's.
+    _file: File,
+}
+
+impl LocalStore {
+    /// Waits until no other process or thread holds the lock of a build id, and takes it. Who is to convert a program takes it first, and then
+    /// looks whether the file is there meanwhile: so one of many does the work.
+    ///
+    /// # Errors
+    /// The store cannot be written, or its file system has no locks.
+    pub fn lock(&self, id: &BuildId) -> Result<EntryLock<'_>, StoreError> {
+        let path = self.tmp().join(format!("{id}.lock"));
+        let failed = |error| StoreError::io(&path, "lock", error);
+        loop {
+            make_folder(&self.tmp())?;
+            let file = match open(&path) {
+                // The folder went away after it was made.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                other => other.map_err(failed)?,
+            };
+            FileExt::lock(&file).map_err(failed)?;
+            if has_name(&file, &path).map_err(failed)? {
+                return Ok(EntryLock { store: self, id: id.clone(), path, _file: file });
+            }
+        }
+    }
+}
+
+impl EntryLock<'_> {
+    /// Publishes the file of this build id, as [`LocalStore::publish`] does.
+    ///
+    /// # Errors
+    /// As there; also where the file is of another program.
+    pub fn publish<E: From<StoreError>>(
+        &self,
+        info: &EntryInfo,
+        make: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<Published, E> {
+        let made = self.store.make(make)?;
+        self.store.commit(made, info, Some(self)).map_err(E::from)
+    }
+}
+
+impl Drop for EntryLock<'_> {
+    fn drop(&mut self) {
+        // Elsewhere an open file may not be removed: garbage collection does it.
+        if cfg!(unix) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Removes a lock file that nobody holds. `Ok(false)` where somebody does.
+pub(super) fn remove_stale(path: &Path) -> io::Result<bool> {
+    let file = match File::options().write(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        other => other?,
+    };
+    match FileExt::try_lock(&file) {
+        Ok(()) if has_name(&file, path)? => fs::remove_file(path).map(|()| true),
+        Ok(()) => Ok(true),
+        Err(fs4::TryLockError::WouldBlock) => Ok(false),
+        Err(fs4::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    File::options().write(true).create(true).truncate(false).open(path)
+}
+
+/// Whether the name still leads to this file.
+#[cfg(unix)]
+fn has_name(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let ours = file.metadata()?;
+    match path.symlink_metadata() {
+        Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(unix))]
+fn has_name(_: &File, path: &Path) -> io::Result<bool> {
+    path.try_exists()
+}

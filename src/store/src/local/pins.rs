@@ -1,0 +1,66 @@
+//! Which files garbage collection keeps: a file a release, a build id a line.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+
+use super::{LocalStore, read_folder, read_small, safe_name};
+use crate::error::StoreError;
+use crate::id::BuildId;
+
+/// A named set of build ids that garbage collection keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pin {
+    /// The release.
+    pub name: String,
+    /// Its programs.
+    pub ids: BTreeSet<BuildId>,
+}
+
+impl LocalStore {
+    /// Keeps the files of these build ids until the pin is removed. A pin of the same name is replaced. The files need not be there yet.
+    ///
+    /// # Errors
+    /// A name that cannot be a file's name, or the store cannot be written.
+    pub fn pin(&self, name: &str, ids: impl IntoIterator<Item = BuildId>) -> Result<(), StoreError> {
+        let path = self.root().join("pins").join(pin_name(name)?);
+        let ids: BTreeSet<BuildId> = ids.into_iter().collect();
+        let text: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        self.place_text(&path, &text, true)
+    }
+
+    /// Removes a pin. `Ok(false)` where there is none.
+    ///
+    /// # Errors
+    /// As [`LocalStore::pin`].
+    pub fn unpin(&self, name: &str) -> Result<bool, StoreError> {
+        let path = self.root().join("pins").join(pin_name(name)?);
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(StoreError::io(&path, "remove", error)),
+        }
+    }
+
+    /// All pins, by name. Empty lines and lines that begin with `#` do not count.
+    ///
+    /// # Errors
+    /// A pin cannot be read, or a line of it is no build id: what it was to keep is then unknown.
+    pub fn pins(&self) -> Result<Vec<Pin>, StoreError> {
+        let mut pins = Vec::new();
+        for entry in read_folder(&self.root().join("pins"))? {
+            let path = entry.path();
+            let Some(text) = read_small(&path)? else { continue };
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+            let ids = lines.map(BuildId::parse).collect::<Result<_, _>>();
+            let ids = ids.map_err(|error| StoreError::damaged(&path, error))?;
+            pins.push(Pin { name: entry.file_name().to_string_lossy().into_owned(), ids });
+        }
+        Ok(pins)
+    }
+}
+
+fn pin_name(name: &str) -> Result<&str, StoreError> {
+    safe_name(name).ok_or_else(|| StoreError::PinName { name: name.chars().take(255).collect() })
+}

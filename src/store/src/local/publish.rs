@@ -1,0 +1,375 @@
+//! A finished file to an entry of the store: checked, forced to the disk, and given its name in one step.
+//!
+//! The order makes a kill at any point harmless. First the file is whole and on the disk under a temporary name. Then the index entries are
+//! written, which lead to a file that is not there yet and count as absent. The link to the final name comes last: an entry
+//! with a file has its index entries. A writer that finds the file there writes index entries that are missing all the same.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use foldsym_format::header::VERSION;
+use serde_json::{Map, Value, json};
+use tempfile::TempPath;
+
+use super::lock::EntryLock;
+use super::{LocalStore, make_folder, read_small, safe_name, touch};
+use crate::error::StoreError;
+use crate::id::{BuildId, DebugId};
+use crate::mapped::kind_text;
+use crate::symbol_map::SymbolMap;
+
+/// How often the folder of an entry may vanish while a file is linked into it: garbage collection removes empty folders.
+const ATTEMPTS: u32 = 100;
+/// How often a writer looks for what killed writers left.
+const SWEEP_EVERY: Duration = Duration::from_secs(3600);
+
+/// What is kept with a published file.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct EntryInfo {
+    /// The program's file name, for people. A name that cannot be a file's name is not kept.
+    pub name: Option<String>,
+    /// What converted the program.
+    pub converter: Option<String>,
+    /// The identity of a program without a build id, see [`text_id`](crate::text_id). It does not count where the file has one.
+    pub derived_id: Option<BuildId>,
+    /// Anything more for the report, under the key `conversion`.
+    pub conversion: Option<Value>,
+    /// Put the file in the place of one with other bytes.
+    pub replace: bool,
+}
+
+/// What publishing came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Published {
+    /// The store did not have the file.
+    New(BuildId),
+    /// The store has the same bytes already.
+    Existing(BuildId),
+    /// The file took the place of a damaged one, or of other bytes where that was asked for.
+    Replaced(BuildId),
+}
+
+impl Published {
+    /// The identity.
+    pub fn id(&self) -> &BuildId {
+        match self {
+            Self::New(id) | Self::Existing(id) | Self::Replaced(id) => id,
+        }
+    }
+
+    /// The word for it in JSON: `new`, `existing`, `replaced`.
+    pub fn text(&self) -> &'static str {
+        match self {
+            Self::New(_) => "new",
+            Self::Existing(_) => "existing",
+            Self::Replaced(_) => "replaced",
+        }
+    }
+}
+
+impl LocalStore {
+    /// Publishes a copy of a `.fsym` file under the build id inside it.
+    ///
+    /// # Errors
+    /// As [`LocalStore::publish`].
+    pub fn add(&self, file: &Path, info: &EntryInfo) -> Result<Published, StoreError> {
+        // Asked before the file is opened: to open a FIFO would wait for its writer.
+        match file.metadata() {
+            Ok(found) if found.is_file() => {}
+            Ok(found) => {
+                let found = kind_text(found.file_type());
+                return Err(StoreError::NotAFile { path: file.to_owned(), found });
+            }
+            Err(error) => return Err(StoreError::io(file, "open", error)),
+        }
+        self.publish(info, |to| {
+            let mut from = File::open(file).map_err(|error| StoreError::io(file, "open", error))?;
+            let copied = File::options()
+                .write(true)
+                .truncate(true)
+                .open(to)
+                .and_then(|mut out| io::copy(&mut from, &mut out));
+            copied.map(|_| ()).map_err(|error| StoreError::io(to, "write", error))
+        })
+    }
+
+    /// Publishes the `.fsym` that `make` writes to the path it is given, under the build id inside. The path is a file in the store's
+    /// folder for temporary files; `make` may also replace it by a rename.
+    ///
+    /// The whole file is checked before it is published, and it is on the disk when this returns. Equal bytes that are there already are
+    /// success, and so is a killed writer's half-done work, which is done again.
+    ///
+    /// # Errors
+    /// What `make` gives; the file is damaged or has no build id and none is given; the store has other bytes for this id; the
+    /// store cannot be written. Nothing is published then, and no temporary file stays.
+    pub fn publish<E: From<StoreError>>(
+        &self,
+        info: &EntryInfo,
+        make: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<Published, E> {
+        let made = self.make(make)?;
+        self.commit(made, info, None).map_err(E::from)
+    }
+
+    /// Has a file made in `tmp/`.
+    pub(super) fn make<E: From<StoreError>>(
+        &self,
+        make: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<TempPath, E> {
+        self.sweep_sometimes();
+        let path = self.temporary()?;
+        make(&path)?;
+        Ok(path)
+    }
+
+    /// An empty file in `tmp/`, which is removed unless it gets a name.
+    fn temporary(&self) -> Result<TempPath, StoreError> {
+        let tmp = self.tmp();
+        make_folder(&tmp)?;
+        let made = tempfile::Builder::new().prefix("new-").make_in(&tmp, |path| {
+            let mut options = File::options();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::OpenOptionsExt;
+                // What a plain `open` asks for; the process's mask takes its bits away. Others are to read the file.
+                options.mode(0o666);
+            }
+            options.open(path)
+        });
+        made.map(|file| file.into_temp_path()).map_err(|error| StoreError::io(&tmp, "write to", error))
+    }
+
+    /// Checks a finished file and gives it its name.
+    pub(super) fn commit(
+        &self,
+        made: TempPath,
+        info: &EntryInfo,
+        held: Option<&EntryLock<'_>>,
+    ) -> Result<Published, StoreError> {
+        let synced = File::open(&made).and_then(|file| file.sync_all());
+        synced.map_err(|error| StoreError::io(&made, "write", error))?;
+        let map = SymbolMap::open(&made)?;
+        map.file().verify().map_err(|error| StoreError::damaged(&made, error))?;
+        let id = identity(&map, info)?;
+        let own;
+        let lock = match held {
+            Some(held) if held.id != id => {
+                return Err(StoreError::wrong_id(&made, &held.id, map.file().build_id()));
+            }
+            Some(held) => held,
+            None => {
+                own = self.lock(&id)?;
+                &own
+            }
+        };
+        self.commit_locked(&made, &map, info, lock)
+    }
+
+    fn commit_locked(
+        &self,
+        made: &Path,
+        map: &SymbolMap,
+        info: &EntryInfo,
+        lock: &EntryLock<'_>,
+    ) -> Result<Published, StoreError> {
+        let id = &lock.id;
+        let path = self.file_path(id);
+        // Only who holds the lock replaces a file, so that what is found stays.
+        let there = match self.get(id) {
+            Ok(None) => None,
+            Ok(Some(there)) if there.bytes() == map.bytes() => {
+                self.write_index(id, map, info)?;
+                if self.report(id)?.is_none() {
+                    self.write_report(id, map, info)?;
+                }
+                // So that garbage collection, which looked before, does not remove it now.
+                let _ = touch(&path);
+                return Ok(Published::Existing(id.clone()));
+            }
+            Ok(Some(there)) if !info.replace => {
+                let (there, new) = (there.bytes().len() as u64, map.bytes().len() as u64);
+                return Err(StoreError::Differs { path, there, new });
+            }
+            Ok(Some(there)) => Some(there),
+            Err(error) if error.is_damage() => {
+                if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+                    return Err(error);
+                }
+                let _ = fs::remove_file(&path);
+                self.place_entry(made, map, info, id)?;
+                return Ok(Published::Replaced(id.clone()));
+            }
+            Err(error) => return Err(error),
+        };
+        if there.is_some() {
+            self.write_index(id, map, info)?;
+            fs::rename(made, &path).map_err(|error| StoreError::io(&path, "replace", error))?;
+            self.write_report(id, map, info)?;
+            sync_folder(path.parent());
+            return Ok(Published::Replaced(id.clone()));
+        }
+        self.place_entry(made, map, info, id)?;
+        Ok(Published::New(id.clone()))
+    }
+
+    /// Writes index and report, and then links the file, for an entry without a file.
+    fn place_entry(
+        &self,
+        made: &Path,
+        map: &SymbolMap,
+        info: &EntryInfo,
+        id: &BuildId,
+    ) -> Result<(), StoreError> {
+        self.write_index(id, map, info)?;
+        self.write_report(id, map, info)?;
+        let path = self.file_path(id);
+        self.link(made, &path)?;
+        for marker in ["missing", "malformed"] {
+            let _ = fs::remove_file(self.entry_path(id).join(marker));
+        }
+        sync_folder(path.parent());
+        sync_folder(path.parent().and_then(Path::parent));
+        Ok(())
+    }
+
+    /// The index entries that lead to a file: by debug id, and by name for people.
+    fn write_index(&self, id: &BuildId, map: &SymbolMap, info: &EntryInfo) -> Result<(), StoreError> {
+        let debug_id = DebugId::of_file(id, map.file());
+        let path = self.debug_path(&debug_id);
+        let line = format!("{id}\n");
+        match read_small(&path) {
+            Ok(Some(text)) if text == line => {}
+            // Two build ids that begin with the same 16 bytes: the one that has a file keeps the index.
+            Ok(Some(text))
+                if BuildId::parse(text.trim_end()).is_ok_and(|other| self.file_path(&other).exists()) => {}
+            Ok(None) => self.place_text(&path, &line, false)?,
+            Ok(Some(_)) => self.place_text(&path, &line, true)?,
+            Err(error) if error.is_damage() => self.place_text(&path, &line, true)?,
+            Err(error) => return Err(error),
+        }
+        if let Some(name) = info.name.as_deref().and_then(safe_name) {
+            self.place_text(&self.name_folder().join(name).join(id.to_string()), "", false)?;
+        }
+        Ok(())
+    }
+
+    fn write_report(&self, id: &BuildId, map: &SymbolMap, info: &EntryInfo) -> Result<(), StoreError> {
+        let mut report = Map::new();
+        report.insert("format".into(), json!(VERSION));
+        report.insert("build_id".into(), json!(id.to_string()));
+        report.insert("derived_id".into(), json!(map.file().build_id().is_empty()));
+        report.insert("debug_id".into(), json!(DebugId::of_file(id, map.file()).to_string()));
+        report.insert("size".into(), json!(map.bytes().len()));
+        report.insert("checksum".into(), json!(map.checksum()));
+        report.insert("name".into(), json!(info.name));
+        report.insert("converter".into(), json!(info.converter));
+        report.insert("functions".into(), json!(map.file().function_count()));
+        report.insert("groups".into(), json!(map.file().group_count()));
+        if let Some(conversion) = &info.conversion {
+            report.insert("conversion".into(), conversion.clone());
+        }
+        self.place_text(&self.report_path(id), &format!("{}\n", Value::Object(report)), true)
+    }
+
+    /// Puts a small file in its place, whole or not at all. Without `replace`, one that is there stays.
+    pub(super) fn place_text(&self, path: &Path, text: &str, replace: bool) -> Result<(), StoreError> {
+        if !replace && path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+            return Ok(());
+        }
+        let made = self.temporary()?;
+        let written = File::options().write(true).open(&made).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        });
+        written.map_err(|error| StoreError::io(&made, "write", error))?;
+        if !replace {
+            return self.link(&made, path);
+        }
+        for _ in 0..ATTEMPTS {
+            if let Some(parent) = path.parent() {
+                make_folder(parent)?;
+            }
+            match fs::rename(&made, path) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(StoreError::io(path, "write", error)),
+            }
+        }
+        Err(vanished(path))
+    }
+
+    /// Gives a finished file its name. That somebody else gave it to one like it is success.
+    fn link(&self, made: &Path, path: &Path) -> Result<(), StoreError> {
+        for _ in 0..ATTEMPTS {
+            if let Some(parent) = path.parent() {
+                make_folder(parent)?;
+            }
+            match fs::hard_link(made, path) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    let there =
+                        path.symlink_metadata().map_err(|error| StoreError::io(path, "read", error))?;
+                    if !there.is_file() {
+                        let found = kind_text(there.file_type());
+                        return Err(StoreError::NotAFile { path: path.to_owned(), found });
+                    }
+                    return Ok(());
+                }
+                // Garbage collection removed the folder, which was empty.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                // A file system without hard links: the lock keeps others away meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::Unsupported || no_links(&error) => {
+                    let renamed = fs::rename(made, path);
+                    return renamed.map_err(|error| StoreError::io(path, "write", error));
+                }
+                Err(error) => return Err(StoreError::io(path, "write", error)),
+            }
+        }
+        Err(vanished(path))
+    }
+
+    /// Removes what killed writers left, once an hour.
+    fn sweep_sometimes(&self) {
+        let stamp = self.tmp().join("swept");
+        let due = match stamp.metadata().and_then(|found| found.modified()) {
+            Ok(swept) => swept.elapsed().is_ok_and(|age| age > SWEEP_EVERY),
+            Err(_) => true,
+        };
+        if due {
+            // Whoever cannot sweep finds out by what follows whether it can write.
+            let _ = make_folder(&self.tmp()).map(|()| fs::write(&stamp, ""));
+            let _ = self.sweep(super::gc::LITTER_AGE);
+        }
+    }
+}
+
+/// The identity under which a file is published.
+fn identity(map: &SymbolMap, info: &EntryInfo) -> Result<BuildId, StoreError> {
+    match (map.file().build_id(), &info.derived_id) {
+        ([], Some(derived)) => Ok(derived.clone()),
+        ([], None) => Err(StoreError::NoId { path: map.path().to_owned() }),
+        (inside, _) => Ok(BuildId::new(inside)?),
+    }
+}
+
+/// Forces a folder's list of names to the disk. What cannot be forced is there all the same, unless the machine stops now.
+fn sync_folder(path: Option<&Path>) {
+    if let Some(path) = path.filter(|_| cfg!(unix)) {
+        let _ = File::open(path).and_then(|folder| folder.sync_all());
+    }
+}
+
+/// `EPERM`, by which Linux says that a file system has no hard links.
+fn no_links(error: &io::Error) -> bool {
+    cfg!(target_os = "linux") && error.raw_os_error() == Some(1)
+}
+
+fn vanished(path: &Path) -> StoreError {
+    let error = io::Error::other(format!("its folder was removed {ATTEMPTS} times meanwhile"));
+    StoreError::io(&PathBuf::from(path), "write", error)
+}

@@ -1,0 +1,92 @@
+//! A remote store through the `object_store` crate: S3, Google and Azure storage, and HTTP servers, which are only read.
+//!
+//! S3 answers a request for an object that is not there with 403, not 404, unless the reader may list the bucket: grant `s3:ListBucket`, or what
+//! is absent is an error here.
+//!
+//! Calls block until the answer is there, on a runtime of the store's own: do not make them from a thread that runs asynchronous tasks.
+
+use std::io::Write;
+
+use futures_util::StreamExt;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
+use tokio::runtime::{Builder, Runtime};
+use url::Url;
+
+use crate::remote::{Remote, RemoteError};
+
+/// Objects below an address.
+pub(crate) struct Objects {
+    store: Box<dyn ObjectStore>,
+    prefix: Path,
+    location: String,
+    runtime: Runtime,
+    read_only: bool,
+}
+
+impl Objects {
+    /// Opens an address. Credentials and endpoints come from the environment: `AWS_*`, `GOOGLE_*`, `AZURE_*`. Nothing is fetched yet.
+    pub(crate) fn open(location: &str) -> Result<Self, RemoteError> {
+        let location = location.trim_end_matches('/');
+        let failed = |problem: &dyn ToString| RemoteError::new(location, problem.to_string());
+        let url = Url::parse(location).map_err(|error| failed(&error))?;
+        let ours = ["aws_", "google_", "azure_"];
+        let options = std::env::vars_os().filter_map(|(key, value)| {
+            let key = key.into_string().ok()?.to_ascii_lowercase();
+            ours.iter().any(|prefix| key.starts_with(prefix)).then_some((key, value.into_string().ok()?))
+        });
+        let read_only = matches!(url.scheme(), "http" | "https");
+        // Who writes `http://` means it; `object_store` asks once more.
+        let plain = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
+        let options = options.chain(plain);
+        let (store, prefix) = object_store::parse_url_opts(&url, options).map_err(|error| failed(&error))?;
+        // One thread of its own drives connections while callers wait.
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.map_err(|error| failed(&error))?;
+        Ok(Self { store, prefix, location: location.to_owned(), runtime, read_only })
+    }
+
+    /// The whole path of a key.
+    fn path(&self, key: &str) -> Path {
+        Path::from_iter(self.prefix.parts().chain(Path::from(key).parts()))
+    }
+
+    fn failed(&self, key: &str, problem: impl ToString) -> RemoteError {
+        RemoteError::new(format!("{}/{key}", self.location), problem)
+    }
+}
+
+impl Remote for Objects {
+    fn get(&self, key: &str, out: &mut dyn Write) -> Result<bool, RemoteError> {
+        let path = self.path(key);
+        self.runtime.block_on(async {
+            let mut stream = match self.store.get(&path).await {
+                Ok(found) => found.into_stream(),
+                Err(object_store::Error::NotFound { .. }) => return Ok(false),
+                Err(error) => return Err(self.failed(key, error)),
+            };
+            while let Some(piece) = stream.next().await {
+                let piece = piece.map_err(|error| self.failed(key, error))?;
+                out.write_all(&piece).map_err(|error| self.failed(key, error))?;
+            }
+            Ok(true)
+        })
+    }
+
+    fn create(&self, key: &str, bytes: &[u8]) -> Result<bool, RemoteError> {
+        if self.read_only {
+            return Err(self.failed(key, "an HTTP server is only read: publish to its folder or storage"));
+        }
+        let (path, payload) = (self.path(key), PutPayload::from(bytes.to_vec()));
+        let once = PutOptions::from(PutMode::Create);
+        match self.runtime.block_on(self.store.put_opts(&path, payload, once)) {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::AlreadyExists { .. }) => Ok(false),
+            Err(error) => Err(self.failed(key, error)),
+        }
+    }
+
+    fn location(&self) -> &str {
+        &self.location
+    }
+}

@@ -1,0 +1,39 @@
+//! What a cache needs of a store that is not a local folder.
+
+use std::io::Write;
+
+/// Why a remote store did not answer.
+#[derive(Debug, thiserror::Error)]
+#[error("{location}: {problem}")]
+#[non_exhaustive]
+pub struct RemoteError {
+    /// The address of the object, or of the store.
+    pub location: String,
+    /// What went wrong.
+    pub problem: String,
+}
+
+impl RemoteError {
+    /// An error at an address.
+    pub fn new(location: impl Into<String>, problem: impl ToString) -> Self {
+        Self { location: location.into(), problem: problem.to_string() }
+    }
+}
+
+/// A store of objects by key, `ab/cdef.../v1.fsym`: the layout of a folder without its temporary files. Nothing is listed.
+pub trait Remote: Send + Sync {
+    /// Writes an object to `out`. `Ok(false)` where there is none; then nothing was written.
+    ///
+    /// # Errors
+    /// The store could not be reached or refused, the object ended early, or `out` could not be written.
+    fn get(&self, key: &str, out: &mut dyn Write) -> Result<bool, RemoteError>;
+
+    /// Makes an object, unless one of this key is there: `Ok(false)`. Readers see it whole or not at all.
+    ///
+    /// # Errors
+    /// The store could not be reached or refused; a store that can only be read refuses always.
+    fn create(&self, key: &str, bytes: &[u8]) -> Result<bool, RemoteError>;
+
+    /// The address, for messages.
+    fn location(&self) -> &str;
+}

@@ -1,0 +1,517 @@
+//! A store in a folder: what it serves, what it refuses, and what it says then.
+
+mod common;
+
+use foldsym_format::header::VERSION;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use common::{age, demo, files, id, stamped, stamped_file};
+use foldsym_store::{
+    BuildId, DebugId, EntryInfo, GcOptions, LocalStore, ModuleId, Published, StoreError, SymbolMap,
+};
+
+fn store() -> (tempfile::TempDir, LocalStore) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::create(&folder.path().join("symbols")).unwrap();
+    (folder, store)
+}
+
+fn info(name: &str) -> EntryInfo {
+    let mut info = EntryInfo::default();
+    info.name = Some(name.to_owned());
+    info
+}
+
+fn day() -> GcOptions {
+    GcOptions::default()
+}
+
+#[test]
+fn a_published_file_is_found_by_both_ids() {
+    let (_folder, store) = store();
+    let published = store.add(&demo(), &info("demo")).unwrap();
+    let Published::New(id) = published else { panic!("{published:?}") };
+    let map = store.get(&id).unwrap().unwrap();
+    assert_eq!(map.bytes(), fs::read(demo()).unwrap());
+    let debug_id = map.debug_id().unwrap();
+    assert_eq!(debug_id, DebugId::of_elf(&id, false));
+    for module in [ModuleId::from(id.clone()), ModuleId::from(debug_id)] {
+        assert_eq!(store.get_module(&module).unwrap().unwrap().build_id(), Some(id.clone()));
+    }
+    let key = id.to_string();
+    let expected = [
+        format!("{}/{}/v{VERSION}.fsym", &key[..2], &key[2..]),
+        format!("{}/{}/v{VERSION}.json", &key[..2], &key[2..]),
+        {
+            let key = debug_id.to_string().to_lowercase();
+            format!("debugid/{}/{}", &key[..2], &key[2..])
+        },
+        "format".to_owned(),
+        format!("name/demo/{key}"),
+        "tmp/swept".to_owned(),
+    ];
+    let mut expected = expected.to_vec();
+    expected.sort();
+    assert_eq!(files(store.root()), expected);
+    let report: serde_json::Value = serde_json::from_str(&store.report(&id).unwrap().unwrap()).unwrap();
+    assert_eq!(report["debug_id"], debug_id.to_string());
+    assert_eq!(report["derived_id"], false);
+    // A second store object, as another process has one.
+    assert!(LocalStore::open(store.root()).unwrap().get(&id).unwrap().is_some());
+    assert!(store.check().unwrap().problems.is_empty());
+}
+
+#[test]
+fn equal_bytes_are_published_once_and_other_bytes_are_refused() {
+    let (folder, store) = store();
+    let file = stamped_file(folder.path(), 1);
+    assert_eq!(store.add(&file, &EntryInfo::default()).unwrap(), Published::New(id(1)));
+    // Under a second name: one file, two markers.
+    assert_eq!(store.add(&file, &info("other")).unwrap(), Published::Existing(id(1)));
+    assert!(store.root().join("name/other").join(id(1).to_string()).exists());
+    // The same id with other content.
+    let changed = folder.path().join("changed.fsym");
+    let mut bytes = stamped(id(1).as_bytes());
+    change(&mut bytes);
+    fs::write(&changed, &bytes).unwrap();
+    let error = store.add(&changed, &EntryInfo::default()).unwrap_err();
+    assert!(matches!(error, StoreError::Differs { .. }), "{error}");
+    assert!(error.to_string().contains("already published with other bytes"), "{error}");
+    let before = store.get(&id(1)).unwrap().unwrap();
+    let mut replace = EntryInfo::default();
+    replace.replace = true;
+    assert_eq!(store.add(&changed, &replace).unwrap(), Published::Replaced(id(1)));
+    assert_eq!(store.get(&id(1)).unwrap().unwrap().bytes(), bytes);
+    // What was mapped before stays as it was.
+    assert_eq!(before.bytes(), stamped(id(1).as_bytes()));
+}
+
+/// Makes another sound file of the same id: its header allows larger groups.
+fn change(bytes: &mut [u8]) {
+    use foldsym_format::header::HEADER_LEN;
+    let mut header = foldsym_format::Header::parse(bytes).unwrap();
+    header.max_group = 7;
+    let directory = bytes[HEADER_LEN..HEADER_LEN + header.directory_len as usize].to_vec();
+    let written = header.write(&directory);
+    bytes[..HEADER_LEN].copy_from_slice(&written);
+}
+
+#[test]
+fn a_file_of_another_program_is_never_served() {
+    let (folder, store) = store();
+    store.add(&stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
+    let place = store.file_path(&id(2));
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    fs::copy(store.file_path(&id(1)), &place).unwrap();
+    let error = store.get(&id(2)).unwrap_err();
+    assert!(error.is_damage());
+    assert_eq!(
+        error.to_string(),
+        format!("{}: holds build id {}, expected {}", place.display(), id(1), id(2))
+    );
+    // A file without any id is of another program too.
+    fs::write(&place, stamped(&[])).unwrap();
+    assert!(store.get(&id(2)).unwrap_err().to_string().contains("holds build id none"));
+    assert_eq!(store.check().unwrap().problems.len(), 1);
+    // Publishing the right one heals the entry.
+    let healed = store.add(&stamped_file(folder.path(), 2), &EntryInfo::default()).unwrap();
+    assert_eq!(healed, Published::Replaced(id(2)));
+    assert!(store.get(&id(2)).unwrap().is_some());
+    assert!(store.check().unwrap().problems.is_empty());
+}
+
+#[test]
+fn a_debug_id_leads_to_its_own_program_alone() {
+    let (folder, store) = store();
+    store.add(&stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
+    let debug_id = DebugId::of_elf(&id(2), false);
+    let key = debug_id.to_string().to_lowercase();
+    let place = store.root().join("debugid").join(&key[..2]).join(&key[2..]);
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    fs::write(&place, format!("{}\n", id(1))).unwrap();
+    let error = store.get_by_debug_id(&debug_id).unwrap_err();
+    assert!(matches!(error, StoreError::WrongId { .. }), "{error}");
+    fs::write(&place, "../../../etc/passwd\n").unwrap();
+    let error = store.get_by_debug_id(&debug_id).unwrap_err();
+    assert!(error.is_damage() && error.to_string().contains("is not a build id"), "{error}");
+    fs::write(&place, format!("{}\n", id(3))).unwrap();
+    assert!(store.get_by_debug_id(&debug_id).unwrap().is_none());
+}
+
+#[test]
+fn damaged_entries_are_errors_that_name_the_file() {
+    let (folder, store) = store();
+    store.add(&stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
+    let path = store.file_path(&id(1));
+    let whole = fs::read(&path).unwrap();
+    for (bytes, says) in [
+        (&whole[..100], "damaged"),
+        (&whole[..whole.len() - 1], "damaged"),
+        (&[], "damaged"),
+        (b"text", "damaged"),
+    ] {
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, bytes).unwrap();
+        let error = store.get(&id(1)).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            error.is_damage() && text.starts_with(&path.display().to_string()) && text.contains(says),
+            "{text}"
+        );
+        assert_eq!(store.check().unwrap().problems[0].path, path);
+    }
+    // Damage behind the head is found by the check, and by who reads it.
+    let mut bytes = whole.clone();
+    let at = bytes.len() - 4;
+    bytes[at] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    assert!(store.get(&id(1)).unwrap().is_some());
+    assert_eq!(store.check().unwrap().problems.len(), 1);
+    // Nothing damaged is published.
+    let error = store.add(&path, &EntryInfo::default()).unwrap_err();
+    assert!(error.is_damage(), "{error}");
+}
+
+#[test]
+fn other_things_than_files_are_refused() {
+    let (folder, store) = store();
+    let path = store.file_path(&id(1));
+    fs::create_dir_all(&path).unwrap();
+    let error = store.get(&id(1)).unwrap_err();
+    assert_eq!(error.to_string(), format!("{}: expected a regular file, found a folder", path.display()));
+    assert!(error.is_damage());
+    let error = store.add(&stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap_err();
+    assert!(matches!(error, StoreError::NotAFile { .. }), "{error}");
+    fs::remove_dir(&path).unwrap();
+    std::os::unix::fs::symlink(demo(), &path).unwrap();
+    assert!(store.get(&id(1)).unwrap_err().to_string().contains("found a symbolic link"));
+    let error = store.add(folder.path(), &EntryInfo::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("{}: expected a regular file, found a folder", folder.path().display())
+    );
+    assert!(SymbolMap::open(&folder.path().join("gone")).unwrap_err().to_string().contains("cannot open"));
+}
+
+#[test]
+fn a_folder_must_be_a_store_and_nobody_elses() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |error: StoreError| error.to_string();
+    assert!(text(LocalStore::open(&folder.path().join("gone")).unwrap_err()).contains("cannot open"));
+    let error = text(LocalStore::open(folder.path()).unwrap_err());
+    assert!(error.contains("not a symbol store") && error.contains("no such file"), "{error}");
+    fs::write(folder.path().join("format"), "fsym-store 2\n").unwrap();
+    let error = text(LocalStore::create(folder.path()).unwrap_err());
+    assert!(error.contains("found \"fsym-store 2\\n\""), "{error}");
+    fs::remove_file(folder.path().join("format")).unwrap();
+    fs::write(folder.path().join("thesis.tex"), "").unwrap();
+    let error = text(LocalStore::create(folder.path()).unwrap_err());
+    assert!(error.contains("holds \"thesis.tex\""), "{error}");
+    let error = text(LocalStore::create(&folder.path().join("thesis.tex")).unwrap_err());
+    assert!(error.contains("thesis.tex"), "{error}");
+
+    let root = folder.path().join("symbols");
+    LocalStore::create(&root).unwrap();
+    fs::set_permissions(&root, fs::Permissions::from_mode(0o777)).unwrap();
+    let error = text(LocalStore::open(&root).unwrap_err());
+    assert!(error.contains("not trusted: everybody may write"), "{error}");
+    fs::set_permissions(&root, fs::Permissions::from_mode(0o775)).unwrap();
+    assert!(LocalStore::open(&root).is_ok());
+    let error = text(LocalStore::create_private(&root).unwrap_err());
+    assert!(error.contains("its group may write"), "{error}");
+    fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(LocalStore::create_private(&root).is_ok());
+}
+
+#[test]
+fn a_full_disk_leaves_nothing() {
+    let (_folder, store) = store();
+    let before = files(store.root());
+    // 28 is ENOSPC on every Unix: as a converter that writes into the store's folder sees it.
+    let error = store
+        .publish(&EntryInfo::default(), |path| {
+            fs::write(path, &stamped(id(1).as_bytes())[..1000]).unwrap();
+            Err(StoreError::Io {
+                path: path.to_owned(),
+                doing: "write",
+                source: io::Error::from_raw_os_error(28),
+            })
+        })
+        .unwrap_err();
+    assert!(error.to_string().contains("cannot write: No space left on device"), "{error}");
+    assert!(store.get(&id(1)).unwrap().is_none());
+    let after: Vec<String> = files(store.root()).into_iter().filter(|path| path != "tmp/swept").collect();
+    assert_eq!(after, before);
+}
+
+/// Reads and writes a store as a user who may not write to it. Tests often run as root, whom modes do not stop: then a copy of
+/// this test program runs as nobody.
+#[test]
+fn a_store_that_cannot_be_written_is_read() {
+    if let Some(root) = std::env::var_os("FOLDSYM_READ_ONLY_STORE") {
+        let store = LocalStore::open(Path::new(&root)).unwrap();
+        assert!(store.get(&id(1)).unwrap().is_some());
+        let error = store.add(&demo_beside(&root), &EntryInfo::default()).unwrap_err();
+        assert!(error.to_string().contains("Permission denied"), "{error}");
+        assert!(store.remove(&id(1)).unwrap_err().to_string().contains("Permission denied"));
+        return;
+    }
+    let (folder, store) = store();
+    store.add(&stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
+    // Old, so that reading it would record the use.
+    age(&store.file_path(&id(1)), 7200);
+    fs::copy(demo(), folder.path().join("demo.fsym")).unwrap();
+    let program = folder.path().join("test");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    for path in files(store.root()) {
+        fs::set_permissions(store.root().join(path), fs::Permissions::from_mode(0o444)).unwrap();
+    }
+    for path in ["tmp", ""] {
+        fs::set_permissions(store.root().join(path), fs::Permissions::from_mode(0o555)).unwrap();
+    }
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut child = std::process::Command::new(&program);
+    child
+        .args(["--exact", "a_store_that_cannot_be_written_is_read"])
+        .env("FOLDSYM_READ_ONLY_STORE", store.root());
+    if rustix::process::geteuid().is_root() {
+        use std::os::unix::process::CommandExt;
+        child.uid(65534).gid(65534).current_dir(folder.path());
+    }
+    let output = child.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    fs::set_permissions(store.root(), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn demo_beside(root: &std::ffi::OsStr) -> std::path::PathBuf {
+    Path::new(root).with_file_name("demo.fsym")
+}
+
+#[test]
+fn a_program_without_an_id_is_bound_to_its_report() {
+    let (folder, store) = store();
+    let file = folder.path().join("none.fsym");
+    fs::write(&file, stamped(&[])).unwrap();
+    let error = store.add(&file, &EntryInfo::default()).unwrap_err();
+    assert!(error.to_string().contains("has no build id"), "{error}");
+    let derived = foldsym_store::text_id(b"the code of a program").unwrap();
+    let mut info = EntryInfo::default();
+    info.derived_id = Some(derived.clone());
+    assert_eq!(store.add(&file, &info).unwrap(), Published::New(derived.clone()));
+    assert!(store.get(&derived).unwrap().is_some());
+    assert!(store.get_by_debug_id(&DebugId::of_elf(&derived, false)).unwrap().is_some());
+    // Another file without an id in its place, or the report of another, is not served.
+    let mut other = stamped(&[]);
+    change(&mut other);
+    fs::remove_file(store.file_path(&derived)).unwrap();
+    fs::write(store.file_path(&derived), other).unwrap();
+    let error = store.get(&derived).unwrap_err();
+    assert!(matches!(error, StoreError::WrongId { .. }), "{error}");
+    // An id inside is never overruled.
+    assert_eq!(store.add(&stamped_file(folder.path(), 5), &info).unwrap(), Published::New(id(5)));
+}
+
+#[test]
+fn names_of_files_cannot_leave_the_store() {
+    let (folder, store) = store();
+    for (number, name) in
+        ["../../x", "..", ".", "", "a/b", "a\nb", "a\0b", &"x".repeat(300)].iter().enumerate()
+    {
+        store.add(&stamped_file(folder.path(), number as u32), &info(name)).unwrap();
+    }
+    assert!(!store.root().join("name").exists());
+    assert!(!folder.path().join("x").exists());
+    for name in ["../x", "..", "", "a/b"] {
+        let error = store.pin(name, []).unwrap_err();
+        assert!(error.to_string().contains("cannot name a pin"), "{error}");
+    }
+}
+
+#[test]
+fn garbage_goes_by_age_and_size_and_pins_stay() {
+    let (folder, store) = store();
+    for number in 1..=6 {
+        store.add(&stamped_file(folder.path(), number), &info("app")).unwrap();
+        age(&store.file_path(&id(number)), 1000 * u64::from(number));
+    }
+    store.pin("1.0", [id(6), id(99)]).unwrap();
+    let size = stamped(id(1).as_bytes()).len() as u64;
+    let mut options = day();
+    options.max_age = Some(Duration::from_secs(4500));
+    options.dry_run = true;
+    let planned = store.gc(&options).unwrap();
+    assert_eq!((planned.removed.as_slice(), planned.pinned, planned.kept), (&[id(5)][..], 1, 5));
+    assert_eq!(store.list().unwrap().len(), 6);
+    options.dry_run = false;
+    let done = store.gc(&options).unwrap();
+    assert_eq!((done.removed, done.removed_bytes, done.kept_bytes), (vec![id(5)], size, 5 * size));
+    assert!(!store.root().join("name/app").join(id(5).to_string()).exists());
+    assert!(!store.file_path(&id(5)).parent().unwrap().exists());
+    let mut options = day();
+    options.max_bytes = Some(3 * size);
+    assert_eq!(store.gc(&options).unwrap().removed, [id(4), id(3)]);
+    let left: Vec<BuildId> = store.list().unwrap().into_iter().map(|listed| listed.id).collect();
+    assert_eq!(left, [id(1), id(2), id(6)]);
+    // Nothing dangles, and what was mapped stays readable.
+    let map = store.get(&id(1)).unwrap().unwrap();
+    assert!(store.remove(&id(1)).unwrap() && !store.remove(&id(1)).unwrap());
+    map.file().verify().unwrap();
+    assert!(store.check().unwrap().problems.is_empty());
+    assert_eq!(files(&store.root().join("debugid")).len(), 2);
+    assert!(store.unpin("1.0").unwrap() && !store.unpin("1.0").unwrap());
+    options.max_bytes = Some(0);
+    store.gc(&options).unwrap();
+    assert_eq!(files(store.root()), ["format", "tmp/swept"]);
+}
+
+#[test]
+fn a_pin_that_cannot_be_read_stops_the_collector() {
+    let (folder, store) = store();
+    store.add(&stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
+    store.pin("1.0", [id(1)]).unwrap();
+    fs::write(store.root().join("pins/1.0"), "garbage\n").unwrap();
+    let mut options = day();
+    options.max_bytes = Some(0);
+    assert!(store.gc(&options).unwrap_err().to_string().contains("pins/1.0"));
+    assert_eq!(store.list().unwrap().len(), 1);
+}
+
+#[test]
+fn reading_records_the_use_once_an_hour() {
+    let (folder, store) = store();
+    store.add(&stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
+    let path = store.file_path(&id(1));
+    let used = || path.metadata().unwrap().modified().unwrap();
+    age(&path, 1800);
+    let before = used();
+    store.get(&id(1)).unwrap();
+    assert_eq!(used(), before);
+    age(&path, 7200);
+    let before = used();
+    // Looking after the store is no use.
+    assert!(store.check().unwrap().problems.is_empty() && store.inspect(&id(1)).unwrap().is_some());
+    assert_eq!(used(), before);
+    store.get(&id(1)).unwrap();
+    assert!(used() > before + Duration::from_secs(7000));
+}
+
+#[test]
+fn litter_of_killed_writers_goes_after_a_day() {
+    let (_folder, store) = store();
+    let tmp = store.root().join("tmp");
+    fs::create_dir_all(&tmp).unwrap();
+    for (name, seconds) in [("new-old", 90_000), ("new-young", 3600), ("aa.lock", 90_000)] {
+        fs::write(tmp.join(name), "").unwrap();
+        age(&tmp.join(name), seconds);
+    }
+    // A lock that is held stays, however old.
+    let lock = store.lock(&id(7)).unwrap();
+    age(&tmp.join(format!("{}.lock", id(7))), 90_000);
+    // Index entries that lead nowhere, old and young.
+    let keys = [1, 2].map(|number| DebugId::of_elf(&id(number), false).to_string().to_lowercase());
+    for (key, seconds) in keys.iter().zip([90_000, 60]) {
+        let place = store.root().join("debugid").join(&key[..2]).join(&key[2..]);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(&place, format!("{}\n", id(1))).unwrap();
+        age(&place, seconds);
+    }
+    assert_eq!(store.gc(&day()).unwrap().litter, 3);
+    let left = files(store.root());
+    assert!(
+        left.iter().any(|path| path == "tmp/new-young") && left.iter().any(|path| path.ends_with(".lock")),
+        "{left:?}"
+    );
+    drop(lock);
+    assert!(!files(store.root()).iter().any(|path| path.ends_with(".lock")));
+    // A writer sweeps too, once an hour.
+    fs::write(tmp.join("new-old"), "").unwrap();
+    age(&tmp.join("new-old"), 90_000);
+    store.add(&demo(), &EntryInfo::default()).unwrap();
+    assert!(!tmp.join("new-old").exists());
+}
+
+#[test]
+fn notes_of_what_is_not_there_end() {
+    let (folder, store) = store();
+    let hour = Duration::from_secs(3600);
+    assert!(!store.is_missing(&id(1), hour));
+    store.note_missing(&id(1)).unwrap();
+    store.note_malformed(&id(1), "hash\nversion", "no code\nat all").unwrap();
+    assert!(store.is_missing(&id(1), hour) && !store.is_missing(&id(1), Duration::ZERO));
+    assert_eq!(store.malformed(&id(1), "hash version", hour).unwrap().as_deref(), Some("no code\nat all"));
+    assert_eq!(store.malformed(&id(1), "other", hour).unwrap(), None);
+    assert_eq!(store.get(&id(1)).unwrap().map(|_| ()), None);
+    assert!(store.list().unwrap().is_empty() && store.check().unwrap().problems.is_empty());
+    age(&store.root().join("tmp/..").join(store.file_path(&id(1)).parent().unwrap().join("missing")), 7200);
+    assert!(!store.is_missing(&id(1), hour));
+    // A file ends all notes.
+    store.add(&stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
+    assert_eq!(store.malformed(&id(1), "hash version", hour).unwrap(), None);
+}
+
+#[test]
+fn one_thread_at_a_time_has_an_entry() {
+    let (_folder, store) = store();
+    let busy = std::sync::atomic::AtomicU32::new(0);
+    let made = std::sync::atomic::AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let lock = store.lock(&id(1)).unwrap();
+                use std::sync::atomic::Ordering::SeqCst;
+                assert_eq!(busy.fetch_add(1, SeqCst), 0);
+                if store.get(&id(1)).unwrap().is_none() {
+                    made.fetch_add(1, SeqCst);
+                    let write = |path: &Path| {
+                        fs::write(path, stamped(id(1).as_bytes())).map_err(|source| StoreError::Io {
+                            path: path.to_owned(),
+                            doing: "write",
+                            source,
+                        })
+                    };
+                    lock.publish(&EntryInfo::default(), write).unwrap();
+                }
+                busy.fetch_sub(1, SeqCst);
+            });
+        }
+    });
+    assert_eq!(made.into_inner(), 1);
+    // Who holds the lock of one entry cannot publish another's file.
+    let lock = store.lock(&id(2)).unwrap();
+    let error = lock.publish(&EntryInfo::default(), |path| {
+        fs::copy(demo(), path).map(|_| ()).map_err(|source| StoreError::Io {
+            path: path.to_owned(),
+            doing: "write",
+            source,
+        })
+    });
+    assert!(matches!(error.unwrap_err(), StoreError::WrongId { .. }));
+}
+
+#[test]
+fn strange_things_in_a_store_are_named_by_the_check() {
+    let (folder, store) = store();
+    store.add(&stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
+    let root = store.root();
+    fs::create_dir_all(root.join("ab/CDEF")).unwrap();
+    fs::create_dir_all(root.join("xy/zz")).unwrap();
+    fs::write(root.join("notes.txt"), "").unwrap();
+    fs::write(store.file_path(&id(1)).with_file_name("core.1"), "").unwrap();
+    let problems = store.check().unwrap().problems;
+    let names: Vec<String> = problems
+        .iter()
+        .map(|problem| problem.path.strip_prefix(root).unwrap().display().to_string())
+        .collect();
+    assert_eq!(names.len(), 4, "{problems:?}");
+    assert!(names.contains(&"notes.txt".to_owned()) && names.contains(&"ab/CDEF".to_owned()), "{names:?}");
+    // The collector leaves alone what is not the store's.
+    let mut options = day();
+    options.max_bytes = Some(0);
+    store.gc(&options).unwrap();
+    assert!(root.join("notes.txt").exists() && root.join("ab/CDEF").exists());
+}

@@ -1,0 +1,173 @@
+//! A store in S3, as moto's server plays it (`moto_server`, from PyPI: `moto[server]`), and a folder behind an HTTP server. Needs the feature `remote`.
+#![cfg(feature = "remote")]
+
+mod common;
+
+use foldsym_format::header::VERSION;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{id, stamped};
+use foldsym_store::{DebugId, EntryInfo, LocalStore, ModuleId, Published, Store, StoreError, StoreOptions};
+
+/// Ends with the test.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts the server on a free port; `None` where it is not installed.
+fn server() -> Option<(Server, u16)> {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut command = Command::new("moto_server");
+    command.args(["-H", "127.0.0.1", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
+    let server = match command.spawn() {
+        Ok(child) => Server(child),
+        Err(error) => {
+            assert!(std::env::var_os("CI").is_none(), "needs moto: {error}");
+            println!("skipped: needs moto");
+            return None;
+        }
+    };
+    let end = Instant::now() + Duration::from_secs(120);
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(Instant::now() < end, "moto_server does not answer");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Some((server, port))
+}
+
+/// A request without a body; gives the head and the body of the answer.
+fn request(port: u16, line: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let request = format!(
+        "{line} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn options(cache: &Path) -> StoreOptions {
+    let mut options = StoreOptions::default();
+    options.cache = Some(cache.to_owned());
+    options.missing_for = Duration::ZERO;
+    options
+}
+
+/// The environment of the process belongs to the test: so this one runs itself again with it.
+#[test]
+fn objects_are_published_once_and_read_by_all() {
+    let Some(port) = std::env::var("FOLDSYM_MOTO_PORT").ok() else {
+        let Some((_server, port)) = server() else { return };
+        let made = request(port, "PUT /symbols");
+        assert!(made.starts_with("HTTP/1.1 200"), "{made}");
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "objects_are_published_once_and_read_by_all", "--nocapture"]);
+        child
+            .env("FOLDSYM_MOTO_PORT", port.to_string())
+            .env("AWS_ENDPOINT", format!("http://127.0.0.1:{port}"));
+        child.env("AWS_ALLOW_HTTP", "true").env("AWS_REGION", "us-east-1");
+        // Words of no account: moto takes any.
+        child.env("AWS_ACCESS_KEY_ID", "nobody").env("AWS_SECRET_ACCESS_KEY", "nothing");
+        assert!(child.status().unwrap().success());
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let writer = Store::create("s3://symbols/all/", options(&folder.path().join("writer"))).unwrap();
+    let write = |number: u32| {
+        move |path: &Path| -> Result<(), StoreError> {
+            std::fs::write(path, stamped(id(number).as_bytes())).unwrap();
+            Ok(())
+        }
+    };
+    assert_eq!(writer.publish(&EntryInfo::default(), write(1)).unwrap(), Published::New(id(1)));
+    assert_eq!(writer.publish(&EntryInfo::default(), write(1)).unwrap(), Published::Existing(id(1)));
+
+    let debug_id = DebugId::of_elf(&id(1), false);
+    let s3 = Store::open("s3://symbols/all", options(&folder.path().join("s3"))).unwrap();
+    assert!(s3.get_module(&ModuleId::from(id(2))).unwrap().is_none());
+    for module in [ModuleId::from(debug_id), ModuleId::from(id(1))] {
+        assert_eq!(s3.get_module(&module).unwrap().unwrap().bytes(), stamped(id(1).as_bytes()));
+    }
+    // An object of another program is not served.
+    let key = |number: u32| {
+        let key = id(number).to_string();
+        format!("/symbols/all/{}/{}/v{VERSION}.fsym", &key[..2], &key[2..])
+    };
+    let mut stream = TcpStream::connect(("127.0.0.1", port.parse().unwrap())).unwrap();
+    let body = stamped(id(1).as_bytes());
+    let head = format!(
+        "PUT {} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        key(4),
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(&body).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let error = s3.get_module(&ModuleId::from(id(4))).unwrap_err();
+    assert!(matches!(error, StoreError::WrongId { .. }), "{error}");
+}
+
+/// Answers each request with a file of a folder, or 404, until the test ends.
+fn serve(root: &Path) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let root = root.to_owned();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) > 0 {
+                head.push(byte[0]);
+            }
+            let head = String::from_utf8_lossy(&head).into_owned();
+            let path = head.split(' ').nth(1).unwrap_or("/").trim_start_matches('/').to_owned();
+            let (status, body) = match std::fs::read(root.join(path)) {
+                Ok(body) => ("200 OK", body),
+                Err(_) => ("404 Not Found", Vec::new()),
+            };
+            let head = format!(
+                "HTTP/1.1 {status}\r\nContent-Length: {}\r\nLast-Modified: Sun, 01 Nov 2026 00:00:00 GMT\r\nConnection: close\r\n\r\n",
+                body.len()
+            );
+            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
+        }
+    });
+    port
+}
+
+#[test]
+fn a_folder_behind_http_is_read_and_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("symbols");
+    let published = LocalStore::create(&root).unwrap();
+    published.add(&common::stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
+    let address = format!("http://127.0.0.1:{}", serve(&root));
+    let store = Store::open(&address, options(&folder.path().join("cache"))).unwrap();
+    assert!(store.get_module(&ModuleId::from(id(2))).unwrap().is_none());
+    for module in [ModuleId::from(DebugId::of_elf(&id(1), false)), ModuleId::from(id(1))] {
+        assert_eq!(store.get_module(&module).unwrap().unwrap().bytes(), stamped(id(1).as_bytes()));
+    }
+    let write = |path: &Path| -> Result<(), StoreError> {
+        std::fs::write(path, stamped(id(3).as_bytes())).unwrap();
+        Ok(())
+    };
+    let error = store.publish(&EntryInfo::default(), write).unwrap_err();
+    assert!(error.to_string().contains("only read"), "{error}");
+    // Nobody answers: that is no absence.
+    let gone = Store::open("http://127.0.0.1:1", options(&folder.path().join("other"))).unwrap();
+    let error = gone.get_module(&ModuleId::from(id(1))).unwrap_err();
+    assert!(matches!(error, StoreError::Remote { .. }) && !error.is_damage(), "{error}");
+}

@@ -1,0 +1,121 @@
+//! How sure an answer is: the reader's words as types of this crate, so that they may grow apart. The one place that maps them.
+
+use foldsym_lookup as lookup;
+
+/// How sure it is that a frame's first function is the one that ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Certainty {
+    /// The code is not shared: no second function is there.
+    Unique,
+    /// The code is shared, and the callee that the compiler recorded for this call is proven.
+    Exact,
+    /// One function has evidence and no other has, or nobody else has a trace but that could not be checked.
+    Likely,
+    /// The code is shared, and some of the functions are ruled out.
+    Narrowed,
+    /// The code is shared, and any of the functions may have run.
+    Ambiguous,
+}
+
+impl Certainty {
+    /// The word for it in text and JSON.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Unique => "unique",
+            Self::Exact => "exact",
+            Self::Likely => "likely",
+            Self::Narrowed => "narrowed",
+            Self::Ambiguous => "ambiguous",
+        }
+    }
+}
+
+/// What an answer at shared code rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Evidence {
+    /// The compiler recorded the callee of the call.
+    DirectCall,
+    /// The linker kept the relocation of the call.
+    Relocation,
+    /// The caller is folded itself, and each of its functions calls another.
+    MergedCaller,
+    /// The call reaches the code by tail calls.
+    TailCall,
+    /// The call goes through this slot of a vtable.
+    VirtualSlot,
+    /// The object's vtable pointer was given.
+    Vtable,
+}
+
+impl Evidence {
+    /// The word for it in text and JSON.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::DirectCall => "direct_call",
+            Self::Relocation => "relocation",
+            Self::MergedCaller => "merged_caller",
+            Self::TailCall => "tail_call",
+            Self::VirtualSlot => "virtual_slot",
+            Self::Vtable => "vtable",
+        }
+    }
+}
+
+/// Why an answer without a second function is [`Certainty::Likely`] and not [`Certainty::Unique`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reason(&'static str);
+
+impl Reason {
+    /// The word for it in text and JSON.
+    pub const fn text(self) -> &'static str {
+        self.0
+    }
+}
+
+impl From<lookup::Certainty> for Certainty {
+    fn from(certainty: lookup::Certainty) -> Self {
+        match certainty {
+            lookup::Certainty::Unique => Self::Unique,
+            lookup::Certainty::Exact => Self::Exact,
+            lookup::Certainty::Likely => Self::Likely,
+            lookup::Certainty::Narrowed => Self::Narrowed,
+            lookup::Certainty::Ambiguous => Self::Ambiguous,
+        }
+    }
+}
+
+impl From<lookup::Evidence> for Evidence {
+    fn from(evidence: lookup::Evidence) -> Self {
+        match evidence {
+            lookup::Evidence::DirectCall => Self::DirectCall,
+            lookup::Evidence::Relocation => Self::Relocation,
+            lookup::Evidence::MergedCaller => Self::MergedCaller,
+            lookup::Evidence::TailCall => Self::TailCall,
+            lookup::Evidence::VirtualSlot => Self::VirtualSlot,
+            lookup::Evidence::Vtable => Self::Vtable,
+        }
+    }
+}
+
+/// Why an answer is not `unique`, where the file says so.
+pub(crate) fn reason(found: &lookup::Answer) -> Option<Reason> {
+    found.reason.map(|reason| Reason(reason.text()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_the_readers() {
+        use lookup::{Certainty as C, Evidence as E};
+        for word in [C::Unique, C::Exact, C::Likely, C::Narrowed, C::Ambiguous] {
+            assert_eq!(Certainty::from(word).text(), word.text());
+        }
+        for word in [E::DirectCall, E::Relocation, E::MergedCaller, E::TailCall, E::VirtualSlot, E::Vtable] {
+            assert_eq!(Evidence::from(word).text(), word.text());
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Finds the file of a module: search paths first, then stores, and programs to convert last, since that is work.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use foldsym_store::{LocalStore, ModuleId, Store, StoreError, SymbolMap};
+
+use crate::frame::Unknown;
+
+/// Where files are looked for.
+#[derive(Debug, Default)]
+pub(crate) struct Finder {
+    pub(crate) search: Vec<PathBuf>,
+    pub(crate) stores: Vec<Store>,
+    pub(crate) cache: Option<LocalStore>,
+}
+
+/// What was seen on the way to an answer.
+#[derive(Default)]
+struct Seen {
+    /// Places that have other builds, or nothing.
+    absent: Vec<String>,
+    /// The first place that is damaged or failed.
+    trouble: Option<Unknown>,
+}
+
+impl Seen {
+    fn error(&mut self, error: &StoreError) {
+        self.trouble.get_or_insert(of_error(error));
+    }
+}
+
+/// A store's error as the reason of an answer.
+pub(crate) fn of_error(error: &StoreError) -> Unknown {
+    let text: Arc<str> = error.to_string().into();
+    if error.is_damage() { Unknown::Damaged(text) } else { Unknown::Failed(text) }
+}
+
+impl Finder {
+    /// Finds and opens the file of a module. Of several errors on the way the first is told, and only if no place has the file.
+    pub(crate) fn find(&self, id: Option<&ModuleId>, name: &str) -> Result<SymbolMap, Unknown> {
+        let mut seen = Seen::default();
+        // A name that leads out of a folder, or to none, is looked for by identity alone.
+        let name = Some(name).filter(|name| !matches!(*name, "" | "." | "..") && !name.contains('\0'));
+        for path in &self.search {
+            if let Some(map) = search(path, id, name, &mut seen) {
+                return Ok(map);
+            }
+        }
+        if let Some(id) = id {
+            match self.cache.as_ref().map(|cache| cache.get_module(id)) {
+                Some(Ok(Some(map))) => return Ok(map),
+                Some(Err(error)) => seen.error(&error),
+                Some(Ok(None)) | None => {}
+            }
+            for store in &self.stores {
+                match store.get_module(id) {
+                    Ok(Some(map)) => return Ok(map),
+                    Ok(None) => seen.absent.push(format!("not in {}", location(store))),
+                    Err(error) => seen.error(&error),
+                }
+            }
+        }
+        #[cfg(feature = "convert")]
+        for path in &self.search {
+            for program in crate::program::candidates(path, id, name) {
+                match crate::program::convert(&program, id, self.cache.as_ref()) {
+                    Ok(Some(map)) => return Ok(map),
+                    Ok(None) => seen.absent.push(format!("{}: another build", program.display())),
+                    Err(unknown) => _ = seen.trouble.get_or_insert(unknown),
+                }
+            }
+        }
+        Err(seen.trouble.unwrap_or_else(|| {
+            let id = id.map_or("no identity".to_owned(), |id| format!("id {id}"));
+            let places = match seen.absent.is_empty() {
+                true => "no file of this name in the search paths".to_owned(),
+                false => seen.absent.join("; "),
+            };
+            Unknown::Absent(format!("{} ({id}): {places}", name.unwrap_or("?")).into())
+        }))
+    }
+}
+
+/// Looks for a `.fsym` at a search path: a folder of `NAME.fsym` files, or one file.
+fn search(path: &Path, id: Option<&ModuleId>, name: Option<&str>, seen: &mut Seen) -> Option<SymbolMap> {
+    let (file, named) = if path.is_dir() {
+        (path.join(format!("{}.fsym", name?)), true)
+    } else if is_fsym(path) {
+        let is_named = name.is_some_and(|name| path.file_stem().is_some_and(|stem| stem == name));
+        (path.to_owned(), is_named)
+    } else {
+        return None;
+    };
+    // A file of another name counts if it is of the same build.
+    if !named && id.is_none() {
+        return None;
+    }
+    if !file.exists() {
+        seen.absent.push(format!("no {}", file.display()));
+        return None;
+    }
+    let map = match SymbolMap::open(&file) {
+        Ok(map) => map,
+        Err(error) => {
+            seen.error(&error);
+            return None;
+        }
+    };
+    let fits = match id {
+        None => true,
+        Some(ModuleId::Build(id)) => map.build_id().as_ref() == Some(id),
+        Some(ModuleId::Debug(id)) => map.debug_id().as_ref() == Some(id),
+        Some(_) => false,
+    };
+    if !fits && named {
+        let inside = map.build_id().map_or("no build id".to_owned(), |id| format!("build id {id}"));
+        seen.absent.push(format!("{} holds {inside}", file.display()));
+    }
+    fits.then_some(map)
+}
+
+/// By its name; what is inside is checked when it is opened.
+pub(crate) fn is_fsym(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "fsym")
+}
+
+fn location(store: &Store) -> String {
+    match store {
+        Store::Local(store) => store.root().display().to_string(),
+        other => format!("{other:?}"),
+    }
+}

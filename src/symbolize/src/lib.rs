@@ -1,0 +1,65 @@
+//! Answers whole stacks: modules and addresses in, frames with function, file, line and certainty out.
+//!
+//! [`foldsym_lookup`] answers for one file at a time. A stack of a running program crosses many modules, each at its own address, each with a
+//! file of its own that must be found first. This crate finds the files (a store, folders, single files), keeps them mapped in a
+//! bounded cache, and resolves folded functions over the whole stack: the return address in the caller tells which of the functions
+//! that share the code ran.
+//!
+//! # What the crate promises
+//!
+//! - **A file of another build is never used.** Where a module has an identity, the file must have the same one inside.
+//! - **No answer has a reason.** A frame without a function says whether the file is absent, damaged, or could not be read
+//!   ([`Unknown`]), with the module's name and the places that were looked at.
+//! - **The chain of callers breaks at the border of a module.** A caller in another module tells nothing about the functions that may have
+//!   run: its file records calls by addresses of its own. So does a frame whose caller is not known.
+//! - **One [`Symbolizer`] serves all threads.** It is `Send` and `Sync`; a [`Worker`] is what one thread has for itself.
+//! - **A stranger's report opens no file by its path.** Of a module's name only the last part counts, and that only within the folders of
+//!   [`Builder::search`].
+//!
+//! # What the crate does not do
+//!
+//! It reads no crash reports, unwinds no stacks, and speaks no network protocol. Without the feature `convert` it builds neither
+//! `gimli` nor `object`, and takes `.fsym` files alone; programs among the files of a search path are then passed over.
+//!
+//! # Example
+//!
+//! ```
+//! use foldsym_symbolize::{Module, Modules, Stack, StackFrame, Symbolizer};
+//!
+//! # let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/golden/demo.fsym");
+//! let symbolizer = Symbolizer::builder().search([demo]).build()?;
+//! // The program was loaded where it was linked to.
+//! let modules = Modules::new(vec![Module::new("demo").at(0x200000)]);
+//! let stack = Stack::new(&modules, vec![StackFrame::exact(0x2012b0), StackFrame::returns_to(0x2015f0)]);
+//! let frames = symbolizer.symbolize(&stack);
+//! let innermost = frames[0].functions.first().expect("the address is in the program's code");
+//! assert!(!innermost.linkage_name.is_empty() && innermost.line > 0);
+//! println!("{} at {}:{}", innermost.function, innermost.file, innermost.line);
+//! # Ok::<(), foldsym_symbolize::BuildError>(())
+//! ```
+
+#![warn(missing_docs)]
+#![forbid(unsafe_code)]
+
+mod certainty;
+mod find;
+mod frame;
+mod json;
+mod maps;
+mod names;
+mod parse;
+#[cfg(feature = "convert")]
+mod program;
+mod stack;
+mod symbolizer;
+mod worker;
+
+pub use certainty::{Certainty, Evidence, Reason};
+pub use foldsym_store::{BuildId, DebugId, LocalStore, ModuleId, Store, StoreError};
+pub use frame::{Candidate, Frame, Location, Unknown};
+pub use json::{write_frame, write_stack};
+pub use maps::{MapsEntry, modules_of_maps, parse_maps};
+pub use parse::{ParseError, build_id_and_offset, module_and_offset, number};
+pub use stack::{Kind, Mapping, Module, Modules, Place, Stack, StackFrame};
+pub use symbolizer::{BuildError, Builder, Symbolizer};
+pub use worker::Worker;

@@ -1,0 +1,168 @@
+//! Reads `/proc/PID/maps`: lines of text to the modules of a process.
+
+use std::collections::BTreeMap;
+
+use crate::parse::{ParseError, form};
+use crate::stack::{Mapping, Module, Modules};
+
+/// One line of `/proc/PID/maps`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MapsEntry {
+    /// First address.
+    pub start: u64,
+    /// First address behind it.
+    pub end: u64,
+    /// The code in it may be run.
+    pub executable: bool,
+    /// Where in the file it begins.
+    pub file_offset: u64,
+    /// The inode of the file, 0 for memory without a file.
+    pub inode: u64,
+    /// The path; empty for memory without a file, `[stack]` and the like for what the kernel maps. Without ` (deleted)`.
+    pub path: String,
+    /// The file was removed or replaced since: a file of this path may be another build.
+    pub deleted: bool,
+}
+
+/// Reads the text of `/proc/PID/maps`.
+///
+/// # Errors
+/// A line of another form; the message holds it.
+///
+/// ```
+/// let text = "7f0000000000-7f0000001000 r-xp 00002000 fe:01 1234       /usr/lib/libfoo.so\n";
+/// let entries = foldsym_symbolize::parse_maps(text)?;
+/// assert_eq!((entries[0].start, entries[0].file_offset), (0x7f0000000000, 0x2000));
+/// assert_eq!(entries[0].path, "/usr/lib/libfoo.so");
+/// # Ok::<(), foldsym_symbolize::ParseError>(())
+/// ```
+pub fn parse_maps(text: &str) -> Result<Vec<MapsEntry>, ParseError> {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines
+        .map(|line| entry(line).ok_or_else(|| form(line, "START-END MODE OFFSET DEVICE INODE [PATH]")))
+        .collect()
+}
+
+fn entry(line: &str) -> Option<MapsEntry> {
+    // The path may hold spaces; what is before it does not.
+    let mut rest = line;
+    let mut word = || {
+        let (word, behind) = rest.split_once(' ').unwrap_or((rest, ""));
+        rest = behind.trim_start_matches(' ');
+        word
+    };
+    let (range, mode, offset, _device, inode) = (word(), word(), word(), word(), word());
+    let (start, end) = range.split_once('-')?;
+    let hex = |text: &str| u64::from_str_radix(text, 16).ok().filter(|_| !text.starts_with('+'));
+    let (start, end) = (hex(start)?, hex(end)?);
+    if start >= end || mode.len() != 4 {
+        return None;
+    }
+    let (path, deleted) = match rest.strip_suffix(" (deleted)") {
+        Some(path) => (path, true),
+        None => (rest, false),
+    };
+    Some(MapsEntry {
+        start,
+        end,
+        executable: mode.as_bytes()[2] == b'x',
+        file_offset: hex(offset)?,
+        inode: inode.parse().ok()?,
+        path: unescape(path),
+        deleted,
+    })
+}
+
+/// The kernel writes a line end in a path as `\012`.
+fn unescape(path: &str) -> String {
+    path.replace("\\012", "\n")
+}
+
+/// The modules of a process: a module for each file that has code, with the address at which the file's first byte is mapped.
+///
+/// The first segment of nearly every program begins at the file's first byte, so its address is that of the first segment. A file of which
+/// the first byte is not mapped becomes a module for each of its mappings with code, by file offset.
+pub fn modules_of_maps(entries: &[MapsEntry]) -> Modules {
+    let mut files: BTreeMap<(&str, u64), Vec<&MapsEntry>> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| !entry.path.is_empty() && entry.inode != 0) {
+        files.entry((&entry.path, entry.inode)).or_default().push(entry);
+    }
+    let mut modules = Vec::new();
+    for ((path, _), parts) in files {
+        // A file may be loaded several times: each mapping of its first byte begins one, which has the parts up to the next.
+        let mut load: Option<u64> = None;
+        let mut loads: Vec<(u64, u64, bool)> = Vec::new();
+        for part in parts {
+            if part.file_offset == 0
+                && !(load.is_some() && loads.last().is_some_and(|last| last.1 == part.start))
+            {
+                load = Some(part.start);
+                loads.push((part.start, part.end, part.executable));
+            } else if let (Some(_), Some(last)) = (load, loads.last_mut()) {
+                last.1 = part.end;
+                last.2 |= part.executable;
+            } else if part.executable {
+                let size = part.end - part.start;
+                let mapping = Mapping::FilePart { start: part.start, size, file_offset: part.file_offset };
+                modules.push(Module::new(path).mapped(mapping));
+            }
+        }
+        for (start, end, executable) in loads {
+            if executable {
+                let mapping = Mapping::LoadAddress { address: start, size: Some(end - start) };
+                modules.push(Module::new(path).mapped(mapping));
+            }
+        }
+    }
+    Modules::new(modules)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPS: &str = "\
+55d0c0000000-55d0c0001000 r--p 00000000 fe:01 10                         /opt/my app/run
+55d0c0001000-55d0c0003000 r-xp 00001000 fe:01 10                         /opt/my app/run
+55d0c1000000-55d0c1021000 rw-p 00000000 00:00 0                          [heap]
+7f0000000000-7f0000001000 r-xp 00002000 fe:01 11                         /usr/lib/libpart.so (deleted)
+7f0000010000-7f0000011000 r--p 00000000 fe:01 12                         /usr/share/data
+7f0000020000-7f0000021000 rw-p 00000000 00:00 0
+7ffd00000000-7ffd00002000 r-xp 00000000 00:00 0                          [vdso]
+";
+
+    #[test]
+    fn files_with_code_are_modules() {
+        let entries = parse_maps(MAPS).unwrap();
+        assert_eq!(entries.len(), 7);
+        assert!(entries[3].deleted && entries[3].path == "/usr/lib/libpart.so");
+        let modules = modules_of_maps(&entries);
+        let found: Vec<_> = modules.iter().map(|module| (&*module.name, module.mapping)).collect();
+        let load = Mapping::LoadAddress { address: 0x55d0_c000_0000, size: Some(0x3000) };
+        let part = Mapping::FilePart { start: 0x7f00_0000_0000, size: 0x1000, file_offset: 0x2000 };
+        assert_eq!(found, [("/opt/my app/run", load), ("/usr/lib/libpart.so", part)]);
+        assert_eq!(modules.find(0x55d0_c000_1500), Some(0));
+    }
+
+    #[test]
+    fn our_own_process_is_read() {
+        let Ok(text) = std::fs::read_to_string("/proc/self/maps") else { return };
+        let modules = modules_of_maps(&parse_maps(&text).unwrap());
+        let here = our_own_process_is_read as *const () as u64;
+        let module = &modules[modules.find(here).expect("this code is in a module")];
+        let program = std::env::current_exe().unwrap();
+        assert_eq!(Some(module.file_name()), program.file_name().and_then(|name| name.to_str()));
+        assert!(matches!(module.mapping, Mapping::LoadAddress { .. }));
+    }
+
+    #[test]
+    fn other_lines_are_errors() {
+        for text in
+            ["x", "1-0 r-xp 0 0 0", "0-1 r-xp", "0-1 rx 0 0:0 0", "+0-1 r-xp 0 0:0 0", "0-1 r-xp 0 0:0 x /a"]
+        {
+            assert!(parse_maps(text).is_err(), "{text}");
+        }
+        assert!(parse_maps("\n\n").unwrap().is_empty());
+    }
+}

@@ -1,0 +1,100 @@
+//! Reads the ways in which people and programs write an address of a module.
+
+use foldsym_store::{BuildId, IdError};
+
+/// Why a text is not an address of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// It has another form.
+    Form {
+        /// The text.
+        text: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// What is before the colon is not a build id.
+    Id(IdError),
+}
+
+impl std::fmt::Display for ParseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Form { text, expected } => write!(f, "{text:?}: expected {expected}"),
+            Self::Id(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Reads `0x` and hexadecimal digits, else decimal digits; nothing else, no sign.
+///
+/// ```
+/// assert_eq!(foldsym_symbolize::number("0x1F"), Some(31));
+/// assert_eq!(foldsym_symbolize::number("+1"), None);
+/// ```
+pub fn number(text: &str) -> Option<u64> {
+    let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => (digits, 16),
+        None => (text, 10),
+    };
+    // `from_str_radix` takes a plus sign.
+    if digits.starts_with('+') { None } else { u64::from_str_radix(digits, radix).ok() }
+}
+
+/// Reads `module+0x123`, also in parentheses, as sanitizers and `backtrace_symbols` write it. The name of a module may hold a plus sign.
+///
+/// # Errors
+/// Text of another form.
+///
+/// ```
+/// use foldsym_symbolize::module_and_offset;
+/// assert_eq!(module_and_offset("(/usr/lib/libstdc++.so.6+0x10)")?, ("/usr/lib/libstdc++.so.6", 16));
+/// # Ok::<(), foldsym_symbolize::ParseError>(())
+/// ```
+pub fn module_and_offset(text: &str) -> Result<(&str, u64), ParseError> {
+    let inner = text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')).unwrap_or(text);
+    let parts = inner.rsplit_once('+').filter(|(name, _)| !name.is_empty());
+    let parsed = parts.and_then(|(name, offset)| Some((name, number(offset)?)));
+    parsed.ok_or_else(|| form(text, "MODULE+OFFSET"))
+}
+
+/// Reads `BUILDID:0x123`.
+///
+/// # Errors
+/// Text of another form.
+///
+/// ```
+/// let (id, offset) = foldsym_symbolize::build_id_and_offset("abcdef0123:0x10")?;
+/// assert_eq!((id.to_string().as_str(), offset), ("abcdef0123", 16));
+/// # Ok::<(), foldsym_symbolize::ParseError>(())
+/// ```
+pub fn build_id_and_offset(text: &str) -> Result<(BuildId, u64), ParseError> {
+    let expected = "BUILDID:OFFSET";
+    let (id, offset) = text.split_once(':').ok_or_else(|| form(text, expected))?;
+    let offset = number(offset).ok_or_else(|| form(text, expected))?;
+    Ok((BuildId::parse(id).map_err(ParseError::Id)?, offset))
+}
+
+pub(crate) fn form(text: &str, expected: &'static str) -> ParseError {
+    ParseError::Form { text: text.chars().take(200).collect(), expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_forms_are_errors() {
+        for text in ["", "+", "+0x1", "a", "a+", "a+x", "a+-1", "+a+", "a+0x1ffffffffffffffff"] {
+            assert!(module_and_offset(text).is_err(), "{text}");
+        }
+        assert_eq!(module_and_offset("a+b+12"), Ok(("a+b", 12)));
+        for text in ["", ":", "abcd", "abcd:", "abcd:x", "xyz0:1", ":1", "../..:1", "abcd:1:2"] {
+            assert!(build_id_and_offset(text).is_err(), "{text}");
+        }
+        let error = build_id_and_offset("abcd").unwrap_err();
+        assert_eq!(error.to_string(), "\"abcd\": expected BUILDID:OFFSET");
+    }
+}

@@ -1,0 +1,263 @@
+//! Stacks as they come from a report: modules with their mappings, and addresses with their kinds.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use foldsym_store::ModuleId;
+
+/// Where a module is in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mapping {
+    /// Not known: frames name the module themselves.
+    #[default]
+    Unknown,
+    /// The first segment of the program is at this address; for most programs that is the lowest address of the module.
+    LoadAddress {
+        /// The address.
+        address: u64,
+        /// Bytes of memory that belong to the module, where that is known; else it ends where the next module begins.
+        size: Option<u64>,
+    },
+    /// Runtime addresses are link-time addresses plus this, modulo 2^64 (`dlpi_addr`).
+    Bias {
+        /// What is added.
+        bias: u64,
+        /// The lowest address in memory.
+        start: u64,
+        /// Bytes of memory.
+        size: u64,
+    },
+    /// A part of the file is mapped, as profiles say it.
+    FilePart {
+        /// Where in memory the part begins.
+        start: u64,
+        /// Bytes of memory.
+        size: u64,
+        /// Where in the file the part begins.
+        file_offset: u64,
+    },
+}
+
+/// A program or library of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Module {
+    /// Its identity; without one, a file is taken by its name.
+    pub id: Option<ModuleId>,
+    /// Its name or path, as the report has it. Of a path the last part counts.
+    pub name: Arc<str>,
+    /// Where it is.
+    pub mapping: Mapping,
+}
+
+impl Module {
+    /// A module without identity and mapping.
+    pub fn new(name: &str) -> Self {
+        Self { id: None, name: name.into(), mapping: Mapping::Unknown }
+    }
+
+    /// The same with an identity.
+    pub fn with_id(self, id: impl Into<ModuleId>) -> Self {
+        Self { id: Some(id.into()), ..self }
+    }
+
+    /// The same with its first segment at an address.
+    pub fn at(self, address: u64) -> Self {
+        Self { mapping: Mapping::LoadAddress { address, size: None }, ..self }
+    }
+
+    /// The same with a mapping.
+    pub fn mapped(self, mapping: Mapping) -> Self {
+        Self { mapping, ..self }
+    }
+
+    /// The last part of the name, behind `/` and `\`.
+    pub fn file_name(&self) -> &str {
+        self.name.rsplit(['/', '\\']).next().unwrap_or("")
+    }
+}
+
+/// The modules of a process. Stacks of one process share them: a clone is cheap.
+#[derive(Clone, Debug)]
+pub struct Modules {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    modules: Vec<Module>,
+    /// Mapped modules: first and last address, and index; by first address.
+    ranges: Vec<(u64, u64, usize)>,
+}
+
+impl Modules {
+    /// Takes the modules of a process. Where mappings overlap, the one that begins last before an address has it.
+    pub fn new(modules: Vec<Module>) -> Self {
+        let mut ranges: Vec<(u64, u64, usize)> = Vec::new();
+        for (index, module) in modules.iter().enumerate() {
+            let (start, size) = match module.mapping {
+                Mapping::Unknown => continue,
+                Mapping::LoadAddress { address, size } => (address, size),
+                Mapping::Bias { start, size, .. } | Mapping::FilePart { start, size, .. } => {
+                    (start, Some(size))
+                }
+            };
+            let last = match size {
+                Some(0) => continue,
+                Some(size) => start.saturating_add(size - 1),
+                None => u64::MAX,
+            };
+            ranges.push((start, last, index));
+        }
+        ranges.sort_unstable();
+        Self { inner: Arc::new(Inner { modules, ranges }) }
+    }
+
+    /// The module that has an address of the process.
+    pub fn find(&self, address: u64) -> Option<usize> {
+        let behind = self.inner.ranges.partition_point(|&(start, ..)| start <= address);
+        let (_, last, index) = *self.inner.ranges.get(behind.checked_sub(1)?)?;
+        (address <= last).then_some(index)
+    }
+
+    /// Whether both are one value, not only equal.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Deref for Modules {
+    type Target = [Module];
+
+    fn deref(&self) -> &[Module] {
+        &self.inner.modules
+    }
+}
+
+/// What the address of a frame is. Reports differ: see the documentation of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The instruction that is executed, or was when a signal came.
+    Exact,
+    /// The instruction after a call.
+    Return,
+    /// An address inside a call instruction, made of a return address by whoever unwound the stack (minus 1, or minus the size of an
+    /// instruction).
+    Adjusted,
+}
+
+/// Where a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Place {
+    /// An address of the process.
+    Memory(u64),
+    /// An offset from the address of a module's first segment.
+    Offset {
+        /// Index of the module.
+        module: usize,
+        /// Bytes from there.
+        offset: u64,
+    },
+    /// A link-time address of a module: for position-independent programs the same as an offset.
+    Image {
+        /// Index of the module.
+        module: usize,
+        /// The address, as section headers have it.
+        address: u64,
+    },
+    /// Not known. The frames around it tell each other nothing.
+    Unknown,
+}
+
+impl Place {
+    /// The number that the report gave.
+    pub(crate) fn given(self) -> Option<u64> {
+        match self {
+            Self::Memory(address) | Self::Image { address, .. } => Some(address),
+            Self::Offset { offset, .. } => Some(offset),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// One frame of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackFrame {
+    /// Where it is.
+    pub place: Place,
+    /// What the address is.
+    pub kind: Kind,
+}
+
+impl StackFrame {
+    /// The instruction at an address of the process.
+    pub const fn exact(address: u64) -> Self {
+        Self { place: Place::Memory(address), kind: Kind::Exact }
+    }
+
+    /// A caller, by the address of the process that its call returns to.
+    pub const fn returns_to(address: u64) -> Self {
+        Self { place: Place::Memory(address), kind: Kind::Return }
+    }
+
+    /// A caller, by an address of the process inside its call.
+    pub const fn adjusted(address: u64) -> Self {
+        Self { place: Place::Memory(address), kind: Kind::Adjusted }
+    }
+
+    /// A frame of which nothing is known.
+    pub const UNKNOWN: Self = Self { place: Place::Unknown, kind: Kind::Exact };
+}
+
+/// A stack, innermost frame first.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Stack {
+    /// The modules of the process.
+    pub modules: Modules,
+    /// Its frames.
+    pub frames: Vec<StackFrame>,
+}
+
+impl Stack {
+    /// A stack of a process.
+    pub fn new(modules: &Modules, frames: Vec<StackFrame>) -> Self {
+        Self { modules: modules.clone(), frames }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_find_their_modules() {
+        let part = |start, size| Mapping::FilePart { start, size, file_offset: 0 };
+        let modules = Modules::new(vec![
+            Module::new("open").at(0x1000),
+            Module::new("part").mapped(part(0x3000, 0x100)),
+            Module::new("none"),
+            Module::new("empty").mapped(part(0x2000, 0)),
+            Module::new("last").mapped(part(u64::MAX - 1, 10)),
+            Module::new("sized").mapped(Mapping::LoadAddress { address: 0x100, size: Some(0x10) }),
+        ]);
+        for (address, found) in [
+            (0xff, None),
+            (0x100, Some(5)),
+            (0x110, None),
+            (0x1000, Some(0)),
+            (0x2fff, Some(0)),
+            (0x3000, Some(1)),
+            (0x30ff, Some(1)),
+            (0x3100, None),
+            (u64::MAX, Some(4)),
+        ] {
+            assert_eq!(modules.find(address), found, "{address:#x}");
+        }
+        assert_eq!(Module::new("/usr/lib/libc.so.6").file_name(), "libc.so.6");
+        assert_eq!(Module::new("C:\\x\\a.so").file_name(), "a.so");
+        assert_eq!(Module::new("..").file_name(), "..");
+    }
+}

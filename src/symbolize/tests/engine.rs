@@ -1,0 +1,232 @@
+//! The engine over files of its own making: what it finds, what it says where it finds nothing, and that threads do not change answers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use foldsym_symbolize::{
+    BuildId, Certainty, DebugId, Frame, Kind, LocalStore, Mapping, Module, ModuleId, Modules, Place, Stack,
+    StackFrame, Store, Symbolizer, Unknown,
+};
+
+/// An address with inlined code in the golden file, which is linked to 0x200000.
+const INLINED: u64 = 0x2012b0;
+
+fn demo() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/golden/demo.fsym")
+}
+
+fn demo_id() -> BuildId {
+    foldsym_store::SymbolMap::open(&demo()).unwrap().build_id().unwrap()
+}
+
+fn one(module: Module, frame: StackFrame) -> Stack {
+    Stack::new(&Modules::new(vec![module]), vec![frame])
+}
+
+fn exact(address: u64) -> StackFrame {
+    StackFrame::exact(address)
+}
+
+fn names(frames: &[Frame]) -> Vec<String> {
+    frames
+        .iter()
+        .flat_map(|frame| frame.functions.iter().map(|location| location.linkage_name.to_string()))
+        .collect()
+}
+
+#[test]
+fn places_and_kinds_lead_to_one_address() {
+    let symbolizer = Symbolizer::builder().search([demo()]).build().unwrap();
+    let module = || Module::new("/opt/demo").with_id(demo_id());
+    let (load, bias) = (0x7f00_0000_0000u64, 0x7f00_0000_0000u64 - 0x200000);
+    let expected = symbolizer.symbolize(&one(module().at(0x200000), exact(INLINED)));
+    assert!(!expected[0].functions.is_empty() && expected[0].unknown.is_none(), "{expected:?}");
+    assert_eq!(expected[0].image_address, Some(INLINED));
+    assert!(matches!(expected[0].certainty, Some(Certainty::Unique | Certainty::Likely)));
+    assert!(!expected[0].functions.last().unwrap().inlined);
+    let same = |stack: Stack| {
+        let found = symbolizer.symbolize(&stack);
+        assert_eq!(
+            (&found[0].functions, found[0].image_address),
+            (&expected[0].functions, Some(INLINED)),
+            "{stack:?}"
+        );
+    };
+    same(one(module().at(load), exact(load + INLINED - 0x200000)));
+    same(one(module().mapped(Mapping::Bias { bias, start: load, size: 0x10000 }), exact(bias + INLINED)));
+    let place = |place, kind| StackFrame { place, kind };
+    same(one(module(), place(Place::Offset { module: 0, offset: INLINED - 0x200000 }, Kind::Exact)));
+    same(one(module(), place(Place::Image { module: 0, address: INLINED }, Kind::Exact)));
+    // A return address is looked up one byte before; an adjusted one is inside the call already.
+    same(one(module().at(load), StackFrame::returns_to(load + INLINED + 1 - 0x200000)));
+    same(one(module().at(load), StackFrame::adjusted(load + INLINED - 0x200000)));
+}
+
+#[test]
+fn absence_damage_and_failure_are_three_things() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let store = LocalStore::create(&root).unwrap();
+    let search = folder.path().join("symbols");
+    fs::create_dir(&search).unwrap();
+    fs::copy(demo(), search.join("libother.so.fsym")).unwrap();
+    fs::write(search.join("libbroken.so.fsym"), &fs::read(demo()).unwrap()[..1000]).unwrap();
+    fs::create_dir(search.join("libfolder.so.fsym")).unwrap();
+    let builder = Symbolizer::builder().search([&search]).store(Store::Local(store.clone()));
+    let symbolizer = builder.retry_after(Duration::ZERO).build().unwrap();
+    let id = BuildId::parse("0123456789abcdef0123456789abcdef01234567").unwrap();
+    let why =
+        |module: Module| symbolizer.symbolize(&one(module.at(0x200000), exact(INLINED)))[0].unknown.clone();
+
+    let Some(Unknown::Absent(text)) = why(Module::new("/lib/libgone.so").with_id(id.clone())) else {
+        panic!()
+    };
+    assert!(
+        text.contains("libgone.so (id 0123456789") && text.contains(&root.display().to_string()),
+        "{text}"
+    );
+    // A file of this name that is another build's is not used.
+    let Some(Unknown::Absent(text)) = why(Module::new("libother.so").with_id(id.clone())) else { panic!() };
+    assert!(text.contains(&format!("libother.so.fsym holds build id {}", demo_id())), "{text}");
+    assert_eq!(why(Module::new("libother.so")), None);
+    let Some(Unknown::Damaged(text)) = why(Module::new("libbroken.so")) else { panic!() };
+    assert!(text.contains("libbroken.so.fsym: damaged"), "{text}");
+    assert!(matches!(why(Module::new("libfolder.so")), Some(Unknown::Damaged(_))));
+    // In the store, under another id.
+    let place = store.file_path(&id);
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    fs::copy(demo(), &place).unwrap();
+    let Some(Unknown::Damaged(text)) = why(Module::new("libgone.so").with_id(id.clone())) else { panic!() };
+    assert!(text.contains("holds build id") && text.contains(&id.to_string()), "{text}");
+    // Names that lead elsewhere lead nowhere.
+    for name in ["..", ".", "", "/", "../..", "a\0b"] {
+        assert!(matches!(why(Module::new(name)), Some(Unknown::Absent(_))), "{name:?}");
+    }
+
+    let none = |stack: Stack| symbolizer.symbolize(&stack)[0].unknown.clone();
+    let other = || Module::new("libother.so");
+    assert_eq!(none(one(other().at(0x200000), exact(0x1000))), Some(Unknown::NoModule));
+    assert_eq!(none(one(other().at(0x200000), exact(0x200001))), Some(Unknown::NoFunction));
+    assert_eq!(none(one(other(), StackFrame::UNKNOWN)), Some(Unknown::NoAddress));
+    assert_eq!(
+        none(one(other(), StackFrame { place: Place::Offset { module: 7, offset: 0 }, kind: Kind::Exact })),
+        Some(Unknown::NoModule)
+    );
+    let part = Mapping::FilePart { start: 0x1000, size: 0x1000, file_offset: 0x180 };
+    let Some(Unknown::NoMapping(text)) = none(one(other().mapped(part), exact(0x1180))) else { panic!() };
+    assert!(text.contains("has no segments"), "{text}");
+    assert!(
+        Symbolizer::builder()
+            .search([folder.path().join("gone")])
+            .build()
+            .unwrap_err()
+            .to_string()
+            .contains("gone")
+    );
+}
+
+#[test]
+fn a_store_is_asked_by_both_ids_and_again_after_a_while() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::create(&folder.path().join("store")).unwrap();
+    let builder = || Symbolizer::builder().store(Store::Local(store.clone()));
+    let patient = builder().build().unwrap();
+    let eager = builder().retry_after(Duration::ZERO).build().unwrap();
+    let debug_id = DebugId::of_elf(&demo_id(), false);
+    let stacks = [ModuleId::from(demo_id()), ModuleId::from(debug_id)]
+        .map(|id| one(Module::new("demo").with_id(id).at(0x200000), exact(INLINED)));
+    let found = |symbolizer: &Symbolizer, stack| !symbolizer.symbolize(stack)[0].functions.is_empty();
+    for stack in &stacks {
+        assert!(!found(&patient, stack) && !found(&eager, stack));
+    }
+    store.add(&demo(), &foldsym_store::EntryInfo::default()).unwrap();
+    for stack in &stacks {
+        assert!(!found(&patient, stack) && found(&eager, stack));
+    }
+    // What is open stays so when the store loses it.
+    store.remove(&demo_id()).unwrap();
+    assert!(found(&eager, &stacks[0]));
+}
+
+#[test]
+fn threads_and_batches_do_not_change_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut modules = Vec::new();
+    for number in 0..10u64 {
+        let path = folder.path().join(format!("lib{number}.so.fsym"));
+        fs::copy(demo(), &path).unwrap();
+        modules.push(Module::new(&format!("lib{number}.so")).at(0x1_0000_0000 * (number + 1)));
+    }
+    let modules = Modules::new(modules);
+    let stack = |number: u64| {
+        let address = |n: u64| 0x1_0000_0000 * (n % 10 + 1) + 0x1280 + n * 37 % 0xd00;
+        let callers = (1..20).map(|n| StackFrame::returns_to(address(number + n)));
+        Stack::new(&modules, [exact(address(number))].into_iter().chain(callers).collect())
+    };
+    let stacks: Vec<Stack> = (0..300).map(stack).collect();
+    // Fewer open files than modules.
+    let build = |threads| {
+        let builder = Symbolizer::builder().search([folder.path()]).threads(threads);
+        builder.open_files(std::num::NonZeroUsize::new(3).unwrap()).build().unwrap()
+    };
+    let single = build(1);
+    let expected: Vec<Vec<Frame>> = stacks.iter().map(|stack| single.symbolize(stack)).collect();
+    assert!(expected.iter().all(|frames| frames.len() == 20));
+    assert!(names(&expected.concat()).len() > 3000);
+    for threads in [1, 4] {
+        assert!(build(threads).symbolize_batch(&stacks) == expected, "{threads} threads");
+    }
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<Symbolizer>();
+}
+
+#[cfg(feature = "convert")]
+mod programs {
+    use super::*;
+
+    fn program() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins/built/demo.elf")
+    }
+
+    #[test]
+    fn a_program_is_converted_once_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cache");
+        let build = || Symbolizer::builder().search([program()]).cache(&cache).build().unwrap();
+        for module in [Module::new("demo.elf"), Module::new("other").with_id(demo_id())] {
+            let frames = build().symbolize(&one(module.at(0x200000), exact(INLINED)));
+            assert!(!frames[0].functions.is_empty(), "{frames:?}");
+        }
+        let store = LocalStore::open(&cache).unwrap();
+        assert_eq!(store.list().unwrap().len(), 1);
+        let report: serde_json::Value =
+            serde_json::from_str(&store.report(&demo_id()).unwrap().unwrap()).unwrap();
+        assert_eq!(report["name"], "demo.elf");
+        // Without a cache too, and by the path of a debug file.
+        let tree = folder.path().join("debug");
+        let key = demo_id().to_string();
+        fs::create_dir_all(tree.join(".build-id").join(&key[..2])).unwrap();
+        fs::copy(program(), tree.join(".build-id").join(&key[..2]).join(format!("{}.debug", &key[2..])))
+            .unwrap();
+        let symbolizer = Symbolizer::builder().search([tree]).build().unwrap();
+        let frames =
+            symbolizer.symbolize(&one(Module::new("x").with_id(demo_id()).at(0x200000), exact(INLINED)));
+        assert!(!frames[0].functions.is_empty(), "{frames:?}");
+    }
+
+    #[test]
+    fn a_program_of_another_build_or_none_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::copy(program(), folder.path().join("app")).unwrap();
+        fs::write(folder.path().join("text"), "no program").unwrap();
+        let symbolizer = Symbolizer::builder().search([folder.path()]).build().unwrap();
+        let id = BuildId::parse("0123456789").unwrap();
+        let why = |module: Module| {
+            symbolizer.symbolize(&one(module.at(0x200000), exact(INLINED)))[0].unknown.clone()
+        };
+        let Some(Unknown::Absent(text)) = why(Module::new("app").with_id(id)) else { panic!() };
+        assert!(text.contains("app: another build"), "{text}");
+        assert!(matches!(why(Module::new("text")), Some(Unknown::Failed(_))));
+    }
+}

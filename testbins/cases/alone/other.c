@@ -1,0 +1,4 @@
+/* The other function of that code. */
+#include "pair.h"
+
+BODY(other)

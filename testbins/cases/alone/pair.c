@@ -1,0 +1,6 @@
+/* Two functions with one code. */
+#include "pair.h"
+
+BODY(first)
+
+BODY(second)

@@ -1,0 +1,239 @@
+//! Functions that seem to be the only ones of their code: where others were folded or merged into them the answer must not be
+//! `unique`, and where none were it must be.
+//!
+//! What was folded is known from the same objects linked without folding: there each function has an address of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use foldsym_convert::{NoProgress, Options, convert};
+use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Owner, Reason, Resolved, StackAddr, SymbolFile};
+use foldsym_testbins::root;
+use object::{Object as _, ObjectSymbol as _};
+
+struct Program {
+    path: PathBuf,
+    fsym: Vec<u8>,
+}
+
+/// Name and address of a function.
+type Symbol = (String, u64);
+
+impl Program {
+    fn new(name: &str) -> Program {
+        let path = root().join("built").join(name);
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("out.fsym");
+        convert(&path, &output, &Options::default(), &NoProgress).unwrap();
+        Program { path, fsym: std::fs::read(output).unwrap() }
+    }
+
+    /// The symbols of its code, also those that only the loader needs.
+    fn symbols(&self) -> Vec<Symbol> {
+        let bytes = std::fs::read(&self.path).unwrap();
+        let file = object::File::parse(&*bytes).unwrap();
+        let symbols = file.symbols().chain(file.dynamic_symbols());
+        let code =
+            symbols.filter(|symbol| symbol.kind() == object::SymbolKind::Text && symbol.is_definition());
+        code.map(|symbol| (symbol.name().unwrap().to_owned(), symbol.address())).collect()
+    }
+
+    fn address(&self, name: &str) -> u64 {
+        self.symbols().iter().find(|symbol| symbol.0 == name).unwrap().1
+    }
+
+    /// How sure the answer at an address is, why, and the names of all functions that it may be. A stack says the same of how
+    /// sure it is.
+    fn at(&self, address: u64) -> (Certainty, Option<Reason>, Vec<String>) {
+        let file = SymbolFile::open(&self.fsym).unwrap();
+        file.verify().unwrap();
+        let mut frames = Frames::new();
+        let Lookup::Found(found) = file.lookup(ImageAddr(address), &mut frames).unwrap() else {
+            panic!("nothing at {address:#x}")
+        };
+        let mut resolved = [Resolved::NONE];
+        file.resolve_stack(&[StackAddr::Exact(ImageAddr(address))], &mut resolved).unwrap();
+        assert_eq!((resolved[0].certainty, resolved[0].reason), (Some(found.certainty), found.reason));
+        assert_eq!(found.certainty == Certainty::Likely, found.reason.is_some());
+        let names = (0..found.member_count()).map(|index| {
+            file.member_frames(&found, index, &mut frames).unwrap();
+            let frame = file.frames(&frames).last().unwrap().unwrap();
+            let mut buffer = [0; 256];
+            let len = frame.name.map_or(0, |id| file.write_name(id, &mut buffer).unwrap());
+            String::from_utf8(buffer[..len].to_vec()).unwrap()
+        });
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        (found.certainty, found.reason, names)
+    }
+
+    /// How many functions are alone at their code, by reason.
+    fn reasons(&self) -> BTreeMap<Option<Reason>, usize> {
+        let file = SymbolFile::open(&self.fsym).unwrap();
+        let owner = |piece| file.piece(foldsym_lookup::PieceId(piece)).unwrap().owner;
+        let alone: BTreeSet<u32> = (0..file.piece_count())
+            .filter_map(|piece| match owner(piece) {
+                Owner::Function(function) => Some(function.0),
+                Owner::Group(_) => None,
+            })
+            .collect();
+        let mut reasons = BTreeMap::new();
+        for function in alone {
+            *reasons
+                .entry(file.function(foldsym_lookup::FunctionId(function)).unwrap().reason)
+                .or_default() += 1;
+        }
+        reasons
+    }
+}
+
+/// C functions that no entry describes, or of which the entries are gone: each is a member of the group.
+#[test]
+fn folded_functions_without_an_entry_are_functions() {
+    for (set, name, functions) in [
+        // Two line sequences of one range, of a unit that has no entries.
+        ("lines", "half_long", &["half_long", "half_size"][..]),
+        // Calls that name both functions of an object without debug information.
+        ("called", "first", &["first", "second"]),
+        // Symbols of one name, each local to an object; llvm-dwarfutil removed the entries and the names of the files.
+        ("locals", "helper", &["helper", "helper", "helper"]),
+        // A described function whose own symbol is gone, at the symbol of another.
+        ("discarded", "other", &["other", "own"]),
+    ] {
+        let unfolded = Program::new(&format!("alone.{set}.set/program.unfolded"));
+        let known = unfolded.symbols();
+        let apart: BTreeSet<u64> =
+            known.iter().filter(|symbol| functions.contains(&&*symbol.0)).map(|symbol| symbol.1).collect();
+        // The symbol of `own` is gone there too.
+        assert_eq!(apart.len(), if set == "discarded" { 1 } else { functions.len() }, "{set}");
+        let program = Program::new(&format!("alone.{set}.set/program"));
+        let (certainty, _, names) = program.at(program.address(name));
+        assert_eq!(
+            (certainty, names),
+            (Certainty::Ambiguous, functions.iter().map(|&name| name.to_owned()).collect()),
+            "{set}"
+        );
+    }
+}
+
+/// Where nothing of a folded function is left but perhaps a name, and what would show it was stripped.
+#[test]
+fn a_stripped_program_is_never_unique() {
+    for set in ["stripped", "library"] {
+        let unfolded = Program::new(&format!("alone.{set}.set/program.unfolded"));
+        assert_ne!(unfolded.address("own"), unfolded.address("other"));
+        let program = Program::new(&format!("alone.{set}.set/program"));
+        assert_eq!(program.address("own"), program.address("other"));
+        let (certainty, reason, _) = program.at(program.address("other"));
+        assert_eq!((certainty, reason), (Certainty::Likely, Some(Reason::Stripped)), "{set}");
+        assert_eq!(program.reasons().keys().collect::<Vec<_>>(), [&Some(Reason::Stripped)], "{set}");
+    }
+    // With its entries, and all objects described: only the local symbols are missing.
+    let discarded = Program::new("alone.discarded.set/program");
+    assert!(!discarded.reasons().contains_key(&None));
+}
+
+/// Units whose names for functions are no symbols, in a program that has its local symbols, were renamed: nobody was folded.
+#[test]
+fn a_unit_of_which_no_name_is_a_symbol_is_renamed() {
+    let program = Program::new("alone.misnamed.set/program");
+    for name in ["skip.run", "skip.global"] {
+        let (certainty, _, names) = program.at(program.address(name));
+        assert_eq!(certainty, Certainty::Unique);
+        assert!(names[0].starts_with("skip."), "{names:?}");
+    }
+    assert_eq!(program.reasons(), BTreeMap::from([(None, 4)]));
+}
+
+/// An object without debug information in a program that a linker made which folds.
+#[test]
+fn an_object_without_debug_information_makes_all_less_certain() {
+    let program = Program::new("alone.plain.set/half.unfolded");
+    assert!(!program.reasons().contains_key(&None), "{:?}", program.reasons());
+    let (certainty, reason, _) = program.at(program.address("run"));
+    assert_eq!((certainty, reason), (Certainty::Likely, Some(Reason::UndescribedObject)));
+    // `more` and `also_more` may be two functions that were folded; nothing tells.
+    let (certainty, reason, _) = program.at(program.address("more"));
+    assert_eq!((certainty, reason), (Certainty::Likely, Some(Reason::PlainNames)));
+    // Without its code, a function of that object may jump to any of LLVM's units.
+    let debug = Program::new("alone.plain.set/half.debug");
+    let (certainty, reason, _) = debug.at(debug.address("_start"));
+    assert!(certainty > Certainty::Exact, "{certainty:?}");
+    assert!(matches!(reason, Some(Reason::NoCode) | None), "{certainty:?} {reason:?}");
+}
+
+#[test]
+fn a_function_that_gcc_merged_and_nobody_can_place_makes_its_unit_less_certain() {
+    let whole = Program::new("alone.merged.set/whole");
+    let (one, two) = (whole.address("one"), whole.address("two"));
+    assert_eq!(one, two);
+    assert_eq!(whole.at(one).2, ["one", "two"]);
+    // The symbols of both are gone.
+    let program = Program::new("alone.merged.set/program");
+    let (certainty, reason, _) = program.at(one);
+    assert_eq!((certainty, reason), (Certainty::Likely, Some(Reason::MergedWithoutTrace)));
+}
+
+/// Programs of compilers that merge functions by themselves.
+#[test]
+fn compilers_that_leave_no_trace_are_named() {
+    for name in ["objects.gcc-lto", "units.gcc-lto-dwarf5", "core.dwarf5", "split.rust-dwarf5.set/plain"] {
+        let reasons = Program::new(name).reasons();
+        assert!(reasons[&Some(Reason::MergedWithoutTrace)] > 0, "{name}: {reasons:?}");
+        // But for `_start`.
+        assert!(reasons.get(&None).is_none_or(|count| *count == 1), "{name}: {reasons:?}");
+    }
+}
+
+/// Of described programs that were linked without folding, by compilers that do not merge functions, nearly all functions are
+/// unique. What is no such program is listed.
+#[test]
+fn described_programs_that_nobody_folded_are_unique() {
+    const OTHERS: &[&str] = &[
+        // Without debug information for all, or without symbols.
+        "inline.clang-lines-only",
+        "inline.clang-no-symbols",
+        "inline.clang-shared-dynsym",
+        "inline.clang-symbols-only",
+        "units.half-debug",
+        "split.clang-wide.set/split",
+        "split.gnu-dwp5.set/split",
+        // Of compilers that merge.
+        "objects.gcc-lto",
+        "units.gcc-lto",
+        "split.rust",
+    ];
+    let cases = ["demo.", "inline.", "macho.", "nested.", "objects.", "split.", "units.", "golang."];
+    let (mut all, mut unique, mut programs) = (0, 0, 0);
+    let mut names: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(root().join("built")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let files = if name.ends_with(".set") { &["plain", "split", "stripped"][..] } else { &[""] };
+        names.extend(files.iter().map(|file| format!("{name}/{file}").trim_end_matches('/').to_owned()));
+    }
+    names.extend(
+        ["folding.unfolded", "lto.unfolded", "thin.unfolded", "lto", "thin"]
+            .map(|file| format!("alone.plain.set/{file}")),
+    );
+    names.extend(
+        ["stripped", "library", "lines", "locals"].map(|set| format!("alone.{set}.set/program.unfolded")),
+    );
+    for name in names {
+        let is_of_case = cases.iter().any(|case| name.starts_with(case)) || name.starts_with("alone.");
+        let is_other = OTHERS.iter().any(|other| name.starts_with(other));
+        let is_program =
+            root().join("built").join(&name).exists() && !name.ends_with(".set") && !name.ends_with(".stack");
+        if !is_of_case || is_other || !is_program || name.ends_with("macho.fat") {
+            continue;
+        }
+        let reasons = Program::new(&name).reasons();
+        let of_program: usize = reasons.values().sum();
+        let of_unique = reasons.get(&None).copied().unwrap_or(0);
+        if of_unique != of_program {
+            println!("{name}: {reasons:?}");
+        }
+        (all, unique, programs) = (all + of_program, unique + of_unique, programs + 1);
+    }
+    println!("{programs} programs, {unique} of {all}");
+    assert!(programs > 100 && unique * 1000 >= all * 995, "{unique} of {all} in {programs} programs");
+}
