@@ -153,7 +153,11 @@ impl Truth {
 
     /// Whether a candidate of this name is this function. A file that is not known says nothing.
     fn is(&self, name: &str, candidate: &Candidate) -> bool {
-        let file = candidate.frames.last().map_or("", |(_, file, _)| file.as_str());
+        self.is_called(name, candidate.frames.last().map_or("", |(_, file, _)| file.as_str()))
+    }
+
+    /// Whether an outermost frame with this name in this file is this function. An empty file is one that is not known.
+    pub fn is_called(&self, name: &str, file: &str) -> bool {
         // gcc gives a local function no linkage name, and gold drops its symbol where another file's remains: then the
         // answer has the plain name, and must have the function's own file.
         let by_plain_name = !file.is_empty() && plain(&self.name) == Some(name);
