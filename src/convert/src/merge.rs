@@ -427,10 +427,11 @@ impl<'f> Take<'f> for Merged<'f> {
         let map = UnitMap { files, origins, edges };
         self.kept += unit.bytes() + map.bytes();
         self.program.maps.push(map);
-        let offset = unit.offset;
+        let (offset, stopped_at) = (unit.offset, unit.stopped_at);
         self.program.units.push(unit);
         let (kept, allowed) = (self.kept + self.tables_bytes(), self.allowance.kept());
-        if kept > allowed {
+        let kept = kept.max(stopped_at.unwrap_or(0));
+        if kept > allowed || stopped_at.is_some() {
             let input = self.allowance.input();
             self.too_much.get_or_insert(TooMuch { unit: offset, kept, allowed, input });
         }

@@ -115,3 +115,26 @@ fn sequences_are_not_looked_at_for_every_function() {
     let line = limited(&elf(&sections, &[]));
     assert!(line.starts_with("kept: 1 caps") || line.starts_with("kept: 2 caps"), "{line}");
 }
+
+/// One unit of functions of two bytes each: it alone takes more memory than the program may.
+#[test]
+fn a_unit_past_the_memory_that_the_input_allows_is_refused() {
+    let implicit_const = |value: u8| [0x21, value];
+    let mut abbreviations = vec![1, 0x11, 1, 0, 0];
+    // A function with `DW_AT_low_pc` in `DW_FORM_GNU_addr_index`, and a length that is in the abbreviation.
+    abbreviations.extend([2, 0x2e, 0, 0x11, 0x81, 0x3e, 0x12]);
+    abbreviations.extend(implicit_const(8));
+    abbreviations.extend([0, 0, 0]);
+    let mut entries = vec![1];
+    entries.extend([2, 0].repeat(3_000_000));
+    entries.push(0);
+    let sections = [
+        (".debug_info", units(std::iter::once(0), &entries)),
+        (".debug_abbrev", abbreviations),
+        (".debug_addr", CODE.to_le_bytes().to_vec()),
+    ];
+    let program = elf(&sections, &[("f", CODE, 8)]);
+    let (line, peak) = peak_of(&program);
+    assert!(line.starts_with("refused: ") && line.contains(" bytes of memory, and "), "{line}");
+    assert!(peak < allowed(program.len()), "{peak} bytes for {}", program.len());
+}

@@ -308,6 +308,9 @@ pub enum Together {
 pub struct Unit<'f> {
     /// Offset of the unit's header in `.debug_info`.
     pub offset: u64,
+    /// Bytes of memory that the unit had taken when the reader stopped in its middle, as they were more than the whole program may
+    /// take. The program is refused.
+    pub stopped_at: Option<u64>,
     /// The last component of `DW_AT_name`, which is the path of the source file; its last 255 bytes.
     pub file_name: Cow<'f, [u8]>,
     /// The compiler merges functions itself and keeps who was called (gcc's ipa-icf).
@@ -385,6 +388,7 @@ impl Unit<'_> {
     pub(crate) fn with_names<'n>(self, names: Vec<UnitName<'n>>) -> Unit<'n> {
         Unit {
             offset: self.offset,
+            stopped_at: self.stopped_at,
             file_name: Cow::Owned(self.file_name.into_owned()),
             keeps_callees: self.keeps_callees,
             rewrites: self.rewrites,

@@ -21,7 +21,7 @@ use rayon::prelude::*;
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::Merged;
-use crate::model::{BareLines, DieOffset, How, NONE16, NameId, OriginId, Row, UnitErased};
+use crate::model::{BareLines, DieOffset, How, Instance, NONE16, NameId, OriginId, Row, UnitErased};
 use crate::program::names::{
     has_suffix, is_program_wide, names_part, own_spelling, whole_name, whole_suffixed,
 };
@@ -79,6 +79,9 @@ pub(crate) fn recover(
 
 /// Erased functions by name, in their order.
 type ByName = HashMap<NameId, Vec<Erased>>;
+
+/// Functions of one unit that keep one range.
+type Owners = HashSet<(OriginId, Instance)>;
 
 /// A local symbol with the name that the DIEs of its functions have, a part of its own.
 type Open<'f> = (CodeSymbol<'f>, NameId);
@@ -346,11 +349,19 @@ impl<'m, 'f> Finder<'m, 'f> {
             kinds[kind].push(index);
         }
         kinds.iter_mut().for_each(|kind| kind.reverse());
+        let mut owners: HashMap<u64, Option<Owners>> = HashMap::default();
+        for kind in &kinds {
+            let lines = &unclaimed[kind[0]];
+            owners.entry(lines.start.0).or_insert_with(|| self.owners(unit, lines));
+        }
+        let may_have = |at, lines: &BareLines| {
+            self.may_have(at, lines, owners.get(&lines.start.0).and_then(Option::as_ref))
+        };
         let mut fits = Vec::new();
         for (sequence, kind) in kinds.iter().enumerate() {
             let lines = &unclaimed[kind[0]];
             for (function, &at) in functions.iter().enumerate() {
-                if self.may_have(at, lines)
+                if may_have(at, lines)
                     && let Some(distance) = self.distance(at, lines)
                 {
                     fits.push(Fit { function, sequence, distance });
@@ -373,21 +384,30 @@ impl<'m, 'f> Finder<'m, 'f> {
         let free: Vec<usize> = kinds.concat();
         if let ([at], [index]) = (&left[..], &free[..])
             && self.found.contains_key(&(at.unit, at.index))
-            && self.may_have(*at, &unclaimed[*index])
+            && self.may_have(*at, &unclaimed[*index], None)
         {
             self.give(*at, *index);
         }
     }
 
-    /// True where a function of this length and the sequence may stand in one place.
-    fn may_have(&self, at: Erased, lines: &BareLines) -> bool {
+    /// The functions of a unit that keep the range of a sequence: `None` where nobody does, or no steps are left to look.
+    fn owners(&self, unit: usize, lines: &BareLines) -> Option<Owners> {
+        let remaining = self.known.at((lines.start.0, lines.start.0 + u64::from(lines.len)))?;
+        let own = remaining.iter().filter(|other| other.unit == unit);
+        self.caps
+            .steps
+            .spend(remaining.len())
+            .then(|| own.map(|other| (other.origin, other.instance)).collect())
+    }
+
+    /// True where a function of this length and the sequence may stand in one place; `owners` are those of the sequence's range.
+    fn may_have(&self, at: Erased, lines: &BareLines, owners: Option<&Owners>) -> bool {
         let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
         match self.found.get(&(at.unit, at.index)) {
             Some(found) => (found.start, found.end) == range,
-            None => self
-                .known
-                .at(range)
-                .is_some_and(|remaining| self.any(remaining, |other| self.is_own(other, at)) == Some(false)),
+            None => {
+                owners.is_some_and(|owners| !owners.contains(&(self.origin(at), self.erased(at).instance)))
+            }
         }
     }
 

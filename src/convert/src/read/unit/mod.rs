@@ -313,7 +313,9 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             until_looked -= 1;
             if until_looked == 0 {
                 until_looked = ENTRIES_BETWEEN;
-                if self.kept() > self.max_kept {
+                let kept = self.kept();
+                if kept > self.max_kept {
+                    self.out.stopped_at = Some(kept);
                     break Ok(());
                 }
             }
