@@ -370,7 +370,7 @@ void foldsym_map_close(foldsym_map *map);
 /*
  * Looks many addresses of one file up, with all texts, each once in memory. Every address stands for itself: at folded
  * code all functions may have run. Give the answer back with foldsym_symbols_free; on an error `*out` is NULL.
- * FOLDSYM_E_MEMORY: there is no memory for the answer, or it has over 64 frames for each address and over 1,048,576 in
+ * FOLDSYM_E_MEMORY: there is no memory for the answer, or it has over 16 frames for each address and over 1,048,576 in
  * all, those of candidates included: ask for less at once. An address for whose texts a file claims more room than 64 MiB
  * and 64 times its bytes is FOLDSYM_E_DAMAGED, and so is one at which the file is damaged; the others are answered.
  */

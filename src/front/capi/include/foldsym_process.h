@@ -4,8 +4,8 @@
  * For the start of a program, before the handler is installed: it allocates, takes the loader's lock and reads files. What
  * it finds stays mapped until the process ends. In C, define _GNU_SOURCE before anything is included.
  *
- * The symbols of a module are looked for in the section `.fsym` of its own file, then beside it (PATH.fsym), then in a folder
- * (FOLDER/NAME.fsym). The first whose build id is that of the module in memory is taken; a file of another build is passed
+ * The symbols of a module are looked for in the section `.fsym` of its own file (which `objcopy --add-section` adds and the
+ * loader need not load), then beside it (PATH.fsym), then in a folder (FOLDER/NAME.fsym). The first whose build id is that of the module in memory is taken; a file of another build is passed
  * over, and the module's status says so if there is no better one. No file may be cut short while it is mapped.
  */
 #ifndef FOLDSYM_PROCESS_H
@@ -36,6 +36,8 @@ typedef struct foldsym_process {
     foldsym_file *files;    /* room for opened files: one for each module that has symbols */
     size_t file_capacity;
     size_t file_count;  /* written: how many are taken */
+    const void *program; /* symbols of the program that are in memory already, by `.incbin`; tried first; NULL: none */
+    size_t program_len;
     const char *folder; /* where NAME.fsym files are, NAME as the module's file is called; NULL: nowhere */
     uint32_t flags;     /* FOLDSYM_UNCHECKED_BUILD: take symbols also where a module has no build id */
     uint32_t is_full;   /* written: not 0 where modules, files or memory had no room */
@@ -151,6 +153,9 @@ static inline int foldsym_process_find(foldsym_process_search *search, const cha
     size_t room = strlen(path) + (folder ? strlen(folder) : 0) + sizeof "/.fsym";
     char *other;
     int found;
+    if (is_main && search->process->program &&
+        foldsym_process_try(search, (const unsigned char *)search->process->program, search->process->program_len))
+        return 1;
     /* The vDSO has a name and no file. */
     if (!name)
         return 0;

@@ -60,7 +60,7 @@ impl From<Error> for Stop {
 
 /// Frames that an answer may have: a file of two kilobytes may have 457 at each address, and C asks for a million.
 const MIN_FRAMES: usize = 1 << 20;
-const FRAMES_EACH: usize = 64;
+const FRAMES_EACH: usize = 16;
 
 /// A program or library of the process.
 #[derive(Clone, Copy)]
