@@ -2,7 +2,7 @@
 //!
 //! A shape adds its part to a [`Made`] program, so that several shapes can be in one program. What each repeats, and which
 //! bound of the converter stops it, stands beside it in [`ALL`]; the rule behind the bounds is in
-//! `src/convert/src/budget.rs`.
+//! `src/convert/src/util/budget.rs`.
 
 mod lists;
 mod made;

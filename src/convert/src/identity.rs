@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use crate::error::ConvertError;
 use crate::open::{Files, Format, open_image};
-use crate::pipeline::{ConvertError, Options, open_options};
+use crate::options::Options;
 
 /// The bytes of `.text` that Breakpad makes an identity of.
 const PAGE: usize = 4096;
@@ -28,7 +29,7 @@ pub struct Identity {
 /// # Errors
 /// The program cannot be opened, or is damaged.
 pub fn identify(input: &Path, options: &Options) -> Result<Identity, ConvertError> {
-    let mut open_options = open_options(options);
+    let mut open_options = options.open();
     open_options.separate = false;
     let files = Files::default();
     let image = open_image(&files, input, &open_options)?;

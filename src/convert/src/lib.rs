@@ -27,39 +27,37 @@
 
 #![warn(missing_docs)]
 
-mod budget;
-mod leb;
+mod diagnostics;
 // The modules that are public and hidden are for the command and the tests of this workspace: they change with the code.
 #[doc(hidden)]
 pub mod encode;
-mod hash;
+mod error;
 mod identity;
+mod keys;
+mod merge;
 #[doc(hidden)]
 pub mod model;
-mod numbers;
 #[doc(hidden)]
 pub mod open;
-mod output;
-mod paint;
-mod pair;
+mod options;
 mod pipeline;
+mod place;
+mod program;
 mod read;
-mod readable;
+mod recover;
 pub mod report;
-mod resolve;
-mod text;
+mod util;
 mod verify;
 
-pub use budget::TooMuch;
+pub use diagnostics::{Diagnostics, Kind, Seen};
 pub use encode::{Demangle, EncodeError, EncodeStats};
+pub use error::ConvertError;
 pub use identity::{Identity, identify};
 pub use open::{DevicePlace, OpenDiagnostic, OpenDiagnosticKind, OpenError};
+pub use options::{MAX_THREADS, NoProgress, Options, Progress};
+pub use pipeline::{convert, convert_bytes, convert_to};
+pub use report::{Counts, DebugInfo, Decided, Report, Step, Steps, Warning, WarningKind};
+pub use util::budget::TooMuch;
 #[doc(hidden)]
-pub use output::{output_file, replaceable, write_whole};
-pub use pipeline::{
-    ConvertError, MAX_THREADS, NoProgress, Options, Progress, convert, convert_bytes, convert_to,
-};
-pub use report::{
-    Counts, DebugInfo, Decided, Diagnostics, Kind, Report, Seen, Step, Steps, Warning, WarningKind,
-};
+pub use util::output::{output_file, replaceable, write_whole};
 pub use verify::{Mismatches, verify_against, verify_by_addr2line};

@@ -1,130 +1,29 @@
-//! The whole conversion as one function: open, read, resolve, encode, write; with the time of each.
+//! The whole conversion: open, read and merge, recover, place, keys beside encode, write; with the time of each step.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use foldsym_format::header::MAGIC;
 
-use crate::budget::{Allowance, TooMuch};
-use crate::encode::{self, EncodeOptions, Encoded, ImageInfo, LoadedSection};
+use crate::diagnostics::Diagnostics;
+use crate::encode::{self, EncodeError, EncodeOptions, Encoded, ImageInfo};
+use crate::error::ConvertError;
+use crate::keys;
+use crate::merge::{Merged, Sizes};
 use crate::model::{Keys, UnitClasses};
-use crate::open::{self, Files, Format, Image, ImageKind, Linker, OpenError, OpenOptions};
-use crate::output::{replaceable, write_whole};
-use crate::read::{self, ReadOptions, SplitFiles};
-use crate::report::{Counts, Diagnostics, Report, Step, Steps};
-use crate::resolve::{self, ResolveOptions, Resolved};
-
-/// What to convert and how. The default keeps no columns and writes no name index. Fields may be added: fill those that
-/// matter and take the rest with `..Options::default()`.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Threads; 0 for one a core, at most [`MAX_THREADS`]. The bytes of the file do not depend on it.
-    pub threads: usize,
-    /// The architecture to take of a fat Mach-O file; a program of another is refused.
-    pub arch: Option<String>,
-    /// The device target to take of a GPU bundle.
-    pub target: Option<String>,
-    /// Where [`crate::open::device_code`] found it, of several.
-    pub device: Option<crate::open::DevicePlace>,
-    /// The `.dwp` to use instead of the one beside the program.
-    pub dwp: Option<PathBuf>,
-    /// Directories of `.dwo` files; with one given, none outside is opened.
-    pub dwo_dirs: Vec<PathBuf>,
-    /// Roots of separate debug files, before `/usr/lib/debug`.
-    pub debug_dirs: Vec<PathBuf>,
-    /// The separate debug file or dSYM bundle to take, in place of what would be found. It must be of the same build.
-    pub debug_file: Option<PathBuf>,
-    /// Caches of debuginfod (`DIR/BUILDID/debuginfo`), which are searched last.
-    pub debuginfod_dirs: Vec<PathBuf>,
-    /// The member of an archive to take, counted from 0: [`crate::open::parts`] lists them.
-    pub member: Option<usize>,
-    /// Prefixes of paths in the debug information that are elsewhere on this machine.
-    pub map_prefix: Vec<(PathBuf, PathBuf)>,
-    /// Prefixes of stored paths to replace.
-    pub remap_path: Vec<(String, String)>,
-    /// Keep columns.
-    pub columns: bool,
-    /// Keep where methods that share their code with others have the pointer to their object.
-    pub locations: bool,
-    /// Write the index for `find`.
-    pub name_index: bool,
-    /// Gives the index readable names.
-    pub demangle: Option<encode::Demangle>,
-    /// Store readable names without parameters in place of linkage names, for readers that cannot demangle.
-    pub readable_names: bool,
-}
-
-/// More threads than this are not started: they would wait for each other for minutes.
-pub const MAX_THREADS: usize = 1024;
-
-/// Is told how far a conversion is. Called from several threads.
-pub trait Progress: Sync {
-    /// A step begins that has `total` units of work (bytes of debug information; 0 where unknown).
-    fn step(&self, name: &'static str, total: u64);
-    /// Work was done.
-    fn advance(&self, units: u64);
-}
-
-/// Takes no notice of progress.
-pub struct NoProgress;
-
-impl Progress for NoProgress {
-    fn step(&self, _: &'static str, _: u64) {}
-    fn advance(&self, _: u64) {}
-}
-
-/// Why a program was not converted.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConvertError {
-    /// A file could not be opened or is damaged. The message names it.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The program cannot be stored.
-    #[error("{}: {source}", path.display())]
-    Encode {
-        /// The program.
-        path: PathBuf,
-        /// What does not fit.
-        source: encode::EncodeError,
-    },
-    /// What is read of the program takes more memory than its bytes allow: it was made to.
-    #[error("{}: {source}", path.display())]
-    TooMuch {
-        /// The program.
-        path: PathBuf,
-        /// How much that is.
-        source: TooMuch,
-    },
-    /// The output could not be written; nothing is left of it.
-    #[error("{}: cannot write: {source}", path.display())]
-    Write {
-        /// The output.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// The threads could not be started.
-    #[error("cannot start threads: {0}")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
-    /// The file to verify is not a readable `.fsym`.
-    #[error("{}: {problem}", path.display())]
-    Fsym {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, and where.
-        problem: String,
-    },
-}
-
-impl ConvertError {
-    /// True where other options would help (which architecture, which device program), false where the input is bad or the
-    /// output cannot be written.
-    pub fn is_usage(&self) -> bool {
-        matches!(self, ConvertError::Open(error) if error.is_usage())
-    }
-}
+use crate::open::{self, Files, Image, Linker, OpenOptions};
+use crate::options::{MAX_THREADS, Options, Progress};
+use crate::place::{self, Placed};
+use crate::program::machine::Machine;
+use crate::program::symbols::Symbols;
+use crate::read;
+use crate::read::options::ReadOptions;
+use crate::read::units::split::SplitFiles;
+use crate::recover;
+use crate::report::{Counts, Report, Step};
+use crate::util::budget::Allowance;
+use crate::util::output::{replaceable, write_whole};
 
 /// Converts one program into one `.fsym` file, written beside its final name and renamed. A symbolic link of that name stays,
 /// and what it leads to is replaced.
@@ -210,7 +109,7 @@ fn produce(
     in_pool(options.threads, || {
         let files = Files::default();
         let alone = matches!(source, Source::Bytes(..));
-        let open_options = OpenOptions { separate: !alone, ..open_options(options) };
+        let open_options = OpenOptions { separate: !alone, ..options.open() };
         let (mut loaded, mut report) = load(&files, source, options, &open_options, progress)?;
         progress.step("encode", 0);
         let encoded = encoded(&mut loaded, options, &mut report)
@@ -232,7 +131,7 @@ fn produce(
 /// A program that was opened, read and resolved.
 pub(crate) struct Loaded<'a, 'f> {
     pub(crate) image: Image<'f>,
-    pub(crate) resolved: Resolved<'f>,
+    pub(crate) placed: Placed<'f>,
     split: SplitFiles<'a, 'f>,
 }
 
@@ -243,7 +142,7 @@ impl<'f> Loaded<'_, 'f> {
         let classes = |units: &[UnitClasses<'_>], counted: &mut _| {
             read::read_classes(&self.image, &self.split, units, counted)
         };
-        let keys = self.resolved.keys(&self.image, &classes, &mut diagnostics);
+        let keys = keys::keys(&self.placed, &self.image, &classes, &mut diagnostics);
         // What is encoded may have the memory of what is not asked for any more.
         let code = self.image.code.iter().chain(&self.image.data);
         code.for_each(|(_, bytes)| self.split.files.release(bytes));
@@ -277,19 +176,15 @@ pub(crate) fn load<'a, 'f>(
     progress.step("read", info_len);
     let began = Instant::now();
     let split = SplitFiles { files, options: open_options, package };
-    let remap_path = options
-        .remap_path
-        .iter()
-        .map(|(old, new)| (old.clone().into_bytes(), new.clone().into_bytes()))
-        .collect();
+    let package_sections = split.package.as_ref().map(|package| &package.debug);
     // Takes each unit as it is read: one thread numbers its names while others read.
     let allowance = Allowance::of(files);
-    let mut merged = resolve::Merged::new(ResolveOptions { remap_path }, sizes(&image, &split), allowance);
+    let mut merged = Merged::new(options.remapped_paths(), Sizes::of(&image, package_sections), allowance);
     let classes = image.linker != Linker::NeverFolds;
     let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };
-    let (counted, (symbols, mut diagnostics)) = rayon::join(
+    let (counted, (mut symbols, mut diagnostics)) = rayon::join(
         || read::read(&image, &split, read_options, &|n| progress.advance(n), &mut merged),
-        || resolve::Symbols::new(&image),
+        || Symbols::new(&image),
     );
     merged.is_within().map_err(|source| ConvertError::TooMuch { path: image.path.clone(), source })?;
     report.counts = Counts::of(merged.units());
@@ -300,26 +195,15 @@ pub(crate) fn load<'a, 'f>(
 
     progress.step("resolve", 0);
     let began = Instant::now();
-    let mut resolved = resolve::resolve(&image, merged, symbols, &mut diagnostics);
-    resolved.program_mut().blocks = blocks;
+    merged.end_units();
+    let machine = Machine::new(&image);
+    recover::recover(&image, &machine, &mut merged, &mut symbols, &mut diagnostics);
+    let mut placed = place::place(&image, &machine, merged, &symbols, &mut diagnostics);
+    drop((machine, symbols));
+    placed.program_mut().blocks = blocks;
     report.diagnostics.merge(diagnostics);
     report.steps.resolve = Step::since(began);
-    Ok((Loaded { image, resolved, split }, report))
-}
-
-/// What bounds the names and paths that units may have.
-fn sizes(image: &Image<'_>, split: &SplitFiles<'_, '_>) -> resolve::Sizes {
-    use open::DebugSection::{Info, Line, LineStr, Str};
-    let sections =
-        [Some(&image.debug), image.supplementary.as_ref(), split.package.as_ref().map(|file| &file.debug)];
-    let bytes = |ids: &[open::DebugSection]| {
-        let each = sections
-            .iter()
-            .flatten()
-            .flat_map(|sections| ids.iter().map(|&id| sections.get(id).len() as u64));
-        each.sum()
-    };
-    resolve::Sizes { strings: bytes(&[Str, LineStr]), lines: bytes(&[Line]), entries: bytes(&[Info]) }
+    Ok((Loaded { image, placed, split }, report))
 }
 
 /// Encodes a program, and finds its keys beside that or, where it cannot be, before.
@@ -327,23 +211,23 @@ fn encoded(
     loaded: &mut Loaded<'_, '_>,
     options: &Options,
     report: &mut Report,
-) -> Result<Encoded, encode::EncodeError> {
+) -> Result<Encoded, EncodeError> {
     let encode_options = EncodeOptions {
         columns: options.columns,
         name_index: options.name_index,
         demangle: options.demangle,
     };
-    let info = ImageInfo { readable_names: options.readable_names, ..image_info(&loaded.image) };
+    let info = ImageInfo { readable_names: options.readable_names, ..ImageInfo::of(&loaded.image) };
     let keys = |loaded: &Loaded<'_, '_>| timed(|| loaded.keys());
     let body =
-        |loaded: &Loaded<'_, '_>| timed(|| encode::body(loaded.resolved.program(), &info, &encode_options));
+        |loaded: &Loaded<'_, '_>| timed(|| encode::body(loaded.placed.program(), &info, &encode_options));
     // Keys are found by linkage names, and one thread does them first anyhow.
     let apart = options.readable_names || rayon::current_num_threads() == 1;
     let (((keys, diagnostics), found), (body, encoded)) = if apart {
         let found = keys(loaded);
-        loaded.resolved.end_keys();
+        loaded.placed.end_keys();
         if options.readable_names {
-            crate::readable::rename(loaded.resolved.program_mut());
+            encode::readable::rename(loaded.placed.program_mut());
         }
         (found, body(loaded))
     } else {
@@ -351,7 +235,7 @@ fn encoded(
     };
     report.diagnostics.merge(diagnostics);
     (report.steps.keys, report.steps.encode) = (found, encoded);
-    let program = loaded.resolved.program();
+    let program = loaded.placed.program();
     report.decided(program, &keys);
     // Without times and threads, so that the bytes depend on the program and the options alone.
     let record = report.record().to_string();
@@ -364,61 +248,8 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Step) {
     (done, Step::since(began))
 }
 
-pub(crate) fn image_info(image: &Image<'_>) -> ImageInfo {
-    ImageInfo {
-        build_id: image.build_id.to_vec(),
-        machine: image.arch.machine,
-        address_size: image.arch.address_size,
-        big_endian: image.arch.big_endian,
-        relocatable: image.kind == ImageKind::Relocatable,
-        mach_o: image.format == Format::MachO,
-        readable_names: false,
-        image_base: image.image_base,
-        sections: image
-            .sections
-            .iter()
-            .map(|section| LoadedSection {
-                name: section.name.clone().into_bytes(),
-                start: section.range.start,
-                size: section.range.end.saturating_sub(section.range.start),
-                executable: section.executable,
-            })
-            .collect(),
-    }
-}
-
-pub(crate) fn open_options(options: &Options) -> OpenOptions {
-    OpenOptions {
-        arch: options.arch.clone(),
-        target: options.target.clone(),
-        device: options.device,
-        debug_dirs: options.debug_dirs.clone(),
-        debug_file: options.debug_file.clone(),
-        debuginfod_dirs: options.debuginfod_dirs.clone(),
-        member: options.member,
-        dwo_dirs: options.dwo_dirs.clone(),
-        map_prefix: options.map_prefix.clone(),
-        dwp: options.dwp.clone(),
-        ..OpenOptions::default()
-    }
-}
-
 /// Runs `work` on a pool of its own, so that conversions side by side do not share one.
 pub(crate) fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T, ConvertError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.min(MAX_THREADS)).build()?;
     Ok(pool.install(work))
-}
-
-impl Steps {
-    /// The steps with the names that the report gives them; progress counts the keys as a part of `encode`.
-    pub fn named(&self) -> [(&'static str, Step); 6] {
-        [
-            ("open", self.open),
-            ("read", self.read),
-            ("resolve", self.resolve),
-            ("keys", self.keys),
-            ("encode", self.encode),
-            ("write", self.write),
-        ]
-    }
 }

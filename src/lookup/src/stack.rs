@@ -19,7 +19,7 @@ use crate::ids::{FunctionId, GroupId, ImageAddr, ReturnAddr};
 pub const MAX_NAMED: usize = 16;
 
 /// Steps that a frame may take once its code is found, whatever the file says: a member that is compared is one, a
-/// caller is [`CALLER_STEPS`]. Past it the frame is ambiguous. The largest groups known need a hundredth.
+/// caller is `CALLER_STEPS`. Past it the frame is ambiguous. The largest groups known need a hundredth.
 pub const MAX_FRAME_STEPS: u32 = 1 << 22;
 
 /// What a caller costs at most without its members: the searches in CALLS and TAILS, and [`Resolved::candidate`].

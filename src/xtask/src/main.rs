@@ -16,6 +16,7 @@ mod fold;
 mod fuzz;
 mod json;
 mod noicf;
+mod same;
 mod scale;
 mod sh;
 mod soak_store;
@@ -87,6 +88,11 @@ const TASKS: &[Task] = &[
         run: trace::run,
     },
     Task { name: "blocks", help: "basic blocks against llvm-readobj --bb-addr-map", run: blocks::run },
+    Task {
+        name: "same",
+        help: "what an older build and this one make of the same programs, byte by byte",
+        run: same::run,
+    },
     Task {
         name: "split",
         help: "RocksDB with split debug info against the same code with whole debug info",

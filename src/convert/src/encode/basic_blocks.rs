@@ -7,8 +7,8 @@ use foldsym_format::records::basic_blocks::{GAP_SHIFT, GROUP_BLOCKS};
 use super::bits::{BitWriter, width_of};
 use super::tables::Table;
 use super::{Section, starts};
-use crate::hash::HashMap;
 use crate::model::{Block, BlockMap};
+use crate::util::hash::HashMap;
 
 /// A block as it is stored.
 struct Cell {

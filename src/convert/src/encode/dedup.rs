@@ -3,7 +3,7 @@
 use foldsym_format::bits::TAIL;
 use hashbrown::HashTable;
 
-use crate::hash::hash_of;
+use crate::util::hash::hash_of;
 
 /// The bytes of a record, with their hash: many threads make records, and one puts them behind each other.
 #[derive(Clone, Copy)]

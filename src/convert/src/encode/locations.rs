@@ -4,11 +4,11 @@ use super::Section;
 use super::bits::put_varint;
 use super::outline::{ABSENT, Outline, members};
 use super::tables::Table;
-use crate::hash::HashMap;
 use crate::model::{
     FuncId, ImageAddr, Keys, Located, LocatedValue, LocationEntry, LocationKind, LocationList,
     LocationReference, Program, UnitLocations,
 };
+use crate::util::hash::HashMap;
 use foldsym_format::SectionId;
 use foldsym_format::records::locations as code;
 use foldsym_format::sections::located;

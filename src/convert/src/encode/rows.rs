@@ -16,8 +16,8 @@ use super::outline::{Job, Outline, window};
 use super::plan::{Plan, file_code};
 use super::row_block::{Cell, put_block, put_directory};
 use super::scopes::{Tree, Trees};
-use crate::hash::HashSet;
 use crate::model::{NONE16, Owner, Program, Rows};
+use crate::util::hash::HashSet;
 use foldsym_format::records::rows as records;
 use rayon::prelude::*;
 

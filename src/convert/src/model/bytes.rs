@@ -1,4 +1,4 @@
-//! How much memory units take: what [`crate::budget`] charges them with.
+//! How much memory units take: what [`crate::util::budget`] charges them with.
 
 use super::{Unit, UnitMap};
 

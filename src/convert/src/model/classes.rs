@@ -1,7 +1,7 @@
 //! Classes with tables of virtual functions, as units describe them, and what follows for folded functions.
 
 use super::{FuncId, ImageAddr, Instance, Unit};
-use crate::report::Diagnostics;
+use crate::diagnostics::Diagnostics;
 
 /// A class of the unit, as far as virtual calls concern it (DWARF 5 5.7).
 #[derive(Clone, Debug)]

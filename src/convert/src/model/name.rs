@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::text;
+use crate::util::text;
 
 /// A name of a unit. Units name the same functions again and again, by their places in one section: to look for the ends of
 /// all of them would read each text once for each unit.

@@ -13,7 +13,7 @@ use super::error::OpenError;
 use super::files::{Files, is_regular, path_from_bytes};
 use super::image::{DebugSections, Image, ImageKind, Linker, Symbol};
 use super::options::OpenOptions;
-use crate::hash::HashSet;
+use crate::util::hash::HashSet;
 
 /// How a debug file is known to be the program's.
 #[derive(Clone, Copy)]

@@ -4,77 +4,31 @@
 //! lines of declaration are looked up where such a function refers to them. Only this module names
 //! `gimli`. The order of the result is the order of the file, whatever the number of threads.
 
-mod abbreviations;
-mod basic_blocks;
-mod bytes;
-mod call_tables;
-mod entries;
-mod file;
-mod line;
-mod lists;
-mod memory;
-mod origin;
-mod package;
-mod pool;
-mod queue;
-mod shared;
-mod space;
-mod split;
-mod task;
-mod unit;
+mod code;
+pub(crate) mod limits;
+pub(crate) mod options;
+pub(crate) mod sections;
+pub(crate) mod unit;
+pub(crate) mod units;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::budget::Allowance;
-use crate::model::{BlockMap, SlotKey, Unit, UnitClasses};
-use crate::open::{AddressRange, DebugSection, Image, Restored, SymbolKind};
-use crate::report::{Diagnostics, Kind};
-pub(crate) use bytes::Bytes;
-use call_tables::CallTables;
-use queue::Queue;
-use space::Space;
-pub(crate) use split::SplitFiles;
-use split::Supply;
-use task::{Task, Walk};
-
-pub(crate) type Dwarf<'f, E> = gimli::Dwarf<Bytes<'f, E>>;
-
-/// A byte order known at compile time, so that the decoding of every form is inlined.
-pub(crate) trait Endianity: gimli::Endianity + Send + Sync {}
-impl Endianity for gimli::LittleEndian {}
-impl Endianity for gimli::BigEndian {}
-
-/// What the reader should keep.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ReadOptions {
-    /// Keep the columns of rows and calls.
-    pub columns: bool,
-    /// Keep where methods have the pointer to their object.
-    pub locations: bool,
-    /// Methods may have been folded: read of the unit, too, which classes its tables of virtual functions are of. What
-    /// the unit is read with is at hand; else all of it is read again, once it is known that they were.
-    pub classes: bool,
-}
-
-/// Takes the units that were read, in the order of the file.
-pub(crate) trait Take<'f>: Send {
-    fn take(&mut self, unit: Unit<'f>);
-
-    /// True where no more is taken: units that would come next need not be read.
-    fn is_full(&self) -> bool {
-        false
-    }
-
-    /// Takes what a table lists of calls through slots (`.debug_vcall`), before the units.
-    fn take_slots(&mut self, _: &[SlotKey]) {}
-}
-
-impl<'f> Take<'f> for Vec<Unit<'f>> {
-    fn take(&mut self, unit: Unit<'f>) {
-        self.push(unit);
-    }
-}
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::model::{BlockMap, Unit, UnitClasses};
+use crate::open::{DebugSection, Image};
+use crate::read::code::Code;
+use crate::read::limits::{UNITS_BETWEEN, allowed_entries, held_by_lists};
+use crate::read::options::ReadOptions;
+use crate::read::sections::bytes::Endianity;
+use crate::read::sections::call_tables::CallTables;
+use crate::read::sections::{basic_blocks, call_tables};
+use crate::read::units::queue::{self, Queue, Take};
+use crate::read::units::space::Space;
+use crate::read::units::split::{SplitFiles, Supply};
+use crate::read::units::task::{Task, Walk};
+use crate::read::units::{space, task};
+use crate::util::budget::Allowance;
 
 /// Reads every unit of the image's debug information, split units from where `split` says. An image
 /// without any gives no unit.
@@ -114,9 +68,6 @@ pub(crate) fn read_classes<'f>(
     diagnostics.merge(counted.only(Kind::SkippedClasses));
     read
 }
-
-/// Units that are looked at between two times that the pages around them are given back.
-const UNITS_BETWEEN: usize = 32;
 
 /// How units are read.
 #[derive(Clone, Copy)]
@@ -161,8 +112,8 @@ fn read_with<'f, E: Endianity>(
         task::read(&Task { limit: how.limit, ..task }, index)
     };
     let package = split.package.as_ref().map(|package| &package.debug);
-    let held = [&image.debug].into_iter().chain(package).map(unit::held_by_lists).sum();
-    let lists = unit::allowed_entries(held);
+    let held = [&image.debug].into_iter().chain(package).map(held_by_lists).sum();
+    let lists = allowed_entries(held);
     let queue = Queue::new(taker, split.files, &image.debug, diagnostics, lists, allowance, &again);
     // Nothing is read once more but the names, which stay where they are; those of a package were copied.
     use DebugSection::{Abbrev, Addr, Info, Line, Ranges, RngLists, Str, StrOffsets};
@@ -206,126 +157,4 @@ pub(crate) fn read_blocks(image: &Image<'_>, diagnostics: &mut Diagnostics) -> B
         return BlockMap::default();
     }
     basic_blocks::read(&image.block_maps, &image.arch, &Code::new(image), diagnostics)
-}
-
-/// The executable sections of the image: what tells a live address from a tombstone.
-#[derive(Default)]
-pub(crate) struct Code {
-    /// Sorted and disjoint.
-    ranges: Vec<AddressRange>,
-    /// Address 0 is never a tombstone.
-    zero_is_code: bool,
-    /// Names and sizes of the symbols at address 0, where code is there: 0 is also a tombstone.
-    at_zero: Vec<(Vec<u8>, u64)>,
-    /// Where the debug sections have addresses that the linker had erased.
-    restored: Restored,
-}
-
-impl Code {
-    fn new(image: &Image<'_>) -> Code {
-        let mut ranges: Vec<AddressRange> = image
-            .sections
-            .iter()
-            .filter(|s| s.executable)
-            .map(|s| s.range)
-            .filter(|r| r.start < r.end)
-            .collect();
-        ranges.sort();
-        let mut merged: Vec<AddressRange> = Vec::with_capacity(ranges.len());
-        for range in ranges {
-            match merged.last_mut() {
-                Some(last) if range.start < last.end => last.end = last.end.max(range.end),
-                _ => merged.push(range),
-            }
-        }
-        let at_zero = match merged.first() {
-            Some(first) if first.start == 0 => {
-                let symbols = image.symbols.iter().filter(|s| s.address == 0 && !s.name.is_empty());
-                let code = symbols.filter(|s| s.kind != SymbolKind::Data);
-                code.map(|symbol| (symbol.name.to_vec(), symbol.size)).collect()
-            }
-            _ => Vec::new(),
-        };
-        let (zero_is_code, restored) = (image.zero_is_code, image.restored.clone());
-        Code { ranges: merged, zero_is_code, at_zero, restored }
-    }
-
-    /// True where a function of this name and length may be at address 0, which linkers also write for the address of a
-    /// function that they removed: a symbol there has its name, or there is no symbol to ask.
-    pub(crate) fn believes_zero(&self, name: &[u8], len: u64) -> bool {
-        self.zero_is_code
-            || self.at_zero.is_empty()
-            || self.at_zero.iter().any(|(symbol, size)| is_symbol_of(symbol, *size, name, len))
-    }
-
-    /// True where `address` lies in an executable section.
-    pub(crate) fn contains(&self, address: u64) -> bool {
-        self.section(address).is_some()
-    }
-
-    /// The executable section that `address` lies in.
-    pub(crate) fn section(&self, address: u64) -> Option<AddressRange> {
-        let after = self.ranges.partition_point(|r| r.start <= address);
-        let range = *self.ranges.get(after.checked_sub(1)?)?;
-        (address < range.end).then_some(range)
-    }
-}
-
-/// True where a symbol may be that of a function, of which the name is a linkage name or, without one, the source's. A
-/// mangled name (Itanium, Rust, Swift, D) has each identifier after its length: `_ZNK1W2upEi` has `2up`.
-fn is_symbol_of(symbol: &[u8], size: u64, name: &[u8], len: u64) -> bool {
-    if symbol.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest[0] == b'.') {
-        return true;
-    }
-    if size != 0 && size != len {
-        return false;
-    }
-    if name.starts_with(b"operator") {
-        // Its mangled name has a code instead of an identifier.
-        return size != 0 && symbol.starts_with(b"_Z");
-    }
-    let name = name.strip_prefix(b"~").unwrap_or(name);
-    let identifier = name.split(|&byte| byte == b'<').next().unwrap_or_default();
-    let mangled = [identifier.len().to_string().as_bytes(), identifier].concat();
-    !identifier.is_empty() && memchr::memmem::find(symbol, &mangled).is_some()
-}
-
-/// Counts the damage of a unit's header walk.
-fn bad_unit(diagnostics: &mut Diagnostics, offset: u64, error: gimli::Error) {
-    diagnostics.add(Kind::BadUnit, offset, || format!("unit at .debug_info+{offset:#x}: {error}"));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_symbol_at_address_zero_tells_a_function_from_a_tombstone() {
-        let believes = |symbol: &str, size: u64, name: &str, len: u64| {
-            let at_zero = vec![(symbol.as_bytes().to_vec(), size)];
-            let ranges = vec![AddressRange { start: 0, end: 64 }];
-            let code = |zero_is_code| Code {
-                ranges: ranges.clone(),
-                zero_is_code,
-                at_zero: at_zero.clone(),
-                restored: Restored::default(),
-            };
-            assert!(code(true).believes_zero(name.as_bytes(), len));
-            code(false).believes_zero(name.as_bytes(), len)
-        };
-        assert!(believes("main", 8, "main", 16));
-        assert!(believes("_ZNK1W2upEi", 8, "_ZNK1W2upEi", 16));
-        assert!(believes("_ZNK1W2upEi.cold", 0, "_ZNK1W2upEi", 16));
-        assert!(!believes("_ZNK1W2upEi", 16, "_ZNK1W4downEi", 16));
-        // Functions without a linkage name.
-        assert!(believes("_ZNK1W2upEi", 16, "up", 16));
-        assert!(believes("_ZNK1W2upEi", 0, "up", 16));
-        assert!(believes("_ZN1WD2Ev", 16, "~W", 16));
-        assert!(believes("_Z4pickIiEvT_", 16, "pick<int>", 16));
-        assert!(believes("_ZplRK1WS1_", 16, "operator+", 16));
-        assert!(!believes("_ZNK1W2upEi", 12, "up", 16), "another length");
-        assert!(!believes("_ZNK1W2upEi", 16, "down", 16), "another name");
-        assert!(!believes("setup", 16, "up", 16), "a plain name is whole");
-        assert!(!believes("_ZplRK1WS1_", 0, "operator+", 16), "nothing but the length could tell");
-    }
 }

@@ -1,8 +1,9 @@
 //! Turns the counts of a conversion into what a user must know of it: how much debug information the program has, and what
 //! of it is not in the file.
 
-use super::{Diagnostics, Kind, Report};
+use crate::diagnostics::{Diagnostics, Kind};
 use crate::open::{OpenDiagnostic, OpenDiagnosticKind};
+use crate::report::Report;
 
 /// How much debug information a conversion found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

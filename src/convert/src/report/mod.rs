@@ -1,9 +1,8 @@
 //! What a conversion kept, recovered and dropped, how long its steps took and what they needed.
 
-mod diagnostics;
 mod losses;
 
-pub use diagnostics::{Diagnostics, Kind, Seen};
+pub use crate::diagnostics::{Diagnostics, Kind, Seen};
 pub use losses::{DebugInfo, Warning, WarningKind};
 
 use std::path::{Path, PathBuf};
@@ -51,6 +50,20 @@ pub struct Steps {
     pub encode: Step,
     /// Writing the file.
     pub write: Step,
+}
+
+impl Steps {
+    /// The steps with the names that the report gives them; progress counts the keys as a part of `encode`.
+    pub fn named(&self) -> [(&'static str, Step); 6] {
+        [
+            ("open", self.open),
+            ("read", self.read),
+            ("resolve", self.resolve),
+            ("keys", self.keys),
+            ("encode", self.encode),
+            ("write", self.write),
+        ]
+    }
 }
 
 /// What was read.

@@ -12,10 +12,12 @@ use foldsym_lookup::{Frames, SymbolFile, flags};
 use super::Mismatches;
 use super::found::Found;
 use super::words::{Answer, Frame, Member};
+use crate::error::ConvertError;
 use crate::open::{self, DebugSection, Files, Image};
-use crate::pipeline::{ConvertError, Options, in_pool, open_options};
-use crate::read::Bytes;
-use crate::text::base_name;
+use crate::options::Options;
+use crate::pipeline::in_pool;
+use crate::read::sections::bytes::Bytes;
+use crate::util::text::base_name;
 
 /// Addresses that are asked at most: of a larger program every second, third, ... of them.
 const MAX_ASKED: usize = 1 << 21;
@@ -39,7 +41,7 @@ pub fn verify_by_addr2line(
         let files = Files::default();
         let damaged = |problem: String| ConvertError::Fsym { path: fsym.to_owned(), problem };
         let file = SymbolFile::open(files.map(fsym)?).map_err(|error| damaged(error.to_string()))?;
-        let image = open::open_image(&files, program, &open_options(options))?;
+        let image = open::open_image(&files, program, &options.open())?;
         let context = match sections(&files, &image).and_then(|debug| context(&image, &debug)) {
             Ok(context) => context,
             Err(reason) => return Ok(Err(reason)),

@@ -21,9 +21,11 @@ use std::path::Path;
 
 use foldsym_lookup::{Frames, SymbolFile, features, flags};
 
+use crate::error::ConvertError;
 use crate::model::Program;
 use crate::open::{Files, Format, Image, ImageKind};
-use crate::pipeline::{ConvertError, NoProgress, Options, Source, in_pool, load, open_options};
+use crate::options::{NoProgress, Options};
+use crate::pipeline::{Source, in_pool, load};
 use expected::Expected;
 use found::Found;
 use words::difference;
@@ -60,12 +62,12 @@ pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<
             readable_names: file.header().flags & flags::READABLE_NAMES != 0,
             ..options.clone()
         };
-        let open_options = open_options(&options);
+        let open_options = options.open();
         let (mut loaded, _) = load(&files, Source::Path(program), &options, &open_options, &NoProgress)?;
         if options.readable_names {
-            crate::readable::rename(loaded.resolved.program_mut());
+            crate::encode::readable::rename(loaded.placed.program_mut());
         }
-        compare(fsym, &file, &loaded.image, loaded.resolved.program())
+        compare(fsym, &file, &loaded.image, loaded.placed.program())
             .map_err(|error| damaged(error.to_string()))
     })?
 }

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use foldsym_lookup::{Frames, ImageAddr, Lookup, Names, SymbolFile};
 
 use super::{Mismatches, compare};
+use crate::encode::ImageInfo;
 use crate::encode::{self, EncodeOptions};
 use crate::model::{GroupId, How, Keys, NameId, Owner, Piece, Program, Row};
 use crate::open::{Files, Image};
-use crate::pipeline::{Loaded, NoProgress, Options, Source, image_info, load, open_options};
+use crate::options::{NoProgress, Options};
+use crate::pipeline::{Loaded, Source, load};
 
 // The reader's own test writer, for its checksums.
 #[path = "../../../lookup/tests/writer/mod.rs"]
@@ -24,16 +26,16 @@ fn built(name: &str) -> PathBuf {
 fn with_program(name: &str, columns: bool, test: impl FnOnce(&Image<'_>, &mut Program<'_>)) {
     let (path, files) = (built(name), Files::default());
     let options = Options { columns, ..Options::default() };
-    let open_options = open_options(&options);
+    let open_options = options.open();
     let (loaded, _) = load(&files, Source::Path(&path), &options, &open_options, &NoProgress).unwrap();
-    let Loaded { image, mut resolved, .. } = loaded;
-    test(&image, resolved.program_mut());
+    let Loaded { image, mut placed, .. } = loaded;
+    test(&image, placed.program_mut());
 }
 
 fn encoded(image: &Image<'_>, program: &Program<'_>, columns: bool) -> Vec<u8> {
     let options = EncodeOptions { columns, ..EncodeOptions::default() };
     // Keys are no answers at an address.
-    let body = encode::body(program, &image_info(image), &options).unwrap();
+    let body = encode::body(program, &ImageInfo::of(image), &options).unwrap();
     body.finish(program, &Keys::default(), None).unwrap().to_bytes()
 }
 

@@ -197,11 +197,11 @@ mod tests {
         let uses = "use gimli::Reader;\nfn f(x: object::File) {}\n// gimli::x\nlet s = \"object::y\";\n";
         assert_eq!(lines(reading_layers, "src/convert/src/open/elf.rs", uses), [1]);
         assert_eq!(lines(reading_layers, "src/convert/src/read/unit.rs", uses), [2]);
-        assert_eq!(lines(reading_layers, "src/convert/src/model.rs", uses), [2, 1]);
+        assert_eq!(lines(reading_layers, "src/convert/src/model/mod.rs", uses), [2, 1]);
         assert_eq!(lines(reading_layers, "src/convert/src/opening.rs", uses), [2, 1]);
         assert_eq!(lines(reading_layers, "benches/src/floor.rs", uses), []);
         assert_eq!(
-            lines(reading_layers, "src/convert/src/model.rs", "use crate::open::object::Image;\n"),
+            lines(reading_layers, "src/convert/src/model/mod.rs", "use crate::open::object::Image;\n"),
             []
         );
     }

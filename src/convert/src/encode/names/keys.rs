@@ -1,6 +1,6 @@
 //! Numbers distinct keys in order of first sight.
 //!
-//! What is seen early, as frequent keys are, lies together. [`crate::numbers`] does this for items of any kind; here keys
+//! What is seen early, as frequent keys are, lies together. [`crate::util::numbers`] does this for items of any kind; here keys
 //! are integers, and one is found with two dozen instructions fewer, some twice for each word of the names.
 
 /// Keys and their numbers, which begin at 1.

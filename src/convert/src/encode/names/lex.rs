@@ -10,7 +10,7 @@
 
 use super::keys::Keys;
 use super::train::Place;
-use crate::text::{TOGETHER, soon};
+use crate::util::text::{TOGETHER, soon};
 
 /// Ends a suffix in a sequence of symbols.
 pub(super) const END: u32 = u32::MAX;

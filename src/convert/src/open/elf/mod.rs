@@ -18,7 +18,7 @@ use super::files::Files;
 use super::image::{
     AddressRange, Arch, CodeSection, DebugSections, Format, Image, ImageKind, Linker, Restored,
 };
-use crate::text;
+use crate::util::text;
 use kept::KeptRelocations;
 use sections::{Contents, DebugLayout};
 pub(super) use tables::{Section, Tables};

@@ -1,6 +1,6 @@
 //! What relocation types do of which [`super::relocate`] has no table: as far as `object` knows it, or their name says it.
 
-use crate::hash::HashMap;
+use crate::util::hash::HashMap;
 use object::elf;
 use object::endian::Endianness;
 use object::read::elf::{ElfFile, FileHeader};

@@ -8,11 +8,12 @@ use super::Layout;
 use super::relocate::Relocator;
 use super::sections::Contents;
 use super::tables::{RawSymbol, SymbolPlace, SymbolTable, Tables};
-use crate::hash::hash;
 use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use crate::open::error::OpenError;
 use crate::open::image::{AddressRange, Binding, CodeMark, MarkKind, Symbol, SymbolKind};
-use crate::text::{self, TOGETHER, soon};
+use crate::util::hash::hash;
+use crate::util::text;
+use crate::util::text::{TOGETHER, soon};
 
 /// Function descriptors of PPC64 ELFv1 (`.opd`): a function symbol holds the address of a descriptor, whose first word
 /// is the address of the code.

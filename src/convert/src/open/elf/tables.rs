@@ -7,10 +7,10 @@ use object::endian::{Endianness, U32};
 use object::pod::{Pod, slice_from_all_bytes};
 use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader, Sym};
 
-use crate::hash::HashMap;
 use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
 use crate::open::error::OpenError;
-use crate::text;
+use crate::util::hash::HashMap;
+use crate::util::text;
 
 /// One row of the section header table.
 pub(in crate::open) struct Section<'f> {

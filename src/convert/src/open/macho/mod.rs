@@ -25,7 +25,7 @@ use super::image::{
     AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Linker,
     Restored, Symbol, SymbolKind,
 };
-use crate::text;
+use crate::util::text;
 use relocate::Relocations;
 
 /// True for the magic numbers of thin Mach-O files.

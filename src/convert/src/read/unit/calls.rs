@@ -4,10 +4,10 @@
 //! `DW_AT_low_pc` and the callee in `DW_AT_abstract_origin`, and clang writes the standard's tag into units of
 //! version 4 for some debuggers.
 
-use super::super::entries::Entry;
-use super::super::origin::{Place, Text};
-use super::super::{Bytes, Endianity};
 use super::{Role, UnitEntries, UnitReader};
+use crate::read::sections::bytes::{Bytes, Endianity};
+use crate::read::sections::entries::Entry;
+use crate::read::unit::origins::{Place, Text};
 use gimli::AttributeValue;
 
 use crate::model::{
@@ -16,7 +16,7 @@ use crate::model::{
 
 impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// Reads a `DW_TAG_call_site` of the function that is being read.
-    pub(super) fn call_site(
+    pub(crate) fn call_site(
         &mut self,
         entries: &mut UnitEntries<'_, 'f, E>,
         mut entry: Entry<Role>,
@@ -86,7 +86,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     }
 
     /// The local id of a callee, described once a unit.
-    pub(super) fn callee(&mut self, target: Place) -> LocalCallee {
+    pub(crate) fn callee(&mut self, target: Place) -> LocalCallee {
         if let Some(&id) = self.callee_ids.get(&target) {
             return id;
         }

@@ -9,20 +9,20 @@
 
 use gimli::{AttributeValue, UnitOffset};
 
-use super::super::abbreviations::Abbreviation;
-use super::super::entries::{Attribute, Entries, Entry, Plans, Wanted};
-use super::super::memory::Memory;
-use super::super::origin::{IDENTITY, Origins, Tables, Text};
-use super::super::space::offset_of;
-use super::super::task::Source;
-use super::super::{Bytes, Endianity};
 use super::roles::Role;
 use super::{UnitEntries, UnitReader};
-use crate::hash::HashMap;
+use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{
     ClassPlaces, ImageAddr, Instance, NONE16, Unit, UnitBase, UnitClass, UnitMethod, UnitVtable,
 };
-use crate::report::{Diagnostics, Kind};
+use crate::read::sections::abbreviations::Abbreviation;
+use crate::read::sections::bytes::{Bytes, Endianity};
+use crate::read::sections::entries::{Attribute, Entries, Entry, Plans, Wanted};
+use crate::read::unit::origins::{IDENTITY, Origins, Tables, Text};
+use crate::read::units::memory::Memory;
+use crate::read::units::space::offset_of;
+use crate::read::units::task::Source;
+use crate::util::hash::HashMap;
 
 /// Classes that are read of one unit.
 const MAX_CLASSES: usize = 1 << 16;
@@ -34,7 +34,7 @@ const MEMBERS_A_BYTE: usize = 2;
 const MIN_MEMBERS: usize = 1 << 16;
 
 /// What an entry is to the walk that may be of a class with a table.
-pub(super) fn role(abbreviation: &Abbreviation) -> Option<Role> {
+pub(crate) fn role(abbreviation: &Abbreviation) -> Option<Role> {
     match abbreviation.tag {
         gimli::DW_TAG_class_type | gimli::DW_TAG_structure_type
             if abbreviation.has(gimli::DW_AT_containing_type) =>
@@ -69,7 +69,7 @@ struct Enclosing {
 
 /// Where the classes of a unit are, while it is walked.
 #[derive(Default)]
-pub(super) struct Noted {
+pub(crate) struct Noted {
     /// What encloses the entry being read.
     open: Vec<Enclosing>,
     classes: Vec<UnitOffset>,
@@ -78,20 +78,20 @@ pub(super) struct Noted {
     /// Declarations of tables, with their classes; by place.
     declared: Vec<(UnitOffset, UnitOffset)>,
     /// Tables with an address, and their declarations.
-    pub(super) defined: Vec<(u64, UnitOffset)>,
+    pub(crate) defined: Vec<(u64, UnitOffset)>,
 }
 
 impl Noted {
     /// Entries of this depth or deeper have ended.
     #[inline]
-    pub(super) fn leave(&mut self, depth: isize) {
+    pub(crate) fn leave(&mut self, depth: isize) {
         while self.open.last().is_some_and(|open| open.depth >= depth) {
             self.open.pop();
         }
     }
 
     /// Notes a class, a namespace without a name, or the declaration of a table.
-    pub(super) fn note(&mut self, entry: &Entry<Role>) {
+    pub(crate) fn note(&mut self, entry: &Entry<Role>) {
         let (depth, outer) = (entry.depth, self.open.last().copied());
         let unnamed = outer.is_some_and(|outer| outer.unnamed);
         match (entry.role, outer) {
@@ -111,7 +111,7 @@ impl Noted {
     }
 
     /// What is read of the classes, if it is; of gcc's all.
-    pub(super) fn places(self, gcc: bool) -> ClassPlaces {
+    pub(crate) fn places(self, gcc: bool) -> ClassPlaces {
         let class = |(address, declaration)| {
             let at = self.declared.binary_search_by_key(&declaration, |&(place, _)| place).ok()?;
             Some((ImageAddr(address), self.declared[at].1.0))
@@ -125,7 +125,7 @@ impl Noted {
 
 impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// A table's address and declaration.
-    pub(super) fn table(
+    pub(crate) fn table(
         &mut self,
         entries: &mut UnitEntries<'_, 'f, E>,
         mut entry: Entry<Role>,
@@ -160,7 +160,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
 
 /// What an entry is to the walk over a class.
 #[derive(Clone, Copy)]
-pub(in super::super) enum Member {
+pub(crate) enum Member {
     Base,
     Method,
     Other,
@@ -201,7 +201,7 @@ struct ClassReader<'a, 'f, E: Endianity> {
 }
 
 /// Reads the classes of a unit: what is returned has those, and names, alone.
-pub(in super::super) fn classes<'f, E: Endianity>(
+pub(crate) fn classes<'f, E: Endianity>(
     source: &Source<'_, 'f, E>,
     places: &ClassPlaces,
     memory: &mut Memory,

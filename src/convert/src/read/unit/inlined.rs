@@ -2,29 +2,29 @@
 
 use std::hash::{Hash, Hasher};
 
-use super::super::Endianity;
-use super::super::origin::PackedPlace;
 use super::ranges::Addresses;
 use super::roles::Role;
 use super::rows::NO_FILE;
 use super::{Entry, Identity, MAX_DEPTH, OpenKind, Place, UnitEntries, UnitReader};
+use crate::diagnostics::Kind;
 use crate::model::{DieOffset, LocalEdge, LocalOrigin, NONE16, Scope, UnitEdge};
-use crate::paint::PaintRange;
-use crate::report::Kind;
+use crate::read::sections::bytes::Endianity;
+use crate::read::unit::origins::PackedPlace;
+use crate::util::paint::PaintRange;
 
 /// The inlined subroutines of a function; its memory is that of a function before.
 #[derive(Default)]
-pub(super) struct Tree {
-    pub(super) scopes: Vec<Scope>,
-    pub(super) ranges: Vec<PaintRange>,
+pub(crate) struct Tree {
+    pub(crate) scopes: Vec<Scope>,
+    pub(crate) ranges: Vec<PaintRange>,
     /// By node, from 0: the origin and the depth.
-    pub(super) nodes: Vec<(LocalOrigin, u16)>,
+    pub(crate) nodes: Vec<(LocalOrigin, u16)>,
 }
 
 /// A [`UnitEdge`] as the attributes of an inlined subroutine give it. Entries that lead to one origin may differ, and then
 /// the unit has an edge for each.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct InlinedCall {
+pub(crate) struct InlinedCall {
     caller: LocalOrigin,
     callee: PackedPlace,
     /// As the file table of the unit numbers it.
@@ -44,7 +44,7 @@ impl Hash for InlinedCall {
 
 impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// Reads a `DW_TAG_inlined_subroutine` (DWARF 5 3.3.8.2) below `parent`.
-    pub(super) fn inlined(
+    pub(crate) fn inlined(
         &mut self,
         entries: &mut UnitEntries<'_, 'f, E>,
         mut entry: Entry<Role>,
@@ -141,7 +141,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         edge
     }
 
-    pub(super) fn keep_tree(&mut self, mut tree: Tree) {
+    pub(crate) fn keep_tree(&mut self, mut tree: Tree) {
         tree.scopes.clear();
         tree.ranges.clear();
         tree.nodes.clear();

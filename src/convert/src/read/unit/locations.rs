@@ -10,31 +10,33 @@
 use foldsym_expr::{Dialect, DieRef, Problem, Reference, Settings, Type, dialect, references};
 use gimli::{AttributeValue, DebugAddrIndex, RawLocListEntry, Reader as _, Section as _, UnitOffset};
 
-use super::super::space::{root_attributes, string};
-use super::super::{Bytes, Endianity, lists};
-use super::{MAX_ATTRIBUTES, UnitReader};
-use crate::hash::HashSet;
+use crate::diagnostics::Kind;
 use crate::model::{
     DieOffset, Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, OPAQUE,
     UnitLocations,
 };
-use crate::report::Kind;
+use crate::read::limits::MAX_ATTRIBUTES;
+use crate::read::sections::bytes::{Bytes, Endianity};
+use crate::read::sections::lists;
+use crate::read::unit::UnitReader;
+use crate::read::units::space::{root_attributes, string};
+use crate::util::hash::HashSet;
 
 /// Attributes of the extensions. The first generation's codes mean other things in LLVM 22, on entries of types; of a
 /// subprogram only the extensions have them.
-pub(super) mod attribute {
+pub(crate) mod attribute {
     use gimli::DwAt;
 
     /// `DW_AT_LLVM_active_lane`, that LLVM 22 has no code for.
-    pub(in super::super) const ACTIVE_LANE: DwAt = DwAt(0x3e08);
+    pub(crate) const ACTIVE_LANE: DwAt = DwAt(0x3e08);
     /// `DW_AT_LLVM_lanes`.
-    pub(in super::super) const LANES: DwAt = DwAt(0x3e11);
-    pub(in super::super) const FIRST_LANES: DwAt = DwAt(0x3e0a);
+    pub(crate) const LANES: DwAt = DwAt(0x3e11);
+    pub(crate) const FIRST_LANES: DwAt = DwAt(0x3e0a);
     /// `DW_AT_LLVM_lane_pc`.
-    pub(in super::super) const LANE_PC: DwAt = DwAt(0x3e12);
-    pub(in super::super) const FIRST_LANE_PC: DwAt = DwAt(0x3e0b);
+    pub(crate) const LANE_PC: DwAt = DwAt(0x3e12);
+    pub(crate) const FIRST_LANE_PC: DwAt = DwAt(0x3e0b);
     /// `DW_AT_LLVM_augmentation` of a unit.
-    pub(super) const AUGMENTATION: DwAt = DwAt(0x3e09);
+    pub(crate) const AUGMENTATION: DwAt = DwAt(0x3e09);
 }
 
 /// Lanes that a thread may have.
@@ -125,7 +127,7 @@ enum Unread {
 
 impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// Reads the expressions of the functions that were noted.
-    pub(super) fn locations(&mut self) {
+    pub(crate) fn locations(&mut self) {
         let functions = std::mem::take(&mut self.with_locations);
         if functions.is_empty() {
             return;

@@ -7,53 +7,56 @@
 
 mod calls;
 mod classes;
-mod foreign;
+mod codeless;
+mod inline_lengths;
 mod inlined;
-mod limits;
-mod listed;
 mod locations;
-mod lost;
+pub(crate) mod origins;
 mod ranges;
 mod roles;
 mod root;
 mod rows;
-mod shared;
-mod without;
+mod sequence_owners;
+mod sequences;
+mod table_calls;
 
 use gimli::{AttributeValue, Reader as _, Section as _};
 
-use super::abbreviations::Abbreviations;
-use super::entries::{Entries, Entry, Plans};
-use super::line::{self, LineRow, Lines};
-use super::memory::{Memory, empty};
-use super::origin::{IDENTITY, Identity, Origins, Place, Tables};
-use super::space::offset_of;
-use super::task::Source;
-use super::{Bytes, Code, Dwarf, Endianity, ReadOptions};
-use crate::budget::Budget;
-use crate::hash::{HashMap, HashSet};
+use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{
     Calls, DieOffset, How, ImageAddr, Instance, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange,
     Unit, UnitCall, UnitFunction, UnitPiece,
 };
-use crate::numbers::NumberedMap;
-use crate::paint::{Painter, Segment};
-use crate::report::{Diagnostics, Kind};
-use crate::text::base_name;
+use crate::read::code::Code;
+use crate::read::limits::held;
+use crate::read::limits::{Limits, MAX_ATTRIBUTES, OWN_ROWS, allowed_entries};
+use crate::read::options::ReadOptions;
+use crate::read::sections::abbreviations::Abbreviations;
+use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
+use crate::read::sections::entries::{Entries, Entry, Plans};
+use crate::read::sections::line;
+use crate::read::sections::line::{LineRow, Lines};
+use crate::read::unit::inline_lengths::LostTree;
+use crate::read::unit::origins::{IDENTITY, Identity, Origins, Place, Tables};
+use crate::read::unit::sequence_owners::BySequence;
+use crate::read::unit::sequences::SharedPiece;
+use crate::read::units::memory::{Memory, empty};
+use crate::read::units::space::offset_of;
+use crate::read::units::task::Source;
+use crate::util::budget::Budget;
+use crate::util::hash::{HashMap, HashSet};
+use crate::util::numbers::NumberedMap;
+use crate::util::paint::{Painter, Segment};
+use crate::util::text::base_name;
 use classes::Noted;
-pub(super) use classes::{Member, classes};
-use foreign::BySequence;
-pub(super) use inlined::InlinedCall;
+pub(crate) use classes::{Member, classes};
+pub(crate) use inlined::InlinedCall;
 use inlined::Tree;
-use limits::held;
-pub(super) use limits::{Limits, allowed_entries, held_by_lists};
 use locations::attribute;
-use lost::LostTree;
 use ranges::{Addresses, DeadRange};
-pub(super) use roles::Role;
+pub(crate) use roles::Role;
 use roles::wanted;
 use rows::{NO_FILE, Own};
-use shared::SharedPiece;
 
 /// The deepest inlining that is kept; the format's `max_depth` is at most this.
 const MAX_DEPTH: u16 = 255;
@@ -67,25 +70,14 @@ const MIN_RANGES: u64 = 1 << 16;
 const MAX_ROWS: usize = 1 << 24;
 const MIN_ROWS: usize = 1 << 18;
 const ROW_COPIES: usize = 32;
-/// Rows for each of its line program that are a unit's own: a row belongs to one function mostly, and may be parted by what
-/// is inlined.
-const OWN_ROWS: usize = 8;
-
-/// Functions and sequences at one address that are compared with each other: without a bound, a hostile file takes
-/// the square of its size in time.
-pub(super) const MAX_FOLDED: usize = 1024;
-
 /// Bytes of the name of a file, as much of it as a file system holds.
 const MAX_FILE_NAME: usize = 255;
-
-/// Attributes that an abbreviation may have: some forms take no byte of an entry, and an entry takes one.
-pub(super) const MAX_ATTRIBUTES: usize = 256;
 
 /// Entries between two times that the memory of a unit is looked at.
 const ENTRIES_BETWEEN: u32 = 1 << 10;
 
 /// Walks one unit. What it has that others may have as well is returned: entries of range lists, and rows past [`OWN_ROWS`].
-pub(super) fn walk<'f, E: Endianity>(
+pub(crate) fn walk<'f, E: Endianity>(
     source: &Source<'_, 'f, E>,
     code: &Code,
     options: ReadOptions,
@@ -302,6 +294,13 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             sequence_lens: None,
             plans: memory.plans,
         }
+    }
+
+    /// Bytes of memory that the unit takes so far.
+    fn kept(&self) -> u64 {
+        let tables = &self.origins.tables;
+        let named = size_of_val(&tables.names[..]) + size_of_val(&tables.origins[..]);
+        self.out.bytes() + (named + size_of_val(&self.shared[..])) as u64
     }
 
     fn walk(&mut self) -> gimli::Result<()> {

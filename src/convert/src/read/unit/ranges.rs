@@ -3,27 +3,28 @@
 
 use gimli::{AttributeValue, RawRngListEntry, Reader as _, Section as _};
 
-use super::super::{Bytes, Dwarf, Endianity, lists};
 use super::UnitReader;
+use crate::diagnostics::Kind;
 use crate::model::{DieOffset, MAX_PIECE};
 use crate::open::DebugSection;
-use crate::report::Kind;
+use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
+use crate::read::sections::lists;
 
 /// A range of a function whose address is a tombstone.
 #[derive(Clone, Copy)]
-pub(super) struct DeadRange {
+pub(crate) struct DeadRange {
     /// 0 where that is gone as well.
-    pub(super) len: u64,
+    pub(crate) len: u64,
     /// It is not the function's first range.
-    pub(super) part: bool,
+    pub(crate) part: bool,
 }
 
 /// The address attributes of a DIE (DWARF 5 2.17).
-pub(super) struct Addresses<'f, E: Endianity> {
-    pub(super) low_pc: Option<AttributeValue<Bytes<'f, E>>>,
-    pub(super) high_pc: Option<AttributeValue<Bytes<'f, E>>>,
-    pub(super) ranges: Option<AttributeValue<Bytes<'f, E>>>,
-    pub(super) entry_pc: Option<AttributeValue<Bytes<'f, E>>>,
+pub(crate) struct Addresses<'f, E: Endianity> {
+    pub(crate) low_pc: Option<AttributeValue<Bytes<'f, E>>>,
+    pub(crate) high_pc: Option<AttributeValue<Bytes<'f, E>>>,
+    pub(crate) ranges: Option<AttributeValue<Bytes<'f, E>>>,
+    pub(crate) entry_pc: Option<AttributeValue<Bytes<'f, E>>>,
 }
 
 impl<E: Endianity> Default for Addresses<'_, E> {
@@ -34,7 +35,7 @@ impl<E: Endianity> Default for Addresses<'_, E> {
 
 impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// Adds the ranges of a function that lie in code, the entry first. Returns the others.
-    pub(super) fn live_ranges(
+    pub(crate) fn live_ranges(
         &mut self,
         die: DieOffset,
         addresses: &Addresses<'f, E>,
@@ -82,7 +83,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
 
     /// True where the address of a function was a tombstone, and is that of a relocation now. `span` are the offsets of
     /// its DIE.
-    pub(super) fn was_restored(&self, addresses: &Addresses<'f, E>, span: (u64, u64)) -> bool {
+    pub(crate) fn was_restored(&self, addresses: &Addresses<'f, E>, span: (u64, u64)) -> bool {
         let restored = &self.code.restored;
         if restored.is_empty() {
             return false;
@@ -124,7 +125,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
 
     /// The range of a function with a tombstone address whose own sequence is live: the linker folded
     /// it, and its size is what `DW_AT_high_pc` still says.
-    pub(super) fn folded_range(
+    pub(crate) fn folded_range(
         &self,
         addresses: &Addresses<'f, E>,
         own_sequence: Option<usize>,
@@ -142,7 +143,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
 
     /// The address that an attribute gives.
     #[inline]
-    pub(super) fn address(&self, value: AttributeValue<Bytes<'f, E>>) -> Option<u64> {
+    pub(crate) fn address(&self, value: AttributeValue<Bytes<'f, E>>) -> Option<u64> {
         match value {
             AttributeValue::Addr(address) => Some(address),
             AttributeValue::DebugAddrIndex(index) if !self.addresses.is_empty() => {
@@ -155,7 +156,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     }
 
     /// Visits each range of a DIE that is not empty and no tombstone of gimli's.
-    pub(super) fn ranges(
+    pub(crate) fn ranges(
         &mut self,
         die: DieOffset,
         addresses: &Addresses<'f, E>,

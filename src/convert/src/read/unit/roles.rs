@@ -1,14 +1,14 @@
 //! Which entries the walk of a unit stops at, and which of their attributes it reads.
 
-use super::super::abbreviations::Abbreviation;
-use super::super::entries::Wanted;
-use super::super::origin::IDENTITY;
 use super::locations::attribute;
 use super::{DW_AT_LLVM_STMT_SEQUENCE, classes};
+use crate::read::sections::abbreviations::Abbreviation;
+use crate::read::sections::entries::Wanted;
+use crate::read::unit::origins::IDENTITY;
 
 /// What an entry is to the walk.
 #[derive(Clone, Copy)]
-pub(in super::super) enum Role {
+pub(crate) enum Role {
     Root,
     PartialRoot,
     /// A subprogram with an address.
@@ -55,7 +55,7 @@ fn is_codeless(abbreviation: &Abbreviation) -> bool {
 }
 
 /// The walk.
-pub(super) fn wanted(columns: bool) -> Wanted<Role> {
+pub(crate) fn wanted(columns: bool) -> Wanted<Role> {
     Wanted {
         role,
         inner: |role| matches!(role, Role::Declared | Role::Inlined | Role::Call),

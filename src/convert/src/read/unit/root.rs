@@ -1,11 +1,11 @@
 //! Reads what the root of a unit says of the compiler that made it.
 
-use super::super::Endianity;
-use super::super::entries::Entry;
-use super::super::space::string_within;
 use super::roles::Role;
 use super::{UnitEntries, UnitReader};
 use crate::model::Together;
+use crate::read::sections::bytes::Endianity;
+use crate::read::sections::entries::Entry;
+use crate::read::units::space::string_within;
 
 /// What gcc's names of itself begin with.
 const GNU: &[u8] = b"GNU ";
@@ -24,7 +24,7 @@ const MAX_PRODUCER: usize = 4096;
 
 impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// Reads what the root says of the compiler (DWARF 5 3.1.1).
-    pub(super) fn root(
+    pub(crate) fn root(
         &mut self,
         entries: &mut UnitEntries<'_, 'f, E>,
         mut entry: Entry<Role>,

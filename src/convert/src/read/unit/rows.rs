@@ -4,20 +4,20 @@
 //! wins, which for a proper tree is the innermost. The result is a list of segments, each with one node.
 //! Merging it with the rows of the line table gives rows of (offset, node, file, line).
 
-use super::super::Endianity;
-use super::super::line::{LineRow, Lines};
 use super::UnitReader;
-use crate::hash::HashSet;
+use crate::diagnostics::Kind;
 use crate::model::{BareLines, ImageAddr, MAX_PIECE, NONE16, Row, RowRange};
-use crate::paint::Segment;
-use crate::report::Kind;
+use crate::read::sections::bytes::Endianity;
+use crate::read::sections::line::{LineRow, Lines};
+use crate::util::hash::HashSet;
+use crate::util::paint::Segment;
 
 /// No row of the line table covers the address.
-pub(super) const NO_FILE: u32 = u32::MAX;
+pub(crate) const NO_FILE: u32 = u32::MAX;
 
 /// Whose rows a function has.
 #[derive(Clone, Copy)]
-pub(super) enum Own {
+pub(crate) enum Own {
     /// Those of this sequence, before others that cover the same code.
     Sequence(usize),
     /// Those of the first sequences that cover its code.
@@ -26,7 +26,7 @@ pub(super) enum Own {
 
 impl<E: Endianity> UnitReader<'_, '_, E> {
     /// The local id of a file index of the line program.
-    pub(super) fn file(&mut self, index: u32) -> u16 {
+    pub(crate) fn file(&mut self, index: u32) -> u16 {
         if index == NO_FILE {
             return NONE16;
         }
@@ -38,7 +38,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
 
     /// Joins line rows and segments of `start..end` and adds them to the unit's rows. Neighbours that say the same
     /// are one row if `joined`: of others the boundary may be that of inlined code.
-    pub(super) fn rows(
+    pub(crate) fn rows(
         &mut self,
         own: Own,
         segments: &[Segment],
@@ -108,7 +108,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     }
 
     /// Keeps the lines of code that no function of the unit claims: assembly, and padding.
-    pub(super) fn bare_lines(&mut self) {
+    pub(crate) fn bare_lines(&mut self) {
         if !self.owns_lines {
             return;
         }
@@ -139,7 +139,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     /// Keeps each sequence that is no function's: the rows of functions that were folded, and whose addresses are gone;
     /// and those that show, where a function of the unit stands or another sequence has the same range, that it is not the
     /// only one.
-    pub(super) fn unclaimed(&mut self) {
+    pub(crate) fn unclaimed(&mut self) {
         let all = !self.out.erased.is_empty();
         let mut in_doubt = vec![false; self.claimed.len()];
         self.in_doubt.iter().for_each(|&index| in_doubt[index] = true);

@@ -1,0 +1,30 @@
+//! What a file says of the program as a whole, taken from its image.
+
+use super::{ImageInfo, LoadedSection};
+use crate::open::{Format, Image, ImageKind};
+
+impl ImageInfo {
+    /// What the image says of itself. Names are as its linkage has them.
+    pub(crate) fn of(image: &Image<'_>) -> ImageInfo {
+        ImageInfo {
+            build_id: image.build_id.to_vec(),
+            machine: image.arch.machine,
+            address_size: image.arch.address_size,
+            big_endian: image.arch.big_endian,
+            relocatable: image.kind == ImageKind::Relocatable,
+            mach_o: image.format == Format::MachO,
+            readable_names: false,
+            image_base: image.image_base,
+            sections: image
+                .sections
+                .iter()
+                .map(|section| LoadedSection {
+                    name: section.name.clone().into_bytes(),
+                    start: section.range.start,
+                    size: section.range.end.saturating_sub(section.range.start),
+                    executable: section.executable,
+                })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Keys of calls that a table lists (`.debug_dcall`) and no entry of debug information describes.
+
+use crate::keys::{CallKeys, Callee};
+use crate::model::{How, ImageAddr};
+use crate::util::hash::HashSet;
+
+impl CallKeys<'_, '_, '_> {
+    /// Calls that tables alone record.
+    pub(crate) fn of_tables(&mut self) {
+        let index = self.index;
+        let units = &index.program.units;
+        if units.iter().all(|unit| unit.listed.is_empty()) {
+            return;
+        }
+        let calls = units.iter().flat_map(|unit| &unit.calls).filter_map(|call| call.return_addr);
+        let recorded: HashSet<ImageAddr> = calls.collect();
+        for (unit_index, unit) in units.iter().enumerate() {
+            for call in &unit.listed {
+                let Some(return_addr) = call.return_addr.filter(|at| !recorded.contains(at)) else {
+                    continue;
+                };
+                let Callee::Function(callee) = index.callee(unit_index, call.callee) else { continue };
+                let caller = match index.calling_group(return_addr) {
+                    None => None,
+                    Some(group) => {
+                        // Calls of functions whose addresses are gone have none either.
+                        let members = index.program.groups[group.index()].members.iter();
+                        let mut here = members.filter(|member| {
+                            let source = index.program.functions[member.function.index()].source;
+                            let own = source.is_some_and(|source| source.unit.index() == unit_index);
+                            own && member.how == How::LiveRange
+                        });
+                        match (here.next(), here.next()) {
+                            (Some(only), None) => Some(only.function),
+                            _ => {
+                                self.counts.into_groups += u64::from(self.grouped(unit_index, call));
+                                continue;
+                            }
+                        }
+                    }
+                };
+                self.add(unit_index, return_addr, caller, callee);
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Parts of one function that were folded into each other: a call there is one of several of that function, and the
+//! compiler may have recorded only one of them.
+
+use crate::keys::Index;
+use crate::model::{DieOffset, FuncId, How, ImageAddr, UnitErased, UnitFunction, UnitPiece};
+use crate::util::hash::{HashMap, HashSet};
+
+/// Functions with the starts of ranges that are, or may be, several of their parts.
+#[derive(Default)]
+pub(crate) struct Twice {
+    known: HashSet<(FuncId, u64)>,
+    /// Functions with a part that was not found again.
+    missing: HashSet<FuncId>,
+}
+
+impl Twice {
+    pub(crate) fn new(index: &Index<'_, '_>) -> Twice {
+        let mut twice = Twice::default();
+        for (unit_index, unit) in index.program.units.iter().enumerate() {
+            let mut erased: HashMap<DieOffset, Vec<&UnitErased>> = HashMap::default();
+            for part in unit.erased.iter().filter(|erased| erased.part) {
+                erased.entry(part.die).or_default().push(part);
+            }
+            let in_parts =
+                |function: &&UnitFunction| function.pieces.len() > 1 || erased.contains_key(&function.die);
+            for function in unit.functions.iter().filter(in_parts) {
+                let pieces = &unit.pieces[function.pieces.start as usize..function.pieces.end as usize];
+                let Some(id) = index.described(unit_index, function.die) else { continue };
+                let erased = erased.get(&function.die).map_or(&[][..], |erased| erased);
+                let is_found = |piece: &&UnitPiece| is_found(piece);
+                if pieces.iter().skip(1).filter(is_found).count() < erased.len() {
+                    twice.missing.insert(id);
+                }
+                twice.known.extend(several(pieces, erased).into_iter().map(|start| (id, start)));
+            }
+        }
+        twice
+    }
+
+    /// True where a part of the function was not found again.
+    pub(crate) fn is_missing(&self, function: FuncId) -> bool {
+        self.missing.contains(&function)
+    }
+
+    /// True where a call of the function may be another of its own.
+    pub(crate) fn at(&self, index: &Index<'_, '_>, function: FuncId, return_addr: ImageAddr) -> bool {
+        if self.known.is_empty() {
+            return false;
+        }
+        let own = index.ranges_of(function);
+        let before = own.partition_point(|range| range.0 < return_addr.0).checked_sub(1);
+        before.is_some_and(|at| self.known.contains(&(function, own[at].0)))
+    }
+}
+
+fn is_found(piece: &UnitPiece) -> bool {
+    matches!(piece.how, How::Symbol | How::LineSequence)
+}
+
+/// The starts of pieces of a function that are several of its parts: those that have one range, and those of the size of
+/// a part that was not found again.
+fn several(pieces: &[UnitPiece], erased: &[&UnitErased]) -> Vec<u64> {
+    let parts = pieces.get(1..).unwrap_or_default();
+    let mut by_start: Vec<u64> = pieces.iter().map(|piece| piece.start.0).collect();
+    by_start.sort_unstable();
+    let mut starts: Vec<u64> =
+        by_start.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+    if erased.is_empty() {
+        return starts;
+    }
+    let mut found: HashMap<u64, usize> = HashMap::default();
+    for part in parts.iter().filter(|part| is_found(part)) {
+        *found.entry(part.len.into()).or_default() += 1;
+    }
+    let mut lens: HashSet<u64> = HashSet::default();
+    for part in erased.iter().filter(|part| part.size > 0) {
+        match found.get_mut(&part.size) {
+            Some(left) if *left > 0 => *left -= 1,
+            _ => {
+                lens.insert(part.size);
+            }
+        }
+    }
+    // One whose size is gone may have any.
+    let sizeless = erased.iter().filter(|part| part.size == 0).count();
+    let any = sizeless > found.values().sum();
+    starts.extend(parts.iter().filter(|p| any || lens.contains(&p.len.into())).map(|p| p.start.0));
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Calls, LocalOrigin, Lost, RowRange};
+
+    fn starts(pieces: &[(u64, u32, How)], erased: &[u64]) -> Vec<u64> {
+        let piece =
+            |&(start, len, how)| UnitPiece { start: ImageAddr(start), len, how, rows: RowRange::default() };
+        let part = |&size| UnitErased {
+            die: DieOffset(1),
+            origin: LocalOrigin(0),
+            instance: crate::model::Instance::NAMED,
+            size,
+            part: true,
+            external: true,
+            removed: false,
+            lost: Lost::default(),
+            calls: Calls::default(),
+        };
+        let erased: Vec<UnitErased> = erased.iter().map(part).collect();
+        several(&pieces.iter().map(piece).collect::<Vec<_>>(), &erased.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn parts_that_are_several() {
+        let (live, found) = (How::LiveRange, How::Symbol);
+        // The entry has the size of a part and is none.
+        let two = [(0x10, 8, live), (0x20, 8, live), (0x30, 4, live)];
+        assert_eq!(starts(&two, &[]), [0; 0]);
+        assert_eq!(starts(&two, &[5]), [0; 0]);
+        assert_eq!(starts(&two, &[4]), [0x30]);
+        assert_eq!(starts(&two, &[0]), [0x20, 0x30]);
+        assert_eq!(starts(&[(0x10, 8, found), (0x20, 8, live)], &[8]), [0x20]);
+        assert_eq!(starts(&[(0x10, 8, live), (0x20, 8, found)], &[8]), [0; 0]);
+        assert_eq!(starts(&[(0x10, 8, live), (0x20, 8, found)], &[8, 8]), [0x20]);
+        assert_eq!(starts(&[(0x10, 8, live), (0x20, 8, found)], &[0]), [0; 0]);
+        assert_eq!(starts(&[(0x10, 8, live), (0x20, 8, found)], &[0, 0]), [0x20]);
+        assert_eq!(starts(&[(0x10, 8, live), (0x20, 8, live), (0x20, 8, found)], &[8]), [0x20]);
+    }
+}

@@ -1,0 +1,128 @@
+//! Gives the calls of a folded function, whose addresses are gone, those of the function that remains.
+
+use crate::keys::calls::subsequence::embed;
+use crate::keys::{CallKeys, Callee, Index};
+use crate::model::{FuncId, ImageAddr, NameId};
+use crate::util::hash::HashMap;
+
+/// Where a call goes: one address may be several functions'.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Target {
+    At(u64),
+    Elsewhere(NameId),
+    Indirect,
+}
+
+/// The calls of one target: of the function that remains, of one that was folded into it, and whom the latter call.
+#[derive(Default)]
+struct Same {
+    remaining: usize,
+    erased: usize,
+    /// `None` where they call several functions.
+    callee: Option<Callee>,
+}
+
+impl Index<'_, '_> {
+    /// What a callee is, to compare calls of it with others; `None` for one that is not known.
+    fn target(&self, callee: Callee) -> Option<Target> {
+        match callee {
+            Callee::Function(function) => Some(Target::At(self.starts[function.index()])),
+            Callee::Elsewhere(name) => Some(Target::Elsewhere(name)),
+            Callee::Indirect => Some(Target::Indirect),
+            Callee::Unknown => None,
+        }
+    }
+}
+
+impl CallKeys<'_, '_, '_> {
+    /// How many calls of a range of code go straight to the callee; `None` where that cannot be told.
+    fn calls_in_code(&self, (start, end): (u64, u64), callee: Callee) -> Option<usize> {
+        let Callee::Function(callee) = callee else { return Some(0) };
+        let mut in_code = self.in_code.borrow_mut();
+        let starts = self.starts.get_or_init(|| self.index.starts.iter().copied().collect());
+        let targets = in_code
+            .entry(start)
+            .or_insert_with(|| self.index.machine.calls(start, end, |target| starts.contains(&target)));
+        Some(targets.as_ref()?.get(&self.index.starts[callee.index()]).copied().unwrap_or(0))
+    }
+
+    /// The calls of a function whose addresses are gone, at those of the function that remains: as many as it
+    /// shows are the same calls.
+    pub(crate) fn paired(
+        &self,
+        remaining: &[(ImageAddr, Callee)],
+        function: FuncId,
+    ) -> Vec<(ImageAddr, Callee)> {
+        let Some((unit, _, listed)) = self.index.calls(function) else { return Vec::new() };
+        let erased: Vec<Callee> = listed
+            .iter()
+            .filter(|call| !call.tail && call.return_addr.is_none())
+            .map(|call| self.index.callee(unit, call.callee))
+            .collect();
+        if !self.steps.spend(listed.len() + remaining.len()) {
+            return Vec::new();
+        }
+        let same = |a: Callee, b: Callee| {
+            let a = self.index.target(a);
+            a.is_some() && a == self.index.target(b)
+        };
+        let mut by_target: HashMap<Target, Same> = HashMap::default();
+        for target in remaining.iter().filter_map(|call| self.index.target(call.1)) {
+            by_target.entry(target).or_default().remaining += 1;
+        }
+        for &callee in &erased {
+            let Some(target) = self.index.target(callee) else { continue };
+            let same = by_target.entry(target).or_default();
+            same.callee = Some(callee).filter(|_| same.erased == 0 || same.callee == Some(callee));
+            same.erased += 1;
+        }
+        let of_target = |callee: Callee| self.index.target(callee).and_then(|target| by_target.get(&target));
+        let any_unknown = erased.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown));
+        let after = self.index.program.pieces.partition_point(|piece| piece.start.0 < remaining[0].0.0);
+        let Some(piece) = after.checked_sub(1).and_then(|at| self.index.program.pieces.get(at)) else {
+            return Vec::new();
+        };
+        let here = (piece.start.0, piece.start.0 + u64::from(piece.body));
+        let own = self.index.ranges_of(function);
+        let in_parts = own.len() > 1 || self.twice.is_missing(function);
+        // Of a function in several parts, the calls must be those of this one.
+        let in_others = |callee: Callee| {
+            self.twice.is_missing(function)
+                || own.iter().any(|&range| {
+                    range != here && (!self.steps.spend(1) || self.calls_in_code(range, callee) != Some(0))
+                })
+        };
+        // Where the compiler did not say of some call whom it calls, that may be one of these.
+        let complete = |(address, other): (ImageAddr, Callee), callee: Callee| {
+            let counts = of_target(callee).map_or([0; 2], |same| [same.remaining, same.erased]);
+            match (self.calls_in_code(here, callee), self.index.program.units[unit].keeps_callees) {
+                (None | Some(0), _) if in_parts => false,
+                (Some(calls), _) if in_parts => counts == [calls; 2] && !in_others(callee),
+                // Through a stub, which is the callee's own; not so a thunk.
+                (Some(0), _) if self.index.machine.calls_stub(address.0) => other == callee,
+                (Some(calls), _) if calls > 0 => {
+                    let straight = self.index.machine.call_before(address.0);
+                    counts == [calls; 2] && straight.map(Target::At) == self.index.target(callee)
+                }
+                // Through a register, which may be another call.
+                (_, true) => counts[0] == counts[1] && !any_unknown,
+                // The compiler may have left some out, and no code shows it.
+                (_, false) => false,
+            }
+        };
+        let ordered = remaining.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        if ordered && !self.index.program.units[unit].keeps_callees {
+            return embed(remaining.len(), erased.len(), |at, call| same(remaining[at].1, erased[call]))
+                .into_iter()
+                .filter(|&(at, call)| complete(remaining[at], erased[call]))
+                .map(|(at, call)| (remaining[at].0, erased[call]))
+                .collect();
+        }
+        // In any order: those that call one address, where they all call one function.
+        let at_address = |call: (ImageAddr, Callee)| {
+            let callee = of_target(call.1)?.callee.filter(|&callee| complete(call, callee))?;
+            Some((call.0, callee))
+        };
+        remaining.iter().filter_map(|&call| at_address(call)).collect()
+    }
+}

@@ -1,0 +1,55 @@
+//! Keys of calls that nobody recorded: of those that the linker kept a relocation of.
+
+use crate::keys::CallKeys;
+use crate::keys::calls::rewrites::Named;
+use crate::model::{CallKey, How, ImageAddr, Owner};
+use crate::util::hash::HashSet;
+
+impl CallKeys<'_, '_, '_> {
+    /// Calls that nobody recorded, and for which the linker kept a relocation that names the callee.
+    pub(crate) fn of_relocations(&mut self) {
+        let index = self.index;
+        // Only these have keys.
+        let callees = index.starts.iter().zip(&self.lead).filter(|(_, leads)| **leads);
+        let callees: HashSet<u64> = callees.map(|(start, _)| *start).collect();
+        let named = index.machine.named_calls(|address| callees.contains(&address));
+        let mut open: HashSet<u64> = named.iter().map(|call| call.return_addr).collect();
+        if open.is_empty() {
+            return;
+        }
+        for call in index.program.units.iter().flat_map(|unit| unit.calls.iter().chain(&unit.listed)) {
+            call.return_addr.inspect(|address| _ = open.remove(&address.0));
+        }
+        for call in named.into_iter().filter(|call| open.contains(&call.return_addr)) {
+            let Some(name_id) = index.merged.name_of(call.name) else { continue };
+            let Some(Some(callee)) = index.of_name(name_id) else { continue };
+            if index.is_plain_alias(name_id, callee) || index.starts[callee.index()] != call.callee {
+                continue;
+            }
+            let return_addr = ImageAddr(call.return_addr);
+            // The relocations of folded code are those of the function that remains.
+            let caller = match index.calling_group(return_addr) {
+                None => None,
+                Some(group) => {
+                    let members = &index.program.groups[group.index()].members;
+                    // Of several that kept their addresses nothing says which that is.
+                    let mut live = members.iter().filter(|member| member.how == How::LiveRange);
+                    let (Some(only), None) = (live.next(), live.next()) else { continue };
+                    Some(only.function)
+                }
+            };
+            let owner = caller.or(match index.owner_before(return_addr) {
+                Some(Owner::Function(function)) => Some(function),
+                _ => None,
+            });
+            if owner.is_some_and(|owner| self.twice.at(index, owner, return_addr)) {
+                continue;
+            }
+            let unit = owner.and_then(|owner| index.calls(owner)).map(|(unit, ..)| unit);
+            let how = index.how(unit, callee, Named::Relocation);
+            if self.wants(return_addr, callee, how) {
+                self.calls.extend(how.map(|how| CallKey { return_addr, caller, callee, how }));
+            }
+        }
+    }
+}

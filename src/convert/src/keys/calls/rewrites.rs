@@ -1,0 +1,161 @@
+//! Calls of which the compiler may have recorded another callee than the source names: it merged the two, and rewrote the
+//! call.
+//!
+//! LLVM's MergeFunctions removes a function that nobody else can call, and leaves a jump of another. clang runs it where it
+//! is asked to, which shows in such jumps; rustc runs it always. gcc (`-fipa-icf`) leaves a jump where both functions have
+//! their addresses taken, and removes one where it knows the whole program (`-flto`); else it says who was called.
+
+use crate::keys::Index;
+use crate::model::{CallHow, FuncId, Group, How, NameId, Program, Together, UnitId};
+use crate::program::names::{is_mangled, is_rust};
+use crate::util::hash::HashSet;
+
+/// What is known of units whose compiler did so.
+pub(crate) struct Rewritten {
+    /// Names of functions that may stand for others, also where another unit has the copy that is left.
+    defined: HashSet<(Within, NameId)>,
+    /// By unit: where such calls are.
+    within: Vec<Option<Within>>,
+    /// gcc's units in which functions jump to others of the same code.
+    jumping: HashSet<UnitId>,
+}
+
+/// Where calls of a function that was merged are rewritten.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Within {
+    Unit(UnitId),
+    Units(Together),
+}
+
+impl Rewritten {
+    /// `merging`: units that have functions that jump to others.
+    pub(crate) fn new(program: &Program<'_>, merging: &[UnitId]) -> Self {
+        let mut within: Vec<Option<Within>> =
+            program.units.iter().map(|unit| unit.rewrites.map(Within::Units)).collect();
+        let mut jumping = HashSet::default();
+        for &unit in merging {
+            if program.units[unit.index()].keeps_callees {
+                jumping.insert(unit);
+            } else {
+                within[unit.index()].get_or_insert(Within::Unit(unit));
+            }
+        }
+        let mut defined = HashSet::default();
+        for ((data, map), within) in program.units.iter().zip(&program.maps).zip(&within) {
+            let Some(within) = *within else { continue };
+            let functions = data.functions.iter().map(|function| function.origin);
+            for origin in functions.chain(data.erased.iter().map(|erased| erased.origin)) {
+                defined.insert((within, program.origins[map.origins[origin.index()].index()].name));
+            }
+        }
+        Rewritten { defined, within, jumping }
+    }
+}
+
+/// What names the callee of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// What the compiler recorded.
+    Record,
+    /// A relocation: what gcc keeps of whom it replaced is in what it describes, not in its code.
+    Relocation,
+}
+
+impl Index<'_, '_> {
+    /// True where functions of the group may stand for others that the compiler merged with them: a mangled name is
+    /// there that no DIE has. (Compilers of C that rewrite calls are not known.)
+    fn is_among_undescribed(&self, function: FuncId) -> bool {
+        self.group(function).is_some_and(|group| self.undescribed[group.index()].mangled)
+    }
+
+    /// True where gcc made another function of the group jump to this one: its calls are calls of this one.
+    fn is_jumped_to_within(&self, unit: usize, function: FuncId) -> bool {
+        self.rewritten.jumping.contains(&UnitId(unit as u32))
+            && self.group(function).is_some_and(|group| self.undescribed[group.index()].any)
+    }
+
+    /// True where a jump leads to the function that is all that is left of another.
+    fn is_jumped_to(&self, function: FuncId) -> bool {
+        self.passing.leads_to(self.starts[function.index()])
+    }
+
+    /// How a call of a function in code of a unit is known; `None` for the unit where that is not known. `None` where
+    /// the callee may be one of which nothing is left.
+    pub(crate) fn how(&self, unit: Option<usize>, callee: FuncId, named: Named) -> Option<CallHow> {
+        let doubt = self.doubt(unit, callee, named);
+        match (doubt, named) {
+            (Doubt::Lost, _) => None,
+            (Doubt::None, Named::Record) => Some(CallHow::CallSite),
+            (Doubt::None, Named::Relocation) => Some(CallHow::Relocation),
+            (Doubt::Named, Named::Record) => Some(CallHow::Doubtful),
+            (Doubt::Named, Named::Relocation) => Some(CallHow::DoubtfulRelocation),
+        }
+    }
+
+    /// True where what is recorded of a tail call in a unit may mean another callee.
+    pub(crate) fn may_be_other(&self, unit: usize, callee: FuncId) -> bool {
+        self.doubt(Some(unit), callee, Named::Record) == Doubt::Lost || self.is_jumped_to_within(unit, callee)
+    }
+
+    /// Whether what is recorded of a call may name another function than the source.
+    fn doubt(&self, unit: Option<usize>, callee: FuncId, named: Named) -> Doubt {
+        let keeps = named == Named::Record && unit.is_some_and(|unit| self.program.units[unit].keeps_callees);
+        let jumped_to = || unit.is_some_and(|unit| self.is_jumped_to_within(unit, callee));
+        if self.is_rewritten(unit, callee) || (!keeps && self.is_jumped_to(callee)) {
+            Doubt::Lost
+        } else if (!keeps && self.is_among_undescribed(callee)) || jumped_to() {
+            Doubt::Named
+        } else {
+            Doubt::None
+        }
+    }
+
+    /// True where the compiler of a unit puts functions in the places of others, and the callee may be one of them.
+    fn is_rewritten(&self, unit: Option<usize>, callee: FuncId) -> bool {
+        let function = &self.program.functions[callee.index()];
+        let name = self.program.origins[function.origin.index()].name;
+        match unit {
+            Some(unit) => self.rewritten.within[unit].is_some_and(|within| {
+                // Its unit may be of the same object, and have no debug information.
+                let of_object = function.source.is_none() && matches!(within, Within::Units(_));
+                self.rewritten.defined.contains(&(within, name))
+                    || (of_object && is_rust(&self.program.names[name.index()]))
+            }),
+            None => match function.source {
+                Some(source) => self.program.units[source.unit.index()].rewrites.is_some(),
+                None => is_rust(&self.program.names[name.index()]),
+            },
+        }
+    }
+}
+
+/// Whether the recorded callee is the one that the source names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Doubt {
+    None,
+    /// It may be one of those of its group of which a symbol is left.
+    Named,
+    /// It may be one of which nothing is left.
+    Lost,
+}
+
+/// Functions of a group that no DIE gives an address.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Undescribed {
+    any: bool,
+    /// One of them has a mangled name.
+    mangled: bool,
+}
+
+impl Undescribed {
+    pub(crate) fn of(program: &Program<'_>, group: &Group) -> Undescribed {
+        let name = |function: FuncId| {
+            &program.names[program.origins[program.functions[function.index()].origin.index()].name.index()]
+        };
+        let mut by_symbol = group.members.iter().filter(|member| member.how == How::SymbolOnly).peekable();
+        Undescribed {
+            any: by_symbol.peek().is_some(),
+            mangled: by_symbol.any(|member| is_mangled(name(member.function))),
+        }
+    }
+}

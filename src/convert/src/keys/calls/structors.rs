@@ -1,0 +1,32 @@
+//! Finds the constructors and destructors that gcc calls by a name that no symbol has.
+
+use crate::keys::{Callee, Index};
+
+/// Places of a name that may say that it is a constructor's or destructor's.
+const MAX_VARIANTS: usize = 64;
+
+impl Index<'_, '_> {
+    /// The constructor or destructor that gcc calls by the name of all its variants (`C4`, `D4`); `None` where the
+    /// name is none such, or the program has no variant.
+    pub(crate) fn variant(&self, name: &[u8]) -> Option<Callee> {
+        let mut found = None;
+        let is_variant = |at: &usize| name[*at] == b'4' && matches!(name[at - 1], b'C' | b'D');
+        let mut places = (2..name.len()).filter(is_variant);
+        for at in places.by_ref().take(MAX_VARIANTS) {
+            for digit in b'1'..=b'2' {
+                let mut variant = name.to_vec();
+                variant[at] = digit;
+                let Some(known) = self.merged.name_of(&variant).and_then(|name| self.of_name(name)) else {
+                    continue;
+                };
+                match (found, known) {
+                    (None, Some(function)) => found = Some(Callee::Function(function)),
+                    (Some(Callee::Function(first)), Some(second)) if first == second => {}
+                    _ => return Some(Callee::Unknown),
+                }
+            }
+        }
+        // Another place may say that it is another's.
+        if places.next().is_some() { Some(Callee::Unknown) } else { found }
+    }
+}

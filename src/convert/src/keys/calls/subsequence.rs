@@ -1,0 +1,45 @@
+//! Pairs two lists of calls of which one lacks some.
+
+/// Pairs two lists in order, where the shorter one lacks some of the other's entries: only pairs that every way
+/// to do so has. Empty where there is no way.
+pub(crate) fn embed(left: usize, right: usize, same: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
+    let swapped = left > right;
+    let (short, long) = (left.min(right), left.max(right));
+    let same = |at: usize, other: usize| if swapped { same(other, at) } else { same(at, other) };
+    let (mut first, mut last) = (Vec::with_capacity(short), Vec::with_capacity(short));
+    let mut others = 0..long;
+    for at in 0..short {
+        let Some(other) = others.find(|&other| same(at, other)) else { return Vec::new() };
+        first.push(other);
+    }
+    let mut others = (0..long).rev();
+    for at in (0..short).rev() {
+        let Some(other) = others.find(|&other| same(at, other)) else { return Vec::new() };
+        last.push(other);
+    }
+    let pairs = first.into_iter().zip(last.into_iter().rev()).enumerate();
+    let forced = pairs.filter(|(_, (first, last))| first == last);
+    forced.map(|(at, (other, _))| if swapped { (other, at) } else { (at, other) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::embed;
+
+    #[test]
+    fn only_pairs_that_every_way_has_are_pairs() {
+        for (left, right, expected) in [
+            ("abc", "abc", vec![(0, 0), (1, 1), (2, 2)]),
+            ("abc", "ab", vec![(0, 0), (1, 1)]),
+            ("bc", "abc", vec![(0, 1), (1, 2)]),
+            ("aa", "aa", vec![(0, 0), (1, 1)]),
+            ("aab", "ab", vec![(2, 1)]),
+            ("abab", "ab", vec![]),
+            ("ab", "ba", vec![]),
+            ("", "ab", vec![]),
+        ] {
+            let same = |at: usize, other: usize| left.as_bytes()[at] == right.as_bytes()[other];
+            assert_eq!(embed(left.len(), right.len(), same), expected, "{left} {right}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Small code that no DIE describes and that passes its calls on to a function that one describes: what is left of a function
+//! that the compiler merged with that one, or what a linker put in the place of a function that it folded
+//! (`--icf=safe_thunks` of lld for Mach-O, where the function's address is taken).
+
+use crate::model::{FuncId, NameId, Owner, Piece, Program};
+use crate::place::thunks::{MAX_THUNK, checked_name, is_merged};
+use crate::program::machine::Machine;
+use crate::util::hash::{HashMap, HashSet};
+
+/// Such code.
+#[derive(Default)]
+pub(crate) struct Passing {
+    /// Where that of functions leads that a compiler merged.
+    merged: HashSet<u64>,
+    /// By address, that of linkers: whose it is. Of Mach-O alone.
+    made: HashMap<u64, FuncId>,
+}
+
+impl Passing {
+    pub(crate) fn new(program: &Program<'_>, machine: &Machine<'_, '_>) -> Passing {
+        let has_described = |piece| owners(program, piece).any(|owner| is_described(program, owner));
+        let described: Vec<bool> = program.pieces.iter().map(has_described).collect();
+        let is_such = |target: u64| {
+            let piece = program.pieces.binary_search_by_key(&target, |piece| piece.start.0);
+            piece.is_ok_and(|piece| described[piece])
+        };
+        // Such code is folded too, and with functions that a compiler described.
+        let small = program.pieces.iter().filter(|piece| {
+            u64::from(piece.body) <= MAX_THUNK
+                && owners(program, piece).any(|owner| !is_described(program, owner))
+        });
+        let target =
+            |piece: &Piece| machine.passes_on(piece.start.0, piece.start.0 + u64::from(piece.body), is_such);
+        let passing: Vec<(&Piece, u64)> = small.filter_map(|piece| Some((piece, target(piece)?))).collect();
+        let targets: HashSet<u64> = passing.iter().map(|passing| passing.1).collect();
+        if !machine.has_linkers_jumps() {
+            let bodies = checked_bodies(program, &targets);
+            let is_other = |&(piece, target): &(&Piece, u64)| {
+                owners(program, piece)
+                    .filter(|&owner| !is_described(program, owner))
+                    .map(|owner| &program.names[name(program, owner).index()][..])
+                    .any(|name| is_merged(name) && !bodies.contains(&(target, name)))
+            };
+            let merged = passing.into_iter().filter(is_other).map(|passing| passing.1).collect();
+            return Passing { merged, made: HashMap::default() };
+        }
+        let mut named: HashMap<(u64, NameId), Option<FuncId>> = HashMap::default();
+        for piece in program.pieces.iter().filter(|piece| targets.contains(&piece.start.0)) {
+            for function in owners(program, piece).filter(|&owner| is_external(program, owner)) {
+                let several = |known: &mut Option<FuncId>| *known = None;
+                named
+                    .entry((piece.start.0, name(program, function)))
+                    .and_modify(several)
+                    .or_insert(Some(function));
+            }
+        }
+        let mut found = Passing::default();
+        for (piece, target) in passing {
+            match only(program, piece).and_then(|name| named.get(&(target, name)).copied().flatten()) {
+                Some(function) => _ = found.made.insert(piece.start.0, function),
+                None => _ = found.merged.insert(target),
+            }
+        }
+        found
+    }
+
+    /// True where code of a function that a compiler merged leads to an address.
+    pub(crate) fn leads_to(&self, address: u64) -> bool {
+        self.merged.contains(&address)
+    }
+
+    /// The function in whose place a linker put the code at an address.
+    pub(crate) fn made_for(&self, address: u64) -> Option<FuncId> {
+        self.made.get(&address).copied()
+    }
+}
+
+/// The functions whose bodies are at these addresses, and to whose names others jump there (`-fsanitize=cfi-icall`).
+fn checked_bodies<'p>(program: &'p Program<'_>, targets: &HashSet<u64>) -> HashSet<(u64, &'p [u8])> {
+    let pieces = program.pieces.iter().filter(|piece| targets.contains(&piece.start.0));
+    pieces
+        .flat_map(|piece| {
+            owners(program, piece).filter_map(|owner| {
+                let body = program.name_of(&program.functions[owner.index()]);
+                Some((piece.start.0, checked_name(&program.names[body.index()])?))
+            })
+        })
+        .collect()
+}
+
+fn is_described(program: &Program<'_>, function: FuncId) -> bool {
+    program.functions[function.index()].source.is_some()
+}
+
+/// True for a described function that other units can name. Two that are local to their units may have one name, and the
+/// compiler may have merged one of them.
+fn is_external(program: &Program<'_>, function: FuncId) -> bool {
+    let source = program.functions[function.index()].source;
+    source.is_some_and(|at| program.units[at.unit.index()].functions[at.function.index()].external)
+}
+
+fn name(program: &Program<'_>, function: FuncId) -> NameId {
+    program.origins[program.functions[function.index()].origin.index()].name
+}
+
+/// The name of code that has only one.
+fn only(program: &Program<'_>, piece: &Piece) -> Option<NameId> {
+    match piece.owner {
+        Owner::Function(function) if program.functions[function.index()].aliases.is_empty() => {
+            Some(name(program, function))
+        }
+        _ => None,
+    }
+}
+
+fn owners<'p>(program: &'p Program<'_>, piece: &Piece) -> impl Iterator<Item = FuncId> + use<'p> {
+    let (one, members) = match piece.owner {
+        Owner::Function(function) => (Some(function), &[][..]),
+        Owner::Group(group) => (None, &program.groups[group.index()].members[..]),
+    };
+    one.into_iter().chain(members.iter().map(|member| member.function))
+}

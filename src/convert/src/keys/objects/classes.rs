@@ -1,0 +1,502 @@
+//! Says which function of a group runs on an object, by what the object's pointer to its virtual functions holds.
+//!
+//! That pointer names the object's class. A virtual method runs on objects of its class and of those that derive from it,
+//! and on no others: their first word is a pointer to another table. So of a group of virtual methods only those can
+//! have run that the class has, itself or from its bases. Whether one was overridden does not matter: it may still be
+//! called by its name. Where that leaves one function, it ran, whoever called it. Where it leaves several, or not
+//! all classes are known that the object's derives from (clang describes no class whose table the program lacks), the
+//! slot of the call tells: `dispatch` says what stands there.
+//!
+//! All other functions of the group stay possible: the first word of what they work on may be anything, also an object
+//! that is their own object's first member. Constructors run before the pointer is written, and destructors write that of
+//! a base over it. Where any caller may be one that nothing names, so may what runs: nothing is ruled out.
+//!
+//! Whether a method is of a class is told by its linkage name, which begins with the class's: so that methods count whose
+//! declaration is not listed in the class (instances of templates, what the compiler made). Methods of a class in an unnamed
+//! namespace have no linkage name in gcc's descriptions: those are told by the entry of their declaration, and the class's
+//! table by the file of its symbol, where the program has one such file and one such unit, and the table leads to them.
+
+use foldsym_demangle::demangle;
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::keys::objects::dispatch::{Dispatch, MAX_WORDS, Part, Reached, parts, points};
+use crate::keys::objects::hierarchy::{Class, Classes, Method};
+use crate::keys::objects::vtables::{Word, Words};
+use crate::keys::tail_calls::JumpsOf;
+use crate::keys::{Index, ReadClasses};
+use crate::model::{
+    FuncId, Function, GroupId, How, ImageAddr, Instance, NONE16, NameId, SlotKey, Unit, UnitClasses,
+    VtableKey,
+};
+use crate::open::{Image, Symbol, SymbolKind};
+use crate::program::names::is_program_wide;
+use crate::util::hash::{HashMap, HashSet};
+use crate::util::text::base_name;
+
+/// Classes that one may derive from, itself included; more are not looked at.
+const MAX_ANCESTORS: usize = 256;
+
+/// Names that are longer are not compared with those of classes.
+const MAX_NAME: usize = 2048;
+
+/// Methods that are looked at, over all tables: a large program has a few millions.
+const MAX_WORK: usize = 1 << 28;
+
+/// Keys of one table; the file holds no more.
+const MAX_KEYS: usize = 1024;
+
+/// Keys of all tables.
+const MAX_ALL_KEYS: usize = 1 << 22;
+
+/// What was found.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) slots: Vec<SlotKey>,
+    pub(crate) vtables: Vec<VtableKey>,
+}
+
+/// The keys of the program's classes.
+pub(crate) fn keys<'f>(
+    index: &Index<'_, 'f>,
+    image: &Image<'f>,
+    read: ReadClasses<'_, 'f>,
+    diagnostics: &mut Diagnostics,
+) -> Found {
+    let mut found = Found::default();
+    let Some(read) = units(index, image, read, diagnostics) else { return found };
+    let mut units: Vec<(u32, &Unit<'_>)> = read.iter().map(|(number, unit)| (*number, unit)).collect();
+    for (number, unit) in (0..).zip(&index.program.units) {
+        let Some(described) = unit.described.as_deref() else { continue };
+        diagnostics.merge(described.skipped.clone());
+        units.push((number, &described.unit));
+    }
+    units.sort_by_key(|unit| unit.0);
+    let classes = Classes::new(&units);
+    if classes.list.is_empty() {
+        return found;
+    }
+    let members = Members::new(index, &classes);
+    let mut tables = tables(image, &units, &classes);
+    // Also those of classes that are not known, and of objects that are being made.
+    let is_any = |symbol: &&Symbol<'_>| is_table(symbol) || symbol.name.starts_with(b"_ZTC");
+    let any = image.symbols.iter().filter(is_any);
+    let mut ranges: Vec<(u64, u64)> =
+        any.map(|symbol| (symbol.address, symbol.address.saturating_add(symbol.size))).collect();
+    ranges.sort_unstable();
+    ranges.dedup();
+    let words = Words::new(image, &ranges);
+    tables.extend(unnamed_tables(index, image, &classes).into_iter().filter(|&(address, size, class)| {
+        let code = |method: &&Method<'_>| method.is_virtual && !method.is_pure && !method.is_destructor();
+        let mut methods = classes.list[class].methods.iter().filter(code);
+        let width = u64::from(image.arch.address_size);
+        let here: HashSet<u64> = (0..(size / width.max(1)).min(MAX_WORDS))
+            .filter_map(|at| match words.at(address + at * width)? {
+                Word::Number(number) => Some(number.cast_unsigned()),
+                _ => None,
+            })
+            .collect();
+        let leads_to = |method: &Method<'_>| {
+            members
+                .method(&classes.list[class], method)
+                .is_some_and(|f| here.contains(&index.starts[f.index()]))
+        };
+        methods.all(leads_to)
+    }));
+    let width = u64::from(image.arch.address_size);
+    let slots = slots_of_calls(index);
+    let reach = HashMap::default();
+    let mut dispatch = Dispatch {
+        index,
+        classes: &classes,
+        members: &members,
+        words: &words,
+        width,
+        slots: &slots,
+        reach,
+        jumps: JumpsOf::default(),
+        passed_on: HashMap::default(),
+    };
+    let mut work = 0;
+    for &(address, end) in ranges.iter().filter(|_| matches!(width, 4 | 8)) {
+        work += ((end - address) / width).min(MAX_WORDS) as usize;
+        if work > MAX_WORK {
+            break;
+        }
+        dispatch.look_at(address, end - address);
+    }
+    for (address, size, class) in tables {
+        let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
+        // A virtual base is found through the table: which word has which number depends on the whole object.
+        let numbered =
+            !line.iter().any(|&class| classes.list[class].bases.iter().any(|base| base.1.is_none()));
+        let parts = match width {
+            4 | 8 if numbered => parts(&words, address, size, width),
+            4 | 8 => points(&words, address, size, width),
+            _ => Vec::new(),
+        };
+        work += (size / width.max(1)).min(MAX_WORDS) as usize;
+        if parts.is_empty() {
+            continue;
+        }
+        work += line.iter().map(|&class| classes.list[class].methods.len()).sum::<usize>()
+            + line.len() * line.len()
+            + slots.len() * parts.len();
+        if work > MAX_WORK || found.vtables.len() > MAX_ALL_KEYS {
+            diagnostics.add(Kind::SkippedClasses, address, || {
+                format!(
+                    "the tables of virtual functions from {address:#x} on are left out: there are too many"
+                )
+            });
+            break;
+        }
+        let first = found.vtables.len();
+        let lost = index.forgotten || classes.is_open(&line) || members.lost(&classes, &line);
+        let mut add = |function, slot, doubtful| {
+            let key = |&(point, _): &Part| VtableKey { point: ImageAddr(point), function, slot, doubtful };
+            found.vtables.extend(parts.iter().map(key));
+        };
+        for (group, related) in members.of(&line) {
+            if let [function] = related[..] {
+                add(function, None, lost || members.unexcluded(group, &related));
+            }
+        }
+        let reached = if numbered { dispatch.reached(class, &line, &parts) } else { Vec::new() };
+        for Reached { slot, function, doubtful } in reached {
+            add(function, Some(slot), doubtful || index.forgotten);
+        }
+        if found.vtables.len() - first > MAX_KEYS * parts.len() {
+            found.vtables.truncate(first);
+            diagnostics.add(Kind::SkippedClasses, address, || {
+                format!("the table of virtual functions at {address:#x} has over {MAX_KEYS} keys: left out")
+            });
+        }
+    }
+    found.vtables.sort_unstable();
+    // Tables may overlap in a damaged file: of what two of them say of one word the more doubtful counts.
+    found.vtables.dedup_by(|next, kept| {
+        let same = (next.point, next.function, next.slot) == (kept.point, kept.function, kept.slot);
+        kept.doubtful |= same && next.doubtful;
+        same
+    });
+    let sound = found.vtables.chunk_by(|a, b| a.point == b.point).filter(|same| same.len() <= MAX_KEYS);
+    found.vtables = sound.flatten().copied().collect();
+    // A slot that leaves doubts everywhere tells nothing that the group does not.
+    let sure = found.vtables.iter().filter(|key| !key.doubtful);
+    let used: HashSet<u16> = sure.filter_map(|key| key.slot).collect();
+    found.vtables.retain(|key| key.slot.is_none_or(|slot| used.contains(&slot)));
+    let calls = index.program.units.iter().flat_map(|unit| &unit.calls);
+    let through = calls.filter(|call| !call.tail && call.callee.is_none() && call.slot != NONE16);
+    let mut slots: Vec<SlotKey> = through
+        .filter_map(|call| Some(SlotKey { return_addr: call.return_addr?, slot: call.slot }))
+        .chain(index.program.listed_slots.iter().copied())
+        .collect();
+    slots.sort_unstable();
+    slots.dedup();
+    // Two slots of one call: neither is known.
+    let known = slots.chunk_by(|a, b| a.return_addr == b.return_addr).filter(|same| same.len() == 1);
+    found.slots = known.flatten().filter(|key| used.contains(&key.slot)).copied().collect();
+    found
+}
+
+/// Reads the classes of units that may have any of use and were read without, with the units' numbers. `None` where they
+/// are of no use: unless methods were folded, and the program has tables.
+fn units<'f>(
+    index: &Index<'_, 'f>,
+    image: &Image<'f>,
+    read: ReadClasses<'_, 'f>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<(u32, Unit<'f>)>> {
+    let program = index.program;
+    let is_method = |function: FuncId| {
+        let function = &program.functions[function.index()];
+        let own = program.origins[function.origin.index()].name;
+        let unit = function.source.map(|source| &program.units[source.unit.index()]);
+        let unnamed = unit.is_some_and(|unit| !unit.class_places.unnamed.is_empty());
+        unnamed || nested(&program.names[own.index()]).is_some()
+    };
+    let mut members = program.groups.iter().flat_map(|group| &group.members);
+    if !image.symbols.iter().any(is_table) || !members.any(|member| is_method(member.function)) {
+        return None;
+    }
+    let with_classes = program.units.iter().filter(|unit| !unit.class_places.is_empty());
+    let places: Vec<UnitClasses<'_>> = with_classes.map(|unit| (unit.offset, &unit.class_places)).collect();
+    if places.is_empty() {
+        return Some(Vec::new());
+    }
+    let numbered = read(&places, diagnostics).into_iter().filter_map(|unit| {
+        let number = program.units.binary_search_by_key(&unit.offset, |unit| unit.offset).ok()?;
+        Some((number as u32, unit))
+    });
+    Some(numbered.collect())
+}
+
+fn is_table(symbol: &Symbol<'_>) -> bool {
+    symbol.kind == SymbolKind::Data && symbol.name.starts_with(b"_ZTV")
+}
+
+/// The tables of virtual functions: address of the symbol, bytes, class. Each address once; none where a symbol names
+/// another class's table there too: lld folds equal tables, of functions that it folded, where they are read-only. So
+/// there must be a symbol, and not only of what is exported.
+fn tables(image: &Image<'_>, units: &[(u32, &Unit<'_>)], classes: &Classes<'_>) -> Vec<(u64, u64, usize)> {
+    let mut symbols: HashMap<u64, (&[u8], u64, bool)> = HashMap::default();
+    for symbol in image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Data) {
+        let Some(name) = symbol.name.strip_prefix(b"_ZTV") else { continue };
+        let known = symbols.entry(symbol.address).or_insert((name, symbol.size, !symbol.dynamic));
+        known.2 &= known.0 == name;
+    }
+    let mut found: Vec<(u64, usize)> = Vec::new();
+    for (&address, (name, ..)) in &symbols {
+        let nested = name.strip_prefix(b"N").and_then(|name| name.strip_suffix(b"E"));
+        if let Some(class) = classes.by_key(nested.unwrap_or(name)) {
+            found.push((address, class));
+        }
+    }
+    for (unit, described) in units {
+        let class = |local: u32| classes.of_unit(*unit, local);
+        found.extend(
+            described.vtables.iter().filter_map(|table| Some((table.address.0, class(table.class)?))),
+        );
+    }
+    found.sort_unstable();
+    found.dedup();
+    let alone = found.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() == 1).map(|same| same[0]);
+    let sized = alone.filter_map(|(address, class)| {
+        let &(_, size, one_name) = symbols.get(&address)?;
+        one_name.then_some((address, size, class))
+    });
+    sized.collect()
+}
+
+/// The tables of classes that gcc describes without linkage names, alike: the symbol is local, of a file that the
+/// symbol table names once, as one unit is named that has one such class of that name.
+fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_>) -> Vec<(u64, u64, usize)> {
+    let mut files: HashMap<&[u8], (u32, Vec<u32>)> = HashMap::default();
+    for file in &image.symbol_files {
+        files.entry(base_name(file)).or_default().0 += 1;
+    }
+    for (number, unit) in (0..).zip(&index.program.units) {
+        files.entry(&unit.file_name).or_default().1.push(number);
+    }
+    let mut found: Vec<(u64, u64, usize)> = Vec::new();
+    let mut at: HashMap<u64, u32> = HashMap::default();
+    for symbol in image.symbols.iter().filter(|symbol| is_table(symbol)) {
+        *at.entry(symbol.address).or_default() += 1;
+        let file = symbol.file.and_then(|file| image.symbol_files.get(file as usize));
+        let Some((1, units)) = file.and_then(|file| files.get(base_name(file))) else { continue };
+        let &[unit] = &units[..] else { continue };
+        let class = symbol.name.strip_prefix(b"_ZTVN").and_then(|name| name.strip_suffix(b"E"));
+        let class = class.filter(|class| is_unnamed(class) && class.len() <= MAX_NAME);
+        // As a function in it is spelled: `(anonymous namespace)::C::x()`.
+        let text = class.and_then(|class| demangle(&[b"_ZN", class, b"1xEv"].concat()));
+        let own = text.as_deref().and_then(|text| text.split_once(UNNAMED)?.1.strip_suffix("::x()"));
+        let Some(own) = own else { continue };
+        // What is in a template counts with that, and no class is named so.
+        let own = if own.contains(['<', '(']) { own } else { own.rsplit("::").next().unwrap_or(own) };
+        // gcc spells the ends of nested templates apart, clang and the demangler together.
+        let apart = own.replace(">>", "> >").replace(">>", "> >");
+        let class =
+            classes.nameless(unit, own.as_bytes()).or_else(|| classes.nameless(unit, apart.as_bytes()));
+        found.extend(class.map(|class| (symbol.address, symbol.size, class)));
+    }
+    found.sort_unstable();
+    // One table of each class, and no other at its address.
+    let mut count: HashMap<usize, u32> = HashMap::default();
+    found.iter().for_each(|table| *count.entry(table.2).or_default() += 1);
+    found.retain(|table| count[&table.2] == 1 && at[&table.0] == 1);
+    found
+}
+
+/// How demanglers spell a namespace without a name, in front of what is in it.
+const UNNAMED: &str = "(anonymous namespace)::";
+
+/// True for the mangled name of what stands in a namespace without a name.
+fn is_unnamed(name: &[u8]) -> bool {
+    name.windows(11).any(|part| part == b"_GLOBAL__N_")
+}
+
+/// The slots that calls go through of which no callee is recorded, sorted.
+fn slots_of_calls(index: &Index<'_, '_>) -> Vec<u16> {
+    let calls = index.program.units.iter().flat_map(|unit| &unit.calls);
+    let through = calls.filter(|call| call.return_addr.is_some() && !call.tail && call.callee.is_none());
+    let listed = index.program.listed_slots.iter().map(|call| call.slot);
+    let all = through.map(|call| call.slot).chain(listed);
+    let slots: HashSet<u16> = all.filter(|&slot| slot != NONE16).collect();
+    let mut slots: Vec<u16> = slots.into_iter().collect();
+    slots.sort_unstable();
+    slots
+}
+
+/// What the members of the groups are to the classes.
+pub(crate) struct Members<'a, 'p, 'f> {
+    index: &'a Index<'p, 'f>,
+    /// By class: members whose names begin with the class's.
+    of_class: HashMap<usize, Vec<(GroupId, FuncId)>>,
+    /// Members that may have run whatever the object is, by group.
+    unexcluded: HashMap<GroupId, HashSet<FuncId>>,
+    /// Classes of which a function was erased and not found again.
+    lost: HashSet<usize>,
+    /// Functions by the name in their entry and their unit.
+    functions: HashMap<(u32, NameId), FuncId>,
+    /// Those without linkage names.
+    instances: HashMap<(u32, Instance), FuncId>,
+}
+
+/// In the key of a function that no unit describes.
+const ANY_UNIT: u32 = u32::MAX;
+
+impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
+    fn new(index: &'a Index<'p, 'f>, classes: &Classes<'_>) -> Self {
+        let program = index.program;
+        let text = |name: NameId| &*program.names[name.index()];
+        let mut functions = HashMap::default();
+        let mut instances = HashMap::default();
+        let instance_of = |function: &Function| {
+            let source = function.source?;
+            let instance = program.units[source.unit.index()].functions[source.function.index()].instance;
+            Some((source.unit.0, instance)).filter(|(_, instance)| *instance != Instance::NAMED)
+        };
+        for (number, function) in program.functions.iter().enumerate() {
+            let id = FuncId(number as u32);
+            instances.extend(instance_of(function).map(|instance| (instance, id)));
+            let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
+            let own = program.origins[function.origin.index()].name;
+            functions.insert((unit, own), id);
+        }
+        let mut members = Members {
+            index,
+            of_class: HashMap::default(),
+            unexcluded: HashMap::default(),
+            lost: HashSet::default(),
+            functions,
+            instances,
+        };
+        for (number, group) in program.groups.iter().enumerate() {
+            let id = GroupId(number as u32);
+            for member in &group.members {
+                let function = &program.functions[member.function.index()];
+                let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
+                let own = program.origins[function.origin.index()].name;
+                let others = function.symbol.into_iter().chain(function.aliases.iter().copied());
+                let mut excluded = function.source.is_some() && member.how != How::SymbolOnly;
+                let nameless =
+                    instance_of(function).and_then(|(unit, instance)| classes.of_instance(unit, instance));
+                if let Some((class, is_virtual)) = nameless {
+                    members.of_class.entry(class).or_default().push((id, member.function));
+                    // Its symbol was given to it by its own name; another function's tells that it may be that.
+                    excluded &= is_virtual && others.clone().all(|name| is_unnamed(text(name)));
+                    if !excluded {
+                        members.unexcluded.entry(id).or_default().insert(member.function);
+                    }
+                    continue;
+                }
+                for name in [own].into_iter().chain(others) {
+                    let bytes = text(name);
+                    for class in classes.named(bytes, unit) {
+                        members.of_class.entry(class).or_default().push((id, member.function));
+                    }
+                    excluded &= bytes.len() <= MAX_NAME && classes.is_virtual(bytes, unit);
+                }
+                if !excluded {
+                    members.unexcluded.entry(id).or_default().insert(member.function);
+                }
+            }
+        }
+        for (unit_index, unit) in program.units.iter().enumerate() {
+            for erased in unit.erased.iter().filter(|erased| !erased.removed) {
+                if index.described(unit_index, erased.die).is_some() {
+                    continue;
+                }
+                if let Some((class, _)) = classes.of_instance(unit_index as u32, erased.instance) {
+                    members.lost.insert(class);
+                    continue;
+                }
+                let origin = program.maps[unit_index].origins[erased.origin.index()];
+                let name = program.origins[origin.index()].name;
+                if index.of_name(name).is_some() {
+                    continue;
+                }
+                members.lost.extend(classes.named(text(name), unit_index as u32));
+            }
+        }
+        members
+    }
+
+    /// The members of a class and of what it derives from, by group.
+    fn of(&self, line: &[usize]) -> Vec<(GroupId, Vec<FuncId>)> {
+        let all = line.iter().filter_map(|class| self.of_class.get(class)).flatten();
+        let mut all: Vec<(GroupId, FuncId)> = all.copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        let groups = all.chunk_by(|a, b| a.0 == b.0);
+        groups.map(|same| (same[0].0, same.iter().map(|member| member.1).collect())).collect()
+    }
+
+    /// True where a member that is not `related` may have run.
+    pub(crate) fn unexcluded(&self, group: GroupId, related: &[FuncId]) -> bool {
+        let unexcluded = self.unexcluded.get(&group);
+        unexcluded.is_some_and(|members| members.iter().any(|member| !related.contains(member)))
+    }
+
+    /// True where a method of the classes may be at any address: it was erased, or is not in the program.
+    fn lost(&self, classes: &Classes<'_>, line: &[usize]) -> bool {
+        let mut overridden: HashSet<&[u8]> = HashSet::default();
+        line.iter().any(|&class| {
+            let methods = &classes.list[class].methods;
+            let here = |method: &&Method<'_>| {
+                let code = method.is_virtual && !method.is_pure && !method.is_destructor();
+                code && !overridden.contains(method.name)
+            };
+            let known = |method: &Method<'_>| self.method(&classes.list[class], method).is_some();
+            let lost = self.lost.contains(&class) || !methods.iter().filter(here).all(known);
+            overridden.extend(methods.iter().filter(|method| method.is_virtual).map(|method| method.name));
+            lost
+        })
+    }
+
+    /// The function that all units mean by a name.
+    pub(crate) fn program_wide(&self, name: &[u8]) -> Option<FuncId> {
+        let name = self.index.merged.name_of(name)?;
+        let any = || self.functions.get(&(ANY_UNIT, name)).copied();
+        self.index.of_name(name).flatten().or_else(any)
+    }
+
+    /// The function that a declared method of a class is.
+    fn method(&self, class: &Class<'_>, method: &Method<'_>) -> Option<FuncId> {
+        match (method.instance, class.local) {
+            (Instance::NAMED, _) | (_, None) => self.function(class, method.linkage_name),
+            (instance, Some(unit)) => self.instances.get(&(unit, instance)).copied(),
+        }
+    }
+
+    /// The function that a method of a class is.
+    pub(crate) fn function(&self, class: &Class<'_>, linkage_name: &[u8]) -> Option<FuncId> {
+        match class.local {
+            Some(unit) => {
+                let name = self.index.merged.name_of(linkage_name)?;
+                self.functions.get(&(unit, name)).copied()
+            }
+            None => self.program_wide(linkage_name),
+        }
+    }
+}
+
+/// What a linkage name says of the class that its function is in: what follows `_ZN` and the qualifiers; of a thunk, that
+/// of what it leads to (Itanium C++ ABI 5.1.4, 5.1.5.3).
+pub(crate) fn nested(name: &[u8]) -> Option<&[u8]> {
+    let mut rest = match name.strip_prefix(b"_ZT") {
+        Some([b'h' | b'v' | b'c', ..]) => {
+            let place = name.windows(2).position(|pair| pair == b"_N")?;
+            &name[place + 2..]
+        }
+        _ => name.strip_prefix(b"_ZN")?,
+    };
+    while let [b'r' | b'V' | b'K' | b'R' | b'O', after @ ..] = rest {
+        rest = after;
+    }
+    Some(rest)
+}
+
+/// True for the key of a class that no other unit can mean.
+pub(crate) fn is_local(key: &[u8]) -> bool {
+    !is_program_wide(&[b"_ZN", key, b"1xEv"].concat())
+}

@@ -1,0 +1,367 @@
+//! Which functions a call through a slot reaches on the objects of a class: what stands in the class's tables.
+//!
+//! An object has a table for each of its parts that has one. A call goes through one of them, and the function may
+//! run with the pointer of another part: a thunk moves the pointer on its way. So a slot tells one function only if
+//! it does in every table that has the slot. In the first table, which the class's own numbers count in, the last
+//! class that declares a method of this number is asked, and the word must lead to that method's code; any class
+//! of which only the name is known ends that. In the others a word leads to a thunk, whose symbol names the method, or
+//! to a function that shares its code with nobody.
+//!
+//! What is reached may give its frame away by a tail call: whom it reaches so counts as reached, and where that is
+//! not known the answer is doubtful. That goes for methods of all classes: one may call another object's method so
+//! (`return inner->handle()`), and the object of the frame that is seen is that one. So a slot tells nothing where what stands
+//! there in any table may jump to code that is not known, or to another function of the group.
+
+use std::rc::Rc;
+
+use crate::keys::Index;
+use crate::keys::objects::classes::{Members, nested};
+use crate::keys::objects::hierarchy::Classes;
+use crate::keys::objects::vtables::{Word, Words};
+use crate::keys::tail_calls::{JumpsOf, Reach};
+use crate::model::{FuncId, GroupId, Owner};
+use crate::util::hash::{HashMap, HashSet};
+
+/// An object's parts begin at most so many bytes behind it.
+const MAX_OBJECT: i64 = 1 << 20;
+
+/// Tables of one class that are looked at.
+const MAX_PARTS: usize = 256;
+
+/// Words of all tables of a class: a slot has a number of 16 bits, and the symbol's size may be any number.
+pub(crate) const MAX_WORDS: u64 = 1 << 17;
+
+/// Places in one table at which the functions of a part may begin, where some of them were erased.
+const MAX_BEGINS: usize = 4;
+
+/// Functions of groups that those at one slot reach; more are not compared.
+const MAX_PASSED_ON: usize = 1024;
+
+/// A table of a class: what a pointer to it holds, and where it ends.
+pub(crate) type Part = (u64, u64);
+
+/// The tables under a class's symbol; none where the first is not where it should be. Each stands behind two words, of
+/// which the first is how far the object begins before the part that has the pointer, and that is negative in all but
+/// the first (Itanium C++ ABI 2.5.2).
+pub(crate) fn parts(words: &Words<'_, '_>, address: u64, size: u64, width: u64) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let Some(end) = address.checked_add(size).filter(|_| (3..=MAX_WORDS).contains(&(size / width))) else {
+        return parts;
+    };
+    if !matches!(words.at(address), None | Some(Word::Number(0))) {
+        return parts;
+    }
+    parts.push((address + 2 * width, end));
+    for at in 2..(size / width).saturating_sub(2) {
+        let place = address + at * width;
+        if let Some(Word::Number(above)) = words.at(place)
+            && (-MAX_OBJECT..0).contains(&above)
+        {
+            if parts.len() >= MAX_PARTS {
+                return Vec::new();
+            }
+            if let Some(last) = parts.last_mut() {
+                last.1 = place;
+            }
+            parts.push((place + 2 * width, end));
+        }
+    }
+    parts
+}
+
+/// The same of a class with virtual bases: what a pointer to one of its tables may hold. There a table also begins with
+/// where those bases are, and with how far their functions move the pointer, which may be numbers of any kind; so each
+/// word counts that can be how far the object begins before a part. What no pointer holds does no harm; where a
+/// table begins that the words after it are counted from is not known.
+pub(crate) fn points(words: &Words<'_, '_>, address: u64, size: u64, width: u64) -> Vec<Part> {
+    let mut points: Vec<Part> = Vec::new();
+    let Some(end) = address.checked_add(size).filter(|_| (3..=MAX_WORDS).contains(&(size / width))) else {
+        return points;
+    };
+    for at in 0..size / width - 2 {
+        let place = address + at * width;
+        let Some(Word::Number(above)) = words.at(place) else { continue };
+        // Behind it is the address of the class's description, or 0.
+        let described = !matches!(words.at(place + width), None | Some(Word::Number(..0)));
+        if (-MAX_OBJECT..=0).contains(&above) && described {
+            if points.len() >= MAX_PARTS {
+                return Vec::new();
+            }
+            points.push((place + 2 * width, end));
+        }
+    }
+    points
+}
+
+/// A method that calls through a slot reach.
+pub(crate) struct Reached {
+    pub(crate) slot: u16,
+    pub(crate) function: FuncId,
+    /// Another function may run in its place.
+    pub(crate) doubtful: bool,
+}
+
+pub(crate) struct Dispatch<'a, 'p, 'f> {
+    pub(crate) index: &'a Index<'p, 'f>,
+    pub(crate) classes: &'a Classes<'a>,
+    pub(crate) members: &'a Members<'a, 'p, 'f>,
+    pub(crate) words: &'a Words<'a, 'f>,
+    pub(crate) width: u64,
+    /// Slots that the program calls through.
+    pub(crate) slots: &'a [u16],
+    pub(crate) reach: HashMap<FuncId, Rc<Reach>>,
+    pub(crate) jumps: JumpsOf,
+    /// By slot: whom the functions there reach, of all tables.
+    pub(crate) passed_on: HashMap<u16, Reach>,
+}
+
+impl Dispatch<'_, '_, '_> {
+    /// The methods of groups that calls through slots reach, where it is one of its group.
+    pub(crate) fn reached(&mut self, class: usize, line: &[usize], parts: &[Part]) -> Vec<Reached> {
+        let mut all = Vec::new();
+        let longest =
+            parts.iter().map(|part| (part.1.saturating_sub(part.0)) / self.width).max().unwrap_or(0);
+        let slots = self.slots;
+        for &slot in slots.iter().take_while(|&&slot| u64::from(slot) < longest) {
+            let Some(direct) = self.direct(class, line, parts, slot) else { continue };
+            let (mut functions, mut doubtful) = (direct.clone(), false);
+            for function in direct {
+                let reach = self.reach_of(function);
+                functions.extend(reach.members.iter().copied());
+                doubtful |= reach.unknown;
+            }
+            functions.sort_unstable();
+            functions.dedup();
+            let mut grouped: Vec<_> = functions
+                .iter()
+                .filter_map(|function| Some((self.index.group(*function)?, *function)))
+                .collect();
+            grouped.sort_unstable();
+            for same in grouped.chunk_by(|a, b| a.0 == b.0) {
+                if let &[(group, function)] = same {
+                    let doubtful = doubtful
+                        || self.members.unexcluded(group, &[function])
+                        || self.is_passed_on(slot, group, function);
+                    all.push(Reached { slot, function, doubtful });
+                }
+            }
+        }
+        all
+    }
+
+    /// Looks at what stands at each slot in a table of any class, which need not be known: behind words that are no code
+    /// functions stand in the order of their slots. Takes a step for each word, and gives up past so many.
+    pub(crate) fn look_at(&mut self, address: u64, size: u64) {
+        let (slots, words) = (self.slots, self.words);
+        // The slots that the word may have: 0 is where functions begin, also behind one that was erased.
+        let (mut begins, mut erased): (Vec<u64>, bool) = (Vec::new(), false);
+        for at in 0..(size / self.width).min(MAX_WORDS) {
+            let word = words.at(address.saturating_add(at * self.width));
+            let is_function = match word {
+                Some(Word::Number(number)) => self.index.machine.is_code(number.cast_unsigned()),
+                Some(Word::Named(_)) => true,
+                Some(Word::Unknown) | None => false,
+            };
+            if !is_function {
+                let gap = word == Some(Word::Number(0)) && !begins.is_empty() && !erased;
+                (begins, erased) = (if gap { begins } else { Vec::new() }, gap);
+                continue;
+            }
+            if begins.is_empty() || erased {
+                begins.truncate(MAX_BEGINS);
+                begins.push(at);
+            }
+            erased = false;
+            let is_open = |slot: &u16| {
+                slots.binary_search(slot).is_ok()
+                    && self.passed_on.get(slot).is_none_or(|passed_on| !passed_on.unknown)
+            };
+            let here = begins.iter().filter_map(|begin| u16::try_from(at - begin).ok());
+            let here: Vec<u16> = here.filter(is_open).collect();
+            if here.is_empty() {
+                continue;
+            }
+            let functions = word.and_then(|word| self.functions(word));
+            for slot in here {
+                self.pass_on(slot, functions.as_deref());
+            }
+        }
+    }
+
+    /// Adds whom functions at a slot reach; `None` for functions that are not known.
+    fn pass_on(&mut self, slot: u16, functions: Option<&[FuncId]>) {
+        let mut passed_on = self.passed_on.remove(&slot).unwrap_or_default();
+        passed_on.unknown |= functions.is_none();
+        for &function in functions.unwrap_or_default() {
+            if passed_on.unknown {
+                break;
+            }
+            let reach = self.reach_of(function);
+            passed_on.unknown |= reach.unknown;
+            let new: Vec<FuncId> =
+                reach.members.iter().filter(|member| !passed_on.members.contains(member)).copied().collect();
+            passed_on.members.extend(new);
+            passed_on.unknown |= passed_on.members.len() > MAX_PASSED_ON;
+        }
+        self.passed_on.insert(slot, passed_on);
+    }
+
+    /// The functions that a word of a table leads to: a thunk's method in its place. `None` where they are not known.
+    fn functions(&self, word: Word<'_>) -> Option<Vec<FuncId>> {
+        let address = match word {
+            // What runs where there is no method ends the program.
+            Word::Named(b"__cxa_pure_virtual" | b"__cxa_deleted_virtual") => return Some(Vec::new()),
+            Word::Named(name) => {
+                let method = target(name);
+                return Some(vec![self.members.program_wide(method.as_deref().unwrap_or(name))?]);
+            }
+            Word::Number(address) => address.cast_unsigned(),
+            Word::Unknown => return None,
+        };
+        let program = self.index.program;
+        let piece = program.pieces.binary_search_by_key(&address, |piece| piece.start.0).ok()?;
+        let members = match program.pieces[piece].owner {
+            Owner::Function(function) => vec![function],
+            Owner::Group(group) => {
+                program.groups[group.index()].members.iter().map(|member| member.function).collect()
+            }
+        };
+        let mut functions = Vec::new();
+        for member in members {
+            let targets: Vec<Vec<u8>> = self.names(member).filter_map(target).collect();
+            if targets.is_empty() {
+                functions.push(member);
+            }
+            for method in targets {
+                functions.push(self.members.program_wide(&method)?);
+            }
+        }
+        Some(functions)
+    }
+
+    /// True where a call through a slot may be passed on to another function of a group than this.
+    fn is_passed_on(&self, slot: u16, group: GroupId, function: FuncId) -> bool {
+        let other = |&member: &FuncId| member != function && self.index.group(member) == Some(group);
+        let passed_on = self.passed_on.get(&slot);
+        passed_on.is_some_and(|reach| reach.unknown || reach.members.iter().any(other))
+    }
+
+    /// All names of a function.
+    fn names(&self, function: FuncId) -> impl Iterator<Item = &[u8]> {
+        let program = self.index.program;
+        let function = &program.functions[function.index()];
+        let own = program.origins[function.origin.index()].name;
+        let names = [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied());
+        names.map(|name| &*program.names[name.index()])
+    }
+
+    fn reach_of(&mut self, function: FuncId) -> Rc<Reach> {
+        let index = self.index;
+        let jumps = &mut self.jumps;
+        self.reach.entry(function).or_insert_with(|| Rc::new(index.reach(jumps, function))).clone()
+    }
+
+    /// Whom calls through a slot call, in any of the tables; `None` where one of them is not known.
+    fn direct(&self, class: usize, line: &[usize], parts: &[Part], slot: u16) -> Option<Vec<FuncId>> {
+        let mut found: HashSet<FuncId> = HashSet::default();
+        for (number, &(start, end)) in parts.iter().enumerate() {
+            let place = start.checked_add(u64::from(slot) * self.width)?;
+            if place.checked_add(self.width)? > end {
+                continue;
+            }
+            let function = match self.words.at(place)? {
+                Word::Unknown => return None,
+                Word::Number(0) => continue,
+                Word::Named(name) => self.named(line, name)?,
+                Word::Number(address) => {
+                    let address = address.cast_unsigned();
+                    let own = if number == 0 { self.declared(class, slot, address) } else { None };
+                    own.or_else(|| self.alone(line, address))?
+                }
+            };
+            found.insert(function);
+        }
+        let mut found: Vec<FuncId> = found.into_iter().collect();
+        found.sort_unstable();
+        Some(found)
+    }
+
+    /// The function of a name, or the one that a thunk of this name leads to.
+    fn named(&self, line: &[usize], name: &[u8]) -> Option<FuncId> {
+        match target(name) {
+            Some(method) => self.method(line, &method),
+            None => self.members.program_wide(name),
+        }
+    }
+
+    /// A method of one of these classes, by its linkage name.
+    fn method(&self, line: &[usize], name: &[u8]) -> Option<FuncId> {
+        let mut of = line.iter().map(|&class| &self.classes.list[class]).filter(|class| class.has(name));
+        self.members.function(of.next()?, name)
+    }
+
+    /// The method of this number in the class's first table, if its code is where the table leads.
+    fn declared(&self, class: usize, slot: u16, address: u64) -> Option<FuncId> {
+        let (class, name) = self.classes.declared(class, slot)?;
+        let function = self.members.function(&self.classes.list[class], name)?;
+        (self.index.starts[function.index()] == address).then_some(function)
+    }
+
+    /// The only function of these classes that begins at an address, or that thunks there lead to.
+    fn alone(&self, line: &[usize], address: u64) -> Option<FuncId> {
+        let program = self.index.program;
+        let piece = program.pieces.binary_search_by_key(&address, |piece| piece.start.0).ok()?;
+        let members = match program.pieces[piece].owner {
+            Owner::Function(function) => vec![function],
+            Owner::Group(group) => {
+                program.groups[group.index()].members.iter().map(|member| member.function).collect()
+            }
+        };
+        if let [function] = members[..]
+            && !self.names(function).any(|name| target(name).is_some())
+        {
+            return Some(function);
+        }
+        let mut methods: Vec<Option<FuncId>> = Vec::new();
+        for &member in &members {
+            let targets: Vec<Vec<u8>> = self.names(member).filter_map(target).collect();
+            // It may be this one that the table leads to.
+            if targets.is_empty() {
+                return None;
+            }
+            for method in targets {
+                if line.iter().any(|&class| self.classes.list[class].has(&method)) {
+                    methods.push(self.method(line, &method));
+                }
+            }
+        }
+        methods.sort_unstable();
+        methods.dedup();
+        if let [method] = methods[..] { method } else { None }
+    }
+}
+
+/// The linkage name of what a thunk leads to, by the thunk's (Itanium C++ ABI 5.1.4).
+fn target(name: &[u8]) -> Option<Vec<u8>> {
+    let (b"_ZTh" | b"_ZTv" | b"_ZTc") = name.get(..4)? else { return None };
+    let rest = nested(name)?;
+    let before = &name[..name.len() - rest.len()];
+    let place = before.windows(2).position(|pair| pair == b"_N")?;
+    Some([b"_Z", &name[place + 1..]].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_thunks_lead_to() {
+        let of = |name: &str| target(name.as_bytes()).map(|name| String::from_utf8(name).unwrap());
+        assert_eq!(of("_ZThn16_N1C2q1Ei").as_deref(), Some("_ZN1C2q1Ei"));
+        assert_eq!(of("_ZThn16_NK1C2q1Ei").as_deref(), Some("_ZNK1C2q1Ei"));
+        assert_eq!(of("_ZTv0_n24_N1CD1Ev").as_deref(), Some("_ZN1CD1Ev"));
+        assert_eq!(of("_ZTchn16_h16_N1C5cloneEv").as_deref(), Some("_ZN1C5cloneEv"));
+        assert_eq!(of("_ZN1C2_NEi"), None);
+        assert_eq!(of("_ZTV1C"), None);
+    }
+}

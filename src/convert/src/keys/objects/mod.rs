@@ -1,0 +1,6 @@
+//! Objects: which function of a group runs on one, by the table of virtual functions that the object points to.
+
+pub(crate) mod classes;
+pub(crate) mod dispatch;
+pub(crate) mod hierarchy;
+pub(crate) mod vtables;

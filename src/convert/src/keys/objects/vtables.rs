@@ -1,0 +1,80 @@
+//! What stands in tables of virtual functions once the program runs: the words of its file, and what the loader writes
+//! over them.
+
+use crate::open::Image;
+use crate::program::machine::{EM_AARCH64, EM_X86_64};
+use crate::util::hash::HashMap;
+
+const R_X86_64_64: u32 = 1;
+const R_X86_64_RELATIVE: u32 = 8;
+const R_AARCH64_ABS64: u32 = 257;
+const R_AARCH64_RELATIVE: u32 = 1027;
+
+/// A word of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word<'f> {
+    /// As signed: tables have small negative numbers besides addresses.
+    Number(i64),
+    /// The address of the function of this name, wherever it is.
+    Named(&'f [u8]),
+    /// What the loader writes there is not known.
+    Unknown,
+}
+
+/// The program's data with what the loader writes into it.
+pub(crate) struct Words<'i, 'f> {
+    image: &'i Image<'f>,
+    written: HashMap<u64, Word<'f>>,
+}
+
+impl<'i, 'f> Words<'i, 'f> {
+    /// Of the tables at these ranges of addresses, which are sorted.
+    pub(crate) fn new(image: &'i Image<'f>, tables: &[(u64, u64)]) -> Self {
+        let mut written = HashMap::default();
+        let (relative, absolute) = match image.arch.machine {
+            EM_X86_64 => (R_X86_64_RELATIVE, R_X86_64_64),
+            EM_AARCH64 => (R_AARCH64_RELATIVE, R_AARCH64_ABS64),
+            _ => (u32::MAX, u32::MAX),
+        };
+        for section in image.loader.sections() {
+            for relocation in section.iter() {
+                let place = relocation.section_off;
+                let after = tables.partition_point(|table| table.0 <= place);
+                let inside = after.checked_sub(1).is_some_and(|before| place < tables[before].1);
+                if !inside {
+                    continue;
+                }
+                let word = match relocation.kind {
+                    kind if kind == relative && section.has_addend => Word::Number(relocation.addend),
+                    kind if kind == absolute && section.has_addend && relocation.addend == 0 => {
+                        let symbol = section.symbol(relocation.symbol).filter(|symbol| symbol.is_function);
+                        symbol.map_or(Word::Unknown, |symbol| Word::Named(symbol.name))
+                    }
+                    _ => Word::Unknown,
+                };
+                // Two relocations of one place add to each other, on some processors.
+                written.entry(place).and_modify(|known| *known = Word::Unknown).or_insert(word);
+            }
+        }
+        Words { image, written }
+    }
+
+    /// A word of the tables; `None` where it is not at hand.
+    pub(crate) fn at(&self, address: u64) -> Option<Word<'f>> {
+        if let Some(&word) = self.written.get(&address) {
+            return Some(word);
+        }
+        let after = self.image.data.partition_point(|&(start, _)| start <= address);
+        let (start, bytes) = *self.image.data.get(after.checked_sub(1)?)?;
+        let from = usize::try_from(address - start).ok()?;
+        let big = self.image.arch.big_endian;
+        let number = if self.image.arch.address_size == 4 {
+            let word: [u8; 4] = bytes.get(from..from.checked_add(4)?)?.try_into().ok()?;
+            i64::from(if big { i32::from_be_bytes(word) } else { i32::from_le_bytes(word) })
+        } else {
+            let word: [u8; 8] = bytes.get(from..from.checked_add(8)?)?.try_into().ok()?;
+            if big { i64::from_be_bytes(word) } else { i64::from_le_bytes(word) }
+        };
+        Some(Word::Number(number))
+    }
+}

@@ -1,0 +1,90 @@
+//! What a caller asks of a conversion, and how it is told of progress.
+
+use std::path::PathBuf;
+
+use crate::encode::Demangle;
+use crate::open::{DevicePlace, OpenOptions};
+
+/// What to convert and how. The default keeps no columns and writes no name index. Fields may be added: fill those that
+/// matter and take the rest with `..Options::default()`.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Threads; 0 for one a core, at most [`MAX_THREADS`]. The bytes of the file do not depend on it.
+    pub threads: usize,
+    /// The architecture to take of a fat Mach-O file; a program of another is refused.
+    pub arch: Option<String>,
+    /// The device target to take of a GPU bundle.
+    pub target: Option<String>,
+    /// Where [`crate::open::device_code`] found it, of several.
+    pub device: Option<DevicePlace>,
+    /// The `.dwp` to use instead of the one beside the program.
+    pub dwp: Option<PathBuf>,
+    /// Directories of `.dwo` files; with one given, none outside is opened.
+    pub dwo_dirs: Vec<PathBuf>,
+    /// Roots of separate debug files, before `/usr/lib/debug`.
+    pub debug_dirs: Vec<PathBuf>,
+    /// The separate debug file or dSYM bundle to take, in place of what would be found. It must be of the same build.
+    pub debug_file: Option<PathBuf>,
+    /// Caches of debuginfod (`DIR/BUILDID/debuginfo`), which are searched last.
+    pub debuginfod_dirs: Vec<PathBuf>,
+    /// The member of an archive to take, counted from 0: [`crate::open::parts`] lists them.
+    pub member: Option<usize>,
+    /// Prefixes of paths in the debug information that are elsewhere on this machine.
+    pub map_prefix: Vec<(PathBuf, PathBuf)>,
+    /// Prefixes of stored paths to replace.
+    pub remap_path: Vec<(String, String)>,
+    /// Keep columns.
+    pub columns: bool,
+    /// Keep where methods that share their code with others have the pointer to their object.
+    pub locations: bool,
+    /// Write the index for `find`.
+    pub name_index: bool,
+    /// Gives the index readable names.
+    pub demangle: Option<Demangle>,
+    /// Store readable names without parameters in place of linkage names, for readers that cannot demangle.
+    pub readable_names: bool,
+}
+
+/// More threads than this are not started: they would wait for each other for minutes.
+pub const MAX_THREADS: usize = 1024;
+
+/// Is told how far a conversion is. Called from several threads.
+pub trait Progress: Sync {
+    /// A step begins that has `total` units of work (bytes of debug information; 0 where unknown).
+    fn step(&self, name: &'static str, total: u64);
+    /// Work was done.
+    fn advance(&self, units: u64);
+}
+
+/// Takes no notice of progress.
+pub struct NoProgress;
+
+impl Progress for NoProgress {
+    fn step(&self, _: &'static str, _: u64) {}
+    fn advance(&self, _: u64) {}
+}
+
+impl Options {
+    /// What `open` needs of them.
+    pub(crate) fn open(&self) -> OpenOptions {
+        OpenOptions {
+            arch: self.arch.clone(),
+            target: self.target.clone(),
+            device: self.device,
+            debug_dirs: self.debug_dirs.clone(),
+            debug_file: self.debug_file.clone(),
+            debuginfod_dirs: self.debuginfod_dirs.clone(),
+            member: self.member,
+            dwo_dirs: self.dwo_dirs.clone(),
+            map_prefix: self.map_prefix.clone(),
+            dwp: self.dwp.clone(),
+            ..OpenOptions::default()
+        }
+    }
+
+    /// Prefixes of stored paths to replace, as bytes.
+    pub(crate) fn remapped_paths(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let bytes = |text: &String| text.clone().into_bytes();
+        self.remap_path.iter().map(|(old, new)| (bytes(old), bytes(new))).collect()
+    }
+}

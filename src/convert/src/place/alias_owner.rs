@@ -1,0 +1,199 @@
+//! Finds the function at an address that a further name there belongs to, without comparing every pair.
+//!
+//! A handful of names is compared one by one. Past that, a name is looked up by its own hash, by the hashes of its
+//! beginnings up to a dot (the function that it may be a clone of), and by the hash that variants of a constructor
+//! share; what is found so is then compared in earnest. A hostile program has tens of thousands of functions and of
+//! symbols at one address.
+
+use std::cell::Cell;
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::merge::Merged;
+use crate::model::{FuncId, NameId};
+use crate::program::names::{Relation, own_name, plain_base, relation};
+use crate::util::hash::{HashMap, hash_of};
+
+/// Names that are compared one by one.
+const FEW: usize = 16;
+
+/// Names of one hash that are compared, and dots of a name that are tried. Real names have fewer of both; past
+/// them a name counts for a function of its own.
+const MAX_TRIED: usize = 64;
+
+/// The functions at one address with their names.
+#[derive(Default)]
+pub(crate) struct Known {
+    entries: Vec<(NameId, FuncId)>,
+    /// Indexes of `entries` by hash, once there are more than [`FEW`].
+    by_hash: HashMap<u64, Vec<u32>>,
+    /// Names that were not compared with all that they may fit, since [`MAX_TRIED`] was reached.
+    capped: Cell<u64>,
+}
+
+impl Known {
+    /// Adds a function with its name.
+    pub(crate) fn add(&mut self, merged: &Merged<'_>, name: NameId, function: FuncId) {
+        // Of several functions of one name the first is found.
+        let known = match self.entries.len() {
+            0..=FEW => self.entries.iter().any(|entry| entry.0 == name),
+            _ => self
+                .by_hash
+                .get(&hash_of(merged.name_bytes(name)))
+                .is_some_and(|same| same.iter().any(|&index| self.entries[index as usize].0 == name)),
+        };
+        if known {
+            return;
+        }
+        self.entries.push((name, function));
+        let first = match self.entries.len() {
+            0..=FEW => return,
+            len if len == FEW + 1 => 0,
+            len => len - 1,
+        };
+        for index in first..self.entries.len() {
+            let name = merged.name_bytes(self.entries[index].0);
+            let base = plain_base(name);
+            let base = (base.len() < name.len()).then(|| hash_of(base));
+            for hash in [Some(hash_of(name)), variant_hash(name), base].into_iter().flatten() {
+                let same = self.by_hash.entry(hash).or_default();
+                if same.len() < MAX_TRIED {
+                    same.push(index as u32);
+                } else {
+                    self.capped.set(self.capped.get() + 1);
+                }
+            }
+        }
+    }
+
+    /// The function that a symbol's name fits best, and how; of several, the one added first. `id` is the name's, if that
+    /// is known.
+    pub(crate) fn best(
+        &self,
+        merged: &Merged<'_>,
+        symbol: &[u8],
+        id: Option<NameId>,
+        fits: impl Fn(Relation) -> bool,
+    ) -> Option<(Relation, FuncId)> {
+        // Most symbols have the name of a function, and only one has it.
+        let few = self.entries.len() <= FEW;
+        if fits(Relation::Same) {
+            let is_same = |entry: &&(NameId, FuncId)| match id {
+                Some(id) => entry.0 == id,
+                None => merged.name_bytes(entry.0) == symbol,
+            };
+            let of_hash = || self.by_hash.get(&hash_of(symbol)).map_or(&[][..], |same| same).iter();
+            let same = match few {
+                true => self.entries.iter().find(is_same),
+                false => of_hash().map(|&index| &self.entries[index as usize]).find(is_same),
+            };
+            if let Some(&(_, function)) = same {
+                return Some((Relation::Same, function));
+            }
+        }
+        let compare = |index: usize| {
+            let (name, function) = self.entries[index];
+            let relation = relation(merged.name_bytes(name), symbol);
+            fits(relation).then_some((relation as u8, index, relation, function))
+        };
+        let best = if few {
+            (0..self.entries.len()).filter_map(compare).min_by_key(|found| (found.0, found.1))
+        } else {
+            let clone_of = clone_hashes(symbol);
+            let dots = symbol.iter().filter(|byte| **byte == b'.').nth(MAX_TRIED).is_some();
+            self.capped.set(self.capped.get() + u64::from(dots));
+            let plain = own_name(symbol).map(|name| hash_of(&name));
+            let own = [Some(hash_of(symbol)), variant_hash(symbol), plain];
+            let hashes = own.into_iter().flatten().chain(clone_of);
+            let indexes = hashes.filter_map(|hash| self.by_hash.get(&hash)).flatten();
+            indexes.filter_map(|&index| compare(index as usize)).min_by_key(|found| (found.0, found.1))
+        };
+        best.map(|(_, _, relation, function)| (relation, function))
+    }
+}
+
+impl Known {
+    /// Counts the names at an address that were not compared with all that they may fit.
+    pub(crate) fn report(&self, address: u64, diagnostics: &mut Diagnostics) {
+        if self.capped.get() > 0 {
+            diagnostics.add(Kind::CapReached, address, || {
+                let count = self.capped.get();
+                format!(
+                    "{count} names at {address:#x} are like over {MAX_TRIED} others: not all were compared"
+                )
+            });
+        }
+    }
+}
+
+/// A hash of an Itanium name that does not depend on the digits of its constructors and destructors, nor on how argument
+/// packs begin.
+fn variant_hash(name: &[u8]) -> Option<u64> {
+    if !name.starts_with(b"_Z") {
+        return None;
+    }
+    let mut blank: Vec<u8> = name.iter().map(|byte| if *byte == b'J' { b'I' } else { *byte }).collect();
+    for at in 3..blank.len() {
+        let kind = if name[at - 1] == b'I' { name[at - 2] } else { name[at - 1] };
+        if matches!(kind, b'C' | b'D') && name[at].is_ascii_digit() {
+            blank[at] = b'*';
+        }
+    }
+    Some(hash_of(&blank))
+}
+
+/// The hashes of what stands before each dot.
+fn clone_hashes(name: &[u8]) -> impl Iterator<Item = u64> {
+    let dots = name.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
+    dots.take(MAX_TRIED).map(|at| hash_of(&name[..at]))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::util::budget::Allowance;
+    use std::borrow::Cow;
+
+    use super::*;
+    use crate::merge::Sizes;
+
+    /// Few names are compared, many are looked up: both find the same.
+    #[test]
+    fn many_names_answer_as_few_do() {
+        let own = ["f", "_ZN1SC1Ev", "f.a", "_Z1gv", "_ZN1TD0Ev", "h<int>", "go", "_Z1kIJiEEvDpT_"];
+        let asked = [
+            "f",
+            "f.a",
+            "f.a.b",
+            "f.isra.0",
+            "_ZN1SC2Ev",
+            "_ZN1SC9Ev",
+            "_ZN1TD2Ev",
+            "_Z1gv.cold",
+            "_ZL1fi",
+            "g",
+            "_Z1hv",
+            "_ZL1hIiET_v",
+            "_ZZ1fvEN1S2goEi",
+            "_Z1kIIiEEvDpT_",
+        ];
+        let mut merged = Merged::new(Vec::new(), Sizes::default(), Allowance::default());
+        let (mut few, mut many) = (Known::default(), Known::default());
+        for (index, name) in own.iter().enumerate() {
+            let id = merged.name(name.as_bytes());
+            few.add(&merged, id, FuncId(index as u32));
+            many.add(&merged, id, FuncId(index as u32));
+        }
+        for index in 0..100 {
+            let id = merged.intern(Cow::Owned(format!("other{index}").into_bytes()));
+            many.add(&merged, id, FuncId(1000));
+        }
+        for name in asked {
+            let any = |relation| relation != Relation::Other;
+            let expected = few.best(&merged, name.as_bytes(), None, any);
+            let id = merged.name_of(name.as_bytes());
+            for (known, id) in [(&many, None), (&many, id), (&few, id)] {
+                assert_eq!(known.best(&merged, name.as_bytes(), id, any), expected, "{name}");
+            }
+        }
+        assert_eq!(few.best(&merged, b"_ZN1SC2Ev", None, |_| true), Some((Relation::Variant, FuncId(1))));
+    }
+}

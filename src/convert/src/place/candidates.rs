@@ -1,0 +1,582 @@
+//! Turns subprograms and symbols into candidates: each a range of code with the functions that have it.
+//!
+//! Subprograms with one range and different origins share their code: the linker folded them. Subprograms
+//! with one range and one origin are one function that two units describe. A symbol at the start of a
+//! subprogram is its own spelling (`foo.isra.0`), another name of it (an alias), or a function that no
+//! DIE names; code without a subprogram belongs to the symbol that starts it.
+
+use std::cell::OnceCell;
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::merge::Merged;
+use crate::model::{
+    DieOffset, FuncId, Function, How, Instance, Member, NameId, Origin, OriginId, Reason, RowRange, Rows,
+    Source, UnitId,
+};
+use crate::place::alias_owner::Known;
+use crate::place::aliases::{Described, Undescribed, numbered, surplus};
+use crate::place::cold_parts::{Entries, Parts};
+use crate::place::linkage_names::{name_plain, sole};
+use crate::place::subprograms::{DiePiece, plain};
+use crate::place::symbol_ranges::{padding, symbol_candidates};
+use crate::place::thunks;
+use crate::program::machine::Machine;
+use crate::program::names::{Relation, is_mangled, is_program_wide, may_be_variant};
+use crate::program::symbols::{CodeSymbol, Symbols};
+use crate::util::budget::Budget;
+use crate::util::hash::{HashMap, HashSet};
+
+/// A range of code with the functions that have it: more than one where they were folded.
+pub(crate) struct Candidate {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// The order of [`crate::model::Group::members`]; functions are in [`Candidates::functions`].
+    pub(crate) members: Vec<Member>,
+    /// Set by a rule that leaves a second function out which it cannot exclude, and that [`crate::place::certainty`] does not see by
+    /// itself: the answer is not certain then. It matters where there is one member.
+    pub(crate) doubt: Option<Reason>,
+}
+
+/// Everything that may become a piece.
+#[derive(Default)]
+pub(crate) struct Candidates {
+    /// Functions in no final order; pieces number them. First those of all units, in the order of the units.
+    pub(crate) functions: Vec<Function>,
+    /// Functions that turned out to be another one, with that one.
+    pub(crate) same: HashMap<FuncId, FuncId>,
+    /// Code of subprograms.
+    pub(crate) dies: Vec<Candidate>,
+    /// Code of function symbols, whether a subprogram covers it or not.
+    pub(crate) symbols: Vec<Candidate>,
+    /// Code after labels of assembly code.
+    pub(crate) labels: Vec<Candidate>,
+    /// Units whose compiler merged functions, and rewrote the calls of those that it merged.
+    pub(crate) merging: Vec<UnitId>,
+    /// Why code that has lines and no name is not certain to be one function's alone.
+    pub(crate) nameless: Option<Reason>,
+}
+
+pub(crate) fn candidates<'f>(
+    merged: &mut Merged<'f>,
+    (functions, pieces): (Vec<Function>, Vec<DiePiece>),
+    symbols: &Symbols<'f>,
+    undescribed: &Undescribed,
+    machine: &Machine<'_, 'f>,
+    diagnostics: &mut Diagnostics,
+) -> Candidates {
+    let mut candidates = Candidates { functions, ..Candidates::default() };
+    candidates.dies.reserve(pieces.len());
+    let plain = plain(merged, &pieces, symbols, undescribed);
+    let ranges = ranges(&pieces, &plain);
+    // Nothing of this depends on what another range has.
+    let share = |at: usize| {
+        let shared = &pieces[ranges[at].clone()];
+        let one = share(merged, shared, &candidates.functions, undescribed.may_fold());
+        // Any number of ranges may begin where any number of symbols is: those are asked for when they are needed.
+        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| ranges.get(at));
+        let is_alone = beside.into_iter().all(|other| pieces[other.start].start != shared[0].start);
+        let here = is_alone.then(|| symbols.at(one.candidate.start));
+        let here = here.filter(|here| Parts::are_none(here, shared));
+        let fits = here.map(|here| fits(merged, here, &one.known));
+        (one, fits)
+    };
+    let shared: Vec<(Common, Option<Vec<Named>>)> = (0..ranges.len()).into_par_iter().map(share).collect();
+    // Large programs have more of both.
+    let count = symbols.iter().count() as u64;
+    let max_names = MAX_NAMES.max(NAMES_A_SYMBOL * count);
+    let max_compared = MAX_COMPARED.max(COMPARED_A_SYMBOL * count);
+    let (names, compared) = (Budget::new(max_names), Budget::new(max_compared));
+    let mut short_at = None;
+    let mut done = 0;
+    let push_plain = |candidates: &mut Candidates, pieces: &[DiePiece]| {
+        let plain = |piece: &DiePiece| Candidate {
+            start: piece.start,
+            end: piece.end,
+            members: vec![piece.member()],
+            doubt: None,
+        };
+        candidates.dies.extend(pieces.iter().map(plain));
+    };
+    let mut by_address = symbols.by_address().peekable();
+    let mut parts = Vec::new();
+    for (range, (mut one, fits_at_start)) in ranges.into_iter().zip(shared) {
+        push_plain(&mut candidates, &pieces[done..range.start]);
+        done = range.end;
+        let shared = &pieces[range];
+        let Candidates { functions, same, dies, .. } = &mut candidates;
+        one.apply(merged, functions, same, diagnostics);
+        let Common { mut candidate, mut known, .. } = one;
+        while by_address.next_if(|here| here[0].start < candidate.start).is_some() {}
+        let here = by_address.peek().filter(|here| here[0].start == candidate.start);
+        let again = dies.last().is_some_and(|before| before.start == candidate.start);
+        let within = |here: &&&[CodeSymbol<'f>]| {
+            let is_part = || !Parts::are_none(here, shared);
+            let comparisons = || Parts::comparisons(here, &candidate);
+            !again || (names.spend(here.len()) && (!is_part() || compared.spend(comparisons())))
+        };
+        let at_start = here.filter(within).map_or(&[][..], |here| here);
+        let is_short = here.is_some() && at_start.is_empty();
+        let part = Parts::new(merged, at_start, shared, &candidate, functions);
+        let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
+        if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
+            let fits = fits_at_start.unwrap_or_else(|| fits(merged, entries, &known));
+            name_entry(
+                merged,
+                (entries, fits),
+                (undescribed, symbols),
+                &mut candidate,
+                functions,
+                &mut known,
+            );
+            known.report(candidate.start, diagnostics);
+            undescribed.report(&candidate, merged, functions, diagnostics);
+        }
+        if is_short {
+            short_at.get_or_insert(candidate.start);
+            add_unknown(merged, undescribed, &mut candidate, functions);
+        }
+        parts.extend(part.map(|part| (candidates.dies.len(), part)));
+        candidates.dies.push(candidate);
+    }
+    push_plain(&mut candidates, &pieces[done..]);
+    if let Some(address) = short_at {
+        diagnostics.add(Kind::CapReached, address, || {
+            let what = match names.is_short() {
+                true => format!("{max_names} symbols where several ranges begin"),
+                false => format!("{max_compared} comparisons of symbols with functions of parts"),
+            };
+            format!(
+                "over {what}: from {address:#x} on they are compared with the first range at an address alone"
+            )
+        });
+    }
+    // Only now: a part is named beside the name that the entry's symbol gave its function.
+    let entries = match undescribed.may_be_forgotten() {
+        true => Entries::new(&candidates.dies, parts.iter().map(|(_, part)| part)),
+        false => Entries::default(),
+    };
+    let of_entries = Budget::new(max_compared);
+    let mut short_at = None;
+    for (index, part) in parts {
+        let Candidates { dies, functions, .. } = &mut candidates;
+        part.name(merged, undescribed, &mut dies[index], functions, diagnostics);
+        if !entries.add(merged, &part, &mut dies[index], functions, &of_entries) {
+            short_at.get_or_insert(dies[index].start);
+            add_unknown(merged, undescribed, &mut dies[index], functions);
+        }
+    }
+    if let Some(address) = short_at {
+        diagnostics.add(Kind::CapReached, address, || {
+            format!(
+                "over {max_compared} comparisons of functions that share an entry with those of parts: from {address:#x} on \
+                 parts do not have them"
+            )
+        });
+    }
+    let mut before = 0;
+    for at_address in symbols.by_address() {
+        // Most symbols only repeat a subprogram: no candidate is made of them.
+        let first = at_address[0].start;
+        before += candidates.dies[before..].iter().take_while(|die| die.start <= first).count();
+        let end = at_address.iter().map(|symbol| symbol.end).max().unwrap_or(first);
+        let last = before.checked_sub(1).map(|at| &candidates.dies[at]);
+        if last.is_some_and(|die| die.end >= end) {
+            continue;
+        }
+        // Where symbols have no size (Mach-O has none), what is behind a subprogram is padding.
+        match last.filter(|die| die.start == first && at_address.iter().all(|symbol| !symbol.sized)) {
+            Some(die) => candidates.symbols.extend(padding(die, end)),
+            None => symbol_candidates(merged, at_address, undescribed, &mut candidates, diagnostics),
+        }
+    }
+    candidates.merging = thunks::add(merged, machine, undescribed, symbols, &mut candidates, diagnostics);
+    for candidate in &mut candidates.dies {
+        order(merged, &mut candidate.members, &mut candidates.functions);
+    }
+    candidates
+}
+
+/// What two subprograms with one range have in common where they are one function.
+#[derive(PartialEq, Eq, Hash)]
+enum Same {
+    /// Units may spell the file of its declaration differently.
+    Name(NameId),
+    /// A name that other units may have for functions of their own, even of the same declaration: a static
+    /// function of a header. Without a linkage name a unit may have several itself.
+    Local(OriginId, UnitId, Instance),
+    /// Of a linker that cannot fold, code that several units describe alike is one function: it gives the entries of a COMDAT
+    /// section that it discards the addresses of the one that it keeps.
+    Copy(OriginId),
+}
+
+/// Symbols that are compared with further ranges that begin where they are (each may be another name of each, or a function of
+/// its own): the larger of this, and of this for each symbol of the program.
+const MAX_NAMES: u64 = 1 << 18;
+const NAMES_A_SYMBOL: u64 = 4;
+
+/// Comparisons of those, and of functions that share an entry, with the functions of parts: as above. One may take
+/// microseconds, where names are local to functions.
+const MAX_COMPARED: u64 = 1 << 20;
+const COMPARED_A_SYMBOL: u64 = 16;
+
+/// Definitions of one name at one range that are told apart.
+const MAX_DEFINITIONS: usize = 16;
+
+/// The pieces of each range, but for plain ones.
+fn ranges(pieces: &[DiePiece], plain: &[bool]) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut start = 0;
+    for same in pieces.chunk_by(|a, b| (a.start, a.end) == (b.start, b.end)) {
+        let range = start..start + same.len();
+        start = range.end;
+        if !plain[range.start] {
+            ranges.push(range);
+        }
+    }
+    ranges
+}
+
+/// What the pieces that share a range are.
+struct Common {
+    candidate: Candidate,
+    /// The names that are known there.
+    known: Known,
+    same: Vec<SameAs>,
+}
+
+/// A subprogram that is the same function as another one there.
+struct SameAs {
+    function: FuncId,
+    of: FuncId,
+    name: NameId,
+    /// `None` where it is another name of that one.
+    described_again: Option<DieOffset>,
+}
+
+impl Common {
+    /// Says of functions which others they are.
+    fn apply(
+        &mut self,
+        merged: &Merged<'_>,
+        functions: &mut [Function],
+        same: &mut HashMap<FuncId, FuncId>,
+        diagnostics: &mut Diagnostics,
+    ) {
+        let start = self.candidate.start;
+        for SameAs { function, of, name, described_again } in self.same.drain(..) {
+            same.insert(function, of);
+            match described_again {
+                Some(die) => diagnostics.add(Kind::DuplicateFunction, die.0, || {
+                    let name = String::from_utf8_lossy(merged.name_bytes(name)).into_owned();
+                    format!("{name} at {start:#x} is described by two units")
+                }),
+                None => functions[of.index()].aliases.push(name),
+            }
+        }
+    }
+}
+
+/// Makes one candidate of the pieces that share a range.
+fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function], may_fold: bool) -> Common {
+    let (start, end) = (shared[0].start, shared[0].end);
+    let (mut known, mut same_as) = (Known::default(), Vec::new());
+    if let [piece] = shared {
+        // Nobody else's.
+        known.add(merged, piece.name, piece.function);
+        let candidate = Candidate { start, end, members: vec![piece.member()], doubt: None };
+        return Common { candidate, known, same: same_as };
+    }
+    let mut members: Vec<Member> = Vec::with_capacity(1);
+    // With whether there are rows.
+    let mut seen: HashMap<Same, Vec<(FuncId, bool)>> = HashMap::default();
+    let mut labels: HashMap<UnitId, FuncId> = HashMap::default();
+    let mut places: HashMap<FuncId, usize> = HashMap::default();
+    for piece in shared {
+        let (origin, name) = (functions[piece.function.index()].origin, piece.name);
+        let same = match is_program_wide(merged.name_bytes(name)) {
+            true => Same::Name(name),
+            false if !may_fold && piece.how == How::LiveRange => Same::Copy(origin),
+            false => Same::Local(origin, piece.unit, piece.instance),
+        };
+        // A name may be defined twice, weak and strong; which of the two prevailed is not told.
+        let is_same = |(first, has_rows): &&(FuncId, bool)| {
+            let other = &functions[first.index()];
+            let there = |source: Source| {
+                let own = (piece.unit.index(), origin);
+                merged.are_apart_there((source.unit.index(), other.origin), own)
+            };
+            let both = *has_rows && piece.rows.is_some();
+            let apart = merged.are_apart(other.origin, origin) || (both && other.source.is_some_and(there));
+            !apart
+        };
+        let of_name = seen.get(&same).map_or(&[][..], |of_name| of_name);
+        let capped = of_name.first().filter(|_| of_name.len() >= MAX_DEFINITIONS);
+        if let Some(&(first, _)) = of_name.iter().find(is_same).or(capped) {
+            // Parts of one function are folded into each other too.
+            if piece.function == first {
+                let member = places.get(&first).map(|&place| &mut members[place]);
+                if let Some(member) = member
+                    && let (Some(own), Some(rows)) = (piece.rows, member.rows)
+                    && !have_same_lines(merged, rows, own)
+                {
+                    // Which of them ran is not known.
+                    member.rows = None;
+                }
+                continue;
+            }
+            let described_again = Some(piece.die);
+            same_as.push(SameAs { function: piece.function, of: first, name, described_again });
+            continue;
+        }
+        seen.entry(same).or_default().push((piece.function, piece.rows.is_some()));
+        let label_of = label(merged, &functions[piece.function.index()]);
+        let variant = Some(merged.name_bytes(name)).filter(|name| may_be_variant(name));
+        let variant =
+            variant.and_then(|text| known.best(merged, text, None, |relation| relation == Relation::Variant));
+        let explained = variant.map(|(_, function)| function).or_else(|| labels.get(&label_of?).copied());
+        if let Some(function) = explained {
+            same_as.push(SameAs { function: piece.function, of: function, name, described_again: None });
+            continue;
+        }
+        known.add(merged, name, piece.function);
+        if let Some(unit) = label_of {
+            labels.insert(unit, piece.function);
+        }
+        places.insert(piece.function, members.len());
+        members.push(Member { function: piece.function, how: piece.how, rows: piece.rows, symbol: None });
+    }
+    Common { candidate: Candidate { start, end, members, doubt: None }, known, same: same_as }
+}
+
+/// True where two parts of one function have the same rows, but for columns.
+fn have_same_lines(merged: &Merged<'_>, one: Rows, other: Rows) -> bool {
+    let of = |rows: Rows| {
+        let start = rows.range.start as usize;
+        let rows = &merged.program.units[rows.unit.index()].rows[start..start + rows.range.len as usize];
+        rows.iter().map(|row| (row.offset, row.scope, row.line, row.file))
+    };
+    one == other || (one.skip == other.skip && of(one).eq(of(other)))
+}
+
+/// The unit of a subprogram that is a label of assembly code: an assembler describes each label by a DIE of its
+/// own, with a name and nothing that tells where it is declared. All that share a range are one function.
+fn label(merged: &Merged<'_>, function: &Function) -> Option<UnitId> {
+    let origin = merged.program.origins[function.origin.index()];
+    let undeclared = origin.file.is_none() && origin.line == 0;
+    let label = undeclared && !is_mangled(merged.name_bytes(origin.name));
+    let unit = function.source.map(|source| source.unit).filter(|_| label)?;
+    merged.program.units[unit.index()].assembly.then_some(unit)
+}
+
+/// The function that a symbol names, and how; `None` of labels, and of symbols that name none.
+type Named = Option<(Relation, FuncId)>;
+
+/// What the symbols at an address name of the functions that are known there.
+fn fits(merged: &Merged<'_>, symbols: &[CodeSymbol<'_>], known: &Known) -> Vec<Named> {
+    symbols.iter().map(|symbol| if symbol.function { best(known, merged, symbol) } else { None }).collect()
+}
+
+fn best(known: &Known, merged: &Merged<'_>, symbol: &CodeSymbol<'_>) -> Named {
+    known.best(merged, symbol.name, symbol.name_id, |relation| relation != Relation::Other)
+}
+
+/// Gives the symbols at the start of a function to the members that they name.
+fn name_entry<'f>(
+    merged: &mut Merged<'f>,
+    (at_start, fits): (&[CodeSymbol<'f>], Vec<Named>),
+    (undescribed, symbols): (&Undescribed, &Symbols<'f>),
+    candidate: &mut Candidate,
+    functions: &mut Vec<Function>,
+    known: &mut Known,
+) {
+    let Candidate { end, ref mut members, .. } = *candidate;
+    let mut unexplained: Vec<&CodeSymbol<'f>> = Vec::new();
+    // (member, relation) that each symbol fits best
+    let mut clones: Vec<(FuncId, NameId)> = Vec::new();
+    let mut mangled: Vec<&CodeSymbol<'f>> = Vec::new();
+    let mut claimed = false;
+    for (symbol, best) in at_start.iter().zip(fits).filter(|(symbol, _)| symbol.function) {
+        claimed |= best.is_some();
+        match best {
+            Some((Relation::Same, _)) => {}
+            Some((Relation::Clone, function)) => {
+                clones.push((function, merged.name(symbol.name)));
+            }
+            Some((Relation::Mangled, _)) => mangled.push(symbol),
+            Some((Relation::Variant, function)) => {
+                let name = merged.name(symbol.name);
+                functions[function.index()].aliases.push(name);
+            }
+            _ => unexplained.push(symbol),
+        }
+    }
+    // Functions with a symbol of just their name, and the symbols of each name that end in a number.
+    let mut exact: HashSet<FuncId> = HashSet::default();
+    let mut bases: HashMap<&[u8], usize> = HashMap::default();
+    // Only clones ask.
+    for symbol in at_start.iter().filter(|symbol| symbol.function && !clones.is_empty()) {
+        exact.extend(best(known, merged, symbol).filter(|best| best.0 == Relation::Same).map(|best| best.1));
+        let (base, number) = numbered(symbol.name);
+        if !number.is_empty() {
+            *bases.entry(base).or_default() += 1;
+        }
+    }
+    for (function, name) in clones {
+        let function_data = &mut functions[function.index()];
+        // Of several files' functions of one name, none says which is whose.
+        let base = numbered(merged.name_bytes(name));
+        let several = !base.1.is_empty() && bases.get(base.0).is_some_and(|count| *count > 1);
+        if several || exact.contains(&function) || function_data.symbol.is_some() {
+            function_data.aliases.push(name);
+        } else {
+            function_data.symbol = Some(name);
+        }
+    }
+    let overloads = name_plain(merged, mangled, members, functions);
+    // A subprogram whose own name is no symbol here (a C++ function without a linkage name) has the
+    // symbol that nothing else explains, or it was folded into the function that has it.
+    let mut folded = false;
+    if let [Member { function, .. }] = members[..]
+        && !claimed
+    {
+        let origin = functions[function.index()].origin;
+        let own = merged.name_bytes(merged.program.origins[origin.index()].name);
+        let own = (own, functions[function.index()].source.map(|source| source.unit));
+        let indirect = unexplained.iter().all(|symbol| symbol.indirect);
+        let may_name = |symbol: &CodeSymbol<'_>| {
+            symbol.indirect == indirect && undescribed.may_name(merged, symbols, symbol, own)
+        };
+        folded = !unexplained.iter().any(|symbol| undescribed.may_name(merged, symbols, symbol, own));
+        if let Some(at) = sole(&unexplained, may_name) {
+            let name = merged.name(unexplained.remove(at).name);
+            functions[function.index()].symbol = Some(name);
+            // Variants of it are other names of this one.
+            known.add(merged, name, function);
+        }
+    }
+    let described = members.len();
+    let first = members[0].function;
+    for names in overloads {
+        let id = FuncId(functions.len() as u32);
+        known.add(merged, names[0], id);
+        members.push(by_name_alone(merged, functions, names[0]));
+        functions[id.index()].aliases.extend(&names[1..]);
+    }
+    let here = OnceCell::new();
+    // Assembly code may leave types out: such a label is a function of its own, or one within a function.
+    let label = |symbol: &&CodeSymbol<'_>| !symbol.function && !symbol.of_linker;
+    unexplained.extend(at_start.iter().filter(|symbol| label(symbol) && undescribed.may_fold()));
+    for symbol in unexplained {
+        let whole = !symbol.sized || symbol.end == end;
+        let explained = best(known, merged, symbol);
+        let own = || {
+            let here = here.get_or_init(|| Described::new(merged, &members[..described], functions));
+            match is_mangled(symbol.name) && !symbol.indirect {
+                true => !undescribed.is_mangled_alias(merged, symbol, here),
+                false => {
+                    (folded && symbol.function && !symbol.indirect)
+                        || undescribed.is_function(merged, symbol, end, here)
+                }
+            }
+        };
+        if whole && explained.is_none() && own() {
+            let name = merged.name(symbol.name);
+            known.add(merged, name, FuncId(functions.len() as u32));
+            members.push(by_name_alone(merged, functions, name));
+        } else if symbol.function && !matches!(explained, Some((Relation::Same, _))) {
+            let of = explained.map_or(first, |(_, function)| function);
+            functions[of.index()].aliases.push(merged.name(symbol.name));
+        }
+    }
+    for (name, count) in surplus(merged, undescribed, at_start, end, members, functions) {
+        let name = merged.name(name);
+        members.extend((0..count).map(|_| by_name_alone(merged, functions, name)));
+    }
+    if members.len() == described {
+        add_nameless(merged, undescribed, candidate, functions);
+    }
+}
+
+/// Adds functions of which nothing has a name: lines that nobody has there, and what remains, if all that is known was
+/// folded into it.
+pub(crate) fn add_nameless(
+    merged: &mut Merged<'_>,
+    undescribed: &Undescribed,
+    Candidate { start, end, members, .. }: &mut Candidate,
+    functions: &mut Vec<Function>,
+) {
+    let remains = members.iter().any(|member| member.how == How::LiveRange);
+    if !remains && undescribed.may_fold() && members.len() == 1 {
+        let name = merged.name(b"");
+        members.push(by_name_alone(merged, functions, name));
+    }
+    for &rows in undescribed.sequences(*start, *end) {
+        let name = merged.name(b"");
+        members.push(Member { rows, ..by_name_alone(merged, functions, name) });
+    }
+}
+
+/// Says that a cap left out functions that may be there: the one that is known may not be the only one, and several are not all.
+fn add_unknown(
+    merged: &mut Merged<'_>,
+    undescribed: &Undescribed,
+    candidate: &mut Candidate,
+    functions: &mut Vec<Function>,
+) {
+    match candidate.members.len() {
+        _ if !undescribed.may_fold() => {}
+        1 => candidate.doubt = Some(Reason::CapReached),
+        _ => {
+            let name = merged.name(b"");
+            candidate.members.push(by_name_alone(merged, functions, name));
+        }
+    }
+}
+
+/// A function of which a name is known.
+pub(crate) fn by_name_alone(merged: &mut Merged<'_>, functions: &mut Vec<Function>, name: NameId) -> Member {
+    let origin = merged.origin(Origin { name, file: None, line: 0 });
+    let function = symbol_function(functions, origin);
+    Member { function, how: How::SymbolOnly, rows: None, symbol: None }
+}
+
+/// Sorts members into the order that answers list them in, and aliases by bytes.
+pub(crate) fn order(merged: &Merged<'_>, members: &mut [Member], functions: &mut [Function]) {
+    for member in members.iter() {
+        let aliases = &mut functions[member.function.index()].aliases;
+        aliases.sort_by(|&a, &b| merged.name_bytes(a).cmp(merged.name_bytes(b)));
+        aliases.dedup();
+    }
+    // The pieces came sorted by (how, DIE offset): the first is the live DIE with the lowest offset, if any is.
+    let named = usize::from(members.first().is_some_and(|first| first.how == How::LiveRange));
+    if members.len() > named + 1 {
+        let name = |member: &Member| merged.program.name_of(&functions[member.function.index()]);
+        // Many may have one long name.
+        members[named..].sort_by(|a, b| match (name(a), name(b)) {
+            (a, b) if a == b => Ordering::Equal,
+            (a, b) => merged.name_bytes(a).cmp(merged.name_bytes(b)),
+        });
+    }
+}
+
+fn symbol_function(functions: &mut Vec<Function>, origin: OriginId) -> FuncId {
+    functions.push(Function {
+        origin,
+        symbol: None,
+        aliases: Vec::new(),
+        source: None,
+        how: How::SymbolOnly,
+        partial: false,
+        reason: None,
+    });
+    FuncId((functions.len() - 1) as u32)
+}
+
+/// Rows that begin at `skip` bytes into a range of rows.
+pub(crate) fn rows_from(unit: u32, range: RowRange, skip: u32) -> Rows {
+    Rows { unit: UnitId(unit), range, skip }
+}

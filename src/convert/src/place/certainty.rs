@@ -1,0 +1,494 @@
+//! Decides for each function that shares its code with no other whether that is certain, and if it is not, why.
+//!
+//! `unique` claims that nobody else has this code. A function that was folded or merged away may leave nothing at its address,
+//! so silence alone proves nothing. What stands behind `unique` is a check with two parts.
+//!
+//! **The linker.** Either it cannot fold: GNU ld, or no linker at all. Or what it folds would show. lld keeps the symbol of a
+//! folded function, and all linkers keep the line sequence of a folded function that has one. So the program's table of
+//! symbols must be there with its local symbols, or `stripped` holds; and every object with code must have debug information,
+//! or `undescribed_object` holds: gold drops the local symbols of what it folds and mold with `--gc-sections` all of them, and
+//! objects are often stripped before they are linked. Start-up code (`crt1.o`, `crtbegin.o`) does not count, since it is in
+//! every program and nothing in it folds. Where several plain names are at the address and not all objects have debug
+//! information, the further names may be of folded functions: `plain_names`. Where all have, each folded function left an
+//! entry or a line sequence; other rules make groups of those, so the names that are left are one object's names for one place.
+//!
+//! A table counts as one with local symbols if it has at least one that is not hidden. (Linkers make hidden symbols local, and
+//! such symbols stay where those of objects were dropped.) Nor may any function that its entry calls local lack a symbol of
+//! its name: then its object was stripped before it was linked, or the table after it.
+//!
+//! **The compiler.** rustc and Swift run LLVM's MergeFunctions always, clang where it is asked to. It removes functions that
+//! nobody outside can call, with their symbols and entries. gcc does so with link-time optimization. Nothing is left to look
+//! for: `merged_without_trace`. clang does not say in the debug information that it was asked to, but where it merges functions
+//! that others can call it leaves a jump, which [`crate::place::thunks`] looks for. Where a unit of LLVM shows such a jump, all units of
+//! LLVM in the program count as merging: a program is mostly built with the same options throughout. Where the code is missing
+//! or not read, a small function without an entry might be such a jump: `no_code`. gcc (without link-time
+//! optimization) describes what it merged: an entry without an address, which [`crate::recover::gcc_icf`] places. Where one stays
+//! without a place and no symbol has its name, any function of its unit may be it: `merged_without_trace`. Code that no unit
+//! describes may come from any compiler: `undescribed_object`, or `merged_without_trace` where its name shows who made it.
+//!
+//! The check reads units, symbols and code, and none of the members that rules add to groups. A rule that leaves out a second
+//! function because nothing proves it need not say so where one of these reasons holds anyhow; where none would, it sets
+//! [`Candidate::doubt`]. Such rules are: caps on comparisons (`cap_reached`). A function whose own address the linker erased
+//! and that is alone at the address where it was found was folded into something without a description
+//! (`undescribed_object`). A line sequence that no function has is that of another function (`unclaimed_lines`).
+//!
+//! Functions of groups get no reason: their answers name the others.
+
+use crate::merge::Merged;
+use crate::model::{DieOffset, Function, How, Member, NameId, Reason, Unit, UnitId, UnitMap};
+use crate::open::{Image, ImageKind, Linker};
+use crate::place::aliases::Undescribed;
+use crate::place::candidates::{Candidate, Candidates};
+use crate::place::thunks::{MAX_THUNK, is_merged};
+use crate::program::machine::{Machine, is_added};
+use crate::program::names::{Relation, is_mangled, is_rust, relation, spellings};
+use crate::program::symbols::{CodeSymbol, Symbols};
+use crate::util::budget::Budget;
+use crate::util::hash::{HashMap, HashSet};
+use crate::util::text::base_name;
+
+/// Compilers' start-up code: objects of every program, without debug information, and nothing in them folds.
+pub(crate) const START_UP: &[&[u8]] = &[
+    b"crtstuff.c",
+    b"crtbegin.c",
+    b"crtend.c",
+    b"crtfastmath.c",
+    b"crt1.c",
+    b"Scrt1.c",
+    b"rcrt1.c",
+    b"crt1.S",
+    b"crti.S",
+    b"crtn.S",
+    b"crti.s",
+    b"crtn.s",
+    b"crt1.o",
+    b"Scrt1.o",
+    b"rcrt1.o",
+    b"gcrt1.o",
+    b"crti.o",
+    b"crtn.o",
+];
+
+/// The files that tools name for the object which they make of all units: LLVM's link-time optimization, Go's linker. Units
+/// that are described are not named so.
+pub(crate) const OF_ALL: &[&[u8]] = &[b"ld-temp.o", b"go.go"];
+
+/// Gives each function of one-member candidates its reason.
+pub(crate) fn decide<'f>(
+    image: &Image<'f>,
+    merged: &Merged<'f>,
+    symbols: &Symbols<'f>,
+    undescribed: &Undescribed,
+    machine: &Machine<'_, 'f>,
+    candidates: &mut Candidates,
+) {
+    let can_fold = image.linker != Linker::NeverFolds && image.kind != ImageKind::Relocatable;
+    let is_whole = !can_fold || is_whole(merged, symbols, candidates);
+    let lines = lines(merged);
+    let check = Check {
+        merged,
+        symbols,
+        undescribed,
+        has_objects: undescribed.has_objects() || has_mangled(merged, &lines, candidates),
+        image,
+        can_fold,
+        is_whole,
+        units: units(merged, symbols, machine, candidates),
+        lines,
+        compared: Budget::new(MAX_COMPARED),
+    };
+    let (mut found, mut here) = (Vec::new(), Here::new(symbols));
+    let Candidates { dies, symbols: by_symbol, labels, functions, .. } = &mut *candidates;
+    for candidate in dies.iter().chain(&*by_symbol).chain(&*labels) {
+        if let [member] = &candidate.members[..]
+            && let Some(reason) =
+                check.reason(candidate, member, &functions[member.function.index()], here.at(candidate.start))
+        {
+            found.push((member.function, reason));
+        }
+    }
+    for (function, reason) in found {
+        let own = &mut functions[function.index()].reason;
+        *own = Some(own.map_or(reason, |other| other.min(reason)));
+    }
+    candidates.nameless = check.of_linker();
+}
+
+/// Comparisons of names with symbols at one address. A program has few at each: one that has more is made to.
+const MAX_COMPARED: u64 = 1 << 24;
+
+/// The symbols at an address that mostly moves upwards: several candidates may begin at one.
+struct Here<'a, 'f> {
+    symbols: &'a Symbols<'f>,
+    address: Option<u64>,
+    here: &'a [CodeSymbol<'f>],
+}
+
+impl<'a, 'f> Here<'a, 'f> {
+    fn new(symbols: &'a Symbols<'f>) -> Here<'a, 'f> {
+        Here { symbols, address: None, here: &[] }
+    }
+
+    fn at(&mut self, address: u64) -> &'a [CodeSymbol<'f>] {
+        if self.address.replace(address) != Some(address) {
+            self.here = self.symbols.at(address);
+        }
+        self.here
+    }
+}
+
+struct Check<'a, 'f> {
+    merged: &'a Merged<'f>,
+    symbols: &'a Symbols<'f>,
+    undescribed: &'a Undescribed,
+    image: &'a Image<'f>,
+    /// Objects with code have no debug information.
+    has_objects: bool,
+    can_fold: bool,
+    /// The table of symbols is there, with those of local functions.
+    is_whole: bool,
+    /// By unit: what its compiler may have done.
+    units: Vec<Option<Reason>>,
+    /// Code that has lines and no entry, by start: start, end, unit.
+    lines: Vec<(u64, u64, UnitId)>,
+    compared: Budget,
+}
+
+impl Check<'_, '_> {
+    /// The first reason that holds for the only function of a candidate.
+    fn reason(
+        &self,
+        candidate: &Candidate,
+        member: &Member,
+        function: &Function,
+        here: &[CodeSymbol<'_>],
+    ) -> Option<Reason> {
+        let all = [
+            self.of_linker(),
+            self.of_names(here, function),
+            self.of_unit(candidate, function, here),
+            self.of_what_remains(candidate, member),
+            candidate.doubt,
+        ];
+        all.into_iter().flatten().min()
+    }
+
+    /// What holds for the whole program, as far as the linker goes.
+    fn of_linker(&self) -> Option<Reason> {
+        match (self.can_fold, self.is_whole, self.has_objects) {
+            (false, ..) | (_, true, false) => None,
+            (_, false, _) => Some(Reason::Stripped),
+            (_, _, true) => Some(Reason::UndescribedObject),
+        }
+    }
+
+    /// Further plain names may be of functions that were folded, where not each of those has an entry or lines.
+    fn of_names(&self, here: &[CodeSymbol<'_>], function: &Function) -> Option<Reason> {
+        if !self.can_fold || !self.has_objects {
+            return None;
+        }
+        if !self.compared.spend(here.len()) {
+            return Some(Reason::CapReached);
+        }
+        let program = &self.merged.program;
+        let own = self.merged.name_bytes(program.name_of(function));
+        let described = self.merged.name_bytes(program.origins[function.origin.index()].name);
+        let is_further = |symbol: &CodeSymbol<'_>| {
+            let explained = |name| relation(name, symbol.name) != Relation::Other;
+            // Of a linker that folds, `Undescribed::may_name` was asked before a symbol became the name.
+            let is_own = explained(described) || (self.image.linker.is_folding() && explained(own));
+            symbol.function && !is_mangled(symbol.name) && !is_own
+        };
+        here.iter().any(is_further).then_some(Reason::PlainNames)
+    }
+
+    /// What the compiler of the function may have done.
+    fn of_unit(&self, candidate: &Candidate, function: &Function, here: &[CodeSymbol<'_>]) -> Option<Reason> {
+        if let Some(unit) = self.unit(candidate, function) {
+            return self.units[unit.index()];
+        }
+        let name = self.merged.name_bytes(self.merged.program.name_of(function));
+        if is_rust(name) {
+            return Some(Reason::MergedWithoutTrace);
+        }
+        let of_start = is_of_start(name)
+            || here.iter().any(|symbol| symbol.of_linker || START_UP.contains(&base_name(symbol.file)))
+            || self.is_of_linker(candidate.start);
+        match (of_start, self.symbols.has_table()) {
+            (true, _) => None,
+            (_, true) => Some(Reason::UndescribedObject),
+            (_, false) => Some(Reason::Stripped),
+        }
+    }
+
+    /// True for the code that calls other modules: the linker made it.
+    fn is_of_linker(&self, start: u64) -> bool {
+        let section = self.image.section_at(start).map(|at| self.image.sections[at].name.as_bytes());
+        section.is_some_and(|name| name.starts_with(b".plt") || name.starts_with(b".iplt"))
+    }
+
+    /// The unit of a function: that of its entry, else the one that has lines for its first byte.
+    fn unit(&self, candidate: &Candidate, function: &Function) -> Option<UnitId> {
+        if let Some(source) = function.source {
+            return Some(source.unit);
+        }
+        unit_of_lines(&self.lines, candidate.start)
+    }
+
+    /// What the program says of a function that has its code besides, and that it does not name.
+    fn of_what_remains(&self, candidate: &Candidate, member: &Member) -> Option<Reason> {
+        if !self.can_fold {
+            return None;
+        }
+        let was_erased = !matches!(member.how, How::LiveRange | How::SymbolOnly);
+        if was_erased {
+            return Some(Reason::UndescribedObject);
+        }
+        let others = self.undescribed.has_other_lines(candidate.start, candidate.end);
+        others.then_some(Reason::UnclaimedLines)
+    }
+}
+
+/// True where the program has its table of symbols, with those of local functions.
+fn is_whole(merged: &Merged<'_>, symbols: &Symbols<'_>, candidates: &Candidates) -> bool {
+    let program = &merged.program;
+    // Functions that may have had a local symbol, and of which that cannot be asked: they are erased, or have no entries.
+    let has_local = |unit: &Unit<'_>| {
+        unit.erased.iter().any(|erased| !erased.external && !erased.removed)
+            || (unit.functions.is_empty() && !unit.bare.is_empty())
+    };
+    if !symbols.has_table()
+        || (!symbols.has_locals() && (program.units.is_empty() || program.units.iter().any(has_local)))
+    {
+        return false;
+    }
+    let (mut here, compared) = (Here::new(symbols), Budget::new(MAX_COMPARED));
+    let mut lacks_symbol = |candidate: &Candidate| {
+        let [member] = candidate.members[..] else { return false };
+        let function = &candidates.functions[member.function.index()];
+        let Some(source) = function.source.filter(|_| member.how == How::LiveRange) else { return false };
+        let unit = &program.units[source.unit.index()];
+        let own = &unit.functions[source.function.index()];
+        if own.external
+            || function.symbol.is_some()
+            || unit.pieces[own.pieces.start as usize].start.0 != candidate.start
+        {
+            return false;
+        }
+        let name = program.origins[function.origin.index()].name;
+        let is_own = |symbol: &CodeSymbol<'_>| {
+            symbol.is_named(merged, name) || relation(merged.name_bytes(name), symbol.name) != Relation::Other
+        };
+        let here = here.at(candidate.start);
+        !compared.spend(here.len()) || !here.iter().any(is_own)
+    };
+    !candidates.dies.iter().any(&mut lacks_symbol)
+}
+
+/// What the compiler of each unit may have done to its functions, of which nothing is left.
+fn units(
+    merged: &Merged<'_>,
+    symbols: &Symbols<'_>,
+    machine: &Machine<'_, '_>,
+    candidates: &Candidates,
+) -> Vec<Option<Reason>> {
+    let (unread, lost) = (Unread::new(symbols, machine, candidates), with_lost(merged, symbols));
+    let may_merge = |unit: &Unit<'_>| !unit.keeps_callees && !unit.assembly && !unit.merges_nothing;
+    let merges = candidates.merging.iter().any(|unit| may_merge(&merged.program.units[unit.index()]));
+    let of_unit = |(index, unit): (usize, &Unit<'_>)| {
+        if unit.rewrites.is_some() || lost.contains(&index) {
+            Some(Reason::MergedWithoutTrace)
+        } else if unread.may_be_of(merged, index, symbols) {
+            Some(Reason::NoCode)
+        } else if merges && may_merge(unit) {
+            Some(Reason::MergedWithoutTrace)
+        } else {
+            // What the compiler describes without an address is in the `.dwo` that is missing.
+            unit.partial.then_some(Reason::UndescribedObject)
+        }
+    };
+    merged.program.units.iter().enumerate().map(of_unit).collect()
+}
+
+/// Units of gcc that describe a local function without an address of which there is neither a symbol nor a call that shows where
+/// it is: gcc may have merged it with any of the unit. (It leaves a symbol of what it merged, which tools may drop. A function
+/// that other units may call has its symbol, or is another unit's.)
+fn with_lost(merged: &Merged<'_>, symbols: &Symbols<'_>) -> HashSet<usize> {
+    let program = &merged.program;
+    let mut by_name: HashMap<NameId, Vec<usize>> = HashMap::default();
+    for (index, (unit, map)) in program.units.iter().zip(&program.maps).enumerate() {
+        let mut local = unit.codeless.iter().filter(|codeless| !codeless.external).peekable();
+        if local.peek().is_none() {
+            continue;
+        }
+        let placed = unit.functions.iter().filter(|function| function.how == How::CallSite);
+        let placed: HashSet<DieOffset> = placed.map(|function| function.die).collect();
+        for codeless in local.filter(|codeless| !placed.contains(&codeless.die)) {
+            let origin = map.origins[codeless.origin.index()];
+            by_name.entry(program.origins[origin.index()].name).or_default().push(index);
+        }
+    }
+    if !by_name.is_empty() {
+        for symbol in symbols.iter().filter(|symbol| symbol.function) {
+            for name in spellings(symbol.name) {
+                if let Some(name) = merged.name_of(name) {
+                    by_name.remove(&name);
+                }
+            }
+        }
+    }
+    by_name.into_values().flatten().collect()
+}
+
+/// Small functions that have no entry and whose code is not at hand or not read: each may be a jump that a compiler put in the
+/// place of a function which it merged with another of its unit.
+struct Unread<'f> {
+    names: HashSet<&'f [u8]>,
+    /// The base names of the files that some are of for certain.
+    files: HashSet<&'f [u8]>,
+    /// Of some the file is not known.
+    of_any_file: bool,
+}
+
+impl<'f> Unread<'f> {
+    fn new(symbols: &'f Symbols<'_>, machine: &Machine<'_, '_>, candidates: &Candidates) -> Unread<'f> {
+        let mut unread = Unread { names: HashSet::default(), files: HashSet::default(), of_any_file: false };
+        for candidate in &candidates.symbols {
+            let is_described =
+                |member: &Member| candidates.functions[member.function.index()].source.is_some();
+            if candidate.end - candidate.start > MAX_THUNK
+                || machine.can_read(candidate.start, candidate.end)
+                || candidate.members.iter().any(is_described)
+            {
+                continue;
+            }
+            for symbol in symbols.at(candidate.start).iter().filter(|symbol| symbol.function) {
+                if !is_merged(symbol.name) || is_of_start(symbol.name) {
+                    continue;
+                }
+                unread.names.insert(symbol.name);
+                match symbols.sure_file(symbol) {
+                    Some(file) => _ = unread.files.insert(file),
+                    None => unread.of_any_file = true,
+                }
+            }
+        }
+        unread
+    }
+
+    /// True where one may be of a unit.
+    fn may_be_of(&self, merged: &Merged<'_>, index: usize, symbols: &Symbols<'_>) -> bool {
+        if self.names.is_empty() {
+            return false;
+        }
+        let (unit, map) = (&merged.program.units[index], &merged.program.maps[index]);
+        if unit.assembly || unit.merges_nothing {
+            return false;
+        }
+        if unit.keeps_callees {
+            // gcc describes what it made jump, without an address.
+            let name =
+                |origin: usize| merged.name_bytes(merged.program.origins[map.origins[origin].index()].name);
+            return unit.codeless.iter().any(|codeless| self.names.contains(name(codeless.origin.index())));
+        }
+        let file = &*unit.file_name;
+        self.of_any_file || self.files.contains(file) || (!self.files.is_empty() && !symbols.has_file(file))
+    }
+}
+
+/// Code that has lines and no entry, by start.
+fn lines(merged: &Merged<'_>) -> Vec<(u64, u64, UnitId)> {
+    let of_unit = |(index, unit): (usize, &Unit<'_>)| {
+        let range = move |lines: &crate::model::BareLines| {
+            (lines.start.0, lines.start.0 + u64::from(lines.len), UnitId(index as u32))
+        };
+        unit.bare.iter().map(range).collect::<Vec<_>>()
+    };
+    let mut lines: Vec<_> = merged.program.units.iter().enumerate().flat_map(of_unit).collect();
+    lines.sort_unstable();
+    lines
+}
+
+/// By unit: whether any of its functions has a symbol of its name, anywhere.
+pub(crate) fn units_with_symbols(merged: &Merged<'_>, symbols: &Symbols<'_>) -> Vec<bool> {
+    let program = &merged.program;
+    let mut has_symbol = vec![false; program.names.len()];
+    for symbol in symbols.iter() {
+        if let Some(name) = merged.name_of(symbol.name) {
+            has_symbol[name.index()] = true;
+        }
+    }
+    let of_unit = |(unit, map): (&Unit<'_>, &UnitMap)| {
+        let functions = unit.functions.iter().map(|function| function.origin);
+        let mut origins = functions.chain(unit.erased.iter().map(|erased| erased.origin));
+        origins.any(|origin| has_symbol[program.origins[map.origins[origin.index()].index()].name.index()])
+    };
+    program.units.iter().zip(&program.maps).map(of_unit).collect()
+}
+
+/// The unit that has lines for an address. Few lines overlap: the last that begin at or before an address mostly hold it.
+fn unit_of_lines(lines: &[(u64, u64, UnitId)], address: u64) -> Option<UnitId> {
+    const TRIED: usize = 8;
+    let after = lines.partition_point(|lines| lines.0 <= address);
+    let mut before = lines[..after].iter().rev().take(TRIED);
+    before.find(|lines| address < lines.1).map(|lines| lines.2)
+}
+
+/// True where a function of C++ or Rust has neither entry nor lines: such a name is no linker's and no C library's. (What makes
+/// virtual calls fit (`_ZThn`) has none with gcc.)
+fn has_mangled(merged: &Merged<'_>, lines: &[(u64, u64, UnitId)], candidates: &Candidates) -> bool {
+    let is_mangled = |member: &Member| {
+        let function = &candidates.functions[member.function.index()];
+        let name = merged.name_bytes(merged.program.name_of(function));
+        function.source.is_none() && is_mangled(name) && !name.starts_with(b"_ZT")
+    };
+    let undescribed = |candidate: &Candidate| {
+        candidate.members.iter().any(is_mangled) && unit_of_lines(lines, candidate.start).is_none()
+    };
+    !merged.program.units.is_empty() && candidates.symbols.iter().any(undescribed)
+}
+
+/// True for what begins and ends a program, and what a compiler adds to it: its `crtstuff.c`, C's library (`crt1.o`, `crti.o`).
+pub(crate) fn is_of_start(name: &[u8]) -> bool {
+    const OWN: [&[u8]; 17] = [
+        b"register_tm_clones",
+        b"deregister_tm_clones",
+        b"frame_dummy",
+        b"call_weak_fn",
+        b"_start",
+        b"_start_c",
+        b"_init",
+        b"_fini",
+        b"_dl_relocate_static_pie",
+        b"__do_global_dtors_aux",
+        b"__do_global_ctors_aux",
+        b"__do_init",
+        b"__do_fini",
+        b"__libc_csu_init",
+        b"__libc_csu_fini",
+        b"__tls_init",
+        b"__clang_call_terminate",
+    ];
+    OWN.contains(&name) || is_added(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_start;
+
+    #[test]
+    fn names_of_what_begins_a_program() {
+        for (name, expected) in [
+            ("frame_dummy", true),
+            ("_start", true),
+            ("__clang_call_terminate", true),
+            ("__asan_init", true),
+            ("_Z3foov", false),
+            ("_own", false),
+            ("__own", false),
+            ("main", false),
+        ] {
+            assert_eq!(is_of_start(name.as_bytes()), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Names the parts of functions that stand elsewhere than their entries (`f.cold`, `f.__part.1`), and finds functions of
+//! which nothing but a symbol says that a part of theirs was folded into another's.
+//!
+//! A symbol is that of a part if its name says so, or if it is another's name with something added, at the address of a
+//! part. Each part has a symbol: where there are more symbols than functions that they name, there are more functions.
+
+use std::cell::OnceCell;
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::merge::Merged;
+use crate::model::{FuncId, Function, How, Member, NameId};
+use crate::place::aliases::{Described, Undescribed};
+use crate::place::candidates::{Candidate, add_nameless, by_name_alone};
+use crate::place::subprograms::DiePiece;
+use crate::program::names::{Relation, has_suffix, is_mangled, names_part, relation};
+use crate::program::symbols::{CodeSymbol, principal};
+use crate::util::budget::Budget;
+use crate::util::hash::{HashMap, HashSet};
+
+/// Symbols at the start of a part that are compared with the name of each function that has it.
+const MAX_PARTS: usize = 4096;
+
+/// Functions at the start of a part that each of its symbols is compared with.
+const MAX_PARTS_NAMED: usize = 256;
+
+/// True for a symbol that is a part's by its name.
+fn names_a_part(symbol: &CodeSymbol<'_>) -> bool {
+    symbol.function && names_part(symbol.name)
+}
+
+/// A range that is a part of functions.
+pub(crate) struct Parts<'f> {
+    /// The functions whose entry is elsewhere, sorted.
+    of: Vec<FuncId>,
+    /// The range is no function's entry.
+    no_entry: bool,
+    /// The symbols at its start that are not of entries.
+    symbols: Vec<CodeSymbol<'f>>,
+}
+
+impl<'f> Parts<'f> {
+    /// `None` where only entries begin. `shared`: what has the range of the candidate.
+    pub(crate) fn new(
+        merged: &Merged<'f>,
+        at_start: &[CodeSymbol<'f>],
+        shared: &[DiePiece],
+        candidate: &Candidate,
+        functions: &[Function],
+    ) -> Option<Parts<'f>> {
+        if Self::are_none(at_start, shared) {
+            return None;
+        }
+        let mut entries: Vec<FuncId> =
+            shared.iter().filter(|piece| piece.entry).map(|piece| piece.function).collect();
+        entries.sort_unstable();
+        let no_entry = entries.is_empty();
+        let here = candidate.members.iter().map(|member| member.function);
+        let mut of: Vec<FuncId> = here.filter(|function| entries.binary_search(function).is_err()).collect();
+        of.sort_unstable();
+        let of_part = |symbol: &&CodeSymbol<'f>| {
+            let of_one_here = || {
+                candidate.members.iter().take(MAX_PARTS_NAMED).any(|member| {
+                    of.binary_search(&member.function).is_ok()
+                        && is_named(merged, &functions[member.function.index()], symbol)
+                })
+            };
+            no_entry || names_a_part(symbol) || (has_suffix(symbol.name) && of_one_here())
+        };
+        let symbols = at_start.iter().take(MAX_PARTS).filter(|symbol| symbol.function).filter(of_part);
+        Some(Parts { symbols: symbols.copied().collect(), of, no_entry })
+    }
+
+    /// Comparisons of symbols at one start with the functions of a part, at most.
+    pub(crate) fn comparisons(at_start: &[CodeSymbol<'f>], candidate: &Candidate) -> usize {
+        at_start.len().min(MAX_PARTS) * candidate.members.len().min(MAX_PARTS_NAMED)
+    }
+
+    /// True where only entries begin.
+    pub(crate) fn are_none(at_start: &[CodeSymbol<'f>], shared: &[DiePiece]) -> bool {
+        shared.iter().all(|piece| piece.entry) && !at_start.iter().any(names_a_part)
+    }
+
+    /// True for a function whose entry is elsewhere.
+    fn has(&self, function: FuncId) -> bool {
+        self.of.binary_search(&function).is_ok()
+    }
+
+    /// The symbols of entries; `None` where no entry begins.
+    pub(crate) fn of_entries(&self, at_start: &[CodeSymbol<'f>]) -> Option<Vec<CodeSymbol<'f>>> {
+        let parts: HashSet<&[u8]> = self.symbols.iter().map(|symbol| symbol.name).collect();
+        let entries = || at_start.iter().filter(|symbol| !parts.contains(symbol.name)).copied().collect();
+        (!self.no_entry).then(entries)
+    }
+
+    /// Names the parts, and adds the functions that only a symbol tells of.
+    pub(crate) fn name(
+        &self,
+        merged: &mut Merged<'f>,
+        undescribed: &Undescribed,
+        part: &mut Candidate,
+        functions: &mut Vec<Function>,
+        diagnostics: &mut Diagnostics,
+    ) {
+        if self.symbols.len() >= MAX_PARTS || part.members.len() > MAX_PARTS_NAMED {
+            diagnostics.add(Kind::CapReached, part.start, || {
+                format!("over {MAX_PARTS} symbols or {MAX_PARTS_NAMED} functions of a part at {:#x}: not all were compared", part.start)
+            });
+        }
+        let mut unexplained: Vec<CodeSymbol<'f>> = Vec::new();
+        // A name that several files have is of as many functions.
+        let mut of_name: HashMap<&[u8], usize> = HashMap::default();
+        for symbol in &self.symbols {
+            let before = of_name.entry(symbol.name).or_default();
+            let explains = |member: &&Member| is_named(merged, &functions[member.function.index()], symbol);
+            if part.members.iter().take(MAX_PARTS_NAMED).filter(explains).nth(*before).is_none() {
+                unexplained.push(*symbol);
+            }
+            *before += usize::from(undescribed.may_fold());
+        }
+        // What is alone there, and has a name that no symbol repeats, has the symbol that there is.
+        if let [member] = &mut part.members[..]
+            && unexplained.len() == self.symbols.len()
+            && self.has(member.function)
+            && let Some(own) = principal(&unexplained).copied()
+            && (own.end != part.end || !undescribed.may_be_forgotten())
+        {
+            member.symbol = own.typed.then(|| merged.name(own.name));
+            unexplained.retain(|symbol| symbol.name != own.name || symbol.of_another_file(&own));
+        }
+        let (described, before) = (OnceCell::new(), part.members.len());
+        let whole =
+            |symbol: &&CodeSymbol<'_>| symbol.end == part.end || (!symbol.sized && undescribed.may_fold());
+        for symbol in unexplained.iter().filter(whole) {
+            let own = names_part(symbol.name)
+                || (self.no_entry && has_suffix(symbol.name))
+                || is_mangled(symbol.name)
+                || undescribed.is_function(
+                    merged,
+                    symbol,
+                    part.end,
+                    described.get_or_init(|| Described::new(merged, &part.members[..before], functions)),
+                );
+            if own {
+                let name = merged.name(symbol.name);
+                part.members.push(by_name_alone(merged, functions, name));
+            }
+        }
+        if part.members.len() == before && self.no_entry {
+            add_nameless(merged, undescribed, part, functions);
+        }
+        for member in part.members.iter_mut().filter(|member| self.has(member.function)).take(MAX_PARTS_NAMED)
+        {
+            let function = &functions[member.function.index()];
+            let origin = merged.program.origins[function.origin.index()].name;
+            // A copy has parts of its own (`f.isra.0.cold`).
+            let of = |name: NameId| {
+                let clone = |symbol: &&CodeSymbol<'f>| {
+                    relation(merged.name_bytes(name), symbol.name) == Relation::Clone
+                };
+                self.symbols.iter().find(clone)
+            };
+            let own = of(merged.program.name_of(function)).or_else(|| of(origin));
+            if let Some(symbol) = own.filter(|symbol| symbol.typed) {
+                member.symbol = Some(merged.name(symbol.name));
+            }
+        }
+    }
+}
+
+/// By function that has a part elsewhere: functions of which only a symbol tells and that share its entry. Their code jumps to
+/// the same part, whether the linker left the symbols of theirs or not: those are local, and gold drops such.
+#[derive(Default)]
+pub(crate) struct Entries {
+    /// By entry: the functions that share it.
+    by_name_alone: Vec<Vec<Member>>,
+    /// Which of those lists is that of a function's entry.
+    of: HashMap<FuncId, u32>,
+}
+
+impl Entries {
+    pub(crate) fn new<'p, 'f: 'p>(dies: &[Candidate], parts: impl Iterator<Item = &'p Parts<'f>>) -> Entries {
+        let of: HashSet<FuncId> = parts.flat_map(|part| &part.of).copied().collect();
+        let mut entries = Entries::default();
+        for candidate in dies {
+            let alone = candidate.members.iter().filter(|member| member.how == How::SymbolOnly);
+            let alone: Vec<Member> = alone.take(MAX_PARTS_NAMED).copied().collect();
+            if alone.is_empty() {
+                continue;
+            }
+            let list = entries.by_name_alone.len() as u32;
+            for member in candidate.members.iter().filter(|member| of.contains(&member.function)) {
+                entries.of.entry(member.function).or_insert(list);
+            }
+            entries.by_name_alone.push(alone);
+        }
+        entries
+    }
+
+    /// Adds those that share the entry of a function which has this part, as far as `left` goes for comparisons of names;
+    /// false where it does not go to the end.
+    pub(crate) fn add(
+        &self,
+        merged: &Merged<'_>,
+        parts: &Parts<'_>,
+        part: &mut Candidate,
+        functions: &[Function],
+        left: &Budget,
+    ) -> bool {
+        let here: Vec<FuncId> = part.members.iter().map(|member| member.function).collect();
+        let of_part = here.iter().filter(|function| parts.has(**function));
+        // Several functions of the part may share an entry, and several entries a function.
+        let (mut entries, mut seen): (HashSet<u32>, HashSet<FuncId>) =
+            (HashSet::default(), here.iter().copied().collect());
+        let lists =
+            of_part.filter_map(|function| self.of.get(function)).filter(|&&list| entries.insert(list));
+        let of_entries = lists.flat_map(|&list| &self.by_name_alone[list as usize]);
+        for &member in of_entries.filter(|member| seen.insert(member.function)) {
+            if !left.spend(part.members.len().min(MAX_PARTS_NAMED)) {
+                return false;
+            }
+            let name =
+                |function: FuncId| merged.name_bytes(merged.program.name_of(&functions[function.index()]));
+            let known =
+                |other: &Member| relation(name(member.function), name(other.function)) != Relation::Other;
+            if !part.members.iter().take(MAX_PARTS_NAMED).any(known) {
+                part.members.push(Member { symbol: None, ..member });
+            }
+        }
+        true
+    }
+}
+
+/// True where a symbol's name is a function's, or such with something added.
+fn is_named(merged: &Merged<'_>, function: &Function, symbol: &CodeSymbol<'_>) -> bool {
+    let own = merged.program.origins[function.origin.index()].name;
+    let is = |name| relation(merged.name_bytes(name), symbol.name) != Relation::Other;
+    is(own) || function.symbol.is_some_and(is)
+}

@@ -1,0 +1,211 @@
+//! Gives mangled names to functions whose DIE has a plain one alone.
+//!
+//! gcc writes no linkage name for a function that is local to its unit, so that `f` of the debug information is
+//! `_ZL1fi` of the symbol table, or `_ZL1fl`, which may have been folded into it. A function is given a name that alone
+//! fits it: by the arguments of its template, by the function that it is local to, and by the file that the symbol table
+//! gives. Of several it keeps the plain one, since a wrong one would be that of another function. Names that no function
+//! here accounts for are those of functions that have no DIE here, and are handed back.
+//!
+//! One symbol explains one function of the source: gold and mold drop the symbols of local functions that they fold, so that
+//! the one symbol that remains says nothing of the functions of other files.
+
+use foldsym_demangle::demangle;
+
+use crate::merge::Merged;
+use crate::model::{FuncId, Function, Member, NameId, OriginId, UnitId};
+use crate::program::names::{Relation, enclosing, is_mangled, own_name, plain_base, relation};
+use crate::program::symbols::{CodeSymbol, principal};
+use crate::util::hash::HashMap;
+use crate::util::text::base_name;
+
+/// A mangled name and its variants, with the symbols that have it.
+type Name<'s, 'f> = &'s [&'s CodeSymbol<'f>];
+
+/// Names and functions of one plain name that are compared with each other: of more, all names are handed back.
+const MAX_TOGETHER: usize = 64;
+
+/// Symbols at one address that the name of a function is chosen from.
+const MAX_SOLE: usize = 256;
+
+/// Names the members by these symbols, and returns the names that are of none of them, each with its variants.
+pub(crate) fn name_plain<'f>(
+    merged: &mut Merged<'f>,
+    mut mangled: Vec<&CodeSymbol<'f>>,
+    members: &[Member],
+    functions: &mut [Function],
+) -> Vec<Vec<NameId>> {
+    mangled.sort_by_cached_key(|symbol| (own_name(symbol.name), symbol.name));
+    if mangled.is_empty() {
+        return Vec::new();
+    }
+    // By name first: many may have one long name.
+    let mut of_name: HashMap<NameId, Vec<FuncId>> = HashMap::default();
+    for member in members {
+        let function = &functions[member.function.index()];
+        if function.symbol.is_none() {
+            let own = merged.program.origins[function.origin.index()].name;
+            of_name.entry(own).or_default().push(member.function);
+        }
+    }
+    let mut plain: HashMap<Vec<u8>, Vec<FuncId>> = HashMap::default();
+    let mut names: Vec<NameId> = of_name.keys().copied().collect();
+    names.sort_unstable();
+    for name in names {
+        let functions = of_name.remove(&name).unwrap_or_default();
+        plain.entry(plain_base(merged.name_bytes(name)).to_vec()).or_default().extend(functions);
+    }
+    let mut left = Vec::new();
+    for overloads in mangled.chunk_by(|a, b| own_name(a.name) == own_name(b.name)) {
+        let named = own_name(overloads[0].name).and_then(|name| plain.get(&*name)).map_or(&[][..], |n| n);
+        let same = |a: &&CodeSymbol<'_>, b: &&CodeSymbol<'_>| {
+            a.name == b.name || relation(a.name, b.name) == Relation::Variant
+        };
+        let names: Vec<Name<'_, 'f>> = overloads.chunk_by(same).collect();
+        match (&names[..], named) {
+            ([only], [function]) if may_enclose(merged, &functions[function.index()], only) => {
+                give(merged, &mut functions[function.index()], only);
+            }
+            _ => left.extend(assign(merged, &names, named, functions)),
+        }
+    }
+    left
+}
+
+/// Gives a function a name. Variants of a constructor or destructor are other names of it.
+fn give<'f>(merged: &mut Merged<'f>, function: &mut Function, name: Name<'_, 'f>) {
+    let symbols: Vec<CodeSymbol<'f>> = name.iter().map(|symbol| **symbol).collect();
+    let Some(own) = principal(&symbols) else { return };
+    function.symbol = Some(merged.name(own.name));
+    for other in symbols.iter().filter(|other| other.name != own.name) {
+        function.aliases.push(merged.name(other.name));
+    }
+}
+
+fn assign<'f>(
+    merged: &mut Merged<'f>,
+    names: &[Name<'_, 'f>],
+    named: &[FuncId],
+    functions: &mut [Function],
+) -> Vec<Vec<NameId>> {
+    if names.len().max(named.len()) > MAX_TOGETHER {
+        return names.iter().map(|name| variants(merged, name)).collect();
+    }
+    let texts: Vec<Option<String>> =
+        names.iter().map(|name| demangle(name[0].name).map(|text| text.replace(' ', ""))).collect();
+    let fitting: Vec<Vec<usize>> =
+        named.iter().map(|f| fitting(merged, &functions[f.index()], names, &texts)).collect();
+    let unit = |function: FuncId, functions: &[Function]| functions[function.index()].source.map(|s| s.unit);
+    // Two functions of one unit that one name alone fits have overloads that are not here.
+    let mut owners: HashMap<(usize, Option<UnitId>), usize> = HashMap::default();
+    // Where a name fits functions of several declarations: only those of the files that have symbols of it are its own.
+    let mut declared: HashMap<usize, (OriginId, bool)> = HashMap::default();
+    for (&function, fitting) in named.iter().zip(&fitting) {
+        if let [at] = fitting[..] {
+            *owners.entry((at, unit(function, functions))).or_default() += 1;
+            let origin = functions[function.index()].origin;
+            let declared = declared.entry(at).or_insert((origin, false));
+            declared.1 |= declared.0 != origin;
+        }
+    }
+    let is_own = |function: &Function, at: usize| {
+        let unit = function.source.map(|source| &*merged.program.units[source.unit.index()].file_name);
+        !declared[&at].1 || names[at].iter().any(|symbol| Some(base_name(symbol.file)) == unit)
+    };
+    let own: Vec<bool> = named
+        .iter()
+        .zip(&fitting)
+        .map(|(function, fitting)| match fitting[..] {
+            [at] => is_own(&functions[function.index()], at),
+            _ => false,
+        })
+        .collect();
+    let mut given = vec![false; names.len()];
+    let mut open: Vec<(FuncId, &[usize])> = Vec::new();
+    for ((&function, fitting), own) in named.iter().zip(&fitting).zip(own) {
+        match fitting[..] {
+            [at] if own && owners[&(at, unit(function, functions))] == 1 => {
+                give(merged, &mut functions[function.index()], names[at]);
+                given[at] = true;
+            }
+            _ => open.push((function, fitting)),
+        }
+    }
+    let fitted = |at: &usize| open.iter().any(|(_, fitting)| fitting.contains(at));
+    let rest: Vec<usize> = (0..names.len()).filter(|&at| !given[at]).collect();
+    let contested = rest.iter().copied().filter(|at| fitted(at)).count();
+    // As many functions as names: each has one of them.
+    let accounted = contested <= open.len();
+    for (function, fitting) in &open {
+        for symbol in fitting.iter().filter(|at| accounted && !given[**at]).flat_map(|at| names[*at]) {
+            let name = merged.name(symbol.name);
+            functions[function.index()].aliases.push(name);
+        }
+    }
+    let unaccounted = rest.into_iter().filter(|at| !(accounted && fitted(at)));
+    unaccounted.map(|at| variants(merged, names[at])).collect()
+}
+
+/// The spellings of a name, which are sorted.
+fn variants<'f>(merged: &mut Merged<'f>, name: Name<'_, 'f>) -> Vec<NameId> {
+    let mut names: Vec<NameId> = name.iter().map(|symbol| merged.name(symbol.name)).collect();
+    names.dedup();
+    names
+}
+
+/// False where a name is local to a function that other units have and the unit of this one has not.
+fn may_enclose(merged: &mut Merged<'_>, function: &Function, name: Name<'_, '_>) -> bool {
+    let Some(source) = function.source else { return true };
+    let enclosing = enclosing(name[0].name).unwrap_or_default();
+    let mut known = enclosing.iter().filter_map(|name| merged.name_of(name));
+    let known = known.find(|name| merged.is_described(*name));
+    known.is_none_or(|name| merged.describes(source.unit, name))
+}
+
+/// The names that may be a function's (`texts` are the readable ones without spaces: gcc spells the ends of nested
+/// templates apart, clang and the demangler together): those with the arguments of its template, or with none, and of the
+/// function that it is local to; of several, those of its file. (gold and mold drop local symbols, so that another file's may
+/// be all that is left of a name.)
+fn fitting(
+    merged: &mut Merged<'_>,
+    function: &Function,
+    names: &[Name<'_, '_>],
+    texts: &[Option<String>],
+) -> Vec<usize> {
+    let own = merged.program.origins[function.origin.index()].name;
+    let own = format!("{}(", String::from_utf8_lossy(merged.name_bytes(own)).replace(' ', ""));
+    let has_text = |at: usize| texts[at].as_ref().is_none_or(|text| text.contains(&own));
+    let mut fitting: Vec<usize> =
+        (0..names.len()).filter(|&at| has_text(at) && may_enclose(merged, function, names[at])).collect();
+    if fitting.len() > 1
+        && let Some(source) = function.source
+    {
+        let unit = &*merged.program.units[source.unit.index()].file_name;
+        let of_file = |symbol: &&CodeSymbol<'_>| {
+            !symbol.local || symbol.file.is_empty() || base_name(symbol.file) == unit
+        };
+        let fits = |at: &usize| names[*at].iter().any(of_file);
+        if fitting.iter().any(fits) {
+            fitting.retain(fits);
+        }
+    }
+    fitting
+}
+
+/// The symbol that nothing explains and that may be a function's, whose own name no symbol has. Of several mangled names
+/// that are no variants of one, nothing tells whose they are.
+pub(crate) fn sole(symbols: &[&CodeSymbol<'_>], may_be: impl Fn(&CodeSymbol<'_>) -> bool) -> Option<usize> {
+    let mut of: Vec<usize> = (0..symbols.len()).filter(|&at| may_be(symbols[at])).collect();
+    if of.iter().any(|&at| is_mangled(symbols[at].name)) {
+        of.retain(|&at| is_mangled(symbols[at].name));
+        let first = symbols[of[0]].name;
+        let related = |name| {
+            [relation(first, name), relation(name, first)].iter().any(|found| *found != Relation::Other)
+        };
+        if of.len() > MAX_SOLE || !of.iter().all(|&at| related(symbols[at].name)) {
+            return None;
+        }
+    }
+    let copies: Vec<CodeSymbol<'_>> = of.iter().map(|&at| *symbols[at]).collect();
+    let best = principal(&copies)?;
+    copies.iter().position(|symbol| std::ptr::eq(symbol, best)).map(|at| of[at])
+}

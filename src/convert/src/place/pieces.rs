@@ -1,0 +1,423 @@
+//! Paints the candidates over each other into disjoint pieces and numbers the functions that remain.
+//!
+//! The order of trust: lines without a function, labels, function symbols, subprograms; among equals a
+//! range that starts later, or ends earlier, is the inner one and wins.
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::merge::Merged;
+use crate::model::{
+    FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Rows, UnitId,
+};
+use crate::place::candidates::{Candidate, Candidates, rows_from};
+use crate::util::paint::{PaintRange, Painter, Segment};
+
+/// A range of bare lines of one unit.
+#[derive(Clone, Copy)]
+struct Bare {
+    start: u64,
+    end: u64,
+    unit: u32,
+    rows: crate::model::RowRange,
+    continues: bool,
+    /// The unit's `.dwo` is missing.
+    partial: bool,
+}
+
+/// What a node of the painting stands for: an index into the list of its kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Node {
+    Nothing,
+    Bare(usize),
+    Label(usize),
+    Symbol(usize),
+    Die(usize),
+}
+
+struct Nodes {
+    bare: usize,
+    labels: usize,
+    symbols: usize,
+}
+
+impl Nodes {
+    fn get(&self, node: u32) -> Node {
+        let mut at = node as usize;
+        if at == 0 {
+            return Node::Nothing;
+        }
+        at -= 1;
+        for (len, make) in [
+            (self.bare, Node::Bare as fn(usize) -> Node),
+            (self.labels, Node::Label),
+            (self.symbols, Node::Symbol),
+        ] {
+            if at < len {
+                return make(at);
+            }
+            at -= len;
+        }
+        Node::Die(at)
+    }
+}
+
+/// Members of all groups. A range that others cut has a group for each of its parts.
+const MAX_MEMBERS: usize = 1 << 22;
+
+/// The program with its names, and for each function of the candidates its id there, if it has any code.
+pub(crate) struct Cut<'f> {
+    pub(crate) merged: Merged<'f>,
+    /// By function of the candidates.
+    pub(crate) numbers: Vec<Option<FuncId>>,
+    /// As [`Candidates::merging`].
+    pub(crate) merging: Vec<UnitId>,
+}
+
+/// Cuts the candidates into pieces.
+pub(crate) fn cut<'f>(
+    mut merged: Merged<'f>,
+    mut candidates: Candidates,
+    diagnostics: &mut Diagnostics,
+) -> Cut<'f> {
+    let mut bare = bare_lines(&merged);
+    bare.sort_by_key(|b| (b.start, std::cmp::Reverse(b.end), b.unit));
+    for list in [&mut candidates.labels, &mut candidates.symbols, &mut candidates.dies] {
+        list.sort_by_key(|c| (c.start, std::cmp::Reverse(c.end)));
+    }
+    let mut ranges = Vec::new();
+    let mut add = |start, end| ranges.push(PaintRange { start, node: ranges.len() as u32 + 1, end });
+    bare.iter().for_each(|b| add(b.start, b.end));
+    for list in [&candidates.labels, &candidates.symbols, &candidates.dies] {
+        list.iter().for_each(|c| add(c.start, c.end));
+    }
+    let nodes =
+        Nodes { bare: bare.len(), labels: candidates.labels.len(), symbols: candidates.symbols.len() };
+    let mut segments = Vec::new();
+    Painter::default().paint(&mut ranges, &mut segments);
+    let mut cutter = Cutter {
+        nodes,
+        bare,
+        sweep: Sweep::default(),
+        pieces: Vec::with_capacity(segments.len()),
+        groups: Vec::new(),
+        functions: Vec::with_capacity(candidates.functions.len()),
+        renumbered: vec![None; candidates.functions.len()],
+        candidates,
+        nameless: [None; 2],
+        members_left: MAX_MEMBERS,
+        left_out: 0,
+    };
+    cutter.hidden(&segments, diagnostics);
+    for (index, segment) in segments.iter().enumerate() {
+        let end = segments.get(index + 1).map_or(segment.start, |next| next.start);
+        cutter.segment(&mut merged, *segment, end, diagnostics);
+    }
+    let Cutter { pieces, groups, functions, renumbered, candidates, left_out, .. } = cutter;
+    if left_out > 0 {
+        diagnostics.add(Kind::CapReached, 0, || {
+            format!(
+                "{left_out} ranges of folded code are unknown: others have {MAX_MEMBERS} members together"
+            )
+        });
+    }
+    let mut numbers = renumbered;
+    for (other, function) in candidates.same {
+        if let Some(number) = numbers[function.index()] {
+            numbers[other.index()].get_or_insert(number);
+        }
+    }
+    (merged.program.pieces, merged.program.groups, merged.program.functions) = (pieces, groups, functions);
+    let Candidates { functions, dies, symbols, labels, merging, .. } = candidates;
+    rayon::join(|| merged.end(), || drop((functions, dies, symbols, labels)));
+    Cut { merged, numbers, merging }
+}
+
+fn bare_lines(merged: &Merged<'_>) -> Vec<Bare> {
+    let mut bare = Vec::new();
+    for (unit_index, unit) in merged.program.units.iter().enumerate() {
+        bare.extend(unit.bare.iter().map(|b| Bare {
+            start: b.start.0,
+            end: b.start.0 + u64::from(b.len),
+            unit: unit_index as u32,
+            rows: b.rows,
+            continues: b.continues,
+            partial: unit.partial,
+        }));
+    }
+    bare
+}
+
+/// The bare lines at an address that moves upwards.
+#[derive(Default)]
+struct Sweep {
+    /// The first that starts behind the address.
+    next: usize,
+    /// Those before it, but for the ones that were seen to have ended.
+    open: Vec<usize>,
+    /// Up to where a unit without its `.dwo` has lines. Of functions that were folded into one, each unit has its lines
+    /// there, and which remained is not known.
+    partial_end: u64,
+}
+
+impl Sweep {
+    /// Moves to an address no lower than the last: the lines that cover it, of several those that start last.
+    fn to(&mut self, bare: &[Bare], address: u64) -> Option<Bare> {
+        while let Some(found) = bare.get(self.next).filter(|found| found.start <= address) {
+            self.open.push(self.next);
+            if found.partial {
+                self.partial_end = self.partial_end.max(found.end);
+            }
+            self.next += 1;
+        }
+        while let Some(&last) = self.open.last() {
+            if bare[last].end > address {
+                return Some(bare[last]);
+            }
+            self.open.pop();
+        }
+        None
+    }
+
+    /// True where the lines that cover the address it moved to are known to be the only ones.
+    fn is_alone(&self, bare: &[Bare], address: u64) -> bool {
+        let before = &self.open[..self.open.len().saturating_sub(1)];
+        before.len() <= MAX_OPEN && before.iter().all(|&other| bare[other].end <= address)
+    }
+}
+
+/// Lines that began before an address and of which is asked whether they cover it.
+const MAX_OPEN: usize = 64;
+
+struct Cutter {
+    nodes: Nodes,
+    /// Sorted by start.
+    bare: Vec<Bare>,
+    sweep: Sweep,
+    candidates: Candidates,
+    pieces: Vec<Piece>,
+    groups: Vec<Group>,
+    functions: Vec<Function>,
+    /// By function of the candidates.
+    renumbered: Vec<Option<FuncId>>,
+    /// Stand for code without a name: of whole units, and of those whose `.dwo` is missing.
+    nameless: [Option<FuncId>; 2],
+    members_left: usize,
+    /// Ranges that got no group.
+    left_out: u64,
+}
+
+impl Cutter {
+    /// Counts subprograms of which no byte is left: others cover them.
+    fn hidden(&self, segments: &[Segment], diagnostics: &mut Diagnostics) {
+        let mut shown = vec![false; self.candidates.dies.len()];
+        for segment in segments {
+            if let Node::Die(index) = self.nodes.get(segment.node) {
+                shown[index] = true;
+            }
+        }
+        for (die, _) in self.candidates.dies.iter().zip(shown).filter(|(_, shown)| !shown) {
+            diagnostics.add(Kind::HiddenFunction, die.start, || {
+                format!("{:#x}..{:#x} is covered by other functions", die.start, die.end)
+            });
+        }
+    }
+
+    fn segment(
+        &mut self,
+        merged: &mut Merged<'_>,
+        segment: Segment,
+        end: u64,
+        diagnostics: &mut Diagnostics,
+    ) {
+        let Segment { start, node } = segment;
+        match self.nodes.get(node) {
+            Node::Nothing => {}
+            Node::Bare(index) => self.bare_piece(merged, index, start, end),
+            Node::Label(index) => self.symbol_pieces(start, end, |c| &mut c.labels[index]),
+            Node::Symbol(index) => self.symbol_pieces(start, end, |c| &mut c.symbols[index]),
+            Node::Die(index) => {
+                let candidate = &mut self.candidates.dies[index];
+                let skip = (start - candidate.start) as u32;
+                if skip > 0 || end < candidate.end {
+                    diagnostics.add(Kind::OverlapCut, candidate.start, || {
+                        format!("{:#x}..{:#x} is cut to {start:#x}..{end:#x}", candidate.start, candidate.end)
+                    });
+                }
+                let members = std::mem::take(&mut candidate.members);
+                self.piece(start, end, skip, &members, None);
+                self.candidates.dies[index].members = members;
+            }
+        }
+    }
+
+    /// Code of a symbol, cut where line rows begin and end.
+    fn symbol_pieces(&mut self, start: u64, end: u64, pick: impl Fn(&mut Candidates) -> &mut Candidate) {
+        let candidate = pick(&mut self.candidates);
+        let (origin, members) = (candidate.start, std::mem::take(&mut candidate.members));
+        let mut at = start;
+        while at < end {
+            let covering = self.sweep.to(&self.bare, at);
+            let stop = match covering {
+                Some(bare) => bare.end,
+                None => self.bare.get(self.sweep.next).map_or(end, |b| b.start),
+            };
+            let stop = stop.min(end);
+            // One function may have several names. Of several sequences nothing says which is whose.
+            let rows = covering
+                .filter(|_| members.len() == 1 || self.sweep.is_alone(&self.bare, at))
+                .map(|b| rows_from(b.unit, b.rows, (at - b.start) as u32));
+            if self.sweep.partial_end > at {
+                self.mark_partial(&members);
+            }
+            self.piece(at, stop, (at - origin) as u32, &members, rows);
+            at = stop;
+        }
+        pick(&mut self.candidates).members = members;
+    }
+
+    /// Says of functions that what was inlined into them is not known.
+    fn mark_partial(&mut self, members: &[Member]) {
+        for member in members {
+            self.candidates.functions[member.function.index()].partial = true;
+            if let Some(numbered) = self.renumbered[member.function.index()] {
+                self.functions[numbered.index()].partial = true;
+            }
+        }
+    }
+
+    /// Lines without a function: padding of the piece before, or a piece of a function without a name.
+    fn bare_piece(&mut self, merged: &mut Merged<'_>, index: usize, start: u64, end: u64) {
+        let bare = self.bare[index];
+        let len = (end - start) as u32;
+        if bare.continues && bare.start == start && bare.rows.len == 1 {
+            let owner = self.pieces.last().filter(|last| {
+                let last_end = last.start.0 + u64::from(last.body);
+                let unit = self.rows_unit(last);
+                last.pad == 0 && last_end == start && unit == Some(bare.unit)
+            });
+            if owner.is_some()
+                && let Some(last) = self.pieces.last_mut()
+            {
+                last.pad = len;
+                return;
+            }
+        }
+        let function = match self.nameless[usize::from(bare.partial)] {
+            Some(function) => function,
+            None => {
+                let name = merged.name(b"");
+                let origin = merged.origin(Origin { name, file: None, line: 0 });
+                self.candidates.functions.push(Function {
+                    origin,
+                    symbol: None,
+                    aliases: Vec::new(),
+                    source: None,
+                    how: How::SymbolOnly,
+                    partial: bare.partial,
+                    reason: self.candidates.nameless,
+                });
+                self.renumbered.push(None);
+                let function = FuncId(self.candidates.functions.len() as u32 - 1);
+                self.nameless[usize::from(bare.partial)] = Some(function);
+                function
+            }
+        };
+        let rows = rows_from(bare.unit, bare.rows, (start - bare.start) as u32);
+        let member = Member { function, how: How::SymbolOnly, rows: Some(rows), symbol: None };
+        self.piece(start, end, 0, &[member], None);
+    }
+
+    /// The unit whose rows a piece has.
+    fn rows_unit(&self, piece: &Piece) -> Option<u32> {
+        match piece.owner {
+            Owner::Function(_) => piece.rows.map(|rows| rows.unit.0),
+            Owner::Group(group) => self.groups[group.index()].members[0].rows.map(|rows| rows.unit.0),
+        }
+    }
+
+    fn piece(&mut self, start: u64, end: u64, skip: u32, members: &[Member], rows: Option<Rows>) {
+        if members.len() > 1 {
+            match self.members_left.checked_sub(members.len()) {
+                Some(left) => self.members_left = left,
+                None => {
+                    self.left_out += 1;
+                    return;
+                }
+            }
+        }
+        let mut numbered = |member: &Member| {
+            let rows = match member.rows {
+                Some(own) if rows.is_none() => Some(Rows { skip: own.skip + skip, ..own }),
+                _ => rows,
+            };
+            Member { function: self.renumber(member.function), rows, ..*member }
+        };
+        let (owner, rows, symbol) = match members {
+            [member] => {
+                let Member { function, rows, symbol, .. } = numbered(member);
+                (Owner::Function(function), rows, symbol)
+            }
+            _ => {
+                let members = members.iter().map(numbered).collect();
+                self.groups.push(Group { members });
+                (Owner::Group(GroupId(self.groups.len() as u32 - 1)), None, None)
+            }
+        };
+        self.pieces.push(Piece {
+            start: ImageAddr(start),
+            body: (end - start) as u32,
+            pad: 0,
+            owner,
+            rows,
+            skip,
+            symbol,
+        });
+    }
+
+    /// The id of a function in the order in which pieces first name it.
+    fn renumber(&mut self, old: FuncId) -> FuncId {
+        *self.renumbered[old.index()].get_or_insert_with(|| {
+            let function = &mut self.candidates.functions[old.index()];
+            let aliases = std::mem::take(&mut function.aliases);
+            self.functions.push(Function { aliases, ..function.clone() });
+            FuncId(self.functions.len() as u32 - 1)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bare, Sweep};
+    use crate::model::RowRange;
+
+    /// A sweep finds what a walk over all lines does, in ranges that overlap in every way.
+    #[test]
+    fn a_sweep_finds_the_lines_that_start_last() {
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        for _ in 0..200 {
+            let mut bare: Vec<Bare> = (0..random(20))
+                .map(|unit| {
+                    let start = random(40);
+                    let (end, partial) = (start + 1 + random(20), random(3) == 0);
+                    let rows = RowRange::default();
+                    Bare { start, end, unit: unit as u32, rows, continues: false, partial }
+                })
+                .collect();
+            bare.sort_by_key(|b| (b.start, std::cmp::Reverse(b.end), b.unit));
+            let mut sweep = Sweep::default();
+            let mut at = 0;
+            while at < 64 {
+                let covering = |b: &&Bare| b.start <= at && at < b.end;
+                let expected = bare.iter().rfind(covering).map(|b| b.unit);
+                assert_eq!(sweep.to(&bare, at).map(|b| b.unit), expected, "at {at}");
+                let partial = bare.iter().filter(covering).any(|b| b.partial);
+                assert_eq!(sweep.partial_end > at, partial, "at {at}");
+                assert_eq!(sweep.is_alone(&bare, at), bare.iter().filter(covering).count() <= 1, "at {at}");
+                at += random(3);
+            }
+        }
+    }
+}

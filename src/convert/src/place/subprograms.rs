@@ -1,0 +1,131 @@
+//! The subprograms of all units by address, and which of them leave nothing to compare.
+
+use rayon::prelude::*;
+
+use crate::merge::Merged;
+use crate::model::{
+    DieOffset, FuncId, Function, How, Instance, LocalFunc, Member, NameId, Rows, Source, UnitId,
+};
+use crate::place::aliases::Undescribed;
+use crate::program::names::names_part;
+use crate::program::symbols::{Symbols, sorted_by_start};
+
+/// One range of one subprogram, before ranges are compared.
+#[derive(Clone, Copy)]
+pub(crate) struct DiePiece {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) die: DieOffset,
+    pub(crate) function: FuncId,
+    pub(crate) name: NameId,
+    pub(crate) instance: Instance,
+    pub(crate) how: How,
+    pub(crate) unit: UnitId,
+    /// `None` for a function that was found again without them.
+    pub(crate) rows: Option<Rows>,
+    pub(crate) entry: bool,
+}
+
+/// One function for each subprogram, and its ranges, by address.
+pub(crate) fn by_address(merged: &Merged<'_>) -> (Vec<Function>, Vec<DiePiece>) {
+    let program = &merged.program;
+    let mut pieces = Vec::with_capacity(program.units.iter().map(|unit| unit.pieces.len()).sum());
+    let mut functions = Vec::with_capacity(program.units.iter().map(|unit| unit.functions.len()).sum());
+    for (unit_index, unit) in program.units.iter().enumerate() {
+        for (index, function) in unit.functions.iter().enumerate() {
+            let id = FuncId(functions.len() as u32);
+            let origin = program.maps[unit_index].origins[function.origin.index()];
+            functions.push(Function {
+                origin,
+                symbol: None,
+                aliases: Vec::new(),
+                source: Some(Source { unit: UnitId(unit_index as u32), function: LocalFunc(index as u32) }),
+                how: function.how,
+                partial: unit.partial,
+                reason: None,
+            });
+            for piece in function.pieces.clone() {
+                let found = unit.pieces[piece as usize];
+                pieces.push(DiePiece {
+                    start: found.start.0,
+                    end: found.start.0 + u64::from(found.len),
+                    die: function.die,
+                    function: id,
+                    name: program.origins[origin.index()].name,
+                    instance: function.instance,
+                    how: found.how,
+                    rows: (found.rows.len > 0).then_some(Rows {
+                        unit: UnitId(unit_index as u32),
+                        range: found.rows,
+                        skip: 0,
+                    }),
+                    unit: UnitId(unit_index as u32),
+                    entry: piece == function.pieces.start,
+                });
+            }
+        }
+    }
+    // Each `.dwo` counts its DIEs from 0: among units the order of the file decides.
+    let mut pieces = sorted_by_start(&pieces, |piece| piece.start);
+    for same in pieces.chunk_by_mut(|a, b| a.start == b.start).filter(|same| same.len() > 1) {
+        same.sort_by_key(|p| (p.end, p.how, p.unit, p.die));
+    }
+    (functions, pieces)
+}
+
+/// Pieces that one task looks at.
+const PIECES_AT_ONCE: usize = 2048;
+
+/// Which pieces are all that there is at their range: the only symbol there, if there is one, has the function's name, and
+/// there are no other lines.
+pub(crate) fn plain<'f>(
+    merged: &Merged<'f>,
+    pieces: &[DiePiece],
+    symbols: &Symbols<'f>,
+    undescribed: &Undescribed,
+) -> Vec<bool> {
+    let range = |piece: &DiePiece| (piece.start, piece.end);
+    let task = |first: usize| {
+        let some = first..pieces.len().min(first + PIECES_AT_ONCE);
+        let mut symbols = symbols.starting_from(pieces[first].start);
+        let is_plain = |at: usize| {
+            let piece = &pieces[at];
+            while let [symbol, behind @ ..] = symbols
+                && symbol.start < piece.start
+            {
+                symbols = behind;
+            }
+            let is_here = |at: usize| symbols.get(at).filter(|symbol| symbol.start == piece.start);
+            // No more than two are looked at: any number may be at one address.
+            let named = match (is_here(0), is_here(1)) {
+                (None, _) => true,
+                (Some(symbol), None) => {
+                    symbol.function && symbol.is_named(merged, piece.name) && !names_part(symbol.name)
+                }
+                _ => false,
+            };
+            // In this order what has the same range stands beside it.
+            let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+            let mut others = beside.filter_map(|at| pieces.get(at));
+            named
+                && piece.entry
+                && piece.how == How::LiveRange
+                && others.all(|other| range(other) != range(piece))
+                && undescribed.sequences(piece.start, piece.end).is_empty()
+        };
+        some.map(is_plain).collect::<Vec<bool>>()
+    };
+    // A linker that drops the symbols of what it folds leaves a name to doubt.
+    if undescribed.drops_symbols() {
+        return vec![false; pieces.len()];
+    }
+    let firsts: Vec<usize> = (0..pieces.len()).step_by(PIECES_AT_ONCE).collect();
+    let found: Vec<Vec<bool>> = firsts.into_par_iter().map(task).collect();
+    found.concat()
+}
+
+impl DiePiece {
+    pub(crate) fn member(&self) -> Member {
+        Member { function: self.function, how: self.how, rows: self.rows, symbol: None }
+    }
+}

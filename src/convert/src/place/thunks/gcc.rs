@@ -1,0 +1,113 @@
+//! Functions that gcc made jump to others, which it describes without an address.
+
+use crate::merge::Merged;
+use crate::model::{FuncId, Member, NameId, OriginId, UnitId};
+use crate::place::candidates::Candidates;
+use crate::place::thunks::{MAX_COMPARED, MAX_STEPS, units_of};
+use crate::program::machine::Machine;
+use crate::program::names::{Relation, relation, spellings};
+use crate::util::budget::Budget;
+use crate::util::hash::{HashMap, HashSet};
+
+/// A function that gcc made jump to another: its code, and its place among those who share that.
+type Jumping = (u64, u64, Member);
+
+/// Bytes of such a function: most others that gcc describes without an address are larger.
+const MAX_JUMP: u64 = 128;
+
+/// What gcc made jump.
+#[derive(Default)]
+pub(crate) struct OfGcc {
+    pub(crate) units: Vec<UnitId>,
+    /// Where such functions arrive, and which.
+    pub(crate) added: HashSet<(u64, FuncId)>,
+    /// They were too many.
+    pub(crate) capped: bool,
+}
+
+/// Adds the functions that gcc made jump to others, with what it says of them, to those at whose code they arrive.
+pub(crate) fn find(merged: &Merged<'_>, machine: &Machine<'_, '_>, candidates: &mut Candidates) -> OfGcc {
+    let mut units = Vec::new();
+    if merged.program.units.iter().all(|unit| unit.codeless.is_empty()) {
+        return OfGcc::default();
+    }
+    let Candidates { functions, dies, symbols, .. } = candidates;
+    // Such jumps are folded too, also with functions that are described.
+    let small =
+        symbols.iter().chain(dies.iter()).filter(|candidate| candidate.end - candidate.start <= MAX_JUMP);
+    let jumping: Vec<Jumping> = small
+        .flat_map(|candidate| {
+            candidate.members.iter().map(|member| (candidate.start, candidate.end, *member))
+        })
+        .filter(|(.., member)| functions[member.function.index()].source.is_none())
+        .collect();
+    let mut here: HashMap<u64, Vec<UnitId>> = HashMap::default();
+    let mut added: HashSet<(u64, FuncId)> = HashSet::default();
+    let steps = Budget::new(MAX_STEPS);
+    let mut described: HashMap<UnitId, HashMap<NameId, Vec<OriginId>>> = HashMap::default();
+    for (start, end, member) in jumping {
+        let is_described =
+            |target: u64| target != start && dies.binary_search_by_key(&target, |die| die.start).is_ok();
+        // gcc describes functions without an address for other reasons too (`foo` of `foo.constprop.0`): their code does more.
+        let Some(target) = machine.passes_on(start, end, is_described) else { continue };
+        let first = dies.partition_point(|die| die.start < target);
+        let at = &mut dies[first];
+        let here = here.entry(target).or_insert_with(|| {
+            let mut here: Vec<UnitId> = units_of(at, functions)
+                .filter(|unit| !merged.program.units[unit.index()].codeless.is_empty())
+                .collect();
+            here.sort_unstable();
+            here.dedup();
+            here
+        });
+        if !steps.spend(here.len()) {
+            // Perhaps one of them.
+            if !here.is_empty() && added.insert((target, member.function)) {
+                at.members.push(Member { rows: None, symbol: None, ..member });
+                units.push(here[0]);
+            }
+            continue;
+        }
+        let symbol = merged.program.name_of(&functions[member.function.index()]);
+        let mut origins: Vec<OriginId> = Vec::new();
+        for &mut unit in here {
+            let described = described.entry(unit).or_insert_with(|| codeless(merged, unit));
+            let names = spellings(merged.name_bytes(symbol)).filter_map(|name| merged.name_of(name));
+            let of_unit = names.filter_map(|name| described.get(&name)).flatten().copied();
+            let is_own = |origin: &OriginId| {
+                let name = merged.name_bytes(merged.program.origins[origin.index()].name);
+                relation(name, merged.name_bytes(symbol)) != Relation::Other
+            };
+            let before = origins.len();
+            origins.extend(of_unit.take(MAX_COMPARED).filter(is_own));
+            if origins.len() > before {
+                units.push(unit);
+            }
+        }
+        origins.sort_unstable();
+        origins.dedup();
+        if origins.is_empty() {
+            continue;
+        }
+        // Of several nothing says which that is.
+        if let [origin] = origins[..] {
+            let function = &mut functions[member.function.index()];
+            (function.origin, function.symbol) = (origin, Some(symbol));
+        }
+        if added.insert((target, member.function)) {
+            at.members.push(Member { rows: None, symbol: None, ..member });
+        }
+    }
+    OfGcc { units, added, capped: steps.is_short() }
+}
+
+/// The functions that a unit describes and that have no code, by name.
+fn codeless(merged: &Merged<'_>, unit: UnitId) -> HashMap<NameId, Vec<OriginId>> {
+    let (unit, map) = (&merged.program.units[unit.index()], &merged.program.maps[unit.index()]);
+    let mut by_name: HashMap<NameId, Vec<OriginId>> = HashMap::default();
+    for codeless in &unit.codeless {
+        let origin = map.origins[codeless.origin.index()];
+        by_name.entry(merged.program.origins[origin.index()].name).or_default().push(origin);
+    }
+    by_name
+}

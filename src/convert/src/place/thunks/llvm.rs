@@ -1,0 +1,237 @@
+//! Functions that LLVM made jump to others, and describes no more.
+
+use crate::merge::Merged;
+use crate::model::{FuncId, Function, How, Member, NameId, UnitId};
+use crate::place::aliases::{Undescribed, numbered};
+use crate::place::candidates::{Candidates, by_name_alone};
+use crate::place::thunks::{
+    MAX_COMPARED, MAX_STEPS, MAX_THUNK, checked_name, is_merged, may_merge, units_of,
+};
+use crate::program::machine::Machine;
+use crate::program::names::{Relation, is_mangled, relation};
+use crate::program::symbols::Symbols;
+use crate::util::budget::Budget;
+use crate::util::hash::{HashMap, HashSet};
+
+/// Small code with functions that no DIE describes.
+struct Small {
+    start: u64,
+    end: u64,
+    functions: Vec<Undecided>,
+}
+
+/// A function that may be one that jumps.
+#[derive(Clone, Copy)]
+enum Undecided {
+    Function(Member),
+    /// It counts as another name of a function there, and may be one that was folded into that.
+    Alias(NameId),
+}
+
+/// What is known of an address where functions of LLVM's units begin.
+struct Target {
+    /// Of [`Candidates::dies`].
+    die: usize,
+    /// The units, sorted; and whether all of them count as merging already.
+    units: Vec<UnitId>,
+    counted: bool,
+    /// The functions, as far as names are compared with them.
+    here: Vec<Here>,
+}
+
+/// A described function at an address.
+struct Here {
+    name: NameId,
+    /// Its own body stands there, and no symbol of it: that may be at a jump.
+    is_body: bool,
+}
+
+pub(crate) struct Llvm<'a, 'f> {
+    pub(crate) merged: &'a mut Merged<'f>,
+    pub(crate) machine: &'a Machine<'a, 'f>,
+    pub(crate) undescribed: &'a Undescribed,
+    pub(crate) symbols: &'a Symbols<'f>,
+}
+
+impl Llvm<'_, '_> {
+    /// Adds LLVM's merged functions, but for those that gcc's units explain, and the units that may have merged them. True
+    /// where they were too many: then more functions and units count than need be.
+    pub(crate) fn add(
+        self,
+        candidates: &mut Candidates,
+        of_gcc: &HashSet<(u64, FuncId)>,
+        units: &mut Vec<UnitId>,
+    ) -> bool {
+        let small = self.small(candidates);
+        let lines = self.lines_of_others(&small);
+        let steps = Budget::new(MAX_STEPS);
+        let mut targets: HashMap<u64, Target> = HashMap::default();
+        for Small { start, end, functions: undecided } in small {
+            let dies = &candidates.dies;
+            let is_described =
+                |target: u64| target != start && dies.binary_search_by_key(&target, |die| die.start).is_ok();
+            let Some(address) = self.machine.passes_on(start, end, is_described) else { continue };
+            let target = targets.entry(address).or_insert_with(|| self.target(address, candidates));
+            let is_other = |one: &Undecided| self.is_other(*one, &candidates.functions, target, &steps);
+            let possible: Vec<Undecided> = undecided.into_iter().filter(is_other).collect();
+            if target.units.is_empty() || possible.is_empty() {
+                continue;
+            }
+            match self.file_of(start, &lines) {
+                Some(own) if steps.spend(target.units.len()) => {
+                    let before = units.len();
+                    units.extend(target.units.iter().filter(|unit| !self.is_of_another(&own, **unit)));
+                    if units.len() == before {
+                        continue;
+                    }
+                }
+                _ if target.counted => {}
+                _ => {
+                    target.counted = true;
+                    units.extend(&target.units);
+                }
+            }
+            for one in possible {
+                let member = match one {
+                    Undecided::Function(member) => Member { rows: None, symbol: None, ..member },
+                    Undecided::Alias(name) => by_name_alone(self.merged, &mut candidates.functions, name),
+                };
+                if !of_gcc.contains(&(address, member.function)) {
+                    candidates.dies[target.die].members.push(member);
+                }
+            }
+        }
+        steps.is_short()
+    }
+
+    /// Small code that may be all that is left of functions: such jumps are folded too, with functions that are described,
+    /// and then some count as other names of those.
+    fn small(&self, candidates: &Candidates) -> Vec<Small> {
+        let Candidates { functions, dies, symbols, .. } = candidates;
+        let mut found = Vec::new();
+        for candidate in symbols.iter().chain(dies).filter(|all| all.end - all.start <= MAX_THUNK) {
+            let mut here = Vec::new();
+            for member in &candidate.members {
+                let function = &functions[member.function.index()];
+                let own = self.merged.name_bytes(self.merged.program.name_of(function));
+                if function.source.is_none() && is_merged(own) {
+                    here.push(Undecided::Function(*member));
+                }
+                let is_entry = || self.entry(function).is_none_or(|entry| entry == candidate.start);
+                if function.aliases.is_empty() || !self.undescribed.may_fold() || !is_entry() {
+                    continue;
+                }
+                let is_another = |alias: &&NameId| {
+                    let name = self.merged.name_bytes(**alias);
+                    !is_mangled(name) && is_merged(name) && relation(own, name) == Relation::Other
+                };
+                here.extend(function.aliases.iter().filter(is_another).map(|name| Undecided::Alias(*name)));
+            }
+            // Of code that a DIE describes, what stands behind it is a symbol's too, where symbols have no size.
+            let is_behind = || dies.binary_search_by_key(&candidate.start, |die| die.start).is_ok();
+            if !here.is_empty() && (units_of(candidate, functions).next().is_some() || !is_behind()) {
+                found.push(Small { start: candidate.start, end: candidate.end, functions: here });
+            }
+        }
+        found
+    }
+
+    /// Where the entry of a described function is: its other names are there.
+    fn entry(&self, function: &Function) -> Option<u64> {
+        let source = function.source?;
+        let unit = &self.merged.program.units[source.unit.index()];
+        let entry = unit.functions[source.function.index()].pieces.start;
+        Some(unit.pieces[entry as usize].start.0)
+    }
+
+    fn target(&self, address: u64, candidates: &Candidates) -> Target {
+        let Candidates { functions, dies, .. } = candidates;
+        let die = dies.partition_point(|die| die.start < address);
+        let at = &dies[die];
+        let mut units: Vec<UnitId> =
+            units_of(at, functions).filter(|&unit| may_merge(self.merged, unit)).collect();
+        units.sort_unstable();
+        units.dedup();
+        let symbols: HashSet<&[u8]> = self.symbols.at(address).iter().map(|symbol| symbol.name).collect();
+        let describe = |member: &Member| {
+            let function = &functions[member.function.index()];
+            let name = self.merged.program.name_of(function);
+            let live = member.how == How::LiveRange;
+            let own = function.source.is_some_and(|source| may_merge(self.merged, source.unit));
+            let is_body = live && own && !symbols.contains(self.merged.name_bytes(name));
+            Here { name, is_body }
+        };
+        let here = at.members.iter().take(MAX_COMPARED).map(describe).collect();
+        Target { die, units, counted: false, here }
+    }
+
+    /// True where a function that jumps to an address is another than those there. Not where it jumps to itself: another of
+    /// one constructor; a weak function, whose body has no symbol; what lld for Mach-O leaves of a folded one.
+    fn is_other(
+        &self,
+        undecided: Undecided,
+        functions: &[Function],
+        target: &Target,
+        steps: &Budget,
+    ) -> bool {
+        if !steps.spend(target.here.len()) {
+            return true;
+        }
+        let name = match undecided {
+            Undecided::Function(member) => self.merged.program.name_of(&functions[member.function.index()]),
+            Undecided::Alias(name) => name,
+        };
+        let name = self.merged.name_bytes(name);
+        target.here.iter().all(|here| match relation(self.merged.name_bytes(here.name), name) {
+            Relation::Other => checked_name(self.merged.name_bytes(here.name)) != Some(name),
+            Relation::Variant => false,
+            _ if self.machine.has_linkers_jumps() => false,
+            Relation::Same | Relation::Mangled => !here.is_body,
+            // Compilers number functions of several files.
+            Relation::Clone => !numbered(name).1.is_empty(),
+        })
+    }
+
+    /// By address: units with lines that begin there and that no function has. Only of one symbol's code.
+    fn lines_of_others(&self, small: &[Small]) -> HashMap<u64, UnitId> {
+        let mut found: HashMap<u64, UnitId> = HashMap::default();
+        if self.undescribed.may_be_forgotten() {
+            return found;
+        }
+        let starts: HashSet<u64> = small.iter().map(|small| small.start).collect();
+        for (index, unit) in self.merged.program.units.iter().enumerate() {
+            let lines = unit.bare.iter().chain(&unit.unclaimed);
+            for lines in lines.filter(|lines| !lines.continues && !lines.in_doubt) {
+                if starts.contains(&lines.start.0) && self.symbols.at(lines.start.0).len() == 1 {
+                    found.insert(lines.start.0, UnitId(index as u32));
+                }
+            }
+        }
+        found
+    }
+
+    /// What tells of which object the only function at an address is.
+    fn file_of(&self, address: u64, lines: &HashMap<u64, UnitId>) -> Option<Own> {
+        let [symbol] = self.symbols.at(address) else { return None };
+        if let Some(unit) = lines.get(&address) {
+            return Some(Own::Unit(*unit));
+        }
+        self.symbols.sure_file(symbol).map(|file| Own::File(file.to_vec()))
+    }
+
+    fn is_of_another(&self, own: &Own, unit: UnitId) -> bool {
+        let file = &self.merged.program.units[unit.index()].file_name;
+        match own {
+            Own::Unit(own) => *own != unit,
+            Own::File(own) => own[..] != file[..] && self.symbols.has_file(file),
+        }
+    }
+}
+
+/// Of which object a function is.
+enum Own {
+    /// A unit has lines for it: LLVM gives what it leaves of merged functions none.
+    Unit(UnitId),
+    /// The base name of its file in the symbol table.
+    File(Vec<u8>),
+}

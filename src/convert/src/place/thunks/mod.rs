@@ -1,0 +1,114 @@
+//! Finds functions that LLVM merged with others (`-fmerge-functions`): it keeps the code and the description of one, lets
+//! the others jump to it, describes those no more, and rewrites the calls that it sees to calls of the one.
+//!
+//! So what is left of such a function is a symbol at a little code that no DIE describes and that passes its call on to one
+//! function that is described: a jump, or a call and a return where the compiler was told to keep frames, with whatever
+//! each function has (a frame pointer, a guard of the stack, a call of a profiler). The code where it leads is that of both,
+//! and what is recorded of calls within that unit may mean either.
+//!
+//! Where the code is not at hand (a debug file alone), or is of a machine whose instructions are not read, nothing shows
+//! that a symbol is such a jump: no function gets a member by it.
+//!
+//! gcc (`-fipa-icf`) does so where both functions have their addresses taken. It describes the one that jumps, without an
+//! address.
+
+mod gcc;
+mod llvm;
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::merge::Merged;
+use crate::model::{Function, Member, UnitId};
+use crate::place::aliases::Undescribed;
+use crate::place::candidates::{Candidate, Candidates};
+use crate::program::machine::Machine;
+use crate::program::symbols::Symbols;
+
+/// Bytes of a function that only jumps to another, or calls it and returns, with what each function begins and ends with.
+pub(crate) const MAX_THUNK: u64 = 512;
+
+/// Units that are asked for the names of functions that jump, and functions that a name is compared with.
+const MAX_STEPS: u64 = 1 << 24;
+
+/// Functions at one address that a name is compared with.
+const MAX_COMPARED: usize = 256;
+
+/// Adds the functions that jump to others to those at whose code they arrive. Gives the units whose compiler made such.
+pub(crate) fn add<'f>(
+    merged: &mut Merged<'f>,
+    machine: &Machine<'_, 'f>,
+    undescribed: &Undescribed,
+    symbols: &Symbols<'f>,
+    candidates: &mut Candidates,
+    diagnostics: &mut Diagnostics,
+) -> Vec<UnitId> {
+    let gcc = gcc::find(merged, machine, candidates);
+    let mut units = gcc.units;
+    let mut capped = gcc.capped;
+    if (0..merged.program.units.len()).any(|unit| may_merge(merged, UnitId(unit as u32))) {
+        let llvm = llvm::Llvm { merged, machine, undescribed, symbols };
+        capped |= llvm.add(candidates, &gcc.added, &mut units);
+    }
+    if capped {
+        diagnostics.add(Kind::CapReached, 0, || {
+            "functions that the compiler may have merged are too many: some stand for others".to_owned()
+        });
+    }
+    units.sort_unstable();
+    units.dedup();
+    units
+}
+
+/// True for a unit whose compiler is not known to say who was called.
+fn may_merge(merged: &Merged<'_>, unit: UnitId) -> bool {
+    let unit = &merged.program.units[unit.index()];
+    !unit.keeps_callees && !unit.assembly && !unit.merges_nothing
+}
+
+fn units_of<'a>(
+    candidate: &'a Candidate,
+    functions: &'a [Function],
+) -> impl Iterator<Item = UnitId> + use<'a> {
+    let source = |member: &Member| functions[member.function.index()].source;
+    candidate.members.iter().filter_map(source).map(|source| source.unit)
+}
+
+/// True where a name is that of a function which may have been merged: not for what C++ calls a thunk, the functions that make
+/// its thread-local variables, what linkers make, what LLVM's outliner does, and the tables of jumps to functions whose
+/// callers' types are checked (`-fsanitize=cfi-icall`).
+pub(crate) fn is_merged(name: &[u8]) -> bool {
+    const MADE: [&[u8]; 7] =
+        [b"_ZTh", b"_ZTv", b"_ZTc", b"_ZTW", b"_ZTH", b"OUTLINED_FUNCTION_", b"__typeid_"];
+    let made = MADE.iter().any(|prefix| name.starts_with(prefix))
+        || (name.starts_with(b"__") && name.windows(6).any(|part| part == b"Thunk_"))
+        || [&b"$thunk"[..], b".cfi_jt"].iter().any(|suffix| name.ends_with(suffix));
+    !name.is_empty() && !made
+}
+
+/// The name of the function whose body has this name: where the types of callers are checked, a jump to the body has it.
+pub(crate) fn checked_name(body: &[u8]) -> Option<&[u8]> {
+    body.strip_suffix(b".cfi")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_merged;
+
+    #[test]
+    fn names_of_merged_functions() {
+        for (name, expected) in [
+            ("_Z2a2v", true),
+            ("b", true),
+            ("_ZN1SC1Ev", true),
+            ("_ZThn8_N1S1fEv", false),
+            ("__AArch64ADRPThunk_far", false),
+            ("far$thunk", false),
+            ("_ZTW1x", false),
+            ("OUTLINED_FUNCTION_3", false),
+            ("__typeid__ZTSFiiE_global_addr", false),
+            ("f.cfi_jt", false),
+            ("", false),
+        ] {
+            assert_eq!(is_merged(name.as_bytes()), expected, "{name}");
+        }
+    }
+}

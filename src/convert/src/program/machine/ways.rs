@@ -1,0 +1,221 @@
+//! Where small code passes its call on to: straight, through stubs of the linker and slots of the loader, beside what
+//! compilers add to each function.
+
+use super::{EM_386, EM_AARCH64, EM_X86_64, Machine, aarch64, x86};
+use crate::util::hash::{HashMap, HashSet};
+
+/// Stubs and jumps that are followed, one behind the other.
+const MAX_HOPS: usize = 4;
+
+/// Bytes of a stub.
+const MAX_STUB: u64 = 32;
+
+/// One step of code that only goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Hop {
+    To(u64),
+    /// To what the loader writes there.
+    Through(u64),
+}
+
+/// Calls and jumps that compilers add to any function.
+#[derive(Default)]
+pub(super) struct Added {
+    all: HashSet<u64>,
+    /// Those that return (`-mfunction-return=thunk-extern`).
+    returns: HashSet<u64>,
+}
+
+/// What the loader writes into slots: by address; `None` for another module's.
+pub(super) type Slots = HashMap<u64, Option<u64>>;
+
+/// True for what compilers call of themselves: guards of the stack, profilers, checks.
+pub(crate) fn is_added(name: &[u8]) -> bool {
+    const WHOLE: [&[u8]; 5] = [b"mcount", b"_mcount", b"__mcount", b"__fentry__", b"__stack_smash_handler"];
+    const PREFIXES: [&[u8]; 17] = [
+        b"__stack_chk_",
+        b"__cyg_profile_func_",
+        b"__x86_return_thunk",
+        b"__x86_indirect_thunk",
+        b"__x86.get_pc_thunk",
+        b"__llvm_",
+        b"__xray_",
+        b"__gcov_",
+        b"__sanitizer_",
+        b"__asan_",
+        b"__hwasan_",
+        b"__msan_",
+        b"__tsan_",
+        b"__ubsan_",
+        b"__cfi_",
+        b"__safestack_",
+        b"__morestack",
+    ];
+    if name.first().is_none_or(|first| !matches!(first, b'_' | b'm')) {
+        return false;
+    }
+    let name = name.strip_prefix(b"__wrap_").unwrap_or(name);
+    WHOLE.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+impl Machine<'_, '_> {
+    /// Whom small code passes its call on to, with the arguments that it was given: the only one of such addresses that it jumps
+    /// to, or calls before it returns. What compilers add to each function is left out: a frame, a guard of the stack, a counter,
+    /// a profiler's calls. `None` for code that does anything else, and for a stub.
+    pub(crate) fn passes_on(&self, start: u64, end: u64, such: impl Fn(u64) -> bool) -> Option<u64> {
+        // Some linkers give the stubs symbols (mold).
+        if self.is_stub(start) {
+            return None;
+        }
+        let bytes = self.bytes(start, end)?;
+        let does_no_more = match self.image.arch.machine {
+            machine @ (EM_X86_64 | EM_386) => x86::only_passes_on(bytes, start, machine == EM_X86_64),
+            EM_AARCH64 => aarch64::only_passes_on(bytes),
+            _ => false,
+        };
+        if !does_no_more {
+            return None;
+        }
+        let jumps = self.jumps(start, end, &such)?;
+        let outside = |target: &u64| !(start..end).contains(target);
+        let follow = |hop: Hop| self.follow(hop, &such).filter(outside);
+        let straight = jumps.targets.iter().chain(&jumps.short).copied().filter(outside).map(Hop::To);
+        let through = jumps.slots.iter().copied().map(Hop::Through);
+        let mut targets: Vec<u64> = straight.chain(through).filter_map(follow).collect();
+        let returns = |target: &u64| self.added().returns.contains(target);
+        if self.returns(bytes) || jumps.targets.iter().any(returns) {
+            targets.extend(self.calls_of(bytes, start).into_iter().filter_map(follow));
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        match targets[..] {
+            [target] => Some(target),
+            _ => None,
+        }
+    }
+
+    /// True where code returns, or may do so.
+    fn returns(&self, bytes: &[u8]) -> bool {
+        match self.image.arch.machine {
+            machine @ (EM_X86_64 | EM_386) => x86::returns(bytes, machine == EM_X86_64),
+            _ => aarch64::returns(bytes),
+        }
+    }
+
+    /// All that may be a call in code.
+    fn calls_of(&self, bytes: &[u8], start: u64) -> Vec<Hop> {
+        let mut found = Vec::new();
+        self.straight_calls(bytes, start, |target| found.push(Hop::To(target)));
+        match self.image.arch.machine {
+            EM_X86_64 => {
+                for (at, call) in bytes.windows(6).enumerate().filter(|(_, call)| call[..2] == [0xff, 0x15]) {
+                    let by = i32::from_le_bytes([call[2], call[3], call[4], call[5]]).into();
+                    found.push(Hop::Through(start.wrapping_add(at as u64 + 6).wrapping_add_signed(by)));
+                }
+            }
+            EM_AARCH64 => found.extend(aarch64::called_slots(bytes, start).into_iter().map(Hop::Through)),
+            _ => {}
+        }
+        found
+    }
+
+    /// The first of such addresses behind stubs and jumps; `None` for what compilers add.
+    fn follow(&self, mut hop: Hop, such: impl Fn(u64) -> bool) -> Option<u64> {
+        for _ in 0..MAX_HOPS {
+            let at = match hop {
+                Hop::To(address) => address,
+                Hop::Through(slot) => self.in_slot(slot)?,
+            };
+            if such(at) {
+                return (!self.added().all.contains(&at)).then_some(at);
+            }
+            hop = self.hop(at)?;
+        }
+        None
+    }
+
+    /// Where code at an address goes that does nothing else: a stub of a procedure linkage table, a thunk between distant code.
+    fn hop(&self, address: u64) -> Option<Hop> {
+        let section = &self.image.sections[self.image.section_at(address)?];
+        let bytes = self.bytes(address, section.range.end.min(address.saturating_add(MAX_STUB)))?;
+        match self.image.arch.machine {
+            machine @ (EM_X86_64 | EM_386) => {
+                x86::hop(bytes, address, machine == EM_X86_64, || self.offset_table())
+            }
+            EM_AARCH64 => aarch64::hop(bytes, address),
+            _ => None,
+        }
+    }
+
+    /// Where the global offset table begins that code of i386 finds its slots by.
+    fn offset_table(&self) -> Option<u64> {
+        let named = |name: &str| self.image.sections.iter().find(|section| section.name == name);
+        let find = || named(".got.plt").or_else(|| named(".got")).map(|section| section.range.start);
+        *self.offset_table.get_or_init(find)
+    }
+
+    /// The address that a slot has once the program runs; `None` where that is another module's.
+    fn in_slot(&self, slot: u64) -> Option<u64> {
+        match self.slots.get_or_init(|| self.read_slots()).get(&slot) {
+            Some(written) => *written,
+            None if self.is_slot(slot) => self.address_at(slot).filter(|address| self.is_code(*address)),
+            None => None,
+        }
+    }
+
+    fn read_slots(&self) -> Slots {
+        // By name, and relative (System V ABIs of x86-64, i386 and AArch64).
+        let (by_name, relative) = match self.image.arch.machine {
+            EM_X86_64 => ([6, 7], 8),
+            EM_386 => ([6, 7], u32::MAX),
+            EM_AARCH64 => ([1025, 1026], 1027),
+            _ => return Slots::default(),
+        };
+        let mut slots = Slots::default();
+        for section in self.image.loader.sections() {
+            for relocation in section.iter() {
+                let place = relocation.section_off;
+                if by_name.contains(&relocation.kind) {
+                    slots.insert(place, section.symbol_address(relocation.symbol));
+                } else if relocation.kind == relative && section.has_addend && self.is_slot(place) {
+                    slots.insert(place, Some(relocation.addend.cast_unsigned()));
+                }
+            }
+        }
+        slots
+    }
+
+    fn added(&self) -> &Added {
+        self.added.get_or_init(|| {
+            let mut added = Added::default();
+            for symbol in self.image.symbols.iter().filter(|symbol| is_added(symbol.name)) {
+                added.all.insert(symbol.address);
+                if symbol.name == b"__x86_return_thunk" {
+                    added.returns.insert(symbol.address);
+                }
+            }
+            added
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_added;
+
+    #[test]
+    fn what_compilers_call() {
+        for (name, expected) in [
+            ("__stack_chk_fail", true),
+            ("__wrap___stack_chk_fail", true),
+            ("__cyg_profile_func_enter", true),
+            ("__x86_return_thunk", true),
+            ("mcount", true),
+            ("__do_open", false),
+            ("main", false),
+            ("", false),
+        ] {
+            assert_eq!(is_added(name.as_bytes()), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! The code symbols of the image by address, with the range that each covers.
+
+use rayon::prelude::*;
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::merge::Merged;
+use crate::model::{MAX_PIECE, NameId};
+use crate::open::{Binding, CodeMark, Image, MarkKind, Symbol, SymbolKind};
+use crate::program::names::names_part;
+use crate::util::hash::HashSet;
+use crate::util::text::{TOGETHER, base_name, soon};
+
+/// A symbol that names code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CodeSymbol<'f> {
+    pub(crate) name: &'f [u8],
+    /// Of its name, where a unit has that and it was looked for: see [`Symbols::number`].
+    pub(crate) name_id: Option<NameId>,
+    pub(crate) start: u64,
+    /// The symbol's own size; for size 0, up to the next symbol, to data (see [`data_after`]) or the end of the section.
+    pub(crate) end: u64,
+    /// False for a label of assembly code (`STT_NOTYPE`). clang's sections of basic blocks begin with such a label too,
+    /// with a size: those are parts of functions.
+    pub(crate) function: bool,
+    /// The file gives the type: not for the label of a part. DIEs name what begins with a label.
+    pub(crate) typed: bool,
+    /// Its code is not that of a function of this name, but chooses one: another name of whatever stands there.
+    pub(crate) indirect: bool,
+    /// The file gives the size.
+    pub(crate) sized: bool,
+    pub(crate) local: bool,
+    /// A linker's own name for a place: the beginning of a section (`__start_X`), the end of the code.
+    pub(crate) of_linker: bool,
+    /// The source file that the symbol table gives for a local symbol; empty where it gives none.
+    pub(crate) file: &'f [u8],
+    /// Which of the files of the symbol table that is: two may have one name.
+    pub(crate) file_id: Option<u32>,
+    /// Place in the symbol table.
+    pub(crate) order: u32,
+}
+
+/// Code symbols, sorted by start.
+pub(crate) struct Symbols<'f> {
+    sorted: Vec<CodeSymbol<'f>>,
+    /// The base names of the files of the symbol table.
+    files: HashSet<&'f [u8]>,
+    last_file: Option<u32>,
+    has_table: bool,
+    has_locals: bool,
+}
+
+impl<'f> Symbols<'f> {
+    /// With what was noticed on the way.
+    pub(crate) fn new(image: &Image<'f>) -> (Symbols<'f>, Diagnostics) {
+        let mut diagnostics = Diagnostics::default();
+        let sections: HashSet<&[u8]> = image.sections.iter().map(|section| section.name.as_bytes()).collect();
+        let sorted: Vec<CodeSymbol<'f>> = image
+            .symbols
+            .iter()
+            .enumerate()
+            .filter_map(|(order, symbol)| {
+                let section = image.sections.get(symbol.section as usize)?;
+                let code = section.executable
+                    && section.range.start <= symbol.address
+                    && symbol.address < section.range.end
+                    && symbol.kind != SymbolKind::Data
+                    && !symbol.name.is_empty();
+                let typed = matches!(symbol.kind, SymbolKind::Function | SymbolKind::Indirect);
+                code.then(|| CodeSymbol {
+                    name: symbol.name,
+                    name_id: None,
+                    start: symbol.address,
+                    end: match symbol.size {
+                        0 => section.range.end,
+                        size => symbol.address.saturating_add(size).min(section.range.end),
+                    },
+                    function: typed || (symbol.size > 0 && names_part(symbol.name)),
+                    typed,
+                    indirect: symbol.kind == SymbolKind::Indirect,
+                    sized: symbol.size > 0,
+                    local: symbol.binding == Binding::Local,
+                    of_linker: !typed && symbol.size == 0 && is_of_linker(symbol.name, &sections),
+                    file: symbol
+                        .file
+                        .and_then(|file| image.symbol_files.get(file as usize))
+                        .map_or(&[][..], |file| *file),
+                    file_id: symbol.file.filter(|_| symbol.binding == Binding::Local),
+                    order: order as u32,
+                })
+            })
+            .collect();
+        let mut sorted = sorted_by_start(&sorted, |symbol| symbol.start);
+        let mut marks = image.code_marks.clone();
+        marks.sort_unstable();
+        // Any number of symbols may begin at one address.
+        let mut asked = (0, 0, None);
+        let mut next = u64::MAX;
+        for i in (0..sorted.len()).rev() {
+            if i + 1 < sorted.len() && sorted[i + 1].start > sorted[i].start {
+                next = sorted[i + 1].start;
+            }
+            let symbol = &mut sorted[i];
+            if !symbol.sized {
+                symbol.end = next.min(symbol.end);
+                if (asked.0, asked.1) != (symbol.start, symbol.end) {
+                    asked = (symbol.start, symbol.end, data_after(&marks, symbol.start, symbol.end));
+                }
+                symbol.end = asked.2.unwrap_or(symbol.end);
+                if symbol.function {
+                    diagnostics.add(Kind::SymbolWithoutSize, symbol.start, || {
+                        format!("{} at {:#x}", String::from_utf8_lossy(symbol.name), symbol.start)
+                    });
+                }
+            }
+            if symbol.end - symbol.start > MAX_PIECE {
+                symbol.end = symbol.start + MAX_PIECE;
+                diagnostics.add(Kind::CapReached, symbol.start, || {
+                    let name = String::from_utf8_lossy(symbol.name);
+                    format!("{name} at {:#x} has more than {MAX_PIECE} bytes", symbol.start)
+                });
+            }
+        }
+        let symbols = Symbols {
+            sorted,
+            files: image.symbol_files.iter().map(|file| base_name(file)).collect(),
+            last_file: (image.symbol_files.len() as u32).checked_sub(1),
+            has_table: image.symbols.iter().any(|symbol| !symbol.dynamic),
+            has_locals: image.symbols.iter().any(is_kept),
+        };
+        (symbols, diagnostics)
+    }
+
+    /// True where the program has its whole table of symbols, not only those that the loader needs.
+    pub(crate) fn has_table(&self) -> bool {
+        self.has_table
+    }
+
+    /// True where the table has symbols that are local to their object, so that nobody dropped them from it. Hidden symbols do
+    /// not count: linkers make them local, and those stay.
+    pub(crate) fn has_locals(&self) -> bool {
+        self.has_locals
+    }
+
+    /// Looks for the names in those of the units, where each will be asked for more than once.
+    pub(crate) fn number(&mut self, merged: &Merged<'_>) {
+        self.sorted.par_chunks_mut(TOGETHER).for_each(|some| {
+            soon(some.iter().map(|symbol| symbol.name));
+            some.iter_mut().for_each(|symbol| symbol.name_id = merged.name_of(symbol.name));
+        });
+    }
+
+    /// True where the symbol table has a file of this base name. The local symbols of an object that has none, as of assembly
+    /// code, stand behind those of another file.
+    pub(crate) fn has_file(&self, name: &[u8]) -> bool {
+        self.files.contains(name)
+    }
+
+    /// The base name of the file that a symbol is of for certain: behind the last one's, linkers put what became local when the
+    /// program was linked.
+    pub(crate) fn sure_file<'s>(&self, symbol: &'s CodeSymbol<'f>) -> Option<&'s [u8]> {
+        let is_sure = |file: u32| Some(file) != self.last_file && !symbol.file.is_empty();
+        symbol.file_id.filter(|file| is_sure(*file)).map(|_| base_name(symbol.file))
+    }
+
+    /// The symbols that start at `address`, in the order of the symbol table.
+    pub(crate) fn at(&self, address: u64) -> &[CodeSymbol<'f>] {
+        let first = self.sorted.partition_point(|symbol| symbol.start < address);
+        // Any number of them may start at one address, and be asked for as often.
+        let count = self.sorted[first..].partition_point(|symbol| symbol.start == address);
+        &self.sorted[first..first + count]
+    }
+
+    /// All symbols, by address.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &CodeSymbol<'f>> {
+        self.sorted.iter()
+    }
+
+    /// The symbols of each address that has any, by address.
+    pub(crate) fn by_address(&self) -> impl Iterator<Item = &[CodeSymbol<'f>]> {
+        self.sorted.chunk_by(|a, b| a.start == b.start)
+    }
+
+    /// All symbols from an address on, by address.
+    pub(crate) fn starting_from(&self, address: u64) -> &[CodeSymbol<'f>] {
+        let first = self.sorted.partition_point(|symbol| symbol.start < address);
+        &self.sorted[first..]
+    }
+
+    /// All symbols, by address, for several threads.
+    pub(crate) fn par_iter(&self) -> impl ParallelIterator<Item = &CodeSymbol<'f>> {
+        self.sorted.par_iter()
+    }
+}
+
+/// True for the symbol of a function that is local to its object.
+fn is_kept(symbol: &Symbol<'_>) -> bool {
+    symbol.binding == Binding::Local && !symbol.dynamic && !symbol.hidden && symbol.kind != SymbolKind::Data
+}
+
+/// Where data begins that ends a function without a size, which begins at `start` and has the code up to `end` at most: at a
+/// sized object, or at a mapping symbol for data (`$d`) with no code after it. Data with code after it are the
+/// constants of the function. `marks` are sorted.
+fn data_after(marks: &[CodeMark], start: u64, end: u64) -> Option<u64> {
+    let behind = &marks[marks.partition_point(|mark| mark.address <= start)..];
+    let mut data = None;
+    for mark in behind.iter().take_while(|mark| mark.address < end) {
+        match mark.kind {
+            MarkKind::Object => return Some(data.unwrap_or(mark.address)),
+            MarkKind::Data => data = data.or(Some(mark.address)),
+            MarkKind::Code => data = None,
+        }
+    }
+    data
+}
+
+/// True for the names that linkers give to where sections of these names begin and end.
+fn is_of_linker(name: &[u8], sections: &HashSet<&[u8]>) -> bool {
+    const ENDS: [&[u8]; 3] = [b"etext", b"_etext", b"__etext"];
+    let bound = || [&b"__start_"[..], b"__stop_"].iter().find_map(|prefix| name.strip_prefix(*prefix));
+    ENDS.contains(&name) || bound().is_some_and(|section| sections.contains(section))
+}
+
+/// What begins at addresses, by address; of one address in the order of the list. Places are sorted, not what stands there.
+pub(crate) fn sorted_by_start<T: Copy>(list: &[T], start: impl Fn(&T) -> u64) -> Vec<T> {
+    let mut places: Vec<(u64, u32)> = list.iter().map(start).zip(0..).collect();
+    places.sort_unstable();
+    places.into_iter().map(|(_, at)| list[at as usize]).collect()
+}
+
+impl CodeSymbol<'_> {
+    /// True where a function of this name has just the symbol's.
+    pub(crate) fn is_named(&self, merged: &Merged<'_>, name: NameId) -> bool {
+        match self.name_id {
+            Some(id) => id == name,
+            None => self.name == merged.name_bytes(name),
+        }
+    }
+
+    /// True where both are sized functions with one range: folded, or two names of one.
+    pub(crate) fn shares(&self, other: &CodeSymbol<'_>) -> bool {
+        let sized = |symbol: &CodeSymbol<'_>| symbol.function && symbol.sized && !symbol.indirect;
+        sized(self) && sized(other) && (self.start, self.end) == (other.start, other.end)
+    }
+
+    /// True where both may be functions with one range, as far as the file gives their sizes and types. A local label of
+    /// assembly code is one within a function.
+    pub(crate) fn may_share(&self, other: &CodeSymbol<'_>) -> bool {
+        let global = |symbol: &CodeSymbol<'_>| !symbol.local && !symbol.of_linker;
+        let function = |symbol: &CodeSymbol<'_>| (symbol.function || global(symbol)) && !symbol.indirect;
+        let sized = self.sized && other.sized;
+        function(self) && function(other) && self.start == other.start && (!sized || self.end == other.end)
+    }
+
+    /// True where the symbol table says that the two are of different files.
+    pub(crate) fn of_another_file(&self, other: &CodeSymbol<'_>) -> bool {
+        matches!((self.file_id, other.file_id), (Some(a), Some(b)) if a != b)
+    }
+
+    /// True where the symbol table says that the two are of different objects: of different files, or local and of one name,
+    /// which an object has once. (Tools may drop the names of files.)
+    pub(crate) fn of_another_object(&self, other: &CodeSymbol<'_>) -> bool {
+        let twice = self.local && other.local && self.order != other.order && self.name == other.name;
+        twice || self.of_another_file(other)
+    }
+}
+
+/// The symbol that names the code at its address: a function before a label, then the largest, then a
+/// global or weak one before a local one, then the last of the table (as `llvm-symbolizer` chooses).
+pub(crate) fn principal<'s, 'f>(symbols: &'s [CodeSymbol<'f>]) -> Option<&'s CodeSymbol<'f>> {
+    symbols.iter().max_by_key(|s| (s.function, s.sized, s.end, !s.local, s.order))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_without_a_size_ends_where_data_begins() {
+        use MarkKind::{Code, Data, Object};
+        let ends = |marks: &[(u64, MarkKind)]| {
+            let marks: Vec<_> = marks.iter().map(|&(address, kind)| CodeMark { address, kind }).collect();
+            data_after(&marks, 0x10, 0x40)
+        };
+        assert_eq!(ends(&[]), None);
+        assert_eq!(ends(&[(0x10, Code), (0x20, Object)]), Some(0x20));
+        assert_eq!(ends(&[(0x10, Code), (0x18, Data), (0x20, Object)]), Some(0x18));
+        // Constants between the instructions of one function.
+        assert_eq!(ends(&[(0x10, Code), (0x18, Data), (0x20, Code)]), None);
+        assert_eq!(ends(&[(0x10, Code), (0x18, Data), (0x20, Code), (0x30, Data)]), Some(0x30));
+        // What is of others, or at the function's own address.
+        assert_eq!(ends(&[(0x08, Data), (0x10, Data), (0x40, Object)]), None);
+    }
+}

@@ -1,0 +1,120 @@
+//! The executable sections of a program: what tells a live address from a tombstone.
+
+use crate::open::{AddressRange, Image, Restored, SymbolKind};
+
+/// The executable sections of the image: what tells a live address from a tombstone.
+#[derive(Default)]
+pub(crate) struct Code {
+    /// Sorted and disjoint.
+    pub(crate) ranges: Vec<AddressRange>,
+    /// Address 0 is never a tombstone.
+    pub(crate) zero_is_code: bool,
+    /// Names and sizes of the symbols at address 0, where code is there: 0 is also a tombstone.
+    pub(crate) at_zero: Vec<(Vec<u8>, u64)>,
+    /// Where the debug sections have addresses that the linker had erased.
+    pub(crate) restored: Restored,
+}
+
+impl Code {
+    pub(crate) fn new(image: &Image<'_>) -> Code {
+        let mut ranges: Vec<AddressRange> = image
+            .sections
+            .iter()
+            .filter(|s| s.executable)
+            .map(|s| s.range)
+            .filter(|r| r.start < r.end)
+            .collect();
+        ranges.sort();
+        let mut merged: Vec<AddressRange> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            match merged.last_mut() {
+                Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+                _ => merged.push(range),
+            }
+        }
+        let at_zero = match merged.first() {
+            Some(first) if first.start == 0 => {
+                let symbols = image.symbols.iter().filter(|s| s.address == 0 && !s.name.is_empty());
+                let code = symbols.filter(|s| s.kind != SymbolKind::Data);
+                code.map(|symbol| (symbol.name.to_vec(), symbol.size)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let (zero_is_code, restored) = (image.zero_is_code, image.restored.clone());
+        Code { ranges: merged, zero_is_code, at_zero, restored }
+    }
+
+    /// True where a function of this name and length may be at address 0, which linkers also write for the address of a
+    /// function that they removed: a symbol there has its name, or there is no symbol to ask.
+    pub(crate) fn believes_zero(&self, name: &[u8], len: u64) -> bool {
+        self.zero_is_code
+            || self.at_zero.is_empty()
+            || self.at_zero.iter().any(|(symbol, size)| is_symbol_of(symbol, *size, name, len))
+    }
+
+    /// True where `address` lies in an executable section.
+    pub(crate) fn contains(&self, address: u64) -> bool {
+        self.section(address).is_some()
+    }
+
+    /// The executable section that `address` lies in.
+    pub(crate) fn section(&self, address: u64) -> Option<AddressRange> {
+        let after = self.ranges.partition_point(|r| r.start <= address);
+        let range = *self.ranges.get(after.checked_sub(1)?)?;
+        (address < range.end).then_some(range)
+    }
+}
+
+/// True where a symbol may be that of a function, of which the name is a linkage name or, without one, the source's. A
+/// mangled name (Itanium, Rust, Swift, D) has each identifier after its length: `_ZNK1W2upEi` has `2up`.
+fn is_symbol_of(symbol: &[u8], size: u64, name: &[u8], len: u64) -> bool {
+    if symbol.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest[0] == b'.') {
+        return true;
+    }
+    if size != 0 && size != len {
+        return false;
+    }
+    if name.starts_with(b"operator") {
+        // Its mangled name has a code instead of an identifier.
+        return size != 0 && symbol.starts_with(b"_Z");
+    }
+    let name = name.strip_prefix(b"~").unwrap_or(name);
+    let identifier = name.split(|&byte| byte == b'<').next().unwrap_or_default();
+    let mangled = [identifier.len().to_string().as_bytes(), identifier].concat();
+    !identifier.is_empty() && memchr::memmem::find(symbol, &mangled).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symbol_at_address_zero_tells_a_function_from_a_tombstone() {
+        let believes = |symbol: &str, size: u64, name: &str, len: u64| {
+            let at_zero = vec![(symbol.as_bytes().to_vec(), size)];
+            let ranges = vec![AddressRange { start: 0, end: 64 }];
+            let code = |zero_is_code| Code {
+                ranges: ranges.clone(),
+                zero_is_code,
+                at_zero: at_zero.clone(),
+                restored: Restored::default(),
+            };
+            assert!(code(true).believes_zero(name.as_bytes(), len));
+            code(false).believes_zero(name.as_bytes(), len)
+        };
+        assert!(believes("main", 8, "main", 16));
+        assert!(believes("_ZNK1W2upEi", 8, "_ZNK1W2upEi", 16));
+        assert!(believes("_ZNK1W2upEi.cold", 0, "_ZNK1W2upEi", 16));
+        assert!(!believes("_ZNK1W2upEi", 16, "_ZNK1W4downEi", 16));
+        // Functions without a linkage name.
+        assert!(believes("_ZNK1W2upEi", 16, "up", 16));
+        assert!(believes("_ZNK1W2upEi", 0, "up", 16));
+        assert!(believes("_ZN1WD2Ev", 16, "~W", 16));
+        assert!(believes("_Z4pickIiEvT_", 16, "pick<int>", 16));
+        assert!(believes("_ZplRK1WS1_", 16, "operator+", 16));
+        assert!(!believes("_ZNK1W2upEi", 12, "up", 16), "another length");
+        assert!(!believes("_ZNK1W2upEi", 16, "down", 16), "another name");
+        assert!(!believes("setup", 16, "up", 16), "a plain name is whole");
+        assert!(!believes("_ZplRK1WS1_", 0, "operator+", 16), "nothing but the length could tell");
+    }
+}

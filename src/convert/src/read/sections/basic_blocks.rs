@@ -1,0 +1,392 @@
+//! The sections of the basic-block address map to one [`BlockMap`]: versions 0 to 5 (`SHT_LLVM_BB_ADDR_MAP`) and the
+//! form before versions (`SHT_LLVM_BB_ADDR_MAP_V0`).
+//!
+//! A record has no length, so what follows one that cannot be read is lost, to the end of its section. Of a record
+//! the blocks are kept; ends of calls, hashes and numbers of profiles are read past.
+
+use foldsym_format::records::basic_blocks::ALL_FLAGS;
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::model::{Block, BlockCounts, BlockMap, BlockRange, ImageAddr, SharedBlock};
+use crate::open::{Arch, BlockMapSection};
+use crate::read::code::Code;
+use crate::util::leb;
+
+/// The newest version that is known.
+const NEWEST: u8 = 5;
+
+/// Bits of a record's features.
+mod feature {
+    pub(crate) const ENTRY_COUNT: u16 = 1 << 0;
+    pub(crate) const FREQUENCY: u16 = 1 << 1;
+    pub(crate) const BRANCHES: u16 = 1 << 2;
+    pub(crate) const RANGES: u16 = 1 << 3;
+    pub(crate) const NO_BLOCKS: u16 = 1 << 4;
+    pub(crate) const CALL_ENDS: u16 = 1 << 5;
+    pub(crate) const HASHES: u16 = 1 << 6;
+    pub(crate) const POST_LINK: u16 = 1 << 7;
+
+    /// The bits that a version has.
+    pub(crate) const fn of(version: u8) -> u16 {
+        match version {
+            0 | 1 => 0,
+            2 => 0x1f,
+            3 => 0x3f,
+            4 => 0x7f,
+            _ => 0xff,
+        }
+    }
+}
+
+/// Why a section is not read on.
+enum Stop {
+    /// A version, or features, that are not known.
+    Unknown(String),
+    /// Bytes that end early, or numbers that no compiler writes.
+    Damaged(&'static str),
+}
+
+const SHORT: Stop = Stop::Damaged("ends inside a record");
+
+/// One function of the map: its ranges in the order of the record.
+#[derive(Default)]
+struct Record {
+    /// Base address and the range of `blocks`.
+    ranges: Vec<(u64, std::ops::Range<usize>)>,
+    blocks: Vec<Block>,
+    counts: BlockCounts,
+    /// The record has no blocks, on purpose.
+    omitted: bool,
+}
+
+struct Reader<'f> {
+    bytes: &'f [u8],
+    at: usize,
+    address_size: usize,
+    big_endian: bool,
+}
+
+impl Reader<'_> {
+    fn byte(&mut self) -> Result<u8, Stop> {
+        let byte = self.bytes.get(self.at).copied().ok_or(SHORT)?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    /// An integer of up to 8 bytes in the program's byte order.
+    fn fixed(&mut self, size: usize) -> Result<u64, Stop> {
+        let field = self.bytes.get(self.at..).and_then(|rest| rest.get(..size)).ok_or(SHORT)?;
+        self.at += size;
+        let mut word = [0; 8];
+        if self.big_endian {
+            word[8 - size..].copy_from_slice(field);
+            return Ok(u64::from_be_bytes(word));
+        }
+        word[..size].copy_from_slice(field);
+        Ok(u64::from_le_bytes(word))
+    }
+
+    fn uleb(&mut self) -> Result<u64, Stop> {
+        let (value, len) = leb::unsigned(self.bytes.get(self.at..).unwrap_or_default()).map_err(|_| SHORT)?;
+        self.at += len;
+        Ok(value)
+    }
+
+    /// LLVM allows 32 bits for what describes a block.
+    fn uleb32(&mut self) -> Result<u32, Stop> {
+        u32::try_from(self.uleb()?).map_err(|_| Stop::Damaged("a number of a block is 2^32 or more"))
+    }
+
+    /// Reads one function's record.
+    fn record(&mut self, without_version: bool) -> Result<Record, Stop> {
+        let version = if without_version { 0 } else { self.byte()? };
+        if version > NEWEST {
+            return Err(Stop::Unknown(format!("version {version}, expected 0 to {NEWEST}")));
+        }
+        let features = match (without_version, version) {
+            (true, _) => 0,
+            (false, 5..) => self.fixed(2)? as u16,
+            _ => u16::from(self.byte()?),
+        };
+        if features & !feature::of(version) != 0 {
+            return Err(Stop::Unknown(format!("features {features:#x} of version {version}")));
+        }
+        let mut record = Record { omitted: features & feature::NO_BLOCKS != 0, ..Record::default() };
+        let ranges = if features & feature::RANGES != 0 { self.uleb()? } else { 1 };
+        if ranges == 0 {
+            return Err(Stop::Damaged("a function of no ranges"));
+        }
+        for _ in 0..ranges {
+            self.range(version, features, &mut record)?;
+        }
+        self.profile(features, &mut record)?;
+        Ok(record)
+    }
+
+    fn range(&mut self, version: u8, features: u16, record: &mut Record) -> Result<(), Stop> {
+        let base = self.fixed(self.address_size)?;
+        let count = self.uleb()?;
+        let first = record.blocks.len();
+        if features & feature::NO_BLOCKS != 0 {
+            record.ranges.push((base, first..first));
+            return Ok(());
+        }
+        // Each block takes bytes of the section, so that a count which lies ends there.
+        let mut end = 0u64;
+        for index in 0..count {
+            let id = if version >= 2 { self.uleb32()? } else { u32::try_from(index).map_err(|_| SHORT)? };
+            let offset = u64::from(self.uleb32()?);
+            let start = if version >= 1 { end + offset } else { offset };
+            let mut size = 0;
+            if features & feature::CALL_ENDS != 0 {
+                let calls = self.uleb()?;
+                for _ in 0..calls {
+                    size += u64::from(self.uleb32()?);
+                }
+                record.counts.call_ends += calls;
+            }
+            size += u64::from(self.uleb32()?);
+            let flags = self.uleb32()?;
+            if features & feature::HASHES != 0 {
+                self.fixed(8)?;
+                record.counts.hashes += 1;
+            }
+            end = start + size;
+            let too_long = || Stop::Damaged("a block of 2^32 bytes or more");
+            record.blocks.push(Block {
+                start: ImageAddr(base.wrapping_add(start)),
+                size: u32::try_from(size).map_err(|_| too_long())?,
+                id,
+                // Later compilers may add bits: what they say of a block is not told.
+                flags: flags as u8 & ALL_FLAGS,
+            });
+        }
+        record.ranges.push((base, first..record.blocks.len()));
+        Ok(())
+    }
+
+    /// Numbers of a profile, behind all ranges.
+    fn profile(&mut self, features: u16, record: &mut Record) -> Result<(), Stop> {
+        const NUMBERS: u16 = feature::ENTRY_COUNT | feature::FREQUENCY | feature::BRANCHES;
+        record.counts.profiles = u64::from(features & NUMBERS != 0);
+        if features & feature::ENTRY_COUNT != 0 {
+            self.uleb()?;
+        }
+        if features & (feature::FREQUENCY | feature::BRANCHES) == 0 {
+            return Ok(());
+        }
+        let post_link = features & feature::POST_LINK != 0;
+        for _ in 0..record.blocks.len() {
+            if features & feature::FREQUENCY != 0 {
+                self.uleb()?;
+            }
+            if post_link {
+                self.uleb()?;
+            }
+            if features & feature::BRANCHES != 0 {
+                for _ in 0..self.uleb()? {
+                    self.uleb()?;
+                    self.uleb()?;
+                    if post_link {
+                        self.uleb()?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads all sections of the map. Offsets of diagnostics are in the section that the example names.
+pub(crate) fn read(
+    sections: &[BlockMapSection<'_>],
+    arch: &Arch,
+    code: &Code,
+    diagnostics: &mut Diagnostics,
+) -> BlockMap {
+    let mut map = Found::default();
+    for section in sections {
+        map.counts.bytes += section.bytes.len() as u64;
+        let mut reader = Reader {
+            bytes: section.bytes,
+            at: 0,
+            address_size: usize::from(arch.address_size),
+            big_endian: arch.big_endian,
+        };
+        while reader.at < reader.bytes.len() {
+            let offset = reader.at as u64;
+            let place = || format!("section {} of the block map, offset {offset:#x}", section.index);
+            match reader.record(section.without_version) {
+                Ok(record) => map.take(record, code, (section.index, offset), &place, diagnostics),
+                Err(Stop::Unknown(what)) => {
+                    diagnostics.add(Kind::UnknownBlockMap, offset, || format!("{}: {what}", place()));
+                    break;
+                }
+                Err(Stop::Damaged(what)) => {
+                    diagnostics.add(Kind::BadBlockMap, offset, || format!("{}: {what}", place()));
+                    break;
+                }
+            }
+        }
+    }
+    map.finish(diagnostics)
+}
+
+/// What was read so far, in the order of the sections.
+#[derive(Default)]
+struct Found {
+    /// Start, blocks, the function they belong to and their place in its record.
+    ranges: Vec<(u64, std::ops::Range<usize>, u32, u32)>,
+    blocks: Vec<Block>,
+    /// Section and offset of each function's record, for messages.
+    functions: Vec<(usize, u64)>,
+    counts: BlockCounts,
+}
+
+impl Found {
+    fn take(
+        &mut self,
+        record: Record,
+        code: &Code,
+        (section, offset): (usize, u64),
+        place: &dyn Fn() -> String,
+        diagnostics: &mut Diagnostics,
+    ) {
+        self.counts.call_ends += record.counts.call_ends;
+        self.counts.profiles += record.counts.profiles;
+        self.counts.hashes += record.counts.hashes;
+        if record.omitted {
+            diagnostics.add(Kind::OmittedBlocks, offset, place);
+            return;
+        }
+        let inside = |(base, blocks): &(u64, std::ops::Range<usize>)| {
+            if blocks.is_empty() {
+                return true;
+            }
+            let Some(code) = code.section(*base) else { return false };
+            let blocks = &record.blocks[blocks.clone()];
+            blocks.iter().all(|block| {
+                let end = block.start.0.checked_add(block.size.into());
+                block.start.0 >= *base && end.is_some_and(|end| end <= code.end)
+            })
+        };
+        if !record.ranges.iter().all(inside) {
+            diagnostics.add(Kind::DeadBlocks, offset, || {
+                format!("{}: function at {:#x}", place(), record.ranges.first().map_or(0, |range| range.0))
+            });
+            return;
+        }
+        let overlap = |blocks: &std::ops::Range<usize>| {
+            let ends = |block: &Block| block.start.0 + u64::from(block.size);
+            record.blocks[blocks.clone()].windows(2).any(|pair| pair[1].start.0 < ends(&pair[0]))
+        };
+        if record.ranges.iter().any(|(_, blocks)| overlap(blocks)) {
+            diagnostics.add(Kind::OverlappingBlocks, offset, place);
+            return;
+        }
+        let (function, first) = (self.functions.len() as u32, self.blocks.len());
+        self.functions.push((section, offset));
+        for (part, (base, blocks)) in (0..).zip(record.ranges) {
+            if !blocks.is_empty() {
+                self.ranges.push((base, first + blocks.start..first + blocks.end, function, part));
+            }
+        }
+        self.blocks.extend(record.blocks);
+    }
+
+    /// Sorts by address. Of functions that overlap, the one that begins first is kept, or else was read first.
+    fn finish(mut self, diagnostics: &mut Diagnostics) -> BlockMap {
+        let span = |blocks: &[Block]| {
+            let start = blocks.first().map_or(0, |block| block.start.0);
+            (start, blocks.last().map_or(0, |block| block.start.0 + u64::from(block.size)))
+        };
+        // A base before the first block (padding) is no code of a block.
+        self.ranges.sort_by_key(|(_, blocks, function, part)| {
+            let (start, end) = span(&self.blocks[blocks.clone()]);
+            // What has no bytes overlaps nothing.
+            (start, end > start, *function, *part)
+        });
+        // Linkers fold basic-block sections too: then several functions have one range, which overlaps nothing.
+        let mut refused = vec![false; self.functions.len()];
+        let (mut before, mut end) = (None, 0);
+        for (_, blocks, function, _) in &self.ranges {
+            let here = span(&self.blocks[blocks.clone()]);
+            if before == Some(here) {
+                continue;
+            }
+            if here.0 < end {
+                refused[*function as usize] = true;
+            } else if !refused[*function as usize] {
+                end = here.1;
+                before = Some(here).filter(|(start, end)| end > start);
+            }
+        }
+        for ((section, offset), _) in self.functions.iter().zip(&refused).filter(|(_, refused)| **refused) {
+            diagnostics.add(Kind::OverlappingBlocks, *offset, || {
+                format!("section {section} of the block map, offset {offset:#x}: overlaps another function")
+            });
+        }
+        self.ranges.retain(|(_, _, function, _)| !refused[*function as usize]);
+        let mut map = BlockMap { counts: self.counts, ..BlockMap::default() };
+        // For each function its ranges, in the compiler's order: those with blocks of their own, of functions that have
+        // the same the first one's.
+        let mut parts: Vec<(u32, (u32, u32), u32)> = Vec::with_capacity(self.ranges.len());
+        let mut remains = vec![false; self.functions.len()];
+        let mut folded: Vec<(usize, u32)> = Vec::new();
+        let mut before = None;
+        for (at, (_, blocks, function, part)) in self.ranges.iter().enumerate() {
+            let here = span(&self.blocks[blocks.clone()]);
+            let first = map.blocks.len() as u32;
+            if let Some((_, range)) = before.filter(|(there, _)| *there == here) {
+                folded.push((at, range));
+                continue;
+            }
+            let range = map.ranges.len() as u32;
+            map.blocks.extend_from_slice(&self.blocks[blocks.clone()]);
+            let blocks = first..map.blocks.len() as u32;
+            map.ranges.push(BlockRange { blocks, entry: range, next: None, shared: None });
+            parts.push((*function, (*part, 0), range));
+            remains[*function as usize] = true;
+            before = (here.1 > here.0).then_some((here, range));
+        }
+        // Then the blocks of others, as far as the function has one of its own as well.
+        let end = map.blocks.len() as u32;
+        for (at, range) in folded {
+            let (base, blocks, function, part) = &self.ranges[at];
+            let (blocks, there) = (&self.blocks[blocks.clone()], map.ranges[range as usize].blocks.clone());
+            let place = |block: &Block| (block.start, block.size);
+            let theirs = map.blocks[there.start as usize..there.end as usize].iter().map(place);
+            let alike = blocks.iter().map(place).eq(theirs);
+            let (section, offset) = self.functions[*function as usize];
+            let kind = if alike { Kind::FoldedBlocks } else { Kind::UnlikeBlocks };
+            diagnostics.add(kind, offset, || {
+                format!(
+                    "section {section} of the block map, offset {offset:#x}: blocks at {base:#x} are another's too"
+                )
+            });
+            if !alike || !remains[*function as usize] {
+                continue;
+            }
+            for ((block, index), order) in blocks.iter().zip(there).zip(0..) {
+                let range = map.ranges.len() as u32;
+                let shared = Some(SharedBlock { block: index, id: block.id, flags: block.flags });
+                map.ranges.push(BlockRange { blocks: end..end, entry: range, next: None, shared });
+                parts.push((*function, (*part, order), range));
+            }
+        }
+        parts.sort_unstable();
+        for pair in parts.windows(2) {
+            let ([(function, _, before), (same, _, index)], entry) = ([pair[0], pair[1]], pair[0].2);
+            if function == same {
+                map.ranges[index as usize].entry = map.ranges[entry as usize].entry;
+                map.ranges[before as usize].next = Some(index);
+            }
+        }
+        parts.dedup_by_key(|(function, ..)| *function);
+        map.counts.functions = parts.len() as u64;
+        map
+    }
+}
+
+#[cfg(test)]
+mod tests;

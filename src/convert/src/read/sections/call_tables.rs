@@ -1,0 +1,289 @@
+//! Reads the call tables of the 2009 proposal (`.debug_dcall`, `.debug_vcall`): which entry a call calls, and through
+//! which slot of a table of virtual functions it goes, by the address that it returns to.
+//!
+//! No compiler of today writes them; a program that has them gets the same keys as from call sites. Both sections are a
+//! part for each unit, one after the other: a length (4 bytes, or `0xffffffff` and 8), a version (1 byte: 4), in
+//! `.debug_dcall` where the unit begins in `.debug_info`, and the size of an address; then up to the end of the part an
+//! address and a ULEB128 for each call. What is damaged costs the rest of its part, or of the section where no length
+//! tells where the next one begins.
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::model::{ImageAddr, NONE16, SlotKey};
+use crate::read::code::Code;
+use crate::util::leb;
+
+const VERSION: u8 = 4;
+
+/// A call of which `.debug_dcall` says whom it calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct DirectCall {
+    /// Where the unit begins in `.debug_info`.
+    pub(crate) unit: u64,
+    pub(crate) return_addr: ImageAddr,
+    /// The callee's entry, from the unit's beginning, or from that of the section: the proposal says both.
+    pub(crate) callee: u64,
+}
+
+/// What both tables say, sorted.
+#[derive(Default)]
+pub(crate) struct CallTables {
+    pub(crate) direct: Vec<DirectCall>,
+    pub(crate) slots: Vec<SlotKey>,
+}
+
+impl CallTables {
+    /// The calls that the unit's part lists.
+    pub(crate) fn of_unit(&self, unit: u64) -> &[DirectCall] {
+        let first = self.direct.partition_point(|call| call.unit < unit);
+        let count = self.direct[first..].partition_point(|call| call.unit == unit);
+        &self.direct[first..first + count]
+    }
+}
+
+/// One of the two sections, and where the reading of it stands.
+struct Section<'s, 'f> {
+    name: &'static str,
+    direct: bool,
+    bytes: &'f [u8],
+    at: usize,
+    big_endian: bool,
+    code: &'s Code,
+}
+
+/// Reads both sections. `is_unit` tells whether a unit begins at an offset of `.debug_info`.
+pub(crate) fn read(
+    sections: [&[u8]; 2],
+    big_endian: bool,
+    code: &Code,
+    is_unit: impl Fn(u64) -> bool,
+    diagnostics: &mut Diagnostics,
+) -> CallTables {
+    let mut tables = CallTables::default();
+    for (bytes, name, direct) in [(sections[0], ".debug_dcall", true), (sections[1], ".debug_vcall", false)] {
+        let mut section = Section { name, direct, bytes, at: 0, big_endian, code };
+        while section.at < bytes.len() {
+            let part = section.at;
+            let bad = |diagnostics: &mut Diagnostics, text: String| {
+                diagnostics.add(Kind::BadCallTable, part as u64, || format!("{name}+{part:#x}: {text}"));
+            };
+            match section.part(&is_unit, &mut tables, diagnostics) {
+                Ok(()) => {}
+                Err(Damage::Part(text)) => bad(diagnostics, text),
+                Err(Damage::Section(text)) => {
+                    bad(diagnostics, text);
+                    break;
+                }
+            }
+        }
+    }
+    tables.direct.sort_unstable();
+    tables.direct.dedup();
+    tables.slots.sort_unstable();
+    tables.slots.dedup();
+    tables
+}
+
+/// What damage costs.
+enum Damage {
+    /// The rest of the part.
+    Part(String),
+    /// The rest of the section.
+    Section(String),
+}
+
+impl Section<'_, '_> {
+    /// Reads a part and stands behind it.
+    fn part(
+        &mut self,
+        is_unit: &impl Fn(u64) -> bool,
+        tables: &mut CallTables,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), Damage> {
+        let short = || Damage::Section("the length of the part is cut off".to_owned());
+        let end = self.bytes.len();
+        let (len, width) = match self.number(4, end).ok_or_else(short)? {
+            0xffff_ffff => (self.number(8, end).ok_or_else(short)?, 8),
+            len @ 0xffff_fff0.. => return Err(Damage::Section(format!("{len:#x} is no length"))),
+            len => (len, 4),
+        };
+        let left = (end - self.at) as u64;
+        if len > left {
+            return Err(Damage::Section(format!("a part of {len:#x} bytes, where {left:#x} are left")));
+        }
+        let end = self.at + len as usize;
+        let result = self.calls(end, width, is_unit, tables, diagnostics);
+        self.at = end;
+        result.map_err(Damage::Part)
+    }
+
+    /// Reads what stands behind the length of a part that ends at `end`.
+    fn calls(
+        &mut self,
+        end: usize,
+        width: usize,
+        is_unit: &impl Fn(u64) -> bool,
+        tables: &mut CallTables,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), String> {
+        let cut = || "the header is cut off".to_owned();
+        let version = self.number(1, end).ok_or_else(cut)?;
+        if version != u64::from(VERSION) {
+            return Err(format!("version {version}, {VERSION} is known"));
+        }
+        let unit = if self.direct { self.number(width, end).ok_or_else(cut)? } else { 0 };
+        let address_size = self.number(1, end).ok_or_else(cut)?;
+        if !matches!(address_size, 2 | 4 | 8) {
+            return Err(format!("addresses of {address_size} bytes"));
+        }
+        if self.direct && !is_unit(unit) {
+            return Err(format!("no unit begins at .debug_info+{unit:#x}"));
+        }
+        while self.at < end {
+            let at = self.at;
+            let call = || format!("the call at {}+{at:#x} is cut off, or its number is too large", self.name);
+            let (Some(address), after) =
+                number(self.bytes, self.at, end, address_size as usize, self.big_endian)
+            else {
+                return Err(call());
+            };
+            let Some((value, after)) = uleb(self.bytes, after, end) else { return Err(call()) };
+            self.at = after;
+            if !self.code.contains(address.wrapping_sub(1)) {
+                diagnostics.add(Kind::DeadCall, address, || {
+                    format!("the call of {}+{at:#x} returns to {address:#x}, behind no code", self.name)
+                });
+                continue;
+            }
+            let return_addr = ImageAddr(address);
+            match u16::try_from(value).ok().filter(|slot| *slot != NONE16) {
+                _ if self.direct => tables.direct.push(DirectCall { unit, return_addr, callee: value }),
+                Some(slot) => tables.slots.push(SlotKey { return_addr, slot }),
+                None => diagnostics.add(Kind::BadCallTable, at as u64, || {
+                    format!("slot {value} of {}+{at:#x} is too large", self.name)
+                }),
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of `width` bytes that stands here, if it ends before `end`.
+    fn number(&mut self, width: usize, end: usize) -> Option<u64> {
+        let (found, after) = number(self.bytes, self.at, end, width, self.big_endian);
+        self.at = after;
+        found
+    }
+}
+
+/// The number of up to 8 bytes at an offset, and where it ends.
+fn number(bytes: &[u8], at: usize, end: usize, width: usize, big_endian: bool) -> (Option<u64>, usize) {
+    let after = at.saturating_add(width);
+    let Some(bytes) = bytes.get(..end).and_then(|bytes| bytes.get(at..after)) else { return (None, at) };
+    let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
+    let number = if big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) };
+    (Some(number), after)
+}
+
+/// The ULEB128 at an offset, and where it ends; `None` where it is cut off or has over 64 bits.
+fn uleb(bytes: &[u8], at: usize, end: usize) -> Option<(u64, usize)> {
+    let (value, len) = leb::unsigned(bytes.get(at..end)?).ok()?;
+    Some((value, at + len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open::AddressRange;
+
+    fn code() -> Code {
+        Code { ranges: vec![AddressRange { start: 0x1000, end: 0x2000 }], ..Code::default() }
+    }
+
+    fn part(direct: bool, body: &[u8]) -> Vec<u8> {
+        let mut part = vec![VERSION];
+        if direct {
+            part.extend(0x40_u32.to_le_bytes());
+        }
+        part.push(8);
+        part.extend(body);
+        [&(part.len() as u32).to_le_bytes()[..], &part].concat()
+    }
+
+    fn call(address: u64, value: &[u8]) -> Vec<u8> {
+        [&address.to_le_bytes()[..], value].concat()
+    }
+
+    /// What is read of both sections, and how much was damaged, and how much stands in no code.
+    type Found = (Vec<(u64, u64)>, Vec<(u64, u16)>, u64, u64);
+
+    fn of(dcall: &[u8], vcall: &[u8]) -> Found {
+        let mut diagnostics = Diagnostics::default();
+        let tables = read([dcall, vcall], false, &code(), |unit| unit == 0x40, &mut diagnostics);
+        let count = |kind| diagnostics.count(kind);
+        (
+            tables.of_unit(0x40).iter().map(|call| (call.return_addr.0, call.callee)).collect(),
+            tables.slots.iter().map(|call| (call.return_addr.0, call.slot)).collect(),
+            count(Kind::BadCallTable),
+            count(Kind::DeadCall),
+        )
+    }
+
+    #[test]
+    fn calls_of_both_tables() {
+        let dcall = [part(true, &call(0x1010, &[0x85, 1])), part(true, &call(0x1005, &[3]))].concat();
+        let vcall = part(false, &[call(0x1020, &[2]), call(0, &[1]), call(0x2001, &[1])].concat());
+        let expected = (vec![(0x1005, 3), (0x1010, 0x85)], vec![(0x1020, 2)], 0, 2);
+        assert_eq!(of(&dcall, &vcall), expected);
+        // 64-bit DWARF.
+        let mut body = vec![VERSION];
+        body.extend(0x40_u64.to_le_bytes());
+        body.push(8);
+        body.extend(call(0x1010, &[7]));
+        let wide = [&[0xff; 4][..], &(body.len() as u64).to_le_bytes(), &body].concat();
+        assert_eq!(of(&wide, &[]), (vec![(0x1010, 7)], vec![], 0, 0));
+    }
+
+    #[test]
+    fn damage_costs_the_part_or_the_rest() {
+        let good = part(true, &call(0x1010, &[7]));
+        let with = |bad: Vec<u8>| {
+            let (calls, _, damaged, _) = of(&[bad, good.clone()].concat(), &[]);
+            (calls.len(), damaged)
+        };
+        let set = |at: usize, byte: u8| {
+            let mut part = part(true, &call(0x1010, &[9]));
+            part[at] = byte;
+            part
+        };
+        // Version, unit, size of an address; a call without its number, a number of too many bits.
+        assert_eq!(with(set(4, 5)), (1, 1));
+        assert_eq!(with(set(5, 0x41)), (1, 1));
+        assert_eq!(with(set(9, 3)), (1, 1));
+        assert_eq!(with(part(true, &0x1010_u64.to_le_bytes())), (1, 1));
+        assert_eq!(with(part(true, &call(0x1010, &[0x80]))), (1, 1));
+        let many = [&[0xff; 9][..], &[2]].concat();
+        assert_eq!(with(part(true, &call(0x1010, &many))), (1, 1));
+        // Lengths that lie.
+        assert_eq!(with(set(3, 0x7f)), (0, 1));
+        assert_eq!(with(vec![0xf1, 0xff, 0xff, 0xff]), (0, 1));
+        assert_eq!(with([[0xff; 4], [0xff; 4], [0xff; 4]].concat()), (0, 1));
+        assert_eq!(with(vec![0, 0, 0, 0]), (1, 1));
+        // A slot that no table has.
+        let vcall = part(false, &[call(0x1020, &[0xff, 0xff, 3]), call(0x1030, &[1])].concat());
+        assert_eq!(of(&[], &vcall), (vec![], vec![(0x1030, 1)], 1, 0));
+    }
+
+    /// Each byte of a section changed, and each place at which it may be cut off.
+    #[test]
+    fn no_damage_is_more_than_counted() {
+        let whole = [part(true, &call(0x1010, &[0x85, 1])), part(true, &call(0x1005, &[3]))].concat();
+        for at in 0..whole.len() {
+            let (calls, _, damaged, _) = of(&whole[..at], &[]);
+            assert!(calls.len() < 2 && (damaged == 1 || at == 0 || at == 20), "{at}");
+            for byte in [0, 1, 0x7f, 0x80, 0xff] {
+                let mut changed = whole.clone();
+                changed[at] = byte;
+                assert!(of(&changed, &changed).0.len() <= 2, "{at}");
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Forms of attributes to how they are stepped over and read.
+
+use gimli::{AttributeSpecification, AttributeValue, UnitOffset};
+
+use crate::read::sections::entries::plan::{Class, Form, Past};
+
+/// How to get past a value of this form (DWARF 5 7.5.6), whose size is not known; `spec` is for `gimli`.
+pub(crate) fn past(form: gimli::DwForm, spec: u32) -> Past {
+    match form {
+        gimli::DW_FORM_block1 => Past::Sized(1),
+        gimli::DW_FORM_block2 => Past::Sized(2),
+        gimli::DW_FORM_block4 => Past::Sized(4),
+        gimli::DW_FORM_block | gimli::DW_FORM_exprloc => Past::Block,
+        gimli::DW_FORM_string => Past::Text,
+        gimli::DW_FORM_udata
+        | gimli::DW_FORM_sdata
+        | gimli::DW_FORM_ref_udata
+        | gimli::DW_FORM_strx
+        | gimli::DW_FORM_GNU_str_index
+        | gimli::DW_FORM_addrx
+        | gimli::DW_FORM_GNU_addr_index
+        | gimli::DW_FORM_loclistx
+        | gimli::DW_FORM_rnglistx => Past::Leb,
+        _ => Past::Other(spec),
+    }
+}
+
+/// How a wanted attribute of `size` bytes is read (DWARF 5 7.5.6); `index` is for what form and class do not say.
+pub(crate) fn take(
+    spec: AttributeSpecification,
+    encoding: gimli::Encoding,
+    size: Option<u8>,
+    index: u32,
+) -> (Form, Class) {
+    let class = match spec.form() {
+        gimli::DW_FORM_implicit_const => return (Form::Given(index), Class::Number),
+        gimli::DW_FORM_flag_present => return (Form::Given(index), Class::Flag),
+        gimli::DW_FORM_exprloc => return (Form::Expression, Class::Number),
+        gimli::DW_FORM_addr if matches!(encoding.address_size, 1 | 2 | 4 | 8) => Class::Address,
+        gimli::DW_FORM_addrx
+        | gimli::DW_FORM_addrx1
+        | gimli::DW_FORM_addrx2
+        | gimli::DW_FORM_addrx3
+        | gimli::DW_FORM_addrx4 => Class::AddressIndex,
+        gimli::DW_FORM_data1 | gimli::DW_FORM_data2 | gimli::DW_FORM_udata => Class::Number,
+        // In some attributes these may be offsets (DWARF 3 7.5.4), as `gimli` knows.
+        gimli::DW_FORM_data4 | gimli::DW_FORM_data8
+            if matches!(
+                spec.name(),
+                gimli::DW_AT_high_pc
+                    | gimli::DW_AT_decl_file
+                    | gimli::DW_AT_decl_line
+                    | gimli::DW_AT_call_file
+                    | gimli::DW_AT_call_line
+            ) =>
+        {
+            Class::Number
+        }
+        gimli::DW_FORM_flag => Class::Flag,
+        gimli::DW_FORM_ref1 | gimli::DW_FORM_ref2 | gimli::DW_FORM_ref4 | gimli::DW_FORM_ref_udata => {
+            Class::UnitRef
+        }
+        gimli::DW_FORM_ref_addr if encoding.version > 2 => Class::InfoRef,
+        gimli::DW_FORM_sec_offset if spec.name() == gimli::DW_AT_ranges => Class::Ranges,
+        gimli::DW_FORM_sec_offset => Class::Offset,
+        gimli::DW_FORM_rnglistx => Class::RangesIndex,
+        gimli::DW_FORM_strp => Class::Text,
+        gimli::DW_FORM_strx
+        | gimli::DW_FORM_strx1
+        | gimli::DW_FORM_strx2
+        | gimli::DW_FORM_strx3
+        | gimli::DW_FORM_strx4 => Class::TextIndex,
+        _ => return (Form::Other(index), Class::Number),
+    };
+    match size {
+        None => (Form::Leb, class),
+        Some(size @ 1..=8) => (Form::Bytes(size), class),
+        Some(_) => (Form::Other(index), class),
+    }
+}
+
+pub(crate) fn value<R: gimli::Reader<Offset = usize>>(class: Class, raw: u64) -> AttributeValue<R> {
+    use AttributeValue as Value;
+    let offset = raw as usize;
+    match class {
+        Class::Address => Value::Addr(raw),
+        Class::AddressIndex => Value::DebugAddrIndex(gimli::DebugAddrIndex(offset)),
+        Class::Number => Value::Udata(raw),
+        Class::Flag => Value::Flag(raw != 0),
+        Class::UnitRef => Value::UnitRef(UnitOffset(offset)),
+        Class::InfoRef => Value::DebugInfoRef(gimli::DebugInfoOffset(offset)),
+        Class::Offset => Value::SecOffset(offset),
+        Class::Ranges => ranges(offset),
+        Class::RangesIndex => Value::DebugRngListsIndex(gimli::DebugRngListsIndex(offset)),
+        Class::Text => Value::DebugStrRef(gimli::DebugStrOffset(offset)),
+        Class::TextIndex => Value::DebugStrOffsetsIndex(gimli::DebugStrOffsetsIndex(offset)),
+    }
+}
+
+pub(crate) fn ranges<R: gimli::Reader<Offset = usize>>(offset: usize) -> AttributeValue<R> {
+    AttributeValue::RangeListsRef(gimli::RawRangeListsOffset(offset))
+}

@@ -1,0 +1,427 @@
+//! Walks the entries of one unit by a plan for each abbreviation: what is wanted of it, and how far it is to what
+//! comes next.
+//!
+//! Nearly all entries of a program describe types, variables and parameters, that nobody asks for. An abbreviation
+//! says of each attribute in which form it is written, so that most entries have a size that is known before
+//! any of them is read (DWARF 5 7.5.6): such an entry is stepped over at once. In the others, runs of attributes
+//! of known size are stepped over at once. Plans are made when an abbreviation is first met, and kept for the units
+//! that declare it again.
+//!
+//! Forms that compilers hardly write are left to `gimli`, one attribute at a time.
+
+mod forms;
+mod plan;
+mod plan_cache;
+#[cfg(test)]
+mod tests;
+
+use gimli::{AttributeValue, DwAt, Reader as _, UnitOffset};
+
+use crate::read::sections::abbreviations::{Abbreviation, Abbreviations, Declaration};
+use crate::read::sections::bytes::{Bytes, Endianity};
+use crate::read::sections::entries::forms::{ranges, value};
+pub(crate) use crate::read::sections::entries::plan::Plans;
+use crate::read::sections::entries::plan::{Action, Field, Form, Past, Plan, Step};
+
+/// What a walk asks for.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<R> {
+    /// What an entry of this abbreviation is to the walk; `None` steps over it, but not over its children.
+    pub(crate) role: fn(&Abbreviation) -> Option<R>,
+    /// True for a role that matters only inside an entry which the walk holds open.
+    pub(crate) inner: fn(R) -> bool,
+    /// True for an attribute that [`Entries::attribute`] gives; others are stepped over.
+    pub(crate) attribute: fn(DwAt) -> bool,
+}
+
+/// An entry that is wanted, while it is read: its attributes, or [`Entries::skip`], come next.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry<R> {
+    pub(crate) role: R,
+    pub(crate) offset: UnitOffset,
+    pub(crate) depth: isize,
+    /// The least depth of this entry and of those that were stepped over since the last one: what encloses an
+    /// entry ends before the first one that is not deeper.
+    pub(crate) closes: isize,
+    skip: u32,
+    steps: (u32, u32),
+    fields: (u32, u32),
+}
+
+/// An attribute that is wanted.
+pub(crate) struct Attribute<'f, E: Endianity> {
+    pub(crate) name: DwAt,
+    /// Constants that are not negative are [`AttributeValue::Udata`], whatever their form.
+    pub(crate) value: AttributeValue<Bytes<'f, E>>,
+}
+
+impl<'f, E: Endianity> Attribute<'f, E> {
+    /// An attribute as `gimli` reads it.
+    pub(crate) fn of(attribute: &gimli::Attribute<Bytes<'f, E>>) -> Self {
+        let value = match (attribute.raw_value(), attribute.udata_value()) {
+            (_, Some(number)) => AttributeValue::Udata(number),
+            (AttributeValue::SecOffset(offset), _) if attribute.name() == gimli::DW_AT_ranges => {
+                ranges(offset)
+            }
+            (value, _) => value,
+        };
+        Attribute { name: attribute.name(), value }
+    }
+
+    /// A constant that is not negative.
+    pub(crate) fn number(&self) -> Option<u64> {
+        match self.value {
+            AttributeValue::Udata(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.value == AttributeValue::Flag(true)
+    }
+}
+
+/// Where [`Entries::scan`] stops.
+enum Found<R> {
+    /// At an entry that is wanted, behind its code.
+    Entry(Entry<R>),
+    /// Before an entry whose abbreviation has no plan.
+    New(u64),
+    End,
+}
+
+/// A place among the entries of one unit.
+pub(crate) struct Entries<'a, 'f, E: Endianity, R> {
+    unit: &'a gimli::Unit<Bytes<'f, E>>,
+    abbreviations: Abbreviations<'a, 'f>,
+    wanted: Wanted<R>,
+    /// The entries, and the offset of the first in the unit.
+    bytes: &'f [u8],
+    root: usize,
+    at: usize,
+    depth: isize,
+    endian: E,
+    plans: Plans<R>,
+    refused: bool,
+}
+
+impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
+    /// Stands before the unit's first entry. `plans` were made for the same walk.
+    pub(crate) fn new(
+        unit: &'a gimli::Unit<Bytes<'f, E>>,
+        abbreviations: Abbreviations<'a, 'f>,
+        wanted: Wanted<R>,
+        mut plans: Plans<R>,
+    ) -> Self {
+        let root = unit.header.root_offset();
+        // A unit without a root was refused when it was parsed.
+        let input = unit.header.range_from(root..).unwrap_or_default();
+        plans.begin();
+        let (bytes, endian) = (input.slice(), input.endian());
+        let (root, refused) = (root.0, false);
+        Entries { unit, abbreviations, wanted, bytes, root, at: 0, depth: 0, endian, plans, refused }
+    }
+
+    /// The plans, for another unit.
+    pub(crate) fn into_plans(self) -> Plans<R> {
+        self.plans
+    }
+
+    /// Where reading stands: behind an entry whose attributes were all read or skipped.
+    pub(crate) fn next_offset(&self) -> UnitOffset {
+        UnitOffset(self.root + self.at)
+    }
+
+    /// True where the last error is that an entry has more attributes than are read.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.refused
+    }
+
+    /// Goes before an entry, whose depth is 0 then.
+    ///
+    /// # Errors
+    /// The unit has no such offset.
+    pub(crate) fn start(&mut self, offset: UnitOffset) -> gimli::Result<()> {
+        let at = offset.0.checked_sub(self.root).filter(|&at| at < self.bytes.len());
+        (self.at, self.depth) = (at.ok_or(gimli::Error::OffsetOutOfBounds(offset.0 as u64))?, 0);
+        Ok(())
+    }
+
+    /// Goes behind what ends here inside an entry of depth `outer`; false at its own end.
+    pub(crate) fn is_inside(&mut self, outer: isize) -> bool {
+        while self.depth > outer && self.bytes.get(self.at) == Some(&0) {
+            (self.at, self.depth) = (self.at + 1, self.depth - 1);
+        }
+        self.depth > outer && self.at < self.bytes.len()
+    }
+
+    /// Goes to an entry; `None` where no wanted one is there.
+    pub(crate) fn entry_at(&mut self, offset: UnitOffset) -> gimli::Result<Option<Entry<R>>> {
+        let at = offset.0.checked_sub(self.root).filter(|&at| at < self.bytes.len());
+        let code;
+        (code, self.at) = self.leb(at.ok_or(gimli::Error::OffsetOutOfBounds(offset.0 as u64))?)?;
+        if code == 0 {
+            return Ok(None);
+        }
+        let Plan { role, skip, steps, fields, .. } = match self.plans.get(code) {
+            Some(plan) => *plan,
+            None => self.plan(code)?,
+        };
+        let depth = self.depth;
+        Ok(role.map(|role| Entry { role, offset, depth, closes: depth, skip, steps, fields }))
+    }
+
+    /// The next entry that is wanted; `None` at the end of the unit. The walk holds an entry of depth `outer` open:
+    /// behind its end no entry whose role is [`Wanted::inner`] is given.
+    pub(crate) fn next(&mut self, outer: isize) -> gimli::Result<Option<Entry<R>>> {
+        let mut closes = isize::MAX;
+        loop {
+            let found;
+            (self.at, self.depth, closes, found) = self.scan(outer, closes)?;
+            match found {
+                Found::Entry(entry) => return Ok(Some(entry)),
+                Found::New(code) => {
+                    self.plan(code)?;
+                }
+                Found::End if self.at == self.bytes.len() => return Ok(None),
+                Found::End => return Err(self.ended()),
+            }
+        }
+    }
+
+    /// Goes on to what is wanted, or to an abbreviation that was not met yet; returns place, depth and the least depth so
+    /// far. Changes nothing, so that what is needed for each of millions of entries stays in registers.
+    fn scan(&self, outer: isize, mut closes: isize) -> gimli::Result<(usize, isize, isize, Found<R>)> {
+        let (bytes, plans) = (self.bytes, &self.plans);
+        let (mut at, mut depth) = (self.at, self.depth);
+        while let Some(&byte) = bytes.get(at) {
+            let start = at;
+            at += 1;
+            let code = match byte {
+                0 => {
+                    depth -= 1;
+                    continue;
+                }
+                1..0x80 => u64::from(byte),
+                _ => match bytes.get(at) {
+                    Some(&high @ 1..0x80) => {
+                        at += 1;
+                        u64::from(byte & 0x7f) | u64::from(high) << 7
+                    }
+                    _ => {
+                        let code;
+                        (code, at) = self.long_leb(start)?;
+                        // 0 may be written in several bytes.
+                        if code == 0 {
+                            depth -= 1;
+                            continue;
+                        }
+                        code
+                    }
+                },
+            };
+            // More than half of all entries.
+            if let Some((past, children)) = plans.quick(code) {
+                closes = closes.min(depth);
+                depth += children;
+                at += past;
+                continue;
+            }
+            let Some(plan) = plans.get(code) else { return Ok((start, depth, closes, Found::New(code))) };
+            closes = closes.min(depth);
+            if let Some(role) = plan.role
+                && (!plan.inner || closes > outer)
+            {
+                let &Plan { skip, steps, fields, .. } = plan;
+                let offset = UnitOffset(self.root + start);
+                let entry = Entry { role, offset, depth, closes, skip, steps, fields };
+                return Ok((at, depth + isize::from(plan.children), closes, Found::Entry(entry)));
+            }
+            depth += isize::from(plan.children);
+            at = self.past_all(at, plan.skip, plan.steps)?;
+        }
+        Ok((at, depth, closes, Found::End))
+    }
+
+    /// Steps over an entry of which nothing was read.
+    pub(crate) fn skip(&mut self, entry: &Entry<R>) -> gimli::Result<()> {
+        self.at = self.past_all(self.at, entry.skip, entry.steps)?;
+        Ok(())
+    }
+
+    /// Where the bytes behind an entry begin, of which `at` is behind the code.
+    #[inline(always)]
+    fn past_all(&self, at: usize, skip: u32, (first, last): (u32, u32)) -> gimli::Result<usize> {
+        let mut at = at + skip as usize;
+        if first < last {
+            for &Step { past, then } in &self.plans.steps[first as usize..last as usize] {
+                at = self.past(past, at)? + then as usize;
+            }
+        }
+        Ok(at)
+    }
+
+    /// The next wanted attribute of an entry; `None` behind the last one.
+    #[inline(always)]
+    pub(crate) fn attribute(&mut self, entry: &mut Entry<R>) -> gimli::Result<Option<Attribute<'f, E>>> {
+        while entry.fields.0 < entry.fields.1 {
+            let Field { skip, name, action } = self.plans.fields[entry.fields.0 as usize];
+            entry.fields.0 += 1;
+            self.at += skip as usize;
+            let (form, class) = match action {
+                Action::Take(form, class) => (form, class),
+                Action::Pass(past) => {
+                    self.at = self.past(past, self.at)?;
+                    continue;
+                }
+            };
+            let raw;
+            (raw, self.at) = match form {
+                Form::Bytes(size) => self.integer(self.at, size)?,
+                Form::Leb => self.leb(self.at)?,
+                Form::Expression => {
+                    let (len, start) = self.leb(self.at)?;
+                    self.at = self.behind(start, len)?;
+                    let bytes = Bytes::new(&self.bytes[start..self.at], self.endian);
+                    let value = AttributeValue::Exprloc(gimli::Expression(bytes));
+                    return Ok(Some(Attribute { name, value }));
+                }
+                Form::Given(spec) => match self.plans.specs[spec as usize].implicit_const_value() {
+                    Some(number @ ..0) => {
+                        return Ok(Some(Attribute { name, value: AttributeValue::Sdata(number) }));
+                    }
+                    // A flag that is present is set.
+                    number => (number.unwrap_or(1) as u64, self.at),
+                },
+                Form::Other(spec) => return self.by_gimli(spec).map(Some),
+            };
+            return Ok(Some(Attribute { name, value: value(class, raw) }));
+        }
+        Ok(None)
+    }
+
+    /// The plan of an abbreviation, where its code is met for the first time.
+    #[inline(never)]
+    fn plan(&mut self, code: u64) -> gimli::Result<Plan<R>> {
+        let (declaration, encoding) = (self.abbreviations.get(code)?, self.unit.encoding());
+        let plan = match self.plans.kept.get(declaration.bytes(), encoding) {
+            Some(plan) => plan,
+            None => self.new_plan(code, declaration)?,
+        };
+        self.plans.insert(code, plan);
+        Ok(plan)
+    }
+
+    #[cold]
+    fn new_plan(&mut self, code: u64, declaration: Declaration<'f>) -> gimli::Result<Plan<R>> {
+        let Some(abbreviation) = declaration.read() else {
+            self.refused = true;
+            return Err(gimli::Error::InvalidAbbreviationCode(code));
+        };
+        let role = (self.wanted.role)(&abbreviation);
+        let mut plan = self.plans.make(&self.unit.header, &abbreviation, role, self.wanted.attribute);
+        plan.inner = role.is_some_and(self.wanted.inner);
+        self.plans.kept.keep(declaration.bytes(), self.unit.encoding(), plan);
+        Ok(plan)
+    }
+
+    /// Where the bytes behind a value begin that begins at `at`.
+    #[inline(always)]
+    fn past(&self, past: Past, mut at: usize) -> gimli::Result<usize> {
+        match past {
+            Past::Nothing => Ok(at),
+            Past::Leb => loop {
+                let byte = *self.bytes.get(at).ok_or_else(|| self.ended())?;
+                at += 1;
+                if byte < 0x80 {
+                    return Ok(at);
+                }
+            },
+            // Nearly all blocks have less than 128 bytes.
+            Past::Block => match self.bytes.get(at) {
+                Some(&len @ ..0x80) if usize::from(len) < self.bytes.len() - at => {
+                    Ok(at + 1 + usize::from(len))
+                }
+                _ => self.past_long(past, at),
+            },
+            _ => self.past_long(past, at),
+        }
+    }
+
+    #[inline(never)]
+    fn past_long(&self, past: Past, at: usize) -> gimli::Result<usize> {
+        let (len, at) = match past {
+            Past::Nothing | Past::Leb => (0, at),
+            Past::Block => self.leb(at)?,
+            Past::Sized(bytes) => self.integer(at, bytes)?,
+            Past::Text => {
+                let rest = self.bytes.get(at..).ok_or_else(|| self.ended())?;
+                let len = rest.iter().position(|&byte| byte == 0).ok_or_else(|| self.ended())?;
+                (len as u64 + 1, at)
+            }
+            Past::Other(spec) => {
+                let mut entries = self.unit.entries_raw(Some(UnitOffset(self.root + at)))?;
+                entries.skip_attributes(&[self.plans.specs[spec as usize]])?;
+                (0, entries.next_offset().0 - self.root)
+            }
+        };
+        self.behind(at, len)
+    }
+
+    /// Where the bytes behind `len` bytes at `at` begin, all of which are there.
+    fn behind(&self, at: usize, len: u64) -> gimli::Result<usize> {
+        let left = self.bytes.len().checked_sub(at).ok_or_else(|| self.ended())?;
+        if len > left as u64 {
+            return Err(self.ended());
+        }
+        Ok(at + len as usize)
+    }
+
+    /// Reads an attribute of any form.
+    #[cold]
+    fn by_gimli(&mut self, spec: u32) -> gimli::Result<Attribute<'f, E>> {
+        let mut entries = self.unit.entries_raw(Some(UnitOffset(self.root + self.at)))?;
+        let attribute = entries.read_attribute(self.plans.specs[spec as usize])?;
+        self.at = entries.next_offset().0 - self.root;
+        Ok(Attribute::of(&attribute))
+    }
+
+    #[cold]
+    fn ended(&self) -> gimli::Error {
+        gimli::Error::UnexpectedEof(Bytes::new(self.bytes, self.endian).offset_id())
+    }
+
+    /// An integer of 1 to 8 bytes at `at`, and where the bytes behind it begin.
+    #[inline]
+    fn integer(&self, at: usize, size: u8) -> gimli::Result<(u64, usize)> {
+        let rest = self.bytes.get(at..).ok_or_else(|| self.ended())?;
+        let little = self.endian.is_little_endian();
+        let number = match rest.first_chunk() {
+            Some(word) if little => u64::from_le_bytes(*word) & (u64::MAX >> (64 - 8 * u32::from(size))),
+            _ => {
+                let bytes = rest.get(..usize::from(size)).ok_or_else(|| self.ended())?;
+                let byte = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
+                if little { bytes.iter().rev().fold(0, byte) } else { bytes.iter().fold(0, byte) }
+            }
+        };
+        Ok((number, at + usize::from(size)))
+    }
+
+    /// A number at `at`, and where the bytes behind it begin.
+    #[inline(always)]
+    fn leb(&self, at: usize) -> gimli::Result<(u64, usize)> {
+        match (self.bytes.get(at), self.bytes.get(at + 1)) {
+            (Some(&byte @ ..0x80), _) => Ok((byte.into(), at + 1)),
+            (Some(&low), Some(&high @ ..0x80)) => Ok((u64::from(low & 0x7f) | u64::from(high) << 7, at + 2)),
+            _ => self.long_leb(at),
+        }
+    }
+
+    #[cold]
+    fn long_leb(&self, at: usize) -> gimli::Result<(u64, usize)> {
+        let rest = self.bytes.get(at..).ok_or_else(|| self.ended())?;
+        let mut input = Bytes::new(rest, self.endian);
+        let value = input.read_uleb128()?;
+        Ok((value, self.bytes.len() - input.len()))
+    }
+}

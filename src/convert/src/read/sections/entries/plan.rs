@@ -1,0 +1,238 @@
+//! Plans an abbreviation: how far it is to each wanted attribute and to what comes next.
+
+use gimli::{AttributeSpecification, DwAt};
+
+use crate::read::sections::abbreviations::Abbreviation;
+use crate::read::sections::bytes::{Bytes, Endianity};
+use crate::read::sections::entries::forms::{past, take};
+use crate::read::sections::entries::plan_cache::Kept;
+use crate::read::units::memory;
+use crate::util::hash::HashMap;
+
+/// How to get past a value whose size is not known.
+#[derive(Clone, Copy)]
+pub(crate) enum Past {
+    Nothing,
+    /// A LEB128.
+    Leb,
+    /// A block, after its length as a LEB128.
+    Block,
+    /// A block, after its length in so many bytes.
+    Sized(u8),
+    /// A string that ends in 0.
+    Text,
+    /// What only `gimli` knows: an index into [`Plans::specs`].
+    Other(u32),
+}
+
+/// A value of unknown size, and the bytes of known size behind it.
+#[derive(Clone, Copy)]
+pub(crate) struct Step {
+    pub(crate) past: Past,
+    pub(crate) then: u32,
+}
+
+/// How a wanted value is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    /// In so many bytes: 1 to 8.
+    Bytes(u8),
+    Leb,
+    /// An expression, after its length as a LEB128.
+    Expression,
+    /// In the abbreviation: an index into [`Plans::specs`].
+    Given(u32),
+    /// As only `gimli` knows: an index into [`Plans::specs`].
+    Other(u32),
+}
+
+/// What a wanted value means.
+#[derive(Clone, Copy)]
+pub(crate) enum Class {
+    Address,
+    AddressIndex,
+    Number,
+    Flag,
+    UnitRef,
+    InfoRef,
+    Offset,
+    Ranges,
+    RangesIndex,
+    Text,
+    TextIndex,
+}
+
+/// Bytes of known size, and then an attribute that is wanted or whose size is not known.
+#[derive(Clone, Copy)]
+pub(crate) struct Field {
+    pub(crate) skip: u32,
+    pub(crate) name: DwAt,
+    pub(crate) action: Action,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Action {
+    Pass(Past),
+    Take(Form, Class),
+}
+
+/// What is known of an abbreviation.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan<R> {
+    /// False before the abbreviation was met.
+    pub(crate) known: bool,
+    pub(crate) children: bool,
+    /// See [`Wanted::inner`].
+    pub(crate) inner: bool,
+    pub(crate) role: Option<R>,
+    /// Bytes up to the first value of unknown size, and the way from there to the end of the entry.
+    pub(crate) skip: u32,
+    pub(crate) steps: (u32, u32),
+    /// The same way with a stop at each wanted attribute.
+    pub(crate) fields: (u32, u32),
+}
+
+/// Codes below this one, that compilers number densely, are found without a hash.
+const DENSE: u64 = 1 << 14;
+
+/// Set in [`Plans::quick`] for an entry with children.
+const CHILDREN: u16 = 1 << 15;
+
+/// The plans of a unit's abbreviations, and those of others for one walk.
+pub(crate) struct Plans<R> {
+    /// By code, where nobody asks for the entry and its size is known: one more than that, and [`CHILDREN`]; else 0. Of
+    /// all that is known of an abbreviation these two bytes are all that most entries need.
+    quick: Vec<u16>,
+    /// By code.
+    pub(crate) dense: Vec<Plan<R>>,
+    pub(crate) sparse: HashMap<u64, Plan<R>>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) fields: Vec<Field>,
+    /// Attributes that are not read by their plan alone.
+    pub(crate) specs: Vec<AttributeSpecification>,
+    /// Codes of the plans in `dense`.
+    met: Vec<u32>,
+    /// Of all units.
+    pub(crate) kept: Kept<Plan<R>>,
+}
+
+impl<R> Default for Plans<R> {
+    fn default() -> Self {
+        Plans {
+            quick: Vec::new(),
+            dense: Vec::new(),
+            sparse: HashMap::default(),
+            steps: Vec::new(),
+            fields: Vec::new(),
+            specs: Vec::new(),
+            met: Vec::new(),
+            kept: Kept::default(),
+        }
+    }
+}
+
+impl<R: Copy> Plans<R> {
+    #[inline(always)]
+    pub(crate) fn get(&self, code: u64) -> Option<&Plan<R>> {
+        if code < DENSE {
+            self.dense.get(code as usize).filter(|plan| plan.known)
+        } else {
+            self.sparse.get(&code)
+        }
+    }
+
+    /// The size of an entry that is stepped over at once, and by how much deeper the next one is.
+    #[inline(always)]
+    pub(crate) fn quick(&self, code: u64) -> Option<(usize, isize)> {
+        let quick = *self.quick.get(code as usize).filter(|&&quick| quick != 0)?;
+        Some((usize::from(quick & !CHILDREN) - 1, isize::from(quick & CHILDREN != 0)))
+    }
+
+    pub(crate) fn insert(&mut self, code: u64, plan: Plan<R>) {
+        if code >= DENSE {
+            self.sparse.insert(code, plan);
+            return;
+        }
+        if self.dense.len() <= code as usize {
+            self.dense.resize(code as usize + 1, Plan { known: false, ..plan });
+            self.quick.resize(code as usize + 1, 0);
+        }
+        let one_more = u16::try_from(plan.skip).ok().and_then(|skip| skip.checked_add(1));
+        let at_once = plan.role.is_none() && plan.steps.0 == plan.steps.1;
+        let quick = one_more.filter(|&one_more| at_once && one_more & CHILDREN == 0);
+        let children = if plan.children { CHILDREN } else { 0 };
+        self.quick[code as usize] = quick.map_or(0, |one_more| one_more | children);
+        self.dense[code as usize] = plan;
+        self.met.push(code as u32);
+    }
+
+    /// Goes on to another unit.
+    pub(crate) fn begin(&mut self) {
+        if self.kept.is_full() {
+            *self = Plans::default();
+            return;
+        }
+        // A unit of few entries may have the last code of a large table.
+        for code in self.met.drain(..) {
+            self.dense[code as usize].known = false;
+            self.quick[code as usize] = 0;
+        }
+        memory::empty(&mut self.sparse);
+    }
+
+    /// Plans an abbreviation.
+    pub(crate) fn make<'f, E: Endianity>(
+        &mut self,
+        header: &gimli::UnitHeader<Bytes<'f, E>>,
+        abbreviation: &Abbreviation,
+        role: Option<R>,
+        is_wanted: fn(DwAt) -> bool,
+    ) -> Plan<R> {
+        let (first_step, first_field) = (self.steps.len(), self.fields.len());
+        // Bytes before the first step, and since the last field. Sums that saturate lead past the end of any unit.
+        let (mut skip, mut since) = (0u32, 0u32);
+        for &spec in &abbreviation.attributes {
+            let size = spec.size(header).and_then(|size| u8::try_from(size).ok());
+            let index = self.specs.len() as u32;
+            let past = size.map_or_else(|| past(spec.form(), index), |_| Past::Nothing);
+            let bytes = size.map_or(0, u32::from);
+            match self.steps[first_step..].last_mut() {
+                _ if size.is_none() => self.steps.push(Step { past, then: 0 }),
+                Some(step) => step.then = step.then.saturating_add(bytes),
+                None => skip = skip.saturating_add(bytes),
+            }
+            // Most entries are only stepped over.
+            let wanted = role.is_some() && is_wanted(spec.name());
+            let take = wanted.then(|| take(spec, header.encoding(), size, index));
+            if matches!((past, take), (Past::Other(_), _) | (_, Some((Form::Given(_) | Form::Other(_), _)))) {
+                self.specs.push(spec);
+            }
+            if role.is_none() {
+                continue;
+            }
+            let action = match take {
+                Some((form, class)) => Action::Take(form, class),
+                None if size.is_none() => Action::Pass(past),
+                None => {
+                    since = since.saturating_add(bytes);
+                    continue;
+                }
+            };
+            self.fields.push(Field { skip: since, name: spec.name(), action });
+            since = 0;
+        }
+        if since > 0 {
+            let action = Action::Pass(Past::Nothing);
+            self.fields.push(Field { skip: since, name: gimli::DW_AT_null, action });
+        }
+        Plan {
+            known: true,
+            children: abbreviation.has_children,
+            inner: false,
+            role,
+            skip,
+            steps: (first_step as u32, self.steps.len() as u32),
+            fields: (first_field as u32, self.fields.len() as u32),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Keeps what was made of a declaration for the units that have it again.
+//!
+//! A compiler declares the same abbreviations in each unit: of the Linux kernel's 315,132 there are 8,484, of RocksDB's
+//! 85,994 there are 802.
+
+use std::ops::Range;
+
+use crate::read::limits::MAX_ATTRIBUTES;
+use crate::util::hash::hash_of;
+
+/// Bytes of declarations that are kept before the next unit begins anew.
+const MAX_BYTES: usize = 1 << 20;
+
+/// Bytes that a declaration has at most whose attributes are not too many: tag, children and the end, and of each attribute
+/// name, form and a constant.
+const MAX_DECLARATION: usize = 3 + 1 + 6 + MAX_ATTRIBUTES * (3 + 3 + 10);
+
+/// Places for a hash, a power of two.
+const PLACES: usize = 1 << 15;
+/// Of those how many are looked at, whatever a file declares.
+const LOOKS: usize = 4;
+
+/// What was made of declarations, in units of one encoding or another.
+pub(crate) struct Kept<T> {
+    all: Vec<One<T>>,
+    /// By hash: one more than an index into `all`, or 0.
+    places: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+struct One<T> {
+    hash: u64,
+    encoding: gimli::Encoding,
+    /// In [`Kept::bytes`].
+    declaration: Range<usize>,
+    made: T,
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Kept { all: Vec::new(), places: Vec::new(), bytes: Vec::new() }
+    }
+}
+
+impl<T: Copy> Kept<T> {
+    pub(crate) fn get(&self, declaration: &[u8], encoding: gimli::Encoding) -> Option<T> {
+        // It may be asked for at each entry of an abbreviation that is refused.
+        if declaration.len() > MAX_DECLARATION || self.places.is_empty() {
+            return None;
+        }
+        let hash = hash_of(declaration);
+        for place in places(hash) {
+            let one = &self.all[self.places[place].checked_sub(1)? as usize];
+            if one.hash == hash
+                && one.encoding == encoding
+                && self.bytes[one.declaration.clone()] == *declaration
+            {
+                return Some(one.made);
+            }
+        }
+        None
+    }
+
+    pub(crate) fn keep(&mut self, declaration: &[u8], encoding: gimli::Encoding, made: T) {
+        let (hash, start) = (hash_of(declaration), self.bytes.len());
+        self.bytes.extend_from_slice(declaration);
+        self.all.push(One { hash, encoding, declaration: start..self.bytes.len(), made });
+        self.places.resize(PLACES, 0);
+        let place = places(hash).find(|&place| self.places[place] == 0);
+        self.places[place.unwrap_or(hash as usize % PLACES)] = self.all.len() as u32;
+    }
+
+    /// True where what is kept takes more memory than it may.
+    pub(crate) fn is_full(&self) -> bool {
+        self.bytes.len() > MAX_BYTES
+    }
+}
+
+fn places(hash: u64) -> impl Iterator<Item = usize> {
+    (0..LOOKS).map(move |look| (hash as usize).wrapping_add(look) % PLACES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_found_by_its_bytes_and_encoding() {
+        let encoding =
+            |address_size| gimli::Encoding { format: gimli::Format::Dwarf32, version: 5, address_size };
+        let mut kept = Kept::default();
+        // More than there are places: some are lost, none is taken for another.
+        let numbers = 0..2 * PLACES as u32;
+        for number in numbers.clone() {
+            kept.keep(&number.to_le_bytes(), encoding(8), number);
+        }
+        let found = |number: u32| kept.get(&number.to_le_bytes(), encoding(8));
+        assert!(numbers.clone().all(|number| found(number).is_none_or(|found| found == number)));
+        assert!(numbers.clone().filter(|&number| found(number).is_some()).count() > PLACES / 2);
+        let last = numbers.end - 1;
+        assert_eq!(found(last), Some(last));
+        assert_eq!(kept.get(&last.to_le_bytes(), encoding(4)), None);
+        assert_eq!(kept.get(&last.to_le_bytes()[..3], encoding(8)), None);
+    }
+}

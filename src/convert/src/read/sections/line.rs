@@ -1,0 +1,494 @@
+//! Runs a unit's line program and keeps the rows of its live sequences, each with the offset in
+//! `.debug_line` at which it starts.
+//!
+//! The state machine is ours, not gimli's, since the offset of the first opcode of each sequence is
+//! what `DW_AT_LLVM_stmt_sequence` names, and since rows of dead sequences are decoded but never kept.
+//! Header, file and directory tables are gimli's.
+
+use gimli::Reader as _;
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::read::code::Code;
+use crate::read::limits::MAX_FOLDED;
+use crate::read::sections::bytes::{Bytes, Endianity};
+use crate::util::budget::Budget;
+
+/// Rows that one line program may have; more are not kept. A row takes at least one byte of program, so
+/// that this bounds memory, not time: to 400 MB. All of RocksDB has a tenth.
+const MAX_ROWS: usize = 1 << 24;
+
+/// Rows that there is room for at once: a program may claim any number.
+const RESERVED_ROWS: usize = 1 << 16;
+
+/// One row of the line table (DWARF 5 6.2.2), of those registers that are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LineRow {
+    pub(crate) address: u64,
+    /// Index into the file table as the program writes it (from 1 before DWARF 5).
+    pub(crate) file: u32,
+    pub(crate) line: u32,
+    pub(crate) column: u16,
+}
+
+/// A sequence of rows at increasing addresses, up to its `DW_LNE_end_sequence`.
+#[derive(Clone, Debug)]
+pub(crate) struct Sequence {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Index range into [`Lines::rows`]; addresses increase strictly.
+    pub(crate) rows: std::ops::Range<usize>,
+    /// Offset in `.debug_line` of the first opcode after the end of the sequence before.
+    pub(crate) first_opcode: u64,
+    /// Offset in `.debug_line` of its first `DW_LNE_set_address`.
+    pub(crate) set_address: u64,
+}
+
+/// Addresses that one sequence answers for.
+struct Cover {
+    start: u64,
+    end: u64,
+    /// Index into [`Lines::sequences`].
+    sequence: u32,
+}
+
+/// The live sequences of one line program, sorted by start, then by place in the program.
+#[derive(Default)]
+pub(crate) struct Lines {
+    pub(crate) rows: Vec<LineRow>,
+    pub(crate) sequences: Vec<Sequence>,
+    /// By sequence: the largest end of it and those before it.
+    ends: Vec<u64>,
+    /// Indexes of `sequences` by `first_opcode` and by `set_address`: both lie in their own sequence.
+    by_offset: Vec<(u64, u32)>,
+    /// `first_opcode` and `set_address` of the dead sequences, in the order of the program.
+    dead: Vec<u64>,
+    /// Disjoint, by address: of several sequences that cover an address, the first one's.
+    cover: Vec<Cover>,
+    /// Sequences that were not in order and had to be sorted.
+    pub(crate) unordered: u64,
+    /// True where rows past a cap were dropped.
+    pub(crate) capped: bool,
+    /// Rows whose line or column is larger than a file holds, and unknown now.
+    pub(crate) too_large: u64,
+    /// Sequences with rows and no end: at most one, the last.
+    pub(crate) unended: u32,
+}
+
+impl Lines {
+    /// The sequences that answer for addresses of `start..end`, in the order of the address: of several that
+    /// cover one, the first. Takes logarithmic time, however the sequences overlap.
+    pub(crate) fn covering(&self, start: u64, end: u64) -> impl Iterator<Item = (usize, &Sequence)> {
+        let first = self.cover.partition_point(|cover| cover.end <= start);
+        let covers = self.cover[first..].iter().take_while(move |cover| cover.start < end);
+        covers.map(|cover| (cover.sequence as usize, &self.sequences[cover.sequence as usize]))
+    }
+
+    /// The sequences that start at `start`: several, where functions were folded.
+    pub(crate) fn starting(&self, start: u64) -> impl Iterator<Item = (usize, &Sequence)> {
+        let first = self.sequences.partition_point(|s| s.start < start);
+        let at_start = self.sequences[first..].iter().take_while(move |s| s.start == start);
+        at_start.enumerate().map(move |(i, s)| (first + i, s))
+    }
+
+    /// The sequences that start before `start` and have a row there: dsymutil joins those of functions that follow each
+    /// other, so that a function begins in the middle.
+    /// Each that is looked at is a step.
+    pub(crate) fn passing(&self, start: u64, steps: &Budget) -> Vec<usize> {
+        let first = self.sequences.partition_point(|s| s.start < start);
+        let before = (0..first).rev().take_while(|&index| self.ends[index] > start).take(MAX_FOLDED);
+        let mut found: Vec<usize> = before
+            .take_while(|_| steps.spend(1))
+            .filter(|&index| {
+                let sequence = &self.sequences[index];
+                let rows = &self.rows[sequence.rows.clone()];
+                sequence.end > start && rows.binary_search_by_key(&start, |row| row.address).is_ok()
+            })
+            .collect();
+        found.reverse();
+        found
+    }
+
+    /// The rows of a sequence for addresses of `start..end`.
+    pub(crate) fn rows_within(&self, index: usize, start: u64, end: u64) -> std::ops::Range<usize> {
+        let rows = self.sequences[index].rows.clone();
+        let from =
+            |address| rows.start + self.rows[rows.clone()].partition_point(|row| row.address < address);
+        from(start)..from(end)
+    }
+
+    /// The live sequence that a `DW_AT_LLVM_stmt_sequence` value names: by its first opcode, or by its
+    /// first `DW_LNE_set_address`, since producers write either.
+    pub(crate) fn at_offset(&self, offset: u64) -> Option<usize> {
+        let found = self.by_offset.binary_search_by_key(&offset, |&(o, _)| o).ok()?;
+        Some(self.by_offset[found].1 as usize)
+    }
+
+    /// True where a `DW_AT_LLVM_stmt_sequence` value names a sequence that has no address in code.
+    pub(crate) fn is_dead(&self, offset: u64) -> bool {
+        self.dead.binary_search(&offset).is_ok()
+    }
+
+    fn finish(&mut self) {
+        self.sequences.sort_by_key(|s| (s.start, s.first_opcode));
+        let mut end = 0;
+        for (index, sequence) in self.sequences.iter().enumerate() {
+            if sequence.end > end {
+                let start = sequence.start.max(end);
+                self.cover.push(Cover { start, end: sequence.end, sequence: index as u32 });
+                end = sequence.end;
+            }
+            self.ends.push(end);
+        }
+        let offsets = |(i, s): (usize, &Sequence)| [(s.first_opcode, i as u32), (s.set_address, i as u32)];
+        self.by_offset = self.sequences.iter().enumerate().flat_map(offsets).collect();
+        self.by_offset.sort_unstable();
+        self.by_offset.dedup();
+    }
+}
+
+/// The registers of the line number state machine (DWARF 5 6.2.2), of those that are kept.
+struct Registers {
+    address: u64,
+    op_index: u64,
+    file: u64,
+    line: u64,
+    column: u64,
+}
+
+impl Registers {
+    fn reset() -> Registers {
+        Registers { address: 0, op_index: 0, file: 1, line: 1, column: 0 }
+    }
+}
+
+/// What of the header the state machine needs (DWARF 5 6.2.4).
+struct Machine {
+    min_instruction_length: u64,
+    max_operations: u64,
+    line_base: i64,
+    line_range: u8,
+    opcode_base: u8,
+    address_mask: u64,
+}
+
+impl Machine {
+    /// By special opcode: the operation advance, and what is added to the line (DWARF 5 6.2.5.1).
+    fn special(&self) -> [(u8, i16); 256] {
+        std::array::from_fn(|opcode| {
+            let adjusted = (opcode as u8).wrapping_sub(self.opcode_base);
+            let by = self.line_base + i64::from(adjusted % self.line_range);
+            (adjusted / self.line_range, by as i16)
+        })
+    }
+
+    /// Adds an operation advance to the address (DWARF 5 6.2.5.1).
+    #[inline(always)]
+    fn advance(&self, registers: &mut Registers, operations: u64) {
+        if self.max_operations == 1 {
+            let bytes = self.min_instruction_length.wrapping_mul(operations);
+            registers.address = registers.address.wrapping_add(bytes) & self.address_mask;
+        } else {
+            let total = registers.op_index.wrapping_add(operations);
+            let bytes = self.min_instruction_length.wrapping_mul(total / self.max_operations);
+            registers.address = registers.address.wrapping_add(bytes) & self.address_mask;
+            registers.op_index = total % self.max_operations;
+        }
+    }
+}
+
+/// A sequence while it is read.
+struct Building {
+    first_opcode: u64,
+    set_address: Option<u64>,
+    first_row: usize,
+    /// `None` before the first row; then whether its address is in code.
+    live: Option<bool>,
+    ordered: bool,
+}
+
+/// Runs the line program and counts what is wrong with it.
+pub(crate) fn run<'f, E: Endianity>(
+    header: &gimli::LineProgramHeader<Bytes<'f, E>>,
+    section: Bytes<'f, E>,
+    code: &Code,
+    diagnostics: &mut Diagnostics,
+) -> Lines {
+    let (lines, error) = run_to_damage(header, section, code);
+    let offset = header.offset().0 as u64;
+    if let Some(error) = error {
+        diagnostics.add(Kind::BadLineProgram, offset, || {
+            format!("line program at .debug_line+{offset:#x}: {error}")
+        });
+    }
+    if lines.unordered > 0 {
+        diagnostics.add(Kind::UnorderedSequence, offset, || {
+            format!("line program at .debug_line+{offset:#x} has rows out of order")
+        });
+    }
+    if lines.unended > 0 {
+        diagnostics.add(Kind::BadLineProgram, offset, || {
+            format!("line program at .debug_line+{offset:#x}: its last sequence has no end, and is left out")
+        });
+    }
+    if lines.too_large > 0 {
+        diagnostics.add(Kind::CapReached, offset, || {
+            let rows = lines.too_large;
+            format!("line program at .debug_line+{offset:#x}: {rows} rows with a line over 2^32 or a column over 65535")
+        });
+    }
+    if lines.capped {
+        diagnostics.add(Kind::CapReached, offset, || {
+            format!("line program at .debug_line+{offset:#x} has too many rows")
+        });
+    }
+    lines
+}
+
+/// Runs the line program. Damage ends it: the sequences before it are kept, and the error is returned
+/// beside them.
+fn run_to_damage<'f, E: Endianity>(
+    header: &gimli::LineProgramHeader<Bytes<'f, E>>,
+    section: Bytes<'f, E>,
+    code: &Code,
+) -> (Lines, Option<gimli::Error>) {
+    let mut lines = Lines::default();
+    let error = interpret(header, section, code, &mut lines).err();
+    lines.finish();
+    (lines, error)
+}
+
+/// The opcodes of a line program, of which nearly all operands have one byte or two.
+struct Program<'f, E: Endianity> {
+    bytes: &'f [u8],
+    at: usize,
+    /// Offset of the first in `.debug_line`.
+    base: u64,
+    endian: E,
+}
+
+impl<'f, E: Endianity> Program<'f, E> {
+    /// Offset in `.debug_line`.
+    fn offset(&self) -> u64 {
+        self.base + self.at as u64
+    }
+
+    /// What comes next, as `gimli` reads it.
+    fn rest(&self) -> Bytes<'f, E> {
+        Bytes::new(self.bytes.get(self.at..).unwrap_or_default(), self.endian)
+    }
+
+    #[inline(always)]
+    fn uleb128(&mut self) -> gimli::Result<u64> {
+        match (self.bytes.get(self.at), self.bytes.get(self.at + 1)) {
+            (Some(&byte @ ..0x80), _) => {
+                self.at += 1;
+                Ok(byte.into())
+            }
+            (Some(&low), Some(&high @ ..0x80)) => {
+                self.at += 2;
+                Ok(u64::from(low & 0x7f) | u64::from(high) << 7)
+            }
+            _ => self.by_gimli(Bytes::read_uleb128),
+        }
+    }
+
+    #[inline(always)]
+    fn sleb128(&mut self) -> gimli::Result<i64> {
+        match (self.bytes.get(self.at), self.bytes.get(self.at + 1)) {
+            // Bit 6 is the sign.
+            (Some(&byte @ ..0x80), _) => {
+                self.at += 1;
+                Ok(i64::from((byte << 1).cast_signed() >> 1))
+            }
+            // Bit 6 of the second.
+            (Some(&low), Some(&high @ ..0x80)) => {
+                self.at += 2;
+                let number = u16::from(low & 0x7f) | u16::from(high) << 7;
+                Ok(i64::from((number << 2).cast_signed() >> 2))
+            }
+            _ => self.by_gimli(Bytes::read_sleb128),
+        }
+    }
+
+    #[inline(never)]
+    fn by_gimli<T>(&mut self, read: impl FnOnce(&mut Bytes<'f, E>) -> gimli::Result<T>) -> gimli::Result<T> {
+        let mut rest = self.rest();
+        let value = read(&mut rest)?;
+        self.at = self.bytes.len() - rest.len();
+        Ok(value)
+    }
+}
+
+fn interpret<'f, E: Endianity>(
+    header: &gimli::LineProgramHeader<Bytes<'f, E>>,
+    section: Bytes<'f, E>,
+    code: &Code,
+    lines: &mut Lines,
+) -> gimli::Result<()> {
+    let input = header.raw_program_buf();
+    let base = input.offset_from(section) as u64;
+    let mut program = Program { bytes: input.slice(), at: 0, base, endian: input.endian() };
+    let address_size = header.address_size();
+    let machine = Machine {
+        min_instruction_length: u64::from(header.minimum_instruction_length()),
+        max_operations: u64::from(header.maximum_operations_per_instruction()).max(1),
+        line_base: i64::from(header.line_base()),
+        line_range: header.line_range().max(1),
+        opcode_base: header.opcode_base(),
+        address_mask: if address_size >= 8 { u64::MAX } else { (1u64 << (8 * u32::from(address_size))) - 1 },
+    };
+    let special = machine.special();
+    let lengths = header.standard_opcode_lengths().slice();
+    let mut registers = Registers::reset();
+    // A row mostly takes more than four bytes.
+    lines.rows.reserve((program.bytes.len() / 4).min(RESERVED_ROWS));
+    let mut building = start_sequence(lines, program.offset());
+    while let Some(&opcode) = program.bytes.get(program.at) {
+        program.at += 1;
+        if opcode >= machine.opcode_base {
+            let (operations, by) = special[usize::from(opcode)];
+            machine.advance(&mut registers, u64::from(operations));
+            registers.line = registers.line.wrapping_add_signed(by.into());
+            row(lines, &registers, &mut building, code);
+            continue;
+        }
+        match gimli::DwLns(opcode) {
+            gimli::DwLns(0) => {
+                let opcode_offset = program.offset() - 1;
+                let len = program.uleb128()?;
+                if len == 0 {
+                    continue;
+                }
+                let mut operands = program.by_gimli(|rest| rest.split(len as usize))?;
+                match gimli::DwLne(operands.read_u8()?) {
+                    gimli::DW_LNE_end_sequence => {
+                        end_sequence(lines, &registers, building);
+                        registers = Registers::reset();
+                        building = start_sequence(lines, program.offset());
+                    }
+                    gimli::DW_LNE_set_address => {
+                        // The operand's length is the opcode's own: some producers write a size that is not the header's.
+                        let size = operands.len().min(8) as u8;
+                        registers.address = operands.read_address(size)?;
+                        registers.op_index = 0;
+                        building.set_address.get_or_insert(opcode_offset);
+                    }
+                    _ => {}
+                }
+            }
+            gimli::DW_LNS_copy => row(lines, &registers, &mut building, code),
+            gimli::DW_LNS_advance_pc => {
+                let operations = program.uleb128()?;
+                machine.advance(&mut registers, operations);
+            }
+            gimli::DW_LNS_advance_line => {
+                let by = program.sleb128()?;
+                registers.line = registers.line.wrapping_add_signed(by);
+            }
+            gimli::DW_LNS_set_file => registers.file = program.uleb128()?,
+            gimli::DW_LNS_set_column => registers.column = program.uleb128()?,
+            gimli::DW_LNS_negate_stmt
+            | gimli::DW_LNS_set_basic_block
+            | gimli::DW_LNS_set_prologue_end
+            | gimli::DW_LNS_set_epilogue_begin => {}
+            gimli::DW_LNS_const_add_pc => {
+                let operations = u64::from((255 - machine.opcode_base) / machine.line_range);
+                machine.advance(&mut registers, operations);
+            }
+            gimli::DW_LNS_fixed_advance_pc => {
+                let by = u64::from(program.by_gimli(Bytes::read_u16)?);
+                registers.address = registers.address.wrapping_add(by) & machine.address_mask;
+                registers.op_index = 0;
+            }
+            gimli::DW_LNS_set_isa => {
+                program.uleb128()?;
+            }
+            _ => {
+                // An opcode of a later standard: the header says how many operands to skip.
+                for _ in 0..lengths.get(usize::from(opcode) - 1).copied().unwrap_or(0) {
+                    program.uleb128()?;
+                }
+            }
+        }
+    }
+    lines.unended += u32::from(lines.rows.len() > building.first_row);
+    lines.rows.truncate(building.first_row);
+    Ok(())
+}
+
+fn start_sequence(lines: &Lines, first_opcode: u64) -> Building {
+    Building { first_opcode, set_address: None, first_row: lines.rows.len(), live: None, ordered: true }
+}
+
+#[inline(always)]
+fn row(lines: &mut Lines, registers: &Registers, building: &mut Building, code: &Code) {
+    match building.live {
+        Some(true) => {}
+        Some(false) => return,
+        None => {
+            let live = code.contains(registers.address);
+            building.live = Some(live);
+            if !live {
+                return;
+            }
+        }
+    }
+    add_row(lines, registers, building);
+}
+
+fn add_row(lines: &mut Lines, registers: &Registers, building: &mut Building) {
+    let (line, column) = (u32::try_from(registers.line), u16::try_from(registers.column));
+    lines.too_large += u64::from(line.is_err() || column.is_err());
+    let row = LineRow {
+        address: registers.address,
+        file: u32::try_from(registers.file).unwrap_or(u32::MAX),
+        line: line.unwrap_or(0),
+        column: column.unwrap_or(0),
+    };
+    if let Some(last) = lines.rows[building.first_row..].last_mut() {
+        // Of several rows at one address the last counts, as for llvm-symbolizer and addr2line.
+        if last.address == row.address {
+            *last = row;
+            return;
+        }
+        building.ordered &= last.address < row.address;
+    }
+    if lines.rows.len() >= MAX_ROWS {
+        lines.capped = true;
+        return;
+    }
+    lines.rows.push(row);
+}
+
+fn end_sequence(lines: &mut Lines, registers: &Registers, building: Building) {
+    if building.live == Some(false) {
+        lines.dead.push(building.first_opcode);
+        lines.dead.extend(building.set_address);
+        return;
+    }
+    let rows = &mut lines.rows[building.first_row..];
+    if !building.ordered {
+        lines.unordered += 1;
+        rows.sort_by_key(|row| row.address);
+        let mut kept = 0;
+        for i in 1..rows.len() {
+            if rows[i].address != rows[kept].address {
+                kept += 1;
+            }
+            rows[kept] = rows[i];
+        }
+        lines.rows.truncate(building.first_row + kept + 1);
+    }
+    let end = registers.address;
+    while lines.rows[building.first_row..].last().is_some_and(|row| row.address >= end) {
+        lines.rows.pop();
+    }
+    let Some(first) = lines.rows.get(building.first_row) else { return };
+    lines.sequences.push(Sequence {
+        start: first.address,
+        end,
+        rows: building.first_row..lines.rows.len(),
+        first_opcode: building.first_opcode,
+        set_address: building.set_address.unwrap_or(building.first_opcode),
+    });
+}

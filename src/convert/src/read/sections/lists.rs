@@ -1,0 +1,69 @@
+//! Finds range and location lists by their indexes (DWARF 5 7.28, 7.29).
+//!
+//! An entry of the table of offsets counts from the unit's base, and gimli adds the two without a check: in a build that checks for
+//! overflows, an offset near the end of the address space ends the process.
+
+use gimli::{AttributeValue, LocationListsOffset, RangeListsOffset, Reader as _, Section as _};
+
+use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
+use crate::read::units::space::Info;
+
+type Unit<'f, E> = gimli::Unit<Bytes<'f, E>>;
+type Value<'f, E> = AttributeValue<Bytes<'f, E>>;
+
+/// As `gimli::Dwarf::attr_ranges_offset`.
+///
+/// # Errors
+/// The index or what stands there is outside of the section.
+pub(crate) fn ranges_offset<'f, E: Endianity>(
+    dwarf: &Dwarf<'f, E>,
+    unit: &Unit<'f, E>,
+    value: Value<'f, E>,
+) -> gimli::Result<Option<RangeListsOffset>> {
+    let AttributeValue::DebugRngListsIndex(index) = value else {
+        return dwarf.attr_ranges_offset(unit, value);
+    };
+    let section = *dwarf.ranges.debug_rnglists().reader();
+    listed(section, unit, unit.rnglists_base.0, index.0).map(|offset| Some(RangeListsOffset(offset)))
+}
+
+/// As `gimli::Dwarf::attr_ranges`.
+///
+/// # Errors
+/// Those of [`ranges_offset`].
+pub(crate) fn ranges<'f, E: Endianity>(
+    dwarf: &Dwarf<'f, E>,
+    unit: &Unit<'f, E>,
+    value: Value<'f, E>,
+) -> gimli::Result<Option<gimli::RngListIter<Bytes<'f, E>>>> {
+    ranges_offset(dwarf, unit, value)?.map(|offset| dwarf.ranges(unit, offset)).transpose()
+}
+
+/// As `gimli::Dwarf::attr_locations_offset`.
+///
+/// # Errors
+/// The index or what stands there is outside of the section.
+pub(crate) fn locations_offset<'f, E: Endianity>(
+    info: &Info<'f, E>,
+    unit: &Unit<'f, E>,
+    value: Value<'f, E>,
+) -> gimli::Result<Option<LocationListsOffset>> {
+    let AttributeValue::DebugLocListsIndex(index) = value else {
+        return info.dwarf.attr_locations_offset(unit, value);
+    };
+    listed(info.location_lists, unit, unit.loclists_base.0, index.0)
+        .map(|offset| Some(LocationListsOffset(offset)))
+}
+
+/// The offset of the list of an index, in its section.
+fn listed<'f, E: Endianity>(
+    mut section: Bytes<'f, E>,
+    unit: &Unit<'f, E>,
+    base: usize,
+    index: usize,
+) -> gimli::Result<usize> {
+    let format = unit.header.format();
+    let place = index.checked_mul(format.word_size().into()).and_then(|at| at.checked_add(base));
+    section.skip(place.ok_or(gimli::Error::UnsupportedOffset)?)?;
+    base.checked_add(section.read_offset(format)?).ok_or(gimli::Error::UnsupportedOffset)
+}

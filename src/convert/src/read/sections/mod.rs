@@ -1,0 +1,11 @@
+//! The bytes of one section to records: abbreviations and entries, lines and files, call tables, basic blocks, packages.
+
+pub(crate) mod abbreviations;
+pub(crate) mod basic_blocks;
+pub(crate) mod bytes;
+pub(crate) mod call_tables;
+pub(crate) mod entries;
+pub(crate) mod file;
+pub(crate) mod line;
+pub(crate) mod lists;
+pub(crate) mod package;

@@ -1,0 +1,47 @@
+//! Keeps the subprograms that have no code here: those whose address the linker erased, and those of gcc that have none.
+
+use crate::model::{Calls, Codeless, DieOffset, Instance, LocalOrigin, Lost, UnitErased};
+use crate::read::sections::bytes::Endianity;
+use crate::read::sections::entries::Entry;
+use crate::read::unit::origins::Identity;
+use crate::read::unit::ranges::DeadRange;
+use crate::read::unit::roles::Role;
+use crate::read::unit::{OpenKind, UnitEntries, UnitReader};
+
+impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
+    /// Keeps the name of a function of gcc that is defined and has no code.
+    pub(crate) fn codeless(
+        &mut self,
+        entries: &mut UnitEntries<'_, 'f, E>,
+        mut entry: Entry<Role>,
+    ) -> gimli::Result<Option<OpenKind>> {
+        if !self.out.keeps_callees {
+            return entries.skip(&entry).map(|()| Some(OpenKind::Without));
+        }
+        let (place, mut identity) = (self.origins.place(entry.offset), Identity::default());
+        let die = DieOffset(self.unit_offset + entry.offset.0 as u64);
+        while let Some(attribute) = entries.attribute(&mut entry)? {
+            self.origins.take(place, &mut identity, &attribute, &mut self.diagnostics);
+        }
+        let (origin, instance) = self.origins.finish(place, identity, &mut self.diagnostics);
+        let external = self.origins.tables.is_external(origin);
+        self.out.codeless.push(Codeless { die, origin, instance, external });
+        Ok(Some(OpenKind::Without))
+    }
+
+    /// Keeps a range of a function whose address is gone.
+    pub(crate) fn erased(
+        &mut self,
+        die: DieOffset,
+        (origin, instance): (LocalOrigin, Instance),
+        dead: DeadRange,
+        removed: bool,
+        lost: Lost,
+        calls: Calls,
+    ) {
+        let external = self.origins.tables.is_external(origin);
+        let DeadRange { len: size, part } = dead;
+        let erased = UnitErased { die, origin, instance, size, part, external, removed, lost, calls };
+        self.out.erased.push(erased);
+    }
+}

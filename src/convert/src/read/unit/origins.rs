@@ -1,0 +1,529 @@
+//! Finds the name, file and line of declaration of a subprogram through its chain of origins.
+//!
+//! A concrete or inlined subprogram names an abstract one (`DW_AT_abstract_origin`), that may name a
+//! declaration (`DW_AT_specification`), in the same unit, in another (LTO) or in a supplementary file
+//! (dwz). Each attribute is taken from the nearest DIE that has it (DWARF 5 2.13.2, 3.3.8).
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::model::{CalleePlace, DieOffset, Instance, LocalOrigin, NONE16, UnitName, UnitOrigin};
+use crate::read::limits::MAX_ATTRIBUTES;
+use crate::read::sections::bytes::{Bytes, Endianity};
+use crate::read::sections::entries::{Attribute, Entries, Wanted};
+use crate::read::sections::file::FileTable;
+use crate::read::units::space::{Info, Space};
+use crate::util::hash::HashMap;
+use crate::util::numbers::{NumberedMap, Numbers};
+
+/// Links of a chain that are followed; a longer one, or a cycle, ends there.
+const MAX_CHAIN: usize = 64;
+
+/// Bytes that the paths of a unit's files may have together: each may repeat one long directory.
+const MAX_PATH_BYTES: usize = 1 << 24;
+
+/// Bytes of names that a unit may read, for each of its own bytes, and besides: any number of its entries may name one
+/// long string, or the end of it.
+const NAME_BYTES: u64 = 1 << 10;
+const MIN_NAME_BYTES: u64 = 1 << 16;
+
+/// File indexes below this one are found without a hash.
+const MAX_DENSE: u64 = 1 << 12;
+
+/// Stands for a unit in the keys of [`Tables::file_indexes`]: the table of the rows.
+const ROW_FILES: u32 = u32::MAX;
+
+/// Where a DIE is: which `.debug_info`, which unit, at which offset in the unit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    /// True for the supplementary file.
+    supplementary: bool,
+    unit: u32,
+    offset: usize,
+}
+
+/// A place in few bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PackedPlace {
+    /// The lowest bit is set for the supplementary file.
+    unit: u32,
+    pub(crate) offset: u32,
+}
+
+impl Place {
+    /// `None` for one of the two billionth unit, or beyond 4 GiB of one.
+    pub(crate) fn packed(self) -> Option<PackedPlace> {
+        let unit = self.unit.checked_mul(2)? | u32::from(self.supplementary);
+        Some(PackedPlace { unit, offset: u32::try_from(self.offset).ok()? })
+    }
+}
+
+/// A name as an attribute gives it.
+#[derive(Clone, Copy)]
+pub(crate) enum Text<'f> {
+    Whole(&'f [u8]),
+    /// As [`UnitName::Begins`].
+    Begins(&'f [u8]),
+}
+
+/// The attributes of a subprogram's identity, as far as they were found.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Identity<'f> {
+    pub(crate) linkage_name: Option<Text<'f>>,
+    pub(crate) name: Option<Text<'f>>,
+    /// Index into [`Tables::files`], or [`NONE16`].
+    pub(crate) file: Option<u16>,
+    pub(crate) line: Option<u32>,
+    /// `DW_AT_external`.
+    pub(crate) external: bool,
+    /// The next DIE of the chain.
+    pub(crate) next: Option<Place>,
+}
+
+/// What names and origins of a unit are looked up in.
+#[derive(Default)]
+pub(crate) struct Ids {
+    /// By place and length; the length of those whose end was not looked for is [`usize::MAX`].
+    names: Numbers,
+    places: Vec<(usize, usize)>,
+    origins: Numbers,
+    /// By offset of a DIE of the unit.
+    resolved: NumberedMap<usize, LocalOrigin>,
+}
+
+impl Ids {
+    /// Forgets all, and keeps the memory.
+    pub(crate) fn empty(&mut self) {
+        if self.names.empty() {
+            self.places.clear();
+        } else {
+            self.places = Vec::new();
+        }
+        self.origins.empty();
+        self.resolved.empty();
+    }
+}
+
+/// The names, files and origins of the unit being read, each once.
+pub(crate) struct Tables<'f> {
+    pub(crate) names: Vec<UnitName<'f>>,
+    pub(crate) files: Vec<Vec<u8>>,
+    pub(crate) origins: Vec<UnitOrigin>,
+    /// By origin: a DIE that led to it has `DW_AT_external`.
+    external: Vec<bool>,
+    ids: Ids,
+    file_ids: HashMap<Vec<u8>, u16>,
+    /// By unit (and which `.debug_info`): the id of each file index, where already asked for.
+    file_indexes: HashMap<(bool, u32, u64), u16>,
+    /// By file index of the unit being read, where already asked for; the first [`MAX_DENSE`].
+    here_files: Vec<Option<u16>>,
+    resolved: HashMap<Place, LocalOrigin>,
+    /// A file had no place.
+    pub(crate) full: bool,
+    /// Bytes of paths that there is room for.
+    path_bytes: usize,
+    /// Bytes of names that may still be read; `None` where a name was not.
+    pub(crate) name_bytes: Option<u64>,
+}
+
+impl<'f> Tables<'f> {
+    /// For a unit of so many bytes. `ids` are empty.
+    pub(crate) fn new(unit: usize, ids: Ids) -> Tables<'f> {
+        Tables {
+            names: Vec::new(),
+            files: Vec::new(),
+            origins: Vec::new(),
+            external: Vec::new(),
+            ids,
+            file_ids: HashMap::default(),
+            file_indexes: HashMap::default(),
+            here_files: Vec::new(),
+            resolved: HashMap::default(),
+            full: false,
+            path_bytes: MAX_PATH_BYTES,
+            name_bytes: Some((unit as u64).saturating_mul(NAME_BYTES).saturating_add(MIN_NAME_BYTES)),
+        }
+    }
+
+    /// Equal strings at different places get different ids here; `resolve` compares their content once.
+    pub(crate) fn name(&mut self, name: Text<'f>) -> u32 {
+        let (bytes, len) = match name {
+            Text::Whole(bytes) => (bytes, bytes.len()),
+            Text::Begins(bytes) => (bytes, usize::MAX),
+        };
+        let Ids { names, places, .. } = &mut self.ids;
+        let number = names.number(places, (bytes.as_ptr() as usize, len));
+        if number as usize == self.names.len() {
+            self.names.push(match name {
+                Text::Whole(bytes) => UnitName::from(bytes),
+                Text::Begins(bytes) => UnitName::Begins(bytes),
+            });
+        }
+        number
+    }
+
+    /// What names and origins were looked up in, empty.
+    pub(crate) fn into_ids(self) -> Ids {
+        let mut ids = self.ids;
+        ids.empty();
+        ids
+    }
+
+    /// True where units share the function: it is known by its name.
+    pub(crate) fn is_external(&self, origin: LocalOrigin) -> bool {
+        self.external[origin.index()]
+    }
+
+    /// The name of an origin.
+    pub(crate) fn name_of(&self, origin: LocalOrigin) -> &[u8] {
+        self.names[self.origins[origin.index()].name as usize].bytes()
+    }
+
+    fn file(&mut self, path: Vec<u8>) -> u16 {
+        if let Some(&id) = self.file_ids.get(&path) {
+            return id;
+        }
+        let Some(left) =
+            self.path_bytes.checked_sub(path.len()).filter(|_| self.files.len() < usize::from(NONE16))
+        else {
+            self.full = true;
+            return NONE16;
+        };
+        self.path_bytes = left;
+        let id = self.files.len() as u16;
+        self.files.push(path.clone());
+        self.file_ids.insert(path, id);
+        id
+    }
+
+    pub(crate) fn origin(&mut self, origin: UnitOrigin) -> LocalOrigin {
+        let number = self.ids.origins.number(&mut self.origins, origin);
+        if number as usize == self.external.len() {
+            self.external.push(false);
+        }
+        LocalOrigin(number)
+    }
+}
+
+/// Looks identities up for the unit being read.
+pub(crate) struct Origins<'a, 'f, E: Endianity> {
+    pub(crate) space: &'a Space<'f, E>,
+    /// The unit being read: the one at this index of `space.main`.
+    pub(crate) here: &'a gimli::Unit<Bytes<'f, E>>,
+    pub(crate) here_index: usize,
+    /// What `DW_AT_decl_file` and `DW_AT_call_file` of this unit refer to.
+    pub(crate) here_files: FileTable<'a, 'f, E>,
+    /// What the rows of its line program refer to, where that is another table (a `.dwo` with a
+    /// `.debug_line.dwo`).
+    pub(crate) row_files: Option<FileTable<'a, 'f, E>>,
+    pub(crate) tables: Tables<'f>,
+    /// Stands wherever it was last sent in this unit.
+    pub(crate) entries: Entries<'a, 'f, E, ()>,
+}
+
+impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
+    fn info(&self, supplementary: bool) -> Option<&'a Info<'f, E>> {
+        if supplementary { self.space.supplementary.as_ref() } else { Some(&self.space.main) }
+    }
+
+    /// The offset of a DIE in its section.
+    pub(crate) fn die(&self, place: Place) -> DieOffset {
+        let header = if self.is_here(place) {
+            Some(&self.here.header)
+        } else {
+            self.info(place.supplementary).and_then(|info| info.headers.get(place.unit as usize))
+        };
+        DieOffset(header.map_or(0, crate::read::units::space::offset_of) + place.offset as u64)
+    }
+
+    pub(crate) fn is_here(&self, place: Place) -> bool {
+        !place.supplementary && place.unit as usize == self.here_index
+    }
+
+    /// How others may find the DIE at a place.
+    pub(crate) fn callee_place(&self, place: Place) -> CalleePlace {
+        if self.is_here(place) {
+            return CalleePlace::Here;
+        }
+        let split = self.space.main.dwarf.file_type == gimli::DwarfFileType::Dwo;
+        if place.supplementary || split { CalleePlace::Elsewhere } else { CalleePlace::Program }
+    }
+
+    /// The place of a DIE of the unit being read.
+    pub(crate) fn place(&self, offset: gimli::UnitOffset) -> Place {
+        Place { supplementary: false, unit: self.here_index as u32, offset: offset.0 }
+    }
+
+    /// The place that a reference attribute of a DIE at `from` names.
+    pub(crate) fn target(
+        &self,
+        from: Place,
+        value: gimli::AttributeValue<Bytes<'f, E>>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Place> {
+        let (supplementary, section_offset) = match value {
+            gimli::AttributeValue::UnitRef(offset) => return Some(Place { offset: offset.0, ..from }),
+            gimli::AttributeValue::DebugInfoRef(offset) => (from.supplementary, offset.0),
+            gimli::AttributeValue::DebugInfoRefSup(offset) => (true, offset.0),
+            _ => return None,
+        };
+        let found = self.info(supplementary).and_then(|info| {
+            let unit = info.unit_at(section_offset)?;
+            let offset = section_offset - crate::read::units::space::offset_of(&info.headers[unit]) as usize;
+            Some(Place { supplementary, unit: unit as u32, offset })
+        });
+        if found.is_none() {
+            diagnostics.add(Kind::BadReference, section_offset as u64, || {
+                let which = if supplementary { "supplementary " } else { "" };
+                format!("reference to {which}.debug_info+{section_offset:#x}, where no unit is")
+            });
+        }
+        found
+    }
+
+    /// Runs `f` on the unit of a place.
+    fn with_unit<T>(
+        &self,
+        place: Place,
+        f: impl FnOnce(&gimli::Unit<Bytes<'f, E>>, &Info<'f, E>) -> Option<T>,
+    ) -> Option<T> {
+        if self.is_here(place) {
+            return f(self.here, &self.space.main);
+        }
+        let info = self.info(place.supplementary)?;
+        f(info.unit(place.unit as usize)?, info)
+    }
+
+    /// The local id of the file that `index` means in the unit of `place`.
+    pub(crate) fn file(&mut self, place: Place, index: u64, diagnostics: &mut Diagnostics) -> u16 {
+        let key = (place.supplementary, place.unit, index);
+        if self.is_here(place) && index < MAX_DENSE {
+            let at = index as usize;
+            if let Some(&Some(id)) = self.tables.here_files.get(at) {
+                return id;
+            }
+            let path = self.here_files.path(index);
+            let id = self.keep_file(index, path, place, diagnostics);
+            if self.tables.here_files.len() <= at {
+                self.tables.here_files.resize(at + 1, None);
+            }
+            self.tables.here_files[at] = Some(id);
+            return id;
+        }
+        if let Some(&id) = self.tables.file_indexes.get(&key) {
+            return id;
+        }
+        let path = if self.is_here(place) {
+            self.here_files.path(index)
+        } else {
+            self.with_unit(place, |unit, info| FileTable::of(&info.dwarf, unit).path(index))
+        };
+        let id = self.keep_file(index, path, place, diagnostics);
+        self.tables.file_indexes.insert(key, id);
+        id
+    }
+
+    /// The local id of the file that `index` means in a row of the unit being read.
+    pub(crate) fn row_file(&mut self, index: u64, diagnostics: &mut Diagnostics) -> u16 {
+        let place = self.place(gimli::UnitOffset(0));
+        let Some(table) = self.row_files else { return self.file(place, index, diagnostics) };
+        let key = (false, ROW_FILES, index);
+        if let Some(&id) = self.tables.file_indexes.get(&key) {
+            return id;
+        }
+        let id = self.keep_file(index, table.path(index), place, diagnostics);
+        self.tables.file_indexes.insert(key, id);
+        id
+    }
+
+    fn keep_file(
+        &mut self,
+        index: u64,
+        path: Option<Vec<u8>>,
+        place: Place,
+        diagnostics: &mut Diagnostics,
+    ) -> u16 {
+        match path {
+            Some(path) => self.tables.file(path),
+            None => {
+                // Index 0 is "no file" before DWARF 5, and what compilers write for artificial code.
+                if index != 0 {
+                    diagnostics.add(Kind::BadFileIndex, place.offset as u64, || {
+                        format!("file {index} at DIE {:#x} of unit {}", place.offset, place.unit)
+                    });
+                }
+                NONE16
+            }
+        }
+    }
+
+    /// Takes one attribute of a subprogram into its identity, where no nearer DIE had it.
+    pub(crate) fn take(
+        &mut self,
+        place: Place,
+        identity: &mut Identity<'f>,
+        attribute: &Attribute<'f, E>,
+        diagnostics: &mut Diagnostics,
+    ) {
+        match attribute.name {
+            gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name if identity.linkage_name.is_none() => {
+                identity.linkage_name = self.text(place, attribute.value);
+            }
+            // Of no use beside a linkage name.
+            gimli::DW_AT_name if identity.name.is_none() && identity.linkage_name.is_none() => {
+                identity.name = self.text(place, attribute.value);
+            }
+            gimli::DW_AT_decl_file if identity.file.is_none() => {
+                if let Some(index) = attribute.number() {
+                    identity.file = Some(self.file(place, index, diagnostics));
+                }
+            }
+            gimli::DW_AT_decl_line if identity.line.is_none() => {
+                identity.line = attribute.number().and_then(|line| u32::try_from(line).ok());
+            }
+            gimli::DW_AT_external => identity.external |= attribute.is_set(),
+            gimli::DW_AT_abstract_origin => {
+                identity.next = self.target(place, attribute.value, diagnostics);
+            }
+            gimli::DW_AT_specification if identity.next.is_none() => {
+                identity.next = self.target(place, attribute.value, diagnostics);
+            }
+            _ => {}
+        }
+    }
+
+    /// The name that an attribute gives. Who takes the unit counts those whose end was not looked for.
+    fn text(&mut self, place: Place, value: gimli::AttributeValue<Bytes<'f, E>>) -> Option<Text<'f>> {
+        let begins = self.with_unit(place, |unit, info| info.begins(unit, value));
+        begins.map(Text::Begins).or_else(|| Some(Text::Whole(self.name(place, value)?.slice())))
+    }
+
+    /// The text of an attribute, as long as there is room for it.
+    pub(crate) fn name(
+        &mut self,
+        place: Place,
+        value: gimli::AttributeValue<Bytes<'f, E>>,
+    ) -> Option<Bytes<'f, E>> {
+        let left = self.tables.name_bytes?;
+        let name = self.with_unit(place, |unit, info| info.string(unit, value))?;
+        self.tables.name_bytes = left.checked_sub(name.len() as u64);
+        Some(name)
+    }
+
+    /// The origin that the chain from `place` leads to. Each place is followed once.
+    pub(crate) fn resolve(&mut self, place: Place, diagnostics: &mut Diagnostics) -> LocalOrigin {
+        let here = self.is_here(place);
+        let known = match here {
+            true => self.tables.ids.resolved.get(&place.offset),
+            false => self.tables.resolved.get(&place).copied(),
+        };
+        if let Some(origin) = known {
+            return origin;
+        }
+        let identity = Identity { next: Some(place), ..Identity::default() };
+        let (origin, _) = self.finish(place, identity, diagnostics);
+        match here {
+            true => self.tables.ids.resolved.insert(place.offset, origin),
+            false => {
+                self.tables.resolved.insert(place, origin);
+            }
+        }
+        origin
+    }
+
+    /// Follows the rest of an identity's chain and gives it its id; and tells where the chain ends.
+    pub(crate) fn finish(
+        &mut self,
+        start: Place,
+        mut identity: Identity<'f>,
+        diagnostics: &mut Diagnostics,
+    ) -> (LocalOrigin, Instance) {
+        let (mut links, mut end) = (0, start);
+        while let Some(place) = identity.next.take() {
+            if identity.linkage_name.is_some() && identity.file.is_some() && identity.line.is_some() {
+                break;
+            }
+            links += 1;
+            if links > MAX_CHAIN {
+                diagnostics.add(Kind::OriginCycle, start.offset as u64, || {
+                    format!("origin chain of DIE {:#x} is longer than {MAX_CHAIN}", start.offset)
+                });
+                break;
+            }
+            end = place;
+            if self.read_die(place, &mut identity, diagnostics).is_none() {
+                diagnostics.add(Kind::BadReference, place.offset as u64, || {
+                    format!("no DIE at {:#x} of unit {}", place.offset, place.unit)
+                });
+            }
+        }
+        let instance = match identity.linkage_name {
+            Some(_) => Instance::NAMED,
+            None => self.instance(end),
+        };
+        let name = identity.linkage_name.or(identity.name);
+        if name.is_none() {
+            diagnostics.add(Kind::Nameless, start.offset as u64, || {
+                format!("subprogram at DIE {:#x} of unit {} has no name", start.offset, start.unit)
+            });
+        }
+        let name = self.tables.name(name.unwrap_or(Text::Whole(&[])));
+        let origin = self.tables.origin(UnitOrigin {
+            name,
+            file: identity.file.unwrap_or(NONE16),
+            line: identity.line.unwrap_or(0),
+        });
+        self.tables.external[origin.index()] |= identity.external;
+        (origin, instance)
+    }
+
+    /// Of a function whose chain of origins ends at a place.
+    pub(crate) fn instance(&self, end: Place) -> Instance {
+        let split = self.space.main.dwarf.file_type == gimli::DwarfFileType::Dwo;
+        Instance::new(self.die(end), self.callee_place(end), split)
+    }
+
+    /// Reads the identity's attributes of the DIE at `place`.
+    fn read_die(
+        &mut self,
+        place: Place,
+        identity: &mut Identity<'f>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<()> {
+        if self.is_here(place) {
+            let mut entry = self.entries.entry_at(gimli::UnitOffset(place.offset)).ok()??;
+            while let Some(attribute) = self.entries.attribute(&mut entry).ok()? {
+                self.take(place, identity, &attribute, diagnostics);
+            }
+            return Some(());
+        }
+        let unit = self.info(place.supplementary)?.unit(place.unit as usize)?;
+        let mut entries = unit.entries_raw(Some(gimli::UnitOffset(place.offset))).ok()?;
+        let abbreviation = entries.read_abbreviation().ok()??;
+        if abbreviation.attributes().len() > MAX_ATTRIBUTES {
+            return None;
+        }
+        for spec in abbreviation.attributes() {
+            let attribute = Attribute::of(&entries.read_attribute(*spec).ok()?);
+            self.take(place, identity, &attribute, diagnostics);
+        }
+        Some(())
+    }
+}
+
+/// Any entry that a reference leads to, and what [`Origins::take`] takes of it.
+pub(crate) const IDENTITY: Wanted<()> = Wanted {
+    role: |_| Some(()),
+    inner: |()| false,
+    attribute: |name| {
+        matches!(
+            name,
+            gimli::DW_AT_linkage_name
+                | gimli::DW_AT_MIPS_linkage_name
+                | gimli::DW_AT_name
+                | gimli::DW_AT_decl_file
+                | gimli::DW_AT_decl_line
+                | gimli::DW_AT_external
+                | gimli::DW_AT_abstract_origin
+                | gimli::DW_AT_specification
+        )
+    },
+};

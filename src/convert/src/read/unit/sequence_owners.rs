@@ -1,0 +1,132 @@
+//! Refuses line sequences that functions name and that are another's.
+//!
+//! A function that was folded begins where its `DW_AT_LLVM_stmt_sequence` says, and is as long as the function that
+//! remains there: linkers fold what has the same bytes. A tool that rewrote the line table may have left the attribute
+//! behind, so that it names any sequence. Where the sequence has the length of another function that begins there, and
+//! not of this one, it is that function's; so it is where the other function names it too, and the unit has fewer
+//! sequences there than functions. Then nothing is known yet of where this one went: `resolve` looks for it by its symbol
+//! and its lines, as for those without the attribute. A length alone tells nothing: what stands behind a function
+//! (padding, constants) may belong to its sequence or not.
+
+use crate::diagnostics::Kind;
+use crate::read::sections::bytes::Endianity;
+use crate::read::unit::UnitReader;
+use crate::read::unit::ranges::DeadRange;
+use crate::util::hash::{HashMap, HashSet};
+
+/// A function that has its address of its sequence alone.
+#[derive(Clone, Copy)]
+pub(crate) struct BySequence {
+    /// Index into the unit's functions.
+    pub(crate) function: usize,
+    pub(crate) sequence: usize,
+}
+
+/// The functions that begin at an address.
+#[derive(Default)]
+struct Here {
+    /// Lengths of those that kept their address.
+    remain: HashSet<u32>,
+    /// Those of the others.
+    folded: HashSet<u32>,
+    functions: usize,
+    /// Sequences that begin there.
+    sequences: usize,
+}
+
+impl<E: Endianity> UnitReader<'_, '_, E> {
+    /// Takes the address of functions whose sequence is another's, before rows are given out.
+    pub(crate) fn refuse_foreign(&mut self) {
+        let by_sequence = std::mem::take(&mut self.by_sequence);
+        let piece = |reader: &Self, at: &BySequence| {
+            reader.out.pieces[reader.out.functions[at.function].pieces.start as usize]
+        };
+        let sequence_len = |reader: &Self, at: &BySequence| {
+            let sequence = &reader.lines.sequences[at.sequence];
+            sequence.end - sequence.start
+        };
+        let other =
+            |reader: &Self, at: &BySequence| sequence_len(reader, at) != u64::from(piece(reader, at).len);
+        let mut foreign: HashSet<usize> = HashSet::default();
+        let named_twice = |reader: &Self, at: &BySequence| reader.named.contains(&at.sequence);
+        if by_sequence.iter().any(|at| other(self, at) || named_twice(self, at)) {
+            let mut here: HashMap<u64, Here> = HashMap::default();
+            let own: HashSet<usize> = by_sequence.iter().map(|at| at.function).collect();
+            for (index, function) in self.out.functions.iter().enumerate() {
+                let entry = self.out.pieces[function.pieces.start as usize];
+                let here = here.entry(entry.start.0).or_default();
+                here.functions += 1;
+                if own.contains(&index) { &mut here.folded } else { &mut here.remain }.insert(entry.len);
+            }
+            // Once for each address: any number of functions may begin at one.
+            for (&start, here) in here.iter_mut().filter(|(_, here)| !here.folded.is_empty()) {
+                here.sequences = self.lines.starting(start).count();
+            }
+            let is_foreign = |at: &&BySequence| {
+                let (piece, len) = (piece(self, at), sequence_len(self, at));
+                let here = &here[&piece.start.0];
+                let is_len = |len: u64| u32::try_from(len).is_ok_and(|len| here.folded.contains(&len));
+                let of_another_length = other(self, at)
+                    && !here.remain.contains(&piece.len)
+                    && (!here.remain.is_empty() || is_len(len));
+                // Each function has a sequence: one that is named twice is that of the function which remains, if there
+                // are not as many as functions.
+                of_another_length || (named_twice(self, at) && here.sequences < here.functions)
+            };
+            foreign = by_sequence.iter().filter(is_foreign).map(|at| at.function).collect();
+        }
+        for at in by_sequence {
+            let function = &self.out.functions[at.function];
+            let (die, start) = (function.die, piece(self, &at).start.0);
+            if foreign.contains(&at.function) {
+                self.diagnostics.add(Kind::ForeignSequence, die.0, || {
+                    format!("the line sequence at {start:#x} is of another function")
+                });
+            } else {
+                self.diagnostics.add(Kind::FoldedFunction, die.0, || format!("recovered at {start:#x}"));
+            }
+        }
+        if !foreign.is_empty() {
+            self.take_addresses(&foreign);
+        }
+    }
+
+    /// Makes erased functions of these, of which each has one piece.
+    fn take_addresses(&mut self, foreign: &HashSet<usize>) {
+        let functions = std::mem::take(&mut self.out.functions);
+        let mut gone = vec![false; self.out.pieces.len()];
+        let mut kept = Vec::with_capacity(functions.len());
+        for (index, function) in functions.into_iter().enumerate() {
+            if !foreign.contains(&index) {
+                kept.push(function);
+                continue;
+            }
+            let piece = function.pieces.start as usize;
+            gone[piece] = true;
+            let (named, dead) = (
+                (function.origin, function.instance),
+                DeadRange { len: self.out.pieces[piece].len.into(), part: false },
+            );
+            self.erased(function.die, named, dead, false, function.lost, function.calls);
+        }
+        // How many are gone before each.
+        let before: Vec<u32> = gone
+            .iter()
+            .scan(0, |count, gone| {
+                *count += u32::from(*gone);
+                Some(*count)
+            })
+            .collect();
+        for function in &mut kept {
+            let shift = before[function.pieces.start as usize];
+            function.pieces = function.pieces.start - shift..function.pieces.end - shift;
+        }
+        self.out.functions = kept;
+        self.shared.retain(|shared| !gone[shared.piece]);
+        for shared in &mut self.shared {
+            shared.piece -= before[shared.piece] as usize;
+        }
+        let mut gone = gone.into_iter();
+        self.out.pieces.retain(|_| !gone.next().unwrap_or(false));
+    }
+}

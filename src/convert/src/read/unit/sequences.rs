@@ -1,0 +1,304 @@
+//! Gives functions that have one address the sequence of the line program that each was compiled to.
+//!
+//! Sequences of folded functions start at one address, and where no `DW_AT_LLVM_stmt_sequence` says which is whose,
+//! the declarations do (see `pair`). That can only be asked once all functions of the unit are known. Where nothing
+//! tells them apart a function has no lines, rather than those of another.
+//!
+//! Tools that rewrite linked programs mix up which sequence is whose: where a function has no row in the one that it names, and
+//! has in another, the declarations of all functions of the address are asked as well.
+//!
+//! Each function has one sequence. What is left over shows that there are more functions than the unit describes, so
+//! it is kept for `resolve` (`unclaimed`); where it may be the lines of a function that got none, without its rows.
+
+use std::ops::Range;
+
+use crate::diagnostics::Kind;
+use crate::model::{LocalOrigin, NONE16};
+use crate::read::limits::MAX_FOLDED;
+use crate::read::sections::bytes::Endianity;
+use crate::read::sections::line::LineRow;
+use crate::read::unit::UnitReader;
+use crate::read::unit::rows::Own;
+use crate::util::hash::HashMap;
+use crate::util::paint::Segment;
+use crate::util::pair::{Fit, pair};
+
+/// A piece at an address at which several sequences start.
+pub(crate) struct SharedPiece {
+    /// Index into the unit's pieces.
+    pub(crate) piece: usize,
+    pub(crate) origin: LocalOrigin,
+    /// The sequence that its `DW_AT_LLVM_stmt_sequence` names.
+    pub(crate) named: Option<usize>,
+    pub(crate) segments: Vec<Segment>,
+    /// As `UnitReader::rows` takes it.
+    pub(crate) joined: bool,
+}
+
+impl<E: Endianity> UnitReader<'_, '_, E> {
+    /// True where several sequences have rows of their own at an address.
+    pub(crate) fn is_shared(&self, start: u64) -> bool {
+        let here = self.lines.starting(start).take(2).count();
+        here > 1 || here + self.lines.passing(start, &self.compared).len() > 1
+    }
+
+    /// Gives each piece that waited for it its rows.
+    pub(crate) fn settle(&mut self) {
+        let mut shared = std::mem::take(&mut self.shared);
+        shared.sort_by_key(|shared| (self.out.pieces[shared.piece].start, shared.piece));
+        let (named, shared): (Vec<_>, Vec<_>) = shared.into_iter().partition(|shared| shared.named.is_some());
+        for group in self.by_start(&named) {
+            self.settle_named(&named[group]);
+        }
+        let groups = self.by_start(&shared);
+        let folded = self.out.erased.iter().enumerate().filter(|(_, erased)| !erased.removed);
+        let mut folded: Vec<(u64, usize)> = folded.map(|(index, erased)| (erased.size, index)).collect();
+        folded.sort_unstable();
+        for group in groups {
+            self.settle_one(&shared[group], &folded);
+        }
+        if self.compared.is_short() {
+            let offset = self.unit_offset;
+            self.diagnostics.add(Kind::CapReached, offset, || {
+                format!("the unit at {offset:#x} has too many sequences at its addresses: some functions have no lines")
+            });
+        }
+    }
+
+    /// Index ranges of those that have one address.
+    fn by_start(&self, shared: &[SharedPiece]) -> Vec<Range<usize>> {
+        let start_of = |shared: &SharedPiece| self.out.pieces[shared.piece].start;
+        let groups = shared.chunk_by(|a, b| start_of(a) == start_of(b)).scan(0, |at, group| {
+            *at += group.len();
+            Some(*at - group.len()..*at)
+        });
+        groups.collect()
+    }
+
+    /// Gives each the sequence that it names, or its own where they are mixed up.
+    fn settle_named(&mut self, here: &[SharedPiece]) {
+        let start = self.out.pieces[here[0].piece].start.0;
+        let named = |shared: &SharedPiece| shared.named.unwrap_or_default();
+        let end = here.iter().map(|shared| self.lines.sequences[named(shared)].end).max().unwrap_or(start);
+        let of_end = |&index: &usize| self.lines.sequences[index].end == end;
+        let sequences: Vec<usize> =
+            self.lines.starting(start).map(|(index, _)| index).filter(of_end).take(MAX_FOLDED).collect();
+        let mut of = Vec::new();
+        if here.len() <= MAX_FOLDED && here.iter().any(|shared| self.names_another(shared, &sequences)) {
+            let kinds = self.kinds(&sequences, start, end);
+            of = self.told_apart(here, &[], kinds, (start, end)).0;
+        }
+        for (at, shared) in here.iter().enumerate() {
+            let named = named(shared);
+            let own = of.get(at).copied().flatten().unwrap_or(named);
+            let rows = |index: usize| &self.lines.rows[self.lines.rows_within(index, start, end)];
+            if own != named && rows(own) != rows(named) {
+                self.diagnostics.add(Kind::SwappedSequence, start, || {
+                    format!("a function at {start:#x} names the rows of another there: it has its own")
+                });
+            }
+            self.settle_rows(shared, Own::Sequence(own));
+        }
+    }
+
+    /// True where a function has no row in the sequence that it names, and has in another.
+    fn names_another(&mut self, shared: &SharedPiece, sequences: &[usize]) -> bool {
+        let mut has_row = |index: usize| {
+            let rows = self.lines.sequences[index].rows.clone();
+            self.distance(shared.origin, rows).is_some()
+        };
+        shared.named.is_some_and(|named| !has_row(named)) && sequences.iter().any(|&index| has_row(index))
+    }
+
+    /// `folded`: sizes and indexes of erased functions, sorted.
+    fn settle_one(&mut self, here: &[SharedPiece], folded: &[(u64, usize)]) {
+        let start = self.out.pieces[here[0].piece].start.0;
+        // Of joined sequences only the part of these functions counts, and they may be claimed for others.
+        let passing = self.lines.passing(start, &self.compared);
+        let lens = here.iter().map(|shared| u64::from(self.out.pieces[shared.piece].len));
+        let end = lens.max().map_or(u64::MAX, |len| start + len);
+        let mut joined = !passing.is_empty();
+        let mut sequences: Vec<usize> = Vec::new();
+        for (index, sequence) in self.lines.starting(start) {
+            let longer = sequence.end > end;
+            // Another function begins where these end.
+            let rows = &self.lines.rows[sequence.rows.clone()];
+            let goes_on = || rows.binary_search_by_key(&end, |row| row.address).is_ok();
+            joined |= longer && (self.claimed[index] || goes_on());
+            if longer || !self.claimed[index] {
+                sequences.push(index);
+            }
+        }
+        let end = if joined { end } else { u64::MAX };
+        sequences.extend(passing);
+        if sequences.len().max(here.len()) > MAX_FOLDED {
+            self.diagnostics.add(Kind::CapReached, self.unit_offset, || {
+                format!("over {MAX_FOLDED} functions or sequences at {start:#x}: those behind have no lines")
+            });
+            sequences.truncate(MAX_FOLDED);
+        }
+        let kinds = self.kinds(&sequences, start, end);
+        if self.compared.is_short() {
+            // Not all of them were looked at: none may be given to a function that is not its own.
+            return;
+        }
+        if let [] | [_] = &kinds[..] {
+            // Whose they are makes no difference.
+            for (at, shared) in here.iter().enumerate() {
+                let own = sequences.get(at).or(sequences.first());
+                self.settle_rows(shared, own.map_or(Own::Any, |&own| Own::Sequence(own)));
+            }
+            return;
+        }
+        let waiting = &here[..here.len().min(MAX_FOLDED)];
+        let (of, free) = self.told_apart(waiting, folded, kinds, (start, end));
+        let mut unknown = 0;
+        for (at, shared) in here.iter().enumerate() {
+            match of.get(at).copied().flatten() {
+                Some(own) => self.settle_rows(shared, Own::Sequence(own)),
+                None => unknown += 1,
+            }
+        }
+        if unknown > 0 {
+            self.diagnostics.add(Kind::AmbiguousSequence, start, || {
+                format!(
+                    "{unknown} of {} functions at {start:#x} have no lines: nothing tells whose they are",
+                    here.len()
+                )
+            });
+            // Nor are they those of a folded function that is yet to be found, but there are more of them.
+            free.iter().for_each(|&index| self.claimed[index] = true);
+            self.in_doubt.extend(free.iter().skip(unknown));
+        }
+    }
+
+    fn settle_rows(&mut self, shared: &SharedPiece, own: Own) {
+        let piece = self.out.pieces[shared.piece];
+        let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.len));
+        self.out.pieces[shared.piece].rows = self.rows(own, &shared.segments, start, end, shared.joined);
+    }
+
+    /// Sequences by what the file keeps of their rows, the first of each kind last. Each row is a step.
+    fn kinds(&self, sequences: &[usize], start: u64, end: u64) -> Vec<Vec<usize>> {
+        let mut numbers: HashMap<(u64, Vec<LineRow>), usize> = HashMap::default();
+        let mut kinds: Vec<Vec<usize>> = Vec::new();
+        for &index in sequences.iter().rev() {
+            let rows = self.lines.rows_within(index, start, end);
+            if !self.compared.spend(rows.len() + 1) {
+                break;
+            }
+            let kind = *numbers
+                .entry((self.lines.sequences[index].end.min(end), self.stored(&self.lines.rows[rows])))
+                .or_insert_with(|| {
+                    kinds.push(Vec::new());
+                    kinds.len() - 1
+                });
+            kinds[kind].push(index);
+        }
+        kinds
+    }
+
+    /// What the file keeps of rows: without columns, if it has none, and without rows that say what the one before says.
+    fn stored(&self, rows: &[LineRow]) -> Vec<LineRow> {
+        let column = |row: &LineRow| if self.options.columns { row.column } else { 0 };
+        let mut kept: Vec<LineRow> = rows.iter().map(|row| LineRow { column: column(row), ..*row }).collect();
+        kept.dedup_by_key(|row| (row.file, row.line, row.column));
+        kept
+    }
+
+    /// The sequence of each function, among those of the unit that may have them, and the sequences that nobody has.
+    fn told_apart(
+        &mut self,
+        here: &[SharedPiece],
+        folded: &[(u64, usize)],
+        mut kinds: Vec<Vec<usize>>,
+        (start, end): (u64, u64),
+    ) -> (Vec<Option<usize>>, Vec<usize>) {
+        let lens: Vec<u64> = here.iter().map(|shared| self.out.pieces[shared.piece].len.into()).collect();
+        let len_of = |reader: &Self, kind: &[usize]| reader.lines.sequences[kind[0]].end.min(end) - start;
+        let any_of_len = kinds.iter().any(|kind| lens.contains(&len_of(self, kind)));
+        // (origin, length) of functions here, then of those that may have been folded into them.
+        let mut functions: Vec<(LocalOrigin, u64)> =
+            here.iter().zip(&lens).map(|(shared, &len)| (shared.origin, len)).collect();
+        let mut sizes = lens.clone();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let of_size = |&size: &u64| {
+            let first = folded.partition_point(|erased| erased.0 < size);
+            folded[first..].iter().take_while(move |erased| erased.0 == size).map(|erased| erased.1)
+        };
+        let mut erased: Vec<usize> = sizes.iter().flat_map(of_size).take(MAX_FOLDED).collect();
+        erased.sort_unstable();
+        functions.extend(erased.into_iter().map(|index| {
+            let erased = &self.out.erased[index];
+            (erased.origin, erased.size)
+        }));
+        let mut fits = Vec::new();
+        for (sequence, kind) in kinds.iter().enumerate() {
+            let rows = self.lines.rows_within(kind[0], start, end);
+            let own = len_of(self, kind);
+            for (function, &(origin, len)) in functions.iter().enumerate() {
+                if (!any_of_len || own == len)
+                    && let Some(distance) = self.distance(origin, rows.clone())
+                {
+                    fits.push(Fit { function, sequence, distance });
+                }
+            }
+        }
+        let first = first_of_nearest(&fits, &kinds).filter(|_| here.len() == 1 && !self.compared.is_short());
+        let mut room: Vec<usize> = kinds.iter().map(Vec::len).collect();
+        let mut of = vec![None; functions.len()];
+        let mut contested = functions.len() - here.len();
+        for (function, kind) in pair(fits, &mut room, &self.compared) {
+            of[function] = kinds[kind].pop();
+            contested -= usize::from(function >= here.len());
+        }
+        of.truncate(here.len());
+        // The last of each: the body of a function may come from another file.
+        let mut free: Vec<usize> = kinds.concat();
+        if let (Some(first), [None]) = (first, &of[..])
+            && let Some(at) = free.iter().position(|&index| index == first)
+        {
+            of[0] = Some(free.remove(at));
+        }
+        let mut open = of.iter_mut().filter(|of| of.is_none());
+        if let (Some(open), None, [last], 0) = (open.next(), open.next(), &free[..], contested) {
+            *open = Some(*last);
+            free.clear();
+        }
+        (of, free)
+    }
+
+    /// Lines from a declaration to the nearest row behind it in its file.
+    fn distance(&mut self, origin: LocalOrigin, rows: Range<usize>) -> Option<u32> {
+        let declared = self.origins.tables.origins[origin.index()];
+        if declared.line == 0 || declared.file == NONE16 {
+            return None;
+        }
+        if !self.compared.spend(rows.len() + 1) {
+            return None;
+        }
+        let mut least = None;
+        for at in rows {
+            let row = self.lines.rows[at];
+            if row.line >= declared.line && self.file(row.file) == declared.file {
+                let distance = row.line - declared.line;
+                least = Some(least.map_or(distance, |least: u32| least.min(distance)));
+            }
+        }
+        least
+    }
+}
+
+/// The first sequence of the program, if no other is nearer to the first function. Linkers fold into the function that
+/// comes first, so it is that of the only one which kept its address.
+fn first_of_nearest(fits: &[Fit], kinds: &[Vec<usize>]) -> Option<usize> {
+    let own = fits.iter().filter(|fit| fit.function == 0);
+    let least = own.clone().map(|fit| fit.distance).min()?;
+    let (kind, first) = kinds
+        .iter()
+        .enumerate()
+        .filter_map(|(kind, all)| Some((kind, *all.iter().min()?)))
+        .min_by_key(|of| of.1)?;
+    own.clone().any(|fit| fit.sequence == kind && fit.distance == least).then_some(first)
+}

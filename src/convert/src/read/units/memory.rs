@@ -1,0 +1,41 @@
+//! Tables that the units a thread reads fill one after the other, so that none of them grows from nothing.
+
+use std::hash::Hash;
+
+use crate::model::{LocalCallee, LocalEdge};
+use crate::read::sections::abbreviations::Table;
+use crate::read::sections::entries::Plans;
+use crate::read::unit::origins::{Ids, Place};
+use crate::read::unit::{InlinedCall, Member, Role};
+use crate::util::hash::HashMap;
+use crate::util::numbers::{KEPT, KEPT_TIMES, NumberedMap};
+
+/// The tables, empty.
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub(crate) edges: NumberedMap<InlinedCall, LocalEdge>,
+    pub(crate) callees: HashMap<Place, LocalCallee>,
+    pub(crate) ids: Ids,
+    pub(crate) abbreviations: Table,
+    pub(crate) plans: Plans<Role>,
+    pub(crate) identities: Plans<()>,
+    pub(crate) members: Plans<Member>,
+}
+
+/// Empties a table and keeps its memory, unless that is far more than was filled.
+pub(crate) fn empty<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
+    if table.capacity() > KEPT.max(table.len().saturating_mul(KEPT_TIMES)) {
+        *table = HashMap::default();
+    } else {
+        table.clear();
+    }
+}
+
+/// Empties a list and keeps its memory, unless that is far more than was filled.
+pub(crate) fn clear<T>(list: &mut Vec<T>) {
+    if list.capacity() > KEPT.max(list.len().saturating_mul(KEPT_TIMES)) {
+        *list = Vec::new();
+    } else {
+        list.clear();
+    }
+}

@@ -1,0 +1,314 @@
+//! Brings the units that threads have read into the order of the file again.
+//!
+//! A thread that has read a unit puts it here and goes on with another. Whoever finds that nobody is handing units
+//! over does it, as long as the next one in order is there. Nobody waits.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::model::{SlotKey, Unit};
+use crate::open::{DebugSections, Files};
+use crate::read::units::task::{Done, SHARED, Starts};
+use crate::util::budget::Allowance;
+use crate::util::hash::HashMap;
+
+/// Takes the units that were read, in the order of the file.
+pub(crate) trait Take<'f>: Send {
+    fn take(&mut self, unit: Unit<'f>);
+
+    /// True where no more is taken: units that would come next need not be read.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// Takes what a table lists of calls through slots (`.debug_vcall`), before the units.
+    fn take_slots(&mut self, _: &[SlotKey]) {}
+}
+
+impl<'f> Take<'f> for Vec<Unit<'f>> {
+    fn take(&mut self, unit: Unit<'f>) {
+        self.push(unit);
+    }
+}
+
+/// What units may have together of what others have as well, besides what the lists of the program hold: entries of range
+/// lists, and rows.
+const MIN_SHARED: u64 = 1 << 20;
+
+/// Memory is given back in parts of at least so many bytes.
+const STRIDE: usize = 1 << 20;
+
+pub(crate) struct Queue<'t, 'f> {
+    /// By index of the unit; `None` for one that holds nothing.
+    waiting: Mutex<BTreeMap<usize, Option<Done<'f>>>>,
+    front: Mutex<Front<'t, 'f>>,
+    /// What all units that were read have of that, and may have; in any order.
+    shared: AtomicU64,
+    most_shared: u64,
+    /// Bytes of memory of the units that wait, and that may wait.
+    held: AtomicU64,
+    most_held: u64,
+    /// No more is taken.
+    full: AtomicBool,
+}
+
+/// Where the units leave.
+struct Front<'t, 'f> {
+    /// Index of the next unit.
+    next: usize,
+    taker: &'t mut dyn Take<'f>,
+    files: &'f Files,
+    sections: &'t DebugSections<'f>,
+    /// Bytes of each of [`SHARED`] whose memory was given back.
+    given_back: Starts,
+    diagnostics: Diagnostics,
+    /// By dwo id: the offset of the last unit with it.
+    skeletons: HashMap<u64, u64>,
+    /// What is left of the steps for what skeletons have again that others before them had: to look through their files, and
+    /// to read a unit once more. `None` once something took more.
+    steps: Option<u64>,
+    /// What is left for the next unit of what units may have of others.
+    shared: u64,
+    again: &'t Again<'t, 'f>,
+}
+
+/// How a unit is read again.
+#[derive(Clone, Copy)]
+pub(crate) struct How {
+    /// False for a unit without its `.dwo`: no other is read with one then.
+    pub(crate) split: bool,
+    /// What it may have of others.
+    pub(crate) limit: u64,
+}
+
+/// Reads a unit again.
+pub(crate) type Again<'t, 'f> = dyn Fn(usize, How) -> Option<Done<'f>> + Sync + 't;
+
+impl<'t, 'f> Queue<'t, 'f> {
+    pub(crate) fn new(
+        taker: &'t mut dyn Take<'f>,
+        files: &'f Files,
+        sections: &'t DebugSections<'f>,
+        diagnostics: Diagnostics,
+        lists: u64,
+        allowance: Allowance,
+        again: &'t Again<'t, 'f>,
+    ) -> Self {
+        let most_shared = lists.saturating_add(MIN_SHARED);
+        let front = Front {
+            next: 0,
+            taker,
+            files,
+            sections,
+            given_back: Starts::default(),
+            diagnostics,
+            skeletons: HashMap::default(),
+            steps: Some(allowance.steps()),
+            shared: most_shared,
+            again,
+        };
+        Queue {
+            waiting: Mutex::default(),
+            front: Mutex::new(front),
+            shared: AtomicU64::new(0),
+            most_shared,
+            held: AtomicU64::new(0),
+            most_held: allowance.kept(),
+            full: AtomicBool::new(false),
+        }
+    }
+
+    /// True where no more is taken: nothing needs to be read.
+    pub(crate) fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
+    }
+
+    /// Reads the unit at `index`, unless those that were read so far have so much that some unit gets none, or those that wait
+    /// take all the memory that units may take: to keep more until the front is there would take memory without bound. It is
+    /// read again then, in its turn.
+    pub(crate) fn read(&self, read: impl FnOnce() -> Option<Done<'f>>) -> Option<Done<'f>> {
+        let deferred = || Some(Done { deferred: true, ..Done::default() });
+        if self.shared.load(Ordering::Relaxed) > self.most_shared
+            || self.held.load(Ordering::Relaxed) > self.most_held
+        {
+            return deferred();
+        }
+        let done = read()?;
+        let had = self.shared.fetch_add(done.steps.beyond_own(), Ordering::Relaxed);
+        if done.steps.beyond_own() > 0 && had > self.most_shared { deferred() } else { Some(done) }
+    }
+
+    /// Puts the unit at `index`, and hands over what is next in order unless another thread does.
+    pub(crate) fn put(&self, index: usize, unit: Option<Done<'f>>) {
+        self.held.fetch_add(held(&unit), Ordering::Relaxed);
+        lock(&self.waiting).insert(index, unit);
+        if let Ok(mut front) = self.front.try_lock() {
+            self.drain(&mut front);
+        }
+    }
+
+    /// Hands over the rest; returns what all units counted.
+    pub(crate) fn finish(self) -> Diagnostics {
+        self.drain(&mut lock(&self.front));
+        self.front.into_inner().unwrap_or_else(PoisonError::into_inner).diagnostics
+    }
+
+    fn drain(&self, front: &mut Front<'t, 'f>) {
+        loop {
+            let unit = lock(&self.waiting).remove(&front.next);
+            let Some(unit) = unit else { break };
+            self.held.fetch_sub(held(&unit), Ordering::Relaxed);
+            if self.is_full() {
+                front.next += 1;
+                continue;
+            }
+            if let Some(done) = unit.and_then(|done| front.afford(done)) {
+                front.hand_over(done);
+            }
+            if front.taker.is_full() {
+                self.full.store(true, Ordering::Relaxed);
+            }
+            front.next += 1;
+        }
+    }
+}
+
+impl<'f> Front<'_, 'f> {
+    /// The unit, or what its skeleton alone says where all before it took the steps, or without what all before it took of
+    /// range lists: which units that are does not depend on when threads were told.
+    fn afford(&mut self, mut done: Done<'f>) -> Option<Done<'f>> {
+        let mut had = self.is_known(&done);
+        if done.deferred || done.steps.of_others(had) > self.shared {
+            done = (self.again)(self.next, How { split: true, limit: self.shared })?;
+            had = self.is_known(&done);
+        }
+        self.shared = self.shared.saturating_sub(done.steps.of_others(had));
+        let steps = done.steps.find.saturating_add(if had { done.steps.unit } else { 0 });
+        if had {
+            // It came with the unit that had the file first.
+            (done.unit.strings, done.unit.brings) = (0, 0);
+        }
+        if steps == 0 {
+            return Some(done);
+        }
+        self.steps = self.steps.and_then(|left| left.checked_sub(steps));
+        if self.steps.is_some() {
+            return Some(done);
+        }
+        let done = (self.again)(self.next, How { split: false, limit: self.shared })?;
+        self.shared = self.shared.saturating_sub(done.steps.shared);
+        Some(done)
+    }
+
+    /// True for a unit whose id a skeleton before it has.
+    fn is_known(&self, done: &Done<'f>) -> bool {
+        done.dwo_id.is_some_and(|id| self.skeletons.contains_key(&id))
+    }
+
+    fn hand_over(&mut self, Done { unit, dwo_id, diagnostics, starts, .. }: Done<'f>) {
+        self.diagnostics.merge(diagnostics);
+        // All units before this one are read.
+        for ((section, start), given_back) in SHARED.into_iter().zip(starts).zip(&mut self.given_back) {
+            if start >= given_back.saturating_add(STRIDE) {
+                let bytes = self.sections.get(section).get(*given_back..start);
+                self.files.release(bytes.unwrap_or_default());
+                *given_back = start;
+            }
+        }
+        if let Some(id) = dwo_id
+            && let Some(first) = self.skeletons.insert(id, unit.offset)
+        {
+            self.diagnostics.add(Kind::DuplicateDwoId, unit.offset, || {
+                format!("units at .debug_info+{first:#x} and +{:#x} have dwo id {id:#018x}", unit.offset)
+            });
+        }
+        self.taker.take(unit);
+    }
+}
+
+/// Bytes of memory of a unit that waits.
+fn held(unit: &Option<Done<'_>>) -> u64 {
+    unit.as_ref().map_or(0, |done| done.unit.bytes())
+}
+
+/// A thread that panicked ends the conversion anyhow.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Unit;
+    use crate::read::units::split::Steps;
+
+    const LISTS: u64 = 100;
+
+    fn done(offset: u64, id: u64, steps: Steps) -> Option<Done<'static>> {
+        let unit = Unit { offset, ..Unit::default() };
+        Some(Done { unit, dwo_id: Some(id), steps, ..Done::default() })
+    }
+
+    /// What is taken of units that come in this order: id and steps of each.
+    fn taken(units: &[(u64, Steps)], order: &[usize]) -> Vec<(u64, bool)> {
+        let again = |index: usize, how: How| {
+            let (id, mut steps) = units[index];
+            if !how.split {
+                steps = Steps::default();
+            }
+            steps.shared = steps.shared.min(how.limit);
+            let mut read = done(index as u64, id, steps)?;
+            read.unit.partial = steps.shared < units[index].1.shared || steps.shared == 0;
+            Some(read)
+        };
+        let (files, sections, mut taken) = (Files::new(), DebugSections::default(), Vec::<Unit<'_>>::new());
+        let (counted, none) = (Diagnostics::default(), Allowance::default());
+        let queue = Queue::new(&mut taken, &files, &sections, counted, LISTS, none, &again);
+        for &index in order {
+            let (id, steps) = units[index];
+            queue.put(index, queue.read(|| done(index as u64, id, steps)));
+        }
+        queue.finish();
+        taken.iter().map(|unit| (unit.offset, unit.partial)).collect()
+    }
+
+    #[test]
+    fn units_past_the_steps_are_read_without_their_files_whatever_comes_first() {
+        let half = Steps { find: Allowance::default().steps() / 2, ..Steps::default() };
+        let one = Steps { find: 1, ..Steps::default() };
+        let units = [(1, half), (2, half), (3, Steps::default()), (4, one), (5, one)];
+        let expected = vec![(0, false), (1, false), (2, false), (3, true), (4, true)];
+        assert_eq!(taken(&units, &[0, 1, 2, 3, 4]), expected);
+        assert_eq!(taken(&units, &[4, 2, 3, 1, 0]), expected);
+    }
+
+    /// The fourth gets what three left, and so does the fifth, whose turn is later; a file's own lists count for those that
+    /// have it again.
+    #[test]
+    fn units_past_the_entries_of_lists_have_none_whatever_comes_first() {
+        let shared = |shared| Steps { shared, ..Steps::default() };
+        let most = LISTS + MIN_SHARED;
+        let units =
+            [(1, shared(most - 5)), (2, shared(3)), (3, shared(2)), (4, shared(1)), (5, shared(most))];
+        let expected = vec![(0, false), (1, false), (2, false), (3, true), (4, true)];
+        for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [4, 2, 3, 1, 0], [3, 4, 0, 1, 2]] {
+            assert_eq!(taken(&units, &order), expected, "{order:?}");
+        }
+        let own = Steps { shared: most, own: most, ..Steps::default() };
+        assert_eq!(taken(&[(1, own), (2, own), (2, own)], &[2, 1, 0]), [(0, false), (1, false), (2, false)]);
+        let units = [(1, own), (1, own), (1, own), (2, own)];
+        assert_eq!(taken(&units, &[3, 2, 1, 0]), [(0, false), (1, false), (2, true), (3, false)]);
+    }
+
+    #[test]
+    fn a_unit_counts_where_another_has_its_id() {
+        let whole = Steps { unit: Allowance::default().steps(), ..Steps::default() };
+        assert_eq!(taken(&[(1, whole), (2, whole)], &[0, 1]), [(0, false), (1, false)]);
+        assert_eq!(
+            taken(&[(1, whole), (1, whole), (1, whole)], &[0, 1, 2]),
+            [(0, false), (1, false), (2, true)]
+        );
+    }
+}

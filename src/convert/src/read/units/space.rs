@@ -1,0 +1,552 @@
+//! The debug sections of a program and of its supplementary file, with the headers of their units, so
+//! that a reference from one unit finds its target in another.
+
+use std::sync::{Arc, OnceLock};
+
+use gimli::{Reader as _, Section as _};
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::open::{DebugSection, DebugSections, Files, Image};
+use crate::read::limits::MAX_ATTRIBUTES;
+use crate::read::limits::UNITS_BETWEEN;
+use crate::read::sections::abbreviations::{Abbreviations, Table};
+use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
+use crate::read::units::shared::{PastBudget, Shared};
+use crate::util::text;
+
+/// Bytes before the offsets of a `.debug_str_offsets` in 64 bits: length, version, padding.
+const WIDE_HEADER: usize = 16;
+
+/// Units whose bytes are given back together, unless they are long.
+const GIVEN_BACK: usize = 8;
+const LONG: usize = 1 << 20;
+
+/// Bytes that are kept of the name and the folder of a unit, which are paths: each unit reads its own, and a million units may
+/// name one string.
+const MAX_ROOT_TEXT: usize = 4096;
+
+/// A unit that others refer to; `None` where it cannot be read. Boxed, as most units are referred to by none.
+type Referred<'f, E> = Option<Box<gimli::Unit<Bytes<'f, E>>>>;
+
+/// One `.debug_info` with its units in the order of their offsets.
+pub(crate) struct Info<'f, E: Endianity> {
+    pub(crate) dwarf: Dwarf<'f, E>,
+    /// `.debug_loclists`, which gimli does not lend.
+    pub(crate) location_lists: Bytes<'f, E>,
+    /// llvm-dwp may store string offsets in 64 bits for units that are DWARF 32.
+    wide_strings: bool,
+    /// Where `.debug_str` is one that units share and ends with a zero: so does every text in it.
+    texts: Option<&'f [u8]>,
+    pub(crate) headers: Vec<gimli::UnitHeader<Bytes<'f, E>>>,
+    shared: Shared,
+    /// Units that another one referred to, parsed once and kept. Most are not referred to: a place here is a pointer.
+    referred: Vec<OnceLock<Referred<'f, E>>>,
+    /// Where pages are given back.
+    files: &'f Files,
+}
+
+/// What a unit is parsed without.
+#[derive(Debug)]
+pub(crate) enum Without {
+    /// Its line program, or its own address: the first error of them.
+    Damaged(gimli::Error),
+    /// Its line program.
+    Lines(PastBudget),
+}
+
+impl<'f, E: Endianity> Info<'f, E> {
+    pub(crate) fn new(
+        sections: &DebugSections<'f>,
+        endian: E,
+        files: &'f Files,
+        diagnostics: &mut Diagnostics,
+    ) -> Info<'f, E> {
+        Info::of(load(sections, endian), sections.get(DebugSection::LocLists), files, diagnostics)
+    }
+
+    /// Headers lie far from each other, and the system maps what is around each that is touched: they are copied where that can
+    /// be, else the pages of a large section are given back now and then.
+    pub(crate) fn of(
+        dwarf: Dwarf<'f, E>,
+        location_lists: &'f [u8],
+        files: &'f Files,
+        diagnostics: &mut Diagnostics,
+    ) -> Info<'f, E> {
+        let (mut headers, mut touched) = (Vec::<gimli::UnitHeader<Bytes<'f, E>>>::new(), 0);
+        let section = *dwarf.debug_info.reader();
+        let mut offset = 0;
+        while offset < section.len() {
+            let far = headers.last().is_some_and(|last| last.length_including_self() >= FAR);
+            if let Some(header) = far.then(|| peeked(section, offset, files)).flatten() {
+                headers.push(header);
+                offset += header.length_including_self();
+                continue;
+            }
+            let len = match dwarf.debug_info.header_from_offset(gimli::DebugInfoOffset(offset)) {
+                Ok(header) => {
+                    headers.push(header);
+                    touched += 1;
+                    if touched % UNITS_BETWEEN == 0 {
+                        files.release(section.slice());
+                    }
+                    header.length_including_self()
+                }
+                Err(error) => {
+                    bad_unit(diagnostics, offset as u64, error);
+                    // The length says where the next unit is, whatever the version of this one.
+                    let Some(len) = unit_length(section, offset) else { break };
+                    len
+                }
+            };
+            let Some(next) = offset.checked_add(len).filter(|&next| next > offset) else { break };
+            offset = next;
+        }
+        let referred = headers.iter().map(|_| OnceLock::new()).collect();
+        let wide_strings = dwarf.file_type == gimli::DwarfFileType::Dwo
+            && dwarf.debug_str_offsets.reader().slice().starts_with(&[0xff; 4]);
+        let shared = Shared::of(&dwarf, &headers);
+        // Units of a `.dwo` are kept longer than their file is.
+        let strings = dwarf.debug_str.reader().slice();
+        let is_shared = dwarf.file_type == gimli::DwarfFileType::Main;
+        let texts = (is_shared && strings.last() == Some(&0)).then_some(strings);
+        let location_lists = Bytes::new(location_lists, section.endian());
+        Info { dwarf, location_lists, wide_strings, texts, headers, shared, referred, files }
+    }
+
+    /// What is given back when the unit at `index` was read, units being read in order: itself if it is long, else now and
+    /// then some units that were read before it, since the system tells every processor of each time.
+    pub(crate) fn read_by(&self, index: usize) -> &'f [u8] {
+        let start = |index: usize| offset_of(&self.headers[index]) as usize;
+        let len = self.headers[index].length_including_self();
+        let bytes = self.dwarf.debug_info.reader().slice();
+        let range = match index.checked_sub(2 * GIVEN_BACK) {
+            _ if len >= LONG => start(index)..start(index) + len,
+            Some(first) if index.is_multiple_of(GIVEN_BACK) => start(first)..start(first + GIVEN_BACK),
+            _ => return &[],
+        };
+        bytes.get(range).unwrap_or(&[])
+    }
+
+    /// The whole `.debug_line`, that offsets of line programs and sequences count from.
+    pub(crate) fn debug_line(&self) -> Bytes<'f, E> {
+        *self.dwarf.debug_line.reader()
+    }
+
+    /// The string that an attribute of this unit means.
+    pub(crate) fn string(
+        &self,
+        unit: &gimli::Unit<Bytes<'f, E>>,
+        value: gimli::AttributeValue<Bytes<'f, E>>,
+    ) -> Option<Bytes<'f, E>> {
+        match value {
+            gimli::AttributeValue::DebugStrOffsetsIndex(index)
+                if self.wide_strings && unit.header.format() == gimli::Format::Dwarf32 =>
+            {
+                let format = gimli::Format::Dwarf64;
+                let base = gimli::DebugStrOffsetsBase(WIDE_HEADER);
+                let offset = self.dwarf.debug_str_offsets.get_str_offset(format, base, index).ok()?;
+                string(&self.dwarf, unit, gimli::AttributeValue::DebugStrRef(offset))
+            }
+            _ => string(&self.dwarf, unit, value),
+        }
+    }
+
+    /// Where the string that an attribute of this unit means begins, with what is behind it, if there is no need to look for
+    /// its end: see [`crate::model::UnitName::Begins`].
+    pub(crate) fn begins(
+        &self,
+        unit: &gimli::Unit<Bytes<'f, E>>,
+        value: gimli::AttributeValue<Bytes<'f, E>>,
+    ) -> Option<&'f [u8]> {
+        let offset = match value {
+            gimli::AttributeValue::DebugStrRef(offset) => offset,
+            gimli::AttributeValue::DebugStrOffsetsIndex(index) => {
+                let (format, base) = (unit.header.format(), unit.str_offsets_base);
+                self.dwarf.debug_str_offsets.get_str_offset(format, base, index).ok()?
+            }
+            _ => return None,
+        };
+        self.texts?.get(offset.0..).filter(|text| !text.is_empty())
+    }
+
+    /// Index of the unit that the section offset `offset` lies in.
+    pub(crate) fn unit_at(&self, offset: usize) -> Option<usize> {
+        let after = self.headers.partition_point(|h| offset_of(h) as usize <= offset);
+        let index = after.checked_sub(1)?;
+        let header = &self.headers[index];
+        (offset - (offset_of(header) as usize) < header.length_including_self()).then_some(index)
+    }
+
+    /// The abbreviations of the unit at `index`, by `own` unless other units have them as well.
+    ///
+    /// # Errors
+    /// They are damaged.
+    pub(crate) fn abbreviations<'a>(
+        &'a self,
+        index: usize,
+        own: &'a mut Table,
+    ) -> gimli::Result<Abbreviations<'a, 'f>> {
+        self.shared.abbreviations(&self.dwarf, &self.headers[index], own)
+    }
+
+    /// The same for what `gimli` reads.
+    ///
+    /// # Errors
+    /// They are damaged.
+    pub(crate) fn parsed_abbreviations(&self, index: usize) -> gimli::Result<Arc<gimli::Abbreviations>> {
+        self.shared.parsed(&self.dwarf, &self.headers[index])
+    }
+
+    /// The unit with its abbreviations, parsed on the first call; `None` where its root DIE cannot be read.
+    pub(crate) fn unit(&self, index: usize) -> Option<&gimli::Unit<Bytes<'f, E>>> {
+        let parse = || {
+            let mut own = Table::default();
+            let (mut unit, _) = self.parse(index, self.abbreviations(index, &mut own).ok()?).ok()?;
+            unit.abbreviations = self.parsed_abbreviations(index).ok()?;
+            Some(Box::new(unit))
+        };
+        self.referred[index].get_or_init(parse).as_deref()
+    }
+
+    /// Parses a unit; its own table of abbreviations is left empty. Where the header of its line program, or its own
+    /// `DW_AT_low_pc`, cannot be read, the unit comes without them and is told so: gimli refuses such a unit as a whole, but
+    /// its functions still have names, addresses and what is inlined into them.
+    ///
+    /// # Errors
+    /// Its root cannot be read.
+    pub(crate) fn parse(
+        &self,
+        index: usize,
+        abbreviations: Abbreviations<'_, 'f>,
+    ) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<Without>)> {
+        let of_all = (&self.dwarf, &self.headers[..], self.files);
+        let may_run = |at| self.shared.may_run(of_all, index, at);
+        parse(&self.dwarf, self.headers[index], abbreviations, may_run)
+    }
+}
+
+/// The code of the unit's root, and the offset of the root's values in the unit.
+///
+/// # Errors
+/// The unit has no entry.
+pub(crate) fn root_code<'f, E: Endianity>(
+    header: &gimli::UnitHeader<Bytes<'f, E>>,
+) -> gimli::Result<(u64, gimli::UnitOffset)> {
+    let root = header.root_offset();
+    let mut input = header.range_from(root..)?;
+    let len = input.len();
+    let mut code = input.read_uleb128()?;
+    while code == 0 {
+        if input.is_empty() {
+            return Err(gimli::Error::MissingUnitDie);
+        }
+        code = input.read_uleb128()?;
+    }
+    Ok((code, gimli::UnitOffset(root.0 + len - input.len())))
+}
+
+/// Reads the attributes of the unit's root in turn.
+///
+/// # Errors
+/// Those of [`root_code`]; the root has no abbreviation, or one of over [`MAX_ATTRIBUTES`]: a unit takes a few bytes, and
+/// attributes without a byte may be any number; a value is cut short.
+pub(crate) fn root_attributes<'f, E: Endianity>(
+    header: &gimli::UnitHeader<Bytes<'f, E>>,
+    abbreviations: Abbreviations<'_, 'f>,
+    mut read: impl FnMut(gimli::Attribute<Bytes<'f, E>>),
+) -> gimli::Result<()> {
+    let (code, values) = root_code(header)?;
+    let root = abbreviations.get(code)?;
+    let empty = gimli::Abbreviations::default();
+    let mut entries = header.entries_raw(&empty, Some(values))?;
+    for (index, spec) in root.attributes().enumerate() {
+        if index == MAX_ATTRIBUTES {
+            return Err(gimli::Error::InvalidAbbreviationCode(code));
+        }
+        read(entries.read_attribute(spec)?);
+    }
+    Ok(())
+}
+
+/// The string that an attribute means, cut at [`text::MAX_TEXT`] bytes: `gimli` reads one to its end, byte by byte, and any
+/// number of attributes may mean one of megabytes.
+pub(crate) fn string<'f, E: Endianity>(
+    dwarf: &Dwarf<'f, E>,
+    unit: &gimli::Unit<Bytes<'f, E>>,
+    value: gimli::AttributeValue<Bytes<'f, E>>,
+) -> Option<Bytes<'f, E>> {
+    string_within(dwarf, unit, value, text::MAX_TEXT)
+}
+
+/// As [`string`], of at most `most` bytes.
+pub(crate) fn string_within<'f, E: Endianity>(
+    dwarf: &Dwarf<'f, E>,
+    unit: &gimli::Unit<Bytes<'f, E>>,
+    value: gimli::AttributeValue<Bytes<'f, E>>,
+    most: usize,
+) -> Option<Bytes<'f, E>> {
+    use gimli::AttributeValue as Value;
+    let (section, offset) = match value {
+        Value::String(text) => (text, 0),
+        Value::DebugStrRef(offset) => (*dwarf.debug_str.reader(), offset.0),
+        Value::DebugStrRefSup(offset) => (*dwarf.sup()?.debug_str.reader(), offset.0),
+        Value::DebugLineStrRef(offset) => (*dwarf.debug_line_str.reader(), offset.0),
+        Value::DebugStrOffsetsIndex(index) => {
+            let (format, base) = (unit.header.format(), unit.str_offsets_base);
+            let offset = dwarf.debug_str_offsets.get_str_offset(format, base, index).ok()?;
+            (*dwarf.debug_str.reader(), offset.0)
+        }
+        _ => return None,
+    };
+    let bytes = section.slice().get(offset..)?;
+    let found = match value {
+        // It came without its zero.
+        Value::String(_) => &bytes[..bytes.len().min(most)],
+        _ => text::until_zero_within(bytes, most)?,
+    };
+    Some(Bytes::new(found, section.endian()))
+}
+
+/// As `gimli::Unit::new`, but the first error of the line program or of `DW_AT_low_pc` comes beside the unit, strings are
+/// cut, and the abbreviations are not kept.
+fn parse<'f, E: Endianity>(
+    dwarf: &Dwarf<'f, E>,
+    header: gimli::UnitHeader<Bytes<'f, E>>,
+    abbreviations: Abbreviations<'_, 'f>,
+    may_run: impl FnOnce(usize) -> Result<(), PastBudget>,
+) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<Without>)> {
+    use gimli::AttributeValue as Value;
+    let (encoding, file_type) = (header.encoding(), dwarf.file_type);
+    let mut unit = gimli::Unit {
+        header,
+        abbreviations: Arc::default(),
+        name: None,
+        comp_dir: None,
+        low_pc: 0,
+        str_offsets_base: gimli::DebugStrOffsetsBase::default_for_encoding_and_file(encoding, file_type),
+        addr_base: gimli::DebugAddrBase(0),
+        loclists_base: gimli::DebugLocListsBase::default_for_encoding_and_file(encoding, file_type),
+        rnglists_base: gimli::DebugRngListsBase::default_for_encoding_and_file(encoding, file_type),
+        line_program: None,
+        dwo_id: match header.type_() {
+            gimli::UnitType::Skeleton(id) | gimli::UnitType::SplitCompilation(id) => Some(id),
+            _ => None,
+        },
+    };
+    let (mut name, mut comp_dir, mut low_pc, mut program) = (None, None, None, None);
+    root_attributes(&header, abbreviations, |attribute| match (attribute.name(), attribute.value()) {
+        (gimli::DW_AT_name, value) => name = Some(value),
+        (gimli::DW_AT_comp_dir, value) => comp_dir = Some(value),
+        (gimli::DW_AT_low_pc, value) => low_pc = Some(value),
+        (gimli::DW_AT_stmt_list, Value::DebugLineRef(offset)) => program = Some(offset),
+        (_, Value::DebugStrOffsetsBase(base)) => unit.str_offsets_base = base,
+        (_, Value::DebugAddrBase(base)) => unit.addr_base = base,
+        (_, Value::DebugRngListsBase(base)) => unit.rnglists_base = base,
+        (_, Value::DebugLocListsBase(base)) => unit.loclists_base = base,
+        (gimli::DW_AT_GNU_dwo_id, Value::DwoId(id)) => unit.dwo_id = unit.dwo_id.or(Some(id)),
+        _ => {}
+    })?;
+    // Only now: a string or an address by index needs its base.
+    unit.name = name.and_then(|value| string_within(dwarf, &unit, value, MAX_ROOT_TEXT));
+    unit.comp_dir = comp_dir.and_then(|value| string_within(dwarf, &unit, value, MAX_ROOT_TEXT));
+    let mut without = None;
+    if let Some(offset) = program {
+        let size = header.address_size();
+        let read = || dwarf.debug_line.program(offset, size, unit.comp_dir, unit.name);
+        match may_run(offset.0).map_err(Without::Lines).and_then(|()| read().map_err(Without::Damaged)) {
+            Ok(program) => unit.line_program = Some(program),
+            Err(what) => without = Some(what),
+        }
+    }
+    match low_pc.map_or(Ok(None), |value| dwarf.attr_address(&unit, value)) {
+        Ok(address) => unit.low_pc = address.unwrap_or(0),
+        Err(error) => without = without.or(Some(Without::Damaged(error))),
+    }
+    Ok((unit, without))
+}
+
+/// The program's own debug information and the supplementary file's (dwz).
+pub(crate) struct Space<'f, E: Endianity> {
+    pub(crate) main: Info<'f, E>,
+    pub(crate) supplementary: Option<Info<'f, E>>,
+}
+
+impl<'f, E: Endianity> Space<'f, E> {
+    pub(crate) fn new(
+        image: &Image<'f>,
+        endian: E,
+        files: &'f Files,
+        diagnostics: &mut Diagnostics,
+    ) -> Space<'f, E> {
+        let mut main = Info::new(&image.debug, endian, files, diagnostics);
+        let supplementary = image.supplementary.as_ref().map(|sections| {
+            main.dwarf.set_sup(load(sections, endian));
+            Info::new(sections, endian, files, diagnostics)
+        });
+        Space { main, supplementary }
+    }
+}
+
+/// Bytes of a unit from which on the header behind it is copied.
+const FAR: usize = 1 << 14;
+
+/// Bytes of the longest header: of a type unit in 64 bits.
+const MAX_HEADER: usize = 40;
+
+/// The header of the unit at an offset, without touching its page; `None` where that cannot be done, or where anything is wrong
+/// with it.
+fn peeked<'f, E: Endianity>(
+    section: Bytes<'f, E>,
+    offset: usize,
+    files: &Files,
+) -> Option<gimli::UnitHeader<Bytes<'f, E>>> {
+    let mut copy = [0; MAX_HEADER];
+    if !files.peek(section.slice().get(offset..)?, &mut copy) {
+        return None;
+    }
+    let endian = section.endian();
+    let (len, format) = Bytes::new(&copy, endian).read_initial_length().ok()?;
+    let len_size = usize::from(format.initial_length_size());
+    let end = offset.checked_add(len_size)?.checked_add(len)?;
+    let room = MAX_HEADER - len_size;
+    if len < room || end > section.len() {
+        return None;
+    }
+    // As if the unit ended where the copy does.
+    match format {
+        gimli::Format::Dwarf32 => endian.write_u32(&mut copy, room as u32),
+        gimli::Format::Dwarf64 => endian.write_u64(&mut copy[len_size - 8..], room as u64),
+    }
+    let of_copy = gimli::DebugInfo::new(&copy, endian);
+    let header = of_copy.header_from_offset(gimli::DebugInfoOffset(0)).ok()?;
+    Some(gimli::UnitHeader::new(
+        header.encoding(),
+        len,
+        header.type_(),
+        header.debug_abbrev_offset(),
+        gimli::SectionId::DebugInfo,
+        gimli::UnitSectionOffset(offset),
+        section.range(offset + header.size_of_header()..end),
+    ))
+}
+
+/// Bytes of the unit at `offset`, its length field included (DWARF 5 7.4).
+fn unit_length<E: Endianity>(section: Bytes<'_, E>, offset: usize) -> Option<usize> {
+    let mut input = section;
+    input.skip(offset).ok()?;
+    let (len, format) = input.read_initial_length().ok()?;
+    len.checked_add(usize::from(format.initial_length_size()))
+}
+
+/// Offset of a unit's header in its section.
+pub(crate) fn offset_of<'f, E: Endianity>(header: &gimli::UnitHeader<Bytes<'f, E>>) -> u64 {
+    header.debug_info_offset().map_or(0, |offset| offset.0 as u64)
+}
+
+pub(crate) fn load<'f, E: Endianity>(sections: &DebugSections<'f>, endian: E) -> Dwarf<'f, E> {
+    let load = |id: gimli::SectionId| -> Result<Bytes<'f, E>, gimli::Error> {
+        use gimli::SectionId as Id;
+        let section = match id {
+            Id::DebugAbbrev => DebugSection::Abbrev,
+            Id::DebugAddr => DebugSection::Addr,
+            Id::DebugInfo => DebugSection::Info,
+            Id::DebugLine => DebugSection::Line,
+            Id::DebugLineStr => DebugSection::LineStr,
+            Id::DebugLoc => DebugSection::Loc,
+            Id::DebugLocLists => DebugSection::LocLists,
+            Id::DebugRanges => DebugSection::Ranges,
+            Id::DebugRngLists => DebugSection::RngLists,
+            Id::DebugStr => DebugSection::Str,
+            Id::DebugStrOffsets => DebugSection::StrOffsets,
+            Id::DebugTypes => DebugSection::Types,
+            _ => return Ok(Bytes::new(&[], endian)),
+        };
+        Ok(Bytes::new(sections.get(section), endian))
+    };
+    match Dwarf::load(load) {
+        Ok(dwarf) => dwarf,
+        // The loader above never fails.
+        Err(_) => unreachable!("a loader that cannot fail"),
+    }
+}
+
+/// Counts the damage of a unit's header walk.
+pub(crate) fn bad_unit(diagnostics: &mut Diagnostics, offset: u64, error: gimli::Error) {
+    diagnostics.add(Kind::BadUnit, offset, || format!("unit at .debug_info+{offset:#x}: {error}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A unit of a version, type and format, with `len` bytes behind the length.
+    fn unit(version: u16, kind: u8, wide: bool, len: usize, big: bool) -> Vec<u8> {
+        let number = |value: u64, bytes: usize| match big {
+            true => value.to_be_bytes()[8 - bytes..].to_vec(),
+            false => value.to_le_bytes()[..bytes].to_vec(),
+        };
+        let mut unit = match wide {
+            true => [vec![0xff; 4], number(len as u64, 8)].concat(),
+            false => number(len as u64, 4),
+        };
+        let (end, word) = (unit.len() + len, if wide { 8 } else { 4 });
+        unit.extend(number(version.into(), 2));
+        // What a skeleton or a type unit has, or no more than the offset of the abbreviations and the size of addresses.
+        match version {
+            5 => unit.extend(
+                [
+                    vec![kind, 8],
+                    number(0x12_3456, word),
+                    number(0x1122_3344_5566_7788, 8),
+                    number(0x998, word),
+                ]
+                .concat(),
+            ),
+            _ => unit.extend([number(0x12_3456, word), vec![kind]].concat()),
+        }
+        unit.resize(end, 7);
+        unit
+    }
+
+    fn headers<E: Endianity>(bytes: &[u8], files: &Files, endian: E) -> (String, u64, usize) {
+        let (mut sections, mut diagnostics) = (DebugSections::default(), Diagnostics::default());
+        sections.set(DebugSection::Info, bytes);
+        let info = Info::new(&sections, endian, files, &mut diagnostics);
+        let bad = diagnostics.count(crate::diagnostics::Kind::BadUnit);
+        (format!("{:?}", info.headers), bad, info.headers.len())
+    }
+
+    /// Headers that are copied say what those say that are read in place.
+    #[test]
+    fn headers_of_a_file_are_those_of_its_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("info");
+        // The last unit is whole, or cut off behind its header, or in it.
+        let (bigs, cuts) = ([false, true], [0, 1, FAR - 40, FAR - 20, FAR - 5]);
+        for (big, cut) in bigs.into_iter().flat_map(|big| cuts.map(|cut| (big, cut))) {
+            let kinds = (2..=6).flat_map(|version| (0..=10).map(move |kind| (version, kind)));
+            let of_kind = |(version, kind)| [false, true].map(|wide| unit(version, kind, wide, FAR, big));
+            let mut units = [unit(4, 8, false, FAR, big), unit(4, 8, false, FAR, big)].to_vec();
+            units.extend(kinds.flat_map(of_kind));
+            // Behind a short one, a header is read in place.
+            units.extend([
+                unit(4, 8, false, 16, big),
+                unit(4, 8, true, FAR, big),
+                unit(5, 4, true, FAR, big),
+            ]);
+            let mut bytes = units.concat();
+            bytes.truncate(bytes.len() - cut);
+            std::fs::write(&path, &bytes).unwrap();
+            let files = Files::new();
+            let (mapped, kept) = (files.map(&path).unwrap(), files.keep(bytes));
+            let [copied, in_place] = [mapped, kept].map(|bytes| match big {
+                true => headers(bytes, &files, gimli::BigEndian),
+                false => headers(bytes, &files, gimli::LittleEndian),
+            });
+            assert_eq!(copied, in_place, "{big} {cut}");
+            assert!(copied.2 > 30);
+            let second = peeked(Bytes::new(mapped, gimli::LittleEndian), units[0].len(), &files);
+            assert_eq!(second.is_some(), !big);
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! Reads split units: finds the `.dwo` of a skeleton, in a package or on its own, and walks it with the
+//! skeleton's addresses and line program.
+//!
+//! A loose `.dwo` is mapped for the time that its unit is read, by the thread that reads it: however many
+//! a program has, each thread holds one at most. What is kept of it are names, copied once for the whole
+//! program. A name in a `.dwo` that leads to another file is never followed, so that no chain of files
+//! can form a cycle.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::model::Unit;
+use crate::open::{
+    Arch, DebugSection, DebugSections, DwoFinder, Files, Image, OpenError, OpenOptions, SplitFile, open_dwo,
+};
+use crate::read::limits::{allowed_entries, held_by_lists};
+use crate::read::sections::abbreviations::{Abbreviations, Table};
+use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
+use crate::read::sections::file::FileTable;
+use crate::read::sections::package::Package;
+use crate::read::units::pool::NamePool;
+use crate::read::units::space::{Info, Space, Without, load, offset_of, root_attributes, string};
+use crate::read::units::task::{Source, Task};
+use crate::util::budget::Allowance;
+
+/// Steps for opening a file, and for each unit that is found in one: of the order of the bytes that are looked at.
+const OPEN_STEPS: u64 = 1 << 12;
+const HEADER_STEPS: u64 = 1 << 5;
+
+/// Ids of foreign units that a message names.
+const MAX_IDS_NAMED: usize = 4;
+
+/// Where the other files of a program are.
+pub(crate) struct SplitFiles<'a, 'f> {
+    /// Owns what outlives a unit: the names that `.dwo` files have.
+    pub files: &'f Files,
+    pub options: &'a OpenOptions,
+    /// The opened `.dwp`, where there is one.
+    pub package: Option<SplitFile<'f>>,
+}
+
+/// What split units are read with.
+pub(crate) struct Supply<'a, 'f, E: Endianity> {
+    files: &'f Files,
+    finder: DwoFinder<'a>,
+    package: Option<Package<'f, E>>,
+    names: NamePool<'f>,
+    arch: Arch,
+    endian: E,
+    /// No other unit is read from where skeletons say.
+    closed: AtomicBool,
+}
+
+/// What it took to find and read a split unit: any number of skeletons may name one file, and one unit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Steps {
+    /// Through files, to find it.
+    pub(crate) find: u64,
+    /// Bytes of the unit.
+    pub(crate) unit: u64,
+    /// What the unit has that others may have as well: entries of range lists, and rows.
+    pub(crate) shared: u64,
+    /// How much of that its file holds for it alone.
+    pub(crate) own: u64,
+}
+
+impl Steps {
+    /// What the unit has beyond what its own file holds for it.
+    pub(crate) fn beyond_own(&self) -> u64 {
+        self.shared.saturating_sub(self.own)
+    }
+
+    /// What it has of others: everything, where another unit has the file too.
+    pub(crate) fn of_others(&self, is_known: bool) -> u64 {
+        if is_known { self.shared } else { self.beyond_own() }
+    }
+}
+
+impl<'a, 'f, E: Endianity> Supply<'a, 'f, E> {
+    pub(crate) fn new(
+        split: &SplitFiles<'a, 'f>,
+        image: &Image<'f>,
+        endian: E,
+        diagnostics: &mut Diagnostics,
+    ) -> Self {
+        let package = split.package.as_ref().and_then(|file| {
+            note_opened(file, diagnostics);
+            let package = match foreign(&file.arch, &image.arch) {
+                Some(problem) => Err(problem),
+                None => Package::new(&file.debug, endian),
+            };
+            package
+                .map_err(|problem| {
+                    diagnostics.add(Kind::BadPackage, 0, || format!("{}: {problem}", file.path.display()));
+                })
+                .ok()
+        });
+        Supply {
+            finder: DwoFinder::new(split.options, &image.path),
+            package,
+            files: split.files,
+            names: NamePool::new(split.files),
+            arch: image.arch,
+            endian,
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// From now on skeletons are read as they are.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A unit whose entries are in a `.dwo` (DWARF 5 3.1.3; in DWARF 4 a GNU extension).
+pub(crate) struct Skeleton<'a, 'f, E: Endianity> {
+    unit: &'a gimli::Unit<Bytes<'f, E>>,
+    pub(crate) id: u64,
+    name: &'f [u8],
+}
+
+/// The unit as a skeleton; `None` for a unit that holds its entries itself.
+pub(crate) fn skeleton<'a, 'f, E: Endianity>(
+    dwarf: &Dwarf<'f, E>,
+    unit: &'a gimli::Unit<Bytes<'f, E>>,
+    abbreviations: Abbreviations<'_, 'f>,
+) -> Option<Skeleton<'a, 'f, E>> {
+    if matches!(unit.header.type_(), gimli::UnitType::SplitCompilation(_)) {
+        return None;
+    }
+    let id = unit.dwo_id?.0;
+    let mut name = None;
+    let mut has_code = unit.line_program.is_some();
+    let read = root_attributes(&unit.header, abbreviations, |attribute| match attribute.name() {
+        gimli::DW_AT_dwo_name | gimli::DW_AT_GNU_dwo_name => {
+            name = string(dwarf, unit, attribute.value());
+        }
+        gimli::DW_AT_low_pc | gimli::DW_AT_ranges => has_code = true,
+        _ => {}
+    });
+    read.ok()?;
+    // One without code and lines names a clang module (`-gmodules`), a file of declarations alone.
+    has_code.then_some(Skeleton { unit, id, name: name.map_or(&[], |name| name.slice()) })
+}
+
+/// Reads the unit that a skeleton stands for. `None`, counted, where it is not found.
+pub(crate) fn read<'f, E: Endianity>(
+    task: &Task<'_, 'f, E>,
+    skeleton: &Skeleton<'_, 'f, E>,
+    steps: &mut Steps,
+    diagnostics: &mut Diagnostics,
+) -> Option<Unit<'f>> {
+    let die_off = offset_of(&skeleton.unit.header);
+    if task.supply.closed.load(Ordering::Relaxed) {
+        diagnostics.add(Kind::CapReached, die_off, || {
+            format!(
+                "unit at .debug_info+{die_off:#x} (dwo id {:#018x}) is read without its .dwo: \
+                 units before it name the same files again and again",
+                skeleton.id
+            )
+        });
+        return None;
+    }
+    if let Some(package) = &task.supply.package {
+        match in_package(task, skeleton, package, steps, diagnostics) {
+            Ok(Some(unit)) => return Some(unit),
+            Ok(None) => {}
+            Err(problem) => diagnostics.add(Kind::BadPackage, die_off, || {
+                format!("unit at .debug_info+{die_off:#x} (dwo id {:#018x}): {problem}", skeleton.id)
+            }),
+        }
+    }
+    let mut missed = Missed::default();
+    let comp_dir = skeleton.unit.comp_dir.map_or(&[][..], |dir| dir.slice());
+    let mut candidates = task.supply.finder.find(comp_dir, skeleton.name);
+    for path in candidates.by_ref() {
+        steps.find += OPEN_STEPS;
+        let files = Files::new();
+        let file = match open_dwo(&files, &path) {
+            Ok(file) => file,
+            Err(error) => {
+                missed.unreadable(error);
+                continue;
+            }
+        };
+        note_opened(&file, diagnostics);
+        if let Some(problem) = foreign(&file.arch, &task.supply.arch) {
+            missed.other_build(format!("{}: {problem}", path.display()));
+            continue;
+        }
+        let before = steps.find;
+        let brings = Allowance::of(&files).input();
+        let with_file = Task { allowance: task.allowance.and(brings), ..*task };
+        let read = from_sections(&with_file, skeleton, &file.debug, steps, diagnostics);
+        // Sections are decompressed for the one unit of a file, or for each of several.
+        if steps.find > before + HEADER_STEPS || read.is_err() {
+            steps.find += files.buffer_bytes();
+        }
+        match read {
+            Ok(mut unit) => {
+                unit.brings = brings;
+                unit.strings += file.debug.get(DebugSection::Str).len() as u64;
+                let names = task.supply.names.keep(&std::mem::take(&mut unit.names));
+                return Some(unit.with_names(names));
+            }
+            Err(problem) => missed.other_build(format!("{}: {problem}", path.display())),
+        }
+    }
+    let name = String::from_utf8_lossy(skeleton.name);
+    let kind = if missed.other_build { Kind::DwoMismatch } else { Kind::MissingDwo };
+    let reason = missed.reason.unwrap_or_else(|| match (candidates.refused(), candidates.irregular()) {
+        (Some(path), _) => format!("{} is outside the given directories", path.display()),
+        (None, Some(path)) => format!("{} is not a regular file", path.display()),
+        (None, None) => format!("not found, compiled in {}", String::from_utf8_lossy(comp_dir)),
+    });
+    diagnostics.add(kind, die_off, || {
+        format!("unit at .debug_info+{die_off:#x} needs {name} (dwo id {:#018x}): {reason}", skeleton.id)
+    });
+    None
+}
+
+/// Why no candidate served: the first that belongs to another build, else the first that is damaged.
+#[derive(Default)]
+struct Missed {
+    other_build: bool,
+    reason: Option<String>,
+}
+
+impl Missed {
+    fn other_build(&mut self, reason: String) {
+        if !self.other_build {
+            self.other_build = true;
+            self.reason = Some(reason);
+        }
+    }
+
+    fn unreadable(&mut self, error: OpenError) {
+        self.reason.get_or_insert_with(|| error.to_string());
+    }
+}
+
+/// Says how the processor of a split file differs from the program's.
+fn foreign(found: &Arch, expected: &Arch) -> Option<String> {
+    let same = (found.machine, found.address_size, found.big_endian)
+        == (expected.machine, expected.address_size, expected.big_endian);
+    (!same).then(|| format!("made for {}, the program for {}", found.name, expected.name))
+}
+
+fn note_opened(file: &SplitFile<'_>, diagnostics: &mut Diagnostics) {
+    for note in &file.diagnostics {
+        diagnostics.add(Kind::Open, 0, || format!("{}: {note}", file.path.display()));
+    }
+}
+
+/// Reads a unit of a package. What is read borrows from the package, which is open all the time.
+fn in_package<'f, E: Endianity>(
+    task: &Task<'_, 'f, E>,
+    skeleton: &Skeleton<'_, 'f, E>,
+    package: &Package<'f, E>,
+    steps: &mut Steps,
+    diagnostics: &mut Diagnostics,
+) -> Result<Option<Unit<'f>>, String> {
+    let mut problem = None;
+    for sections in package.find(skeleton.id, skeleton.unit.header.version())? {
+        // What is said of a place that turns out to be another unit's does not count.
+        let mut counted = Diagnostics::default();
+        match from_sections(task, skeleton, &sections, steps, &mut counted) {
+            Ok(unit) => {
+                diagnostics.merge(counted);
+                // The package's counts as the program's.
+                steps.own = 0;
+                // As a loose file is unmapped. Units share the strings: the next one has them from the file again.
+                use DebugSection::{Info, RngLists, Str, StrOffsets};
+                for section in [Info, StrOffsets, RngLists, Str] {
+                    task.supply.files.release(sections.get(section));
+                }
+                return Ok(Some(unit));
+            }
+            Err(found) => problem = Some(found),
+        }
+    }
+    problem.map_or(Ok(None), Err)
+}
+
+/// Reads the skeleton's unit from the sections of its `.dwo`.
+///
+/// # Errors
+/// There is no unit of the skeleton's id; the words say what is there.
+fn from_sections<'d, 'f: 'd, E: Endianity>(
+    task: &Task<'_, 'f, E>,
+    skeleton: &Skeleton<'_, 'f, E>,
+    sections: &DebugSections<'d>,
+    steps: &mut Steps,
+    diagnostics: &mut Diagnostics,
+) -> Result<Unit<'d>, String> {
+    let main = &task.space.main;
+    let mut dwarf: Dwarf<'d, E> = load(sections, task.supply.endian);
+    dwarf.make_dwo(&main.dwarf);
+    let space = Space {
+        main: Info::of(dwarf, sections.get(DebugSection::LocLists), task.supply.files, diagnostics),
+        supplementary: None,
+    };
+    let headers = &space.main.headers;
+    let abbreviations = sections.get(DebugSection::Abbrev).len() as u64;
+    steps.find += headers.len() as u64 * HEADER_STEPS;
+    // Before DWARF 5 the root of each tells whether it is the one.
+    if headers.len() > 1 && headers.iter().any(|header| header.type_() == gimli::UnitType::Compilation) {
+        steps.find += abbreviations;
+    }
+    let (index, mut unit) = find_unit(&space.main, skeleton.id, diagnostics).inspect_err(|_| {
+        steps.find += abbreviations;
+    })?;
+    steps.unit += space.main.headers[index].length_including_self() as u64 + abbreviations;
+    unit.copy_relocated_attributes(skeleton.unit);
+    // clang leaves it out of the `.dwo`; where both have it, a reader of the skeleton alone sees this one.
+    unit.comp_dir = skeleton.unit.comp_dir.or(unit.comp_dir);
+    let rows = FileTable::of(&main.dwarf, skeleton.unit);
+    let files = if unit.line_program.is_some() { FileTable::of(&space.main.dwarf, &unit) } else { rows };
+    let mut own = Table::default();
+    let abbreviations = space.main.abbreviations(index, &mut own).map_err(|error| error.to_string())?;
+    let (space, unit, debug_line) = (&space, &unit, main.debug_line());
+    let source = Source { space, unit, index, abbreviations, files, rows, debug_line, listed: &[] };
+    steps.own = allowed_entries(held_by_lists(sections)) / headers.len().max(1) as u64;
+    let (read, shared) = task.walk(&source, diagnostics);
+    steps.shared = shared;
+    Ok(read)
+}
+
+/// The split unit of an id, and its index.
+///
+/// # Errors
+/// There is none; the words say what is there.
+fn find_unit<'d, E: Endianity>(
+    info: &Info<'d, E>,
+    id: u64,
+    diagnostics: &mut Diagnostics,
+) -> Result<(usize, gimli::Unit<Bytes<'d, E>>), String> {
+    let mut found = None;
+    let mut others = Vec::new();
+    let mut damage = None;
+    let mut own = Table::default();
+    for (index, header) in info.headers.iter().enumerate() {
+        let known = match header.type_() {
+            gimli::UnitType::SplitCompilation(known) => Some(known.0),
+            // Before DWARF 5 the id is an attribute of the root.
+            gimli::UnitType::Compilation => None,
+            gimli::UnitType::Skeleton(known) => {
+                let offset = offset_of(header);
+                damage.get_or_insert_with(|| {
+                    format!(
+                        "a skeleton at .debug_info.dwo+{offset:#x}, id {:#018x}, is not followed",
+                        known.0
+                    )
+                });
+                continue;
+            }
+            _ => continue,
+        };
+        if let Some(known) = known.filter(|&known| known != id) {
+            others.push(known);
+            continue;
+        }
+        let unit = info.abbreviations(index, &mut own).and_then(|own| info.parse(index, own));
+        let unit = unit.and_then(|(unit, without)| match without {
+            None => Ok(unit),
+            Some(Without::Damaged(error)) => Err(error),
+            Some(Without::Lines(past_budget)) => {
+                past_budget.report(offset_of(header), diagnostics);
+                Ok(unit)
+            }
+        });
+        match unit {
+            Ok(unit) => match unit.dwo_id.map(|id| id.0) {
+                Some(known) if known != id => others.push(known),
+                Some(_) if found.is_none() => found = Some((index, unit)),
+                Some(_) => diagnostics.add(Kind::DuplicateDwoId, offset_of(header), || {
+                    format!("two units of one file have dwo id {id:#018x}: the first is read")
+                }),
+                None => {}
+            },
+            Err(error) => {
+                damage.get_or_insert_with(|| {
+                    format!("unit at .debug_info.dwo+{:#x}: {error}", offset_of(header))
+                });
+            }
+        }
+    }
+    found.ok_or_else(|| {
+        let mut ids: Vec<String> =
+            others.iter().take(MAX_IDS_NAMED).map(|id| format!("{id:#018x}")).collect();
+        if others.len() > MAX_IDS_NAMED {
+            ids.push(format!("{} more", others.len() - MAX_IDS_NAMED));
+        }
+        match (ids.is_empty(), damage) {
+            (false, _) => format!("belongs to another build, its dwo id is {}", ids.join(", ")),
+            (true, Some(damage)) => damage,
+            (true, None) => "no unit with a dwo id".to_owned(),
+        }
+    })
+}

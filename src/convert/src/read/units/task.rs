@@ -1,0 +1,193 @@
+//! Reads one unit of the program, from wherever its entries are: the program itself or a `.dwo`.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::model::{ClassPlaces, Described, Unit, UnitClasses};
+use crate::open::DebugSection;
+use crate::read::code::Code;
+use crate::read::limits::Limits;
+use crate::read::options::ReadOptions;
+use crate::read::sections::abbreviations::{Abbreviations, Table};
+use crate::read::sections::bytes::{Bytes, Endianity};
+use crate::read::sections::call_tables::{CallTables, DirectCall};
+use crate::read::sections::file::FileTable;
+use crate::read::unit;
+use crate::read::units::memory::Memory;
+use crate::read::units::space::bad_unit;
+use crate::read::units::space::{Space, Without, offset_of};
+use crate::read::units::split;
+use crate::read::units::split::Supply;
+use crate::util::budget::Allowance;
+
+/// What the reading of every unit needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Task<'a, 'f, E: Endianity> {
+    pub(crate) space: &'a Space<'f, E>,
+    pub(crate) code: &'a Code,
+    pub(crate) options: ReadOptions,
+    pub(crate) supply: &'a Supply<'a, 'f, E>,
+    pub(crate) tables: &'a CallTables,
+    pub(crate) walk: Walk<'a>,
+    /// Of the thread: nobody waits for it.
+    pub(crate) memory: &'a Mutex<Memory>,
+    /// What a unit may have of what others have as well.
+    pub(crate) limit: u64,
+    /// What the program may take.
+    pub(crate) allowance: Allowance,
+}
+
+/// What is read of a unit.
+#[derive(Clone, Copy)]
+pub(crate) enum Walk<'a> {
+    /// All, but classes only as [`ReadOptions::classes`] says.
+    Functions,
+    /// Only the classes, of these units; by offset.
+    Classes(&'a [UnitClasses<'a>]),
+    /// Only the classes, of the one unit that is read.
+    ClassesAt(&'a ClassPlaces),
+}
+
+impl<'f, E: Endianity> Task<'_, 'f, E> {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Walks a unit. Returns what it has of what others may have as well, too.
+    pub(crate) fn walk<'d>(
+        &self,
+        source: &Source<'_, 'd, E>,
+        diagnostics: &mut Diagnostics,
+    ) -> (Unit<'d>, u64)
+    where
+        'f: 'd,
+    {
+        let mut memory = self.memory();
+        let limits = Limits { of_others: self.limit, kept: self.allowance.kept() };
+        match self.walk {
+            Walk::Functions => {
+                let (mut unit, shared) =
+                    unit::walk(source, self.code, self.options, &mut memory, limits, diagnostics);
+                // gcc does not say which of its classes matter, and a `.dwo` does not live as long as its classes.
+                let main = source.space.main.dwarf.file_type == gimli::DwarfFileType::Main;
+                if self.options.classes && main && unit.class_places.is_of_tables() {
+                    let places = std::mem::take(&mut unit.class_places);
+                    let mut counted = Diagnostics::default();
+                    let described = unit::classes(source, &places, &mut memory, &mut counted);
+                    let skipped = counted.only(Kind::SkippedClasses);
+                    unit.described = Some(Box::new(Described { unit: described, skipped }));
+                }
+                (unit, shared)
+            }
+            Walk::ClassesAt(places) => (unit::classes(source, places, &mut memory, diagnostics), 0),
+            // The unit is none of those.
+            Walk::Classes(_) => (Unit::default(), 0),
+        }
+    }
+}
+
+/// One unit, read.
+#[derive(Default)]
+pub(crate) struct Done<'f> {
+    pub(crate) unit: Unit<'f>,
+    /// Of a skeleton.
+    pub(crate) dwo_id: Option<u64>,
+    pub(crate) steps: split::Steps,
+    /// It is not read: units before it had so much together that it is not known whether it may have any of that.
+    pub(crate) deferred: bool,
+    pub(crate) diagnostics: Diagnostics,
+    pub(crate) starts: Starts,
+}
+
+/// Where the unit's own part of each of [`SHARED`] begins; 0 where that is not known.
+pub(crate) type Starts = [usize; SHARED.len()];
+
+/// Sections to which units add a part each, which linkers keep in the order of the units.
+pub(crate) const SHARED: [DebugSection; 4] =
+    [DebugSection::Line, DebugSection::StrOffsets, DebugSection::Addr, DebugSection::RngLists];
+
+fn starts<E: Endianity>(unit: &gimli::Unit<Bytes<'_, E>>) -> Starts {
+    let line = unit.line_program.as_ref().map_or(0, |program| program.header().offset().0);
+    [line, unit.str_offsets_base.0, unit.addr_base.0, unit.rnglists_base.0]
+}
+
+/// One unit to walk, and the tables that it refers to.
+pub(crate) struct Source<'a, 'f, E: Endianity> {
+    pub(crate) space: &'a Space<'f, E>,
+    /// The unit at `index` of `space.main`.
+    pub(crate) unit: &'a gimli::Unit<Bytes<'f, E>>,
+    pub(crate) index: usize,
+    pub(crate) abbreviations: Abbreviations<'a, 'f>,
+    /// What `DW_AT_decl_file` and `DW_AT_call_file` index.
+    pub(crate) files: FileTable<'a, 'f, E>,
+    /// The line program of the unit's code, and the section that holds it. A split unit has its
+    /// skeleton's.
+    pub(crate) rows: FileTable<'a, 'f, E>,
+    pub(crate) debug_line: Bytes<'f, E>,
+    /// The calls that a table lists for it.
+    pub(crate) listed: &'a [DirectCall],
+}
+
+/// Reads the unit at `index`; `None` for a unit that never holds code (a type unit). A skeleton is read
+/// from its `.dwo`, where there is one, else from what it holds itself.
+pub(crate) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Option<Done<'f>> {
+    let main = &task.space.main;
+    let header = main.headers[index];
+    if matches!(header.type_(), gimli::UnitType::Type { .. } | gimli::UnitType::SplitType { .. }) {
+        return None;
+    }
+    let offset = offset_of(&header);
+    let mut task = *task;
+    if let Walk::Classes(units) = task.walk {
+        let found = units.binary_search_by_key(&offset, |unit| unit.0).ok()?;
+        task.walk = Walk::ClassesAt(units[found].1);
+    }
+    let mut own = std::mem::take(&mut task.memory().abbreviations);
+    let done = read_by(&task, index, &mut own);
+    task.memory().abbreviations = own;
+    Some(done)
+}
+
+/// Reads the unit at `index`, with its abbreviations in `own` unless other units have them as well.
+fn read_by<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize, own: &mut Table) -> Done<'f> {
+    let main = &task.space.main;
+    let offset = offset_of(&main.headers[index]);
+    let mut diagnostics = Diagnostics::default();
+    let parsed = main.abbreviations(index, own).and_then(|own| Ok((own, main.parse(index, own)?)));
+    let (abbreviations, unit) = match parsed {
+        Ok((own, (unit, without))) => {
+            match without {
+                None => {}
+                Some(Without::Damaged(error)) => diagnostics.add(Kind::BadLineProgram, offset, || {
+                    format!("unit at .debug_info+{offset:#x} is read without its line program: {error}")
+                }),
+                Some(Without::Lines(past_budget)) => past_budget.report(offset, &mut diagnostics),
+            }
+            (own, unit)
+        }
+        Err(error) => {
+            bad_unit(&mut diagnostics, offset, error);
+            let unit = Unit { offset, ..Unit::default() };
+            return Done { unit, diagnostics, ..Done::default() };
+        }
+    };
+    let starts = starts(&unit);
+    let skeleton = split::skeleton(&main.dwarf, &unit, abbreviations);
+    let dwo_id = skeleton.as_ref().map(|skeleton| skeleton.id);
+    let mut steps = split::Steps::default();
+    if let Some(skeleton) = &skeleton
+        && let Some(read) = split::read(task, skeleton, &mut steps, &mut diagnostics)
+    {
+        let unit = Unit { offset, ..read };
+        return Done { unit, dwo_id, steps, diagnostics, starts, ..Done::default() };
+    }
+    let files = FileTable::of(&main.dwarf, &unit);
+    let (debug_line, listed) = (main.debug_line(), task.tables.of_unit(offset));
+    let (space, unit, rows) = (task.space, &unit, files);
+    let source = Source { space, unit, index, abbreviations, files, rows, debug_line, listed };
+    let (mut read, shared) = task.walk(&source, &mut diagnostics);
+    steps.shared = shared;
+    // The children of a skeleton (`-fsplit-dwarf-inlining`) say all that was inlined.
+    read.partial = skeleton.is_some() && read.functions.is_empty();
+    Done { unit: read, dwo_id, steps, diagnostics, starts, ..Done::default() }
+}

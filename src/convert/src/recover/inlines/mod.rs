@@ -1,0 +1,426 @@
+//! Gives folded functions what is inlined into them, where that is proved.
+//!
+//! The linker erases the addresses of inlined subroutines with that of their function; lengths and, of clang, the
+//! offsets in range lists survive (`read` keeps them), and so do the line rows. Two proofs are tried. *Rows*: there is
+//! only one way to lay the inlined code over the rows ([`places`]). *A twin*, which costs less to find and so is asked for
+//! first: a function with the same code, known inlined code, the same lines, and an inline tree of the same declarations,
+//! calls and lengths: both were made of one piece of source (instances of one template), and the code that the one has
+//! inlined at an offset the other has there too. Where neither holds, the function keeps its lines alone, and is counted.
+
+mod places;
+mod twin;
+
+use rayon::prelude::*;
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::merge::Merged;
+use crate::model::{How, InlineCounts, Row, RowRange, Scope, Unit, UnitMap};
+use crate::util::budget::Budget;
+use crate::util::hash::{HashMap, HashSet};
+use crate::util::paint::{PaintRange, Painter, Segment};
+
+/// Steps that one program's functions may take together, each of which looks at a row or a place; and those of first looks that come
+/// to no end.
+const MAX_STEPS: u64 = 1 << 30;
+
+/// How many functions are looked at side by side, whatever the number of threads, and the steps that each may take then.
+/// Most take few; what takes more is looked at again.
+const ROUNDS: [(usize, u64); 2] = [(4096, 1 << 18), (64, 1 << 24)];
+
+/// Functions at one address that one is compared with to find its twin.
+const MAX_TWINS: usize = 64;
+
+/// A function: its unit, and its index there.
+type At = (usize, usize);
+
+/// The ranges of each node but the first, as offsets from the start of the function.
+type Ranges = Vec<Vec<(u32, u32)>>;
+
+/// Restores the inline trees of all functions that were found without addresses.
+pub(crate) fn restore(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
+    let mut counts = InlineCounts::default();
+    let mut left = MAX_STEPS;
+    let wanted = |(unit, function): &At| {
+        let found = &merged.program.units[*unit].functions[*function];
+        found.how != How::LiveRange && found.lost.any()
+    };
+    let units = merged.program.units.iter().enumerate();
+    let all =
+        units.flat_map(|(index, unit)| (0..unit.functions.len()).map(move |function| (index, function)));
+    let lost: Vec<At> = all.filter(wanted).collect();
+    make_room(merged, &lost);
+    // A twin is soon found. Those that have none are looked at by their rows, which may make them the twin of others.
+    let mut twins = Twins::new(merged, &lost);
+    let mut open: Vec<Open> = lost.into_iter().map(|at| Open { at, compared: 0 }).collect();
+    twins.take(merged, &mut open, &mut counts, &mut left);
+    let before = counts.by_rows;
+    by_all_rows(merged, &mut open, &mut twins, &mut counts, &mut left);
+    if counts.by_rows > before {
+        twins.take(merged, &mut open, &mut counts, &mut left);
+    }
+    for Open { at: (unit, function), .. } in open {
+        lay(merged, (unit, function), Laid::new(merged, (unit, function), &[]));
+        let found = &merged.program.units[unit].functions[function];
+        if rows_of(&merged.program.units[unit], function).is_some_and(|rows| rows.len > 0) {
+            counts.lost += 1;
+            let die = found.die.0;
+            diagnostics.add(Kind::LostInlines, die, || {
+                format!("{} inlined subroutines have no place that is proved", found.lost.scopes.len())
+            });
+        }
+    }
+    if left == 0 {
+        diagnostics.add(Kind::CapReached, 0, || {
+            format!("over {MAX_STEPS} steps to find what is inlined into folded functions")
+        });
+    }
+    merged.program.inlines = counts;
+}
+
+/// Makes room for the trees and rows of functions, at once for those of a unit: else each unit has room for as many again.
+fn make_room(merged: &mut Merged<'_>, lost: &[At]) {
+    merged.program.units.par_iter_mut().enumerate().for_each(|(index, unit)| {
+        let first = lost.partition_point(|at| at.0 < index);
+        let of_unit = lost[first..].iter().take_while(|at| at.0 == index);
+        let (mut scopes, mut rows) = (0, 0);
+        for &(_, function) in of_unit {
+            scopes += unit.functions[function].lost.scopes.len();
+            rows += rows_of(unit, function).map_or(0, |rows| rows.len as usize);
+        }
+        unit.scopes.reserve_exact(scopes);
+        unit.rows.reserve_exact(rows);
+    });
+}
+
+/// A function without its inline tree.
+#[derive(Clone, Copy)]
+struct Open {
+    at: At,
+    /// Of the functions that may be its twin, how many it was compared with.
+    compared: usize,
+}
+
+/// What is found of each of these, as long as steps are left for all.
+fn each<T: Copy + Sync, F: Send>(
+    all: &[T],
+    left: &mut u64,
+    find: impl Fn(T, &Budget) -> Option<F> + Sync,
+) -> Vec<Option<F>> {
+    let mut found: Vec<Option<F>> = all.iter().map(|_| None).collect();
+    let mut open: Vec<usize> = (0..all.len()).collect();
+    // For first looks that come to no end. They are not taken from what is left: those are looked at again.
+    let mut in_vain = MAX_STEPS;
+    for (round, (at_once, limit)) in ROUNDS.into_iter().enumerate() {
+        let (mut unseen, mut again) = (Vec::new(), Vec::new());
+        for some in open.chunks(at_once) {
+            if *left == 0 || (round == 0 && in_vain == 0) {
+                unseen.extend(some);
+                continue;
+            }
+            let look = |&index: &usize| {
+                let budget = Budget::new(limit);
+                (find(all[index], &budget), budget)
+            };
+            let looked: Vec<(Option<F>, Budget)> = some.par_iter().map(look).collect();
+            for (&index, (one, budget)) in some.iter().zip(looked) {
+                let steps = limit - budget.left();
+                if round == 0 && budget.is_short() {
+                    in_vain = in_vain.saturating_sub(steps);
+                    again.push(index);
+                    continue;
+                }
+                found[index] = one.filter(|_| steps <= *left);
+                *left = left.saturating_sub(steps);
+            }
+        }
+        unseen.append(&mut again);
+        open = unseen;
+    }
+    found
+}
+
+/// Gives those their inline trees whose rows leave one way alone; the others stay.
+fn by_all_rows(
+    merged: &mut Merged<'_>,
+    open: &mut Vec<Open>,
+    twins: &mut Twins,
+    counts: &mut InlineCounts,
+    left: &mut u64,
+) {
+    let all = std::mem::take(open);
+    let found = each(&all, left, |open, budget| by_rows(merged, open.at, budget));
+    for (own, laid) in all.into_iter().zip(found) {
+        match laid {
+            Some(laid) => {
+                counts.by_rows += 1;
+                lay(merged, own.at, laid);
+                twins.add(merged, own.at);
+            }
+            None => open.push(own),
+        }
+    }
+}
+
+/// The rows of a function of one piece, before anything is inlined.
+fn rows_of(unit: &Unit<'_>, function: usize) -> Option<RowRange> {
+    let pieces = unit.functions[function].pieces.clone();
+    (pieces.len() == 1).then(|| unit.pieces[pieces.start as usize].rows)
+}
+
+/// What is inlined, where the rows leave one way alone.
+fn by_rows(merged: &Merged<'_>, at: At, budget: &Budget) -> Option<Laid> {
+    let ranges = places_by_rows(merged, at, budget)?;
+    Some(Laid::new(merged, at, &ranges))
+}
+
+fn places_by_rows(merged: &Merged<'_>, (unit, function): At, budget: &Budget) -> Option<Ranges> {
+    let (unit, map) = (&merged.program.units[unit], &merged.program.maps[unit]);
+    let found = &unit.functions[function];
+    let rows = rows_of(unit, function).filter(|rows| rows.len > 0 && !found.lost.beyond)?;
+    let file = |local: u16| map.files.get(usize::from(local)).map_or(0, |file| file.0 + 1);
+    let rows = unit.rows[rows.start as usize..][..rows.len as usize]
+        .iter()
+        .map(|row| (row.offset, file(row.file), row.line))
+        .collect();
+    let declared = |origin: crate::model::OriginId| {
+        let origin = merged.program.origins[origin.index()];
+        (origin.file.map_or(0, |file| file.0 + 1), origin.line)
+    };
+    let own = declared(map.origins[found.origin.index()]);
+    let mut nodes = vec![places::Node { parent: 0, len: 0, ranges: &[], file: own.0, line: own.1, call: 0 }];
+    for scope in &unit.lost[found.lost.scopes.start as usize..found.lost.scopes.end as usize] {
+        let call = map.edges[scope.edge.index()];
+        let (file, line) = declared(merged.program.edges[call.index()].callee);
+        let ranges = &unit.lost_ranges[scope.ranges.start as usize..scope.ranges.end as usize];
+        nodes.push(places::Node { parent: scope.parent, len: scope.len, ranges, file, line, call: call.0 });
+    }
+    let size = unit.pieces[found.pieces.start as usize].len;
+    places::places(&places::Function { rows, size, nodes }, budget)
+}
+
+/// The rows of a function with what is inlined there.
+struct Laid {
+    /// It has a tree.
+    scopes: bool,
+    /// Of each of its pieces.
+    rows: Vec<Vec<Row>>,
+}
+
+impl Laid {
+    /// Gives the rows of a function the scopes of the nodes with these ranges. Without any only rows that say the same are
+    /// joined.
+    fn new(merged: &Merged<'_>, (unit, function): At, ranges: &[Vec<(u32, u32)>]) -> Laid {
+        let unit = &merged.program.units[unit];
+        let mut segments: Vec<Segment> = Vec::new();
+        let mut painted: Vec<PaintRange> = Vec::new();
+        for (node, ranges) in (1..).zip(ranges) {
+            painted.extend(ranges.iter().map(|&(start, end)| PaintRange {
+                start: start.into(),
+                node,
+                end: end.into(),
+            }));
+        }
+        Painter::default().paint(&mut painted, &mut segments);
+        let joined = |piece: u32| {
+            let rows = unit.pieces[piece as usize].rows;
+            join(&unit.rows[rows.start as usize..][..rows.len as usize], &segments)
+        };
+        let rows = unit.functions[function].pieces.clone().map(joined).collect();
+        Laid { scopes: !ranges.is_empty(), rows }
+    }
+}
+
+/// Gives a function its inline tree, and its pieces their rows.
+fn lay(merged: &mut Merged<'_>, (unit, function): At, laid: Laid) {
+    let unit = &mut merged.program.units[unit];
+    if laid.scopes {
+        let lost = unit.functions[function].lost.scopes.clone();
+        let first = unit.scopes.len() as u32;
+        let scopes = unit.lost[lost.start as usize..lost.end as usize].iter();
+        unit.scopes.extend(scopes.map(|scope| Scope { parent: scope.parent, edge: scope.edge }));
+        unit.functions[function].scopes = first..unit.scopes.len() as u32;
+    }
+    for (piece, rows) in unit.functions[function].pieces.clone().zip(laid.rows) {
+        unit.pieces[piece as usize].rows = RowRange { start: unit.rows.len() as u32, len: rows.len() as u32 };
+        unit.rows.extend(rows);
+    }
+}
+
+/// Rows of scope 0 with the scopes of segments; each says something new.
+fn join(rows: &[Row], segments: &[Segment]) -> Vec<Row> {
+    let mut joined: Vec<Row> = Vec::with_capacity(rows.len() + segments.len());
+    let mut add = |row: Row| {
+        let same = |last: &Row| Row { offset: 0, ..*last } == Row { offset: 0, ..row };
+        if !joined.last().is_some_and(same) {
+            joined.push(row);
+        }
+    };
+    let mut next = 0;
+    let mut scope = 0;
+    for (index, row) in rows.iter().enumerate() {
+        let end = rows.get(index + 1).map_or(u64::MAX, |row| row.offset.into());
+        while segments.get(next).is_some_and(|segment| segment.start <= row.offset.into()) {
+            scope = segments[next].node;
+            next += 1;
+        }
+        add(Row { scope, ..*row });
+        while let Some(segment) = segments.get(next).filter(|segment| segment.start < end) {
+            scope = segment.node;
+            next += 1;
+            add(Row { scope, offset: segment.start as u32, ..*row });
+        }
+    }
+    joined
+}
+
+/// Functions whose inline trees are known, by their range, where another needs a twin.
+struct Twins {
+    by_range: HashMap<(u64, u32), Vec<At>>,
+}
+
+impl Twins {
+    fn new(merged: &Merged<'_>, open: &[At]) -> Twins {
+        let wanted: HashSet<(u64, u32)> =
+            open.iter().filter_map(|&at| range(&merged.program.units[at.0], at.1)).collect();
+        let mut twins = Twins { by_range: HashMap::default() };
+        if wanted.is_empty() {
+            return twins;
+        }
+        for (unit_index, unit) in merged.program.units.iter().enumerate() {
+            for (index, function) in unit.functions.iter().enumerate() {
+                let known = !function.lost.any() || !function.scopes.is_empty();
+                if let Some(range) = range(unit, index).filter(|range| known && wanted.contains(range)) {
+                    twins.by_range.entry(range).or_default().push((unit_index, index));
+                }
+            }
+        }
+        twins
+    }
+
+    /// Gives those their inline trees that have a twin, each of which may be the twin of others; the others stay.
+    fn take(
+        &mut self,
+        merged: &mut Merged<'_>,
+        open: &mut Vec<Open>,
+        counts: &mut InlineCounts,
+        left: &mut u64,
+    ) {
+        loop {
+            let all = std::mem::take(open);
+            let found = each(&all, left, |open, budget| self.find(merged, open, budget));
+            let before = counts.by_twin;
+            for own in &all {
+                open.push(Open { compared: self.at(merged, own.at).len(), ..*own });
+            }
+            let mut found = found.into_iter();
+            open.retain(|own| match found.next().flatten() {
+                Some(laid) => {
+                    counts.by_twin += 1;
+                    lay(merged, own.at, laid);
+                    self.add(merged, own.at);
+                    false
+                }
+                None => true,
+            });
+            if counts.by_twin == before {
+                return;
+            }
+        }
+    }
+
+    fn add(&mut self, merged: &Merged<'_>, at: At) {
+        if let Some(range) = range(&merged.program.units[at.0], at.1) {
+            self.by_range.entry(range).or_default().push(at);
+        }
+    }
+
+    /// What a function is compared with.
+    fn at(&self, merged: &Merged<'_>, at: At) -> &[At] {
+        let twins = range(&merged.program.units[at.0], at.1).and_then(|range| self.by_range.get(&range));
+        twins.map_or(&[], |twins| &twins[..twins.len().min(MAX_TWINS)])
+    }
+
+    /// Compares a function with those of them that it was not compared with yet.
+    fn find(&self, merged: &Merged<'_>, open: Open, budget: &Budget) -> Option<Laid> {
+        let mut twins = self.at(merged, open.at)[open.compared..].iter();
+        let ranges = twins.find_map(|&twin| twin::compare(merged, twin, open.at, budget))?;
+        Some(Laid::new(merged, open.at, &ranges))
+    }
+}
+
+/// Start and length of a function of one piece.
+fn range(unit: &Unit<'_>, function: usize) -> Option<(u64, u32)> {
+    let pieces = unit.functions[function].pieces.clone();
+    let piece = &unit.pieces[pieces.start as usize];
+    (pieces.len() == 1).then_some((piece.start.0, piece.len))
+}
+
+/// The file of a row in the whole program; 0 where no row covers the code.
+fn file(map: &UnitMap, local: u16) -> u32 {
+    map.files.get(usize::from(local)).map_or(0, |file| file.0 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::{MAX_STEPS, ROUNDS, each};
+    use crate::util::budget::Budget;
+
+    /// Takes so many steps: as many as a first look may, and then the others.
+    fn find(steps: u64, budget: &Budget) -> Option<u64> {
+        let first = steps.min(ROUNDS[0].1);
+        (budget.spend(first as usize) && budget.spend((steps - first) as usize)).then_some(steps)
+    }
+
+    #[test]
+    fn what_takes_long_is_looked_at_again() {
+        let [(_, first), (_, last)] = ROUNDS;
+        let all = [1, first + 1, first, last, last + 1, 2];
+        let mut left = MAX_STEPS;
+        let found = each(&all, &mut left, find);
+        assert_eq!(found, [Some(1), Some(first + 1), Some(first), Some(last), None, Some(2)]);
+        // First looks in vain do not count, second ones do.
+        assert_eq!(MAX_STEPS - left, 1 + first + 1 + first + last + first + 2);
+    }
+
+    #[test]
+    fn first_looks_in_vain_leave_the_steps_for_second_ones() {
+        let (at_once, first) = ROUNDS[0];
+        let mut all = vec![first + 1; at_once];
+        all.extend([10; 100]);
+        let mut left = MAX_STEPS;
+        let found = each(&all, &mut left, find);
+        // What no first look was left for comes before the second looks.
+        assert!(found[at_once..].iter().all(|found| *found == Some(10)));
+        let possible = ((MAX_STEPS - 10 * 100) / (first + 1)) as usize;
+        assert_eq!(found[..at_once].iter().flatten().count(), possible);
+        assert_eq!((found[possible - 1].is_some(), left), (true, 0));
+    }
+
+    /// More than may take all steps of a first look: each takes one, and asks for more than there are.
+    #[test]
+    fn first_looks_in_vain_count_with_what_they_took() {
+        let (at_once, first) = ROUNDS[0];
+        assert!(at_once as u64 * first >= MAX_STEPS);
+        let looked = AtomicUsize::new(0);
+        let find = |_: u64, budget: &Budget| {
+            looked.fetch_add(usize::from(budget.left() == first), Ordering::Relaxed);
+            (budget.spend(1) && budget.spend(ROUNDS[1].1 as usize)).then_some(())
+        };
+        let all = vec![0; 3 * at_once];
+        let mut left = MAX_STEPS;
+        assert!(each(&all, &mut left, find).iter().all(Option::is_none));
+        assert_eq!((looked.into_inner(), MAX_STEPS - left), (all.len(), all.len() as u64));
+    }
+
+    #[test]
+    fn without_steps_nothing_is_looked_at() {
+        let mut left = 10;
+        let all: Vec<u64> = (1..10_000).collect();
+        let found = each(&all, &mut left, find);
+        // The fifth takes more than is left, and the others behind it in the first look's share come too late.
+        assert_eq!((&found[..5], left), (&[Some(1), Some(2), Some(3), Some(4), None][..], 0));
+        assert!(found[5..].iter().all(Option::is_none));
+    }
+}

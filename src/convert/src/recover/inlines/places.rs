@@ -1,0 +1,520 @@
+//! Finds where inlined code stands in a function of which only the lines and the lengths of what is inlined are known.
+//!
+//! # The idea
+//! Each inlined subroutine without a place is a run of whole line rows (a compiler that changes the scope begins a
+//! row), of a length that is known, inside its caller, beside its siblings. A row says a file and a line, and code of
+//! a function has lines of the file that declares it, from its declaration on. So a row that its caller cannot have
+//! written must lie in one of those that are inlined there, and a run with a row that nobody of the inlined subtree can
+//! have written is none of its places.
+//!
+//! Rows of line 0 are the exception: between two scopes without a line no row need begin. So a run may also begin or end
+//! inside such a row, where its other end says how far; one with both ends inside such rows has no certain place.
+//!
+//! # What is done
+//! Each subroutine begins with all runs that fit it: its *places*. Then runs are crossed out that no solution can have:
+//! those outside every place of the caller, those that leave no place for an inlined callee, those that overlap a
+//! sibling whose place is known, and those that leave a row to nobody. That is repeated until nothing changes. Nothing
+//! is crossed out that a solution needs, so where one place each is left, and these fit together, that is the only
+//! solution. Otherwise nothing is said.
+//!
+//! # Why it ends
+//! Each round crosses out a place or is the last. The work of all rounds is bounded by a budget besides.
+
+use crate::util::budget::Budget;
+
+/// A function without the places of what is inlined into it.
+pub(crate) struct Function<'a> {
+    /// Line rows: offset, and the file and line, file 0 where no row covers the code.
+    pub(crate) rows: Vec<(u32, u32, u32)>,
+    /// Bytes of the function.
+    pub(crate) size: u32,
+    /// Node 0 is the function; the parent of a node comes before it.
+    pub(crate) nodes: Vec<Node<'a>>,
+}
+
+/// A function or an inlined subroutine.
+pub(crate) struct Node<'a> {
+    pub(crate) parent: u32,
+    /// Bytes of the only range; 0 where `ranges` has all.
+    pub(crate) len: u32,
+    pub(crate) ranges: &'a [(u32, u32)],
+    /// Where it is declared; file 0 where that is not known.
+    pub(crate) file: u32,
+    pub(crate) line: u32,
+    /// Siblings of one call are the same to a reader.
+    pub(crate) call: u32,
+}
+
+/// A run of rows, by their indexes.
+type Run = (u32, u32);
+
+/// Rows times nodes of one function.
+const MAX_CELLS: usize = 1 << 22;
+
+struct Solver<'a> {
+    nodes: &'a [Node<'a>],
+    children: Vec<Vec<u32>>,
+    /// Offsets of the rows, and the end.
+    starts: Vec<u32>,
+    /// Those of them that stand inside a row of line 0: sorted.
+    inside_zero: Vec<u32>,
+    /// By node, by row: the node itself may have written it.
+    own: Vec<bool>,
+    /// By node, by row: how many rows before it nobody of the subtree can have written.
+    foreign: Vec<u32>,
+    /// By node: the runs that it may have. One that is `fixed` has all of them.
+    places: Vec<Vec<Run>>,
+    fixed: Vec<bool>,
+    /// Work that may still be done.
+    budget: &'a Budget,
+}
+
+/// The ranges of each node of a function but the first, as offsets; `None` where they are not the only ones possible, or
+/// the budget is used up.
+pub(crate) fn places(function: &Function<'_>, budget: &Budget) -> Option<Vec<Vec<(u32, u32)>>> {
+    let mut solver = Solver::new(function, budget)?;
+    while solver.round()? {}
+    solver.solution()
+}
+
+impl<'a> Solver<'a> {
+    fn new(function: &'a Function<'a>, budget: &'a Budget) -> Option<Self> {
+        let nodes = &function.nodes[..];
+        let mut starts: Vec<u32> = function.rows.iter().map(|row| row.0).collect();
+        starts.extend(nodes.iter().flat_map(|node| node.ranges).flat_map(|range| [range.0, range.1]));
+        starts.push(function.size);
+        starts.sort_unstable();
+        starts.dedup();
+        if starts.last() != Some(&function.size) || starts.first() != Some(&0) {
+            return None;
+        }
+        let inside_zero = inside_zero(function, &starts, budget)?;
+        starts.extend(&inside_zero);
+        starts.sort_unstable();
+        let rows = starts.len() - 1;
+        let cells = nodes.len().checked_mul(rows + 1).filter(|&cells| cells <= MAX_CELLS)?;
+        budget.spend(cells).then_some(())?;
+        let at = |start: u32| {
+            let after = function.rows.partition_point(|row| row.0 <= start);
+            after.checked_sub(1).map_or((0, 0), |at| (function.rows[at].1, function.rows[at].2))
+        };
+        let lines: Vec<(u32, u32)> = starts[..rows].iter().map(|&start| at(start)).collect();
+        let mut own = Vec::with_capacity(nodes.len() * rows);
+        for node in nodes {
+            own.extend(lines.iter().map(|&(file, line)| {
+                line == 0 || file == 0 || node.file == 0 || (file == node.file && line >= node.line)
+            }));
+        }
+        let mut tree = own.clone();
+        let mut children = vec![Vec::new(); nodes.len()];
+        for (index, node) in nodes.iter().enumerate().skip(1).rev() {
+            let parent = node.parent as usize;
+            if parent >= index {
+                return None;
+            }
+            children[parent].push(index as u32);
+            let (before, after) = tree.split_at_mut(index * rows);
+            for (up, own) in before[parent * rows..][..rows].iter_mut().zip(after) {
+                *up |= *own;
+            }
+        }
+        let mut foreign = Vec::with_capacity(cells);
+        for subtree in tree.chunks_exact(rows) {
+            let mut count = 0;
+            foreign.push(0);
+            foreign.extend(subtree.iter().map(|&fits| {
+                count += u32::from(!fits);
+                count
+            }));
+        }
+        let mut solver = Solver {
+            nodes,
+            children,
+            starts,
+            inside_zero,
+            own,
+            foreign,
+            places: Vec::with_capacity(nodes.len()),
+            fixed: Vec::with_capacity(nodes.len()),
+            budget,
+        };
+        solver.begin()?;
+        Some(solver)
+    }
+
+    fn rows(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Gives each node the runs that its length and the rows allow.
+    fn begin(&mut self) -> Option<()> {
+        self.places.push(vec![(0, self.rows() as u32)]);
+        self.fixed.push(true);
+        for index in 1..self.nodes.len() {
+            let node = &self.nodes[index];
+            let mut places = Vec::new();
+            if node.len == 0 {
+                for &(start, end) in node.ranges {
+                    let run =
+                        (self.starts.binary_search(&start).ok()?, self.starts.binary_search(&end).ok()?);
+                    places.push((run.0 as u32, run.1 as u32));
+                }
+                places.sort_unstable();
+                join(&mut places);
+            } else {
+                let mut end = 0;
+                for start in 0..self.rows() {
+                    let wanted = u64::from(self.starts[start]) + u64::from(node.len);
+                    while end < self.starts.len() && u64::from(self.starts[end]) < wanted {
+                        end += 1;
+                    }
+                    if self.starts.get(end).is_some_and(|&found| u64::from(found) == wanted) {
+                        places.push((start as u32, end as u32));
+                    }
+                }
+            }
+            let foreign = &self.foreign[index * self.starts.len()..][..self.starts.len()];
+            let fits = |run: &Run| foreign[run.0 as usize] == foreign[run.1 as usize];
+            if node.len == 0 {
+                if !places.iter().all(fits) {
+                    return None;
+                }
+            } else {
+                places.retain(fits);
+            }
+            self.places.push(places);
+            self.fixed.push(node.len == 0);
+        }
+        Some(())
+    }
+
+    /// Crosses out what no solution can have; true if anything was. `None` where no solution is left.
+    fn round(&mut self) -> Option<bool> {
+        let before: usize = self.left();
+        for node in 1..self.nodes.len() {
+            self.inside_caller(node)?;
+        }
+        for node in (1..self.nodes.len()).rev() {
+            self.around_callees(node)?;
+        }
+        for node in 0..self.nodes.len() {
+            if self.fixed[node] && !self.children[node].is_empty() {
+                self.beside_siblings(node)?;
+                self.no_row_left(node)?;
+                self.alike(node);
+            }
+        }
+        for node in 0..self.nodes.len() {
+            self.fixed[node] |= self.places[node].len() == 1;
+        }
+        Some(self.left() < before)
+    }
+
+    /// Places that are left, and nodes whose place is open.
+    fn left(&self) -> usize {
+        self.places.iter().map(Vec::len).sum::<usize>() + self.fixed.iter().filter(|fixed| !**fixed).count()
+    }
+
+    fn pay(&mut self, work: usize) -> Option<()> {
+        self.budget.spend(work + 1).then_some(())
+    }
+
+    /// Keeps the places that lie inside one of the caller's.
+    fn inside_caller(&mut self, node: usize) -> Option<()> {
+        let parent = self.nodes[node].parent as usize;
+        self.pay(self.places[node].len() * self.places[parent].len())?;
+        let mut places = std::mem::take(&mut self.places[node]);
+        let parent = &self.places[parent];
+        let inside = |run: &Run| parent.iter().any(|around| around.0 <= run.0 && run.1 <= around.1);
+        if self.fixed[node] {
+            if !places.iter().all(inside) {
+                return None;
+            }
+        } else {
+            places.retain(inside);
+            if places.is_empty() {
+                return None;
+            }
+        }
+        self.places[node] = places;
+        Some(())
+    }
+
+    /// Keeps the places that leave one for each callee that is inlined there.
+    fn around_callees(&mut self, node: usize) -> Option<()> {
+        if self.fixed[node] {
+            return Some(());
+        }
+        let inner: usize = self.children[node].iter().map(|&child| self.places[child as usize].len()).sum();
+        self.pay(self.places[node].len() * inner)?;
+        let mut places = std::mem::take(&mut self.places[node]);
+        for &child in &self.children[node] {
+            let inner = &self.places[child as usize];
+            let fixed = self.fixed[child as usize];
+            places.retain(|around| {
+                let inside = |run: &Run| around.0 <= run.0 && run.1 <= around.1;
+                if fixed { inner.iter().all(inside) } else { inner.iter().any(inside) }
+            });
+        }
+        self.places[node] = places;
+        Some(())
+    }
+
+    /// Crosses out what overlaps an inlined callee of the node whose place is known.
+    fn beside_siblings(&mut self, node: usize) -> Option<()> {
+        let children = std::mem::take(&mut self.children[node]);
+        let known = children.iter().filter(|&&child| self.fixed[child as usize]);
+        let mut taken: Vec<Run> =
+            known.clone().flat_map(|&child| self.places[child as usize].iter().copied()).collect();
+        taken.sort_unstable();
+        let apart = taken.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+        let mut work = taken.len();
+        for &child in children.iter().filter(|&&child| !self.fixed[child as usize]) {
+            let places = &mut self.places[child as usize];
+            work += places.len();
+            places.retain(|run| {
+                let next = taken.partition_point(|other| other.1 <= run.0);
+                taken.get(next).is_none_or(|other| other.0 >= run.1)
+            });
+        }
+        let none = children
+            .iter()
+            .any(|&child| self.places[child as usize].is_empty() && !self.fixed[child as usize]);
+        self.children[node] = children;
+        self.pay(work)?;
+        (apart && !none).then_some(())
+    }
+
+    /// A row that the node cannot have written, and that one of its callees alone can cover, is that one's.
+    fn no_row_left(&mut self, node: usize) -> Option<()> {
+        let covered = |run: &Run| (run.1 - run.0) as usize;
+        let inner = self.children[node].iter().flat_map(|&child| &self.places[child as usize]);
+        self.pay(inner.chain(&self.places[node]).map(covered).sum())?;
+        let rows = self.rows();
+        let own = &self.own[node * rows..][..rows];
+        // By row: how many callees can cover it, and which one did last.
+        let mut covers: Vec<(u32, u32)> = vec![(0, 0); rows];
+        let mut work = rows;
+        for &child in &self.children[node] {
+            for run in &self.places[child as usize] {
+                for cover in &mut covers[run.0 as usize..run.1 as usize] {
+                    if cover.1 != child {
+                        *cover = (cover.0 + 1, child);
+                    }
+                }
+            }
+        }
+        let mut needs: Vec<(u32, u32)> = Vec::new();
+        for run in &self.places[node] {
+            for row in run.0..run.1 {
+                match covers[row as usize] {
+                    _ if own[row as usize] => {}
+                    (0, _) => return None,
+                    (1, child) if !self.fixed[child as usize] => needs.push((child, row)),
+                    _ => {}
+                }
+            }
+        }
+        for (child, row) in needs {
+            let places = &mut self.places[child as usize];
+            work += places.len();
+            places.retain(|run| run.0 <= row && row < run.1);
+            if places.is_empty() {
+                return None;
+            }
+        }
+        self.pay(work)
+    }
+
+    /// Calls of one line to one function that have as many places as they are: each may have any.
+    fn alike(&mut self, node: usize) {
+        let open = |child: &&u32| !self.fixed[**child as usize] && self.children[**child as usize].is_empty();
+        let mut open: Vec<u32> = self.children[node].iter().filter(open).copied().collect();
+        let key = |child: &u32| (self.nodes[*child as usize].call, self.nodes[*child as usize].len, *child);
+        open.sort_unstable_by_key(key);
+        for same in open.chunk_by(|a, b| (key(a).0, key(a).1) == (key(b).0, key(b).1)) {
+            let places = self.places[same[0] as usize].clone();
+            let alike = same.iter().all(|child| self.places[*child as usize] == places);
+            if alike && places.len() == same.len() && places.windows(2).all(|pair| pair[0].1 <= pair[1].0) {
+                for (child, place) in same.iter().zip(places) {
+                    self.places[*child as usize] = vec![place];
+                }
+            }
+        }
+    }
+
+    /// The places, if there is one each and they fit together.
+    fn solution(&self) -> Option<Vec<Vec<(u32, u32)>>> {
+        if !self.fixed.iter().all(|fixed| *fixed) {
+            return None;
+        }
+        let rows = self.rows();
+        let mut innermost = vec![0u32; rows];
+        for (index, node) in self.nodes.iter().enumerate().skip(1) {
+            for run in &self.places[index] {
+                for row in &mut innermost[run.0 as usize..run.1 as usize] {
+                    // A sibling, or what is inlined into one, is there already.
+                    if *row != node.parent {
+                        return None;
+                    }
+                    *row = index as u32;
+                }
+            }
+        }
+        let fits = |(row, node): (usize, &u32)| self.own[*node as usize * rows + row];
+        if !innermost.iter().enumerate().all(fits) {
+            return None;
+        }
+        let offsets = |run: &Run| (self.starts[run.0 as usize], self.starts[run.1 as usize]);
+        let inside = |offset: u32| self.inside_zero.binary_search(&offset).is_ok();
+        let uncertain = |run: &Run| inside(offsets(run).0) && inside(offsets(run).1);
+        let measured = self.nodes.iter().zip(&self.places).skip(1).filter(|(node, _)| node.len > 0);
+        if measured.flat_map(|(_, places)| places).any(uncertain) {
+            return None;
+        }
+        Some(self.places[1..].iter().map(|runs| runs.iter().map(offsets).collect()).collect())
+    }
+}
+
+/// The offsets inside rows of line 0 at which a run may begin or end: those that the length of a node leads to from a
+/// row, and of those with both ends inside one for each two rows.
+fn inside_zero(function: &Function<'_>, starts: &[u32], budget: &Budget) -> Option<Vec<u32>> {
+    let zero = |start: u32| {
+        let after = function.rows.partition_point(|row| row.0 <= start);
+        after.checked_sub(1).is_none_or(|at| function.rows[at].2 == 0 || function.rows[at].1 == 0)
+    };
+    let rows: Vec<(u32, u32)> = starts
+        .windows(2)
+        .map(|pair| (pair[0], pair[1]))
+        .filter(|&(start, end)| end - start > 1 && zero(start))
+        .collect();
+    let mut found = Vec::new();
+    if rows.is_empty() {
+        return Some(found);
+    }
+    let mut lens: Vec<u32> = function.nodes.iter().map(|node| node.len).filter(|len| *len > 0).collect();
+    lens.sort_unstable();
+    lens.dedup();
+    let work = lens.len().checked_mul(rows.len())?.checked_mul(starts.len())?;
+    budget.spend(work).then_some(())?;
+    // Those of the starts that are strictly between two offsets.
+    let between = |low: i64, high: i64| {
+        let after = starts.partition_point(|&start| i64::from(start) <= low);
+        starts[after..].iter().take_while(move |&&start| i64::from(start) < high)
+    };
+    for len in lens {
+        let by = i64::from(len);
+        for first in &rows {
+            let (low, high) = (i64::from(first.0), i64::from(first.1));
+            found.extend(between(low - by, high - by).map(|start| start + len));
+            found.extend(between(low + by, high + by).map(|start| start - len));
+            for second in &rows {
+                // Offsets strictly inside the first whose end is strictly inside the second.
+                let low = (first.0 + 1).max((second.0 + 1).saturating_sub(len));
+                let high = (first.1 - 1).min((second.1 - 1).saturating_sub(len));
+                if low <= high && low.checked_add(len).is_some_and(|end| second.0 < end && end < second.1) {
+                    found.extend([low, low + len]);
+                }
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Some(found)
+}
+
+/// Joins runs that touch.
+fn join(runs: &mut Vec<Run>) {
+    runs.dedup_by(|next, before| {
+        let touch = next.0 <= before.1;
+        if touch {
+            before.1 = before.1.max(next.1);
+        }
+        touch
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A node declared at a line of file 1 that is `len` long.
+    fn node(parent: u32, line: u32, len: u32) -> Node<'static> {
+        Node { parent, len, ranges: &[], file: 1, line, call: line }
+    }
+
+    fn of(rows: &[(u32, u32, u32)], size: u32, nodes: Vec<Node<'_>>) -> Option<Vec<Vec<(u32, u32)>>> {
+        let function = Function { rows: rows.to_vec(), size, nodes };
+        places(&function, &Budget::new(1_000_000))
+    }
+
+    #[test]
+    fn a_row_that_the_caller_cannot_have_is_the_callees() {
+        // Declared at line 10; lines 3 and 4 are of what is inlined, and no other run is 6 long.
+        let rows = [(0, 1, 11), (4, 1, 3), (7, 1, 4), (10, 1, 12)];
+        assert_eq!(of(&rows, 20, vec![node(0, 10, 0), node(0, 2, 6)]), Some(vec![vec![(4, 10)]]));
+        // Of another length there is none.
+        assert_eq!(of(&rows, 20, vec![node(0, 10, 0), node(0, 2, 5)]), None);
+        // Lines before its declaration are not its own.
+        assert_eq!(of(&rows, 20, vec![node(0, 10, 0), node(0, 4, 6)]), None);
+    }
+
+    #[test]
+    fn two_ways_are_none() {
+        let rows = [(0, 1, 11), (4, 1, 12), (8, 1, 13), (12, 1, 14)];
+        assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 4)]), None);
+        // Another file leaves one.
+        let rows = [(0, 1, 11), (4, 2, 12), (8, 1, 13), (12, 1, 14)];
+        let inlined = Node { file: 2, ..node(0, 2, 4) };
+        assert_eq!(of(&rows, 16, vec![node(0, 10, 0), inlined]), Some(vec![vec![(4, 8)]]));
+    }
+
+    #[test]
+    fn callees_stand_inside_their_callers_and_beside_each_other() {
+        // 1 is 8 long, 2 inside it and 3 beside 2.
+        let rows = [(0, 1, 31), (4, 1, 21), (8, 1, 1), (10, 1, 11), (12, 1, 32)];
+        let nodes = vec![node(0, 30, 0), node(0, 20, 8), node(1, 1, 2), node(1, 10, 2)];
+        assert_eq!(of(&rows, 16, nodes), Some(vec![vec![(4, 12)], vec![(8, 10)], vec![(10, 12)]]));
+    }
+
+    #[test]
+    fn ranges_that_survived_are_kept() {
+        let rows = [(0, 1, 11), (4, 1, 3), (6, 1, 12), (8, 1, 3), (12, 1, 13)];
+        let inlined = Node { len: 0, ranges: &[(8, 12), (4, 6)], ..node(0, 2, 0) };
+        let found = of(&rows, 16, vec![node(0, 10, 0), inlined]);
+        assert_eq!(found, Some(vec![vec![(4, 6), (8, 12)]]));
+        // A row that neither may have written.
+        let inlined = Node { len: 0, ranges: &[(8, 12)], ..node(0, 2, 0) };
+        assert_eq!(of(&rows, 16, vec![node(0, 10, 0), inlined]), None);
+    }
+
+    #[test]
+    fn calls_that_are_alike_share_their_places() {
+        let rows = [(0, 1, 11), (4, 1, 3), (6, 1, 12), (9, 1, 3), (11, 1, 13)];
+        let nodes = vec![node(0, 10, 0), node(0, 2, 2), node(0, 2, 2)];
+        assert_eq!(of(&rows, 16, nodes), Some(vec![vec![(4, 6)], vec![(9, 11)]]));
+        let other = Node { call: 99, ..node(0, 2, 2) };
+        assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 2), other]), None);
+    }
+
+    /// Between two scopes without a line no row begins: the place may be another than whole rows show.
+    #[test]
+    fn rows_of_line_zero_leave_ways_open() {
+        let rows = [(0, 1, 11), (4, 1, 0), (8, 1, 12), (10, 1, 13)];
+        // 4..8 are whole rows; 2 bytes into the row without a line, up to 10, is as long.
+        assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 4)]), None);
+        // One end is certain where a row must be its own.
+        let rows = [(0, 1, 11), (4, 1, 0), (8, 1, 3), (10, 1, 13), (13, 1, 14)];
+        assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 4)]), Some(vec![vec![(6, 10)]]));
+    }
+
+    #[test]
+    fn no_more_work_than_allowed() {
+        let rows: Vec<(u32, u32, u32)> = (0..1000).map(|at| (at * 2, 1, 11)).collect();
+        let nodes: Vec<Node<'_>> =
+            std::iter::once(node(0, 10, 0)).chain((0..100).map(|_| node(0, 2, 2))).collect();
+        let budget = Budget::new(200_000);
+        assert_eq!(places(&Function { rows, size: 2000, nodes }, &budget), None);
+        assert!(budget.left() < 200_000);
+    }
+}

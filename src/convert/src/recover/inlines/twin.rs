@@ -1,0 +1,99 @@
+//! Compares a function whose inlined code has no place with one of the same code whose inlined code has.
+
+use crate::merge::Merged;
+use crate::model::{EdgeId, OriginId};
+use crate::recover::inlines::{At, Ranges, file};
+use crate::util::budget::Budget;
+
+/// The places of `lost`'s inlined code, if `known` was made of the same source: every node of their inline trees is
+/// declared and called at the same place and as long, and so are all their lines.
+pub(crate) fn compare(merged: &Merged<'_>, known: At, lost: At, budget: &Budget) -> Option<Ranges> {
+    let program = &merged.program;
+    let (twin_unit, twin_map) = (&program.units[known.0], &program.maps[known.0]);
+    let (unit, map) = (&program.units[lost.0], &program.maps[lost.0]);
+    let (twin, found) = (&twin_unit.functions[known.1], &unit.functions[lost.1]);
+    let scopes = &twin_unit.scopes[twin.scopes.start as usize..twin.scopes.end as usize];
+    let lost = &unit.lost[found.lost.scopes.start as usize..found.lost.scopes.end as usize];
+    if scopes.is_empty() || scopes.len() != lost.len() {
+        return None;
+    }
+    let declared = |origin: OriginId| {
+        let origin = program.origins[origin.index()];
+        (origin.file, origin.line)
+    };
+    let called = |edge: EdgeId| {
+        let edge = program.edges[edge.index()];
+        (declared(edge.callee), edge.file, edge.line, edge.column)
+    };
+    if declared(twin_map.origins[twin.origin.index()]) != declared(map.origins[found.origin.index()]) {
+        return None;
+    }
+    let alike = scopes.iter().zip(lost).all(|(twin, own)| {
+        twin.parent == own.parent
+            && called(twin_map.edges[twin.edge.index()]) == called(map.edges[own.edge.index()])
+    });
+    let (twin_piece, piece) =
+        (&twin_unit.pieces[twin.pieces.start as usize], &unit.pieces[found.pieces.start as usize]);
+    let twin_rows = &twin_unit.rows[twin_piece.rows.start as usize..][..twin_piece.rows.len as usize];
+    let rows = &unit.rows[piece.rows.start as usize..][..piece.rows.len as usize];
+    if !alike || twin_rows.is_empty() || rows.is_empty() {
+        return None;
+    }
+    budget.spend(twin_rows.len() + rows.len() + lost.len()).then_some(())?;
+    // The same lines, at whatever rows begin.
+    let line = |(row, map): (&crate::model::Row, _)| (file(map, row.file), row.line, row.column);
+    let (mut at, mut twin_at) = (0, 0);
+    loop {
+        if line((&rows[at], map)) != line((&twin_rows[twin_at], twin_map)) {
+            return None;
+        }
+        let next =
+            |rows: &[crate::model::Row], at: usize| rows.get(at + 1).map_or(u32::MAX, |row| row.offset);
+        let (ends, twin_ends) = (next(rows, at), next(twin_rows, twin_at));
+        match (ends, twin_ends) {
+            (u32::MAX, u32::MAX) => break,
+            _ => {
+                at += usize::from(ends <= twin_ends);
+                twin_at += usize::from(twin_ends <= ends);
+            }
+        }
+    }
+    // What each node of the twin covers, with what is inlined into it.
+    let mut ranges: Ranges = vec![Vec::new(); scopes.len()];
+    for (index, row) in twin_rows.iter().enumerate() {
+        let end = twin_rows.get(index + 1).map_or(twin_piece.len, |next| next.offset);
+        let mut node = row.scope;
+        while let Some(above) = node.checked_sub(1) {
+            budget.spend(1).then_some(())?;
+            let scope = &scopes[above as usize];
+            match ranges[above as usize].last_mut() {
+                Some(last) if last.1 == row.offset => last.1 = end,
+                _ => ranges[above as usize].push((row.offset, end)),
+            }
+            node = if scope.parent < node { scope.parent } else { return None };
+        }
+    }
+    let as_long = ranges.iter().zip(lost).all(|(ranges, own)| {
+        let own_ranges = &unit.lost_ranges[own.ranges.start as usize..own.ranges.end as usize];
+        match ranges[..] {
+            [] => own.len == 0 && own_ranges.is_empty(),
+            [(start, end)] if own.len > 0 => end - start == own.len,
+            _ => own.len == 0 && same_cover(ranges, own_ranges),
+        }
+    });
+    as_long.then_some(ranges)
+}
+
+/// True where ranges that may touch cover the same as others that do not.
+fn same_cover(joined: &[(u32, u32)], ranges: &[(u32, u32)]) -> bool {
+    let mut sorted = ranges.to_vec();
+    sorted.sort_unstable();
+    let mut all: Vec<(u32, u32)> = Vec::with_capacity(sorted.len());
+    for range in sorted {
+        match all.last_mut() {
+            Some(last) if range.0 <= last.1 => last.1 = last.1.max(range.1),
+            _ => all.push(range),
+        }
+    }
+    all == joined
+}

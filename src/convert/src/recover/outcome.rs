@@ -1,0 +1,95 @@
+//! Gives functions that were found again their code, and tells what the others were.
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::merge::Merged;
+use crate::model::{DieOffset, ImageAddr, LocalOrigin, MAX_PIECE, RowRange, Unit, UnitFunction, UnitPiece};
+use crate::program::names::is_program_wide;
+use crate::recover::survivors::Known;
+use crate::recover::tombstones::{Erased, Found};
+use crate::util::hash::HashMap;
+
+/// Tells apart what was not found again: copies of functions that the program has, and what it has no more.
+pub(crate) fn count(
+    merged: &Merged<'_>,
+    all: &[Erased],
+    Known { live, mut folded, .. }: Known,
+    found: &HashMap<(usize, usize), Found>,
+    diagnostics: &mut Diagnostics,
+) {
+    let name = |unit: usize, origin: LocalOrigin| {
+        merged.program.origins[merged.program.maps[unit].origins[origin.index()].index()].name
+    };
+    let is_found = |at: &&Erased| found.contains_key(&(at.unit, at.index));
+    for at in all.iter().filter(is_found) {
+        folded[name(at.unit, merged.program.units[at.unit].erased[at.index].origin).index()] = true;
+    }
+    for at in all {
+        let erased = &merged.program.units[at.unit].erased[at.index];
+        let name = name(at.unit, erased.origin);
+        let text = || String::from_utf8_lossy(merged.name_bytes(name)).into_owned();
+        let shared = erased.external || is_program_wide(merged.name_bytes(name));
+        let kind = match found.get(&(at.unit, at.index)) {
+            Some(found) => {
+                diagnostics
+                    .add(Kind::FoldedFunction, erased.die.0, || format!("recovered at {:#x}", found.start));
+                continue;
+            }
+            None if shared && live[name.index()] => Kind::CopyOfLive,
+            None if shared && folded[name.index()] => Kind::CopyOfFolded,
+            None => Kind::DeadFunction,
+        };
+        let kind = if erased.part && kind == Kind::DeadFunction { Kind::DeadRange } else { kind };
+        diagnostics.add(kind, erased.die.0, text);
+    }
+}
+
+/// Makes functions of those that were found, and pieces of ranges whose functions have others.
+pub(crate) fn add(merged: &mut Merged<'_>, all: &[Erased], mut found: HashMap<(usize, usize), Found>) {
+    for unit_erased in all.chunk_by(|a, b| a.unit == b.unit) {
+        let unit = &mut merged.program.units[unit_erased[0].unit];
+        let mut of_die: Option<HashMap<DieOffset, usize>> = None;
+        for at in unit_erased {
+            let Some(Found { start, end, how, sequence }) = found.remove(&(at.unit, at.index)) else {
+                continue;
+            };
+            let erased = unit.erased[at.index].clone();
+            let rows = sequence.map_or(RowRange::default(), |index| unit.unclaimed[index].rows);
+            let piece =
+                UnitPiece { start: ImageAddr(start), len: (end - start).min(MAX_PIECE) as u32, how, rows };
+            let of_die = of_die.get_or_insert_with(|| {
+                unit.functions.iter().enumerate().map(|(index, function)| (function.die, index)).collect()
+            });
+            let Unit { pieces, functions, scopes, .. } = &mut *unit;
+            let first = pieces.len() as u32;
+            match of_die.get(&erased.die) {
+                Some(&index) => {
+                    let old = functions[index].pieces.clone();
+                    // The entry is the first piece.
+                    if erased.part {
+                        pieces.extend_from_within(old.start as usize..old.end as usize);
+                        pieces.push(piece);
+                    } else {
+                        pieces.push(piece);
+                        pieces.extend_from_within(old.start as usize..old.end as usize);
+                    }
+                    functions[index].pieces = first..pieces.len() as u32;
+                }
+                None => {
+                    of_die.insert(erased.die, functions.len());
+                    pieces.push(piece);
+                    functions.push(UnitFunction {
+                        die: erased.die,
+                        origin: erased.origin,
+                        instance: erased.instance,
+                        how,
+                        external: erased.external,
+                        pieces: first..first + 1,
+                        scopes: scopes.len() as u32..scopes.len() as u32,
+                        lost: erased.lost,
+                        calls: erased.calls,
+                    });
+                }
+            }
+        }
+    }
+}

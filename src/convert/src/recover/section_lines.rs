@@ -1,0 +1,173 @@
+//! Parts the lines of a section that was folded as a whole.
+//!
+//! Without `-ffunction-sections` the functions of a unit share a section, and a linker that finds another of the same bytes
+//! folds all of them at once. What is left is one line sequence, which no function of its unit claims, over several functions
+//! of another unit: it has a row where each of those begins, and ends with the last. Each of them has one of the unit's
+//! functions folded into it, so the sequence is cut where they begin and end, for `recover` to find whose the parts are.
+//! What the other unit has lines of alone counts with its functions: with `-g1` clang describes none but those into which
+//! others are inlined.
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::merge::Merged;
+use crate::model::{BareLines, How, ImageAddr, Row, RowRange, Unit};
+use crate::util::budget::Budget;
+use crate::util::hash::{HashMap, HashSet};
+
+/// Bytes that may follow the last function of a section.
+const MAX_PADDING: u64 = 64;
+
+/// Units with a function where a sequence begins that are compared with it.
+const MAX_THERE: usize = 64;
+
+/// Functions and rows that may be looked at: some hundred times what a large program has.
+const MAX_STEPS: u64 = 1 << 26;
+
+/// A range of a unit: of a function that has its address, or of lines that no function has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Standing {
+    start: u64,
+    end: u64,
+    described: bool,
+}
+
+/// A sequence, with the functions that it is parted at.
+type Parted = (BareLines, Vec<Standing>);
+
+/// Parts the sequences of units whose sections were folded.
+pub(crate) fn part(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
+    let units = &merged.program.units;
+    let begun: HashSet<u64> = units.iter().flat_map(lines_of).map(|lines| lines.start.0).collect();
+    if begun.is_empty() {
+        return;
+    }
+    // Units with a function where one of those sequences begins, in the order of the program.
+    let mut there: HashMap<u64, Vec<usize>> = HashMap::default();
+    for (index, unit) in units.iter().enumerate() {
+        if !unit.pieces.iter().any(|piece| piece.how == How::LiveRange) {
+            continue;
+        }
+        let starts = unit.pieces.iter().map(|piece| piece.start.0);
+        for start in starts.chain(unit.bare.iter().map(|lines| lines.start.0)) {
+            if begun.contains(&start) {
+                let of = there.entry(start).or_default();
+                if of.last() != Some(&index) {
+                    of.push(index);
+                }
+            }
+        }
+    }
+    let steps = Budget::new(MAX_STEPS);
+    let mut standing: HashMap<usize, Vec<Standing>> = HashMap::default();
+    let mut parted: Vec<(usize, Vec<Parted>)> = Vec::new();
+    for (index, unit) in units.iter().enumerate() {
+        let mut of_unit = Vec::new();
+        for lines in lines_of(unit) {
+            let others = there.get(&lines.start.0).map_or(&[][..], |others| others);
+            let found = others.iter().take(MAX_THERE).filter(|other| **other != index).find_map(|&other| {
+                let of_other = standing.entry(other).or_insert_with(|| ranges(&units[other]));
+                covered(unit, lines, of_other, &steps)
+            });
+            of_unit.extend(found.map(|ranges| (*lines, ranges)));
+        }
+        if !of_unit.is_empty() {
+            parted.push((index, of_unit));
+        }
+    }
+    for (index, of_unit) in parted {
+        cut(&mut merged.program.units[index], &of_unit);
+    }
+    if steps.is_short() {
+        diagnostics.add(Kind::CapReached, 0, || {
+            format!("over {MAX_STEPS} steps to find sections that were folded: not all were compared")
+        });
+    }
+}
+
+/// The sequences of a unit that no function of it claims.
+fn lines_of<'u>(unit: &'u Unit<'_>) -> impl Iterator<Item = &'u BareLines> {
+    // Without functions that were erased a unit has them as lines without a function.
+    let of_unit = if unit.erased.is_empty() { &unit.bare } else { &unit.unclaimed };
+    of_unit.iter().filter(|lines| !lines.in_doubt && !lines.continues)
+}
+
+/// What a unit has at its addresses, sorted.
+fn ranges(unit: &Unit<'_>) -> Vec<Standing> {
+    let range = |start: ImageAddr, len: u32, described: bool| Standing {
+        start: start.0,
+        end: start.0 + u64::from(len),
+        described,
+    };
+    let live = unit.pieces.iter().filter(|piece| piece.how == How::LiveRange);
+    let live = live.map(|piece| range(piece.start, piece.len, true));
+    let bare = unit.bare.iter().map(|lines| range(lines.start, lines.len, false));
+    let mut ranges: Vec<Standing> = live.chain(bare).collect();
+    ranges.sort_unstable();
+    ranges.dedup();
+    ranges
+}
+
+/// The functions of another unit that a sequence has the lines of, if those are all of their section, and not one alone
+/// whose lines they are.
+fn covered(
+    unit: &Unit<'_>,
+    lines: &BareLines,
+    standing: &[Standing],
+    steps: &Budget,
+) -> Option<Vec<Standing>> {
+    let (start, end) = (lines.start.0, lines.start.0 + u64::from(lines.len));
+    let ranges = &standing[standing.partition_point(|range| range.start < start)..];
+    let ranges = &ranges[..ranges.partition_point(|range| range.start < end)];
+    let ([first, .., last], true) = (ranges, steps.spend(ranges.len() + 1)) else { return None };
+    let apart = ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
+    let whole = first.start == start && last.end <= end && end - last.end < MAX_PADDING;
+    let rows = rows(unit, lines.rows);
+    let begins = |range: &&Standing| {
+        let offset = u32::try_from(range.start - start);
+        offset.is_ok_and(|offset| rows.binary_search_by_key(&offset, |row| row.offset).is_ok())
+    };
+    let functions = || ranges.iter().filter(|range| range.described);
+    (apart && whole && steps.spend(rows.len()) && functions().all(|range| begins(&range)))
+        .then(|| functions().copied().collect())
+        .filter(|functions: &Vec<Standing>| !functions.is_empty())
+}
+
+fn rows<'u>(unit: &'u Unit<'_>, range: RowRange) -> &'u [Row] {
+    &unit.rows[range.start as usize..][..range.len as usize]
+}
+
+/// Puts the parts of sequences in their places.
+fn cut(unit: &mut Unit<'_>, parted: &[Parted]) {
+    let mut parts: HashMap<(ImageAddr, u32), Vec<BareLines>> = HashMap::default();
+    for (lines, ranges) in parted {
+        let of_lines = ranges.iter().map(|range| clip(unit, lines, range)).collect();
+        parts.insert((lines.start, lines.rows.start), of_lines);
+    }
+    let whole = |lines: &BareLines| (lines.start, lines.rows.start);
+    let mut unclaimed: Vec<BareLines> = Vec::new();
+    for lines in &unit.unclaimed {
+        match parts.remove(&whole(lines)) {
+            Some(of_lines) => unclaimed.extend(of_lines),
+            None => unclaimed.push(*lines),
+        }
+    }
+    // Those of a unit that has none but lines without a function.
+    let others = parted.iter().filter_map(|(lines, _)| parts.remove(&whole(lines)));
+    unclaimed.extend(others.flatten());
+    unclaimed.sort_by_key(|lines| lines.start);
+    unit.unclaimed = unclaimed;
+}
+
+/// The part of a sequence that is a function's.
+fn clip(unit: &mut Unit<'_>, lines: &BareLines, &Standing { start, end, .. }: &Standing) -> BareLines {
+    let (from, len) = ((start - lines.start.0) as u32, (end - start) as u32);
+    let rows = rows(unit, lines.rows);
+    let first = rows.partition_point(|row| row.offset < from);
+    let own: Vec<Row> = rows[first..]
+        .iter()
+        .take_while(|row| row.offset - from < len)
+        .map(|row| Row { offset: row.offset - from, ..*row })
+        .collect();
+    let range = RowRange { start: unit.rows.len() as u32, len: own.len() as u32 };
+    unit.rows.extend(own);
+    BareLines { start: ImageAddr(start), len, rows: range, continues: false, in_doubt: false }
+}

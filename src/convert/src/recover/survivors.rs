@@ -1,0 +1,123 @@
+//! The functions that have their addresses: what erased ones are compared with.
+
+use std::ops::Range;
+
+use crate::merge::Merged;
+use crate::model::{DieOffset, How, Instance, NameId, OriginId, UnitFunction};
+use crate::program::names::is_program_wide;
+use crate::util::hash::{HashMap, Keyed};
+
+/// Functions that have their addresses.
+pub(crate) struct Known {
+    /// By range, of one range in the order of the units.
+    remaining: Vec<Remaining>,
+    /// By range: where its functions are among those.
+    ranges: HashMap<(u64, u64), Range<u32>>,
+    /// Of functions that are known and that other units may call.
+    pub(crate) definitions: Definitions,
+    /// By name: whether a function that units share has its own address, and whether one was folded.
+    pub(crate) live: Vec<bool>,
+    pub(crate) folded: Vec<bool>,
+}
+
+/// A function that has its address.
+pub(crate) struct Remaining {
+    /// Of its code.
+    range: (u64, u64),
+    pub(crate) unit: usize,
+    pub(crate) die: DieOffset,
+    pub(crate) origin: OriginId,
+    pub(crate) instance: Instance,
+    /// Other units mean the same function by its name.
+    pub(crate) shared: bool,
+    /// The range is not that of its entry.
+    pub(crate) part: bool,
+}
+
+impl Known {
+    pub(crate) fn new(merged: &Merged<'_>) -> Known {
+        let units = || merged.program.units.iter().zip(&merged.program.maps).enumerate();
+        let mut remaining = Vec::with_capacity(units().map(|(_, (unit, _))| unit.pieces.len()).sum());
+        let names = merged.program.names.len();
+        let mut definitions = Definitions::new(names);
+        let (mut live, mut folded) = (vec![false; names], vec![false; names]);
+        for (index, (unit, map)) in units() {
+            for function in &unit.functions {
+                let origin = map.origins[function.origin.index()];
+                let name = merged.program.origins[origin.index()].name;
+                let shared = function.external || is_program_wide(merged.name_bytes(name));
+                if shared {
+                    definitions.add(name, (index, origin));
+                    let set = if function.how == How::LiveRange { &mut live } else { &mut folded };
+                    set[name.index()] = true;
+                }
+                let pieces = function.pieces.start as usize..function.pieces.end as usize;
+                for (at, piece) in unit.pieces[pieces].iter().enumerate() {
+                    let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
+                    let UnitFunction { die, instance, .. } = *function;
+                    remaining.push(Remaining {
+                        range,
+                        unit: index,
+                        die,
+                        origin,
+                        instance,
+                        shared,
+                        part: at > 0,
+                    });
+                }
+            }
+        }
+        // Mostly in this order already.
+        remaining.sort_by_key(|remaining| remaining.range);
+        let mut ranges = HashMap::with_capacity_and_hasher(remaining.len(), Keyed);
+        let mut start = 0;
+        for same in remaining.chunk_by(|a, b| a.range == b.range) {
+            let end = start + same.len() as u32;
+            ranges.insert(same[0].range, start..end);
+            start = end;
+        }
+        Known { remaining, ranges, definitions, live, folded }
+    }
+
+    /// The functions that have a range; `None` where none has.
+    pub(crate) fn at(&self, range: (u64, u64)) -> Option<&[Remaining]> {
+        let places = self.ranges.get(&range)?;
+        Some(&self.remaining[places.start as usize..places.end as usize])
+    }
+}
+
+/// A definition: the unit that has it, and its origin.
+pub(crate) type Definition = (usize, OriginId);
+
+/// Definitions of one name that are told apart; of more none is a copy for certain, and none is found.
+const MAX_DEFINITIONS: usize = 8;
+
+/// By name: some of the definitions of functions that units share.
+pub(crate) struct Definitions {
+    first: Vec<Option<Definition>>,
+    /// Most names have one.
+    others: HashMap<NameId, Vec<Definition>>,
+}
+
+impl Definitions {
+    fn new(names: usize) -> Definitions {
+        Definitions { first: vec![None; names], others: HashMap::default() }
+    }
+
+    pub(crate) fn add(&mut self, name: NameId, definition: Definition) {
+        let first = *self.first[name.index()].get_or_insert(definition);
+        if first.1 != definition.1 {
+            let others = self.others.entry(name).or_default();
+            if others.len() + 1 < MAX_DEFINITIONS && others.iter().all(|known| known.1 != definition.1) {
+                others.push(definition);
+            }
+        }
+    }
+
+    /// True where one of a name is such, or where it has more than are told apart.
+    pub(crate) fn any(&self, name: NameId, such: impl Fn(Definition) -> bool) -> bool {
+        let Some(first) = self.first[name.index()] else { return false };
+        let others = self.others.get(&name).map_or(&[][..], |others| others);
+        others.len() + 1 >= MAX_DEFINITIONS || such(first) || others.iter().copied().any(such)
+    }
+}

@@ -1,0 +1,573 @@
+//! Finds the addresses of functions that the linker folded and whose debug information it erased.
+//!
+//! A subprogram that has a tombstone for an address, and no line sequence of its own to tell (`read` takes
+//! those), was folded, or discarded as a copy of a function that another unit has, or removed since nobody calls
+//! it. Two things still tell where it went, in this order. *Symbols*: lld leaves the symbol of a folded function
+//! at the address of the one that remains. *Line sequences*: a linker erases those of functions that it
+//! discards, but not those of functions that it folds, so a sequence of the unit that none of its functions
+//! claims, and that begins where a function remains, is that of a folded one.
+//!
+//! Either counts only where a function of the same size remains at the address. A copy of a function that remains
+//! is no fold: its name is already there. Which function of a unit a sequence is of is told by `pair`, among all that
+//! may have it: those that a symbol puts there, and those of its size that nothing puts anywhere. The symbol table
+//! names the file of a local symbol without its folder, so that a local function counts as found only where its unit
+//! has a sequence there. Of what is local to its unit gcc writes no linkage name, and one class's `g` may have been folded
+//! where only another's has a symbol: such a symbol counts where the names of its file leave one address, or lines agree.
+
+use std::cell::Cell;
+use std::hash::Hash;
+
+use rayon::prelude::*;
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::merge::Merged;
+use crate::model::{BareLines, DieOffset, How, Instance, NONE16, NameId, OriginId, Row, UnitErased};
+use crate::program::names::{
+    has_suffix, is_program_wide, names_part, own_spelling, whole_name, whole_suffixed,
+};
+use crate::program::symbols::{CodeSymbol, Symbols};
+use crate::recover::outcome::{add, count};
+use crate::recover::survivors::{Definition, Known, Remaining};
+use crate::util::budget::Budget;
+use crate::util::hash::{HashMap, HashSet};
+use crate::util::pair::{Fit, pair};
+use crate::util::text::base_name;
+
+/// An erased function: its unit and its place in [`crate::model::Unit::erased`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Erased {
+    pub(crate) unit: usize,
+    pub(crate) index: usize,
+}
+
+/// Gives the erased functions that are found again an address, and counts the others: all, where the linker cannot fold. There
+/// the name of a function that it discarded may be at another's address only as an alias.
+pub(crate) fn recover(
+    merged: &mut Merged<'_>,
+    symbols: &mut Symbols<'_>,
+    may_fold: bool,
+    diagnostics: &mut Diagnostics,
+) {
+    let units = &merged.program.units;
+    let all: Vec<Erased> = (0..units.len())
+        .flat_map(|unit| (0..units[unit].erased.len()).map(move |index| Erased { unit, index }))
+        .collect();
+    if all.is_empty() {
+        return;
+    }
+    let (_, known) = rayon::join(|| symbols.number(merged), || Known::new(merged));
+    let mut finder = Finder::new(merged, symbols, known);
+    let mut by_name: ByName = HashMap::default();
+    for &at in all.iter().filter(|at| !finder.erased(**at).removed) {
+        by_name.entry(finder.name(at)).or_default().push(at);
+    }
+    if may_fold {
+        let open = finder.by_symbol(&by_name);
+        // What is found says of copies in other units that they are none: those leave more room to tell the rest apart.
+        finder.by_lines(&all);
+        finder.by_lines(&all);
+        if finder.by_own_name(&open, &by_name) {
+            finder.by_lines(&all);
+        }
+    }
+    finder.count_ambiguous(diagnostics);
+    let Finder { known, found, caps, .. } = finder;
+    caps.report(diagnostics);
+    count(merged, &all, known, &found, diagnostics);
+    add(merged, &all, found);
+}
+
+/// Erased functions by name, in their order.
+type ByName = HashMap<NameId, Vec<Erased>>;
+
+/// Functions of one unit that keep one range.
+type Owners = HashSet<(OriginId, Instance)>;
+
+/// A local symbol with the name that the DIEs of its functions have, a part of its own.
+type Open<'f> = (CodeSymbol<'f>, NameId);
+
+/// Functions of one name, and functions and sequences of one unit and size, that are compared with each other.
+const MAX_TOGETHER: usize = 1024;
+
+/// Steps that comparing functions, symbols, sequences and rows may take: some hundred times what RocksDB takes.
+const MAX_STEPS: u64 = 1 << 28;
+
+/// Where a cap was reached.
+struct Caps {
+    together: Cell<u64>,
+    steps: Budget,
+}
+
+impl Caps {
+    fn new() -> Caps {
+        Caps { together: Cell::new(0), steps: Budget::new(MAX_STEPS) }
+    }
+
+    fn report(&self, diagnostics: &mut Diagnostics) {
+        for _ in 0..self.together.get() {
+            diagnostics.add(Kind::CapReached, 0, || {
+                format!(
+                    "over {MAX_TOGETHER} folded functions of one name, or of one unit and size: not all were found"
+                )
+            });
+        }
+        if self.steps.is_short() {
+            diagnostics.add(Kind::CapReached, 0, || {
+                format!("over {MAX_STEPS} steps to find folded functions: not all were compared")
+            });
+        }
+    }
+}
+
+/// Where an erased function was found.
+pub(crate) struct Found {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) how: How,
+    /// Index into [`crate::model::Unit::unclaimed`] of its own rows.
+    pub(crate) sequence: Option<usize>,
+}
+
+/// Keeps the only value of a key; `None` where it has several.
+fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(map: &mut HashMap<K, Option<V>>, key: K, value: V) {
+    let known = map.entry(key).or_insert(Some(value));
+    *known = known.filter(|known| *known == value);
+}
+
+struct Finder<'m, 'f> {
+    merged: &'m Merged<'f>,
+    symbols: &'m Symbols<'f>,
+    known: Known,
+    found: HashMap<(usize, usize), Found>,
+    /// Sequences that were given to a function: unit and index.
+    taken: HashSet<(usize, usize)>,
+    /// How many parts of a function were found at the start of another part of it: by unit, DIE and address.
+    into_own: HashMap<(usize, DieOffset, u64), usize>,
+    caps: Caps,
+}
+
+impl<'m, 'f> Finder<'m, 'f> {
+    fn new(merged: &'m Merged<'f>, symbols: &'m Symbols<'f>, known: Known) -> Self {
+        Finder {
+            merged,
+            symbols,
+            known,
+            found: HashMap::default(),
+            taken: HashSet::default(),
+            into_own: HashMap::default(),
+            caps: Caps::new(),
+        }
+    }
+
+    fn erased(&self, at: Erased) -> &UnitErased {
+        &self.merged.program.units[at.unit].erased[at.index]
+    }
+
+    fn origin(&self, at: Erased) -> OriginId {
+        self.merged.program.maps[at.unit].origins[self.erased(at).origin.index()]
+    }
+
+    fn name(&self, at: Erased) -> NameId {
+        self.merged.program.origins[self.origin(at).index()].name
+    }
+
+    /// Evidence 4: the symbol table has the function's name, at the address of another. Returns the local symbols whose
+    /// functions have only a part of their names in their DIEs (`g` of `A::g` and `B::g`), where a file has several such.
+    fn by_symbol(&mut self, by_name: &ByName) -> Vec<Open<'f>> {
+        let functions = |symbol: &&CodeSymbol<'_>| symbol.function && symbol.sized && !symbol.indirect;
+        let (merged, symbols) = (self.merged, self.symbols);
+        let whole = |symbol: &CodeSymbol<'_>| {
+            let of_whole = || merged.name_of(whole_suffixed(symbol.name)?);
+            let known = symbol.name_id.and_then(|name| by_name.get_key_value(&name));
+            known.or_else(|| by_name.get_key_value(&of_whole()?))
+        };
+        let own = |symbol: &CodeSymbol<'_>| {
+            let name = own_spelling(symbol.name)?;
+            by_name.get_key_value(&merged.name_of(&name)?)
+        };
+        // Where each file has functions of this size whose DIEs have this name.
+        let mut places: HashMap<(Option<u32>, NameId, u64), HashSet<u64>> = HashMap::default();
+        let place = |symbol: &CodeSymbol<'_>, name| (symbol.file_id, name, symbol.end - symbol.start);
+        // With whether only the last component of the name is that of a function.
+        let named = |symbol: &'m CodeSymbol<'f>| {
+            let found = whole(symbol);
+            let (&name, erased) = found.or_else(|| own(symbol))?;
+            Some((symbol, name, erased, found.is_none()))
+        };
+        let named: Vec<(&CodeSymbol<'f>, NameId, &Vec<Erased>, bool)> =
+            symbols.par_iter().filter(functions).filter_map(named).collect();
+        for &(symbol, name, ..) in named.iter().filter(|(symbol, .., is_own)| *is_own && symbol.local) {
+            places.entry(place(symbol, name)).or_default().insert(symbol.start);
+        }
+        let mut open = Vec::new();
+        for (symbol, name, erased, is_own) in named {
+            if is_own && places.get(&place(symbol, name)).is_some_and(|places| places.len() > 1) {
+                open.push((*symbol, name));
+                continue;
+            }
+            let fits = |at: &&Erased| self.symbol_fits(symbol, **at);
+            // One a name and address: the one whose unit has a line sequence there that fits it, or any, else the first.
+            let lines = |at: &Erased| self.sequences(at.unit, symbol.start, symbol.end);
+            let with_own = |at: &&Erased| self.fits_lines(symbol, **at);
+            let with_any = |at: &&Erased| lines(at).next().is_some();
+            let fitting: Vec<Erased> = erased.iter().take(MAX_TOGETHER).filter(fits).copied().collect();
+            let chosen = fitting.iter().find(with_own).or_else(|| fitting.iter().find(with_any));
+            let chosen = chosen.or(fitting.first()).copied();
+            if erased.len() > MAX_TOGETHER {
+                self.caps.together.set(self.caps.together.get() + 1);
+            }
+            if let Some(at) = chosen.filter(|_| !self.caps.steps.is_short()) {
+                let found = Found { start: symbol.start, end: symbol.end, how: How::Symbol, sequence: None };
+                self.keep(at, found);
+            }
+        }
+        open
+    }
+
+    /// Of functions that have only a part of their names in their DIEs, those that no lines told apart: one that the lines at
+    /// one of these symbols alone fit. True where any was found.
+    fn by_own_name(&mut self, open: &[Open<'f>], by_name: &ByName) -> bool {
+        let mut places: HashMap<Erased, Option<(u64, u64)>> = HashMap::default();
+        let mut functions: HashMap<(usize, u64, u64), Option<Erased>> = HashMap::default();
+        for (symbol, name) in open {
+            let fits = |at: &&Erased| self.symbol_fits(symbol, **at) && self.fits_lines(symbol, **at);
+            for &at in by_name[name].iter().take(MAX_TOGETHER).filter(fits) {
+                keep_only(&mut places, at, (symbol.start, symbol.end));
+                keep_only(&mut functions, (at.unit, symbol.start, symbol.end), at);
+            }
+        }
+        let mut sure: Vec<(Erased, u64, u64)> = places
+            .into_iter()
+            .filter_map(|(at, place)| place.map(|(start, end)| (at, start, end)))
+            .filter(|&(at, start, end)| functions[&(at.unit, start, end)] == Some(at))
+            .collect();
+        sure.sort_unstable();
+        if self.caps.steps.is_short() {
+            return false;
+        }
+        for &(at, start, end) in &sure {
+            self.keep(at, Found { start, end, how: How::Symbol, sequence: None });
+        }
+        !sure.is_empty()
+    }
+
+    /// True where the function's unit has a sequence at a symbol that fits its declaration.
+    fn fits_lines(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
+        let unclaimed = &self.merged.program.units[at.unit].unclaimed;
+        let mut lines = self.sequences(at.unit, symbol.start, symbol.end);
+        lines.any(|index| self.distance(at, &unclaimed[index]).is_some())
+    }
+
+    fn keep(&mut self, at: Erased, found: Found) {
+        if self.is_shared(at) {
+            let (name, origin) = (self.name(at), self.origin(at));
+            self.known.definitions.add(name, (at.unit, origin));
+        }
+        if self.erased(at).part {
+            *self.into_own.entry((at.unit, self.erased(at).die, found.start)).or_default() += 1;
+        }
+        self.found.insert((at.unit, at.index), found);
+    }
+
+    /// True where other units mean the same function by its name.
+    fn is_shared(&self, at: Erased) -> bool {
+        self.erased(at).external || is_program_wide(self.merged.name_bytes(self.name(at)))
+    }
+
+    /// True where the linker discarded it as a copy of a function that is known.
+    fn is_copy(&self, at: Erased) -> bool {
+        let known = self.found.contains_key(&(at.unit, at.index)) || !self.is_shared(at);
+        let same = |other: Definition| {
+            let own = (at.unit, self.origin(at));
+            !(self.merged.are_apart(other.1, own.1)
+                || (self.merged.are_apart_there(other, own) && self.has_lines(at)))
+        };
+        !known && self.known.definitions.any(self.name(at), same)
+    }
+
+    /// True where a sequence of its unit that no function claims fits a function, at the range of one that remains.
+    fn has_lines(&self, at: Erased) -> bool {
+        let unclaimed = self.merged.program.units[at.unit].unclaimed.iter().enumerate();
+        let fits = |(index, lines): (usize, &BareLines)| {
+            let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
+            u64::from(lines.len) == self.erased(at).size
+                && !lines.in_doubt
+                && !self.taken.contains(&(at.unit, index))
+                && self.known.at(range).is_some()
+                && self.distance(at, lines).is_some()
+        };
+        self.caps.steps.spend(unclaimed.len()) && { unclaimed }.any(fits)
+    }
+
+    /// Evidence 5, and the lines of what evidence 4 found: sequences that no function claims, where a function of their
+    /// length remains.
+    fn by_lines(&mut self, all: &[Erased]) {
+        for unit in all.chunk_by(|a, b| a.unit == b.unit) {
+            let unit_index = unit[0].unit;
+            let mut by_len: HashMap<u64, (Vec<Erased>, Vec<usize>)> = HashMap::default();
+            for (index, lines) in self.merged.program.units[unit_index].unclaimed.iter().enumerate() {
+                if !lines.in_doubt && !self.taken.contains(&(unit_index, index)) {
+                    by_len.entry(lines.len.into()).or_default().1.push(index);
+                }
+            }
+            for &at in unit.iter().filter(|at| !self.erased(**at).removed && !self.is_copy(**at)) {
+                let found = self.found.get(&(at.unit, at.index));
+                let len = found.map_or(self.erased(at).size, |found| found.end - found.start);
+                if found.is_none_or(|found| found.sequence.is_none())
+                    && let Some(here) = by_len.get_mut(&len)
+                {
+                    here.0.push(at);
+                }
+            }
+            let mut by_len: Vec<_> = by_len.into_iter().filter(|(_, here)| !here.0.is_empty()).collect();
+            by_len.sort_unstable_by_key(|(len, _)| *len);
+            for (_, (mut functions, mut sequences)) in by_len {
+                if functions.len().max(sequences.len()) > MAX_TOGETHER {
+                    self.caps.together.set(self.caps.together.get() + 1);
+                    functions.truncate(MAX_TOGETHER);
+                    sequences.truncate(MAX_TOGETHER);
+                }
+                self.pair(unit_index, &functions, &sequences);
+            }
+        }
+    }
+
+    /// Gives functions of one unit sequences that all have their length.
+    fn pair(&mut self, unit: usize, functions: &[Erased], sequences: &[usize]) {
+        let unit_data = &self.merged.program.units[unit];
+        let unclaimed = &unit_data.unclaimed;
+        // Sequences with the same rows are one.
+        let mut numbers: HashMap<(u64, &[Row]), usize> = HashMap::default();
+        let mut kinds: Vec<Vec<usize>> = Vec::new();
+        for &index in sequences {
+            let BareLines { start, rows, .. } = unclaimed[index];
+            let rows = &unit_data.rows[rows.start as usize..][..rows.len as usize];
+            let kind = *numbers.entry((start.0, rows)).or_insert_with(|| {
+                kinds.push(Vec::new());
+                kinds.len() - 1
+            });
+            kinds[kind].push(index);
+        }
+        kinds.iter_mut().for_each(|kind| kind.reverse());
+        let mut owners: HashMap<u64, Option<Owners>> = HashMap::default();
+        for kind in &kinds {
+            let lines = &unclaimed[kind[0]];
+            owners.entry(lines.start.0).or_insert_with(|| self.owners(unit, lines));
+        }
+        let may_have = |at, lines: &BareLines| {
+            self.may_have(at, lines, owners.get(&lines.start.0).and_then(Option::as_ref))
+        };
+        let mut fits = Vec::new();
+        for (sequence, kind) in kinds.iter().enumerate() {
+            let lines = &unclaimed[kind[0]];
+            for (function, &at) in functions.iter().enumerate() {
+                if may_have(at, lines)
+                    && let Some(distance) = self.distance(at, lines)
+                {
+                    fits.push(Fit { function, sequence, distance });
+                }
+            }
+        }
+        let mut room: Vec<usize> = kinds.iter().map(Vec::len).collect();
+        let pairs = pair(fits, &mut room, &self.caps.steps);
+        let mut paired = vec![false; functions.len()];
+        for (function, kind) in pairs {
+            paired[function] = true;
+            if let Some(index) = kinds[kind].pop() {
+                self.give(functions[function], index);
+            }
+        }
+        // The body of a function may come from another file. The last function has the last sequence, if a symbol puts
+        // it there and nothing else can have it.
+        let left: Vec<Erased> =
+            functions.iter().zip(paired).filter(|(_, paired)| !paired).map(|(at, _)| *at).collect();
+        let free: Vec<usize> = kinds.concat();
+        if let ([at], [index]) = (&left[..], &free[..])
+            && self.found.contains_key(&(at.unit, at.index))
+            && self.may_have(*at, &unclaimed[*index], None)
+        {
+            self.give(*at, *index);
+        }
+    }
+
+    /// The functions of a unit that keep the range of a sequence: `None` where nobody does, or no steps are left to look.
+    fn owners(&self, unit: usize, lines: &BareLines) -> Option<Owners> {
+        let remaining = self.known.at((lines.start.0, lines.start.0 + u64::from(lines.len)))?;
+        let own = remaining.iter().filter(|other| other.unit == unit);
+        self.caps
+            .steps
+            .spend(remaining.len())
+            .then(|| own.map(|other| (other.origin, other.instance)).collect())
+    }
+
+    /// True where a function of this length and the sequence may stand in one place; `owners` are those of the sequence's range.
+    fn may_have(&self, at: Erased, lines: &BareLines, owners: Option<&Owners>) -> bool {
+        let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
+        match self.found.get(&(at.unit, at.index)) {
+            Some(found) => (found.start, found.end) == range,
+            None => {
+                owners.is_some_and(|owners| !owners.contains(&(self.origin(at), self.erased(at).instance)))
+            }
+        }
+    }
+
+    /// True where a function that remains is this one, as its unit describes it: a name, a file and a line may be those of
+    /// several.
+    fn is_own(&self, other: &Remaining, at: Erased) -> bool {
+        other.unit == at.unit && other.origin == self.origin(at) && other.instance == self.erased(at).instance
+    }
+
+    /// Whether one of those that remain is such; `None` where no steps are left to tell.
+    fn any(&self, remaining: &[Remaining], such: impl Fn(&Remaining) -> bool) -> Option<bool> {
+        self.caps.steps.spend(remaining.len()).then(|| remaining.iter().any(such))
+    }
+
+    fn give(&mut self, at: Erased, index: usize) {
+        self.taken.insert((at.unit, index));
+        if let Some(found) = self.found.get_mut(&(at.unit, at.index)) {
+            found.sequence = Some(index);
+            return;
+        }
+        let lines = &self.merged.program.units[at.unit].unclaimed[index];
+        let (start, end) = (lines.start.0, lines.start.0 + u64::from(lines.len));
+        self.keep(at, Found { start, end, how: How::LineSequence, sequence: Some(index) });
+    }
+
+    /// Counts sequences that may be of several functions, or of one that a symbol puts elsewhere; and those that begin where a
+    /// function was found, and do not end with it.
+    fn count_ambiguous(&self, diagnostics: &mut Diagnostics) {
+        let without = self.found.iter().filter(|(_, found)| found.sequence.is_none());
+        let without: HashSet<(usize, u64)> = without.map(|(at, found)| (at.0, found.start)).collect();
+        for (unit, found) in self.merged.program.units.iter().enumerate() {
+            for (index, lines) in found.unclaimed.iter().enumerate() {
+                let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
+                if !lines.in_doubt
+                    && !found.erased.is_empty()
+                    && !self.taken.contains(&(unit, index))
+                    && (self.known.at(range).is_some() || without.contains(&(unit, range.0)))
+                {
+                    diagnostics.add(Kind::AmbiguousSequence, range.0, || {
+                        format!("{:#x}..{:#x} fits several functions, or none", range.0, range.1)
+                    });
+                }
+            }
+        }
+    }
+
+    /// The sequences of a unit that nobody has, and that cover a range.
+    fn sequences(&self, unit: usize, start: u64, end: u64) -> impl Iterator<Item = usize> {
+        let unclaimed = &self.merged.program.units[unit].unclaimed;
+        let first = unclaimed.partition_point(|lines| lines.start.0 < start);
+        let at_start = unclaimed[first..]
+            .iter()
+            .take_while(move |lines| lines.start.0 == start && self.caps.steps.spend(1));
+        at_start
+            .enumerate()
+            .filter(move |(_, lines)| u64::from(lines.len) == end - start)
+            .map(move |(i, _)| first + i)
+            .filter(move |index| !self.taken.contains(&(unit, *index)))
+    }
+
+    /// True where another function remains in the symbol's range, and not this one.
+    fn folded_here(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
+        let (own, name) = (self.origin(at), self.name(at));
+        // A static function of a header is another one in each unit, and not the global one of its name.
+        // One that is declared elsewhere is another definition, and not a copy, if the linker left its lines.
+        let has_lines = || self.sequences(at.unit, symbol.start, symbol.end).next().is_some();
+        let same = |other: &Remaining| match self.is_shared(at) {
+            true => {
+                other.shared
+                    && self.merged.program.origins[other.origin.index()].name == name
+                    && !(self.merged.are_apart_there((other.unit, other.origin), (at.unit, own))
+                        && has_lines())
+            }
+            false => self.is_own(other, at),
+        };
+        match self.known.at((symbol.start, symbol.end)) {
+            Some(remaining) if self.erased(at).part => {
+                let of_own = |other: &Remaining| other.unit == at.unit && other.die == self.erased(at).die;
+                self.any(remaining, |other| same(other) && !of_own(other)) == Some(false)
+                    && self.has_room(symbol, at, remaining.iter().filter(|other| of_own(other)).count())
+            }
+            Some(remaining) => self.any(remaining, same) == Some(false),
+            None => {
+                let here = self.symbols.at(symbol.start);
+                let other = |s: &CodeSymbol<'_>| {
+                    s.function && s.end == symbol.end && (s.name != symbol.name || s.of_another_file(symbol))
+                };
+                self.caps.steps.spend(here.len()) && here.iter().any(other)
+            }
+        }
+    }
+
+    /// Parts of one function may be folded into each other: true where as many of its symbols are there that one is left
+    /// for a part more. `remaining`: how many of its parts kept the range.
+    fn has_room(&self, symbol: &CodeSymbol<'f>, at: Erased, remaining: usize) -> bool {
+        if remaining == 0 {
+            return true;
+        }
+        let here = self.symbols.at(symbol.start);
+        let own = |other: &&CodeSymbol<'f>| {
+            other.shares(symbol)
+                && whole_name(other.name) == whole_name(symbol.name)
+                && !other.of_another_file(symbol)
+        };
+        let found = self.into_own.get(&(at.unit, self.erased(at).die, symbol.start)).copied();
+        self.caps.steps.spend(here.len()) && here.iter().filter(own).count() > remaining + found.unwrap_or(0)
+    }
+
+    fn symbol_fits(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
+        let erased = self.erased(at);
+        self.caps.steps.spend(1)
+            && (erased.size == symbol.end - symbol.start || erased.size == 0)
+            && erased.part == self.is_of_part(symbol, at)
+            && !self.found.contains_key(&(at.unit, at.index))
+            && self.binding_fits(symbol, at)
+            && self.folded_here(symbol, at)
+    }
+
+    /// True where a symbol that may be of a function is that of a part of it: what is split off has a suffix to its name,
+    /// as have copies that a compiler specialised, and is folded into what is split off as well.
+    fn is_of_part(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
+        if !has_suffix(symbol.name) || symbol.name == self.merged.name_bytes(self.name(at)) {
+            return false;
+        }
+        let into_part = || {
+            let here = self.known.at((symbol.start, symbol.end));
+            here.is_some_and(|here| self.any(here, |other| !other.part) == Some(false))
+        };
+        names_part(symbol.name) || into_part()
+    }
+
+    /// A global symbol is of a function that units share; a local one of a unit that has lines there, unless it has
+    /// none at all: another may have its name, and a function too.
+    fn binding_fits(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
+        let unit = &self.merged.program.units[at.unit];
+        let lines =
+            || unit.rows.is_empty() || self.sequences(at.unit, symbol.start, symbol.end).next().is_some();
+        if !symbol.local {
+            // A unit of `-g1` does not say which of its functions are global, nor where they are declared.
+            let undeclared = self.merged.program.origins[self.origin(at).index()].line == 0;
+            return self.is_shared(at) || (undeclared && lines());
+        }
+        let of_file = symbol.file.is_empty() || *unit.file_name == *base_name(symbol.file);
+        // The symbols of an object without a file stand behind those of another.
+        let without = || !unit.rows.is_empty() && !self.symbols.has_file(&unit.file_name);
+        (of_file || without()) && lines()
+    }
+
+    /// Lines from the declaration of a function to the nearest row of a sequence; `None` where no row is behind it in
+    /// its file.
+    fn distance(&self, at: Erased, lines: &BareLines) -> Option<u32> {
+        let unit = &self.merged.program.units[at.unit];
+        let map = &self.merged.program.maps[at.unit];
+        let origin = self.merged.program.origins[self.origin(at).index()];
+        let file = origin.file.filter(|_| origin.line > 0)?;
+        if !self.caps.steps.spend(lines.rows.len as usize + 1) {
+            return None;
+        }
+        let rows = &unit.rows[lines.rows.start as usize..][..lines.rows.len as usize];
+        let own = rows.iter().filter(|row| row.file != NONE16 && map.files[usize::from(row.file)] == file);
+        own.filter_map(|row| row.line.checked_sub(origin.line)).min()
+    }
+}

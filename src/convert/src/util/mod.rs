@@ -1,0 +1,10 @@
+//! Data structures and small algorithms that know nothing of symbols.
+
+pub(crate) mod budget;
+pub(crate) mod hash;
+pub(crate) mod leb;
+pub(crate) mod numbers;
+pub(crate) mod output;
+pub(crate) mod paint;
+pub(crate) mod pair;
+pub(crate) mod text;

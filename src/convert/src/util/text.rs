@@ -1,0 +1,107 @@
+//! Texts of the input that end in a zero byte, and how much of them is read.
+//!
+//! A text is named by its offset, in a few bytes: any number of them may be one long string, or the ends of it. Real string
+//! tables share the ends of names at most, and many local symbols have one short name.
+
+use foldsym_format::bits;
+use foldsym_format::names::MAX_NAME;
+
+use crate::util::budget::Budget;
+
+/// Bytes of a text that are looked at: one more than are kept, so that what is cut is counted.
+pub(crate) const MAX_TEXT: usize = MAX_NAME + 1;
+
+/// Bytes that the texts of a table may have together, for each of its bytes, for each text, and besides.
+const COPIES: u64 = 4;
+const EACH: u64 = 128;
+const FLOOR: u64 = 1 << 16;
+
+/// The text at the beginning of `bytes`, without its zero; the first [`MAX_TEXT`] bytes of one that is longer. `None` where
+/// the bytes end before it does.
+pub(crate) fn until_zero(bytes: &[u8]) -> Option<&[u8]> {
+    until_zero_within(bytes, MAX_TEXT)
+}
+
+/// As [`until_zero`], of at most `most` bytes.
+pub(crate) fn until_zero_within(bytes: &[u8], most: usize) -> Option<&[u8]> {
+    let looked_at = &bytes[..bytes.len().min(most)];
+    match memchr::memchr(0, looked_at) {
+        Some(end) => Some(&looked_at[..end]),
+        None => (looked_at.len() == most).then_some(looked_at),
+    }
+}
+
+/// Texts whose memory is asked for together.
+pub(crate) const TOGETHER: usize = 16;
+
+/// Has memory bring where these texts begin, all at once: texts that lie all over a section else wait for it one by one.
+pub(crate) fn soon<'t>(texts: impl Iterator<Item = &'t [u8]>) {
+    texts.for_each(|text| bits::touch(text, 0, 0..2));
+}
+
+/// The last component of a path.
+pub(crate) fn base_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
+/// True where two paths are one, as far as they say: without what leads nowhere (`a/./b`, `a/../b`, `a//b`).
+pub(crate) fn is_same_path(one: &[u8], other: &[u8]) -> bool {
+    one == other || (one.starts_with(b"/") == other.starts_with(b"/") && components(one) == components(other))
+}
+
+/// What a path is made of, without what leads nowhere.
+fn components(path: &[u8]) -> Vec<&[u8]> {
+    let mut kept: Vec<&[u8]> = Vec::new();
+    for component in path.split(|byte| *byte == b'/') {
+        match component {
+            b"" | b"." => {}
+            b".." if kept.last().is_some_and(|last| *last != b"..") => {
+                kept.pop();
+            }
+            component => kept.push(component),
+        }
+    }
+    kept
+}
+
+/// Bytes that `texts` texts of a table of `len` bytes may have together.
+pub(crate) fn room(len: usize, texts: usize) -> Budget {
+    let for_table = COPIES.saturating_mul(len as u64);
+    let for_texts = EACH.saturating_mul(texts as u64);
+    Budget::new(for_table.saturating_add(for_texts).saturating_add(FLOOR))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_are_one() {
+        for (one, other, same) in [
+            ("/a/b.c", "/a/b.c", true),
+            ("/a/b.c", "/a/./x/..//b.c", true),
+            ("/a/b.c", "/a/x/b.c", false),
+            ("/a/b.c", "a/b.c", false),
+            ("../a/b.c", "../../a/b.c", false),
+            ("a/../b.c", "./b.c", true),
+            ("a/../b.c", "a/./../b.c", true),
+            ("", "", true),
+        ] {
+            assert_eq!(is_same_path(one.as_bytes(), other.as_bytes()), same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_text_ends_at_a_zero_or_is_cut() {
+        assert_eq!(until_zero(b"name\0more"), Some(&b"name"[..]));
+        assert_eq!(until_zero(b"\0"), Some(&b""[..]));
+        assert_eq!(until_zero(b"name"), None);
+        assert_eq!(until_zero(b""), None);
+        let mut long = vec![b'n'; MAX_TEXT - 1];
+        assert_eq!(until_zero(&long), None);
+        long.push(0);
+        assert_eq!(until_zero(&long).map(<[u8]>::len), Some(MAX_TEXT - 1));
+        long.insert(0, b'n');
+        assert_eq!(until_zero(&long).map(<[u8]>::len), Some(MAX_TEXT));
+    }
+}
