@@ -111,8 +111,8 @@ impl<'f, 'd> Cursor<'f, 'd> {
             Ok(entered) => entered,
             Err(reason) => return Ok(Some(reason)),
         };
-        // What is known first is asked of memory first: where the rows are, then whose they are. The origin is only needed
-        // for the frames.
+        // Loads are started in the order in which their addresses are known: the rows, then the function. Only the frames
+        // need the origin.
         file.functions.touch(answer.function.0);
         let unit_log2 = file.header().unit_log2;
         let target = answer.offset.wrapping_shr(unit_log2.into());
