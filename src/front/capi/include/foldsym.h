@@ -328,6 +328,7 @@ typedef struct foldsym_candidate {
     const foldsym_text_frame *frames; /* innermost first; the last is the function, the others are inlined in it */
     size_t frame_count;
     const char *how; /* what recovered it: live_range, stmt_sequence, relocation, symbol, ... */
+    uint64_t reserved[2];
 } foldsym_candidate;
 
 /* What is at one address. */
@@ -346,7 +347,8 @@ typedef struct foldsym_symbol {
     uint32_t reason;                     /* FOLDSYM_FOR_...: why it is FOLDSYM_IS_LIKELY */
     uint32_t candidate_count;            /* how many functions it may be; 1 where the code is not folded */
     uint32_t flags;                      /* FOLDSYM_PADDING, FOLDSYM_PARTIAL */
-    uint32_t reserved;                   /* 0 */
+    uint32_t reserved0;                  /* 0 */
+    uint64_t reserved[2];                /* 0 */
 } foldsym_symbol;
 
 /* What is at many addresses, in their order. */

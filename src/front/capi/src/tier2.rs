@@ -202,7 +202,8 @@ fn nothing(address: u64) -> Symbol {
         reason: types::FOLDSYM_FOR_NOTHING,
         candidate_count: 0,
         flags: 0,
-        reserved: 0,
+        reserved0: 0,
+        reserved: [0; 2],
     }
 }
 
@@ -315,6 +316,7 @@ impl Builder {
                     frames: core::ptr::without_provenance(frames.start),
                     frame_count: frames.len(),
                     how: how(member.how).as_ptr(),
+                    reserved: [0; 2],
                 });
             }
         }

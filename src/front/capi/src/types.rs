@@ -429,6 +429,8 @@ structs! {
         frame_count: usize,
         /// What recovered it: a word of the file format.
         how: *const c_char,
+        /// 0.
+        reserved: [u64; 2],
     }
     /// Tier 2: what is at one address.
     Symbol "foldsym_symbol" {
@@ -461,7 +463,9 @@ structs! {
         /// `FOLDSYM_PADDING`, `FOLDSYM_PARTIAL`.
         flags: u32,
         /// 0.
-        reserved: u32,
+        reserved0: u32,
+        /// 0.
+        reserved: [u64; 2],
     }
     /// Tier 2: what is at many addresses, in their order.
     Symbols "foldsym_symbols" {

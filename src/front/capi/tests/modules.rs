@@ -220,3 +220,26 @@ fn the_table_holds_at_its_edges() {
         }
     }
 }
+
+/// A module that is added while others are looked up is there whole or not at all, and the sanitizer of threads sees no race.
+#[test]
+fn the_table_grows_while_it_is_read() {
+    let Some(compiler) = compiler("cc") else { return };
+    let folder = folder("modules-threads");
+    let program = folder.join("threads");
+    let source = source("threads.c");
+    let all = ["-std=c11", "-pthread", &source, text(common::embedded())];
+    compile(&compiler, &program, &all);
+    assert_eq!(run(&program, &[]), "3 readers found 4096 modules\n");
+    let flags = ["-g", "-fsanitize=thread"];
+    let empty = folder.join("empty.c");
+    std::fs::write(&empty, "int main(void) { return 0; }\n").unwrap();
+    let checked = folder.join("checked");
+    let linked = Command::new(&compiler).args(flags).arg(&empty).arg("-o").arg(&checked).output().unwrap();
+    // Some kernels lay memory out as the runtime does not expect.
+    if !linked.status.success() || !Command::new(&checked).status().unwrap().success() {
+        return common::skip("the sanitizer of threads");
+    }
+    compile(&compiler, &checked, &[&all[..], &flags].concat());
+    assert_eq!(run(&checked, &[]), "3 readers found 4096 modules\n");
+}
