@@ -41,7 +41,9 @@ fn process(folder: &Path) -> Vec<Placed> {
     // Linked to 0x200000, or without a fixed place.
     let a = placed("fold", "fold.clang-lld.set", 0x7f00_0000_0000, 0x7f00_0000_0000);
     let b = placed("ring", "ring.clang-lld.set", 0x5500_0000_0000, 0x5500_0000_0000);
-    vec![a, none, b]
+    // The same file once more: its calls tell nothing of the other copy's functions.
+    let again = placed("again", "fold.clang-lld.set", 0x6600_0000_0000, 0x6600_0000_0000);
+    vec![a, none, b, Placed { stacks: Vec::new(), ..again }]
 }
 
 /// Frames as the C++ program reads them, and as the engine does.
@@ -58,7 +60,7 @@ fn frames(modules: &[Placed]) -> Vec<(String, Vec<StackFrame>)> {
         };
         for module in modules {
             let Some(recorded) = module.stacks.get(number % module.stacks.len().max(1)) else {
-                add("15".to_owned(), StackFrame::returns_to(0x15));
+                add(format!("{:x}", module.start + 5), StackFrame::returns_to(module.start + 5));
                 continue;
             };
             for (at, address) in recorded.addresses.iter().enumerate() {
@@ -69,6 +71,13 @@ fn frames(modules: &[Placed]) -> Vec<(String, Vec<StackFrame>)> {
                     _ => add(format!("{address:x}"), StackFrame::returns_to(address)),
                 }
             }
+        }
+        // A stack that goes to and fro between the copies.
+        let (copies, recorded) =
+            ([&modules[0], &modules[3]], &modules[0].stacks[number % modules[0].stacks.len()]);
+        for (at, address) in recorded.addresses.iter().enumerate().skip(1) {
+            let address = address - recorded.bias + copies[(at / 2) % 2].bias;
+            add(format!("{address:x}"), StackFrame::returns_to(address));
         }
         // In no module, at the border of one, and of another process.
         add("=999".into(), StackFrame::exact(0x999));
