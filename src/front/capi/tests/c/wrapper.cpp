@@ -171,7 +171,7 @@ static void errors()
 int main(int argc, char **argv)
 {
     static foldsym::map maps[8];
-    std::vector<std::string> names(static_cast<std::size_t>(argc));
+    std::vector<std::string> names(static_cast<std::size_t>(argc)), paths(names.size());
     for (int i = 1; i < argc; i++) {
         std::istringstream words(argv[i]);
         std::string path, start, end, bias;
@@ -181,8 +181,12 @@ int main(int argc, char **argv)
         foldsym_info info = {};
         info.size = sizeof info;
         if (!path.empty()) {
-            CHECK(maps[i].open(path.c_str()) == FOLDSYM_OK);
-            module.file = maps[i].file();
+            // A file that is there twice is opened once.
+            int first = 1;
+            for (paths[i] = path; paths[first] != path;)
+                first++;
+            CHECK(first != i || maps[i].open(path.c_str()) == FOLDSYM_OK);
+            module.file = maps[first].file();
             CHECK(foldsym_file_info(module.file, &info) == FOLDSYM_OK);
         }
         module.start = std::strtoull(start.c_str(), nullptr, 16);
