@@ -89,7 +89,7 @@ fn frames(modules: &[Placed]) -> Vec<(String, Vec<StackFrame>)> {
     lines
 }
 
-fn print(out: &mut String, functions: &[Location]) {
+fn print(out: &mut String, functions: &[Location], aliases: &[std::sync::Arc<str>]) {
     for Location { function, linkage_name, file, line, column, start_file, start_line, inlined, .. } in
         functions
     {
@@ -97,6 +97,9 @@ fn print(out: &mut String, functions: &[Location]) {
         if *inlined {
             out.push_str(" inlined");
         }
+    }
+    for alias in aliases {
+        write!(out, " = {alias}").unwrap();
     }
 }
 
@@ -121,10 +124,10 @@ fn expect(frame: &Frame, module: Option<&Placed>) -> String {
         if frame.partial { 2 } else { 0 },
     )
     .unwrap();
-    print(&mut out, &frame.functions);
+    print(&mut out, &frame.functions, &frame.aliases);
     for candidate in &frame.candidates {
         write!(out, " ~ {}", candidate.how).unwrap();
-        print(&mut out, &candidate.functions);
+        print(&mut out, &candidate.functions, &candidate.aliases);
     }
     out + "\n"
 }
@@ -151,17 +154,18 @@ fn case(folder: &Path) -> (Vec<String>, String, String) {
     let search = placed.iter().filter_map(|module| module.path.clone());
     let symbolizer = Symbolizer::builder().search(search).build().unwrap();
     let (mut input, mut expected) = (String::new(), String::new());
-    let (mut folded, mut told) = (0, 0);
+    let (mut folded, mut told, mut aliased) = (0, 0, 0);
     for (line, stack) in frames(&placed) {
         input += &(line + "\n");
         for frame in symbolizer.symbolize(&Stack::new(&modules, stack)) {
             folded += u32::from(frame.candidates.len() > 1);
+            aliased += u32::from(!frame.aliases.is_empty());
             told += u32::from(frame.certainty.is_some_and(|word| word.text() == "exact"));
             expected += &expect(&frame, frame.module.map(|module| &placed[module]));
         }
         expected += "--\n";
     }
-    println!("{folded} frames of several candidates, {told} exact");
+    println!("{folded} frames of several candidates, {told} exact, {aliased} of several names");
     assert!(folded > 50 && told > 50, "{folded} {told}");
     let args = placed.iter().map(|module| {
         let path = module.path.as_ref().map_or("", |path| text(path));
