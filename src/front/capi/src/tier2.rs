@@ -324,6 +324,9 @@ impl Builder {
                 let frames = self.frames(spot)?;
                 let named = Some(member.function).filter(|_| !found.padding);
                 let (aliases, alias_count) = self.aliases(spot, named)?;
+                if self.candidates.len() >= self.most {
+                    return Err(Stop::Memory);
+                }
                 self.candidates.try_reserve(1)?;
                 self.candidates.push(Candidate {
                     frames: core::ptr::without_provenance(frames.start),
