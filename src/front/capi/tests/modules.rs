@@ -249,10 +249,17 @@ fn the_table_grows_while_it_is_read() {
     std::fs::write(&empty, "int main(void) { return 0; }\n").unwrap();
     let checked = folder.join("checked");
     let linked = Command::new(&compiler).args(flags).arg(&empty).arg("-o").arg(&checked).output().unwrap();
-    // Some kernels lay memory out as the runtime does not expect.
-    if !linked.status.success() || !Command::new(&checked).status().unwrap().success() {
+    // Some kernels lay memory out as the runtime does not expect, unless they are told not to spread it.
+    let ways: [&[&str]; 2] = [&["env"], &["setarch", "-R"]];
+    let start = |way: &[&str]| {
+        let mut command = Command::new(way[0]);
+        command.args(&way[1..]).arg(&checked);
+        command
+    };
+    let works = |way: &&[&str]| start(way).output().is_ok_and(|output| output.status.success());
+    let Some(way) = ways.into_iter().find(|way| linked.status.success() && works(way)) else {
         return common::skip("the sanitizer of threads");
-    }
+    };
     compile(&compiler, &checked, &[&all[..], &flags].concat());
-    assert_eq!(run(&checked, &[]), "3 readers found 4096 modules\n");
+    assert_eq!(ask(&mut start(way), ""), "3 readers found 4096 modules\n");
 }
