@@ -3,6 +3,10 @@
 # DESTDIR, where set, is put before PREFIX. FOLDSYM_BUILT, where set, is a folder with libfoldsym_capi.so,
 # libfoldsym_capi.a and libfoldsym_embedded.a, which are installed instead of being built.
 set -eu
+if [ "$(uname)" = Darwin ]; then
+    echo "install.sh: installs ELF libraries, which this system does not load" >&2
+    exit 2
+fi
 prefix=${1:?usage: install.sh PREFIX}
 here=$(cd "$(dirname "$0")" && pwd)
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$here/embedded/Cargo.toml")

@@ -98,6 +98,7 @@ extern "C" {
 /* Flags of tier 2's requests. */
 #define FOLDSYM_DEMANGLE 1u   /* names as people read them, with parameters */
 #define FOLDSYM_CANDIDATES 2u /* list all functions that may have run */
+#define FOLDSYM_ALIASES 4u    /* list the other names of functions */
 
 /* What is damaged. */
 #define FOLDSYM_DAMAGE_OTHER 0u
@@ -296,7 +297,7 @@ typedef struct foldsym_addresses {
     size_t count;
     uint64_t load_bias;
     uint32_t kind;  /* what all of them are: FOLDSYM_EXACT or FOLDSYM_RETURN */
-    uint32_t flags; /* FOLDSYM_DEMANGLE, FOLDSYM_CANDIDATES */
+    uint32_t flags; /* FOLDSYM_DEMANGLE, FOLDSYM_CANDIDATES, FOLDSYM_ALIASES */
     uint64_t reserved[4];
 } foldsym_addresses;
 
@@ -306,7 +307,7 @@ typedef struct foldsym_stack_request {
     const foldsym_stack_entry *entries; /* innermost first, with the load biases of their modules */
     size_t count;
     uint64_t vptr;  /* as in foldsym_stack */
-    uint32_t flags; /* FOLDSYM_DEMANGLE, FOLDSYM_CANDIDATES */
+    uint32_t flags; /* FOLDSYM_DEMANGLE, FOLDSYM_CANDIDATES, FOLDSYM_ALIASES */
     uint32_t reserved0;
     uint64_t reserved[4];
 } foldsym_stack_request;
@@ -328,6 +329,9 @@ typedef struct foldsym_candidate {
     const foldsym_text_frame *frames; /* innermost first; the last is the function, the others are inlined in it */
     size_t frame_count;
     const char *how; /* what recovered it: live_range, stmt_sequence, relocation, symbol, ... */
+    const char *const *aliases; /* other linkage names of the function, with FOLDSYM_ALIASES */
+    size_t alias_count;
+    uint64_t reserved;
 } foldsym_candidate;
 
 /* What is at one address. */
@@ -346,7 +350,10 @@ typedef struct foldsym_symbol {
     uint32_t reason;                     /* FOLDSYM_FOR_...: why it is FOLDSYM_IS_LIKELY */
     uint32_t candidate_count;            /* how many functions it may be; 1 where the code is not folded */
     uint32_t flags;                      /* FOLDSYM_PADDING, FOLDSYM_PARTIAL */
-    uint32_t reserved;                   /* 0 */
+    uint32_t reserved0;                  /* 0 */
+    const char *const *aliases;          /* other linkage names of the likeliest function, with FOLDSYM_ALIASES */
+    size_t alias_count;
+    uint64_t reserved; /* 0 */
 } foldsym_symbol;
 
 /* What is at many addresses, in their order. */
@@ -371,7 +378,7 @@ void foldsym_map_close(foldsym_map *map);
  * Looks many addresses of one file up, with all texts, each once in memory. Every address stands for itself: at folded
  * code all functions may have run. Give the answer back with foldsym_symbols_free; on an error `*out` is NULL.
  * FOLDSYM_E_MEMORY: there is no memory for the answer, or it has over 16 frames for each address and over 1,048,576 in
- * all, those of candidates included: ask for less at once. An address for whose texts a file claims more room than 64 MiB
+ * all, those of candidates and other names included: ask for less at once. An address for whose texts a file claims more room than 64 MiB
  * and 64 times its bytes is FOLDSYM_E_DAMAGED, and so is one at which the file is damaged; the others are answered.
  */
 int32_t foldsym_symbolize(const foldsym_file *file, const foldsym_addresses *addresses, foldsym_symbols **out);

@@ -304,6 +304,15 @@ inline view<foldsym_candidate> candidates(const foldsym_symbol &symbol) noexcept
     return {symbol.candidates, symbol.listed_count};
 }
 
+/// The other linkage names of a symbol's likeliest function, where FOLDSYM_ALIASES asked for them.
+inline view<const char *> aliases(const foldsym_symbol &symbol) noexcept { return {symbol.aliases, symbol.alias_count}; }
+
+/// Those of a candidate.
+inline view<const char *> aliases(const foldsym_candidate &candidate) noexcept
+{
+    return {candidate.aliases, candidate.alias_count};
+}
+
 } // namespace foldsym
 
 #endif

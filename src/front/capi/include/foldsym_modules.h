@@ -49,7 +49,8 @@ static inline int32_t foldsym_check_build(const foldsym_file *file, const void *
 /*
  * Adds a module, as `module` has start, end, load bias, file and name; file and name must stay as long as the table is
  * used. Returns what foldsym_check_build says: a module whose symbols may not answer is added too, without them, so that
- * its frames can say why. It is not added where the table is full (FOLDSYM_E_FULL), or where `end` is not above `start`,
+ * its frames can say why. One that comes without a file may say why itself, by a `status` that is not FOLDSYM_OK: that
+ * stays, and is returned. It is not added where the table is full (FOLDSYM_E_FULL), or where `end` is not above `start`,
  * flags are unknown, or reserved is not 0 (FOLDSYM_E_ARGUMENT).
  */
 static inline int32_t foldsym_modules_add(foldsym_modules *table, const foldsym_module *module, const void *build_id,
@@ -62,7 +63,8 @@ static inline int32_t foldsym_modules_add(foldsym_modules *table, const foldsym_
         return FOLDSYM_E_FULL;
     place = &table->modules[table->count];
     *place = *module;
-    place->status = foldsym_check_build(module->file, build_id, len, flags);
+    if (module->file || module->status == FOLDSYM_OK)
+        place->status = foldsym_check_build(module->file, build_id, len, flags);
     if (place->status != FOLDSYM_OK)
         place->file = NULL;
     /* Whoever sees the count sees the module. */

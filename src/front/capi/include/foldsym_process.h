@@ -237,11 +237,10 @@ static inline int foldsym_process_each(struct dl_phdr_info *info, size_t size, v
     }
     /* The loader's name goes when the module does. */
     module.name = strdup(path);
+    module.status = search.status;
     if (foldsym_modules_add(process->table, &module, search.build_id, search.build_id_len, process->flags) ==
         FOLDSYM_E_FULL)
         process->is_full = 1;
-    else if (!module.file)
-        process->table->modules[process->table->count - 1].status = search.status;
     return 0;
 }
 

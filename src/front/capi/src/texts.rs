@@ -116,11 +116,27 @@ impl Texts {
         Ok(*entry.insert(place))
     }
 
-    /// Turns the offsets of frames into pointers, which hold as long as what this gives back.
-    pub(crate) fn point(self, frames: &mut [TextFrame]) -> Vec<u8> {
+    /// Another name of a function, in the way of [`Texts::frame`].
+    ///
+    /// # Errors
+    /// As for [`Texts::frame`].
+    pub(crate) fn alias(
+        &mut self,
+        file: &SymbolFile<'_>,
+        number: u32,
+        name: NameId,
+    ) -> Result<*const c_char, Stop> {
+        Ok(core::ptr::without_provenance(self.name(file, number, name)?.0))
+    }
+
+    /// Turns offsets into pointers, which hold as long as what this gives back.
+    pub(crate) fn point(self, frames: &mut [TextFrame], aliases: &mut [*const c_char]) -> Vec<u8> {
         let text = |at: *const c_char| {
             self.bytes.get(at.addr()).map_or(core::ptr::null(), |byte| core::ptr::from_ref(byte).cast())
         };
+        for alias in aliases {
+            *alias = text(*alias);
+        }
         for frame in frames {
             frame.name = text(frame.name);
             frame.linkage_name = text(frame.linkage_name);

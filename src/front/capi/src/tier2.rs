@@ -6,14 +6,15 @@ use std::collections::TryReserveError;
 use std::vec::Vec;
 
 use foldsym_lookup::{
-    Error, Frames, How, ImageAddr, Lookup, NotFoundReason, Resolved, StackAddr, SymbolFile,
+    Error, Frames, FunctionId, How, ImageAddr, Lookup, NotFoundReason, Resolved, StackAddr, SymbolFile,
 };
 
 use crate::texts::Texts;
 use crate::tier1::{self, Status};
 use crate::types::{
-    self, Addresses, Candidate, FOLDSYM_CANDIDATES, FOLDSYM_DEMANGLE, FOLDSYM_FOREIGN, FOLDSYM_NO_MODULE,
-    FOLDSYM_NO_SYMBOLS, FOLDSYM_NONE, FOLDSYM_OK, FOLDSYM_RETURN, StackEntry, Symbol, TextFrame,
+    self, Addresses, Candidate, FOLDSYM_ALIASES, FOLDSYM_CANDIDATES, FOLDSYM_DEMANGLE, FOLDSYM_FOREIGN,
+    FOLDSYM_NO_MODULE, FOLDSYM_NO_SYMBOLS, FOLDSYM_NONE, FOLDSYM_OK, FOLDSYM_RETURN, StackEntry, Symbol,
+    TextFrame,
 };
 
 /// Symbols, and what they point to: none of these vectors grows once the pointers are made.
@@ -23,6 +24,7 @@ pub(crate) struct Table {
     _candidates: Vec<Candidate>,
     /// Read by C through the symbols and candidates.
     _frames: Vec<TextFrame>,
+    _aliases: Vec<*const c_char>,
     /// Texts, each with a zero behind.
     _texts: Vec<u8>,
 }
@@ -76,7 +78,7 @@ pub(crate) struct Module<'f> {
 
 /// Whether the flags are ones that this library knows.
 pub(crate) const fn known_flags(flags: u32) -> bool {
-    flags & !(FOLDSYM_DEMANGLE | FOLDSYM_CANDIDATES) == 0
+    flags & !(FOLDSYM_DEMANGLE | FOLDSYM_CANDIDATES | FOLDSYM_ALIASES) == 0
 }
 
 /// Looks each address up; a damaged place gives its address the status, and no frames. So does one whose texts are more than
@@ -202,6 +204,9 @@ fn nothing(address: u64) -> Symbol {
         reason: types::FOLDSYM_FOR_NOTHING,
         candidate_count: 0,
         flags: 0,
+        reserved0: 0,
+        aliases: core::ptr::null(),
+        alias_count: 0,
         reserved: 0,
     }
 }
@@ -215,6 +220,8 @@ struct Builder {
     frames: Vec<TextFrame>,
     /// The address of their frames is an index until then.
     candidates: Vec<Candidate>,
+    /// Offsets in the texts until then.
+    aliases: Vec<*const c_char>,
     symbols: Vec<Symbol>,
     /// Of each symbol: its frames and its candidates.
     ranges: Vec<(Range<usize>, Range<usize>)>,
@@ -232,6 +239,7 @@ impl Builder {
             texts: Texts::new(file_bytes, flags & FOLDSYM_DEMANGLE != 0),
             frames: Vec::new(),
             candidates: Vec::new(),
+            aliases: Vec::new(),
             symbols,
             ranges,
         })
@@ -250,7 +258,7 @@ impl Builder {
         resolved: Option<Resolved>,
         symbol: &mut Symbol,
     ) -> Result<(), NoMemory> {
-        let (frames, candidates) = (self.frames.len(), self.candidates.len());
+        let (frames, candidates, aliases) = (self.frames.len(), self.candidates.len(), self.aliases.len());
         let empty = *symbol;
         match self.fill(spot, resolved, symbol) {
             Ok((status, own)) => {
@@ -260,6 +268,7 @@ impl Builder {
             Err(Stop::Damaged) => {
                 self.frames.truncate(frames);
                 self.candidates.truncate(candidates);
+                self.aliases.truncate(aliases);
                 *symbol = Symbol { status: types::FOLDSYM_E_DAMAGED, ..empty };
                 self.push(*symbol, 0..0, 0..0);
             }
@@ -295,10 +304,11 @@ impl Builder {
         };
         symbol.reason = tier1::reason(found.reason);
         symbol.candidate_count = count;
+        let mut function = found.function;
         if resolved.is_some()
             && let Some(first) = member(0)
         {
-            file.member_frames(&found, first, &mut self.scratch)?;
+            function = file.member_frames(&found, first, &mut self.scratch)?.function;
         }
         symbol.flags = if found.padding { types::FOLDSYM_PADDING } else { 0 }
             | if self.scratch.is_partial() { types::FOLDSYM_PARTIAL } else { 0 };
@@ -306,15 +316,25 @@ impl Builder {
             symbol.function_start = found.function_start.0.wrapping_add(spot.load_bias);
         }
         let own = self.frames(spot)?;
+        let named = Some(function).filter(|_| !found.padding);
+        (symbol.aliases, symbol.alias_count) = self.aliases(spot, named)?;
         if self.flags & FOLDSYM_CANDIDATES != 0 && found.group.is_some() {
             for index in (0..count).map_while(member) {
                 let member = file.member_frames(&found, index, &mut self.scratch)?;
                 let frames = self.frames(spot)?;
+                let named = Some(member.function).filter(|_| !found.padding);
+                let (aliases, alias_count) = self.aliases(spot, named)?;
+                if self.candidates.len() >= self.most {
+                    return Err(Stop::Memory);
+                }
                 self.candidates.try_reserve(1)?;
                 self.candidates.push(Candidate {
                     frames: core::ptr::without_provenance(frames.start),
                     frame_count: frames.len(),
                     how: how(member.how).as_ptr(),
+                    aliases,
+                    alias_count,
+                    reserved: 0,
                 });
             }
         }
@@ -335,21 +355,54 @@ impl Builder {
         Ok(start..self.frames.len())
     }
 
+    /// Adds the other names of a function, where they are asked for; gives the index of the first, and how many.
+    fn aliases(
+        &mut self,
+        spot: &Spot<'_, '_>,
+        function: Option<FunctionId>,
+    ) -> Result<(*const *const c_char, usize), Stop> {
+        let start = self.aliases.len();
+        let asked = self.flags & FOLDSYM_ALIASES != 0;
+        if let Some(function) = function.filter(|_| asked) {
+            let function = spot.file.function(function)?;
+            for alias in spot.file.aliases(&function) {
+                if self.aliases.len() >= self.most {
+                    return Err(Stop::Memory);
+                }
+                self.aliases.try_reserve(1)?;
+                self.aliases.push(self.texts.alias(spot.file, spot.number, alias?)?);
+            }
+        }
+        Ok((core::ptr::without_provenance(start), self.aliases.len().saturating_sub(start)))
+    }
+
     /// Makes pointers of ranges.
     fn finish(mut self) -> Table {
-        let texts = self.texts.point(&mut self.frames);
+        let texts = self.texts.point(&mut self.frames, &mut self.aliases);
+        let aliases = |start: *const *const c_char, count: usize| {
+            let start = start.addr();
+            self.aliases.get(start..start.saturating_add(count)).unwrap_or(&[]).as_ptr()
+        };
         let frames = |range: Range<usize>| self.frames.get(range).unwrap_or(&[]);
         for candidate in &mut self.candidates {
             let start = candidate.frames.addr();
             candidate.frames = frames(start..start.saturating_add(candidate.frame_count)).as_ptr();
+            candidate.aliases = aliases(candidate.aliases, candidate.alias_count);
         }
         for (symbol, (own, listed)) in self.symbols.iter_mut().zip(self.ranges) {
             let own = frames(own);
             (symbol.frames, symbol.frame_count) = (own.as_ptr(), own.len());
+            symbol.aliases = aliases(symbol.aliases, symbol.alias_count);
             let listed = self.candidates.get(listed).unwrap_or(&[]);
             (symbol.candidates, symbol.listed_count) = (listed.as_ptr(), listed.len());
         }
-        Table { symbols: self.symbols, _candidates: self.candidates, _frames: self.frames, _texts: texts }
+        Table {
+            symbols: self.symbols,
+            _candidates: self.candidates,
+            _frames: self.frames,
+            _aliases: self.aliases,
+            _texts: texts,
+        }
     }
 }
 

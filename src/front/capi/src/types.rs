@@ -126,6 +126,8 @@ constants! {
     FOLDSYM_DEMANGLE: u32 = 1;
     /// Tier 2: list all functions that may have run.
     FOLDSYM_CANDIDATES: u32 = 2;
+    /// Tier 2: list the other names of functions.
+    FOLDSYM_ALIASES: u32 = 4;
 
     /// Damage of a kind newer than this header, or none.
     FOLDSYM_DAMAGE_OTHER: u32 = 0;
@@ -429,6 +431,12 @@ structs! {
         frame_count: usize,
         /// What recovered it: a word of the file format.
         how: *const c_char,
+        /// Other names of the function.
+        aliases: *const *const c_char,
+        /// How many.
+        alias_count: usize,
+        /// 0.
+        reserved: u64,
     }
     /// Tier 2: what is at one address.
     Symbol "foldsym_symbol" {
@@ -461,7 +469,13 @@ structs! {
         /// `FOLDSYM_PADDING`, `FOLDSYM_PARTIAL`.
         flags: u32,
         /// 0.
-        reserved: u32,
+        reserved0: u32,
+        /// Other names of the first candidate.
+        aliases: *const *const c_char,
+        /// How many.
+        alias_count: usize,
+        /// 0.
+        reserved: u64,
     }
     /// Tier 2: what is at many addresses, in their order.
     Symbols "foldsym_symbols" {

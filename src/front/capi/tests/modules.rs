@@ -41,7 +41,9 @@ fn process(folder: &Path) -> Vec<Placed> {
     // Linked to 0x200000, or without a fixed place.
     let a = placed("fold", "fold.clang-lld.set", 0x7f00_0000_0000, 0x7f00_0000_0000);
     let b = placed("ring", "ring.clang-lld.set", 0x5500_0000_0000, 0x5500_0000_0000);
-    vec![a, none, b]
+    // The same file once more: its calls tell nothing of the other copy's functions.
+    let again = placed("again", "fold.clang-lld.set", 0x6600_0000_0000, 0x6600_0000_0000);
+    vec![a, none, b, Placed { stacks: Vec::new(), ..again }]
 }
 
 /// Frames as the C++ program reads them, and as the engine does.
@@ -58,7 +60,7 @@ fn frames(modules: &[Placed]) -> Vec<(String, Vec<StackFrame>)> {
         };
         for module in modules {
             let Some(recorded) = module.stacks.get(number % module.stacks.len().max(1)) else {
-                add("15".to_owned(), StackFrame::returns_to(0x15));
+                add(format!("{:x}", module.start + 5), StackFrame::returns_to(module.start + 5));
                 continue;
             };
             for (at, address) in recorded.addresses.iter().enumerate() {
@@ -70,6 +72,13 @@ fn frames(modules: &[Placed]) -> Vec<(String, Vec<StackFrame>)> {
                 }
             }
         }
+        // A stack that goes to and fro between the copies.
+        let (copies, recorded) =
+            ([&modules[0], &modules[3]], &modules[0].stacks[number % modules[0].stacks.len()]);
+        for (at, address) in recorded.addresses.iter().enumerate().skip(1) {
+            let address = address - recorded.bias + copies[(at / 2) % 2].bias;
+            add(format!("{address:x}"), StackFrame::returns_to(address));
+        }
         // In no module, at the border of one, and of another process.
         add("=999".into(), StackFrame::exact(0x999));
         add("20".into(), StackFrame::returns_to(0x20));
@@ -80,7 +89,7 @@ fn frames(modules: &[Placed]) -> Vec<(String, Vec<StackFrame>)> {
     lines
 }
 
-fn print(out: &mut String, functions: &[Location]) {
+fn print(out: &mut String, functions: &[Location], aliases: &[std::sync::Arc<str>]) {
     for Location { function, linkage_name, file, line, column, start_file, start_line, inlined, .. } in
         functions
     {
@@ -88,6 +97,9 @@ fn print(out: &mut String, functions: &[Location]) {
         if *inlined {
             out.push_str(" inlined");
         }
+    }
+    for alias in aliases {
+        write!(out, " = {alias}").unwrap();
     }
 }
 
@@ -112,10 +124,10 @@ fn expect(frame: &Frame, module: Option<&Placed>) -> String {
         if frame.partial { 2 } else { 0 },
     )
     .unwrap();
-    print(&mut out, &frame.functions);
+    print(&mut out, &frame.functions, &frame.aliases);
     for candidate in &frame.candidates {
         write!(out, " ~ {}", candidate.how).unwrap();
-        print(&mut out, &candidate.functions);
+        print(&mut out, &candidate.functions, &candidate.aliases);
     }
     out + "\n"
 }
@@ -142,17 +154,18 @@ fn case(folder: &Path) -> (Vec<String>, String, String) {
     let search = placed.iter().filter_map(|module| module.path.clone());
     let symbolizer = Symbolizer::builder().search(search).build().unwrap();
     let (mut input, mut expected) = (String::new(), String::new());
-    let (mut folded, mut told) = (0, 0);
+    let (mut folded, mut told, mut aliased) = (0, 0, 0);
     for (line, stack) in frames(&placed) {
         input += &(line + "\n");
         for frame in symbolizer.symbolize(&Stack::new(&modules, stack)) {
             folded += u32::from(frame.candidates.len() > 1);
+            aliased += u32::from(!frame.aliases.is_empty());
             told += u32::from(frame.certainty.is_some_and(|word| word.text() == "exact"));
             expected += &expect(&frame, frame.module.map(|module| &placed[module]));
         }
         expected += "--\n";
     }
-    println!("{folded} frames of several candidates, {told} exact");
+    println!("{folded} frames of several candidates, {told} exact, {aliased} of several names");
     assert!(folded > 50 && told > 50, "{folded} {told}");
     let args = placed.iter().map(|module| {
         let path = module.path.as_ref().map_or("", |path| text(path));
@@ -219,4 +232,34 @@ fn the_table_holds_at_its_edges() {
             assert_eq!(run(&program, &[text(&file), &id, text(&anonymous)]), "the table holds\n");
         }
     }
+}
+
+/// A module that is added while others are looked up is there whole or not at all, and the sanitizer of threads sees no race.
+#[test]
+fn the_table_grows_while_it_is_read() {
+    let Some(compiler) = compiler("cc") else { return };
+    let folder = folder("modules-threads");
+    let program = folder.join("threads");
+    let source = source("threads.c");
+    let all = ["-std=c11", "-pthread", &source, text(common::embedded())];
+    compile(&compiler, &program, &all);
+    assert_eq!(run(&program, &[]), "3 readers found 4096 modules\n");
+    let flags = ["-g", "-fsanitize=thread"];
+    let empty = folder.join("empty.c");
+    std::fs::write(&empty, "int main(void) { return 0; }\n").unwrap();
+    let checked = folder.join("checked");
+    let linked = Command::new(&compiler).args(flags).arg(&empty).arg("-o").arg(&checked).output().unwrap();
+    // Some kernels lay memory out as the runtime does not expect, unless they are told not to spread it.
+    let ways: [&[&str]; 2] = [&["env"], &["setarch", "-R"]];
+    let start = |way: &[&str]| {
+        let mut command = Command::new(way[0]);
+        command.args(&way[1..]).arg(&checked);
+        command
+    };
+    let works = |way: &&[&str]| start(way).output().is_ok_and(|output| output.status.success());
+    let Some(way) = ways.into_iter().find(|way| linked.status.success() && works(way)) else {
+        return common::skip("the sanitizer of threads");
+    };
+    compile(&compiler, &checked, &[&all[..], &flags].concat());
+    assert_eq!(ask(&mut start(way), ""), "3 readers found 4096 modules\n");
 }

@@ -212,6 +212,10 @@ fn symbols_lie_in_the_memory_of_the_program() {
     let c = std::fs::read_to_string(of("inside.c")).unwrap();
     let line = c.lines().position(|line| line.ends_with("/* delivered here */")).unwrap() + 1;
     assert_eq!(run(&second, &[]), format!("deliver inside.c:{line}\n"));
+    if let Some(mut valgrind) = common::valgrind() {
+        let printed = common::ask(valgrind.arg(&second), "");
+        assert_eq!(printed, format!("deliver inside.c:{line}\n"));
+    }
     // Too little room is an error of the assembler, and not other code.
     assert!(!link(&folder.join("none"), "100", text(&symbols)).status.success());
 }

@@ -290,20 +290,25 @@ fn the_script_installs_both_libraries() {
     let file = SymbolFile::open(&bytes).unwrap();
     let start = file.piece(foldsym_lookup::PieceId(0)).unwrap().start.0;
     let program = folder.join("program");
-    let link = |source_file: &str, package: &str| {
-        let output = Command::new(&compiler)
-            .args(["-std=c11", "-o", text(&program), &source(source_file)])
+    let link = |compiler: &Path, standard: &str, source_file: &str, package: &str| {
+        let output = Command::new(compiler)
+            .args([standard, "-o", text(&program), &source(source_file)])
             .args(pkg_config(&prefix, package, &["--cflags", "--libs"]))
             .arg(format!("-Wl,-rpath,{}/lib", prefix.display()))
             .output()
             .unwrap();
         assert!(output.status.success(), "{package}: {}", String::from_utf8_lossy(&output.stderr));
     };
-    link("tier2.c", "foldsym");
+    if let Some(compiler) = common::compiler("c++") {
+        link(&compiler, "-std=c++17", "wrapper.cpp", "foldsym");
+        assert_eq!(run(&program, &[]), "");
+        link(&compiler, "-std=c++17", "process.c", "foldsym-embedded");
+    }
+    link(&compiler, "-std=c11", "tier2.c", "foldsym");
     // What a program is linked with is not what it needs: packages split the two.
     std::fs::remove_file(prefix.join("lib/libfoldsym_capi.so")).unwrap();
     std::fs::remove_file(prefix.join("lib/libfoldsym_capi.a")).unwrap();
     let words = [text(&symbols), &format!("{start:x}")];
     assert_eq!(run(&program, &words), expect(&file, start));
-    link("tier1.c", "foldsym-embedded");
+    link(&compiler, "-std=c11", "tier1.c", "foldsym-embedded");
 }

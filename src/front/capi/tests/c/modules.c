@@ -71,10 +71,16 @@ static void check_builds(const unsigned char *id, size_t len)
     module.file = NULL;
     CHECK(foldsym_modules_add(&table, &module, id, len, 0) == FOLDSYM_NO_SYMBOLS);
     CHECK(foldsym_modules_add(&table, &module, id, len, 2) == FOLDSYM_E_ARGUMENT && table.count == 5);
+    /* Who looked for the file knows why there is none; of a file that is there this says nothing. */
+    module.status = FOLDSYM_E_DAMAGED;
+    CHECK(foldsym_modules_add(&table, &module, id, len, 0) == FOLDSYM_E_DAMAGED && room[5].status == FOLDSYM_E_DAMAGED);
+    foldsym_modules_init(&table, room, MOST);
+    module.file = &file;
+    CHECK(foldsym_modules_add(&table, &module, id, len, 0) == FOLDSYM_OK && room[0].status == FOLDSYM_OK);
     module.reserved = 1;
     CHECK(foldsym_modules_add(&table, &module, id, len, 0) == FOLDSYM_E_ARGUMENT);
     module = at(0x2000, 0x2000, NULL);
-    CHECK(foldsym_modules_add(&table, &module, id, len, 0) == FOLDSYM_E_ARGUMENT && table.count == 5);
+    CHECK(foldsym_modules_add(&table, &module, id, len, 0) == FOLDSYM_E_ARGUMENT && table.count == 1);
 }
 
 static void check_find(const unsigned char *id, size_t len)

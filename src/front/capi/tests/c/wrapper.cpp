@@ -31,6 +31,12 @@ static void print(const foldsym::view<foldsym_text_frame> frames)
                     frame.flags & FOLDSYM_OUTERMOST ? "" : " inlined");
 }
 
+static void print(const foldsym::view<const char *> aliases)
+{
+    for (const char *alias : aliases)
+        std::printf(" = %s", alias);
+}
+
 static void print(const foldsym_symbol &symbol)
 {
     static const char *const certainties[] = { "-", "unique", "exact", "likely", "narrowed", "ambiguous" };
@@ -44,9 +50,11 @@ static void print(const foldsym_symbol &symbol)
                 unsigned(symbol.candidate_count), static_cast<unsigned long long>(symbol.function_start),
                 unsigned(symbol.flags & FOLDSYM_PARTIAL));
     print(foldsym::frames(symbol));
+    print(foldsym::aliases(symbol));
     for (const foldsym_candidate &candidate : foldsym::candidates(symbol)) {
         std::printf(" ~ %s", candidate.how);
         print(foldsym::frames(candidate));
+        print(foldsym::aliases(candidate));
     }
     std::printf("\n");
 }
@@ -108,13 +116,13 @@ static void ask(const std::string &line)
     std::vector<foldsym_resolved> resolved(entries.size());
     CHECK(table.resolve(entries.data(), resolved.data(), entries.size(), vptr) == FOLDSYM_OK);
     foldsym::symbols symbols, plain;
-    CHECK(symbols.symbolize(table.table(), stack, FOLDSYM_DEMANGLE | FOLDSYM_CANDIDATES, vptr) == FOLDSYM_OK);
+    CHECK(symbols.symbolize(table.table(), stack, FOLDSYM_DEMANGLE | FOLDSYM_CANDIDATES | FOLDSYM_ALIASES, vptr) == FOLDSYM_OK);
     CHECK(plain.symbolize(table.table(), stack, 0, vptr) == FOLDSYM_OK);
     CHECK(symbols.size() == entries.size() && plain.size() == entries.size());
     for (std::size_t i = 0; i < symbols.size(); i++) {
         print(symbols[i]);
         compare(symbols[i], entries[i], resolved[i]);
-        CHECK(plain[i].listed_count == 0 && plain[i].frame_count == symbols[i].frame_count);
+        CHECK(plain[i].listed_count == 0 && plain[i].alias_count == 0 && plain[i].frame_count == symbols[i].frame_count);
         for (const foldsym_text_frame &frame : foldsym::frames(plain[i]))
             CHECK(frame.name == frame.linkage_name);
     }
@@ -133,7 +141,7 @@ static void errors()
     const foldsym::view<foldsym_stack_entry> nothing(nullptr, 0);
     CHECK(map.open("no such file") == FOLDSYM_E_IO && !map && !map.file());
     CHECK(symbols.symbolize(nullptr, foldsym::view<std::uint64_t>(nullptr, 0)) == FOLDSYM_E_ARGUMENT);
-    CHECK(symbols.symbolize(table.table(), nothing, 4) == FOLDSYM_E_RESERVED && symbols.size() == 0);
+    CHECK(symbols.symbolize(table.table(), nothing, 8) == FOLDSYM_E_RESERVED && symbols.size() == 0);
     CHECK(symbols.symbolize(table.table(), nothing) == FOLDSYM_OK && symbols.size() == 0);
     foldsym_stack_entry entry = {};
     entry.kind = 3;
@@ -171,7 +179,7 @@ static void errors()
 int main(int argc, char **argv)
 {
     static foldsym::map maps[8];
-    std::vector<std::string> names(static_cast<std::size_t>(argc));
+    std::vector<std::string> names(static_cast<std::size_t>(argc)), paths(names.size());
     for (int i = 1; i < argc; i++) {
         std::istringstream words(argv[i]);
         std::string path, start, end, bias;
@@ -181,8 +189,12 @@ int main(int argc, char **argv)
         foldsym_info info = {};
         info.size = sizeof info;
         if (!path.empty()) {
-            CHECK(maps[i].open(path.c_str()) == FOLDSYM_OK);
-            module.file = maps[i].file();
+            // A file that is there twice is opened once.
+            int first = 1;
+            for (paths[i] = path; paths[first] != path;)
+                first++;
+            CHECK(first != i || maps[i].open(path.c_str()) == FOLDSYM_OK);
+            module.file = maps[first].file();
             CHECK(foldsym_file_info(module.file, &info) == FOLDSYM_OK);
         }
         module.start = std::strtoull(start.c_str(), nullptr, 16);

@@ -146,7 +146,7 @@ pub fn sanitizers(compiler: &Path, folder: &Path) -> &'static [&'static str] {
     let (source, program) = (folder.join("sanitized.c"), folder.join("sanitized"));
     std::fs::write(&source, "int main(void) { return 0; }\n").unwrap();
     let output = Command::new(compiler).args(FLAGS).arg(&source).arg("-o").arg(&program).output().unwrap();
-    if output.status.success() {
+    if output.status.success() && Command::new(&program).output().is_ok_and(|ran| ran.status.success()) {
         return FLAGS;
     }
     skip(&format!("the sanitizers of {}", compiler.display()));
