@@ -133,7 +133,7 @@ impl Build {
         let link = |objects: &[PathBuf], icf: &str, name: &str| {
             let out = dir.join(name);
             let mut link = Command::new(&driver);
-            link.args(["-static", "-no-pie", "-Wl,--build-id"]).arg(format!("-fuse-ld={}", self.linker));
+            link.args(["-static", "-Wl,--build-id"]).arg(format!("-fuse-ld={}", self.linker));
             link.arg(format!("-Wl,--icf={icf}"));
             match self.form {
                 Form::Relocations => drop(link.arg("-Wl,--emit-relocs")),
@@ -183,10 +183,14 @@ impl Build {
     ) -> Result<Links, String> {
         let whole = dir.join("whole");
         std::fs::copy(&folded, &whole).map_err(|e| format!("{}: {e}", whole.display()))?;
-        let objcopy = || Ok::<_, String>(Command::new(sh::llvm("llvm-objcopy")?));
         match self.form {
-            Form::Stripped => sh::run(objcopy()?.arg("--discard-all").arg(&folded))?,
+            // GNU's takes the debug information away with the local symbols.
+            Form::Stripped => {
+                sh::run(Command::new(sh::llvm("llvm-objcopy")?).arg("--discard-all").arg(&folded))?;
+            }
             Form::DebugFile => {
+                // LLVM's writes notes that are none into debug files of mold's programs.
+                let objcopy = || Ok::<_, String>(Command::new(sh::tool("objcopy", "binutils")?));
                 let debug = dir.join("folded.debug");
                 sh::run(objcopy()?.arg("--only-keep-debug").arg(&folded).arg(&debug))?;
                 sh::run(objcopy()?.arg("--strip-all").arg(&folded))?;
