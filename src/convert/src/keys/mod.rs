@@ -33,7 +33,7 @@ use crate::open::Image;
 use crate::place::Placed;
 use crate::place::pieces::Cut;
 use crate::program::machine::Machine;
-use crate::program::names::{is_mangled, is_program_wide};
+use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 

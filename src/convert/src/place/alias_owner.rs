@@ -10,7 +10,8 @@ use std::cell::Cell;
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::Merged;
 use crate::model::{FuncId, NameId};
-use crate::program::names::{Relation, own_name, plain_base, relation};
+use crate::program::names::itanium::{own_name, plain_base};
+use crate::program::names::relation::{Relation, relation};
 use crate::util::hash::{HashMap, hash_of};
 
 /// Names that are compared one by one.

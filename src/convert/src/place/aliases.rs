@@ -31,8 +31,11 @@ use crate::merge::Merged;
 use crate::model::{BareLines, Function, How, LocalOrigin, Member, NameId, Rows, Unit, UnitId, UnitPiece};
 use crate::open::{Format, Image, Linker};
 use crate::place::candidates::Candidate;
-use crate::place::certainty::{OF_ALL, START_UP, units_with_symbols};
-use crate::program::names::{Relation, is_mangled, is_program_wide, is_rust, own_name, relation, spellings};
+use crate::place::certainty::units_with_symbols;
+use crate::program::names::itanium::{is_mangled, is_program_wide, own_name};
+use crate::program::names::relation::{Relation, relation, spellings};
+use crate::program::names::toolchain::{START_UP_FILES, WHOLE_PROGRAM_FILES};
+use crate::program::names::toolchain::{is_rust, numbered};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
@@ -107,7 +110,7 @@ impl Undescribed {
             files.entry(unit.file_name.to_vec()).or_default().1 += 1;
         }
         let mut named = image.symbol_files.iter().map(|file| base_name(file));
-        let counts = |name: &&[u8]| !OF_ALL.contains(name) && !START_UP.contains(name);
+        let counts = |name: &&[u8]| !WHOLE_PROGRAM_FILES.contains(name) && !START_UP_FILES.contains(name);
         let objects =
             named.any(|name| counts(&name) && more_files(&files, name)) || is_uncovered(merged, symbols);
         let (sequences, several) = sequences(merged);
@@ -383,7 +386,7 @@ fn is_uncovered(merged: &Merged<'_>, symbols: &Symbols<'_>) -> bool {
         while let Some((_, next)) = ends.next_if(|range| range.0 <= symbol.start) {
             end = end.max(next);
         }
-        let counts = !symbol.local || OF_ALL.contains(&base_name(symbol.file));
+        let counts = !symbol.local || WHOLE_PROGRAM_FILES.contains(&base_name(symbol.file));
         let named = counts && !symbol.of_linker && plain(symbol.name);
         if end <= symbol.start && named {
             return true;
@@ -574,43 +577,4 @@ where
 
 fn name_of<'m>(merged: &'m Merged<'_>, function: &Function) -> &'m [u8] {
     merged.name_bytes(merged.program.name_of(function))
-}
-
-/// A symbol's name without the number that compilers add where several files have a function of this name, and the
-/// rest of it.
-pub(crate) fn numbered(name: &[u8]) -> (&[u8], &[u8]) {
-    let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    let mut dots = memchr::memchr_iter(b'.', name).filter(|at| *at > 0);
-    let first = dots.clone().next();
-    // The number behind another word is that of a copy of one function (`f.isra.0`).
-    let found = dots.find(|&at| {
-        let rest = &name[at..];
-        rest.starts_with(b".lto_priv.")
-            || rest.starts_with(b".llvm.")
-            || (Some(at) == first && digits(&rest[1..]))
-    });
-    name.split_at(found.unwrap_or(name.len()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::numbered;
-
-    #[test]
-    fn numbers_of_files() {
-        for (name, expected) in [
-            ("f", ("f", "")),
-            ("f.lto_priv.0", ("f", ".lto_priv.0")),
-            ("f.lto_priv.1.cold", ("f", ".lto_priv.1.cold")),
-            ("_ZL1fv.llvm.123", ("_ZL1fv", ".llvm.123")),
-            ("f.12", ("f", ".12")),
-            ("f.isra.0", ("f.isra.0", "")),
-            ("f.constprop.0.isra.0", ("f.constprop.0.isra.0", "")),
-            ("f.cold", ("f.cold", "")),
-            (".L1", (".L1", "")),
-        ] {
-            let (base, number) = numbered(name.as_bytes());
-            assert_eq!((base, number), (expected.0.as_bytes(), expected.1.as_bytes()), "{name}");
-        }
-    }
 }

@@ -18,14 +18,17 @@ use crate::model::{
     Source, UnitId,
 };
 use crate::place::alias_owner::Known;
-use crate::place::aliases::{Described, Undescribed, numbered, surplus};
+use crate::place::aliases::{Described, Undescribed, surplus};
 use crate::place::cold_parts::{Entries, Parts};
 use crate::place::linkage_names::{name_plain, sole};
 use crate::place::subprograms::{DiePiece, plain};
 use crate::place::symbol_ranges::{padding, symbol_candidates};
 use crate::place::thunks;
 use crate::program::machine::Machine;
-use crate::program::names::{Relation, is_mangled, is_program_wide, may_be_variant};
+use crate::program::names::itanium::{is_mangled, is_program_wide};
+use crate::program::names::relation::Relation;
+use crate::program::names::toolchain::numbered;
+use crate::program::names::variants::may_be_variant;
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};

@@ -39,39 +39,16 @@ use crate::model::{DieOffset, Function, How, Member, NameId, Reason, Unit, UnitI
 use crate::open::{Image, ImageKind, Linker};
 use crate::place::aliases::Undescribed;
 use crate::place::candidates::{Candidate, Candidates};
-use crate::place::thunks::{MAX_THUNK, is_merged};
-use crate::program::machine::{Machine, is_added};
-use crate::program::names::{Relation, is_mangled, is_rust, relation, spellings};
+use crate::place::thunks::MAX_THUNK;
+use crate::program::machine::Machine;
+use crate::program::names::itanium::is_mangled;
+use crate::program::names::relation::{Relation, relation, spellings};
+use crate::program::names::toolchain::is_rust;
+use crate::program::names::toolchain::{START_UP_FILES, is_of_start, may_be_merged};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
-
-/// Compilers' start-up code: objects of every program, without debug information, and nothing in them folds.
-pub(crate) const START_UP: &[&[u8]] = &[
-    b"crtstuff.c",
-    b"crtbegin.c",
-    b"crtend.c",
-    b"crtfastmath.c",
-    b"crt1.c",
-    b"Scrt1.c",
-    b"rcrt1.c",
-    b"crt1.S",
-    b"crti.S",
-    b"crtn.S",
-    b"crti.s",
-    b"crtn.s",
-    b"crt1.o",
-    b"Scrt1.o",
-    b"rcrt1.o",
-    b"gcrt1.o",
-    b"crti.o",
-    b"crtn.o",
-];
-
-/// The files that tools name for the object which they make of all units: LLVM's link-time optimization, Go's linker. Units
-/// that are described are not named so.
-pub(crate) const OF_ALL: &[&[u8]] = &[b"ld-temp.o", b"go.go"];
 
 /// Gives each function of one-member candidates its reason.
 pub(crate) fn decide<'f>(
@@ -212,7 +189,7 @@ impl Check<'_, '_> {
             return Some(Reason::MergedWithoutTrace);
         }
         let of_start = is_of_start(name)
-            || here.iter().any(|symbol| symbol.of_linker || START_UP.contains(&base_name(symbol.file)))
+            || here.iter().any(|symbol| symbol.of_linker || START_UP_FILES.contains(&base_name(symbol.file)))
             || self.is_of_linker(candidate.start);
         match (of_start, self.symbols.has_table()) {
             (true, _) => None,
@@ -363,7 +340,7 @@ impl<'f> Unread<'f> {
                 continue;
             }
             for symbol in symbols.at(candidate.start).iter().filter(|symbol| symbol.function) {
-                if !is_merged(symbol.name) || is_of_start(symbol.name) {
+                if !may_be_merged(symbol.name) || is_of_start(symbol.name) {
                     continue;
                 }
                 unread.names.insert(symbol.name);
@@ -446,49 +423,4 @@ fn has_mangled(merged: &Merged<'_>, lines: &[(u64, u64, UnitId)], candidates: &C
         candidate.members.iter().any(is_mangled) && unit_of_lines(lines, candidate.start).is_none()
     };
     !merged.program.units.is_empty() && candidates.symbols.iter().any(undescribed)
-}
-
-/// True for what begins and ends a program, and what a compiler adds to it: its `crtstuff.c`, C's library (`crt1.o`, `crti.o`).
-pub(crate) fn is_of_start(name: &[u8]) -> bool {
-    const OWN: [&[u8]; 17] = [
-        b"register_tm_clones",
-        b"deregister_tm_clones",
-        b"frame_dummy",
-        b"call_weak_fn",
-        b"_start",
-        b"_start_c",
-        b"_init",
-        b"_fini",
-        b"_dl_relocate_static_pie",
-        b"__do_global_dtors_aux",
-        b"__do_global_ctors_aux",
-        b"__do_init",
-        b"__do_fini",
-        b"__libc_csu_init",
-        b"__libc_csu_fini",
-        b"__tls_init",
-        b"__clang_call_terminate",
-    ];
-    OWN.contains(&name) || is_added(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_of_start;
-
-    #[test]
-    fn names_of_what_begins_a_program() {
-        for (name, expected) in [
-            ("frame_dummy", true),
-            ("_start", true),
-            ("__clang_call_terminate", true),
-            ("__asan_init", true),
-            ("_Z3foov", false),
-            ("_own", false),
-            ("__own", false),
-            ("main", false),
-        ] {
-            assert_eq!(is_of_start(name.as_bytes()), expected, "{name}");
-        }
-    }
 }

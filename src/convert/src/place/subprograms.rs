@@ -7,7 +7,7 @@ use crate::model::{
     DieOffset, FuncId, Function, How, Instance, LocalFunc, Member, NameId, Rows, Source, UnitId,
 };
 use crate::place::aliases::Undescribed;
-use crate::program::names::names_part;
+use crate::program::names::toolchain::names_part;
 use crate::program::symbols::{Symbols, sorted_by_start};
 
 /// One range of one subprogram, before ranges are compared.

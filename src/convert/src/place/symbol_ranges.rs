@@ -6,7 +6,8 @@ use crate::model::{FuncId, Member};
 use crate::place::alias_owner::Known;
 use crate::place::aliases::Undescribed;
 use crate::place::candidates::{Candidate, Candidates, by_name_alone, order};
-use crate::program::names::{Relation, is_mangled};
+use crate::program::names::itanium::is_mangled;
+use crate::program::names::relation::Relation;
 use crate::program::symbols::{CodeSymbol, principal};
 
 /// What stands between the end of a subprogram and the next symbol has its name, as `llvm-symbolizer` says. Of folded

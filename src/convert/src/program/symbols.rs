@@ -6,7 +6,7 @@ use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::Merged;
 use crate::model::{MAX_PIECE, NameId};
 use crate::open::{Binding, CodeMark, Image, MarkKind, Symbol, SymbolKind};
-use crate::program::names::names_part;
+use crate::program::names::toolchain::{SECTION_ENDS, bounded_section, names_part};
 use crate::util::hash::HashSet;
 use crate::util::text::{TOGETHER, base_name, soon};
 
@@ -215,9 +215,7 @@ fn data_after(marks: &[CodeMark], start: u64, end: u64) -> Option<u64> {
 
 /// True for the names that linkers give to where sections of these names begin and end.
 fn is_of_linker(name: &[u8], sections: &HashSet<&[u8]>) -> bool {
-    const ENDS: [&[u8]; 3] = [b"etext", b"_etext", b"__etext"];
-    let bound = || [&b"__start_"[..], b"__stop_"].iter().find_map(|prefix| name.strip_prefix(*prefix));
-    ENDS.contains(&name) || bound().is_some_and(|section| sections.contains(section))
+    SECTION_ENDS.contains(&name) || bounded_section(name).is_some_and(|section| sections.contains(section))
 }
 
 /// What begins at addresses, by address; of one address in the order of the list. Places are sorted, not what stands there.

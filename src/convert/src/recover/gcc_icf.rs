@@ -20,7 +20,8 @@ use crate::model::{
     UnitCallee, UnitFunction, UnitMap, UnitPiece,
 };
 use crate::program::machine::Machine;
-use crate::program::names::{is_program_wide, spellings};
+use crate::program::names::itanium::is_program_wide;
+use crate::program::names::relation::spellings;
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;

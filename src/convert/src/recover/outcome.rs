@@ -3,7 +3,7 @@
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::Merged;
 use crate::model::{DieOffset, ImageAddr, LocalOrigin, MAX_PIECE, RowRange, Unit, UnitFunction, UnitPiece};
-use crate::program::names::is_program_wide;
+use crate::program::names::itanium::is_program_wide;
 use crate::recover::survivors::Known;
 use crate::recover::tombstones::{Erased, Found};
 use crate::util::hash::HashMap;

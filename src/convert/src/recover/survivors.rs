@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::merge::Merged;
 use crate::model::{DieOffset, How, Instance, NameId, OriginId, UnitFunction};
-use crate::program::names::is_program_wide;
+use crate::program::names::itanium::is_program_wide;
 use crate::util::hash::{HashMap, Keyed};
 
 /// Functions that have their addresses.

@@ -22,9 +22,8 @@ use rayon::prelude::*;
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::Merged;
 use crate::model::{BareLines, DieOffset, How, Instance, NONE16, NameId, OriginId, Row, UnitErased};
-use crate::program::names::{
-    has_suffix, is_program_wide, names_part, own_spelling, whole_name, whole_suffixed,
-};
+use crate::program::names::itanium::{is_program_wide, own_spelling};
+use crate::program::names::toolchain::{has_suffix, names_part, whole_name, whole_suffixed};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::outcome::{add, count};
 use crate::recover::survivors::{Definition, Known, Remaining};

@@ -7,7 +7,8 @@
 
 use crate::keys::Index;
 use crate::model::{CallHow, FuncId, Group, How, NameId, Program, Together, UnitId};
-use crate::program::names::{is_mangled, is_rust};
+use crate::program::names::itanium::is_mangled;
+use crate::program::names::toolchain::is_rust;
 use crate::util::hash::HashSet;
 
 /// What is known of units whose compiler did so.

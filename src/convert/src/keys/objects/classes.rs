@@ -29,7 +29,7 @@ use crate::model::{
     VtableKey,
 };
 use crate::open::{Image, Symbol, SymbolKind};
-use crate::program::names::is_program_wide;
+use crate::program::names::itanium::is_program_wide;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 

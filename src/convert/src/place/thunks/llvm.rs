@@ -2,13 +2,14 @@
 
 use crate::merge::Merged;
 use crate::model::{FuncId, Function, How, Member, NameId, UnitId};
-use crate::place::aliases::{Undescribed, numbered};
+use crate::place::aliases::Undescribed;
 use crate::place::candidates::{Candidates, by_name_alone};
-use crate::place::thunks::{
-    MAX_COMPARED, MAX_STEPS, MAX_THUNK, checked_name, is_merged, may_merge, units_of,
-};
+use crate::place::thunks::{MAX_COMPARED, MAX_STEPS, MAX_THUNK, may_merge, units_of};
 use crate::program::machine::Machine;
-use crate::program::names::{Relation, is_mangled, relation};
+use crate::program::names::itanium::is_mangled;
+use crate::program::names::relation::{Relation, relation};
+use crate::program::names::toolchain::numbered;
+use crate::program::names::toolchain::{checked_name, may_be_merged};
 use crate::program::symbols::Symbols;
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
@@ -114,7 +115,7 @@ impl Llvm<'_, '_> {
             for member in &candidate.members {
                 let function = &functions[member.function.index()];
                 let own = self.merged.name_bytes(self.merged.program.name_of(function));
-                if function.source.is_none() && is_merged(own) {
+                if function.source.is_none() && may_be_merged(own) {
                     here.push(Undecided::Function(*member));
                 }
                 let is_entry = || self.entry(function).is_none_or(|entry| entry == candidate.start);
@@ -123,7 +124,7 @@ impl Llvm<'_, '_> {
                 }
                 let is_another = |alias: &&NameId| {
                     let name = self.merged.name_bytes(**alias);
-                    !is_mangled(name) && is_merged(name) && relation(own, name) == Relation::Other
+                    !is_mangled(name) && may_be_merged(name) && relation(own, name) == Relation::Other
                 };
                 here.extend(function.aliases.iter().filter(is_another).map(|name| Undecided::Alias(*name)));
             }
