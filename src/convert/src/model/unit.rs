@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::calls::{Calls, UnitCall, UnitCallee};
-use super::classes::{ClassPlaces, Described, UnitClass, UnitVtable};
+use super::classes::{ClassPlaces, ClassUnit, UnitClass, UnitVtable};
 use super::codeless::Codeless;
 use super::ids::{DieOffset, How, ImageAddr, LocalEdge, LocalOrigin};
 use super::instance::Instance;
@@ -208,7 +208,7 @@ pub struct Unit<'f> {
     /// What a second look at the unit reads.
     pub class_places: ClassPlaces,
     /// What such a look gives, where it was taken with the first: `class_places` is empty then.
-    pub described: Option<Box<Described<'f>>>,
+    pub described: Option<Box<ClassUnit<'f>>>,
     /// Only of that: classes that have a table of virtual functions, and what they derive from.
     pub classes: Vec<UnitClass>,
     /// Only of that.

@@ -41,7 +41,7 @@ use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
 /// What is known of functions at one address that DIEs describe, for the names there that none describes.
-pub(crate) struct Described {
+pub(crate) struct DescribedFunctions {
     /// None of them kept its address.
     erased: bool,
     units: HashSet<UnitId>,
@@ -51,12 +51,12 @@ pub(crate) struct Described {
     codeless: RefCell<HashMap<NameId, bool>>,
 }
 
-impl Described {
-    pub(crate) fn new(merged: &Merged<'_>, members: &[Member], functions: &[Function]) -> Described {
+impl DescribedFunctions {
+    pub(crate) fn new(merged: &Merged<'_>, members: &[Member], functions: &[Function]) -> DescribedFunctions {
         let unit = |member: &Member| functions[member.function.index()].source.map(|source| source.unit);
         let units: HashSet<UnitId> = members.iter().filter_map(unit).collect();
         let file = |unit: &UnitId| merged.program.units[unit.index()].file_name.to_vec();
-        Described {
+        DescribedFunctions {
             erased: !members.iter().any(|member| member.how == How::LiveRange),
             files: units.iter().map(file).collect(),
             units,
@@ -74,7 +74,7 @@ impl Described {
 }
 
 /// What a program says of functions that no DIE describes.
-pub(crate) struct Undescribed {
+pub(crate) struct AliasRules {
     linker: Linker,
     /// A compiler can make a plain name another name of a function: not for Mach-O.
     has_aliases: bool,
@@ -100,8 +100,8 @@ pub(crate) struct Undescribed {
     has_symbols: OnceLock<Vec<bool>>,
 }
 
-impl Undescribed {
-    pub(crate) fn new(image: &Image<'_>, merged: &Merged<'_>, symbols: &Symbols<'_>) -> Undescribed {
+impl AliasRules {
+    pub(crate) fn new(image: &Image<'_>, merged: &Merged<'_>, symbols: &Symbols<'_>) -> AliasRules {
         let mut files: HashMap<Vec<u8>, (u32, u32)> = HashMap::default();
         for file in image.symbol_files.iter().filter(|file| !file.is_empty()) {
             files.entry(base_name(file).to_vec()).or_default().0 += 1;
@@ -142,7 +142,7 @@ impl Undescribed {
         }
         let may_fold = linker != Linker::NeverFolds;
         let called = if may_fold && objects { called(merged) } else { HashSet::default() };
-        Undescribed {
+        AliasRules {
             linker,
             has_aliases,
             shown,
@@ -211,7 +211,7 @@ impl Undescribed {
         &self,
         merged: &Merged<'_>,
         symbol: &CodeSymbol<'_>,
-        described: &Described,
+        described: &DescribedFunctions,
     ) -> bool {
         let tells = |unit: &UnitId| {
             let unit = &merged.program.units[unit.index()];
@@ -237,7 +237,7 @@ impl Undescribed {
         merged: &Merged<'_>,
         symbol: &CodeSymbol<'_>,
         end: u64,
-        described: &Described,
+        described: &DescribedFunctions,
     ) -> bool {
         if symbol.indirect || symbol.name.starts_with(b"_ZTH") {
             return false;
@@ -477,13 +477,13 @@ fn range(lines: &BareLines) -> (u64, u64) {
 }
 
 /// What tells functions of one name apart: the number that a compiler gave, and the symbol of a local one.
-type Instance<'f> = (&'f [u8], Option<u32>);
+type Namesake<'f> = (&'f [u8], Option<u32>);
 
 /// Names that more symbols at a range have than functions, with how many more: functions of one name in several files.
 /// Where compilers bring files together they number them (`f.lto_priv.1`, `f.llvm.17`, `f.1`), and may merge them.
 pub(crate) fn surplus<'f>(
     merged: &Merged<'f>,
-    undescribed: &Undescribed,
+    undescribed: &AliasRules,
     at_start: &[CodeSymbol<'f>],
     end: u64,
     members: &[Member],
@@ -495,7 +495,7 @@ pub(crate) fn surplus<'f>(
         return Vec::new();
     }
     // A name may be of one function for the whole program, and of one for each object.
-    let mut named: HashMap<&'f [u8], HashSet<Instance<'f>>> = HashMap::default();
+    let mut named: HashMap<&'f [u8], HashSet<Namesake<'f>>> = HashMap::default();
     for symbol in whole() {
         let (name, number) = numbered(symbol.name);
         // An object has a local symbol of a name once, whether or not the table still says which file it is.
@@ -545,7 +545,7 @@ fn all_differ<'s, 'f: 's>(symbols: impl Iterator<Item = &'s CodeSymbol<'f>>) -> 
 /// Only files that have symbols of their own tell: bitcode has the linker's. `whole`: the symbols of the range.
 fn forgotten<'f, 's>(
     merged: &Merged<'f>,
-    undescribed: &Undescribed,
+    undescribed: &AliasRules,
     whole: impl Iterator<Item = &'s CodeSymbol<'f>>,
     members: &[Member],
     functions: &[Function],

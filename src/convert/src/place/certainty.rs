@@ -37,7 +37,7 @@
 use crate::merge::Merged;
 use crate::model::{DieOffset, Function, How, Member, NameId, Reason, Unit, UnitId, UnitMap};
 use crate::open::{Image, ImageKind, Linker};
-use crate::place::aliases::Undescribed;
+use crate::place::aliases::AliasRules;
 use crate::place::candidates::{Candidate, Candidates};
 use crate::place::thunks::MAX_THUNK;
 use crate::program::machine::Machine;
@@ -55,7 +55,7 @@ pub(crate) fn decide<'f>(
     image: &Image<'f>,
     merged: &Merged<'f>,
     symbols: &Symbols<'f>,
-    undescribed: &Undescribed,
+    undescribed: &AliasRules,
     machine: &Machine<'_, 'f>,
     candidates: &mut Candidates,
 ) {
@@ -74,7 +74,7 @@ pub(crate) fn decide<'f>(
         lines,
         compared: Budget::new(MAX_COMPARED),
     };
-    let (mut found, mut here) = (Vec::new(), Here::new(symbols));
+    let (mut found, mut here) = (Vec::new(), SymbolsHere::new(symbols));
     let Candidates { dies, symbols: by_symbol, labels, functions, .. } = &mut *candidates;
     for candidate in dies.iter().chain(&*by_symbol).chain(&*labels) {
         if let [member] = &candidate.members[..]
@@ -95,15 +95,15 @@ pub(crate) fn decide<'f>(
 const MAX_COMPARED: u64 = 1 << 24;
 
 /// The symbols at an address that mostly moves upwards: several candidates may begin at one.
-struct Here<'a, 'f> {
+struct SymbolsHere<'a, 'f> {
     symbols: &'a Symbols<'f>,
     address: Option<u64>,
     here: &'a [CodeSymbol<'f>],
 }
 
-impl<'a, 'f> Here<'a, 'f> {
-    fn new(symbols: &'a Symbols<'f>) -> Here<'a, 'f> {
-        Here { symbols, address: None, here: &[] }
+impl<'a, 'f> SymbolsHere<'a, 'f> {
+    fn new(symbols: &'a Symbols<'f>) -> SymbolsHere<'a, 'f> {
+        SymbolsHere { symbols, address: None, here: &[] }
     }
 
     fn at(&mut self, address: u64) -> &'a [CodeSymbol<'f>] {
@@ -117,7 +117,7 @@ impl<'a, 'f> Here<'a, 'f> {
 struct Check<'a, 'f> {
     merged: &'a Merged<'f>,
     symbols: &'a Symbols<'f>,
-    undescribed: &'a Undescribed,
+    undescribed: &'a AliasRules,
     image: &'a Image<'f>,
     /// Objects with code have no debug information.
     has_objects: bool,
@@ -172,7 +172,7 @@ impl Check<'_, '_> {
         let described = self.merged.name_bytes(program.origins[function.origin.index()].name);
         let is_further = |symbol: &CodeSymbol<'_>| {
             let explained = |name| relation(name, symbol.name) != Relation::Other;
-            // Of a linker that folds, `Undescribed::may_name` was asked before a symbol became the name.
+            // Of a linker that folds, `AliasRules::may_name` was asked before a symbol became the name.
             let is_own = explained(described) || (self.image.linker.is_folding() && explained(own));
             symbol.function && !is_mangled(symbol.name) && !is_own
         };
@@ -239,7 +239,7 @@ fn is_whole(merged: &Merged<'_>, symbols: &Symbols<'_>, candidates: &Candidates)
     {
         return false;
     }
-    let (mut here, compared) = (Here::new(symbols), Budget::new(MAX_COMPARED));
+    let (mut here, compared) = (SymbolsHere::new(symbols), Budget::new(MAX_COMPARED));
     let mut lacks_symbol = |candidate: &Candidate| {
         let [member] = candidate.members[..] else { return false };
         let function = &candidates.functions[member.function.index()];
@@ -254,7 +254,8 @@ fn is_whole(merged: &Merged<'_>, symbols: &Symbols<'_>, candidates: &Candidates)
         }
         let name = program.origins[function.origin.index()].name;
         let is_own = |symbol: &CodeSymbol<'_>| {
-            symbol.is_named(merged, name) || relation(merged.name_bytes(name), symbol.name) != Relation::Other
+            symbol.is_named(name, || merged.name_bytes(name))
+                || relation(merged.name_bytes(name), symbol.name) != Relation::Other
         };
         let here = here.at(candidate.start);
         !compared.spend(here.len()) || !here.iter().any(is_own)
@@ -269,7 +270,7 @@ fn units(
     machine: &Machine<'_, '_>,
     candidates: &Candidates,
 ) -> Vec<Option<Reason>> {
-    let (unread, lost) = (Unread::new(symbols, machine, candidates), with_lost(merged, symbols));
+    let (unread, lost) = (UnreadCode::new(symbols, machine, candidates), with_lost(merged, symbols));
     let may_merge = |unit: &Unit<'_>| !unit.keeps_callees && !unit.assembly && !unit.merges_nothing;
     let merges = candidates.merging.iter().any(|unit| may_merge(&merged.program.units[unit.index()]));
     let of_unit = |(index, unit): (usize, &Unit<'_>)| {
@@ -319,7 +320,7 @@ fn with_lost(merged: &Merged<'_>, symbols: &Symbols<'_>) -> HashSet<usize> {
 
 /// Small functions that have no entry and whose code is not at hand or not read: each may be a jump that a compiler put in the
 /// place of a function which it merged with another of its unit.
-struct Unread<'f> {
+struct UnreadCode<'f> {
     names: HashSet<&'f [u8]>,
     /// The base names of the files that some are of for certain.
     files: HashSet<&'f [u8]>,
@@ -327,9 +328,10 @@ struct Unread<'f> {
     of_any_file: bool,
 }
 
-impl<'f> Unread<'f> {
-    fn new(symbols: &'f Symbols<'_>, machine: &Machine<'_, '_>, candidates: &Candidates) -> Unread<'f> {
-        let mut unread = Unread { names: HashSet::default(), files: HashSet::default(), of_any_file: false };
+impl<'f> UnreadCode<'f> {
+    fn new(symbols: &'f Symbols<'_>, machine: &Machine<'_, '_>, candidates: &Candidates) -> UnreadCode<'f> {
+        let mut unread =
+            UnreadCode { names: HashSet::default(), files: HashSet::default(), of_any_file: false };
         for candidate in &candidates.symbols {
             let is_described =
                 |member: &Member| candidates.functions[member.function.index()].source.is_some();

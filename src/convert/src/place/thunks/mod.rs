@@ -18,7 +18,7 @@ mod llvm;
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::Merged;
 use crate::model::{Function, Member, UnitId};
-use crate::place::aliases::Undescribed;
+use crate::place::aliases::AliasRules;
 use crate::place::candidates::{Candidate, Candidates};
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
@@ -36,7 +36,7 @@ const MAX_COMPARED: usize = 256;
 pub(crate) fn add<'f>(
     merged: &mut Merged<'f>,
     machine: &Machine<'_, 'f>,
-    undescribed: &Undescribed,
+    undescribed: &AliasRules,
     symbols: &Symbols<'f>,
     candidates: &mut Candidates,
     diagnostics: &mut Diagnostics,

@@ -318,6 +318,27 @@ pub(crate) fn is_mangled(name: &[u8]) -> bool {
     (name.starts_with(b"_Z") && !name.starts_with(b"_ZTH")) || name.starts_with(b"_R")
 }
 
+/// What a linkage name says of the class that its function is in: what follows `_ZN` and the qualifiers; of a thunk, that
+/// of what it leads to (Itanium C++ ABI 5.1.4, 5.1.5.3).
+pub(crate) fn nested(name: &[u8]) -> Option<&[u8]> {
+    let mut rest = match name.strip_prefix(b"_ZT") {
+        Some([b'h' | b'v' | b'c', ..]) => {
+            let place = name.windows(2).position(|pair| pair == b"_N")?;
+            &name[place + 2..]
+        }
+        _ => name.strip_prefix(b"_ZN")?,
+    };
+    while let [b'r' | b'V' | b'K' | b'R' | b'O', after @ ..] = rest {
+        rest = after;
+    }
+    Some(rest)
+}
+
+/// True for the key of a class that no other unit can mean.
+pub(crate) fn is_local_class(key: &[u8]) -> bool {
+    !is_program_wide(&[b"_ZN", key, b"1xEv"].concat())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
