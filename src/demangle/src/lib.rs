@@ -1,9 +1,8 @@
 //! Linkage names as people read them.
 //!
 //! [`demangle`] gives the whole name, with parameters; [`short`] gives it without them; a [`Query`] finds functions by what
-//! people type. Which demangler a name is for is
-//! read off the name: `_R` is Rust's own scheme, `_ZN...17h<hash>E` is Rust's older one, which borrows C++'s, and the rest
-//! of `_Z` is C++ (Itanium). Rust names are what the `rustc-demangle` crate makes of them with `{:#}`, without hashes. C++
+//! people type. A name shows its scheme: `_R` is Rust's own, `_ZN...17h<hash>E` is Rust's older one, which borrows C++'s, and
+//! the rest of `_Z` is C++ (Itanium). Rust names are what the `rustc-demangle` crate makes of them with `{:#}`, without hashes. C++
 //! names are parsed by the `cpp_demangle` crate and spelled as LLVM's demangler spells them (`llvm-cxxfilt`,
 //! `llvm-symbolizer`): what differs is listed in this crate's README.
 //!

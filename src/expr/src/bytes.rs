@@ -1,4 +1,4 @@
-//! A position in borrowed bytes to the numbers that stand there, never outside of them.
+//! Reads numbers at a position in borrowed bytes, never outside of them.
 
 /// Reads forwards; `None` at the end of the bytes. Nothing is consumed then.
 #[derive(Clone, Copy, Debug)]

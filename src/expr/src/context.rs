@@ -1,4 +1,4 @@
-//! What an evaluation asks of its caller.
+//! What an evaluation needs from its caller: registers, memory, and what expressions refer to.
 
 use crate::location::Location;
 use crate::op::DieRef;

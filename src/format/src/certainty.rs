@@ -1,4 +1,4 @@
-//! Why nobody can vouch that a function shares its code with no other: the numbers of it in FUNCTIONS, and the words.
+//! The reasons why an answer is `likely` and not `unique`: their numbers in FUNCTIONS, and their words.
 
 /// Why it is not certain that a function is the only one of its code. No second function left a trace there, and the check
 /// that there is none failed. Of several reasons the first in this order is stored.

@@ -53,7 +53,7 @@ pub(crate) fn head_len(blob: &[u8]) -> usize {
 const FRONT_BITS: u32 = 6;
 /// Bits of a word of 32 behind a code of [`MAX_CODE`] bits.
 const CODE_SHIFT: u32 = u32::BITS - MAX_CODE as u32;
-/// Bits of such a code behind those of its front.
+/// Bits of such a code after its first [`FRONT_BITS`].
 const FRONT_SHIFT: u32 = MAX_CODE as u32 - FRONT_BITS;
 
 /// The prefix code of the tokens, ready for decoding.
@@ -64,7 +64,8 @@ struct Codes {
     limit: [u32; MAX_CODE],
     /// For each length, what to add to the code (wrapping) to get the token.
     base: [u32; MAX_CODE],
-    /// For each front of a code the least length that it may have, less 1.
+    /// For each value of a code's first [`FRONT_BITS`] bits: the shortest length that such a code may have, minus 1. The
+    /// length is that one or the next.
     from: [u8; 1 << FRONT_BITS],
 }
 

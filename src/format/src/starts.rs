@@ -1,11 +1,11 @@
-//! The section STARTS to the piece at an address (spec, section 3).
+//! The section STARTS: an address to the piece that covers it (spec, section 3).
 //!
-//! The starts of pieces rise. Addresses stand in buckets of a few pieces each; an index says which piece is the first of each
-//! bucket, and the low parts of the starts stand side by side. So an address leads to its bucket by a shift, and only the
-//! pieces of that one are compared with it: three places in memory, however many pieces there are.
+//! The starts of pieces rise. Addresses are split into buckets of a few pieces each. An index gives the first piece of
+//! each bucket, and the low bits of the starts are stored next to each other. So a shift turns an address into its bucket,
+//! and only the pieces of that bucket are compared: three places in memory, however many pieces there are.
 //!
-//! The low parts are some bits wider than a bucket. So they tell where a piece starts that is in a bucket near the address,
-//! without a search for its own one: the index says whether it is near.
+//! The low parts are some bits wider than a bucket. So the low part alone gives the start of a piece that begins in a
+//! bucket nearby, without a search for that bucket. The index says whether it is near enough.
 
 use crate::bits::{self, MAX_WIDTH, TAIL, u8_at, u32_at};
 use crate::error::{FormatError, What};

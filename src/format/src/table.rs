@@ -1,8 +1,8 @@
 //! A section of packed records to rows of signed integers (spec, section 4).
 //!
-//! Records stand in blocks. Each column of a block is stored as what is left of it above a line
-//! (`base + slope x index`), so a block header of one word a column and one multiplication give any
-//! record; there is nothing to decode before it.
+//! Records are in blocks. A column of a block stores the difference of each value from a line
+//! (`base + slope x index`). So any record takes one word of block header and one multiplication a column, and
+//! no record before it is decoded.
 
 use crate::bits::{self, MAX_WIDTH, TAIL, u8_at, u16_at, u32_at};
 use crate::error::{FormatError, What};

@@ -1,7 +1,7 @@
 //! An address to the basic block that holds it, and a function to its blocks (spec, section 9).
 //!
-//! Where blocks start is coded as where pieces do, so one search gives a block and its bytes; what else is known of it
-//! stands in groups of 64, and is read by its number. No lookup of frames needs them.
+//! Starts of blocks are coded like starts of pieces, so one search gives a block and its bytes. All else that is known of
+//! a block is in groups of 64 blocks, and is read by the number of the block. A lookup of frames reads none of this.
 
 use foldsym_format::bits::{self, TAIL, u8_at, u32_at};
 use foldsym_format::records::basic_blocks as layout;

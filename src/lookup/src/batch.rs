@@ -1,8 +1,8 @@
-//! Many addresses to answers, in the order of the addresses: what one needs of the file, the next mostly has at hand.
+//! Looks many addresses up in ascending order, so that neighbours share what they read of the file.
 //!
-//! A lookup is a chain of some twenty loads, each of which needs the one before. Side by side, in stages, the chains of several
-//! lookups hardly take less time than one behind the other: a processor looks ahead by itself. In the order of the addresses most
-//! of the loads are not made at all, and what is loaded lies in front of what was.
+//! A lookup is a chain of about twenty loads, each of which needs the one before. Running the chains of several lookups
+//! side by side, in stages, hardly saves time, since a processor overlaps them by itself. In ascending order most of the
+//! loads are not needed, and the others move forward through the file.
 
 use crate::answer::Lookup;
 use crate::error::Error;

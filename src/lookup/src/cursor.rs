@@ -1,9 +1,9 @@
-//! Addresses of one file, one after the other, with what the last one needed at hand.
+//! `Cursor`: looks addresses of one file up one after the other, and reuses what the last lookup read.
 //!
-//! Addresses of a profile or a stack are near each other more often than not. A cursor keeps the piece of the
-//! last address, its function, the block of rows and the path of inlined calls, each with the range in which
-//! it holds. An address in the same block of rows needs no search and no header; one in the same inlined
-//! calls reads no origin. It borrows the file, so that nothing of another can be in it.
+//! Addresses of a profile or a stack are mostly near each other. A cursor keeps the piece of the last address, its
+//! function, the block of rows and the path of inlined calls, each with the range in which it holds. An address in the
+//! same block of rows needs no search and reads no header. An address in the same inlined calls reads no origin. The
+//! cursor borrows the file, so that it cannot hold anything of another file.
 
 use crate::answer::{Answer, Entered, Lookup, NotFoundReason};
 use crate::entities::Function;
@@ -111,8 +111,8 @@ impl<'f, 'd> Cursor<'f, 'd> {
             Ok(entered) => entered,
             Err(reason) => return Ok(Some(reason)),
         };
-        // What is known first is asked of memory first: where the rows are, then whose they are. The origin is only needed
-        // for the frames.
+        // Loads are started in the order in which their addresses are known: the rows, then the function. Only the frames
+        // need the origin.
         file.functions.touch(answer.function.0);
         let unit_log2 = file.header().unit_log2;
         let target = answer.offset.wrapping_shr(unit_log2.into());

@@ -1,4 +1,4 @@
-//! Damage, told by section, kind and offset.
+//! Damage in a file: the section, the kind of damage, and the offset.
 
 use core::fmt;
 

@@ -1,11 +1,10 @@
 //! A row of a function to frames: the path of inlined calls that it is in.
 //!
-//! The row names a node of the inline tree. The walk from that node to the root leaves, for each step, which
-//! of its parent's edges the node is. Only then, from the root down, can those be told apart: the
-//! function's origin has edges, one of them names the next origin. That second walk reads each origin and
-//! each edge once. Neighbouring rows are in much the same calls: where the caller knows that the
-//! path is of the same function ([`crate::Cursor`]), the walk up ends where it meets the path of the row
-//! before, and only the rest is read.
+//! The row names a node of the inline tree. A first walk from that node up to the root collects, for each step, which of
+//! its parent's edges the node is. A second walk goes from the root down: the function's origin has edges, and the chosen
+//! edge names the next origin. It reads each origin and each edge once. Neighbouring rows are mostly in the same calls.
+//! So if the path of the last row is of the same function ([`crate::Cursor`]), the walk up ends where it meets that path,
+//! and only the rest is read.
 
 use foldsym_format::sections::edges;
 use foldsym_format::{SectionId, What, steps};

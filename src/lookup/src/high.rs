@@ -1,10 +1,10 @@
 //! The high parts of a block's offsets (spec, section 5): up to 64 bits, a 1 for each row, a 0 for each
 //! step of the high part.
 //!
-//! Two questions are asked of them. Which rows have a given high part: those whose bits stand between two
-//! zeros. Which high part a given row has: as many as there are zeros before its bit. Both are *select*,
-//! the place of the n-th such bit, which takes the same few steps for every n: sums of the set bits in the
-//! bytes of the word tell the byte, sums of the set bits in that byte tell the bit.
+//! They answer two questions. Which rows have a given high part: those whose bits are between two zeros. Which high part a
+//! given row has: the number of zeros before its bit. Both are *select*, the position of the n-th such bit. It takes the
+//! same few steps for every n: sums of the set bits in the bytes of the word give the byte, and sums of the set bits in that
+//! byte give the bit.
 
 use core::hint::select_unpredictable;
 

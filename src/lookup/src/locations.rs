@@ -1,6 +1,6 @@
-//! A function to its expressions: where the lanes of a thread stand, where a method has its object (spec, section 10).
+//! A function to its expressions: where the lanes of a thread are, where a method has its object (spec, section 10).
 //!
-//! They are found here, and evaluated elsewhere. No lookup of frames needs them.
+//! This module finds the expressions; `foldsym-stopped` evaluates them. A lookup of frames reads none of this.
 
 use foldsym_format::records::locations as code;
 use foldsym_format::sections::located as columns;

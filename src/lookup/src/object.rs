@@ -1,4 +1,4 @@
-//! What an object's pointer to its virtual functions holds to the function that ran on it.
+//! The first word of an object, its pointer to a table of virtual functions, to the function that ran on it.
 
 use foldsym_format::{SectionId, steps};
 

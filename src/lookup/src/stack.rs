@@ -1,10 +1,10 @@
 //! A whole stack to the functions that ran: at folded code the caller's return address tells which.
 //!
-//! The outermost frame is resolved first, since a caller that is folded itself must be known before it can
-//! tell whom it called. A frame's set of functions is some members of its group, at most [`MAX_NAMED`] by
-//! number, or the whole group. Each function that the caller may be adds the callee that the compiler
-//! recorded for its call, and whom that callee reaches by tail calls; if one of them has no record, or one that leads to
-//! nobody of the group, or reaches what is not known, nothing is ruled out.
+//! Frames are resolved from the outermost in: a caller that is folded itself must be known before it shows whom it called.
+//! The set of functions that a frame may be is either at most [`MAX_NAMED`] members of its group, or the whole group. Each
+//! function that the caller may be adds two things to the set: the callee that the compiler recorded for its call, and the
+//! members that this callee reaches by tail calls. No member is ruled out if one of the callers has no record, or has one
+//! that leads to no member, or if a callee may reach code that is not known.
 
 use foldsym_format::sections::{calls, members};
 use foldsym_format::{Reason, SectionId, Table, What, steps};
@@ -19,7 +19,7 @@ use crate::ids::{FunctionId, GroupId, ImageAddr, ReturnAddr};
 pub const MAX_NAMED: usize = 16;
 
 /// Steps that a frame may take once its code is found, whatever the file says: a member that is compared is one, a
-/// caller is [`CALLER_STEPS`]. Past it the frame is ambiguous. The largest groups known need a hundredth.
+/// caller is `CALLER_STEPS`. Past it the frame is ambiguous. The largest groups known need a hundredth.
 pub const MAX_FRAME_STEPS: u32 = 1 << 22;
 
 /// What a caller costs at most without its members: the searches in CALLS and TAILS, and [`Resolved::candidate`].

@@ -1,21 +1,19 @@
-//! Names and paths of one file, written out one after the other, with those of late at hand.
+//! `Texts`: a caller-owned cache of 512 decoded names and 512 paths of one file.
 //!
-//! A name is spelled from a dictionary, in steps that grow with its length; what is inlined is inlined again and again,
-//! from few files. So what was written last is kept in the caller's memory, each text in the one place that its id
-//! has there, and written from there if it is asked for again. Of random code addresses of RocksDB 93 % of the paths
-//! and 34 % of the names are.
+//! Decoding a name takes steps that grow with its length, and a few functions and files are inlined again and again. The
+//! id of a text selects its one slot in the cache, and a new text replaces the one before. Of random code addresses of
+//! RocksDB 93 % of the paths and 34 % of the names are found in the cache.
 
 use crate::file::SymbolFile;
 use crate::ids::{FileId, NameId};
 use foldsym_format::names::Names;
 
-/// Places for texts of each kind.
+/// Slots for texts of each kind.
 const SLOTS: usize = 512;
-/// Longer texts are not kept.
+/// Bytes of a slot; longer texts are not cached.
 const KEPT: usize = 128;
 
-/// Writes names and paths of one file and remembers those of late; see [`SymbolFile::texts`].
-/// About 136 KiB.
+/// Writes names and paths of one file, and caches 512 of each; see [`SymbolFile::texts`]. About 136 KiB.
 #[derive(Clone)]
 pub struct Texts<'f, 'd> {
     file: &'f SymbolFile<'d>,
@@ -23,7 +21,7 @@ pub struct Texts<'f, 'd> {
     paths: Memo,
 }
 
-/// The texts of late, each in the slot that its id has.
+/// The cached texts of one kind, each in the slot that its id selects.
 #[derive(Clone)]
 struct Memo {
     slots: [Slot; SLOTS],
@@ -65,8 +63,8 @@ impl Texts<'_, '_> {
         self.names.write(self.file.names(), name.0, out)
     }
 
-    /// Has memory bring what a name is spelled from, to be called for each name of an answer before the first of them is
-    /// written: what they wait for is then waited for at once. Does nothing else.
+    /// Prefetches the bytes that a name is decoded from. Call it for each name of an answer before you write the first:
+    /// their cache misses then overlap. Does nothing else.
     #[inline]
     pub fn soon(&self, name: NameId) {
         self.names.soon(self.file.names(), name.0);

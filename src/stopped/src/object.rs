@@ -1,15 +1,14 @@
-//! The object that a folded method runs on: what its `this` holds where the program stands.
+//! The object that a folded method runs on: the value of its `this` where the program stopped.
 //!
-//! The functions of a group have one code, and each has its own description of where its object is; which of them
-//! counts is the question that the object is to answer. A description is of its own function alone: two may have equal
-//! code and take their objects in different registers, since one of them returns its result through a hidden first
-//! argument. So all that may have run must say where theirs is, and the same: whichever it was, that is its object.
-//! One without a description at this address says nothing, and what the others say may be an argument of its.
+//! The functions of a group have one code, and each has its own description of where its object is. Which of these
+//! descriptions counts is what the object is to show. Two functions may have equal code and take their objects in different
+//! registers, since one of them returns its result through a hidden first argument. So every function that may have run must
+//! describe its object here, and all at the same place. Then that is the object, whichever ran. If one has no description
+//! at this address, the place that the others name may hold another argument of it, and no object is taken.
 //!
-//! That an object is there does not mean that it is whole. A compiler that sees that a method does not read the pointer to the
-//! virtual functions need not have written it for that call, and what stands in its place may be left over from another object.
-//! It can only do so where it knows whom it calls. So the call must be one of which the compiler recorded that it does
-//! not know the callee.
+//! The object may also not be whole. If a compiler sees that a method does not read the pointer to the virtual functions, it
+//! need not write the pointer for that call, and the memory may hold the pointer of an earlier object. A compiler can
+//! do so only if it knows the callee. So the call must be one whose callee the compiler recorded as unknown.
 
 use core::fmt;
 

@@ -86,6 +86,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn numbers() {
+        for (text, value) in [
+            ("0x10", Some(16)),
+            ("0X1f", Some(31)),
+            ("010", Some(10)),
+            ("18446744073709551615", Some(u64::MAX)),
+        ] {
+            assert_eq!(number(text), value, "{text}");
+        }
+        for text in ["", "0x", "x", "-1", "+1", "0x+1", "1 2", "18446744073709551616", "ff"] {
+            assert_eq!(number(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn other_forms_are_errors() {
         for text in ["", "+", "+0x1", "a", "a+", "a+x", "a+-1", "+a+", "a+0x1ffffffffffffffff"] {
             assert!(module_and_offset(text).is_err(), "{text}");

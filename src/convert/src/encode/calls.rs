@@ -1,4 +1,4 @@
-//! Writes CALLS, TAILS, VTABLES and SLOTS: whom the calls into folded code call (schema, section 3).
+//! Writes CALLS, TAILS, VTABLES and SLOTS: the callees of calls into folded code (schema, section 3).
 
 use super::outline::Outline;
 use super::tables::Table;

@@ -1,6 +1,6 @@
 //! Writes the inline trees of functions: SCOPES (schema, section 6).
 //!
-//! A tree loses what no answer shows. Nodes that no row needs are dropped. Siblings with one edge (one
+//! The writer drops what no answer shows. Nodes that no row needs are dropped. Siblings with one edge (one
 //! callee, called from one place) are merged: a loop that was unrolled four times brings each call four
 //! times, and every answer from any of the four is the same. Merging goes from the root down, since
 //! the children of merged nodes are siblings then, and may merge in turn.

@@ -1,5 +1,5 @@
 /*
- * A crash handler that names the folded functions that truly ran: crash FILE.fsym
+ * A crash handler that names the folded functions that truly ran. Finds crash.fsym beside itself.
  *
  * Two kinds of mail have functions with the same code, which the linker folds into one. The program crashes in one
  * of them, called by another that is folded too. The handler walks the frames, asks which functions they are, and
@@ -8,37 +8,35 @@
  *   clang -O2 -gdwarf-5 -mllvm -emit-func-debug-line-table-offsets -ffunction-sections -fno-omit-frame-pointer \
  *         -mno-omit-leaf-frame-pointer -I include examples/crash.c libfoldsym_embedded.a \
  *         -fuse-ld=lld -Wl,--icf=all -Wl,-z,now -Wl,--build-id -o crash
- *   foldsym convert crash -o crash.fsym && ./crash crash.fsym
+ *   foldsym convert crash && ./crash
  *
  * Why the handler is safe: it calls foldsym's tier 1, which allocates nothing, takes no lock and makes no syscall,
- * and write and _exit, which POSIX lists as async-signal-safe. The file was mapped and opened before, and its pages
- * touched, so that a damaged file system is met at the start. All calls are bound when the program starts (`-z now`): the
+ * and write and _exit, which POSIX lists as async-signal-safe. The files were found, mapped and opened before
+ * (foldsym_process.h: dl_iterate_phdr takes a lock, and so is not for the handler), their build ids compared with those
+ * of the modules in memory, and their pages touched, so that a damaged file system is met at the start. All calls are bound when the program starts (`-z now`): the
  * first of strlen in the handler would else take 3 KiB of its stack. It runs on a stack of its own, so a stack overflow
  * can be reported too. It follows frame pointers only upwards and only inside the part of the crashed stack that is
  * in use, between the stack pointer and a frame of main, so it reads nothing that is not there, whatever the crash
  * has written over. All its memory is static: it must not run twice at once, and a second crash ends the process.
  */
 #define _GNU_SOURCE
-#include "foldsym.h"
+#include "foldsym_process.h"
 
-#include <fcntl.h>
-#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { MOST_FRAMES = 64, ALTERNATE = 1 << 16 };
+enum { MOST_FRAMES = 64, MOST_MODULES = 64, MOST_FILES = 4, ALTERNATE = 1 << 16 };
 
-static foldsym_file file;
+static foldsym_modules table;
+static foldsym_module modules[MOST_MODULES];
+static foldsym_file files[MOST_FILES];
 static foldsym_frames frames;
 static foldsym_stack_entry entries[MOST_FRAMES];
 static foldsym_resolved resolved[MOST_FRAMES];
-static uint64_t load_bias;
 static uintptr_t stack_top;
 static char alternate[ALTERNATE];
 static char text[512];
@@ -96,25 +94,25 @@ static size_t walk(const ucontext_t *context)
     return count;
 }
 
-static void print_frames(size_t number, const foldsym_query *query)
+static void print_frames(size_t number, const foldsym_file *file, const foldsym_query *query)
 {
     static const char *const certainties[] = { "", "", " [exact]", "", " [narrowed]", " [ambiguous]" };
     foldsym_answer answer;
     answer.size = sizeof answer;
-    if (foldsym_lookup(&file, query, &frames, &answer) != FOLDSYM_OK)
+    if (foldsym_lookup(file, query, &frames, &answer) != FOLDSYM_OK)
         return;
     for (uint32_t i = 0; i < answer.frame_count; i++) {
         foldsym_frame frame;
         frame.size = sizeof frame;
-        if (foldsym_frame_at(&file, &frames, i, &frame) != FOLDSYM_OK)
+        if (foldsym_frame_at(file, &frames, i, &frame) != FOLDSYM_OK)
             return;
         put("#");
         put_number((uint32_t)number);
         put(" ");
-        foldsym_write_name(&file, frame.name, text, sizeof text);
+        foldsym_write_name(file, frame.name, text, sizeof text);
         put(text);
         put(" ");
-        foldsym_write_path(&file, frame.file, text, sizeof text);
+        foldsym_write_path(file, frame.file, text, sizeof text);
         const char *base = strrchr(text, '/');
         put(base ? base + 1 : text);
         put(":");
@@ -136,62 +134,39 @@ static void handler(int number, siginfo_t *info, void *context)
     stack.entries = entries;
     stack.resolved = resolved;
     stack.resolved_size = sizeof *resolved;
-    stack.load_bias = load_bias;
-    int status = foldsym_resolve_stack(&file, &stack);
+    int status = foldsym_resolve_modules(&table, &stack);
     if (status != FOLDSYM_OK)
         put(foldsym_status_text(status));
     for (size_t i = 0; i < stack.count; i++) {
+        const foldsym_module *module = foldsym_module_find(&table, entries[i].address, entries[i].kind);
         foldsym_query query;
+        if (!module || !module->file)
+            continue;
         memset(&query, 0, sizeof query);
         query.size = sizeof query;
         query.address = entries[i].address;
         query.kind = entries[i].kind;
-        query.load_bias = load_bias;
+        query.load_bias = module->load_bias;
         query.resolved = &resolved[i];
-        print_frames(i, &query);
+        print_frames(i, module->file, &query);
     }
     _exit(42);
 }
 
 /* ---- At the start. ---- */
 
-/* The program itself comes first: takes its load bias, and compares its build id with the file's. */
-static int first_object(struct dl_phdr_info *info, size_t size, void *is_ours)
+/* What the symbols of this program came to. */
+static int find_symbols(void)
 {
-    foldsym_info known;
-    known.size = sizeof known;
-    (void)size;
-    load_bias = info->dlpi_addr;
-    if (foldsym_file_info(&file, &known) != FOLDSYM_OK || !known.build_id)
-        return 1;
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (segment->p_type != PT_NOTE)
-            continue;
-        const char *at = (const char *)(info->dlpi_addr + segment->p_vaddr), *end = at + segment->p_memsz;
-        while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
-            const ElfW(Nhdr) *note = (const void *)at;
-            const char *name = at + sizeof *note, *id = name + ((note->n_namesz + 3) & ~3u);
-            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0)
-                *(int *)is_ours =
-                    note->n_descsz == known.build_id_len && memcmp(id, known.build_id, known.build_id_len) == 0;
-            at = id + ((note->n_descsz + 3) & ~3u);
-        }
-    }
-    return 1;
-}
-
-static int open_symbols(const char *path)
-{
-    struct stat stat;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0 || fstat(descriptor, &stat) != 0)
-        return FOLDSYM_E_IO;
-    void *bytes = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, descriptor, 0);
-    close(descriptor);
-    if (bytes == MAP_FAILED)
-        return FOLDSYM_E_IO;
-    return foldsym_open(&file, bytes, (size_t)stat.st_size, NULL);
+    foldsym_process process;
+    foldsym_modules_init(&table, modules, MOST_MODULES);
+    memset(&process, 0, sizeof process);
+    process.table = &table;
+    process.files = files;
+    process.file_capacity = MOST_FILES;
+    int status = foldsym_process_add(&process);
+    /* The loader lists the program first. */
+    return status == FOLDSYM_OK ? modules[0].status : status;
 }
 
 static int install(void)
@@ -231,19 +206,16 @@ __attribute__((noinline)) long price_letter(const volatile long *mail)
     return 3 * weigh_letter(mail) + 7; /* called from here */
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     static const volatile long mail[2] = { 1, 2 };
-    int is_ours = 0;
-    if (argc < 2 || open_symbols(argv[1]) != FOLDSYM_OK || install() != 0) {
-        fprintf(stderr, "crash FILE.fsym\n");
-        return 1;
-    }
-    dl_iterate_phdr(first_object, &is_ours);
-    if (!is_ours) {
-        fprintf(stderr, "%s: not of this build\n", argv[1]);
+    int status = find_symbols();
+    if (status != FOLDSYM_OK) {
+        fprintf(stderr, "crash: %s\n", foldsym_status_text(status));
         return 2;
     }
+    if (install() != 0)
+        return 1;
     stack_top = (uintptr_t)__builtin_frame_address(0);
     long parcel = price_parcel(mail);
     const volatile long *lost = parcel == 16 ? NULL : mail;

@@ -4,7 +4,7 @@
 //! makes no syscall, and works on memory that the caller owns. Tier 2 (feature `std`, on by default) maps
 //! files and allocates.
 //!
-//! It does not unwind, demangle or convert. The static and the dynamic library for C come from
+//! It does not unwind or convert, and tier 1 does not demangle. The static and the dynamic library for C come from
 //! `cargo rustc --release -p foldsym-capi --crate-type staticlib,cdylib`; the one for signal handlers, with
 //! tier 1 alone, from the crate in `embedded/`.
 //!
@@ -21,6 +21,8 @@ extern crate std;
 
 #[allow(unsafe_code)] // C hands over pointers; each block has its proof
 pub mod boundary;
+#[cfg(feature = "std")]
+mod texts;
 mod tier1;
 #[cfg(feature = "std")]
 mod tier2;

@@ -67,7 +67,7 @@ pub(crate) fn stack_addr(kind: u32, address: u64, load_bias: u64) -> Option<Stac
     }
 }
 
-fn certainty(certainty: Option<Certainty>) -> u32 {
+pub(crate) fn certainty(certainty: Option<Certainty>) -> u32 {
     match certainty {
         None => types::FOLDSYM_UNKNOWN,
         Some(Certainty::Unique) => types::FOLDSYM_IS_UNIQUE,
@@ -78,7 +78,7 @@ fn certainty(certainty: Option<Certainty>) -> u32 {
     }
 }
 
-fn evidence(evidence: Option<Evidence>) -> u32 {
+pub(crate) fn evidence(evidence: Option<Evidence>) -> u32 {
     match evidence {
         None => types::FOLDSYM_BY_NOTHING,
         Some(Evidence::DirectCall) => types::FOLDSYM_BY_DIRECT_CALL,
@@ -90,7 +90,7 @@ fn evidence(evidence: Option<Evidence>) -> u32 {
     }
 }
 
-fn reason(reason: Option<Reason>) -> u32 {
+pub(crate) fn reason(reason: Option<Reason>) -> u32 {
     match reason {
         None => types::FOLDSYM_FOR_NOTHING,
         Some(Reason::Stripped) => types::FOLDSYM_FOR_STRIPPED,
@@ -210,11 +210,16 @@ pub(crate) fn status_text(status: Status) -> &'static core::ffi::CStr {
         types::FOLDSYM_OUTSIDE_CODE => c"outside the known code",
         types::FOLDSYM_NO_FUNCTION => c"no function there",
         types::FOLDSYM_END => c"no frame or candidate of this number",
+        types::FOLDSYM_NO_MODULE => c"no module there",
+        types::FOLDSYM_NO_SYMBOLS => c"no symbols of the module",
         types::FOLDSYM_E_ARGUMENT => c"a wrong argument",
         types::FOLDSYM_E_SIZE => c"a struct of a size that this library cannot read",
         types::FOLDSYM_E_RESERVED => c"a reserved field that is not zero",
         types::FOLDSYM_E_DAMAGED => c"the symbol file is damaged",
         types::FOLDSYM_E_IO => c"the file cannot be read",
+        types::FOLDSYM_E_MEMORY => c"no memory for the answer",
+        types::FOLDSYM_E_OTHER_BUILD => c"the symbols are of another build",
+        types::FOLDSYM_E_FULL => c"the table of modules is full",
         _ => c"an unknown status",
     }
 }

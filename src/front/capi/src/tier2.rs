@@ -1,20 +1,30 @@
-//! Many addresses to symbols with all their texts, which one owner holds.
+//! Many addresses, and whole stacks over many modules, to symbols with all their texts, which one owner holds.
 
-use std::vec;
+use core::ffi::{CStr, c_char};
+use core::ops::Range;
+use std::collections::TryReserveError;
 use std::vec::Vec;
 
-use foldsym_lookup::{Frame, Frames, SymbolFile};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use foldsym_lookup::{
+    Error, Frames, FunctionId, How, ImageAddr, Lookup, NotFoundReason, Resolved, StackAddr, SymbolFile,
+};
 
-use crate::tier1;
-use crate::types::{self, Addresses, Answer, Query, Symbol, TextFrame};
+use crate::texts::Texts;
+use crate::tier1::{self, Status};
+use crate::types::{
+    self, Addresses, Candidate, FOLDSYM_ALIASES, FOLDSYM_CANDIDATES, FOLDSYM_DEMANGLE, FOLDSYM_FOREIGN,
+    FOLDSYM_NO_MODULE, FOLDSYM_NO_SYMBOLS, FOLDSYM_NONE, FOLDSYM_OK, FOLDSYM_RETURN, StackEntry, Symbol,
+    TextFrame,
+};
 
 /// Symbols, and what they point to: none of these vectors grows once the pointers are made.
 pub(crate) struct Table {
     pub(crate) symbols: Vec<Symbol>,
     /// Read by C through the symbols.
+    _candidates: Vec<Candidate>,
+    /// Read by C through the symbols and candidates.
     _frames: Vec<TextFrame>,
+    _aliases: Vec<*const c_char>,
     /// Texts, each with a zero behind.
     _texts: Vec<u8>,
 }
@@ -23,15 +33,53 @@ pub(crate) struct Table {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoMemory;
 
-impl From<std::collections::TryReserveError> for NoMemory {
-    fn from(_: std::collections::TryReserveError) -> NoMemory {
+impl From<TryReserveError> for NoMemory {
+    fn from(_: TryReserveError) -> NoMemory {
         NoMemory
+    }
+}
+
+/// Why an address has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// And neither has any other.
+    Memory,
+    /// The file is damaged there.
+    Damaged,
+}
+
+impl From<TryReserveError> for Stop {
+    fn from(_: TryReserveError) -> Stop {
+        Stop::Memory
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(_: Error) -> Stop {
+        Stop::Damaged
     }
 }
 
 /// Frames that an answer may have: a file of two kilobytes may have 457 at each address, and C asks for a million.
 const MIN_FRAMES: usize = 1 << 20;
-const FRAMES_EACH: usize = 64;
+const FRAMES_EACH: usize = 16;
+
+/// A program or library of the process.
+#[derive(Clone, Copy)]
+pub(crate) struct Module<'f> {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) load_bias: u64,
+    /// `None` where `status` says why.
+    pub(crate) file: Option<&'f SymbolFile<'static>>,
+    pub(crate) name: *const c_char,
+    pub(crate) status: Status,
+}
+
+/// Whether the flags are ones that this library knows.
+pub(crate) const fn known_flags(flags: u32) -> bool {
+    flags & !(FOLDSYM_DEMANGLE | FOLDSYM_CANDIDATES | FOLDSYM_ALIASES) == 0
+}
 
 /// Looks each address up; a damaged place gives its address the status, and no frames. So does one whose texts are more than
 /// the file can hold.
@@ -43,159 +91,350 @@ pub(crate) fn symbolize(
     wanted: &Addresses,
     addresses: &[u64],
 ) -> Result<Table, NoMemory> {
-    let mut scratch = Frames::new();
-    let mut texts = Texts::new(file);
-    let most = addresses.len().saturating_mul(FRAMES_EACH).max(MIN_FRAMES);
-    // Their texts are offsets, as long as the texts grow.
-    let mut frames: Vec<TextFrame> = Vec::new();
-    let (mut symbols, mut ends) = (Vec::new(), Vec::new());
-    symbols.try_reserve_exact(addresses.len())?;
-    ends.try_reserve_exact(addresses.len())?;
+    let mut builder = Builder::new(addresses.len(), file.bytes().len(), wanted.flags)?;
     for &address in addresses {
-        let query = query(address, wanted);
-        let mut answer = empty();
-        let found = tier1::lookup(file, &query, None, &mut scratch, &mut answer);
-        let before = frames.len();
-        let mut status = found.unwrap_or(types::FOLDSYM_E_DAMAGED);
-        if status == types::FOLDSYM_OK {
-            for frame in file.frames(&scratch) {
-                let frame = match frame {
-                    Ok(frame) => texts.frame(file, &frame)?,
-                    Err(_) => None,
-                };
-                let Some(frame) = frame else {
-                    status = types::FOLDSYM_E_DAMAGED;
-                    frames.truncate(before);
-                    break;
-                };
-                if frames.len() >= most {
-                    return Err(NoMemory);
-                }
-                frames.try_reserve(1)?;
-                frames.push(frame);
+        let mut symbol = nothing(address);
+        let at = tier1::stack_addr(wanted.kind, address, wanted.load_bias).unwrap_or(StackAddr::Foreign);
+        builder.answer(&Spot { file, number: 0, load_bias: wanted.load_bias, at }, None, &mut symbol)?;
+    }
+    Ok(builder.finish())
+}
+
+/// Answers a stack: folded functions are resolved from the outermost frame in, by the caller, where that is in the same
+/// module; then each frame is answered.
+///
+/// # Errors
+/// As for [`symbolize`].
+pub(crate) fn symbolize_stack(
+    modules: &[Module<'_>],
+    entries: &[StackEntry],
+    vptr: u64,
+    flags: u32,
+) -> Result<Table, NoMemory> {
+    let bytes = modules.iter().filter_map(|module| module.file);
+    let bytes = bytes.fold(0, |sum: usize, file| sum.saturating_add(file.bytes().len()));
+    let mut builder = Builder::new(entries.len(), bytes, flags)?;
+    let mut placed: Vec<(Option<(usize, Module<'_>)>, Resolved)> = Vec::new();
+    placed.try_reserve_exact(entries.len())?;
+    placed.extend(entries.iter().map(|entry| (find(modules, entry), Resolved::NONE)));
+    resolve(&mut placed, entries, vptr);
+    for (entry, (place, resolved)) in entries.iter().zip(&placed) {
+        let mut symbol = nothing(entry.address);
+        symbol.status = FOLDSYM_NO_MODULE;
+        let spot = place.and_then(|(index, module)| {
+            let number = u32::try_from(index).unwrap_or(FOLDSYM_NONE);
+            (symbol.module, symbol.module_index, symbol.status) = (module.name, number, module.status);
+            let at = tier1::stack_addr(entry.kind, entry.address, module.load_bias)?;
+            Some(Spot { file: module.file?, number, load_bias: module.load_bias, at })
+        });
+        match spot {
+            Some(spot) => builder.answer(&spot, Some(*resolved), &mut symbol)?,
+            None => builder.push(symbol, 0..0, 0..0),
+        }
+    }
+    Ok(builder.finish())
+}
+
+/// The module of a frame: of several at its address the last, since a library that is unloaded leaves its place to others.
+fn find<'f>(modules: &[Module<'f>], entry: &StackEntry) -> Option<(usize, Module<'f>)> {
+    // A call may be the last instruction of its module.
+    let address = match entry.kind {
+        FOLDSYM_FOREIGN => return None,
+        FOLDSYM_RETURN => entry.address.wrapping_sub(1),
+        _ => entry.address,
+    };
+    let index = modules.iter().rposition(|module| (module.start..module.end).contains(&address))?;
+    let mut module = *modules.get(index)?;
+    // The table is the caller's memory: what it says is served must be there.
+    if module.status == FOLDSYM_OK && module.file.is_none() {
+        module.status = FOLDSYM_NO_SYMBOLS;
+    }
+    module.file = module.file.filter(|_| module.status == FOLDSYM_OK);
+    Some((index, module))
+}
+
+/// Says which functions of folded code each frame may be. Damage is told by the answer, which reads the same places.
+fn resolve(placed: &mut [(Option<(usize, Module<'_>)>, Resolved)], entries: &[StackEntry], vptr: u64) {
+    let mut caller: Option<(Module<'_>, StackAddr, Resolved)> = None;
+    for (index, ((place, out), entry)) in placed.iter_mut().zip(entries).enumerate().rev() {
+        let outer = caller.take();
+        let Some((module, file)) = place.and_then(|(_, module)| Some((module, module.file?))) else {
+            continue;
+        };
+        let Some(at) = tier1::stack_addr(entry.kind, entry.address, module.load_bias) else { continue };
+        let outer = outer.as_ref().filter(|(other, ..)| {
+            other.load_bias == module.load_bias && other.file.is_some_and(|other| core::ptr::eq(other, file))
+        });
+        let outer = outer.map(|(_, at, resolved)| (*at, resolved));
+        let Ok(mut resolved) = file.resolve_one(at, outer) else { continue };
+        if vptr != 0 && index == 0 {
+            // As the addresses: the bias may wrap.
+            let table = ImageAddr(vptr.wrapping_sub(module.load_bias));
+            if file.resolve_object(&mut resolved, table, outer.map(|caller| caller.0)).is_err() {
+                continue;
             }
         }
-        ends.push(before..frames.len());
-        symbols.push(Symbol {
-            address,
-            frames: core::ptr::null(),
-            frame_count: 0,
-            status,
-            certainty: answer.certainty,
-            candidate_count: answer.candidate_count,
-            reason: answer.reason,
-        });
+        *out = resolved;
+        caller = Some((module, at, resolved));
     }
-    let texts = texts.bytes;
-    let text = |at: *const core::ffi::c_char| {
-        texts.get(at.addr()).map_or(core::ptr::null(), |byte| core::ptr::from_ref(byte).cast())
-    };
-    for frame in &mut frames {
-        (frame.name, frame.file) = (text(frame.name), text(frame.file));
-    }
-    for (symbol, range) in symbols.iter_mut().zip(ends) {
-        let own = frames.get(range).unwrap_or(&[]);
-        symbol.frames = own.as_ptr();
-        symbol.frame_count = own.len();
-    }
-    Ok(Table { symbols, _frames: frames, _texts: texts })
 }
 
-fn query(address: u64, wanted: &Addresses) -> Query {
-    Query {
-        size: size_of::<Query>(),
-        resolved: core::ptr::null(),
+/// What is looked up, and in which file.
+struct Spot<'a, 'd> {
+    file: &'a SymbolFile<'d>,
+    /// Of the file: names of several files have the same ids.
+    number: u32,
+    load_bias: u64,
+    at: StackAddr,
+}
+
+fn nothing(address: u64) -> Symbol {
+    Symbol {
         address,
-        load_bias: wanted.load_bias,
-        kind: wanted.kind,
-        candidate: 0,
-        reserved: [0; 4],
-    }
-}
-
-fn empty() -> Answer {
-    Answer {
-        size: size_of::<Answer>(),
+        function_start: 0,
+        frames: core::ptr::null(),
+        frame_count: 0,
+        candidates: core::ptr::null(),
+        listed_count: 0,
+        module: core::ptr::null(),
+        module_index: FOLDSYM_NONE,
+        status: FOLDSYM_OK,
         certainty: types::FOLDSYM_UNKNOWN,
         evidence: types::FOLDSYM_BY_NOTHING,
-        candidate_count: 0,
-        group: types::FOLDSYM_NONE,
-        frame_count: 0,
-        flags: 0,
-        function_start: 0,
         reason: types::FOLDSYM_FOR_NOTHING,
+        candidate_count: 0,
+        flags: 0,
+        reserved0: 0,
+        aliases: core::ptr::null(),
+        alias_count: 0,
         reserved: 0,
     }
 }
 
-/// Bytes that all texts may have, and as many for each byte of the file: a text of 64 KiB takes a few bytes of it.
-const MAX_TEXTS: usize = 64 << 20;
-const TEXTS_A_BYTE: usize = 64;
-
-/// The texts of all frames, each once, with a zero behind.
-struct Texts {
-    bytes: Vec<u8>,
+/// Collects symbols; ranges stand for pointers as long as the vectors grow.
+struct Builder {
+    flags: u32,
     most: usize,
-    /// Where those begin that were asked for.
-    names: HashMap<u32, usize>,
-    paths: HashMap<u32, usize>,
+    scratch: Frames,
+    texts: Texts,
+    frames: Vec<TextFrame>,
+    /// The address of their frames is an index until then.
+    candidates: Vec<Candidate>,
+    /// Offsets in the texts until then.
+    aliases: Vec<*const c_char>,
+    symbols: Vec<Symbol>,
+    /// Of each symbol: its frames and its candidates.
+    ranges: Vec<(Range<usize>, Range<usize>)>,
 }
 
-impl Texts {
-    fn new(file: &SymbolFile<'_>) -> Self {
-        let most = file.bytes().len().saturating_mul(TEXTS_A_BYTE).saturating_add(MAX_TEXTS);
-        // Offset 0 is the empty text.
-        Texts { bytes: vec![0], most, names: HashMap::new(), paths: HashMap::new() }
+impl Builder {
+    fn new(count: usize, file_bytes: usize, flags: u32) -> Result<Self, NoMemory> {
+        let (mut symbols, mut ranges) = (Vec::new(), Vec::new());
+        symbols.try_reserve_exact(count)?;
+        ranges.try_reserve_exact(count)?;
+        Ok(Builder {
+            flags,
+            most: count.saturating_mul(FRAMES_EACH).max(MIN_FRAMES),
+            scratch: Frames::new(),
+            texts: Texts::new(file_bytes, flags & FOLDSYM_DEMANGLE != 0),
+            frames: Vec::new(),
+            candidates: Vec::new(),
+            aliases: Vec::new(),
+            symbols,
+            ranges,
+        })
     }
 
-    /// A frame with the offsets of its texts for pointers; `None` where one is damaged, or there is no room for it.
-    ///
-    /// # Errors
-    /// There is no memory.
-    fn frame(&mut self, file: &SymbolFile<'_>, frame: &Frame) -> Result<Option<TextFrame>, NoMemory> {
-        let (bytes, most) = (&mut self.bytes, self.most);
-        self.names.try_reserve(1)?;
-        self.paths.try_reserve(1)?;
-        let name = match frame.name {
-            Some(id) => once(self.names.entry(id.0), bytes, most, |out| file.write_name(id, out))?,
-            None => Some(0),
+    /// Adds a symbol; there is room for as many as [`Builder::new`] was told.
+    fn push(&mut self, symbol: Symbol, frames: Range<usize>, candidates: Range<usize>) {
+        self.symbols.push(symbol);
+        self.ranges.push((frames, candidates));
+    }
+
+    /// Fills a symbol in and adds it.
+    fn answer(
+        &mut self,
+        spot: &Spot<'_, '_>,
+        resolved: Option<Resolved>,
+        symbol: &mut Symbol,
+    ) -> Result<(), NoMemory> {
+        let (frames, candidates, aliases) = (self.frames.len(), self.candidates.len(), self.aliases.len());
+        let empty = *symbol;
+        match self.fill(spot, resolved, symbol) {
+            Ok((status, own)) => {
+                symbol.status = status;
+                self.push(*symbol, own, candidates..self.candidates.len());
+            }
+            Err(Stop::Damaged) => {
+                self.frames.truncate(frames);
+                self.candidates.truncate(candidates);
+                self.aliases.truncate(aliases);
+                *symbol = Symbol { status: types::FOLDSYM_E_DAMAGED, ..empty };
+                self.push(*symbol, 0..0, 0..0);
+            }
+            Err(Stop::Memory) => return Err(NoMemory),
+        }
+        Ok(())
+    }
+
+    /// Looks a spot up; gives the frames of the answer.
+    fn fill(
+        &mut self,
+        spot: &Spot<'_, '_>,
+        resolved: Option<Resolved>,
+        symbol: &mut Symbol,
+    ) -> Result<(Status, Range<usize>), Stop> {
+        let none = 0..0;
+        let file = spot.file;
+        let Some(address) = spot.at.lookup_address() else { return Ok((types::FOLDSYM_NO_FUNCTION, none)) };
+        let found = match file.lookup(address, &mut self.scratch)? {
+            Lookup::NotFound(NotFoundReason::OutsideCode) => return Ok((types::FOLDSYM_OUTSIDE_CODE, none)),
+            Lookup::NotFound(NotFoundReason::NoFunction) => return Ok((types::FOLDSYM_NO_FUNCTION, none)),
+            Lookup::Found(found) => found,
         };
-        let path = match frame.file {
-            Some(id) => once(self.paths.entry(id.0), bytes, most, |out| file.write_path(id, out))?,
-            None => Some(0),
+        // That of a frame in padding says nothing.
+        let resolved = resolved.filter(|resolved| {
+            found.group.is_some() && resolved.group == found.group && resolved.certainty.is_some()
+        });
+        let count = resolved.map_or(found.member_count(), |resolved| resolved.candidate_count());
+        let member = |index| resolved.map_or(Some(index), |resolved| resolved.candidate(index));
+        (symbol.certainty, symbol.evidence) = match &resolved {
+            Some(resolved) => (tier1::certainty(resolved.certainty), tier1::evidence(resolved.evidence)),
+            None => (tier1::certainty(Some(found.certainty)), tier1::evidence(found.evidence)),
         };
-        let at = core::ptr::without_provenance;
-        let with = |(name, path)| TextFrame {
-            name: at(name),
-            file: at(path),
-            line: frame.line,
-            column: frame.column,
+        symbol.reason = tier1::reason(found.reason);
+        symbol.candidate_count = count;
+        let mut function = found.function;
+        if resolved.is_some()
+            && let Some(first) = member(0)
+        {
+            function = file.member_frames(&found, first, &mut self.scratch)?.function;
+        }
+        symbol.flags = if found.padding { types::FOLDSYM_PADDING } else { 0 }
+            | if self.scratch.is_partial() { types::FOLDSYM_PARTIAL } else { 0 };
+        if !found.padding {
+            symbol.function_start = found.function_start.0.wrapping_add(spot.load_bias);
+        }
+        let own = self.frames(spot)?;
+        let named = Some(function).filter(|_| !found.padding);
+        (symbol.aliases, symbol.alias_count) = self.aliases(spot, named)?;
+        if self.flags & FOLDSYM_CANDIDATES != 0 && found.group.is_some() {
+            for index in (0..count).map_while(member) {
+                let member = file.member_frames(&found, index, &mut self.scratch)?;
+                let frames = self.frames(spot)?;
+                let named = Some(member.function).filter(|_| !found.padding);
+                let (aliases, alias_count) = self.aliases(spot, named)?;
+                if self.candidates.len() >= self.most {
+                    return Err(Stop::Memory);
+                }
+                self.candidates.try_reserve(1)?;
+                self.candidates.push(Candidate {
+                    frames: core::ptr::without_provenance(frames.start),
+                    frame_count: frames.len(),
+                    how: how(member.how).as_ptr(),
+                    aliases,
+                    alias_count,
+                    reserved: 0,
+                });
+            }
+        }
+        Ok((FOLDSYM_OK, own))
+    }
+
+    /// Adds the frames that the last lookup left.
+    fn frames(&mut self, spot: &Spot<'_, '_>) -> Result<Range<usize>, Stop> {
+        let start = self.frames.len();
+        for frame in spot.file.frames(&self.scratch) {
+            let frame = self.texts.frame(spot.file, spot.number, &frame?)?;
+            if self.frames.len() >= self.most {
+                return Err(Stop::Memory);
+            }
+            self.frames.try_reserve(1)?;
+            self.frames.push(frame);
+        }
+        Ok(start..self.frames.len())
+    }
+
+    /// Adds the other names of a function, where they are asked for; gives the index of the first, and how many.
+    fn aliases(
+        &mut self,
+        spot: &Spot<'_, '_>,
+        function: Option<FunctionId>,
+    ) -> Result<(*const *const c_char, usize), Stop> {
+        let start = self.aliases.len();
+        let asked = self.flags & FOLDSYM_ALIASES != 0;
+        if let Some(function) = function.filter(|_| asked) {
+            let function = spot.file.function(function)?;
+            for alias in spot.file.aliases(&function) {
+                if self.aliases.len() >= self.most {
+                    return Err(Stop::Memory);
+                }
+                self.aliases.try_reserve(1)?;
+                self.aliases.push(self.texts.alias(spot.file, spot.number, alias?)?);
+            }
+        }
+        Ok((core::ptr::without_provenance(start), self.aliases.len().saturating_sub(start)))
+    }
+
+    /// Makes pointers of ranges.
+    fn finish(mut self) -> Table {
+        let texts = self.texts.point(&mut self.frames, &mut self.aliases);
+        let aliases = |start: *const *const c_char, count: usize| {
+            let start = start.addr();
+            self.aliases.get(start..start.saturating_add(count)).unwrap_or(&[]).as_ptr()
         };
-        Ok(name.zip(path).map(with))
+        let frames = |range: Range<usize>| self.frames.get(range).unwrap_or(&[]);
+        for candidate in &mut self.candidates {
+            let start = candidate.frames.addr();
+            candidate.frames = frames(start..start.saturating_add(candidate.frame_count)).as_ptr();
+            candidate.aliases = aliases(candidate.aliases, candidate.alias_count);
+        }
+        for (symbol, (own, listed)) in self.symbols.iter_mut().zip(self.ranges) {
+            let own = frames(own);
+            (symbol.frames, symbol.frame_count) = (own.as_ptr(), own.len());
+            symbol.aliases = aliases(symbol.aliases, symbol.alias_count);
+            let listed = self.candidates.get(listed).unwrap_or(&[]);
+            (symbol.candidates, symbol.listed_count) = (listed.as_ptr(), listed.len());
+        }
+        Table {
+            symbols: self.symbols,
+            _candidates: self.candidates,
+            _frames: self.frames,
+            _aliases: self.aliases,
+            _texts: texts,
+        }
     }
 }
 
-/// Where a text starts, which is appended with a zero where it is not there yet; `None` where it is damaged, or longer than
-/// there is room for.
-///
-/// # Errors
-/// There is no memory.
-fn once(
-    known: Entry<'_, u32, usize>,
-    texts: &mut Vec<u8>,
-    most: usize,
-    write: impl Fn(&mut [u8]) -> Option<usize>,
-) -> Result<Option<usize>, NoMemory> {
-    let new = match known {
-        Entry::Occupied(known) => return Ok(Some(*known.get())),
-        Entry::Vacant(new) => new,
-    };
-    let start = texts.len();
-    let end = |len: usize| start.checked_add(len)?.checked_add(1).filter(|end| *end <= most);
-    let Some((len, end)) = write(&mut []).and_then(|len| Some((len, end(len)?))) else { return Ok(None) };
-    texts.try_reserve(end.saturating_sub(start))?;
-    texts.resize(end, 0);
-    // The zero at the end is not written over.
-    let place = texts.get_mut(start..).and_then(|rest| rest.get_mut(..len));
-    Ok(place.and_then(write).map(|_| *new.insert(start)))
+/// What recovered a function, as the file format says it.
+pub(crate) fn how(how: How) -> &'static CStr {
+    match how {
+        How::LiveRange => c"live_range",
+        How::StmtSequence => c"stmt_sequence",
+        How::Relocation => c"relocation",
+        How::Symbol => c"symbol",
+        How::LineSequence => c"line_sequence",
+        How::CallSite => c"call_site",
+        How::SymbolOnly => c"symbol_only",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_the_readers() {
+        for word in [
+            How::LiveRange,
+            How::StmtSequence,
+            How::Relocation,
+            How::Symbol,
+            How::LineSequence,
+            How::CallSite,
+            How::SymbolOnly,
+        ] {
+            assert_eq!(how(word).to_str(), Ok(word.text()));
+        }
+    }
 }

@@ -24,7 +24,7 @@ macro_rules! constants {
 
 constants! {
     /// Grows with each change of the header.
-    FOLDSYM_API: u32 = 2;
+    FOLDSYM_API: u32 = 3;
     /// No id: no name, no file, no group.
     FOLDSYM_NONE: u32 = u32::MAX;
     /// The length of a name or path that does not exist or is damaged.
@@ -38,6 +38,10 @@ constants! {
     FOLDSYM_NO_FUNCTION: i32 = 2;
     /// There is no frame of this number, or no candidate.
     FOLDSYM_END: i32 = 3;
+    /// The address is in none of the table's modules.
+    FOLDSYM_NO_MODULE: i32 = 4;
+    /// The address is in a module whose symbols are not at hand.
+    FOLDSYM_NO_SYMBOLS: i32 = 5;
     /// A pointer that must not be null is, a number is not one of those allowed, or a struct was not set up.
     FOLDSYM_E_ARGUMENT: i32 = -1;
     /// The size of a struct is none that this library can read.
@@ -50,6 +54,10 @@ constants! {
     FOLDSYM_E_IO: i32 = -5;
     /// Tier 2: there is no memory for the answer, or it would be larger than answers are.
     FOLDSYM_E_MEMORY: i32 = -6;
+    /// The symbols are of another build than the module that runs, or nothing shows that they are of this one.
+    FOLDSYM_E_OTHER_BUILD: i32 = -7;
+    /// The table of modules has no free slot.
+    FOLDSYM_E_FULL: i32 = -8;
 
     /// The address is executed, or was when a signal came.
     FOLDSYM_EXACT: u32 = 0;
@@ -111,6 +119,15 @@ constants! {
     FOLDSYM_OUTERMOST: u32 = 1;
     /// File: names are readable ones, without parameters, in place of linkage names (`convert --demangled`).
     FOLDSYM_READABLE_NAMES: u32 = 1;
+
+    /// `foldsym_modules_add`: serve symbols also where the module or the file has no build id. Two that differ are never served.
+    FOLDSYM_UNCHECKED_BUILD: u32 = 1;
+    /// Tier 2: names as people read them, with parameters.
+    FOLDSYM_DEMANGLE: u32 = 1;
+    /// Tier 2: list all functions that may have run.
+    FOLDSYM_CANDIDATES: u32 = 2;
+    /// Tier 2: list the other names of functions.
+    FOLDSYM_ALIASES: u32 = 4;
 
     /// Damage of a kind newer than this header, or none.
     FOLDSYM_DAMAGE_OTHER: u32 = 0;
@@ -321,6 +338,38 @@ structs! {
         /// `FOLDSYM_OUTERMOST`.
         flags: u32,
     }
+    /// A program or library of a process.
+    Module "foldsym_module" {
+        /// Its lowest address in memory.
+        start: u64,
+        /// The address after its last byte.
+        end: u64,
+        /// What the loader added to link-time addresses.
+        load_bias: u64,
+        /// Its symbols, of this build; null where `status` is not `FOLDSYM_OK`.
+        file: *const File,
+        /// What it is called, for messages; may be null.
+        name: *const c_char,
+        /// `FOLDSYM_OK`, `FOLDSYM_NO_SYMBOLS`, `FOLDSYM_E_OTHER_BUILD` or `FOLDSYM_E_DAMAGED`.
+        status: i32,
+        /// 0.
+        reserved: u32,
+    }
+    /// The programs and libraries of a process.
+    Modules "foldsym_modules" {
+        /// Set by the caller: `sizeof`.
+        size: usize,
+        /// Room for modules.
+        modules: *mut Module,
+        /// How many there is room for.
+        capacity: usize,
+        /// How many there are; of several at an address the last counts.
+        count: usize,
+        /// `sizeof(foldsym_module)`.
+        module_size: usize,
+        /// 0.
+        reserved: [u64; 3],
+    }
     /// Tier 2: many addresses.
     Addresses "foldsym_addresses" {
         /// Set by the caller: `sizeof`.
@@ -333,6 +382,23 @@ structs! {
         load_bias: u64,
         /// What all of them are: `FOLDSYM_EXACT` or `FOLDSYM_RETURN`.
         kind: u32,
+        /// `FOLDSYM_DEMANGLE`, `FOLDSYM_CANDIDATES`.
+        flags: u32,
+        /// 0.
+        reserved: [u64; 4],
+    }
+    /// Tier 2: a stack.
+    StackRequest "foldsym_stack_request" {
+        /// Set by the caller: `sizeof`.
+        size: usize,
+        /// The frames, innermost first.
+        entries: *const StackEntry,
+        /// How many.
+        count: usize,
+        /// As in `foldsym_stack`.
+        vptr: u64,
+        /// `FOLDSYM_DEMANGLE`, `FOLDSYM_CANDIDATES`.
+        flags: u32,
         /// 0.
         reserved0: u32,
         /// 0.
@@ -340,31 +406,76 @@ structs! {
     }
     /// Tier 2: one function at an address, with its texts.
     TextFrame "foldsym_text_frame" {
-        /// Its linkage name, "" where it has none.
+        /// Its name: readable where that was asked for, else the linkage name; "" where it has none.
         name: *const c_char,
+        /// Its linkage name, "" where it has none.
+        linkage_name: *const c_char,
         /// The path of the line, "" where it is unknown.
         file: *const c_char,
+        /// The path of its declaration, "" where it is unknown.
+        start_file: *const c_char,
         /// The line, from 1; 0: unknown.
         line: u32,
         /// The column, from 1; 0: unknown.
         column: u32,
+        /// The line of its declaration; 0: unknown.
+        start_line: u32,
+        /// `FOLDSYM_OUTERMOST`.
+        flags: u32,
+    }
+    /// Tier 2: a function that may have run.
+    Candidate "foldsym_candidate" {
+        /// Innermost first.
+        frames: *const TextFrame,
+        /// How many.
+        frame_count: usize,
+        /// What recovered it: a word of the file format.
+        how: *const c_char,
+        /// Other names of the function.
+        aliases: *const *const c_char,
+        /// How many.
+        alias_count: usize,
+        /// 0.
+        reserved: u64,
     }
     /// Tier 2: what is at one address.
     Symbol "foldsym_symbol" {
         /// The address as given.
         address: u64,
-        /// Innermost first.
+        /// Where the function starts, with the load bias; 0 in padding, and where nothing was found.
+        function_start: u64,
+        /// The first candidate's, innermost first.
         frames: *const TextFrame,
         /// How many; 0 where nothing was found.
         frame_count: usize,
-        /// As `foldsym_lookup` returns it.
+        /// The functions that may have run, the likeliest first.
+        candidates: *const Candidate,
+        /// How many are listed: 0 unless they were asked for and the code is folded.
+        listed_count: usize,
+        /// The name of its module as it was given; null without one.
+        module: *const c_char,
+        /// Which module of the table; `FOLDSYM_NONE` without one.
+        module_index: u32,
+        /// As `foldsym_lookup` returns it, or that of its module, or `FOLDSYM_NO_MODULE`.
         status: i32,
         /// `FOLDSYM_IS_...`.
         certainty: u32,
-        /// How many functions share the code.
-        candidate_count: u32,
+        /// `FOLDSYM_BY_...`.
+        evidence: u32,
         /// `FOLDSYM_FOR_...`: why it is `FOLDSYM_IS_LIKELY`.
         reason: u32,
+        /// How many functions it may be; 1 where the code is not folded.
+        candidate_count: u32,
+        /// `FOLDSYM_PADDING`, `FOLDSYM_PARTIAL`.
+        flags: u32,
+        /// 0.
+        reserved0: u32,
+        /// Other names of the first candidate.
+        aliases: *const *const c_char,
+        /// How many.
+        alias_count: usize,
+        /// 0.
+        reserved: u64,
     }
     /// Tier 2: what is at many addresses, in their order.
     Symbols "foldsym_symbols" {
@@ -403,6 +514,22 @@ impl Input for Query {
 
 impl Input for Addresses {
     const FIRST: usize = offset_of!(Addresses, reserved) + size_of::<[u64; 4]>();
+
+    fn is_clear(&self) -> bool {
+        self.reserved == [0; 4]
+    }
+}
+
+impl Input for Modules {
+    const FIRST: usize = offset_of!(Modules, reserved) + size_of::<[u64; 3]>();
+
+    fn is_clear(&self) -> bool {
+        self.reserved == [0; 3]
+    }
+}
+
+impl Input for StackRequest {
+    const FIRST: usize = offset_of!(StackRequest, reserved) + size_of::<[u64; 4]>();
 
     fn is_clear(&self) -> bool {
         self.reserved == [0; 4] && self.reserved0 == 0

@@ -49,9 +49,25 @@ fn a_handler_names_the_folded_functions_that_ran() {
         let mut args = flags.to_vec();
         args.extend([pie[0], pie[1], &linker, text(&source), text(embedded())]);
         compile(&clang, &program, &args);
-        let symbols = folder.join(format!("crash{}.fsym", pie[1]));
+        let symbols = PathBuf::from(format!("{}.fsym", program.display()));
+        // Symbols of another build would name other functions.
+        let other = common::symbol_file("demo.elf", &folder);
+        for (bytes, said) in [
+            (None, "crash: no symbols of the module\n"),
+            (Some(std::fs::read(&other).unwrap()), "crash: the symbols are of another build\n"),
+            (Some(b"no symbols".to_vec()), "crash: the symbol file is damaged\n"),
+        ] {
+            let _ = std::fs::remove_file(&symbols);
+            if let Some(bytes) = bytes {
+                std::fs::write(&symbols, bytes).unwrap();
+            }
+            let output = Command::new(&program).output().unwrap();
+            assert_eq!(output.status.code(), Some(2));
+            assert_eq!(String::from_utf8_lossy(&output.stderr), said);
+        }
+        std::fs::remove_file(&symbols).unwrap();
         convert(&program, &symbols, &Options { threads: 1, ..Options::default() }, &NoProgress).unwrap();
-        let output = Command::new(&program).arg(&symbols).output().unwrap();
+        let output = Command::new(&program).output().unwrap();
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         assert_eq!(output.status.code(), Some(42), "{}: {printed}", output.status);
         let c = std::fs::read_to_string(&source).unwrap();
@@ -62,11 +78,6 @@ fn a_handler_names_the_folded_functions_that_ran() {
             line_of(&c, "/* from main */"),
         );
         assert_eq!(printed, expected, "{}", pie[1]);
-        // Symbols of another build would name other functions.
-        let other = common::symbol_file("demo.elf", &folder);
-        let output = Command::new(&program).arg(&other).output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        assert!(String::from_utf8_lossy(&output.stderr).ends_with("demo.elf.fsym: not of this build\n"));
         // The README shows this output.
         let readme = std::fs::read_to_string(crate_dir().join("README.md")).unwrap();
         assert!(readme.contains(&expected), "README.md does not show:\n{expected}");

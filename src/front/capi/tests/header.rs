@@ -5,8 +5,9 @@ mod common;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::Path;
 
-use common::{compile, compiler, crate_dir, folder, run, text};
+use common::{compile, compiler, crate_dir, cxx_compilers, folder, run, text};
 use foldsym_capi::types::{CONSTANTS, LAYOUTS};
 
 fn header() -> String {
@@ -59,12 +60,28 @@ fn layouts_and_numbers_agree() {
 #[test]
 fn the_header_is_c99_and_cxx() {
     let folder = folder("header");
-    let source = folder.join("only.c");
-    std::fs::write(&source, "#include \"foldsym.h\"\nint main(void) { return FOLDSYM_OK; }\n").unwrap();
-    let program = folder.join("only");
-    for (name, args) in [("cc", ["-std=c99", "-xc"]), ("c++", ["-std=c++11", "-xc++"])] {
-        if let Some(compiler) = compiler(name) {
-            compile(&compiler, &program, &[args[0], args[1], text(&source)]);
+    let (source, object) = (folder.join("only.c"), folder.join("only.o"));
+    let strict = ["-Wshadow", "-Wconversion", "-Wcast-qual", "-c"];
+    let only = |header: &str, compiler: &Path, args: &[&str]| {
+        let program = format!("#include \"{header}\"\nint main(void) {{ return FOLDSYM_OK; }}\n");
+        std::fs::write(&source, program).unwrap();
+        compile(compiler, &object, &[&strict, args, &[text(&source)]].concat());
+    };
+    for header in ["foldsym.h", "foldsym_modules.h", "foldsym_process.h"] {
+        if header == "foldsym_process.h" && !cfg!(target_os = "linux") {
+            continue;
+        }
+        if let Some(compiler) = compiler("cc") {
+            only(header, &compiler, &["-std=c99", "-D_GNU_SOURCE", "-xc"]);
+        }
+        for compiler in cxx_compilers() {
+            only(header, &compiler, &["-std=c++11", "-xc++"]);
+        }
+    }
+    for compiler in cxx_compilers() {
+        for standard in ["-std=c++17", "-std=c++20"] {
+            only("foldsym.hpp", &compiler, &[standard, "-xc++"]);
+            only("foldsym.hpp", &compiler, &[standard, "-fno-exceptions", "-fno-rtti", "-xc++"]);
         }
     }
 }

@@ -117,6 +117,63 @@ fn errors_and_texts_of_many_addresses() {
     });
 }
 
+/// A function with an inlined call in an inlined call, 255 deep: 256 frames at its address.
+fn deep() -> writer::Contents {
+    let nodes: Vec<(u32, u32)> = (0..255).map(|parent| (parent, 0)).collect();
+    let row = writer::RawRow { offset: 0, scope: 255, line: Some(1), file: 0, column: 0 };
+    let (mut rows, mut scopes) = (vec![0], vec![0]);
+    let record = writer::rows_record(&mut rows, &[row], true) as i64;
+    let tree = writer::scopes_record(&mut scopes, &nodes) as i64;
+    writer::Contents {
+        max_depth: 255,
+        block_log2: 2,
+        names: vec![b"f".to_vec()],
+        files: vec![b"/f.c".to_vec()],
+        origins: vec![[0, 1, 1, 0]],
+        edges: vec![[0, 1, 0, 0]],
+        functions: vec![[0, tree, 0, 0, 0]],
+        pieces: vec![[0, 16, 0, 0, 0, record, 0]],
+        rows,
+        scopes,
+        ..writer::Contents::default()
+    }
+}
+
+/// A small file asks for more frames than answers have, or than there is memory for: an error, and no end of the process.
+#[test]
+fn answers_have_bounds() {
+    let Some(compiler) = compiler("cc") else { return };
+    let folder = folder("tier2-bounds");
+    let program = folder.join("many");
+    let library = both_tiers().join("libfoldsym_capi.a");
+    compile(
+        &compiler,
+        &program,
+        &["-std=c11", &source("many.c"), text(&library), "-lpthread", "-ldl", "-lm"],
+    );
+    let (inlined, folded) = (folder.join("inlined.fsym"), folder.join("folded.fsym"));
+    std::fs::write(&inlined, deep().file()).unwrap();
+    let group = writer::folded::Folded::new(2, &[900]);
+    std::fs::write(&folded, group.contents().file()).unwrap();
+    let start = format!("{:x}", group.start(writer::folded::Place::Group(0)));
+    let limited = |kilobytes: &str, args: &[&str]| {
+        let script = format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"");
+        common::ask(Command::new("sh").args(["-c", &script]).arg(&program).args(args), "")
+    };
+    let (inlined, folded) = (text(&inlined), text(&folded));
+    assert!(std::fs::metadata(inlined).unwrap().len() < 4096);
+    // 1,024,000 frames, 1,280,000, and 25,600,000 where 1,600,000 are allowed.
+    assert_eq!(limited("unlimited", &[inlined, "5", "4000", "0"]), "0\n0\n");
+    assert_eq!(limited("unlimited", &[inlined, "5", "5000", "3"]), "-6\n-6\n");
+    assert_eq!(limited("unlimited", &[inlined, "5", "100000", "0"]), "-6\n-6\n");
+    // 57 MB of frames.
+    assert_eq!(limited("40000", &[inlined, "5", "4000", "0"]), "-6\n-6\n");
+    // Candidates count.
+    assert_eq!(limited("unlimited", &[folded, &start, "1100", "2"]), "0\n0\n");
+    assert_eq!(limited("unlimited", &[folded, &start, "1300", "2"]), "-6\n-6\n");
+    assert_eq!(limited("unlimited", &[folded, &start, "100000", "0"]), "0\n0\n");
+}
+
 #[test]
 fn a_path_and_many_addresses() {
     let folder = folder("tier2");
@@ -233,20 +290,25 @@ fn the_script_installs_both_libraries() {
     let file = SymbolFile::open(&bytes).unwrap();
     let start = file.piece(foldsym_lookup::PieceId(0)).unwrap().start.0;
     let program = folder.join("program");
-    let link = |source_file: &str, package: &str| {
-        let output = Command::new(&compiler)
-            .args(["-std=c11", "-o", text(&program), &source(source_file)])
+    let link = |compiler: &Path, standard: &str, source_file: &str, package: &str| {
+        let output = Command::new(compiler)
+            .args([standard, "-o", text(&program), &source(source_file)])
             .args(pkg_config(&prefix, package, &["--cflags", "--libs"]))
             .arg(format!("-Wl,-rpath,{}/lib", prefix.display()))
             .output()
             .unwrap();
         assert!(output.status.success(), "{package}: {}", String::from_utf8_lossy(&output.stderr));
     };
-    link("tier2.c", "foldsym");
+    if let Some(compiler) = common::compiler("c++") {
+        link(&compiler, "-std=c++17", "wrapper.cpp", "foldsym");
+        assert_eq!(run(&program, &[]), "");
+        link(&compiler, "-std=c++17", "process.c", "foldsym-embedded");
+    }
+    link(&compiler, "-std=c11", "tier2.c", "foldsym");
     // What a program is linked with is not what it needs: packages split the two.
     std::fs::remove_file(prefix.join("lib/libfoldsym_capi.so")).unwrap();
     std::fs::remove_file(prefix.join("lib/libfoldsym_capi.a")).unwrap();
     let words = [text(&symbols), &format!("{start:x}")];
     assert_eq!(run(&program, &words), expect(&file, start));
-    link("tier1.c", "foldsym-embedded");
+    link(&compiler, "-std=c11", "tier1.c", "foldsym-embedded");
 }

@@ -1,46 +1,20 @@
 //! The command `foldsym`: parses the command line and hands it to the module of the command.
 
-mod address;
 mod answer;
-mod answer_json;
 mod args;
-mod blocks;
-mod cfi;
-mod completions;
-mod convert;
-mod dump;
-mod export;
-mod failure;
-mod find;
-mod info;
-mod input;
-mod json;
-mod limits;
-mod lookup;
-mod mapped;
-mod names;
-mod object;
-mod open;
-mod output;
-mod progress;
-mod regex;
-mod resolver;
-mod session;
-mod shims;
-mod stack;
-mod stopped;
-mod store;
-mod symbolizer;
-mod text;
-mod verify;
-mod wave;
+mod commands;
+mod io;
 
 use std::process::ExitCode;
 
 use args::{Cli, Command};
 use clap::Parser;
-use failure::Failure;
-use symbolizer::Tool;
+use commands::symbolizer::Tool;
+use commands::{
+    blocks, cfi, completions, convert, dump, export, find, info, lookup, shims, stack, store, verify, wave,
+};
+use io::failure::Failure;
+use io::limits;
 
 /// What one thread of a conversion makes another frees: the C library's allocator lets them wait for each other.
 #[global_allocator]

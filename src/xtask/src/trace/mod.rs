@@ -1,8 +1,11 @@
 //! `cargo xtask trace`: programs stepped beside the same objects linked without folding, against `foldsym stack`.
 //!
-//! Both links of one program run side by side under `ptrace` (`tracer.c`), with a shadow stack of return addresses each.
-//! The link without folding says which function each frame of a stack is: the symbol at its address. Where the two
-//! programs stop running the same instructions the trace ends, and the report says so.
+//! Both links of one program run under `ptrace` (`tracer.c`), with a shadow stack of return addresses each. The link without
+//! folding says which function each frame of a stack is: the symbol at its address. Where the two programs stop
+//! entering the same functions the comparison ends ([`run`]), and the report says so.
+
+mod builds;
+mod run;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,21 +14,19 @@ use std::process::Command;
 use crate::fold::Foldsym;
 use crate::fold::stacks::{Answer, same_function};
 use crate::sh;
+use builds::{Build, builds};
+use run::{Pair, Traced, Word};
 
-const HELP: &str = "cargo xtask trace [--foldsym PROGRAM] [--steps N] [--stacks N] [--only TEXT]
-  steps each program of src/xtask/src/trace/programs, built by clang and gcc and linked by lld, gold and mold with
-  --icf=all, beside the same objects linked without folding, and judges every frame of the stacks on which
-  a folded function is entered; x86-64 Linux, static programs
+const HELP: &str = "cargo xtask trace [--foldsym PROGRAM] [--steps N] [--entries N] [--only TEXT] [--all]
+  steps each program of src/xtask/src/trace/programs, compiled by clang, gcc and rustc in ten forms (merged by the
+  compiler, -g1, mixed, stripped, LTO, ...) and linked by lld, gold and mold with --icf=all, beside the same objects linked
+  without folding, and judges every frame of the stacks on which a function of the program is entered;
+  x86-64 Linux, static programs
   --foldsym PROGRAM  another build of foldsym
-  --steps N          instructions of each program (default 2000000)
-  --stacks N         distinct stacks of each program (default 1000)
-  --only TEXT        only builds whose name contains TEXT";
-
-/// Linkers, and their option for no folding.
-const LINKERS: &[(&str, &str)] = &[("lld", "none"), ("gold", "none"), ("mold", "none")];
-
-/// One frame: its address in the folded program and in the other; that of a caller is the return address less 1.
-type Pair = (u64, u64);
+  --steps N          instructions of each program (default 3000000)
+  --entries N        entries of functions of each program (default 20000)
+  --only TEXT        only builds whose name contains TEXT
+  --all              every build, instead of as few as cover each pair of source, compiler, linker and form";
 
 #[derive(Default)]
 struct Tally {
@@ -41,16 +42,17 @@ struct Tally {
 /// # Errors
 /// A usage error, a tool that is missing or fails, or an `exact` or `unique` answer that is wrong.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let (mut steps, mut stacks, mut only, mut other) =
-        ("2000000".to_owned(), "1000".to_owned(), String::new(), None);
+    let (mut steps, mut entries, mut only) = ("3000000".to_owned(), "20000".to_owned(), String::new());
+    let (mut other, mut all) = (None, false);
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().cloned().ok_or(HELP);
         match arg.as_str() {
             "--foldsym" => other = Some(PathBuf::from(value()?)),
             "--steps" => steps = value()?,
-            "--stacks" => stacks = value()?,
+            "--entries" => entries = value()?,
             "--only" => only = value()?,
+            "--all" => all = true,
             _ => return Err(HELP.to_owned()),
         }
     }
@@ -62,147 +64,67 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         Command::new(sh::llvm("clang")?).arg("-O1").arg(sources.join("tracer.c")).arg("-o").arg(&tracer),
     )?;
     let mut tally = Tally::default();
-    for source in ["callbacks.c", "library.cpp"] {
-        for compiler in ["clang", "gcc"] {
-            for (linker, none) in LINKERS {
-                let name = format!("{source}.{compiler}-{linker}");
-                if !name.contains(&only) {
-                    continue;
-                }
-                let (folded, plain) = build(
-                    &dir.join(format!("{name}.o")),
-                    &sources.join("programs").join(source),
-                    compiler,
-                    linker,
-                    none,
-                )?;
-                let traced = trace(&tracer, &folded, &plain, [&steps, &stacks])?;
-                let judged = judge(&foldsym, &folded, &plain, &traced.0, &mut tally)?;
-                println!("{name}: {} stacks, {judged} frames; {}", traced.0.len(), traced.1);
-            }
-        }
+    for build in builds(all).iter().filter(|build| build.name().contains(&only)) {
+        one(build, &foldsym, [&sources, &dir, &tracer], [&steps, &entries], &mut tally)?;
     }
     report(&tally)
 }
 
-/// Compiles one source and links it twice.
-fn build(
-    stem: &Path,
-    source: &Path,
-    compiler: &str,
-    linker: &str,
-    none: &str,
-) -> Result<(PathBuf, PathBuf), String> {
-    let is_cpp = source.extension().is_some_and(|extension| extension == "cpp");
-    let driver = match (compiler, is_cpp) {
-        ("clang", false) => sh::llvm("clang")?,
-        ("clang", true) => sh::llvm("clang++")?,
-        (_, false) => sh::tool("gcc", "gcc")?,
-        (_, true) => sh::tool("g++", "g++")?,
-    };
-    let object = stem.with_extension("o");
-    let mut compile = Command::new(&driver);
-    compile.args(["-O2", "-g", "-ffunction-sections", "-fno-pie"]);
-    if compiler == "gcc" {
-        // What the compiler merges has one symbol in both links.
-        compile.arg("-fno-ipa-icf");
-    }
-    sh::run(compile.arg("-c").arg(source).arg("-o").arg(&object))?;
-    // Names of one length: the program's path is on its stack.
-    let link = |icf: &str, extension: &str| {
-        let out = stem.with_extension(extension);
-        let mut link = Command::new(&driver);
-        link.arg("-static").arg(format!("-fuse-ld={linker}")).arg(format!("-Wl,--icf={icf}"));
-        sh::run(link.arg(&object).arg("-o").arg(&out)).map(|()| out)
-    };
-    Ok((link("all", "folded")?, link(none, "single")?))
-}
-
-/// The function symbols of a program: address, size, name.
-fn symbols(program: &Path) -> Result<Vec<(u64, u64, String)>, String> {
-    let mut nm = Command::new(sh::llvm("llvm-nm")?);
-    let text = sh::output(nm.args(["--defined-only", "--print-size", "--numeric-sort"]).arg(program))?;
-    let mut all = Vec::new();
-    for line in text.lines() {
-        if let [address, size, "t" | "T" | "w" | "W", name] =
-            line.split_ascii_whitespace().collect::<Vec<_>>()[..]
-        {
-            let hex =
-                |word| u64::from_str_radix(word, 16).map_err(|error| format!("llvm-nm: {line}: {error}"));
-            all.push((hex(address)?, hex(size)?, name.to_owned()));
-        }
-    }
-    Ok(all)
-}
-
-/// The distinct stacks, and how the trace ended.
-fn trace(
-    tracer: &Path,
-    folded: &Path,
-    plain: &Path,
+/// Makes, runs and judges one build.
+fn one(
+    build: &Build,
+    foldsym: &Foldsym,
+    [sources, dir, tracer]: [&Path; 3],
     limits: [&str; 2],
-) -> Result<(Vec<Vec<Pair>>, String), String> {
-    let all = symbols(folded)?;
-    let shared = all.chunk_by(|a, b| a.0 == b.0).filter(|names| names.len() > 1);
-    let entries: String = shared.map(|names| format!("{:x}\n", names[0].0)).collect();
-    let input = folded.with_extension("entries");
-    std::fs::write(&input, entries).map_err(|error| format!("{}: {error}", input.display()))?;
-    let output = sh::filter(Command::new(tracer).arg(folded).arg(plain).args(limits), &input)?;
-    let (mut stacks, mut end) = (Vec::new(), String::new());
-    for line in output.lines() {
-        if let Some(rest) = line.strip_prefix("end ") {
-            end = rest
-                .split_once(' ')
-                .map_or(rest.to_owned(), |(why, steps)| format!("{why} after {steps} steps"));
-            continue;
-        }
-        let list = |text: &str| {
-            let numbers = text.split(',').map(|number| u64::from_str_radix(number, 16));
-            numbers.collect::<Result<Vec<_>, _>>().map_err(|error| format!("tracer: {line}: {error}"))
-        };
-        let (ours, theirs) = line.split_once(' ').ok_or_else(|| format!("tracer: {line}"))?;
-        let pairs = list(ours)?.into_iter().zip(list(theirs)?).enumerate();
-        let inside = |(at, (a, b)): (usize, Pair)| (a - u64::from(at > 0), b - u64::from(at > 0));
-        stacks.push(pairs.map(inside).collect());
-    }
-    Ok((stacks, end))
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let name = build.name();
+    let links = build.make(&sources.join("programs"), &dir.join(&name))?;
+    let traced = run::trace(tracer, &links, limits)?;
+    let wrong = tally.wrong.len();
+    let judged = judge(foldsym, &name, &links.folded, &traced, tally)?;
+    println!(
+        "{name}: {} entries, {} stacks, {} unlike, {judged} frames, {} wrong; {}",
+        traced.entries,
+        traced.stacks.len(),
+        traced.unequal,
+        tally.wrong.len() - wrong,
+        traced.end
+    );
+    Ok(())
 }
 
 /// Asks for each stack and judges each frame; gives how many.
 fn judge(
     foldsym: &Foldsym,
+    name: &str,
     folded: &Path,
-    plain: &Path,
-    stacks: &[Vec<Pair>],
+    traced: &Traced,
     tally: &mut Tally,
 ) -> Result<u64, String> {
     let fsym = folded.with_extension("fsym");
     foldsym.convert(folded, &fsym)?;
-    let truth = symbols(plain)?;
     let line = |stack: &Vec<Pair>| {
-        let words =
-            stack.iter().enumerate().map(|(at, (ours, _))| format!("{:#x}", ours + u64::from(at > 0)));
+        let words = stack.iter().enumerate().map(|(at, (ours, _))| match ours {
+            Word::Exact(address) if at > 0 => format!("={address:#x}"),
+            Word::Exact(address) | Word::Return(address) => format!("{address:#x}"),
+        });
         words.collect::<Vec<_>>().join(" ")
     };
-    let lines: Vec<String> = stacks.iter().map(line).collect();
+    let lines: Vec<String> = traced.stacks.iter().map(line).collect();
     let answers = foldsym.stacks(&fsym, 0, &lines)?;
-    let others = by_llvm(folded, stacks)?;
+    let others = by_llvm(folded, &traced.stacks)?;
     let mut judged = 0;
-    for (stack, answers) in stacks.iter().zip(&answers) {
-        for (&(ours, theirs), answer) in stack.iter().zip(answers) {
-            let end = truth.partition_point(|(start, ..)| *start <= theirs);
-            let near = truth[end.saturating_sub(64)..end].iter();
-            let names: Vec<&str> = near
-                .filter(|(start, size, _)| theirs - start < *size)
-                .map(|(.., name)| name.as_str())
-                .collect();
+    for (stack, answers) in traced.stacks.iter().zip(&answers) {
+        for ((ours, theirs), answer) in stack.iter().zip(answers) {
+            let names = traced.truth.at(theirs.address());
             // Assembly without a size, the linker's own code.
             if names.is_empty() {
                 continue;
             }
             judged += 1;
-            let other = others.get(&ours).is_some_and(|name| is_one(name, &names));
-            count(tally, answer, &names, other, || format!("{}: {ours:#x}", folded.display()));
+            let other = others.get(&ours.address()).is_some_and(|name| is_one(name, &names));
+            count(tally, answer, &names, other, || format!("{name}: {:#x}", ours.address()));
         }
     }
     Ok(judged)
@@ -240,7 +162,7 @@ fn count(tally: &mut Tally, answer: &Answer, names: &[&str], other: bool, place:
 
 /// The function that llvm-symbolizer names at each address.
 fn by_llvm(program: &Path, stacks: &[Vec<Pair>]) -> Result<BTreeMap<u64, String>, String> {
-    let mut addresses: Vec<u64> = stacks.iter().flatten().map(|pair| pair.0).collect();
+    let mut addresses: Vec<u64> = stacks.iter().flatten().map(|pair| pair.0.address()).collect();
     addresses.sort_unstable();
     addresses.dedup();
     let input = program.with_extension("addresses");

@@ -1,9 +1,9 @@
-// Steps one program linked with folding and one without, from the same objects, side by side, and keeps the stack of
-// return addresses of both. Prints the distinct stacks at which a given function is entered.
+// Steps one program and keeps the stack of its return addresses. Prints the stack each time a given function is entered.
 //
-//   tracer FOLDED UNFOLDED MAX_STEPS MAX_STACKS < ENTRIES      ENTRIES: addresses in FOLDED, hexadecimal
+//   tracer PROGRAM MAX_STEPS MAX_ENTRIES < ENTRIES      ENTRIES: addresses of functions, hexadecimal
 //
-// A line is `PC,RETURN,... PC,RETURN,...`, innermost first: the folded program's, then the other's. The last line says why it ended.
+// A line is `N`, the number of a stack, for each entry; where the stack is new, its words follow, innermost first: the address that is
+// entered, then return addresses, and `=PC` where a signal stopped the program. The last line says why the trace ended.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -17,61 +17,61 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DEPTH = 4096, SEEN = 1 << 16 };
+enum { DEPTH = 4096, PRINTED = 200, SEEN = 1 << 20 };
 
-struct program {
-    pid_t pid;
-    struct user_regs_struct regs;
-    unsigned char code[16];
-    // Return addresses, and where on the program's stack each is.
-    uint64_t back[DEPTH], slot[DEPTH];
-    int depth;
-};
+static pid_t pid;
+static struct user_regs_struct regs;
+static unsigned char code[16];
+// Return addresses, and where on the program's stack each is; or where a signal stopped the program, and its stack pointer.
+static struct { uint64_t back, slot; int stopped; } calls[DEPTH];
+static int depth;
 
-static pid_t start(const char *path) {
-    pid_t pid = fork();
+static int start(const char *path) {
+    pid = fork();
     if (pid == 0) {
         personality(ADDR_NO_RANDOMIZE);
         ptrace(PTRACE_TRACEME, 0, 0, 0);
         int null = open("/dev/null", O_RDWR);
         for (int fd = 0; fd < 3; fd++) dup2(null, fd);
-        // One name and no environment, so that both begin with the same stack.
         char *args[] = {"program", 0}, *none[] = {0};
         execve(path, args, none);
         _exit(127);
     }
     int status;
-    waitpid(pid, &status, 0);
-    return WIFSTOPPED(status) ? pid : -1;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFSTOPPED(status) ? 0 : -1;
 }
 
-static int look(struct program *p) {
-    if (ptrace(PTRACE_GETREGS, p->pid, 0, &p->regs)) return -1;
+static int look(void) {
+    if (ptrace(PTRACE_GETREGS, pid, 0, &regs)) return -1;
     for (int at = 0; at < 16; at += 8) {
-        long word = ptrace(PTRACE_PEEKTEXT, p->pid, p->regs.rip + at, 0);
-        memcpy(p->code + at, &word, 8);
+        long word = ptrace(PTRACE_PEEKTEXT, pid, regs.rip + at, 0);
+        memcpy(code + at, &word, 8);
     }
     return 0;
 }
 
 // A near call: E8, or FF /2 behind prefixes.
-static int is_call(const unsigned char *code) {
+static int is_call(void) {
     int at = 0;
     while (at < 4 && (code[at] == 0x3e || code[at] == 0xf2 || (code[at] & 0xf0) == 0x40)) at++;
     return code[at] == 0xe8 || (code[at] == 0xff && (code[at + 1] >> 3 & 7) == 2);
 }
 
+static void push(uint64_t back, uint64_t slot, int stopped) {
+    if (depth == DEPTH) return;
+    calls[depth].back = back, calls[depth].slot = slot, calls[depth++].stopped = stopped;
+}
+
 // 0, or the signal that the program is to get, or -1 where it ended.
-static int step(struct program *p, int signal) {
-    int status, call = is_call(p->code);
-    uint64_t before = p->regs.rsp;
-    if (ptrace(PTRACE_SINGLESTEP, p->pid, 0, signal) || waitpid(p->pid, &status, 0) < 0) return -1;
-    if (!WIFSTOPPED(status) || look(p)) return -1;
-    while (p->depth > 0 && p->slot[p->depth - 1] < p->regs.rsp) p->depth--;
-    if (call && p->regs.rsp == before - 8 && p->depth < DEPTH) {
-        p->back[p->depth] = ptrace(PTRACE_PEEKDATA, p->pid, p->regs.rsp, 0);
-        p->slot[p->depth++] = p->regs.rsp;
-    }
+static int step(int signal) {
+    int status, call = is_call();
+    uint64_t before = regs.rsp, stopped = regs.rip;
+    if (ptrace(PTRACE_SINGLESTEP, pid, 0, signal) || waitpid(pid, &status, 0) < 0) return -1;
+    if (!WIFSTOPPED(status) || look()) return -1;
+    while (depth > 0 && calls[depth - 1].slot < regs.rsp) depth--;
+    // The kernel leaves the frame of a signal and goes to its handler; 128 bytes below the stack pointer are the function's.
+    if (signal && regs.rip != stopped && regs.rsp < before - 128) push(stopped, before - 1, 1);
+    else if (call && regs.rsp == before - 8) push(ptrace(PTRACE_PEEKDATA, pid, regs.rsp, 0), regs.rsp, 0);
     return WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
 }
 
@@ -80,51 +80,53 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void print(const struct program *p, char end) {
-    printf("%llx", (unsigned long long)p->regs.rip);
-    for (int at = p->depth; at-- > 0;) printf(",%llx", (unsigned long long)p->back[at]);
-    putchar(end);
+static void print(void) {
+    printf(" %llx", (unsigned long long)regs.rip);
+    for (int at = depth; at-- > 0;) printf(calls[at].stopped ? " =%llx" : " %llx", (unsigned long long)calls[at].back);
 }
 
-static uint64_t hash(const struct program *p, uint64_t sum) {
-    sum = (sum ^ p->regs.rip) * 0x9e3779b97f4a7c15;
-    for (int at = 0; at < p->depth; at++) sum = ((sum ^ p->back[at]) * 0x9e3779b97f4a7c15) ^ sum >> 29;
+static uint64_t hash(void) {
+    uint64_t sum = regs.rip * 0x9e3779b97f4a7c15;
+    for (int at = 0; at < depth; at++) sum = ((sum ^ calls[at].back) * 0x9e3779b97f4a7c15) ^ sum >> 29;
     return sum | 1;
 }
 
 int main(int count, char **args) {
-    if (count != 5) return 2;
-    static uint64_t entries[1 << 16], seen[SEEN];
-    static struct program a, b;
+    if (count != 4) return 2;
+    static uint64_t entries[1 << 17], seen[SEEN];
+    static uint32_t numbers[SEEN], next;
     size_t known = 0;
     unsigned long long entry;
-    while (known < 1 << 16 && scanf("%llx", &entry) == 1) entries[known++] = entry;
+    while (known < 1 << 17 && scanf("%llx", &entry) == 1) entries[known++] = entry;
     qsort(entries, known, 8, by_value);
-    a.pid = start(args[1]), b.pid = start(args[2]);
-    if (a.pid < 0 || b.pid < 0 || look(&a) || look(&b)) return 1;
-    long steps = atol(args[3]), stacks = atol(args[4]), done = 0;
+    if (start(args[1]) || look()) return 1;
+    long steps = atol(args[2]), most = atol(args[3]), done = 0;
     const char *why = "steps";
-    for (int x = 0, y = 0; done < steps; done++) {
-        x = step(&a, x), y = step(&b, y);
-        if (x < 0 || y < 0) {
-            why = x == y ? "ended" : "diverged";
+    for (int signal = 0; done < steps; done++) {
+        if ((signal = step(signal)) < 0) {
+            why = "ended";
             break;
         }
-        // Both must run the same instruction: equal but for addresses, of which the opcode knows nothing.
-        if (x != y || a.code[0] != b.code[0] || a.depth != b.depth) {
-            why = "diverged";
+        uint64_t pc = regs.rip;
+        if (depth > PRINTED || !bsearch(&pc, entries, known, 8, by_value)) continue;
+        if (most-- <= 0) {
+            why = "entries";
             break;
         }
-        uint64_t pc = a.regs.rip;
-        if (a.depth > 200 || !bsearch(&pc, entries, known, 8, by_value)) continue;
-        uint64_t sum = hash(&b, hash(&a, 0));
+        uint64_t sum = hash();
         size_t at = sum >> 40 & (SEEN - 1), tried = 0;
         while (seen[at] && seen[at] != sum && tried++ < 64) at = (at + 1) & (SEEN - 1);
-        if (seen[at] || stacks-- <= 0) continue;
-        seen[at] = sum;
-        print(&a, ' '), print(&b, '\n');
+        int is_new = !seen[at];
+        if (!is_new && seen[at] != sum) {
+            why = "stacks";
+            break;
+        }
+        if (is_new) seen[at] = sum, numbers[at] = next++;
+        printf("%u", numbers[at]);
+        if (is_new) print();
+        putchar('\n');
     }
     printf("end %s %ld\n", why, done);
-    kill(a.pid, 9), kill(b.pid, 9);
+    kill(pid, 9);
     return 0;
 }

@@ -5,16 +5,17 @@ use core::ffi::{CStr, c_char};
 use std::boxed::Box;
 use std::fs;
 use std::path::Path;
+use std::vec::Vec;
 
 use foldsym_lookup::SymbolFile;
 use memmap2::Mmap;
 
-use super::{array, open_file, put, read_input};
+use super::{array, buffer, open_file, put, read_input};
 use crate::tier1;
-use crate::tier2::{self, Table};
+use crate::tier2::{self, Module, NoMemory, Table};
 use crate::types::{
-    Addresses, Damage, FOLDSYM_E_ARGUMENT, FOLDSYM_E_DAMAGED, FOLDSYM_E_IO, FOLDSYM_E_MEMORY, FOLDSYM_OK,
-    File, Symbols,
+    self, Addresses, Damage, FOLDSYM_E_ARGUMENT, FOLDSYM_E_DAMAGED, FOLDSYM_E_IO, FOLDSYM_E_MEMORY,
+    FOLDSYM_E_RESERVED, FOLDSYM_E_SIZE, FOLDSYM_FOREIGN, FOLDSYM_OK, File, Modules, StackRequest, Symbols,
 };
 
 /// A mapped file: `foldsym_map` of the header.
@@ -138,12 +139,114 @@ pub unsafe extern "C" fn foldsym_symbolize(
         if tier1::stack_addr(wanted.kind, 0, 0).is_none() {
             return FOLDSYM_E_ARGUMENT;
         }
-        let Ok(table) = tier2::symbolize(file, &wanted, addresses) else { return FOLDSYM_E_MEMORY };
-        let symbols = Symbols { symbols: table.symbols.as_ptr(), count: table.symbols.len() };
-        // `symbols` is the first field of a `repr(C)` struct: a pointer to one is a pointer to the other.
-        out.write(Box::into_raw(Box::new(Owned { symbols, table })).cast());
+        if !tier2::known_flags(wanted.flags) {
+            return FOLDSYM_E_RESERVED;
+        }
+        hand_over(tier2::symbolize(file, &wanted, addresses), out)
     }
+}
+
+/// Gives an answer to C.
+///
+/// # Safety
+/// `out` is writable.
+unsafe fn hand_over(table: Result<Table, NoMemory>, out: *mut *mut Symbols) -> i32 {
+    let Ok(table) = table else { return FOLDSYM_E_MEMORY };
+    let symbols = Symbols { symbols: table.symbols.as_ptr(), count: table.symbols.len() };
+    // SAFETY: the caller's promise. `symbols` is the first field of a `repr(C)` struct: a pointer to one is a pointer to the
+    // other.
+    unsafe { out.write(Box::into_raw(Box::new(Owned { symbols, table })).cast()) };
     FOLDSYM_OK
+}
+
+/// The modules of a caller's table.
+///
+/// # Safety
+/// The table is as the header has it; its files are open for `'f`.
+unsafe fn modules<'f>(table: &Modules) -> Result<Vec<Module<'f>>, i32> {
+    let stride = table.module_size;
+    if stride < size_of::<types::Module>() || !stride.is_multiple_of(align_of::<types::Module>()) {
+        return Err(FOLDSYM_E_SIZE);
+    }
+    let len = table.count.checked_mul(stride).filter(|len| *len <= isize::MAX as usize);
+    if len.is_none() || table.count > table.capacity || (table.modules.is_null() && table.count != 0) {
+        return Err(FOLDSYM_E_ARGUMENT);
+    }
+    let mut all = Vec::new();
+    all.try_reserve_exact(table.count).map_err(|_| FOLDSYM_E_MEMORY)?;
+    for index in 0..table.count {
+        // SAFETY: the caller has `count` modules of that size there.
+        let module: types::Module = unsafe {
+            table.modules.cast::<u8>().wrapping_add(index.wrapping_mul(stride)).cast::<types::Module>().read()
+        };
+        if module.reserved != 0 {
+            return Err(FOLDSYM_E_RESERVED);
+        }
+        let types::Module { start, end, load_bias, name, status, .. } = module;
+        // SAFETY: null, or open, or zeroed.
+        let file = unsafe { open_file(module.file) };
+        all.push(Module { start, end, load_bias, file, name, status });
+    }
+    Ok(all)
+}
+
+/// Answers a stack over many modules, with all texts.
+///
+/// # Safety
+/// `table` and `request` are as the header has them, the table's files open; `out` is writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foldsym_symbolize_stack(
+    table: *const Modules,
+    request: *const StackRequest,
+    out: *mut *mut Symbols,
+) -> i32 {
+    // SAFETY: as promised above.
+    unsafe {
+        if out.is_null() {
+            return FOLDSYM_E_ARGUMENT;
+        }
+        out.write(core::ptr::null_mut());
+        let (table, request) = match (read_input(table), read_input(request)) {
+            (Ok(table), Ok(request)) => (table, request),
+            (Err(status), _) | (_, Err(status)) => return status,
+        };
+        if !tier2::known_flags(request.flags) {
+            return FOLDSYM_E_RESERVED;
+        }
+        let Some(entries) = array(request.entries, request.count) else { return FOLDSYM_E_ARGUMENT };
+        if entries.iter().any(|entry| entry.reserved != 0) {
+            return FOLDSYM_E_RESERVED;
+        }
+        if entries.iter().any(|entry| entry.kind > FOLDSYM_FOREIGN) {
+            return FOLDSYM_E_ARGUMENT;
+        }
+        let modules = match modules(&table) {
+            Ok(modules) => modules,
+            Err(status) => return status,
+        };
+        hand_over(tier2::symbolize_stack(&modules, entries, request.vptr, request.flags), out)
+    }
+}
+
+/// Writes the readable name of a linkage name, in the way of `foldsym_write_name`.
+///
+/// # Safety
+/// `name` ends with a zero; `out` is null or has `len` writable bytes, which are none of the name's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn foldsym_demangle(name: *const c_char, out: *mut c_char, len: usize) -> usize {
+    // SAFETY: as promised above.
+    let (name, out) = unsafe {
+        let name = if name.is_null() { None } else { Some(CStr::from_ptr(name)) };
+        (name, buffer(out, len))
+    };
+    let readable = name.and_then(|name| foldsym_demangle::demangle(name.to_bytes()));
+    if let Some(text) = &readable {
+        let cut = text.len().min(out.len().saturating_sub(1));
+        if let (Some(place), Some(text)) = (out.get_mut(..cut), text.as_bytes().get(..cut)) {
+            place.copy_from_slice(text);
+        }
+    }
+    tier1::terminate(out, readable.map(|text| text.len()))
 }
 
 /// Gives back what `foldsym_symbolize` made. Null is allowed.

@@ -1,14 +1,14 @@
 /*
  * Holds tier 1 to its promise: promise stack|opened|malloc|seccomp FILE.fsym < STACKS (as for stacks.c).
  * stack: prints how many bytes of a painted alternate stack were used by foldsym_open and foldsym_file_info, by lookups
- * with frames and names, and by resolving stacks with a lookup of each frame.
+ * with frames and names, and by resolving stacks with a lookup of each frame, each on its own and over a table of modules.
  * opened: the same of a program that opened the file before, outside of the handler.
  * malloc: does the same while the allocator of interpose.c ends the program, and prints how many answers it got.
  * seccomp: does the same under strict mode, where any syscall but write and exit kills, and prints how many answers
  * it got.
  */
 #define _DEFAULT_SOURCE
-#include "foldsym.h"
+#include "foldsym_modules.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -39,10 +39,12 @@ static size_t counts[STACKS];
 static uint64_t biases[STACKS];
 static uint64_t vptrs[STACKS];
 static size_t stack_count;
-static foldsym_resolved resolved[MOST];
+static foldsym_resolved resolved[MOST], alone[MOST];
 static char text[4096];
 static foldsym_info info;
 static foldsym_damage damage;
+static foldsym_module modules[2], module;
+static foldsym_modules table;
 /* Of interpose.c. */
 volatile int malloc_forbidden;
 static volatile unsigned long answers;
@@ -53,6 +55,10 @@ static void open_it(void)
         foldsym_open(&file, bytes, bytes_len - 1, &damage);
     answers += foldsym_open(&file, bytes, bytes_len, NULL) == FOLDSYM_OK;
     answers += foldsym_file_info(&file, &info) == FOLDSYM_OK;
+    foldsym_modules_init(&table, modules, 2);
+    module.end = UINT64_MAX;
+    module.file = &file;
+    answers += foldsym_modules_add(&table, &module, info.build_id, info.build_id_len, FOLDSYM_UNCHECKED_BUILD) == FOLDSYM_OK;
 }
 
 static void look_up(void)
@@ -82,12 +88,23 @@ static void look_up(void)
 static void resolve(void)
 {
     static size_t s, i;
+    static int same;
     for (s = 0; s < stack_count; s++) {
         stack.entries = entries[s];
         stack.count = counts[s];
         stack.load_bias = biases[s];
         stack.vptr = vptrs[s];
         if (foldsym_resolve_stack(&file, &stack) != FOLDSYM_OK)
+            continue;
+        /* The same over a table, which must find the same. */
+        modules[0].load_bias = biases[s];
+        stack.resolved = alone;
+        same = foldsym_resolve_modules(&table, &stack) == FOLDSYM_OK;
+        stack.resolved = resolved;
+        for (i = 0; i < counts[s]; i++)
+            same &= alone[i].certainty == resolved[i].certainty && alone[i].evidence == resolved[i].evidence &&
+                    alone[i].candidate_count == resolved[i].candidate_count && alone[i].group == resolved[i].group;
+        if (!same)
             continue;
         for (i = 0; i < counts[s]; i++) {
             query.resolved = &resolved[i];

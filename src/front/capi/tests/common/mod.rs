@@ -121,3 +121,72 @@ pub fn run(program: &Path, args: &[&str]) -> String {
     assert!(status.success(), "{status}: {stdout}{}", String::from_utf8_lossy(&stderr));
     stdout
 }
+
+/// The compilers of C++ that are asked for: the system's, and clang 22; those that miss are skipped.
+pub fn cxx_compilers() -> Vec<PathBuf> {
+    let clang = llvm("clang++");
+    compiler("c++").into_iter().chain(clang).collect()
+}
+
+/// A tool of LLVM 22; `None` after saying that the test is skipped.
+pub fn llvm(tool: &str) -> Option<PathBuf> {
+    let dir = std::env::var_os("FOLDSYM_LLVM").unwrap_or_else(|| "/usr/lib/llvm-22/bin".into());
+    let path = Path::new(&dir).join(tool);
+    if path.is_file() {
+        return Some(path);
+    }
+    skip(&format!("{tool} of LLVM 22"));
+    None
+}
+
+/// The flags of the sanitizers of addresses and undefined behaviour; none after saying that they are skipped, where the
+/// compiler has no runtime of them.
+pub fn sanitizers(compiler: &Path, folder: &Path) -> &'static [&'static str] {
+    const FLAGS: &[&str] = &["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    let (source, program) = (folder.join("sanitized.c"), folder.join("sanitized"));
+    std::fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    let output = Command::new(compiler).args(FLAGS).arg(&source).arg("-o").arg(&program).output().unwrap();
+    if output.status.success() && Command::new(&program).output().is_ok_and(|ran| ran.status.success()) {
+        return FLAGS;
+    }
+    skip(&format!("the sanitizers of {}", compiler.display()));
+    &[]
+}
+
+/// The output of a program that must succeed, given its input, on its own or under a checker of memory.
+pub fn ask(command: &mut Command, input: &str) -> String {
+    use std::io::Write as _;
+    use std::process::Stdio;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    // A child that ends early does not read all.
+    let writer = std::thread::spawn(move || _ = stdin.write_all(input.as_bytes()));
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let stdout = String::from_utf8_lossy(&stdout).into_owned();
+    assert!(
+        status.success(),
+        "{status}: {}{}",
+        &stdout[..stdout.len().min(2000)],
+        String::from_utf8_lossy(&stderr)
+    );
+    stdout
+}
+
+/// valgrind, which ends with 99 where memory is misused or lost; `None` after saying that it is skipped.
+pub fn valgrind() -> Option<Command> {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        skip("valgrind");
+        return None;
+    }
+    let mut command = Command::new("valgrind");
+    command.args(["-q", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite,indirect"]);
+    command.arg("--errors-for-leak-kinds=definite,indirect");
+    Some(command)
+}

@@ -1,0 +1,288 @@
+//! Registers and memory of a stopped program, as JSON has them.
+
+use std::collections::BTreeMap;
+
+use foldsym_expr::amdgpu;
+use foldsym_stopped::Machine;
+use serde_json::Value;
+
+use crate::io::failure::{quoted, shortened};
+use foldsym_symbolize::number;
+
+/// ELF's numbers of processors whose registers have names here.
+const X86_64: u16 = 62;
+const AARCH64: u16 = 183;
+const AMDGPU: u16 = 224;
+
+/// Names of x86-64 registers by their DWARF numbers (System V ABI, figure 3.36).
+const X86_64_NAMES: [&str; 17] = [
+    "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+    "r15", "rip",
+];
+
+/// What is known of the program.
+#[derive(Debug, Default)]
+pub(crate) struct Stopped {
+    registers: BTreeMap<u64, Vec<u8>>,
+    /// By address space and address.
+    memory: BTreeMap<(u64, u64), Vec<u8>>,
+    big_endian: bool,
+}
+
+impl Stopped {
+    /// Takes `regs` and `mem` of a JSON object; other keys are somebody else's.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the user.
+    pub(crate) fn parse(json: &Value, machine: u16, big_endian: bool, wide: bool) -> Result<Stopped, String> {
+        let mut stopped = Stopped { big_endian, ..Stopped::default() };
+        if let Some(registers) = json.get("regs") {
+            let registers = registers.as_object().ok_or("\"regs\" is no object")?;
+            for (name, value) in registers {
+                let number = register(name, machine, wide).ok_or_else(|| no_register(name, machine))?;
+                let bytes = stopped.bytes(number, value, machine);
+                let bytes = bytes.ok_or_else(|| {
+                    let value = value.to_string();
+                    format!("register {name}: {} is no number that fits", shortened(&value))
+                })?;
+                if stopped.registers.insert(number, bytes).is_some() {
+                    return Err(format!("register {name} is given twice"));
+                }
+            }
+        }
+        if let Some(memory) = json.get("mem") {
+            for block in memory.as_array().ok_or("\"mem\" is no list")? {
+                let wrong = |what: &str| format!("\"mem\": {} {what}", shortened(&block.to_string()));
+                refuse_unknown(block, &["addr", "hex", "space"]).map_err(|error| wrong(&error))?;
+                let address = block.get("addr").and_then(unsigned).ok_or_else(|| wrong("has no \"addr\""))?;
+                let hex = block.get("hex").and_then(Value::as_str).and_then(unhex);
+                let bytes = hex.ok_or_else(|| wrong("has no \"hex\", two digits for each byte"))?;
+                let space = match block.get("space") {
+                    Some(space) => unsigned(space).ok_or_else(|| wrong("has no number for \"space\""))?,
+                    None => 0,
+                };
+                if address.checked_add((bytes.len() as u64).saturating_sub(1)).is_none() {
+                    return Err(wrong("goes past the end of memory"));
+                }
+                // Of two blocks of one address the longer has more to say, if they agree.
+                let longer = match stopped.memory.get(&(space, address)) {
+                    Some(known) if !known.starts_with(&bytes) && !bytes.starts_with(known) => {
+                        return Err(wrong("differs from another at its address"));
+                    }
+                    Some(known) => known.len() < bytes.len(),
+                    None => true,
+                };
+                if longer {
+                    stopped.memory.insert((space, address), bytes);
+                }
+            }
+        }
+        Ok(stopped)
+    }
+
+    /// The bytes of a register's value, as they would stand in memory.
+    fn bytes(&self, number: u64, value: &Value, machine: u16) -> Option<Vec<u8>> {
+        let size = if machine == AMDGPU { amdgpu::register_size(number)? } else { 8 };
+        if let Some(lanes) = value.as_array() {
+            let lanes: Option<Vec<u32>> =
+                lanes.iter().map(|lane| unsigned(lane).and_then(|lane| lane.try_into().ok())).collect();
+            let bytes: Vec<u8> = lanes?.into_iter().flat_map(u32::to_le_bytes).collect();
+            return (bytes.len() as u64 <= size).then_some(bytes);
+        }
+        let value = unsigned(value)?;
+        let size = usize::try_from(size).ok().filter(|&size| size <= 8)?;
+        if size < 8 && value >> (8 * size) != 0 {
+            return None;
+        }
+        Some(match self.big_endian {
+            true => value.to_be_bytes()[8 - size..].to_vec(),
+            false => value.to_le_bytes()[..size].to_vec(),
+        })
+    }
+}
+
+impl Machine for Stopped {
+    fn register(&self, number: u64, offset: u64, bytes: &mut [u8]) -> Option<()> {
+        let all = self.registers.get(&number)?;
+        // The low part of a register of a big-endian program is its end.
+        let skip = if self.big_endian && offset == 0 { all.len().checked_sub(bytes.len())? } else { 0 };
+        let from = all.get(usize::try_from(offset).ok()?..)?.get(skip..)?;
+        bytes.copy_from_slice(from.get(..bytes.len())?);
+        Some(())
+    }
+
+    fn memory(&self, space: u64, address: u64, bytes: &mut [u8]) -> Option<()> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let at = address.checked_add(done as u64)?;
+            // The last of the blocks that begin at or before it, of those that reach it; what is left is in others.
+            let before = self.memory.range((space, 0)..=(space, at)).rev();
+            let from = before.into_iter().find_map(|(&(_, start), all)| {
+                all.get(usize::try_from(at - start).ok()?..).filter(|from| !from.is_empty())
+            })?;
+            let count = from.len().min(bytes.len() - done);
+            bytes[done..done + count].copy_from_slice(&from[..count]);
+            done += count;
+        }
+        Some(())
+    }
+}
+
+/// Refuses an object with a key that nobody reads: a key that is spelled wrong must not look like an answer without it.
+///
+/// # Errors
+/// The key, and those that are read.
+pub(crate) fn refuse_unknown(json: &Value, known: &[&str]) -> Result<(), String> {
+    let mut keys = json.as_object().into_iter().flat_map(|object| object.keys());
+    match keys.find(|key| !known.contains(&key.as_str())) {
+        Some(key) => Err(format!("unknown key {}, expected {}", quoted(key), known.join(", "))),
+        None => Ok(()),
+    }
+}
+
+/// DWARF's number of a register; `wide` is a GPU's wave of more than 32 lanes.
+fn register(name: &str, machine: u16, wide: bool) -> Option<u64> {
+    if let Ok(number) = name.parse::<u64>() {
+        return Some(number);
+    }
+    let numbered = |prefix: &str| name.strip_prefix(prefix)?.parse::<u64>().ok();
+    match machine {
+        X86_64 => X86_64_NAMES.iter().position(|&known| known == name).map(|at| at as u64),
+        AARCH64 if name == "sp" => Some(31),
+        AARCH64 => numbered("x").filter(|&x| x <= 30),
+        AMDGPU if name == "vcc" => Some(if wide { 768 } else { 512 }),
+        AMDGPU => match (numbered("s"), numbered("v"), numbered("a")) {
+            (Some(s @ 0..=63), ..) => Some(32 + s),
+            (Some(s @ 64..=105), ..) => Some(1088 - 64 + s),
+            (_, Some(v @ 0..=255), _) => Some(if wide { 2560 } else { 1536 } + v),
+            (_, _, Some(a @ 0..=255)) => Some(if wide { 3072 } else { 2048 } + a),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Why a name is none of a register.
+fn no_register(name: &str, machine: u16) -> String {
+    match machine {
+        X86_64 | AARCH64 | AMDGPU => format!("{} is no register of this processor", quoted(name)),
+        _ => format!(
+            "{}: registers of this processor (ELF's number {machine}) have no names here, give DWARF's numbers",
+            quoted(name)
+        ),
+    }
+}
+
+/// A number of JSON, or a string that is one as everywhere on the command line.
+fn unsigned(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| number(value.as_str()?))
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|c| c.to_digit(16).and_then(|digit| digit.try_into().ok())).collect();
+    let digits = digits?;
+    let (pairs, rest) = digits.as_chunks::<2>();
+    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn registers_by_name_and_number() {
+        for (name, machine, wide, number) in [
+            ("rdi", X86_64, false, Some(5)),
+            ("r15", X86_64, false, Some(15)),
+            ("x0", AARCH64, false, Some(0)),
+            ("sp", AARCH64, false, Some(31)),
+            ("x31", AARCH64, false, None),
+            ("s34", AMDGPU, true, Some(66)),
+            ("s64", AMDGPU, true, Some(1088)),
+            ("v2", AMDGPU, true, Some(2562)),
+            ("v2", AMDGPU, false, Some(1538)),
+            ("vcc", AMDGPU, true, Some(768)),
+            ("66", AMDGPU, true, Some(66)),
+            ("rdi", AMDGPU, true, None),
+            ("rdi", 0, true, None),
+        ] {
+            assert_eq!(register(name, machine, wide), number, "{name}");
+        }
+    }
+
+    #[test]
+    fn values_and_memory() {
+        let json = json!({
+            "regs": {"s1": "0x12345678", "v0": [1, 2, 3]},
+            "mem": [{"addr": "0x10", "hex": "0a0b0c", "space": 6}, {"addr": 16, "hex": "ff"}],
+        });
+        let stopped = Stopped::parse(&json, AMDGPU, false, true).unwrap();
+        let mut bytes = [0; 2];
+        assert_eq!(stopped.register(33, 2, &mut bytes), Some(()));
+        assert_eq!(bytes, [0x34, 0x12]);
+        assert_eq!(stopped.register(33, 3, &mut bytes), None);
+        assert_eq!(stopped.register(2560, 4, &mut bytes), Some(()));
+        assert_eq!(bytes, [2, 0]);
+        assert_eq!(stopped.memory(6, 0x11, &mut bytes), Some(()));
+        assert_eq!(bytes, [0x0b, 0x0c]);
+        assert_eq!(stopped.memory(6, 0x12, &mut bytes), None);
+        assert_eq!(stopped.memory(0, 0x10, &mut bytes), None);
+        assert_eq!(stopped.memory(5, 0x11, &mut bytes), None);
+        assert_eq!(stopped.memory(0, 0x10, &mut bytes[..1]), Some(()));
+    }
+
+    #[test]
+    fn memory_of_several_blocks() {
+        let json = json!({"mem": [
+            {"addr": 0x10, "hex": "0001020304050607"},
+            {"addr": 0x12, "hex": "02"},
+            {"addr": 0x18, "hex": "08"},
+            {"addr": 0x18, "hex": "0809"},
+            {"addr": 0x1b, "hex": "0b"},
+        ]});
+        let stopped = Stopped::parse(&json, X86_64, false, true).unwrap();
+        let read = |at: u64, len: usize| {
+            let mut bytes = vec![0xff; len];
+            stopped.memory(0, at, &mut bytes).map(|()| bytes)
+        };
+        assert_eq!(read(0x10, 10), Some((0..10).collect()));
+        assert_eq!(read(0x13, 3), Some(vec![3, 4, 5]));
+        assert_eq!(read(0x19, 2), None);
+        assert_eq!(read(0xf, 1), None);
+        assert_eq!(read(u64::MAX, 2), None);
+    }
+
+    #[test]
+    fn processors_without_names_of_registers() {
+        let parse = |json| Stopped::parse(&json, 243, false, true);
+        assert!(parse(json!({"regs": {"10": 1}})).is_ok());
+        let error = parse(json!({"regs": {"a0": 1}})).unwrap_err();
+        assert!(error.contains("243") && error.contains("DWARF's numbers"), "{error}");
+    }
+
+    #[test]
+    fn what_does_not_parse() {
+        for json in [
+            json!({"regs": []}),
+            json!({"regs": {"q1": 1}}),
+            json!({"regs": {"s1": -1}}),
+            json!({"regs": {"s1": "x"}}),
+            json!({"regs": {"s1": "0x100000000"}}),
+            json!({"regs": {"s1": 1, "33": 2}}),
+            json!({"regs": {"s1": [1, 2]}}),
+            json!({"regs": {"v1": 5}}),
+            json!({"mem": {}}),
+            json!({"mem": [{"hex": "00"}]}),
+            json!({"mem": [{"addr": 1, "hex": "0"}]}),
+            json!({"mem": [{"addr": 1, "hex": "+1"}]}),
+            json!({"mem": [{"addr": 1, "hex": "00", "space": "x"}]}),
+            json!({"mem": [{"addr": 1, "hex": "00"}, {"addr": 1, "hex": "01"}]}),
+            json!({"mem": [{"addr": u64::MAX, "hex": "0000"}]}),
+        ] {
+            assert!(Stopped::parse(&json, AMDGPU, false, true).is_err(), "{json}");
+        }
+    }
+}

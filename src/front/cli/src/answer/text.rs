@@ -1,0 +1,193 @@
+//! Prints an answer as `llvm-symbolizer` prints it: a name line and a `file:line:column` line for each
+//! frame, a blank line after the last.
+
+use std::ops::Range;
+
+use foldsym_lookup::{Certainty, Frame, NameId};
+
+use crate::answer::Answer;
+use crate::answer::block::block_range;
+use crate::answer::names::Names;
+use crate::args::Marks;
+use crate::io::escape::push_escaped;
+use crate::io::json::{hex, number};
+
+/// What the text shows.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Style {
+    /// Says after the name how sure the answer is.
+    pub(crate) certainty: Marks,
+    /// Escapes control characters, since a terminal obeys them.
+    pub(crate) escape: bool,
+    /// Puts the address before its frames.
+    pub(crate) address: bool,
+    /// A line for each frame.
+    pub(crate) pretty: bool,
+    /// Leaves names out.
+    pub(crate) no_names: bool,
+    /// The outermost name with the innermost line.
+    pub(crate) no_inlines: bool,
+    /// File names without their folders.
+    pub(crate) basenames: bool,
+}
+
+impl Style {
+    /// Puts what stands between a name and its place.
+    fn name_end(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(if self.pretty { b" at " } else { b"\n" });
+    }
+}
+
+/// Puts the frames of an answer. `number` is that of the address in its stack.
+pub(crate) fn answer(
+    out: &mut Vec<u8>,
+    answer: &Answer,
+    number: Option<usize>,
+    names: &mut Names,
+    style: Style,
+) {
+    if let Some(number) = number.filter(|_| style.pretty) {
+        out.extend_from_slice(format!("#{number} ").as_bytes());
+    }
+    if style.address {
+        match answer.address {
+            Some(address) => hex(out, address),
+            None => out.push(b'?'),
+        }
+        out.extend_from_slice(if style.pretty { b": " } else { b"\n" });
+    }
+    let Some((outermost, inlined)) = answer.symbol.frames.split_last() else {
+        if !style.no_names {
+            out.extend_from_slice(b"??");
+            style.name_end(out);
+        }
+        out.extend_from_slice(b"??:0:0\n");
+        block(out, answer, None, names, style);
+        return out.push(b'\n');
+    };
+    let innermost = inlined.first().filter(|_| style.no_inlines);
+    let inlined = if style.no_inlines { &[] } else { inlined };
+    for (at, frame) in inlined.iter().enumerate() {
+        if !style.no_names {
+            prefix(out, at, style);
+            name(out, frame, names, style);
+            style.name_end(out);
+        }
+        place(out, frame, names, style);
+    }
+    let mut written = None;
+    if !style.no_names {
+        prefix(out, inlined.len(), style);
+        let start = out.len();
+        name(out, outermost, names, style);
+        written = Some((outermost.name, start..out.len()));
+        if style.certainty != Marks::None {
+            certainty(out, answer, style.certainty);
+            no_object(out, answer, names, style);
+        }
+        style.name_end(out);
+    }
+    place(out, innermost.unwrap_or(outermost), names, style);
+    block(out, answer, written, names, style);
+    out.push(b'\n');
+}
+
+/// What `llvm-symbolizer -p` puts before the frames into which the one above it is inlined.
+fn prefix(out: &mut Vec<u8>, at: usize, style: Style) {
+    if style.pretty && at > 0 {
+        out.extend_from_slice(b" (inlined by) ");
+    }
+}
+
+/// A line for the basic block, where it was asked for: `block 3 of NAME: 0x1000-0x1010 HasReturn`. `written` is a name that is
+/// in `out`, and where: most blocks are of that function.
+fn block(
+    out: &mut Vec<u8>,
+    answer: &Answer,
+    written: Option<(Option<NameId>, Range<usize>)>,
+    names: &mut Names,
+    style: Style,
+) {
+    let Some(found) = &answer.block else { return };
+    let Some(found) = found else { return out.extend_from_slice(b"no block\n") };
+    out.extend_from_slice(b"block ");
+    number(out, found.block.id);
+    out.extend_from_slice(b" of ");
+    match written {
+        Some((name, bytes)) if name == found.function => out.extend_from_within(bytes),
+        _ => function(out, found.function, names, style),
+    }
+    out.extend_from_slice(if found.folded { b" (folded): " } else { b": " });
+    block_range(out, &found.block);
+    out.push(b'\n');
+}
+
+/// Puts what stands for an address, or a line, of which nothing is known.
+pub(crate) fn unknown(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"??\n??:0:0\n\n");
+}
+
+fn name(out: &mut Vec<u8>, frame: &Frame, names: &mut Names, style: Style) {
+    function(out, frame.name, names, style);
+}
+
+fn function(out: &mut Vec<u8>, id: Option<NameId>, names: &mut Names, style: Style) {
+    match names.function(id) {
+        b"" => out.extend_from_slice(b"??"),
+        name => push(out, name, style),
+    }
+}
+
+fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names, style: Style) {
+    match names.path(frame.file) {
+        b"" => out.extend_from_slice(b"??"),
+        file => {
+            let name = file.rsplit(|&byte| byte == b'/').next().filter(|_| style.basenames);
+            push(out, name.unwrap_or(file), style);
+        }
+    }
+    out.push(b':');
+    number(out, frame.line);
+    out.push(b':');
+    number(out, frame.column);
+    out.push(b'\n');
+}
+
+/// ` [ambiguous 1/252]`, ` [exact: direct_call]`, and for a function that is not folded ` [likely: stripped]` where all are to be
+/// marked; nothing for one that is certain.
+fn certainty(out: &mut Vec<u8>, answer: &Answer, marks: Marks) {
+    if let Some(reason) = answer.reason.filter(|_| marks == Marks::All) {
+        out.extend_from_slice(b" [likely: ");
+        out.extend_from_slice(reason.text().as_bytes());
+        out.push(b']');
+    }
+    let (Some(certainty), Some(count)) = (answer.certainty, answer.candidate_count) else { return };
+    out.extend_from_slice(b" [");
+    out.extend_from_slice(certainty.text().as_bytes());
+    if certainty != Certainty::Exact {
+        out.extend_from_slice(b" 1/");
+        number(out, count);
+    }
+    if let Some(evidence) = answer.evidence {
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(evidence.text().as_bytes());
+    }
+    out.push(b']');
+}
+
+/// ` [object: REASON: FUNCTION]`: why the object does not tell which function ran.
+fn no_object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, style: Style) {
+    let Some(object) = &answer.object else { return };
+    let Some(reason) = &object.reason else { return };
+    out.extend_from_slice(b" [object: ");
+    out.extend_from_slice(reason.as_bytes());
+    if object.function.is_some() {
+        out.extend_from_slice(b": ");
+        push(out, names.function(object.function), style);
+    }
+    out.push(b']');
+}
+
+fn push(out: &mut Vec<u8>, text: &[u8], style: Style) {
+    if style.escape { push_escaped(out, text) } else { out.extend_from_slice(text) }
+}

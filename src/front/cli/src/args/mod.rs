@@ -1,0 +1,518 @@
+//! The command line as types: every command, option and example of `--help`.
+
+pub(crate) mod store;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use glob::Pattern as Glob;
+
+use foldsym_symbolize::number;
+
+#[derive(Parser)]
+#[command(name = "foldsym", version, about = "A small, mapped symbol file that knows every folded function", after_help = EXAMPLES)]
+#[command(arg_required_else_help = true, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  foldsym convert app                                  once, when the program is built: writes app.fsym
+  foldsym lookup app.fsym 0x201180                     which function, file and line
+  foldsym stack app.fsym 0x201180 0x201234 0x2012f0    a whole stack, innermost first
+  foldsym lookup app.fsym --json < addresses.txt       one JSON object for each line
+
+Exit codes: 0 done; 1 nothing found, or a difference; 2 usage, or a line that does not parse;
+3 a file that cannot be read or written, or a folder without a program; 4 some of several inputs failed,
+or lost what --strict or --require-debug-info ask for.";
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Converts programs with debug information into .fsym files
+    Convert(Convert),
+    /// Prints function, file and line of each address, with inlined frames
+    Lookup(Lookup),
+    /// Prints the frames of whole stacks
+    Stack(Stack),
+    /// Prints the functions of a name, and where they are
+    Find(Find),
+    /// Prints what a .fsym file holds
+    Info(Info),
+    /// Prints the stored record of a function: its inline tree and its rows
+    Dump(Dump),
+    /// Checks a whole .fsym file, and compares it with the program
+    Verify(Verify),
+    /// Prints a completion script for a shell
+    Completions { shell: Shell },
+    /// Lists the basic blocks of a function
+    Blocks(Blocks),
+    /// Prints the row of call frame information that holds at each address
+    Cfi(Cfi),
+    /// Says where each lane of a stopped GPU wave stands
+    Wave(Wave),
+    /// Keeps .fsym files by build id: list, check, gc, add, remove
+    Store(store::StoreArgs),
+    /// Writes a .fsym as a GSYM file or a Breakpad symbol file
+    Export(Export),
+    /// Speaks as llvm-symbolizer does: its options, input lines and output
+    #[command(name = "llvm-symbolizer", disable_help_flag = true, disable_version_flag = true)]
+    LlvmSymbolizer(Passed),
+    /// Speaks as llvm-addr2line does
+    #[command(name = "llvm-addr2line", disable_help_flag = true, disable_version_flag = true)]
+    LlvmAddr2line(Passed),
+    /// Speaks as GNU addr2line does
+    #[command(name = "addr2line", disable_help_flag = true, disable_version_flag = true)]
+    Addr2line(Passed),
+    /// Makes links named llvm-symbolizer, llvm-addr2line and addr2line, which speak as these tools do
+    Shims(Shims),
+}
+
+/// Arguments of another tool's command line.
+#[derive(Args)]
+pub(crate) struct Passed {
+    /// Options and requests of that tool; `--help` lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARG")]
+    pub(crate) args: Vec<OsString>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  foldsym export app.fsym --gsym -o app.gsym        llvm-symbolizer reads it where it lies beside app
+  foldsym export app.fsym --breakpad -o app.sym")]
+pub(crate) struct Export {
+    /// File to read
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) format: ExportFormat,
+    /// File to write
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Name of the module in a Breakpad file (default: the name of FILE without .fsym)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) module: Option<String>,
+    /// Writes linkage names into a Breakpad file
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct ExportFormat {
+    /// GSYM, version 1: llvm-symbolizer, llvm-gsymutil, blazesym and gsym-rs read it
+    #[arg(long)]
+    pub(crate) gsym: bool,
+    /// GSYM, version 2: LLVM 23 and gsym-rs read it
+    #[arg(long)]
+    pub(crate) gsym2: bool,
+    /// Breakpad's text file
+    #[arg(long)]
+    pub(crate) breakpad: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  foldsym shims ~/foldsym-bin && PATH=~/foldsym-bin:$PATH perf report
+  ASAN_SYMBOLIZER_PATH=~/foldsym-bin/llvm-symbolizer ./app")]
+pub(crate) struct Shims {
+    /// Folder for the links; it is made where it does not exist
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+/// Options that say which part of a program is read and where the rest of it is.
+#[derive(Args)]
+pub(crate) struct Reading {
+    /// Threads to use; 0 takes all cores
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
+    pub(crate) threads: usize,
+    /// Architecture to take from a fat file; a program of another one is refused
+    #[arg(long, value_name = "A", conflicts_with = "target")]
+    pub(crate) arch: Option<String>,
+    /// Target to take from an offload bundle, or a host program with one (`gfx90a`, `gfx90a:xnack+`)
+    #[arg(long, value_name = "T")]
+    pub(crate) target: Option<String>,
+    /// Split debug information package (default: beside the program)
+    #[arg(long, value_name = "F")]
+    pub(crate) dwp: Option<PathBuf>,
+    /// Folder of .dwo files; nothing outside of these is opened
+    #[arg(long, value_name = "D")]
+    pub(crate) dwo_dir: Vec<PathBuf>,
+    /// Folder of separate debug files, by build id (default: /usr/lib/debug)
+    #[arg(long, value_name = "D")]
+    pub(crate) debug_dir: Vec<PathBuf>,
+    /// Separate debug file or dSYM bundle of the program (default: found by build id, debug link, or beside it)
+    #[arg(long, value_name = "F")]
+    pub(crate) debug_file: Option<PathBuf>,
+    /// Looks for files named OLD... under NEW... instead
+    #[arg(long, value_name = "OLD=NEW", value_parser = path_pair)]
+    pub(crate) map_prefix: Vec<(PathBuf, PathBuf)>,
+    /// Stores source paths that begin with OLD with NEW instead
+    #[arg(long, value_name = "OLD=NEW", value_parser = text_pair)]
+    pub(crate) remap_path: Vec<(String, String)>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+A separate debug file is found in each --debug-dir, in /usr/lib/debug, by the program's debug link, beside the program
+(NAME.debug), and in debuginfod's cache ($DEBUGINFOD_CACHE_PATH); its build id must be the program's.
+With --out-dir an archive gives a file for each member, and a fat file one for each architecture.
+A report of several programs has a line of JSON for each, written when it is done.
+
+Examples:
+  foldsym convert app                                   writes app.fsym
+  foldsym convert app libfoo.so --out-dir symbols       writes symbols/app.fsym, symbols/libfoo.so.fsym
+  foldsym convert build/ --out-dir symbols --include '*.so' --report r.jsonl --strict
+  find / -name '*.so' -print0 | foldsym convert @- --out-dir symbols
+  foldsym convert build/ --store /srv/symbols           publishes each program under its build id
+  foldsym convert app -o app.fsym --remap-path /build/=/src/
+  foldsym convert bundle -o gpu.fsym --target gfx90a    one device program of a container")]
+pub(crate) struct Convert {
+    /// Programs, libraries, object files, archives, dSYM bundles, or folders of them; @FILE lists some, one a line
+    /// (@- on standard input)
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// File to write, of a single input (default: INPUT.fsym); - is standard output
+    #[arg(short, value_name = "OUT.fsym", conflicts_with = "out_dir")]
+    pub(crate) output: Option<PathBuf>,
+    /// Folder to write NAME.fsym into, for each input
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out_dir: Option<PathBuf>,
+    /// Folder or address of a store, in which each program is published under its build id; one that is there is not converted
+    #[arg(long, value_name = "STORE", conflicts_with_all = ["output", "out_dir", "dry_run"])]
+    pub(crate) store: Option<String>,
+    /// Converts programs that the store has already, and replaces their files
+    #[arg(long, requires = "store")]
+    pub(crate) force: bool,
+    /// Takes of a folder only the files of this pattern, by name, or with a / by path below the folder
+    #[arg(long, value_name = "GLOB", value_parser = glob)]
+    pub(crate) include: Vec<Glob>,
+    /// Leaves out the files and folders of this pattern
+    #[arg(long, value_name = "GLOB", value_parser = glob)]
+    pub(crate) exclude: Vec<Glob>,
+    /// Prints what would be converted into what, and writes nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    /// Keeps column numbers
+    #[arg(long)]
+    pub(crate) columns: bool,
+    /// Stores readable names without parameters, for crash handlers that cannot demangle
+    #[arg(long)]
+    pub(crate) demangled: bool,
+    /// Keeps where methods that share code have their object, for stacks with registers and memory
+    #[arg(long)]
+    pub(crate) locations: bool,
+    /// Writes an index of all names, which makes `find` faster and the file larger
+    #[arg(long)]
+    pub(crate) name_index: bool,
+    /// Writes what was kept, repaired and skipped; - is standard output
+    #[arg(long, value_name = "F.json")]
+    pub(crate) report: Option<PathBuf>,
+    /// Exit code 4 if debug information that a program has or names is lost; the files are written all the same
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Exit code 4 if a program has no debug information; the files are written all the same
+    #[arg(long)]
+    pub(crate) require_debug_info: bool,
+    /// No progress bar, no summary, no warnings
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// [`number`] as clap wants it.
+fn number_argument(text: &str) -> Result<u64, String> {
+    number(text).ok_or_else(|| "expected 0x and hexadecimal digits, or decimal digits".to_owned())
+}
+
+/// Options of the commands that print frames.
+#[derive(Args, Default)]
+pub(crate) struct Answering {
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Linkage names as they are
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
+    /// Says after the name how sure a frame is (default: folded ones on a terminal, else none)
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "folded")]
+    pub(crate) certainty: Option<Marks>,
+    /// Readable names: what is printed anyhow
+    #[arg(short = 'C', long = "demangle", conflicts_with = "no_demangle")]
+    pub(crate) _demangle: bool,
+    /// Prints the address before its frames
+    #[arg(short, long = "addresses", visible_alias = "print-address")]
+    pub(crate) address: bool,
+    /// One line for each frame: NAME at FILE:LINE:COLUMN; in stacks with the number of the address
+    #[arg(short, long)]
+    pub(crate) pretty_print: bool,
+    /// Which names are printed
+    #[arg(short, long = "functions", value_name = "WHICH", num_args = 0..=1, require_equals = true)]
+    #[arg(default_value = "linkage", default_missing_value = "linkage", conflicts_with = "json")]
+    pub(crate) functions: Functions,
+    /// Inlined frames too: what is printed anyhow
+    #[arg(short, long = "inlines", visible_alias = "inlining", conflicts_with = "no_inlines")]
+    pub(crate) _inlines: bool,
+    /// The function at the address with the innermost line, without inlined frames
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) no_inlines: bool,
+    /// File names without their folders
+    #[arg(short = 's', long, conflicts_with = "json")]
+    pub(crate) basenames: bool,
+    /// Address at which the program was loaded, less its link-time address
+    #[arg(long, value_name = "A", value_parser = number_argument, default_value = "0", hide_default_value = true)]
+    pub(crate) base: u64,
+}
+
+/// Which answers the text marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Marks {
+    /// None
+    #[default]
+    None,
+    /// Folded functions
+    Folded,
+    /// Also functions of which it is not certain that nobody shares their code
+    All,
+}
+
+/// Which names of functions are printed.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Functions {
+    /// No names
+    None,
+    /// The names of the linker and the compiler, demangled unless asked not to
+    #[default]
+    Linkage,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Text is that of llvm-symbolizer, and so are -a, -p, -f, -C, -i and -s.
+
+Examples:
+  foldsym lookup app.fsym 0x201180 0x2011c4
+  foldsym lookup app.fsym --base 0x555555554000 0x555555556180
+  foldsym lookup foo.o.fsym .text.bar:0x10
+  foldsym lookup app.fsym --json < addresses.txt")]
+pub(crate) struct Lookup {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// Addresses (0x hexadecimal, else decimal) or SECTION:OFFSET; without any, one a line on standard input
+    #[arg(value_name = "ADDR")]
+    pub(crate) addresses: Vec<String>,
+    #[command(flatten)]
+    pub(crate) answering: Answering,
+    /// Adds the basic block of each address (programs built with -fbasic-block-address-map)
+    #[arg(long)]
+    pub(crate) blocks: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+The first address is where the program stands, the rest are return addresses. `=ADDR` is an exact
+address further out (below a signal frame), `?` a frame of another module. `vptr=ADDR` after the
+first address is what the vtable pointer of its object holds.
+
+A line of standard input may be a JSON object, with registers and memory of the innermost frame:
+  {\"pcs\": [\"0x201180\", \"0x201234\"], \"regs\": {\"rdi\": \"0x7ffe10\"},
+   \"mem\": [{\"addr\": \"0x7ffe10\", \"hex\": \"684d400000000000\"}]}
+It may also have \"base\", the load bias of this line, and \"id\", which the answer repeats; other keys are errors.
+Of a file converted with --locations they show the object that a folded method runs on, and its class
+which method that is; else the answer says what is missing.
+
+Examples:
+  foldsym stack app.fsym 0x201180 0x201234 0x2012f0
+  foldsym stack app.fsym --json < stacks.txt            one stack a line")]
+pub(crate) struct Stack {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// One stack, innermost first; without any, one stack a line on standard input
+    #[arg(value_name = "ADDR")]
+    pub(crate) addresses: Vec<String>,
+    #[command(flatten)]
+    pub(crate) answering: Answering,
+}
+
+#[derive(Args)]
+#[command(override_usage = "foldsym find [OPTIONS] <FILE.fsym> <NAME|--prefix <P>|--regex <R>>")]
+#[command(after_help = "\
+A readable name may leave out the type that is returned, the arguments of templates, and the parameters; spaces are free.
+Without an index (convert --name-index) all names are read, which takes a fraction of a second for a large program.
+
+Examples:
+  foldsym find app.fsym main
+  foldsym find app.fsym geo::crashy                     all overloads, and all instances of a template
+  foldsym find app.fsym 'geo::Left::Left(int)'          one of them
+  foldsym find app.fsym --prefix geo::
+  foldsym find app.fsym --regex '^_ZN3geo.*D[012]Ev$'   anywhere in the name, unless ^ and $ say so")]
+pub(crate) struct Find {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) pattern: Pattern,
+    /// Linkage names as they are
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Pattern {
+    /// A linkage name, or a readable one with its namespaces and classes
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Every name that begins so
+    #[arg(long, value_name = "P", allow_hyphen_values = true)]
+    pub(crate) prefix: Option<String>,
+    /// Every name that the regular expression finds
+    #[arg(long, value_name = "R", allow_hyphen_values = true)]
+    pub(crate) regex: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Blocks stand in the compiler's order, each with its number, its addresses (the end excluded) and what
+the compiler said of it, in the words of llvm-readobj --bb-addr-map.
+
+Examples:
+  foldsym blocks app.fsym main
+  foldsym blocks app.fsym main --json                   one object for each function of that name")]
+pub(crate) struct Blocks {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// A whole name, linkage or readable
+    pub(crate) function: String,
+    /// One JSON object for each function
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Linkage names as they are
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Info {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Without --function or --address, every function.
+
+Examples:
+  foldsym dump app.fsym --function main
+  foldsym dump app.fsym --function 17
+  foldsym dump app.fsym --address 0x201180")]
+pub(crate) struct Dump {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// A name, or the number of a function in the file
+    #[arg(long, value_name = "N", conflicts_with = "address")]
+    pub(crate) function: Option<String>,
+    /// An address, or SECTION:OFFSET
+    #[arg(long, value_name = "A")]
+    pub(crate) address: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Registers are DWARF's numbers. `[CFA-8]` is memory 8 bytes below the frame's address, `CFA-8` that number.
+
+Examples:
+  foldsym cfi app 0x401180
+  foldsym cfi bundle --target gfx90a 0x1600")]
+pub(crate) struct Cfi {
+    /// A program, an object file, or a container of device code
+    #[arg(value_name = "PROGRAM")]
+    pub(crate) program: PathBuf,
+    /// Addresses: 0x hexadecimal, else decimal
+    #[arg(value_name = "ADDR", required = true, value_parser = number_argument)]
+    pub(crate) addresses: Vec<u64>,
+    /// Target to take from an offload bundle
+    #[arg(long, value_name = "T")]
+    pub(crate) target: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Lanes that execute are at PC. Of the others the program's DW_AT_LLVM_lane_pc says where they wait, if it has one.
+FILE.json: {\"regs\": {\"s34\": \"0xff\", \"66\": 255, \"v3\": [1, 2, ...]},
+            \"mem\": [{\"addr\": \"0x100\", \"hex\": \"ff00\", \"space\": 6}]}
+Registers are s0, v0, a0, vcc or numbers of DWARF; v and a hold 4 bytes for each lane. The space is an address space of
+DWARF, 0 where there is none.
+
+Examples:
+  foldsym wave kernel.fsym --pc 0x1640 --exec 0xff
+  foldsym wave kernel.fsym --pc 0x1640 --exec 0xff --regs wave.json --json")]
+pub(crate) struct Wave {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// Where the wave stands
+    #[arg(long, value_name = "PC")]
+    pub(crate) pc: String,
+    /// The lanes that execute, lane 0 the lowest bit
+    #[arg(long, value_name = "MASK", value_parser = number_argument)]
+    pub(crate) exec: u64,
+    /// The wave's registers and memory
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) regs: Option<PathBuf>,
+    /// How many lanes the wave has (default: as many as the program says, else 32 or 64, as MASK needs)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) lanes: Option<u32>,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Linkage names as they are
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
+    /// Load bias, subtracted from the addresses
+    #[arg(long, value_name = "A", default_value = "0", value_parser = number_argument)]
+    pub(crate) base: u64,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  foldsym verify app.fsym
+  foldsym verify app.fsym --against app")]
+pub(crate) struct Verify {
+    #[arg(value_name = "FILE.fsym")]
+    pub(crate) file: PathBuf,
+    /// Compares the answers with the program's debug information
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) against: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+fn thread_count(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|&count| count <= foldsym_convert::MAX_THREADS);
+    count.ok_or_else(|| format!("expected a number up to {}", foldsym_convert::MAX_THREADS))
+}
+
+fn glob(text: &str) -> Result<Glob, String> {
+    Glob::new(text).map_err(|error| error.to_string())
+}
+
+fn path_pair(text: &str) -> Result<(PathBuf, PathBuf), String> {
+    text_pair(text).map(|(old, new)| (old.into(), new.into()))
+}
+
+fn text_pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((old, new)) if !old.is_empty() => Ok((old.to_owned(), new.to_owned())),
+        _ => Err("expected OLD=NEW".to_owned()),
+    }
+}

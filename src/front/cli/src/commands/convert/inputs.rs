@@ -1,0 +1,252 @@
+//! Turns the inputs of the command line into programs: response files are read, folders are searched.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{DirEntry, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use glob::{MatchOptions, Pattern};
+
+use crate::io::failure::Failure;
+
+/// A response file has at most so many bytes: a list of a million paths.
+const MAX_LIST: u64 = 1 << 28;
+
+/// The inputs, with each `@FILE` replaced by the paths that it lists: one a line, or ended by zero bytes (`find -print0`).
+///
+/// # Errors
+/// A response file cannot be read.
+pub(super) fn listed(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut inputs = Vec::new();
+    for input in given {
+        match input.to_str().and_then(|text| text.strip_prefix('@')) {
+            Some(list) => inputs.extend(read_list(list)?),
+            None => inputs.push(input.clone()),
+        }
+    }
+    Ok(inputs)
+}
+
+fn read_list(list: &str) -> Result<Vec<PathBuf>, Failure> {
+    let wrong = |error: io::Error| Failure::input(Path::new(list), format!("list of inputs: {error}"));
+    let mut bytes = Vec::new();
+    let read = match list {
+        "-" => io::stdin().lock().take(MAX_LIST + 1).read_to_end(&mut bytes),
+        path => File::open(path).and_then(|file| file.take(MAX_LIST + 1).read_to_end(&mut bytes)),
+    };
+    if read.map_err(wrong)? as u64 > MAX_LIST {
+        return Err(wrong(io::Error::other(format!("more than {MAX_LIST} bytes"))));
+    }
+    let end = if bytes.contains(&0) { 0 } else { b'\n' };
+    let paths = bytes.split(|&byte| byte == end);
+    let paths = paths.map(|path| if end == 0 { path } else { path.strip_suffix(b"\r").unwrap_or(path) });
+    Ok(paths.filter(|path| !path.is_empty()).map(path_of).collect())
+}
+
+#[cfg(unix)]
+fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes))
+}
+
+#[cfg(not(unix))]
+fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// Which files of a folder are wanted: patterns with a `/` are matched with the path below the folder, others with the name.
+#[derive(Clone, Copy)]
+pub(super) struct Filter<'p> {
+    pub(super) include: &'p [Pattern],
+    pub(super) exclude: &'p [Pattern],
+}
+
+impl Filter<'_> {
+    fn excludes(&self, below: &Path) -> bool {
+        any(self.exclude, below)
+    }
+
+    fn takes(&self, below: &Path) -> bool {
+        (self.include.is_empty() || any(self.include, below)) && !self.excludes(below)
+    }
+}
+
+fn any(patterns: &[Pattern], below: &Path) -> bool {
+    let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
+    let name = below.file_name().map(Path::new).unwrap_or(below);
+    patterns.iter().any(|pattern| {
+        let text = if pattern.as_str().contains('/') { below } else { name };
+        pattern.matches_path_with(text, options)
+    })
+}
+
+/// What a folder has.
+pub(super) enum Found {
+    /// A program, and the path of its folder below the one that is searched.
+    Program { path: PathBuf, name: OsString, below: PathBuf },
+    /// A file that is none.
+    Other,
+    /// A file or folder that could not be looked at.
+    Unreadable(PathBuf, io::Error),
+}
+
+/// Hands on what is in a folder and those below it, by name. Symbolic links in it are not followed, so this ends.
+pub(super) fn walk(folder: &Path, filter: Filter<'_>, mut found: impl FnMut(Found)) {
+    // Folders that are open: what is left of each, and its path below the first.
+    let mut open = Vec::new();
+    match entries(folder) {
+        Ok(entries) => open.push((entries, PathBuf::new())),
+        Err(error) => found(Found::Unreadable(folder.to_owned(), error)),
+    }
+    while let Some((entries_left, below)) = open.last_mut() {
+        let Some(entry) = entries_left.next() else {
+            open.pop();
+            continue;
+        };
+        let (path, name, below) = (entry.path(), entry.file_name(), below.clone());
+        let place = below.join(&name);
+        let kind = match entry.file_type() {
+            Ok(kind) => kind,
+            Err(error) => {
+                found(Found::Unreadable(path, error));
+                continue;
+            }
+        };
+        let is_bundle = kind.is_dir() && is_bundle(&path);
+        if kind.is_dir() && !is_bundle {
+            if filter.excludes(&place) {
+                continue;
+            }
+            match entries(&path) {
+                Ok(entries) => open.push((entries, place)),
+                Err(error) => found(Found::Unreadable(path, error)),
+            }
+        } else if !filter.takes(&place) {
+            found(Found::Other);
+        } else if is_bundle {
+            found(Found::Program { path, name, below });
+        } else if kind.is_file() {
+            match is_program(&path) {
+                Ok(true) => found(Found::Program { path, name, below }),
+                Ok(false) => found(Found::Other),
+                Err(error) => found(Found::Unreadable(path, error)),
+            }
+        } else {
+            found(Found::Other);
+        }
+    }
+}
+
+fn entries(folder: &Path) -> io::Result<std::vec::IntoIter<DirEntry>> {
+    let mut entries = std::fs::read_dir(folder)?.collect::<io::Result<Vec<DirEntry>>>()?;
+    entries.sort_by_key(DirEntry::file_name);
+    Ok(entries.into_iter())
+}
+
+/// A folder that is searched for programs.
+pub(super) fn is_folder(path: &Path) -> bool {
+    path.is_dir() && !is_bundle(path)
+}
+
+/// A folder that is one input: the debug information of a Mach-O program.
+fn is_bundle(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "dSYM")
+}
+
+/// True for a host program, which is converted beside the device programs that it holds.
+pub(super) fn begins_like_elf(path: &Path) -> bool {
+    begins_with(path, b"\x7fELF")
+}
+
+/// True for an archive of files.
+pub(super) fn is_archive(path: &Path) -> bool {
+    begins_with(path, b"!<arch>\n")
+}
+
+/// Nothing but a regular file is opened: a FIFO would let us wait for whoever writes to it.
+fn begins_with<const N: usize>(path: &Path, magic: &[u8; N]) -> bool {
+    let mut head = [0; N];
+    let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    is_file && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *magic
+}
+
+/// True for what a folder is searched for: ELF programs, libraries and objects, Mach-O files, archives, and containers of
+/// GPU code, by their first bytes. Parts of other programs (`.dwo`, `.dwp`) and core dumps are not converted for themselves.
+fn is_program(path: &Path) -> io::Result<bool> {
+    if path.extension().is_some_and(|extension| extension == "dwo" || extension == "dwp") {
+        return Ok(false);
+    }
+    let mut head = [0; 20];
+    let mut file = File::open(path)?;
+    let mut filled = 0;
+    while filled < head.len() {
+        match file.read(&mut head[filled..])? {
+            0 => return Ok(false),
+            read => filled += read,
+        }
+    }
+    Ok(looks_like_a_program(&head))
+}
+
+fn looks_like_a_program(head: &[u8; 20]) -> bool {
+    const ET_CORE: u8 = 4;
+    match head {
+        [0x7f, b'E', b'L', b'F', _, encoding, ..] => {
+            let kind = if *encoding == 2 { [head[17], head[16]] } else { [head[16], head[17]] };
+            kind != [ET_CORE, 0]
+        }
+        [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..] | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] => true,
+        // Fat files share their magic with Java classes, whose next number is a version from 45 up.
+        [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, count, ..] => *count < 45,
+        [b'C', b'C', b'O', b'B', 1..=3, 0, ..] | [0x10, 0xff, 0x10, 0xad, ..] => true,
+        _ => head.starts_with(b"__CLANG_OFFLOAD_BUN") || head.starts_with(b"!<arch>\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(start: &[u8], kind: [u8; 2]) -> [u8; 20] {
+        let mut head = [0; 20];
+        head[..start.len()].copy_from_slice(start);
+        if start[0] == 0x7f {
+            head[16..18].copy_from_slice(&kind);
+        }
+        head
+    }
+
+    #[test]
+    fn programs_by_their_first_bytes() {
+        assert!(looks_like_a_program(&head(b"\x7fELF\x02\x01", [3, 0])));
+        assert!(looks_like_a_program(&head(b"\x7fELF\x01\x02", [0, 1])));
+        assert!(!looks_like_a_program(&head(b"\x7fELF\x02\x01", [4, 0])));
+        assert!(!looks_like_a_program(&head(b"\x7fELF\x02\x02", [0, 4])));
+        assert!(looks_like_a_program(&head(b"\xcf\xfa\xed\xfe", [0, 0])));
+        assert!(looks_like_a_program(&head(b"\xca\xfe\xba\xbe\0\0\0\x02", [0, 0])));
+        assert!(!looks_like_a_program(&head(b"\xca\xfe\xba\xbe\0\0\0\x34", [0, 0])));
+        assert!(looks_like_a_program(&head(b"__CLANG_OFFLOAD_BUND", [0, 0])));
+        assert!(looks_like_a_program(&head(b"CCOB\x03\0\x01\0", [0, 0])));
+        assert!(looks_like_a_program(&head(b"\x10\xff\x10\xad\x01", [0, 0])));
+        assert!(looks_like_a_program(&head(b"!<arch>\nx", [0, 0])));
+        assert!(!looks_like_a_program(&head(b"#!/bin/sh\n", [0, 0])));
+    }
+
+    #[test]
+    fn patterns_match_names_or_paths() {
+        let patterns =
+            |text: &[&str]| -> Vec<Pattern> { text.iter().map(|text| Pattern::new(text).unwrap()).collect() };
+        let (include, exclude) = (patterns(&["*.so", "bin/*"]), patterns(&["lib/old/*", "x*"]));
+        let filter = Filter { include: &include, exclude: &exclude };
+        for (path, taken) in [
+            ("a.so", true),
+            ("deep/er/a.so", true),
+            ("bin/app", true),
+            ("bin/deep/app", false),
+            ("lib/old/a.so", false),
+            ("lib/xa.so", false),
+            ("app", false),
+        ] {
+            assert_eq!(filter.takes(Path::new(path)), taken, "{path}");
+        }
+    }
+}

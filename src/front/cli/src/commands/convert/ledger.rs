@@ -1,0 +1,274 @@
+//! Says what became of each program as soon as it is done: a line for people, a line of the manifest, and the total.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use foldsym_convert::Report;
+use foldsym_convert::report::DebugInfo;
+use serde_json::{Value, json};
+
+use super::plan::{Job, Plan, Refused, is_stdout};
+use super::run::Done;
+use super::store::Stored;
+use crate::args::Convert;
+use crate::io::escape::push_escaped;
+use crate::io::failure::{Failure, complain, exit};
+use crate::io::progress::Bar;
+
+/// Where the report goes.
+enum Manifest {
+    None,
+    /// One object, pretty, when the one program is done: written whole.
+    Whole(PathBuf),
+    /// A line for each program when it is done. A line is one write, so that all but the last are whole whenever the command
+    /// is ended.
+    Lines(PathBuf, Box<dyn Write + Send>),
+}
+
+/// What happened so far.
+pub(super) struct Ledger<'a> {
+    args: &'a Convert,
+    bar: &'a Bar,
+    manifest: Manifest,
+    /// False where standard output has the symbol file or the report, and after its reader went away.
+    prints: bool,
+    several: bool,
+    converted: u64,
+    /// Programs that the store had already.
+    existing: u64,
+    failed: u64,
+    unreadable: u64,
+    passed_over: u64,
+    without_debug_info: u64,
+    with_losses: u64,
+    /// The exit code of the first failure, and whether an output of the command itself could not be written.
+    first_failure: Option<u8>,
+    unwritten: bool,
+    is_empty: bool,
+}
+
+impl<'a> Ledger<'a> {
+    /// Opens the report, before the work, which may take long.
+    ///
+    /// # Errors
+    /// The report cannot be written.
+    pub(super) fn new(args: &'a Convert, plan: &Plan, bar: &'a Bar) -> Result<Self, Failure> {
+        let one = !plan.several && plan.jobs.len() + plan.refused.len() == 1;
+        let manifest = match &args.report {
+            None => Manifest::None,
+            Some(path) if is_stdout(path) && !one => Manifest::Lines(path.clone(), Box::new(io::stdout())),
+            Some(path) if is_stdout(path) => Manifest::Whole(path.clone()),
+            Some(path) => {
+                let unwritable = |error: io::Error| Failure::input(path, format!("cannot write: {error}"));
+                foldsym_convert::replaceable(path, b"{", "report").map_err(unwritable)?;
+                if one {
+                    Manifest::Whole(path.clone())
+                } else {
+                    // An old report is replaced as a whole before the first line.
+                    foldsym_convert::write_whole(path, |_| Ok(())).map_err(unwritable)?;
+                    let file = File::options().append(true).open(path).map_err(unwritable)?;
+                    Manifest::Lines(path.clone(), Box::new(file))
+                }
+            }
+        };
+        let taken = [args.output.as_ref(), args.report.as_ref()];
+        let prints = !args.quiet && !taken.into_iter().flatten().any(|path| is_stdout(path));
+        Ok(Self {
+            args,
+            bar,
+            manifest,
+            prints,
+            several: plan.several,
+            converted: 0,
+            existing: 0,
+            failed: 0,
+            unreadable: 0,
+            passed_over: plan.passed_over,
+            without_debug_info: 0,
+            with_losses: 0,
+            first_failure: None,
+            unwritten: false,
+            is_empty: plan.is_empty,
+        })
+    }
+
+    /// An input of which nothing can be converted.
+    pub(super) fn refused(&mut self, refused: &Refused) {
+        let Refused { input, failure, unreadable } = refused;
+        self.bar.suspend(|| failure.print());
+        self.manifest(&failed(input, None, None, failure));
+        if *unreadable {
+            self.unreadable += 1;
+        } else {
+            self.failed += 1;
+            self.first_failure.get_or_insert(failure.code);
+        }
+    }
+
+    /// A program that was converted, or could not be.
+    pub(super) fn done(&mut self, job: &Job, result: Result<Done, Failure>) {
+        match result {
+            Ok(Done::Written(report)) => self.converted(job, &report, (&job.output, None)),
+            Ok(Done::Stored(stored)) => match &stored.report {
+                Some(report) => self.converted(job, report, (&stored.output, Some(&stored))),
+                None => self.existing(job, &stored),
+            },
+            Err(failure) => {
+                self.failed += 1;
+                self.first_failure.get_or_insert(failure.code);
+                self.bar.suspend(|| failure.print());
+                let output = Some(job.output.as_path()).filter(|_| self.args.store.is_none());
+                self.manifest(&failed(&job.input, job.which.name(), output, &failure));
+            }
+        }
+    }
+
+    /// A program that the store had already.
+    fn existing(&mut self, job: &Job, stored: &Stored) {
+        self.existing += 1;
+        let mut entry = json!({
+            "input": job.input.to_string_lossy(),
+            "output": stored.output.to_string_lossy(),
+            "identity": stored.identity.to_string(),
+            "existing": true,
+        });
+        if let Some(part) = job.which.name() {
+            entry["part"] = json!(part);
+        }
+        self.manifest(&entry);
+        let mut line = Vec::new();
+        push_escaped(&mut line, stored.output.as_os_str().as_encoded_bytes());
+        line.extend_from_slice(b": in the store already\n");
+        self.print(&line);
+    }
+
+    fn converted(&mut self, job: &Job, report: &Report, (output, stored): (&Path, Option<&Stored>)) {
+        self.converted += 1;
+        let warnings = report.warnings();
+        let has_losses = warnings.iter().any(|warning| warning.kind.is_loss());
+        let has_none = report.debug_info() == DebugInfo::None;
+        self.without_debug_info += u64::from(has_none);
+        self.with_losses += u64::from(has_losses);
+        let mut entry = report.to_json();
+        entry["input"] = json!(job.input.to_string_lossy());
+        entry["output"] = json!(output.to_string_lossy());
+        if let Some(stored) = stored {
+            entry["identity"] = json!(stored.identity.to_string());
+        }
+        if let Some(part) = job.which.name() {
+            entry["part"] = json!(part);
+        }
+        self.manifest(&entry);
+        // What is printed is in the report already.
+        let mut line = Vec::new();
+        push_escaped(&mut line, output.as_os_str().as_encoded_bytes());
+        line.extend_from_slice(format!(": {}\n", report.summary()).as_bytes());
+        self.print(&line);
+        let refused = self.args.strict && has_losses || self.args.require_debug_info && has_none;
+        if !self.args.quiet || refused {
+            let named = job.named();
+            self.bar.suspend(|| {
+                for warning in &warnings {
+                    complain(&format!("{named}: warning: {}", warning.message));
+                }
+            });
+        }
+    }
+
+    /// Prints the total and gives the exit code.
+    pub(super) fn end(mut self) -> u8 {
+        if self.several {
+            let total = self.total();
+            self.print(total.as_bytes());
+        }
+        let lost = self.args.strict && self.with_losses > 0;
+        let without = self.args.require_debug_info && self.without_debug_info > 0;
+        match self.first_failure {
+            _ if self.unwritten => exit::BAD_INPUT,
+            // A single folder without a program is one bad input.
+            Some(code) if !self.several || self.is_empty => code,
+            Some(_) => exit::SOME_FAILED,
+            None if self.unreadable > 0 || lost || without => exit::SOME_FAILED,
+            None => 0,
+        }
+    }
+
+    fn total(&self) -> String {
+        let mut text = format!("{} converted", self.converted);
+        let mut of_these = Vec::new();
+        if self.without_debug_info > 0 {
+            of_these.push(format!("{} without debug information", self.without_debug_info));
+        }
+        if self.with_losses > 0 {
+            of_these.push(format!("{} with losses", self.with_losses));
+        }
+        if !of_these.is_empty() {
+            text += &format!(" (of these {})", of_these.join(", "));
+        }
+        if self.existing > 0 {
+            text += &format!(", {} in the store already", self.existing);
+        }
+        text += &format!(", {} failed", self.failed);
+        if self.unreadable > 0 {
+            text += &format!(", {} could not be looked at", self.unreadable);
+        }
+        if self.passed_over > 0 {
+            text += &format!(", {} other files passed over", self.passed_over);
+        }
+        text + "\n"
+    }
+
+    /// Prints for people. Where nobody reads that any more, the programs are converted all the same.
+    fn print(&mut self, text: &[u8]) {
+        if !self.prints {
+            return;
+        }
+        let written = self.bar.suspend(|| {
+            let mut out = io::stdout().lock();
+            out.write_all(text).and_then(|()| out.flush())
+        });
+        if let Err(error) = written {
+            self.prints = false;
+            self.unwritten |= Failure::from(error).code != 0;
+        }
+    }
+
+    fn manifest(&mut self, entry: &Value) {
+        let written = match &mut self.manifest {
+            Manifest::None => Ok(()),
+            Manifest::Whole(path) if is_stdout(path) => {
+                let mut out = io::stdout().lock();
+                out.write_all(format!("{entry:#}\n").as_bytes()).and_then(|()| out.flush())
+            }
+            Manifest::Whole(path) => {
+                foldsym_convert::write_whole(path, |file| file.write_all(format!("{entry:#}\n").as_bytes()))
+            }
+            Manifest::Lines(_, out) => {
+                out.write_all(format!("{entry}\n").as_bytes()).and_then(|()| out.flush())
+            }
+        };
+        if let Err(error) = written {
+            let manifest = std::mem::replace(&mut self.manifest, Manifest::None);
+            if let Manifest::Whole(path) | Manifest::Lines(path, _) = manifest {
+                self.unwritten = true;
+                self.bar.suspend(|| complain(&format!("{}: cannot write: {error}", path.display())));
+            }
+        }
+    }
+}
+
+/// The entry of an input that was not converted.
+fn failed(input: &Path, part: Option<&str>, output: Option<&Path>, failure: &Failure) -> Value {
+    let mut entry = json!({
+        "input": input.to_string_lossy(),
+        "error": {"message": failure.message, "exit_code": failure.code},
+    });
+    if let Some(output) = output {
+        entry["output"] = json!(output.to_string_lossy());
+    }
+    if let Some(part) = part {
+        entry["part"] = json!(part);
+    }
+    entry
+}

@@ -1,0 +1,111 @@
+//! `foldsym convert`: turns programs into `.fsym` files, several at once.
+
+mod inputs;
+mod ledger;
+mod plan;
+mod run;
+mod store;
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use foldsym_convert::Options;
+
+use crate::args::{Convert, Reading};
+use crate::io::escape::push_escaped;
+use crate::io::failure::Failure;
+use crate::io::progress::Bar;
+use ledger::Ledger;
+use plan::{Plan, is_stdout};
+
+/// Converts every input, and says of each what became of it when it is done.
+pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
+    refuse_stdout(args)?;
+    let plan = Plan::new(args)?;
+    if args.dry_run {
+        return dry_run(&plan);
+    }
+    let store = args.store.as_deref().map(|store| store::Target::open(store, args.force)).transpose()?;
+    let bar = Bar::new(plan.jobs.len(), args.quiet);
+    let options = Options {
+        columns: args.columns,
+        locations: args.locations,
+        name_index: args.name_index,
+        readable_names: args.demangled,
+        ..options(&args.reading)
+    };
+    let ledger = Mutex::new(Ledger::new(args, &plan, &bar)?);
+    let lock = || ledger.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    for refused in &plan.refused {
+        lock().refused(refused);
+    }
+    run::all(&plan.jobs, (&options, store.as_ref()), &bar, &|job, result| lock().done(job, result));
+    bar.clear();
+    Ok(ledger.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).end())
+}
+
+/// What of the options `verify --against` has as well.
+pub(crate) fn options(reading: &Reading) -> Options {
+    Options {
+        threads: reading.threads,
+        arch: reading.arch.clone(),
+        target: reading.target.clone(),
+        device: None,
+        member: None,
+        dwp: reading.dwp.clone(),
+        dwo_dirs: reading.dwo_dir.clone(),
+        debug_dirs: reading.debug_dir.clone(),
+        debug_file: reading.debug_file.clone(),
+        debuginfod_dirs: debuginfod_cache().into_iter().collect(),
+        map_prefix: reading.map_prefix.clone(),
+        remap_path: reading.remap_path.clone(),
+        columns: false,
+        locations: false,
+        name_index: false,
+        demangle: Some(foldsym_demangle::demangle),
+        readable_names: false,
+    }
+}
+
+/// Where debuginfod's clients keep what they fetched. Nothing is fetched here.
+fn debuginfod_cache() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let below = |folder: PathBuf| folder.join("debuginfod_client");
+    set("DEBUGINFOD_CACHE_PATH")
+        .or_else(|| set("XDG_CACHE_HOME").map(below))
+        .or_else(|| set("HOME").map(|home| below(home.join(".cache"))))
+}
+
+/// Standard output takes one thing, and a terminal no symbol file.
+fn refuse_stdout(args: &Convert) -> Result<(), Failure> {
+    let is_stdout = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_stdout);
+    if is_stdout(&args.output) && is_stdout(&args.report) {
+        return Err(Failure::usage("-o - and --report -: standard output takes one of them"));
+    }
+    if is_stdout(&args.output) && std::io::stdout().is_terminal() {
+        return Err(Failure::usage("-o -: a terminal shows no symbol file; redirect standard output"));
+    }
+    Ok(())
+}
+
+/// Prints what would be converted into what, and what could not be.
+fn dry_run(plan: &Plan) -> Result<u8, Failure> {
+    let mut text = Vec::new();
+    for job in &plan.jobs {
+        push_escaped(&mut text, job.named().as_bytes());
+        text.extend_from_slice(b" -> ");
+        push_escaped(&mut text, job.output.as_os_str().as_encoded_bytes());
+        text.push(b'\n');
+    }
+    std::io::stdout().lock().write_all(&text)?;
+    for refused in &plan.refused {
+        refused.failure.print();
+    }
+    let failed = plan.refused.first().map(|refused| refused.failure.code);
+    Ok(match failed {
+        Some(_) if plan.several && !plan.is_empty => crate::io::failure::exit::SOME_FAILED,
+        Some(code) => code,
+        None => 0,
+    })
+}

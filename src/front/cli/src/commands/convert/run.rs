@@ -1,0 +1,98 @@
+//! Runs the conversions of a plan: a few at a time, each with its share of the threads.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use foldsym_convert::{Options, Report};
+
+use super::plan::{Job, Which, is_stdout};
+use super::store::{Stored, Target};
+use crate::io::failure::Failure;
+use crate::io::limits;
+use crate::io::progress::Bar;
+
+/// What a conversion gave.
+pub(super) enum Done {
+    /// The job's output was written.
+    Written(Box<Report>),
+    /// A store has the file.
+    Stored(Box<Stored>),
+}
+
+/// Converts every job and hands each on as soon as it is done, from the thread that converted it.
+pub(crate) fn all(
+    jobs: &[Job],
+    (options, store): (&Options, Option<&Target>),
+    bar: &Bar,
+    done: &(dyn Fn(&Job, Result<Done, Failure>) + Sync),
+) {
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        given => given,
+    };
+    let workers = threads.min(jobs.len()).max(1);
+    // What does not divide evenly is left unused rather than shared unevenly.
+    let options = &Options { threads: (threads / workers).max(1), ..options.clone() };
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = one(job, (options, store), bar);
+            bar.input_done();
+            done(job, result);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..workers {
+            // A system that has no more threads leaves the work to those that there are.
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
+    });
+}
+
+fn one(job: &Job, (options, store): (&Options, Option<&Target>), bar: &Bar) -> Result<Done, Failure> {
+    if job.make_folder
+        && store.is_none()
+        && let Some(folder) = job.output.parent()
+    {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::input(folder, error))?;
+    }
+    let mut options = options.clone();
+    match &job.which {
+        Which::Whole => {}
+        Which::Device(target, place) => {
+            (options.target, options.device) = (Some(target.clone()), Some(*place));
+        }
+        Which::Member(index, _) => options.member = Some(*index),
+        Which::Arch(arch) => options.arch = Some(arch.clone()),
+    }
+    let _named = limits::name(&job.named());
+    let written = |report| Done::Written(Box::new(report));
+    let converted = if let Some(store) = store {
+        store.convert(job, &options, bar).map(|stored| Done::Stored(Box::new(stored)))
+    } else if is_stdout(&job.output) {
+        to_stdout(job, &options, bar).map(written).map_err(Failure::from)
+    } else {
+        let converted = foldsym_convert::convert(&job.input, &job.output, &options, bar);
+        converted.map(written).map_err(Failure::from)
+    };
+    converted.map_err(|mut failure| {
+        if let Which::Device(target, _) = &job.which {
+            failure.message += &format!(" (of target {target})");
+        }
+        failure
+    })
+}
+
+/// All at once, when nothing can go wrong any more but the writing.
+fn to_stdout(job: &Job, options: &Options, bar: &Bar) -> Result<Report, foldsym_convert::ConvertError> {
+    let mut bytes = Vec::new();
+    let report = foldsym_convert::convert_to(&job.input, &mut bytes, options, bar)?;
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(&bytes).and_then(|()| out.flush());
+    let unwritable = |source| foldsym_convert::ConvertError::Write { path: "standard output".into(), source };
+    written.map_err(unwritable)?;
+    Ok(report)
+}

@@ -1,0 +1,114 @@
+//! `convert --store`: each program is published under its identity, and one that is there already is not converted again.
+
+use std::path::PathBuf;
+
+use foldsym_convert::{Options, Report};
+use foldsym_store::{BuildId, EntryInfo, EntryLock, Store, StoreError, StoreOptions, text_id};
+
+use super::plan::Job;
+use crate::io::failure::{Failure, exit};
+use crate::io::progress::Bar;
+
+/// Where converted programs go.
+pub(super) struct Target {
+    store: Store,
+    location: String,
+    /// Converts what is there already.
+    force: bool,
+}
+
+/// What became of a program.
+pub(super) struct Stored {
+    /// `None` where the store has the file already.
+    pub(super) report: Option<Report>,
+    pub(super) identity: BuildId,
+    /// The file, or its address.
+    pub(super) output: PathBuf,
+}
+
+/// Either side may fail while a file is published.
+enum Trouble {
+    Store(StoreError),
+    Convert(foldsym_convert::ConvertError),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Store(error) => error.into(),
+            Trouble::Convert(error) => error.into(),
+        }
+    }
+}
+
+impl Target {
+    /// Opens a store, or makes one of a folder that is not there.
+    ///
+    /// # Errors
+    /// The store cannot be used.
+    pub(super) fn open(location: &str, force: bool) -> Result<Self, Failure> {
+        let store = Store::create(location, StoreOptions::default())?;
+        Ok(Self { store, location: location.to_owned(), force })
+    }
+
+    /// Converts a program, unless the store has it. Of several processes with one program, one converts it.
+    pub(super) fn convert(&self, job: &Job, options: &Options, bar: &Bar) -> Result<Stored, Failure> {
+        let identity = foldsym_convert::identify(&job.input, options)?;
+        let derived = if identity.build_id.is_empty() { text_id(&identity.text) } else { None };
+        let id = match &derived {
+            Some(id) => id.clone(),
+            None if identity.build_id.is_empty() => {
+                let message =
+                    format!("{}: has neither a build id nor code in .text to derive one from", job.named());
+                return Err(Failure { message, code: exit::BAD_INPUT });
+            }
+            None => BuildId::new(&identity.build_id).map_err(|error| Failure::input(&job.input, error))?,
+        };
+        let mut info = EntryInfo::default();
+        info.name = job.input.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+        info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
+        (info.derived_id, info.replace) = (derived, self.force);
+        // Held until the file is there.
+        let lock: Option<EntryLock<'_>> = match &self.store {
+            Store::Local(store) => Some(store.lock(&id)?),
+            _ => None,
+        };
+        if !self.force && self.has(&id)? {
+            return Ok(Stored { report: None, output: self.place(&id), identity: id });
+        }
+        let mut report = None;
+        let make = |to: &std::path::Path| {
+            let converted = foldsym_convert::convert(&job.input, to, options, bar);
+            report = Some(converted.map_err(Trouble::Convert)?);
+            Ok(())
+        };
+        let published = match &lock {
+            Some(lock) => lock.publish(&info, make),
+            None => self.store.publish(&info, make),
+        };
+        published.map_err(|trouble: Trouble| Failure::from(trouble))?;
+        Ok(Stored { report, output: self.place(&id), identity: id })
+    }
+
+    /// Whether the store has a sound file. One that is damaged is converted again.
+    fn has(&self, id: &BuildId) -> Result<bool, Failure> {
+        match self.store.get_module(&id.clone().into()) {
+            Ok(found) => Ok(found.is_some()),
+            Err(error) if error.is_damage() => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn place(&self, id: &BuildId) -> PathBuf {
+        match &self.store {
+            Store::Local(store) => store.file_path(id),
+            _ => format!("{}/{id}", self.location.trim_end_matches('/')).into(),
+        }
+    }
+}

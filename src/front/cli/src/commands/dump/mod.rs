@@ -1,0 +1,76 @@
+//! `foldsym dump`: prints the stored record of a function, its inline tree and its rows, with the
+//! offsets in the file at which their bytes begin.
+
+mod place;
+mod record;
+
+use foldsym_lookup::{FunctionId, Lookup, SymbolFile};
+
+use crate::answer::address::Space;
+use crate::answer::open::damaged;
+use crate::args::{Dump, Pattern};
+use crate::io::failure::{Failure, exit};
+use crate::io::mapped::Mapped;
+use crate::io::output::Output;
+use foldsym_symbolize::number;
+use record::Printer;
+
+/// Prints the functions that are asked for.
+pub(crate) fn run(args: &Dump) -> Result<u8, Failure> {
+    let mapped = Mapped::open(&args.file)?;
+    let file = crate::answer::open::open(&mapped)?;
+    let wrong = |error| damaged(&mapped, error);
+    let functions = match (&args.function, &args.address) {
+        (Some(wanted), _) => by_name_or_number(&file, &mapped, wanted)?,
+        (None, Some(address)) => at(&file, address)?.map_err(wrong)?,
+        (None, None) => (0..file.function_count()).map(FunctionId).collect(),
+    };
+    if functions.is_empty() {
+        return Ok(exit::NOTHING);
+    }
+    let mut out = Output::new();
+    let mut printer = Printer::new(file, &functions).map_err(wrong)?;
+    for function in functions {
+        printer.function(&mut out, function).map_err(|stop| stop.failure(&mapped))?;
+        out.give()?;
+    }
+    out.flush()?;
+    Ok(0)
+}
+
+/// A number is that of a function, if the file has so many; anything else is a name.
+fn by_name_or_number(
+    file: &SymbolFile<'_>,
+    mapped: &Mapped,
+    wanted: &str,
+) -> Result<Vec<FunctionId>, Failure> {
+    if let Some(number) = number(wanted) {
+        let id = u32::try_from(number).ok().filter(|id| *id < file.function_count());
+        let none = || {
+            Failure::usage(format!("--function {wanted}: the file has {} functions", file.function_count()))
+        };
+        return Ok(vec![FunctionId(id.ok_or_else(none)?)]);
+    }
+    let pattern = Pattern { name: Some(wanted.to_owned()), prefix: None, regex: None };
+    crate::commands::find::functions(file, mapped, &pattern)
+}
+
+/// The function at an address, or every function of the group there; none where nothing is known.
+fn at(
+    file: &SymbolFile<'_>,
+    address: &str,
+) -> Result<Result<Vec<FunctionId>, foldsym_lookup::Error>, Failure> {
+    let space = Space { sections: crate::answer::open::sections(file), ..Space::default() };
+    let address = space.parse(address).map_err(|error| Failure::usage(format!("--address: {error}")))?;
+    let Some(image) = address.image else { return Ok(Ok(Vec::new())) };
+    Ok((|| {
+        let Lookup::Found(found) = file.lookup(image, &mut foldsym_lookup::Frames::new())? else {
+            return Ok(Vec::new());
+        };
+        let Some(group) = found.group else { return Ok(vec![found.function]) };
+        let group = file.group(group)?;
+        let functions: Result<Vec<FunctionId>, _> =
+            file.members(group).map(|member| Ok(member?.function)).collect();
+        functions
+    })())
+}

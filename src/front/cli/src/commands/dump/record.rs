@@ -1,0 +1,351 @@
+//! Prints the records of one function.
+
+use std::io;
+
+use foldsym_lookup::{
+    Call, Edge, EdgeId, FileCode, FileId, Function, FunctionId, Method, OriginId, Owner, Piece, PieceId,
+    RowsOffset, SectionId, SymbolFile,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::place;
+use crate::answer::names::{Form, Names};
+use crate::io::escape::push_escaped;
+use crate::io::failure::Failure;
+use crate::io::mapped::Mapped;
+use crate::io::output::Output;
+
+/// Why printing stopped.
+pub(crate) enum Stop {
+    Damaged(foldsym_lookup::Error),
+    Output(io::Error),
+}
+
+impl From<foldsym_lookup::Error> for Stop {
+    fn from(error: foldsym_lookup::Error) -> Self {
+        Self::Damaged(error)
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl Stop {
+    pub(crate) fn failure(self, mapped: &Mapped) -> Failure {
+        match self {
+            Self::Damaged(error) => crate::answer::open::damaged(mapped, error),
+            Self::Output(error) => error.into(),
+        }
+    }
+}
+
+/// A piece of a function: its own, or as a member of a group.
+struct Place {
+    piece: PieceId,
+    /// Number of the member, and how it was recovered.
+    member: Option<(u32, &'static str)>,
+    rows: Option<RowsOffset>,
+}
+
+/// The calls that lead to a function or come from it.
+#[derive(Default)]
+struct Calls {
+    to: Vec<Call>,
+    from: Vec<Call>,
+    /// Whom it reaches by tail calls.
+    reached: Vec<Option<FunctionId>>,
+    /// On whose objects it runs.
+    objects: Vec<Method>,
+}
+
+/// Prints functions of one file.
+pub(crate) struct Printer<'f> {
+    file: SymbolFile<'f>,
+    names: Names<'f>,
+    places: FxHashMap<FunctionId, Vec<Place>>,
+    calls: FxHashMap<FunctionId, Calls>,
+    rows_at: u64,
+    scopes_at: u64,
+}
+
+impl<'f> Printer<'f> {
+    /// Collects where the functions are and who calls whom, in one pass over all pieces and all calls.
+    pub(crate) fn new(file: SymbolFile<'f>, functions: &[FunctionId]) -> Result<Self, foldsym_lookup::Error> {
+        let wanted: FxHashSet<FunctionId> = functions.iter().copied().collect();
+        let mut places: FxHashMap<FunctionId, Vec<Place>> = FxHashMap::default();
+        let mut add = |function, place| {
+            if wanted.contains(&function) {
+                places.entry(function).or_default().push(place);
+            }
+        };
+        for id in (0..file.piece_count()).map(PieceId) {
+            let piece = file.piece(id)?;
+            match piece.owner {
+                Owner::Function(function) => {
+                    add(function, Place { piece: id, member: None, rows: piece.rows })
+                }
+                Owner::Group(group) => {
+                    for (index, member) in (0..).zip(file.members(file.group(group)?)) {
+                        let member = member?;
+                        let place =
+                            Place { piece: id, member: Some((index, member.how.text())), rows: member.rows };
+                        add(member.function, place);
+                    }
+                }
+            }
+        }
+        let mut calls: FxHashMap<FunctionId, Calls> = FxHashMap::default();
+        for call in file.calls() {
+            let call = call?;
+            if wanted.contains(&call.callee) {
+                calls.entry(call.callee).or_default().to.push(call);
+            }
+            if let Some(caller) = call.caller.filter(|caller| wanted.contains(caller)) {
+                calls.entry(caller).or_default().from.push(call);
+            }
+        }
+        for reached in file.tail_calls() {
+            let (function, target) = reached?;
+            if wanted.contains(&function) {
+                calls.entry(function).or_default().reached.push(target);
+            }
+        }
+        for method in file.methods() {
+            let method = method?;
+            if wanted.contains(&method.function) {
+                calls.entry(method.function).or_default().objects.push(method);
+            }
+        }
+        let offset = |section| place::of_section(&file, section).unwrap_or(0);
+        let (rows_at, scopes_at) = (offset(SectionId::ROWS), offset(SectionId::SCOPES));
+        let names = Names::new(&file, true, Form::Plain);
+        Ok(Self { file, names, places, calls, rows_at, scopes_at })
+    }
+
+    /// Prints one function.
+    pub(crate) fn function(&mut self, out: &mut Output, id: FunctionId) -> Result<(), Stop> {
+        let file = self.file;
+        let function = file.function(id)?;
+        let name = file.function_name(id)?;
+        put(out, &format!("function {} ", id.0));
+        push_escaped(&mut out.text, self.names.function(name));
+        put(out, "\n  linkage   ");
+        push_escaped(&mut out.text, self.names.linkage(name));
+        for (at, alias) in file.aliases(&function).enumerate() {
+            put(out, if at == 0 { "\n  aliases   " } else { ", " });
+            push_escaped(&mut out.text, self.names.linkage(Some(alias?)));
+            out.give()?;
+        }
+        put(out, &format!("\n  record    {}\n", self.record(SectionId::FUNCTIONS, id.0)));
+        if function.partial {
+            put(out, "  partial   its .dwo was missing: inlined frames are unknown\n");
+        }
+        if let Some(reason) = function.reason {
+            put(out, &format!("  certainty likely where it is not folded: {}\n", reason.text()));
+        }
+        self.origin(out, function.origin)?;
+        let origins = self.tree(out, &function)?;
+        for place in self.places.remove(&id).unwrap_or_default() {
+            self.piece(out, &place, &origins)?;
+        }
+        self.calls(out, id)?;
+        put(out, "\n");
+        self.sound()
+    }
+
+    /// Prints the calls to and from a function: those that tell which of the functions of folded code ran.
+    fn calls(&mut self, out: &mut Output, id: FunctionId) -> Result<(), Stop> {
+        let Calls { to, from, reached, objects } = self.calls.remove(&id).unwrap_or_default();
+        for (word, other, calls) in [
+            ("called", (|call: &Call| call.caller) as fn(&Call) -> Option<FunctionId>, to),
+            ("calls", |call| Some(call.callee), from),
+        ] {
+            for call in calls {
+                put(out, &format!("  {word:<9} "));
+                if let Some(other) = other(&call) {
+                    put(out, if word == "calls" { "" } else { "by " });
+                    self.name(out, other)?;
+                    put(out, ", ");
+                }
+                put(out, &format!("returns to {:#x}, by {}\n", call.address.0, call.how.text()));
+                out.give()?;
+            }
+        }
+        for target in reached {
+            put(out, "  reaches   ");
+            match target {
+                Some(target) => self.name(out, target)?,
+                None => put(out, "functions that are not known"),
+            }
+            put(out, " by tail calls\n");
+            out.give()?;
+        }
+        for method in objects {
+            put(out, &format!("  runs on   objects with vptr {:#x}", method.point.0));
+            if let Some(slot) = method.slot {
+                put(out, &format!(", by calls through slot {slot}"));
+            }
+            put(out, if method.doubtful { ", or another does\n" } else { "\n" });
+            out.give()?;
+        }
+        Ok(())
+    }
+
+    fn name(&mut self, out: &mut Output, function: FunctionId) -> Result<(), Stop> {
+        let name = self.file.function_name(function)?;
+        push_escaped(&mut out.text, self.names.linkage(name));
+        put(out, &format!(" (function {})", function.0));
+        Ok(())
+    }
+
+    /// Damage of a name reads as an empty one; it is told here, once a function.
+    fn sound(&mut self) -> Result<(), Stop> {
+        self.names.take_damage().map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    fn record(&self, section: SectionId, record: u32) -> String {
+        let name = section.name();
+        match place::of_record(&self.file, section, record) {
+            Some((byte, bit)) => format!("{name}[{record}] at byte {byte:#x} bit {bit}"),
+            None => format!("{name}[{record}]"),
+        }
+    }
+
+    fn origin(&mut self, out: &mut Output, id: OriginId) -> Result<(), Stop> {
+        let origin = self.file.origin(id)?;
+        put(out, &format!("  origin    {}, declared at ", self.record(SectionId::ORIGINS, id.0)));
+        self.path(out, origin.file);
+        put(out, &format!(":{}", origin.line));
+        if let (first, end) = origin.edges
+            && first < end
+        {
+            put(out, &format!(", EDGES[{first}..{end}]"));
+        }
+        put(out, "\n");
+        Ok(())
+    }
+
+    fn path(&mut self, out: &mut Output, file: Option<FileId>) {
+        match self.names.path(file) {
+            b"" => put(out, "??"),
+            path => push_escaped(&mut out.text, path),
+        }
+    }
+
+    /// Prints the inline tree; gives the origin of each node, which rows are relative to.
+    fn tree(&mut self, out: &mut Output, function: &Function) -> Result<Vec<OriginId>, Stop> {
+        let mut origins = vec![function.origin];
+        let Some(scopes) = self.file.scopes(function)? else { return Ok(origins) };
+        let at = self.scopes_at.saturating_add(function.scopes_offset());
+        put(out, &format!("  inlined   {} calls, SCOPES at byte {at:#x}\n", scopes.len()));
+        let mut depths = vec![0usize];
+        for (node, scope) in (1u32..).zip(scopes.iter()) {
+            let scope = scope?;
+            let caller = lookup(&origins, scope.parent)?;
+            let depth = depths.get(scope.parent as usize).map_or(1, |depth| depth + 1);
+            let caller = self.file.origin(caller)?;
+            let id = EdgeId(caller.edges.0.saturating_add(scope.edge));
+            let edge = self.file.edge(id)?;
+            // Trees can be deep, and a line is for reading.
+            let indent = " ".repeat(2 * depth.min(40));
+            put(out, &format!("    {node:>5} {indent}"));
+            let callee = self.file.origin(edge.callee)?;
+            push_escaped(&mut out.text, self.names.function(callee.name));
+            put(out, " called at ");
+            self.call_place(out, &edge, caller.file, caller.line);
+            put(out, &format!("  (in {}, edge {}, origin {})\n", scope.parent, id.0, edge.callee.0));
+            origins.push(edge.callee);
+            depths.push(depth);
+            out.give()?;
+        }
+        Ok(origins)
+    }
+
+    fn call_place(&mut self, out: &mut Output, edge: &Edge, caller_file: Option<FileId>, caller_line: u32) {
+        self.path(out, file_of(edge.file, caller_file));
+        put(out, &format!(":{}", i64::from(caller_line).saturating_add(edge.line)));
+        if edge.column > 0 {
+            put(out, &format!(":{}", edge.column));
+        }
+    }
+
+    fn piece(&mut self, out: &mut Output, place: &Place, origins: &[OriginId]) -> Result<(), Stop> {
+        let piece: Piece = self.file.piece(place.piece)?;
+        let end = piece.start.0.saturating_add(piece.body);
+        put(out, &format!("  piece     {:#x}-{end:#x}", piece.start.0));
+        if piece.pad > 0 {
+            put(out, &format!(", padding to {:#x}", end.saturating_add(piece.pad)));
+        }
+        if piece.skip > 0 {
+            put(out, &format!(", of a range that starts at {:#x}", piece.function_start().0));
+        }
+        put(out, &format!(", {}", self.record(SectionId::PIECES, place.piece.0)));
+        if let (Some((index, how)), Owner::Group(group)) = (place.member, piece.owner) {
+            let of = self.file.group(group)?.len();
+            put(out, &format!(", GROUPS[{}] member {index} of {of}, by {how}", group.0));
+        }
+        if let Some(symbol) = piece.name {
+            put(out, ", symbol ");
+            push_escaped(&mut out.text, self.names.linkage(Some(symbol)));
+        }
+        put(out, "\n");
+        let Some(at) = place.rows else { return Ok(()) };
+        let rows = self.file.rows(at)?;
+        put(
+            out,
+            &format!("  rows      {}, ROWS at byte {:#x}\n", rows.len(), self.rows_at.saturating_add(at.0)),
+        );
+        for row in rows.iter() {
+            let row = row?;
+            // Rows are stored once for equal code, so a shorter piece may share a longer one's.
+            if row.offset >= piece.len() {
+                put(out, "    (the rest belongs to a longer piece)\n");
+                break;
+            }
+            let origin = self.file.origin(lookup(origins, row.scope)?)?;
+            put(
+                out,
+                &format!(
+                    "    {:#x} +{:#x} scope {:<4} ",
+                    piece.start.0.saturating_add(row.offset),
+                    row.offset,
+                    row.scope
+                ),
+            );
+            self.path(out, file_of(row.file, origin.file));
+            let line = row.line.map_or(0, |line| i64::from(origin.line).saturating_add(line));
+            put(out, &format!(":{line}"));
+            if row.column > 0 {
+                put(out, &format!(":{}", row.column));
+            }
+            put(out, "\n");
+            out.give()?;
+        }
+        Ok(())
+    }
+}
+
+fn file_of(code: FileCode, of_origin: Option<FileId>) -> Option<FileId> {
+    match code {
+        FileCode::Origin => of_origin,
+        FileCode::Unknown => None,
+        FileCode::File(file) => Some(file),
+    }
+}
+
+/// The origin of a node.
+fn lookup(origins: &[OriginId], node: u32) -> Result<OriginId, foldsym_lookup::Error> {
+    let damage = foldsym_lookup::Error {
+        section: SectionId::SCOPES,
+        what: foldsym_lookup::What::Depth,
+        offset: node.into(),
+    };
+    origins.get(node as usize).copied().ok_or(damage)
+}
+
+fn put(out: &mut Output, text: &str) {
+    out.text.extend_from_slice(text.as_bytes());
+}

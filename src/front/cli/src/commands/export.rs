@@ -1,0 +1,95 @@
+//! `foldsym export`: writes a `.fsym` in the format of another tool.
+
+use foldsym_demangle::demangle;
+use foldsym_exchange::{BreakpadModule, ExportError, GsymVersion, write_breakpad, write_gsym};
+use foldsym_lookup::{SymbolFile, flags};
+
+use crate::args::Export;
+use crate::io::failure::{Failure, complain, exit};
+use crate::io::mapped::Mapped;
+
+/// Writes the file, under another name first, which is then replaced.
+pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
+    let mapped = Mapped::open(&args.file)?;
+    let file = crate::answer::open::open(&mapped)?;
+    let readable_names = file.header().flags & flags::READABLE_NAMES != 0;
+    if readable_names && !args.format.breakpad {
+        // Linkage names are what tells functions apart in this format.
+        complain(&format!("{}: has readable names: the GSYM file has them too", args.file.display()));
+    }
+    let stem = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let module = args.module.clone().unwrap_or(stem);
+    let mut written = Ok(());
+    let result = foldsym_convert::write_whole(&args.output, |out| {
+        let summary = match &args.format {
+            format if format.gsym => write_gsym(&file, GsymVersion::V1, out),
+            format if format.gsym2 => write_gsym(&file, GsymVersion::V2, out),
+            _ => breakpad(&file, &module, args.no_demangle || readable_names, out),
+        };
+        match summary {
+            Ok(summary) if summary.build_id_left_out => {
+                complain(&format!(
+                    "{}: the build id has {} bytes, version 1 of GSYM holds 20: left out",
+                    args.output.display(),
+                    file.build_id().len()
+                ));
+                Ok(())
+            }
+            Ok(_) => Ok(()),
+            Err(ExportError::Write(error)) => Err(error),
+            Err(error) => {
+                written = Err(Failure {
+                    message: format!("{}: {error}", args.file.display()),
+                    code: exit::BAD_INPUT,
+                });
+                Err(std::io::ErrorKind::InvalidData.into())
+            }
+        }
+    });
+    written?;
+    result.map_err(|error| Failure::input(&args.output, format!("cannot write: {error}")))?;
+    Ok(0)
+}
+
+fn breakpad(
+    file: &SymbolFile<'_>,
+    name: &str,
+    as_they_are: bool,
+    out: &mut dyn std::io::Write,
+) -> Result<foldsym_exchange::Summary, ExportError> {
+    let os = if file.header().flags & flags::MACH_O != 0 { "mac" } else { "Linux" };
+    let big_endian = file.header().flags & flags::BIG_ENDIAN != 0;
+    let debug_id = debug_id(file.build_id(), file.header().flags & flags::MACH_O != 0, big_endian);
+    let module = BreakpadModule { name, os, debug_id: &debug_id };
+    let readable = |bytes: &[u8]| if as_they_are { None } else { demangle(bytes) };
+    write_breakpad(file, &module, &readable, out)
+}
+
+/// Breakpad's identifier: the first 16 bytes of the build id as a GUID, whose first three fields are numbers in the byte
+/// order of the program, and the age 0. A UUID of Mach-O has its bytes in the order in which they are printed.
+fn debug_id(id: &[u8], mach_o: bool, big_endian: bool) -> String {
+    let mut guid = [0; 16];
+    for (to, from) in guid.iter_mut().zip(id) {
+        *to = *from;
+    }
+    if !mach_o && !big_endian {
+        guid[..4].reverse();
+        guid[4..6].reverse();
+        guid[6..8].reverse();
+    }
+    let digits: String = guid.iter().map(|byte| format!("{byte:02X}")).collect();
+    digits + "0"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::debug_id;
+
+    #[test]
+    fn identifiers_of_breakpad() {
+        let id: Vec<u8> = (1..=20).collect();
+        assert_eq!(debug_id(&id, false, false), "0403020106050807090A0B0C0D0E0F100");
+        assert_eq!(debug_id(&id[..16], true, false), "0102030405060708090A0B0C0D0E0F100");
+        assert_eq!(debug_id(&[], false, false), "0".repeat(33));
+    }
+}

@@ -1,0 +1,223 @@
+//! `foldsym find`: turns a name, a prefix or a regular expression into functions and where they are.
+
+pub(crate) mod index;
+mod regex;
+mod scan;
+#[cfg(test)]
+mod shared_nodes;
+
+use foldsym_demangle::{Query, demangle};
+use foldsym_lookup::{FunctionId, Owner, PieceId, SymbolFile};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::answer::names::{Form, Names};
+use crate::answer::open::damaged;
+use crate::args::{Find, Pattern};
+use crate::io::escape::push_escaped;
+use crate::io::failure::{Failure, complain, exit};
+use crate::io::json::{hex, number};
+use crate::io::mapped::Mapped;
+use crate::io::output::Output;
+use regex::Regex;
+
+/// What names are looked for.
+enum Wanted {
+    Name(Box<Query>),
+    Keys(Keys),
+}
+
+/// What an index can be walked for.
+pub(crate) enum Keys {
+    Prefix(Vec<u8>),
+    Regex(Box<Regex>),
+}
+
+impl Wanted {
+    /// # Errors
+    /// Usage: a regular expression that cannot be compiled.
+    fn new(pattern: &Pattern) -> Result<Self, Failure> {
+        if let Some(expression) = &pattern.regex {
+            let regex =
+                Regex::new(expression).map_err(|error| Failure::usage(format!("--regex: {error}")))?;
+            return Ok(Self::Keys(Keys::Regex(Box::new(regex))));
+        }
+        Ok(match (&pattern.prefix, &pattern.name) {
+            (Some(prefix), _) => Self::Keys(Keys::Prefix(prefix.clone().into_bytes())),
+            (None, name) => Self::Name(Box::new(Query::new(name.as_deref().unwrap_or_default()))),
+        })
+    }
+
+    /// True for a linkage name that matches, or the readable name of which does.
+    fn matches(&mut self, name: &[u8]) -> bool {
+        match self {
+            Self::Name(query) => query.matches(name),
+            Self::Keys(keys) => {
+                keys.match_key(name) || demangle(name).is_some_and(|name| keys.match_key(name.as_bytes()))
+            }
+        }
+    }
+}
+
+impl Keys {
+    fn match_key(&self, name: &[u8]) -> bool {
+        match self {
+            Self::Prefix(prefix) => name.starts_with(prefix),
+            Self::Regex(regex) => regex.is_match(name),
+        }
+    }
+}
+
+/// Prints a line for each function that has a matching name: readable, linkage, or an alias.
+pub(crate) fn run(args: &Find) -> Result<u8, Failure> {
+    let mapped = Mapped::open(&args.file)?;
+    let file = crate::answer::open::open(&mapped)?;
+    let found = functions(&file, &mapped, &args.pattern)?;
+    if found.is_empty() {
+        complain_of_none(&file, &mapped, &args.pattern)?;
+        return Ok(exit::NOTHING);
+    }
+    let places = places(&file, &found).map_err(|error| damaged(&mapped, error))?;
+    let mut names = Names::new(&file, !args.no_demangle, Form::Plain);
+    let mut out = Output::new();
+    for function in found {
+        names.begin(out.text.len());
+        line(&mut out.text, &file, function, places.get(&function), &mut names)
+            .map_err(|error| damaged(&mapped, error))?;
+        if let Some(error) = names.take_damage() {
+            return Err(damaged(&mapped, error));
+        }
+        out.give()?;
+    }
+    out.flush()?;
+    Ok(0)
+}
+
+/// The functions that have a matching name, each once.
+pub(crate) fn functions(
+    file: &SymbolFile<'_>,
+    mapped: &Mapped,
+    pattern: &Pattern,
+) -> Result<Vec<FunctionId>, Failure> {
+    let mut wanted = Wanted::new(pattern)?;
+    match (index::NameIndex::of(file), &wanted) {
+        // A key is a whole name, with all that a name may be given without.
+        (Some(index), Wanted::Keys(keys)) => {
+            index.find(keys).map_err(|what| Failure::input(mapped.path(), what))
+        }
+        _ => scan::functions(file, &mut wanted).map_err(|error| damaged(mapped, error)),
+    }
+}
+
+/// Says on standard error that no name matches, and which ones are near.
+fn complain_of_none(file: &SymbolFile<'_>, mapped: &Mapped, pattern: &Pattern) -> Result<(), Failure> {
+    let message = match Wanted::new(pattern)? {
+        Wanted::Name(mut query) => {
+            let near = scan::near(file, &mut query).map_err(|error| damaged(mapped, error))?;
+            let none = format!("no function is named {}", pattern.name.as_deref().unwrap_or_default());
+            if near.is_empty() { none } else { format!("{none}; there are: {}", near.join("; ")) }
+        }
+        Wanted::Keys(Keys::Prefix(_)) => "no function has a name that begins so".to_owned(),
+        Wanted::Keys(Keys::Regex(_)) => "no function has a name that matches".to_owned(),
+    };
+    complain(&message);
+    Ok(())
+}
+
+/// Where a function's code is.
+#[derive(Default)]
+pub(crate) struct Places {
+    /// Half-open ranges, in order of address.
+    pub(crate) ranges: Vec<(u64, u64)>,
+    /// The most functions that one of the ranges has.
+    pub(crate) sharing: u32,
+    /// The pieces that the ranges are made of: where each starts, and how many functions have it.
+    pub(crate) pieces: Vec<(u64, u32)>,
+}
+
+/// Collects the pieces of the functions. Pieces know their functions and not the other way round, so
+/// this goes over all of them, once.
+pub(crate) fn places(
+    file: &SymbolFile<'_>,
+    wanted: &[FunctionId],
+) -> Result<FxHashMap<FunctionId, Places>, foldsym_lookup::Error> {
+    let wanted: FxHashSet<FunctionId> = wanted.iter().copied().collect();
+    let mut places: FxHashMap<FunctionId, Places> = FxHashMap::default();
+    for id in (0..file.piece_count()).map(PieceId) {
+        let piece = file.piece(id)?;
+        let range = (piece.start.0, piece.start.0.saturating_add(piece.body));
+        let mut add = |function, sharing: u32| {
+            if wanted.contains(&function) && piece.body > 0 {
+                let place = places.entry(function).or_default();
+                place.sharing = place.sharing.max(sharing);
+                place.pieces.push((range.0, sharing));
+                match place.ranges.last_mut() {
+                    // Another function was cut out before, or there is only a change of rows.
+                    Some(last) if last.1 == range.0 => last.1 = range.1,
+                    _ => place.ranges.push(range),
+                }
+            }
+        };
+        match piece.owner {
+            Owner::Function(function) => add(function, 1),
+            Owner::Group(group) => {
+                let group = file.group(group)?;
+                for member in file.members(group) {
+                    add(member?.function, group.len());
+                }
+            }
+        }
+    }
+    Ok(places)
+}
+
+/// `NAME <tab> START-END,START-END <tab> FILE:LINE`, and a last column where there is more to say.
+fn line(
+    out: &mut Vec<u8>,
+    file: &SymbolFile<'_>,
+    id: FunctionId,
+    places: Option<&Places>,
+    names: &mut Names,
+) -> Result<(), foldsym_lookup::Error> {
+    let function = file.function(id)?;
+    let origin = file.origin(function.origin)?;
+    shown(out, names.function(file.function_name(id)?));
+    out.push(b'\t');
+    let ranges = places.map_or(&[][..], |places| &places.ranges);
+    for (at, (start, end)) in ranges.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        hex(out, *start);
+        out.push(b'-');
+        hex(out, *end);
+    }
+    out.push(b'\t');
+    shown(out, names.path(origin.file));
+    out.push(b':');
+    number(out, origin.line);
+    let mut separator = b'\t';
+    if let Some(others) = places.and_then(|places| places.sharing.checked_sub(2)) {
+        out.push(separator);
+        out.extend_from_slice(b"folded with ");
+        number(out, others + 1);
+        separator = b' ';
+    }
+    for (at, alias) in file.aliases(&function).enumerate() {
+        let alias = alias?;
+        if at == 0 {
+            out.push(separator);
+        }
+        out.extend_from_slice(if at == 0 { b"also: " } else { b", " });
+        if !names.has_room(out.len()) {
+            break;
+        }
+        shown(out, names.linkage(Some(alias)));
+    }
+    out.push(b'\n');
+    Ok(())
+}
+
+/// Tabs and line ends must stay separators, so control characters are escaped on any output.
+fn shown(out: &mut Vec<u8>, text: &[u8]) {
+    if text.is_empty() { out.extend_from_slice(b"??") } else { push_escaped(out, text) }
+}

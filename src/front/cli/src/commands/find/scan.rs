@@ -1,0 +1,92 @@
+//! A file's names, one by one, to the functions of matching ones: where there is no index, and for names of which parts are
+//! left out.
+
+use std::collections::BTreeSet;
+
+use foldsym_demangle::{Query, demangle};
+use foldsym_lookup::{Error, FunctionId, NameId, Owner, PieceId, SectionId, SymbolFile, What};
+use rustc_hash::FxHashMap;
+
+use super::Wanted;
+use crate::answer::open::name_bytes;
+
+/// Names that are proposed where none matches.
+const MOST_NEAR: usize = 5;
+
+/// The functions that have a matching name, in the order of the file, each once.
+pub(super) fn functions(file: &SymbolFile<'_>, wanted: &mut Wanted) -> Result<Vec<FunctionId>, Error> {
+    let mut found = BTreeSet::new();
+    let mut seen: FxHashMap<u32, bool> = FxHashMap::default();
+    each_name(file, |function, name| {
+        let matches = match seen.get(&name.0) {
+            Some(matches) => *matches,
+            None => {
+                let matches = wanted.matches(&bytes(file, name)?);
+                seen.insert(name.0, matches);
+                matches
+            }
+        };
+        if matches {
+            found.insert(function.0);
+        }
+        Ok(())
+    })?;
+    Ok(found.into_iter().map(FunctionId).collect())
+}
+
+/// Readable names of functions that are spelled nearly so, the nearest first.
+pub(super) fn near(file: &SymbolFile<'_>, query: &mut Query) -> Result<Vec<String>, Error> {
+    let mut nearest: BTreeSet<(u32, String)> = BTreeSet::new();
+    for id in (0..file.function_count()).map(FunctionId) {
+        let Some(name) = file.function_name(id)? else { continue };
+        let name = bytes(file, name)?;
+        let Some(distance) = query.distance(&name) else { continue };
+        if nearest.len() == MOST_NEAR && nearest.last().is_some_and(|(farthest, _)| *farthest < distance) {
+            continue;
+        }
+        let readable = demangle(&name).unwrap_or_else(|| String::from_utf8_lossy(&name).into_owned());
+        nearest.insert((distance, readable));
+        if nearest.len() > MOST_NEAR {
+            nearest.pop_last();
+        }
+    }
+    Ok(nearest.into_iter().map(|(_, name)| name).collect())
+}
+
+/// Calls with every name that a function goes by: its own, its aliases, and those of its pieces.
+fn each_name(
+    file: &SymbolFile<'_>,
+    mut call: impl FnMut(FunctionId, NameId) -> Result<(), Error>,
+) -> Result<(), Error> {
+    for id in (0..file.function_count()).map(FunctionId) {
+        if let Some(name) = file.function_name(id)? {
+            call(id, name)?;
+        }
+        for alias in file.aliases(&file.function(id)?) {
+            call(id, alias?)?;
+        }
+    }
+    for id in (0..file.piece_count()).map(PieceId) {
+        let piece = file.piece(id)?;
+        match piece.owner {
+            Owner::Function(function) => {
+                if let Some(name) = piece.name {
+                    call(function, name)?;
+                }
+            }
+            Owner::Group(group) => {
+                for member in file.members(file.group(group)?) {
+                    let member = member?;
+                    if let Some(name) = member.name {
+                        call(member.function, name)?;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn bytes(file: &SymbolFile<'_>, name: NameId) -> Result<Vec<u8>, Error> {
+    name_bytes(file, name).ok_or(Error { section: SectionId::NAMES, what: What::Name, offset: name.0.into() })
+}

@@ -1,0 +1,226 @@
+//! `foldsym stack`: answers whole stacks.
+//!
+//! A stack is a line: the address where the program stands, then return addresses, innermost first. A
+//! return address is that of the instruction after the call, which may already belong to another line or
+//! to another function (a call that never returns can be a function's last instruction), so the byte
+//! before it is looked up. A line may also be a JSON object, with registers and memory of the innermost frame.
+
+use foldsym_lookup::{Header, flags};
+use serde_json::Value;
+
+use crate::answer::address::Space;
+use crate::answer::entry::{Entry, Parsed};
+use crate::answer::resolver::Resolver;
+use crate::answer::session::{LineError, Session};
+use crate::answer::stopped::{Stopped, refuse_unknown};
+use crate::args::Stack;
+use crate::io::failure::{Failure, shortened};
+use crate::io::mapped::Mapped;
+use foldsym_symbolize::number;
+
+/// Stacks with more frames are refused: no stack of a program is that deep, and answers are kept whole.
+const MAX_FRAMES: usize = 1 << 16;
+
+/// And those with more bytes in their answer: where hundreds of functions are folded a frame may have many thousands.
+const MAX_ANSWER: usize = 1 << 27;
+
+/// Answers the arguments as one stack, or else each line of standard input.
+pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
+    let mapped = Mapped::open(&args.file)?;
+    let file = crate::answer::open::open(&mapped)?;
+    let mut resolver = Resolver::new(file, args.answering.json);
+    let mut session = Session::new(&mapped, &file, &args.answering).of_stacks();
+    let given = if args.addresses.is_empty() { Vec::new() } else { vec![args.addresses.join(" ")] };
+    session.run(given, |session, line| {
+        session.space.base = args.answering.base;
+        let stack = match line.trim_start().starts_with('{') {
+            true => request(line, session, file.header()),
+            false => parse(line, &session.space),
+        };
+        let stack = stack.map_err(LineError::usage)?;
+        let start = session.out.text.len();
+        if session.json {
+            session.out.text.extend_from_slice(b"{\"Frames\":[");
+        }
+        let mut first = true;
+        let damaged = |error| LineError::damaged(&mapped, error);
+        resolver.stack(&stack, session.space.base, damaged, |answer| {
+            if session.json && !std::mem::take(&mut first) {
+                session.out.text.push(b',');
+            }
+            session.put(answer)?;
+            if session.out.text.len() - start > MAX_ANSWER {
+                let message = format!("an answer of more than {MAX_ANSWER} bytes: give fewer frames a line");
+                return Err(LineError::usage(message));
+            }
+            Ok(())
+        })?;
+        if session.json {
+            session.out.text.push(b']');
+            session.end_object();
+        }
+        Ok(())
+    })
+}
+
+/// Reads a line.
+///
+/// # Errors
+/// What is wrong with it, for the user.
+fn parse(line: &str, space: &Space) -> Result<Parsed, String> {
+    let mut stack = Parsed { entries: Vec::new(), vptr: None, stopped: None };
+    for (at, word) in line.split_ascii_whitespace().enumerate() {
+        if at > MAX_FRAMES {
+            return Err(format!("more than {MAX_FRAMES} frames"));
+        }
+        if let Some(vptr) = word.strip_prefix("vptr=") {
+            if at != 1 || stack.entries == [Entry::Foreign] {
+                return Err("vptr= belongs after the first address".to_owned());
+            }
+            stack.vptr = Some(space.parse(vptr)?);
+        } else if word == "?" {
+            stack.entries.push(Entry::Foreign);
+        } else if let Some(address) = word.strip_prefix('=') {
+            stack.entries.push(Entry::Exact(space.parse(address)?));
+        } else if at == 0 {
+            stack.entries.push(Entry::Exact(space.parse(word)?));
+        } else {
+            stack.entries.push(Entry::Return(space.parse_return(word)?));
+        }
+    }
+    if stack.entries.is_empty() {
+        return Err("a stack needs an address".to_owned());
+    }
+    Ok(stack)
+}
+
+/// The keys of a line that is a JSON object.
+const KEYS: [&str; 5] = ["pcs", "regs", "mem", "base", "id"];
+
+/// Reads a line that is a JSON object: what its answer repeats, the load bias of this line, and the stack.
+///
+/// # Errors
+/// What is wrong with it, for the user.
+fn request(line: &str, session: &mut Session<'_>, header: &Header) -> Result<Parsed, String> {
+    let json: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    // First, so that an error has it too.
+    session.echo = json.get("id").map(Value::to_string);
+    if let Some(base) = json.get("base") {
+        let given = base.as_u64().or_else(|| number(base.as_str()?));
+        session.space.base =
+            given.ok_or_else(|| format!("\"base\": {} is no number", shortened(&base.to_string())))?;
+    }
+    parse_object(&json, &session.space, header)
+}
+
+/// Reads `{"pcs": [...], "regs": {...}, "mem": [...]}`: the entries of a line, and what is known of the innermost frame.
+///
+/// # Errors
+/// What is wrong with it, for the user.
+fn parse_object(json: &Value, space: &Space, header: &Header) -> Result<Parsed, String> {
+    refuse_unknown(json, &KEYS)?;
+    let entries =
+        json.get("pcs").and_then(Value::as_array).ok_or("a stack needs \"pcs\", a list of addresses")?;
+    let mut words = String::new();
+    for entry in entries {
+        match (entry.as_str(), entry.as_u64()) {
+            (Some(word), _) if !word.is_empty() && !word.contains(char::is_whitespace) => {
+                words.push_str(word)
+            }
+            (_, Some(number)) => words.push_str(&number.to_string()),
+            _ => return Err(format!("\"pcs\": {} is no address", shortened(&entry.to_string()))),
+        }
+        words.push(' ');
+    }
+    let mut stack = parse(&words, space)?;
+    if json.get("regs").is_some() || json.get("mem").is_some() {
+        if stack.vptr.is_some() {
+            return Err("vptr= says what \"regs\" and \"mem\" are to show: give one of them".to_owned());
+        }
+        let big_endian = header.flags & flags::BIG_ENDIAN != 0;
+        stack.stopped = Some(Stopped::parse(json, header.machine, big_endian, true)?);
+    }
+    Ok(stack)
+}
+
+#[cfg(test)]
+mod tests {
+    use foldsym_lookup::ImageAddr;
+
+    use super::*;
+    use crate::answer::address::Address;
+
+    fn at(given: u64) -> Address {
+        Address { given, image: Some(ImageAddr(given)) }
+    }
+
+    #[test]
+    fn every_kind_of_entry() {
+        let space = Space::default();
+        let parsed = parse(" 0x10 vptr=0x100 0x20\t=0x30 ? 64 ", &space).unwrap();
+        let entries = vec![
+            Entry::Exact(at(0x10)),
+            Entry::Return(at(0x20)),
+            Entry::Exact(at(0x30)),
+            Entry::Foreign,
+            Entry::Return(at(64)),
+        ];
+        assert_eq!((parsed.entries, parsed.vptr), (entries, Some(at(0x100))));
+        assert!(parsed.stopped.is_none());
+        assert_eq!(parse("=16", &space).unwrap().entries, [Entry::Exact(at(16))]);
+    }
+
+    #[test]
+    fn objects() {
+        let (space, header) = (Space::default(), Header { machine: 62, ..Header::default() });
+        let parse = |text: &str| {
+            let json: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            parse_object(&json, &space, &header)
+        };
+        let stack = parse(r#"{"pcs": ["0x10", 32, "?", "=48"], "regs": {"rdi": "0x5"}}"#).unwrap();
+        assert_eq!(
+            stack.entries,
+            [Entry::Exact(at(16)), Entry::Return(at(32)), Entry::Foreign, Entry::Exact(at(48))]
+        );
+        assert!(stack.stopped.is_some());
+        let stack = parse(r#"{"pcs": ["0x10", "vptr=0x20"]}"#).unwrap();
+        assert!(stack.vptr == Some(at(32)) && stack.stopped.is_none());
+        for (text, says) in [
+            ("{", "EOF"),
+            ("{}", "\"pcs\""),
+            (r#"{"pcs": []}"#, "needs an address"),
+            (r#"{"pcs": "0x10"}"#, "\"pcs\""),
+            (r#"{"pcs": ["0x10"], "reg": {}}"#, "unknown key \"reg\""),
+            (r#"{"pcs": [-1]}"#, "-1 is no address"),
+            (r#"{"pcs": [""]}"#, "is no address"),
+            (r#"{"pcs": ["0x10 0x20"]}"#, "is no address"),
+            (r#"{"pcs": ["0x10", "vptr=0x20"], "regs": {}}"#, "vptr="),
+            (r#"{"pcs": ["0x10"], "regs": {"x0": 1}}"#, "\"x0\" is no register"),
+            (r#"{"pcs": ["0x10"], "mem": [{}]}"#, "\"addr\""),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_parse() {
+        let space = Space::default();
+        for line in [
+            "",
+            "  ",
+            "x",
+            "0x10 x",
+            "vptr=0x10",
+            "0x10 0x20 vptr=0x10",
+            "? vptr=0x10",
+            "0x10 vptr=",
+            "=",
+            "0x10 vptr=1 vptr=1",
+        ] {
+            assert!(parse(line, &space).is_err(), "{line:?}");
+        }
+        let long = "1 ".repeat(MAX_FRAMES + 2);
+        assert!(parse(&long, &space).unwrap_err().contains("frames"));
+    }
+}

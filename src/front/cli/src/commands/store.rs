@@ -1,0 +1,215 @@
+//! `foldsym store`: looks after a folder of `.fsym` files by build id.
+
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use foldsym_store::{
+    BuildId, EntryInfo, GcOptions, LocalStore, ModuleId, Published, Store, StoreError, StoreOptions,
+    SymbolMap,
+};
+use serde_json::Value;
+
+use crate::args::store::{Add, Folder, Gc, Remove, StoreArgs, Task};
+use crate::io::escape::push_escaped;
+use crate::io::failure::{Failure, complain, exit};
+use crate::io::json::list;
+use crate::io::json::string;
+use crate::io::output::Output;
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self { message: error.to_string(), code: exit::BAD_INPUT }
+    }
+}
+
+pub(crate) fn run(args: &StoreArgs) -> Result<u8, Failure> {
+    let mut out = Output::new();
+    let code = match &args.command {
+        Task::List(args) => list_files(args, &mut out)?,
+        Task::Check(args) => check(args, &mut out)?,
+        Task::Gc(args) => gc(args, &mut out)?,
+        Task::Add(args) => add(args, &mut out)?,
+        Task::Remove(args) => remove(args, &mut out)?,
+    };
+    out.flush()?;
+    Ok(code)
+}
+
+fn list_files(args: &Folder, out: &mut Output) -> Result<u8, Failure> {
+    let store = LocalStore::open(&args.store)?;
+    for listed in store.list()? {
+        let report = store.report(&listed.id)?.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        let report = report.unwrap_or_default();
+        let used = listed.used.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        if args.json {
+            object(
+                &mut out.text,
+                &[
+                    ("BuildId", listed.id.to_string().into()),
+                    ("DebugId", report["debug_id"].clone()),
+                    ("Name", report["name"].clone()),
+                    ("Size", listed.size.into()),
+                    ("Used", used.into()),
+                    ("Path", text_of(&listed.path)),
+                ],
+            );
+        } else {
+            out.text.extend_from_slice(format!("{} {:>12} ", listed.id, listed.size).as_bytes());
+            push_escaped(&mut out.text, report["name"].as_str().unwrap_or("?").as_bytes());
+        }
+        out.text.push(b'\n');
+        out.give()?;
+    }
+    Ok(0)
+}
+
+fn check(args: &Folder, out: &mut Output) -> Result<u8, Failure> {
+    let checked = LocalStore::open(&args.store)?.check()?;
+    if args.json {
+        let problem = |problem: &foldsym_store::Problem| {
+            let mut text = Vec::new();
+            object(
+                &mut text,
+                &[("Path", text_of(&problem.path)), ("Message", problem.message.as_str().into())],
+            );
+            text
+        };
+        out.text.extend_from_slice(
+            format!("{{\"Files\":{},\"Bytes\":{},\"Problems\":", checked.files, checked.bytes).as_bytes(),
+        );
+        list(&mut out.text, &checked.problems, |out, found| out.extend(problem(found)));
+        out.text.extend_from_slice(b"}\n");
+    } else {
+        for problem in &checked.problems {
+            push_escaped(
+                &mut out.text,
+                format!("{}: {}", problem.path.display(), problem.message).as_bytes(),
+            );
+            out.text.push(b'\n');
+        }
+        out.text.extend_from_slice(
+            format!("{} sound files, {} bytes\n", checked.files, checked.bytes).as_bytes(),
+        );
+    }
+    Ok(if checked.problems.is_empty() { 0 } else { exit::NOTHING })
+}
+
+fn gc(args: &Gc, out: &mut Output) -> Result<u8, Failure> {
+    let mut options = GcOptions::default();
+    (options.max_age, options.max_bytes, options.dry_run) = (args.max_age, args.max_bytes, args.dry_run);
+    let report = LocalStore::open(&args.folder.store)?.gc(&options)?;
+    if args.folder.json {
+        let removed: Vec<Value> = report.removed.iter().map(|id| id.to_string().into()).collect();
+        object(
+            &mut out.text,
+            &[
+                ("Removed", removed.into()),
+                ("RemovedBytes", report.removed_bytes.into()),
+                ("Kept", report.kept.into()),
+                ("KeptBytes", report.kept_bytes.into()),
+                ("Pinned", report.pinned.into()),
+                ("Litter", report.litter.into()),
+                ("DryRun", args.dry_run.into()),
+            ],
+        );
+        out.text.push(b'\n');
+    } else {
+        let (verb, removed) = (if args.dry_run { "would remove" } else { "removed" }, report.removed.len());
+        let text = format!(
+            "{verb} {removed} files, {} bytes; {} files stay, {} bytes, {} of them for a pin\n",
+            report.removed_bytes, report.kept, report.kept_bytes, report.pinned
+        );
+        out.text.extend_from_slice(text.as_bytes());
+    }
+    Ok(0)
+}
+
+fn add(args: &Add, out: &mut Output) -> Result<u8, Failure> {
+    let store = Store::create(&args.store, StoreOptions::default())?;
+    let mut failed = 0;
+    for path in &args.files {
+        let mut info = EntryInfo::default();
+        info.name = path.file_stem().and_then(|name| name.to_str()).map(str::to_owned);
+        info.replace = args.replace;
+        let added = publish(&store, path, &info);
+        if let Err(error) = &added {
+            failed += 1;
+            complain(&error.to_string());
+        }
+        if args.json {
+            let mut keys = vec![("Input", text_of(path))];
+            match added {
+                Ok((published, debug_id)) => keys.extend([
+                    ("BuildId", published.id().to_string().into()),
+                    ("DebugId", debug_id.into()),
+                    ("Published", published.text().into()),
+                ]),
+                Err(error) => keys.push(("Error", serde_json::json!({ "Message": error.to_string() }))),
+            }
+            object(&mut out.text, &keys);
+            out.text.push(b'\n');
+        } else if let Ok((published, _)) = added {
+            out.text.extend_from_slice(format!("{} {} ", published.id(), published.text()).as_bytes());
+            push_escaped(&mut out.text, path.as_os_str().as_encoded_bytes());
+            out.text.push(b'\n');
+        }
+        out.give()?;
+    }
+    Ok(match (failed, args.files.len()) {
+        (0, _) => 0,
+        (_, 1) => exit::BAD_INPUT,
+        _ => exit::SOME_FAILED,
+    })
+}
+
+/// Publishes one file; gives its debug id too.
+fn publish(store: &Store, path: &Path, info: &EntryInfo) -> Result<(Published, String), StoreError> {
+    let debug_id = SymbolMap::open(path)?.debug_id().map(|id| id.to_string()).unwrap_or_default();
+    let published = store.publish(info, |to| {
+        let copied = std::fs::copy(path, to);
+        copied.map(|_| ()).map_err(|source| StoreError::Io { path: path.to_owned(), doing: "copy", source })
+    })?;
+    Ok((published, debug_id))
+}
+
+fn remove(args: &Remove, out: &mut Output) -> Result<u8, Failure> {
+    let store = LocalStore::open(&args.store)?;
+    let mut code = 0;
+    for text in &args.ids {
+        let id = match ModuleId::parse(text).map_err(|error| Failure::usage(error.to_string()))? {
+            ModuleId::Build(id) => Some(id),
+            ModuleId::Debug(id) => store.build_id_of(&id)?,
+            _ => None,
+        };
+        let removed = id.as_ref().map_or(Ok(false), |id: &BuildId| store.remove(id))?;
+        if !removed {
+            code = exit::NOTHING;
+        }
+        if args.json {
+            object(&mut out.text, &[("Id", text.as_str().into()), ("Removed", removed.into())]);
+        } else {
+            let verb = if removed { "removed" } else { "not there" };
+            out.text.extend_from_slice(format!("{text} {verb}").as_bytes());
+        }
+        out.text.push(b'\n');
+    }
+    Ok(code)
+}
+
+/// Puts an object with its keys in this order.
+fn object(out: &mut Vec<u8>, keys: &[(&str, Value)]) {
+    for (index, (key, value)) in keys.iter().enumerate() {
+        out.push(if index == 0 { b'{' } else { b',' });
+        string(out, key.as_bytes());
+        out.push(b':');
+        match value {
+            Value::String(text) => string(out, text.as_bytes()),
+            other => out.extend_from_slice(other.to_string().as_bytes()),
+        }
+    }
+    out.push(b'}');
+}
+
+fn text_of(path: &Path) -> Value {
+    path.to_string_lossy().into_owned().into()
+}

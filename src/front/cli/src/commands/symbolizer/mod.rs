@@ -1,0 +1,345 @@
+//! `llvm-symbolizer`, `llvm-addr2line` and `addr2line`: speaks the options, input lines and output of these tools, so that
+//! programs that start them (sanitizers, perf, pprof, the kernel's scripts) get foldsym's answers without a change.
+//!
+//! What a symbol file lacks is answered as these tools answer when they know nothing: variables (`DATA`), local variables
+//! (`FRAME`), discriminators, and the start of an inlined function.
+
+mod modules;
+mod options;
+mod print;
+mod request;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use elsa::FrozenVec;
+
+use crate::io::failure::Failure;
+use crate::io::input::{Line, Lines};
+use crate::io::output::Output;
+use modules::{Answer, Modules};
+use options::{Functions, Instead, Options, Style};
+use print::{Asked, Printer};
+use request::{Kind, Module, Place, Request};
+
+pub(crate) use options::Tool;
+
+/// The exit code of a command line that cannot be understood, and of a missing `--obj`.
+const FAILED: u8 = 1;
+
+/// Response files may name others, to this depth.
+const MAX_NESTED: usize = 8;
+
+/// Runs the tool with these arguments, the name of the program left out. `program` is that name, for messages.
+pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, Failure> {
+    let args = match expanded(tool, args) {
+        Ok(args) => args,
+        Err(message) => return Ok(failed(&format!("{program}: error: {message}"))),
+    };
+    let options = match Options::parse(tool, args.into_iter()) {
+        Ok(options) => options,
+        Err(Instead::Help) => return print(&options::usage(tool)),
+        Err(Instead::Version) => return print(&version(tool)),
+        Err(Instead::Wrong(message)) => return Ok(failed(&message)),
+    };
+    let mapped = FrozenVec::new();
+    let session = Session {
+        program,
+        options: &options,
+        modules: Modules::new(&mapped, &options),
+        printer: Printer::new(&options),
+        answer: Answer::default(),
+        out: Output::new(),
+    };
+    session.run()
+}
+
+/// The arguments of the environment and of the command line, with response files in the place of their names.
+fn expanded(tool: Tool, args: Vec<OsString>) -> Result<Vec<String>, String> {
+    let of_environment = tool.variable().and_then(|name| std::env::var(name).ok()).unwrap_or_default();
+    let given = args.into_iter().map(|arg| arg.to_string_lossy().into_owned());
+    let mut expanded: Vec<String> = words(&of_environment);
+    expanded.extend(given);
+    for _ in 0..MAX_NESTED {
+        if !expanded.iter().any(|arg| response_file(arg).is_some()) {
+            break;
+        }
+        let mut next = Vec::with_capacity(expanded.len());
+        for arg in expanded {
+            match response_file(&arg) {
+                Some(path) => {
+                    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+                    next.extend(words(&text));
+                }
+                None => next.push(arg),
+            }
+        }
+        expanded = next;
+    }
+    Ok(expanded)
+}
+
+/// The path of a response file. One that does not exist is an argument like others.
+fn response_file(arg: &str) -> Option<&str> {
+    arg.strip_prefix('@').filter(|path| Path::new(path).is_file())
+}
+
+/// The words of a text: blanks separate them, but not between quotes or behind a backslash.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match (character, quote) {
+            ('\\', _) => word.get_or_insert_default().extend(characters.next()),
+            (end, Some(begin)) if end == begin => quote = None,
+            ('"' | '\'', None) => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (blank, None) if blank.is_whitespace() => words.extend(word.take()),
+            (other, _) => word.get_or_insert_default().push(other),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+fn print(text: &str) -> Result<u8, Failure> {
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(0)
+}
+
+/// What `--version` prints. Scripts look for LLVM's name, or GNU's.
+fn version(tool: Tool) -> String {
+    let own = env!("CARGO_PKG_VERSION");
+    match tool {
+        Tool::GnuAddr2line => format!("GNU addr2line compatible (foldsym {own}) 2.40\n"),
+        _ => format!("{}\nLLVM version 22.1.8 compatible (foldsym {own})\n", tool.name()),
+    }
+}
+
+/// Prints a message as it is, and gives the exit code.
+fn failed(message: &str) -> u8 {
+    complain(message);
+    FAILED
+}
+
+fn complain(message: &str) {
+    let mut line = Vec::new();
+    crate::io::escape::push_escaped(&mut line, message.trim_end().as_bytes());
+    line.push(b'\n');
+    // If standard error is gone there is nobody left to tell.
+    let _ = io::stderr().lock().write_all(&line);
+}
+
+/// Answers the requests of one process.
+struct Session<'s> {
+    program: &'s str,
+    options: &'s Options,
+    modules: Modules<'s, 's>,
+    printer: Printer<'s>,
+    /// Scratch memory.
+    answer: Answer,
+    out: Output,
+}
+
+impl Session<'_> {
+    fn run(mut self) -> Result<u8, Failure> {
+        if let Some(module) = &self.options.obj
+            && let Err(message) = self.modules.open(Path::new(module))
+        {
+            return self.without_module(module, &message);
+        }
+        if !self.options.requests.is_empty() {
+            for request in &self.options.requests {
+                self.answer(request);
+                self.out.give()?;
+            }
+        } else {
+            let mut lines = Lines::new(io::stdin().lock());
+            loop {
+                let out = &mut self.out;
+                match lines.next(|| out.flush())? {
+                    Some(Line::Text(text)) => {
+                        let text = String::from_utf8_lossy(text).into_owned();
+                        self.answer(&text);
+                    }
+                    Some(Line::TooLong) => self.answer(""),
+                    None => break,
+                }
+                self.out.give()?;
+            }
+        }
+        self.printer.end(&mut self.out.text);
+        self.out.flush()?;
+        Ok(0)
+    }
+
+    /// The module of all requests cannot be opened: no request is read.
+    fn without_module(mut self, module: &str, message: &str) -> Result<u8, Failure> {
+        match self.options.tool {
+            Tool::GnuAddr2line => {
+                let message = match message {
+                    "No such file or directory" => format!("'{module}': No such file"),
+                    "Is a directory" => format!("Warning: '{module}' is a directory"),
+                    "The file was not recognized as a valid object file" => {
+                        format!("{module}: file format not recognized")
+                    }
+                    other => format!("{module}: {other}"),
+                };
+                complain(&format!("{}: {message}", self.program));
+            }
+            _ if self.options.style == Style::Json => {
+                let asked = Asked { kind: Kind::Code, module, address: Some(0), symbol: None, digits: 16 };
+                let options = Options { requests: Vec::new(), ..self.options.clone() };
+                Printer::new(&options).error(&mut self.out.text, &asked, message);
+                self.out.flush()?;
+            }
+            _ => complain(&format!("{}: error: '{module}': {message}", self.program)),
+        }
+        Ok(FAILED)
+    }
+
+    /// Answers a line, and says on standard error why it has no answer.
+    fn answer(&mut self, line: &str) {
+        match request::parse(line, self.options) {
+            Ok(request) => self.answer_request(&request),
+            Err(unreadable) => {
+                // LLVM answers an empty line without a word.
+                if !line.trim().is_empty() {
+                    complain(&format!("{}: error: '{line}': {}", self.program, unreadable.message));
+                }
+                let asked = Asked {
+                    kind: unreadable.kind,
+                    module: &unreadable.module,
+                    address: None,
+                    symbol: None,
+                    digits: 16,
+                };
+                self.printer.answer(&mut self.out.text, &asked, &Answer::default());
+            }
+        }
+    }
+
+    fn answer_request(&mut self, request: &Request) {
+        let options = self.options;
+        let (path, name) = match &request.module {
+            Module::Path(path) => (Some(PathBuf::from(path)), path.clone()),
+            Module::BuildId(id) => (by_build_id(id, options), hex_upper(id)),
+        };
+        let (address, symbol) = match &request.place {
+            Place::Address(address) => (Some(*address), None),
+            Place::Symbol(symbol, _) => (None, Some(symbol.as_str())),
+        };
+        let mut asked = Asked { kind: request.kind, module: &name, address, symbol, digits: 16 };
+        let opened = match &path {
+            Some(path) => self.modules.open(path),
+            None => Err("could not find build ID".to_owned()),
+        };
+        let module = match opened {
+            Ok(module) => module,
+            Err(message) => return self.without_answer(&asked, &message),
+        };
+        if module.file.header().address_size == 4 {
+            asked.digits = 8;
+        }
+        let mut answer = std::mem::take(&mut self.answer);
+        answer.clear();
+        let found = match &request.place {
+            _ if request.kind != Kind::Code => Ok(()),
+            Place::Address(address) => {
+                let start = section_start(module, options);
+                let address = address.wrapping_sub(options.adjust_vma).wrapping_add(start);
+                module.answer(address, options, &mut answer)
+            }
+            Place::Symbol(symbol, offset) => {
+                of_symbol(module, symbol, *offset, options, &mut answer).map(|address| {
+                    if options.tool == Tool::GnuAddr2line {
+                        asked.address = Some(address);
+                        asked.symbol = None;
+                    }
+                })
+            }
+        };
+        match found {
+            Ok(()) => self.printer.answer(&mut self.out.text, &asked, &answer),
+            Err(message) => self.without_answer(&asked, &message),
+        }
+        self.answer = answer;
+    }
+
+    fn without_answer(&mut self, asked: &Asked<'_>, message: &str) {
+        if self.options.style == Style::Json {
+            return self.printer.error(&mut self.out.text, asked, message);
+        }
+        complain(&format!("{}: error: '{}': {message}", self.program, asked.module));
+        self.printer.answer(&mut self.out.text, asked, &Answer::default());
+    }
+}
+
+/// Adds the answers for a symbol of this name, at an offset from its start. LLVM's tools print one line for each function of
+/// the name, GNU's answers for the first of them as for an address, which is given.
+fn of_symbol(
+    module: &mut modules::Module<'_>,
+    symbol: &str,
+    offset: u64,
+    options: &Options,
+    answer: &mut Answer,
+) -> Result<u64, String> {
+    let starts = module.starts_of(symbol)?;
+    if options.tool == Tool::GnuAddr2line {
+        let Some(start) = starts.first() else { return Ok(0) };
+        let address = start.wrapping_add(offset);
+        module.answer(address, options, answer)?;
+        return Ok(address);
+    }
+    for start in starts {
+        let mut found = Answer::default();
+        module.answer(start.wrapping_add(offset), options, &mut found)?;
+        let line = match options.functions {
+            Functions::Short => found.lines().first().cloned(),
+            _ => print::joined(found.lines()),
+        };
+        if let Some(line) = line {
+            *answer.push() = line;
+        }
+    }
+    Ok(0)
+}
+
+/// Where the section of `--section` starts; 0 where none was given.
+fn section_start(module: &modules::Module<'_>, options: &Options) -> u64 {
+    let Some(name) = &options.section else { return 0 };
+    let sections = crate::answer::open::sections(&module.file);
+    sections.iter().find(|section| section.name == *name).map_or(0, |section| section.start)
+}
+
+/// The debug file of a build id, below the folders that hold such files: `DIR/.build-id/ab/cdef.debug`.
+fn by_build_id(id: &[u8], options: &Options) -> Option<PathBuf> {
+    let (first, rest) = id.split_first()?;
+    let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let name = format!("{}.debug", digits(rest));
+    let default = [PathBuf::from("/usr/lib/debug")];
+    let folders = options.debug_dirs.iter().chain(&default);
+    let paths = folders.map(|folder| folder.join(".build-id").join(digits(&[*first])).join(&name));
+    paths.into_iter().find(|path| path.is_file())
+}
+
+fn hex_upper(id: &[u8]) -> String {
+    id.iter().map(|byte| format!("{byte:02X}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn words_of_a_response_file() {
+        assert_eq!(words("-a  'b c'\n\"d\\\"e\" f\\ g"), ["-a", "b c", "d\"e", "f g"]);
+        assert_eq!(words("''"), [""]);
+        assert!(words(" \n").is_empty());
+    }
+}

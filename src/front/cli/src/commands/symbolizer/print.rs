@@ -1,0 +1,280 @@
+//! Prints answers as `llvm-symbolizer` (styles LLVM, GNU and JSON) and GNU `addr2line` print them, byte for byte.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use super::modules::Answer;
+use super::options::{Functions, Options, Style, Tool};
+use super::request::Kind;
+
+/// One function at an address.
+#[derive(Clone, Default)]
+pub(super) struct Line {
+    /// Empty where it is not known.
+    pub(super) function: Vec<u8>,
+    /// Empty where it is not known.
+    pub(super) file: Vec<u8>,
+    /// From 1; 0 where it is not known.
+    pub(super) line: u32,
+    /// From 1; 0 where it is not known.
+    pub(super) column: u32,
+    /// Where the function is declared.
+    pub(super) start_file: Vec<u8>,
+    pub(super) start_line: u32,
+    /// The address at which the function starts; not of a function that was inlined.
+    pub(super) start: Option<u64>,
+}
+
+/// What a request was about, for the printers that repeat it.
+pub(super) struct Asked<'r> {
+    pub(super) kind: Kind,
+    /// The path or build id as it was given.
+    pub(super) module: &'r str,
+    /// As it was given, before options adjust it.
+    pub(super) address: Option<u64>,
+    /// The symbol, where no address was given.
+    pub(super) symbol: Option<&'r str>,
+    /// Hexadecimal digits of an address of the module, as GNU prints it.
+    pub(super) digits: usize,
+}
+
+/// The text that is printed, and the JSON objects that wait for the end.
+pub(super) struct Printer<'o> {
+    options: &'o Options,
+    /// The objects of requests on the command line, which are one array.
+    array: Option<Vec<Value>>,
+}
+
+impl<'o> Printer<'o> {
+    pub(super) fn new(options: &'o Options) -> Printer<'o> {
+        let is_array = options.style == Style::Json && !options.requests.is_empty();
+        Printer { options, array: is_array.then(Vec::new) }
+    }
+
+    /// Puts the answer to a request.
+    pub(super) fn answer(&mut self, out: &mut Vec<u8>, asked: &Asked<'_>, answer: &Answer) {
+        let lines = match asked.symbol {
+            Some(_) if !answer.lines().is_empty() => Cow::Borrowed(answer.lines()),
+            _ => self.chosen(answer.lines()),
+        };
+        if self.options.style == Style::Json {
+            let object = self.object(asked, &lines, answer.folded);
+            return self.put(out, object);
+        }
+        self.header(out, asked);
+        match asked.kind {
+            Kind::Code => {
+                for (at, line) in lines.iter().enumerate() {
+                    self.line(out, line, at > 0 && asked.symbol.is_none());
+                }
+            }
+            // Variables are not in a symbol file: the answer is that of a tool that finds none.
+            Kind::Data => out.extend_from_slice(b"??\n0 0\n??:?\n"),
+            Kind::Frame => out.extend_from_slice(b"??\n"),
+        }
+        self.footer(out);
+    }
+
+    /// Puts what stands for the answer where there is an error. In JSON an error of the module is an object of its own.
+    pub(super) fn error(&mut self, out: &mut Vec<u8>, asked: &Asked<'_>, message: &str) {
+        let mut object = Map::new();
+        if let Some(address) = asked.address {
+            object.insert("Address".to_owned(), hex(address));
+        }
+        if let Some(symbol) = asked.symbol {
+            object.insert("SymName".to_owned(), symbol.into());
+        }
+        object.insert("ModuleName".to_owned(), asked.module.into());
+        object.insert("Error".to_owned(), json!({ "Message": message }));
+        self.put(out, Value::Object(object));
+    }
+
+    /// Puts what ends the answers to the command line.
+    pub(super) fn end(&mut self, out: &mut Vec<u8>) {
+        if let Some(array) = self.array.take() {
+            self.write(out, &Value::Array(array));
+        }
+    }
+
+    /// The lines that options let through: one where no function is added to those that are called.
+    fn chosen<'l>(&self, lines: &'l [Line]) -> Cow<'l, [Line]> {
+        match self.options {
+            _ if lines.is_empty() => vec![Line::default()].into(),
+            options if options.inlines => lines.into(),
+            options if options.style == Style::Gnu || options.functions != Functions::Linkage => {
+                lines[..1].into()
+            }
+            _ => joined(lines).into_iter().collect(),
+        }
+    }
+
+    fn header(&self, out: &mut Vec<u8>, asked: &Asked<'_>) {
+        let Some(address) = asked.address.filter(|_| self.options.addresses) else { return };
+        let text = match self.options.tool {
+            Tool::GnuAddr2line => format!("0x{address:0width$x}", width = asked.digits),
+            _ => format!("{address:#x}"),
+        };
+        out.extend_from_slice(text.as_bytes());
+        out.extend_from_slice(if self.options.pretty { b": " } else { b"\n" });
+    }
+
+    fn footer(&self, out: &mut Vec<u8>) {
+        if self.options.style == Style::Llvm {
+            out.push(b'\n');
+        }
+    }
+
+    fn line(&self, out: &mut Vec<u8>, line: &Line, inlined: bool) {
+        let options = self.options;
+        let gnu = options.tool == Tool::GnuAddr2line;
+        let unknown = line.function.is_empty() && line.file.is_empty();
+        if options.pretty && inlined && (gnu || options.functions != Functions::None) {
+            out.extend_from_slice(b" (inlined by) ");
+        }
+        if options.functions != Functions::None {
+            out.extend_from_slice(or_unknown(&line.function));
+            out.extend_from_slice(match options.pretty {
+                true if gnu && unknown => b" ",
+                true => b" at ",
+                false => b"\n",
+            });
+        }
+        if options.verbose {
+            return self.verbose(out, line);
+        }
+        out.extend_from_slice(or_unknown(self.path(&line.file)));
+        out.push(b':');
+        match line.line {
+            // GNU's own tool tells an address of a function without lines from one of no function.
+            0 if gnu && !unknown => out.push(b'?'),
+            number => crate::io::json::number(out, number),
+        }
+        if options.style == Style::Llvm {
+            out.push(b':');
+            crate::io::json::number(out, line.column);
+        }
+        out.push(b'\n');
+        if options.context > 0 {
+            out.extend_from_slice(self.source(line).as_bytes());
+        }
+    }
+
+    fn verbose(&self, out: &mut Vec<u8>, line: &Line) {
+        let mut field = |name: &str, value: &[u8]| {
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(value);
+            out.push(b'\n');
+        };
+        field("  Filename: ", or_unknown(self.path(&line.file)));
+        if line.start_line > 0 {
+            field("  Function start filename: ", or_unknown(self.path(&line.start_file)));
+            field("  Function start line: ", line.start_line.to_string().as_bytes());
+        }
+        if let Some(start) = line.start.filter(|_| self.options.style == Style::Llvm) {
+            field("  Function start address: ", format!("{start:#x}").as_bytes());
+        }
+        field("  Line: ", line.line.to_string().as_bytes());
+        field("  Column: ", line.column.to_string().as_bytes());
+    }
+
+    fn path<'p>(&self, path: &'p [u8]) -> &'p [u8] {
+        match path.iter().rposition(|byte| *byte == b'/') {
+            Some(slash) if self.options.basenames => &path[slash + 1..],
+            _ => path,
+        }
+    }
+
+    /// Lines of the source file, where it can be read.
+    fn source(&self, line: &Line) -> String {
+        let (count, at) = (self.options.context, u64::from(line.line));
+        if count == 0 || at == 0 {
+            return String::new();
+        }
+        let Ok(path) = std::str::from_utf8(&line.file) else { return String::new() };
+        let Ok(text) = std::fs::read(path) else { return String::new() };
+        let text = String::from_utf8_lossy(&text);
+        let first = at.saturating_sub(count / 2).max(1);
+        let last = first.saturating_add(count - 1);
+        // As LLVM counts the digits of the last line: one too few for a power of ten.
+        let width = (last as f64).log10().ceil() as usize;
+        let numbered = (1_u64..).zip(text.lines()).skip_while(|(number, _)| *number < first);
+        let mut shown = String::new();
+        for (number, text) in numbered.take_while(|(number, _)| *number <= last) {
+            let mark = if number == at { " >: " } else { "  : " };
+            shown.push_str(&format!("{number:<width$}{mark}{text}\n"));
+        }
+        shown
+    }
+
+    fn object(&self, asked: &Asked<'_>, lines: &[Line], folded: Option<(&str, u32)>) -> Value {
+        let mut object = Map::new();
+        if let Some(address) = asked.address {
+            object.insert("Address".to_owned(), hex(address));
+        }
+        if let Some(symbol) = asked.symbol {
+            object.insert("SymName".to_owned(), symbol.into());
+        }
+        object.insert("ModuleName".to_owned(), asked.module.into());
+        let known = lines.iter().any(|line| !line.function.is_empty() || !line.file.is_empty());
+        let frames = || lines.iter().map(|line| self.frame(line)).collect::<Vec<Value>>();
+        let (key, value) = match asked.kind {
+            Kind::Code if asked.symbol.is_some() => ("Loc", if known { frames() } else { Vec::new() }.into()),
+            Kind::Code => ("Symbol", frames().into()),
+            Kind::Data => ("Data", json!({ "Name": "", "Size": "0x0", "Start": "0x0" })),
+            Kind::Frame => ("Frame", json!([])),
+        };
+        object.insert(key.to_owned(), value);
+        if let Some((certainty, count)) = folded.filter(|_| asked.kind == Kind::Code) {
+            object.insert("Certainty".to_owned(), certainty.into());
+            object.insert("CandidateCount".to_owned(), count.into());
+        }
+        Value::Object(object)
+    }
+
+    fn frame(&self, line: &Line) -> Value {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let mut frame = json!({
+            "Column": line.column,
+            "Discriminator": 0,
+            "FileName": text(self.path(&line.file)),
+            "FunctionName": text(&line.function),
+            "Line": line.line,
+            "StartAddress": line.start.map_or_else(|| "".into(), hex),
+            "StartFileName": text(self.path(&line.start_file)),
+            "StartLine": line.start_line,
+        });
+        let source = self.source(line);
+        if !source.is_empty() {
+            frame["Source"] = source.into();
+        }
+        frame
+    }
+
+    fn put(&mut self, out: &mut Vec<u8>, object: Value) {
+        match &mut self.array {
+            Some(array) => array.push(object),
+            None => self.write(out, &object),
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>, value: &Value) {
+        let text = if self.options.pretty { format!("{value:#}") } else { value.to_string() };
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'\n');
+    }
+}
+
+/// The function that was compiled, at the line that runs: what LLVM answers without inlined functions.
+pub(super) fn joined(lines: &[Line]) -> Option<Line> {
+    let (innermost, outermost) = (lines.first()?, lines.last()?);
+    Some(Line { function: outermost.function.clone(), start: outermost.start, ..innermost.clone() })
+}
+
+fn or_unknown(text: &[u8]) -> &[u8] {
+    if text.is_empty() { b"??" } else { text }
+}
+
+fn hex(address: u64) -> Value {
+    format!("{address:#x}").into()
+}

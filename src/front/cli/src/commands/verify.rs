@@ -1,0 +1,52 @@
+//! `foldsym verify`: checks a whole file, and compares it with the program that it was made of.
+
+use foldsym_convert::{verify_against, verify_by_addr2line};
+
+use crate::args::Verify;
+use crate::commands::find::index::NameIndex;
+use crate::io::failure::{Failure, exit};
+use crate::io::mapped::Mapped;
+
+/// Checks every byte; with a program, every answer.
+pub(crate) fn run(args: &Verify) -> Result<u8, Failure> {
+    let mapped = Mapped::open(&args.file)?;
+    let file = crate::answer::open::open(&mapped)?;
+    file.verify().map_err(|error| crate::answer::open::damaged(&mapped, error))?;
+    if let Some(index) = NameIndex::of(&file) {
+        index.verify().map_err(|what| Failure::input(mapped.path(), what))?;
+    }
+    if let Some(program) = &args.against {
+        return against(args, program);
+    }
+    let mut line = Vec::new();
+    crate::io::escape::push_escaped(&mut line, args.file.as_os_str().as_encoded_bytes());
+    line.extend_from_slice(
+        format!(": sound, {} functions, {} bytes\n", file.function_count(), mapped.len()).as_bytes(),
+    );
+    std::io::Write::write_all(&mut std::io::stdout().lock(), &line)?;
+    Ok(0)
+}
+
+/// Compares the file with a program: exit code 1 where an answer differs. First with the converter's own reader, which finds
+/// what went wrong between it and the file; then with `addr2line`, which finds what that reader read wrongly.
+fn against(args: &Verify, program: &std::path::Path) -> Result<u8, Failure> {
+    let options = crate::commands::convert::options(&args.reading);
+    let own = verify_against(&args.file, program, &options)?;
+    let other = verify_by_addr2line(&args.file, program, &options)?;
+    let mut text = Vec::new();
+    let examples = own.examples.iter().chain(other.iter().flat_map(|other| &other.examples));
+    for line in examples {
+        crate::io::escape::push_escaped(&mut text, line.as_bytes());
+        text.push(b'\n');
+    }
+    text.extend_from_slice(format!("{} addresses asked, {} differ\n", own.asked, own.count).as_bytes());
+    let line = match &other {
+        Ok(other) => format!("{} addresses asked of addr2line, {} differ", other.asked, other.count),
+        Err(reason) => format!("addr2line was not asked: {reason}"),
+    };
+    crate::io::escape::push_escaped(&mut text, line.as_bytes());
+    text.push(b'\n');
+    std::io::Write::write_all(&mut std::io::stdout().lock(), &text)?;
+    let differ = own.count > 0 || other.is_ok_and(|other| other.count > 0);
+    Ok(if differ { exit::NOTHING } else { 0 })
+}

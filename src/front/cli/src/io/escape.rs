@@ -1,0 +1,50 @@
+//! Escapes what a terminal obeys or does not show: names and paths come from strangers.
+
+/// Puts text with its control characters, and bytes that are not UTF-8, as `\xNN` and the like.
+pub(crate) fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
+    for chunk in text.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if character.is_control() || is_unseen(character) {
+                out.extend(character.escape_default().to_string().into_bytes());
+            } else {
+                out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+        }
+        for byte in chunk.invalid() {
+            out.extend_from_slice(format!("\\x{byte:02x}").as_bytes());
+        }
+    }
+}
+
+/// Characters that are not seen and change what is: they turn the direction of the text, break lines, join or hide
+/// (Unicode's formats, separators and tags), and can make one name look like another.
+fn is_unseen(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn terminals_see_no_control_character() {
+        let mut out = Vec::new();
+        super::push_escaped(&mut out, "a\u{1b}[2Jb\n\u{9b}c\u{202e}\u{e9}".as_bytes());
+        super::push_escaped(&mut out, b"\xff");
+        for unseen in ["\u{200e}", "\u{200f}", "\u{61c}", "\u{2028}", "\u{2029}", "\u{e0041}", "\u{feff}"] {
+            let mut escaped = Vec::new();
+            super::push_escaped(&mut escaped, unseen.as_bytes());
+            assert!(escaped.is_ascii(), "{}", unseen.escape_unicode());
+        }
+        assert_eq!(String::from_utf8(out).unwrap(), "a\\u{1b}[2Jb\\n\\u{9b}c\\u{202e}\u{e9}\\xff");
+    }
+}

@@ -1,0 +1,88 @@
+//! Turns whatever went wrong into one line on standard error and an exit code.
+
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+
+/// The exit codes of every command.
+pub(crate) mod exit {
+    /// `find` found nothing; `verify --against` found a difference.
+    pub(crate) const NOTHING: u8 = 1;
+    /// The command line, or an address line, could not be understood.
+    pub(crate) const USAGE: u8 = 2;
+    /// A file could not be read, is damaged, or is for another processor; the only input is a folder without a
+    /// program; or an output could not be written.
+    pub(crate) const BAD_INPUT: u8 = 3;
+    /// Some of several inputs failed to convert.
+    pub(crate) const SOME_FAILED: u8 = 4;
+}
+
+/// Why a command stopped.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Empty where there is nothing to say: the reader of our output went away.
+    pub(crate) message: String,
+    pub(crate) code: u8,
+}
+
+impl Failure {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: exit::USAGE }
+    }
+
+    pub(crate) fn input(path: &Path, what: impl Display) -> Self {
+        Self { message: format!("{}: {what}", path.display()), code: exit::BAD_INPUT }
+    }
+
+    /// Prints the message, if there is one, as a single line.
+    pub(crate) fn print(&self) {
+        if !self.message.is_empty() {
+            complain(&self.message);
+        }
+    }
+}
+
+/// What somebody else wrote, quoted in a message: its beginning, as it may be a megabyte.
+pub(crate) fn quoted(text: &str) -> String {
+    let short = shortened(text);
+    if short.len() == text.len() {
+        format!("{text:?}")
+    } else {
+        format!("{short:?}... ({} bytes)", text.len())
+    }
+}
+
+/// The beginning of a text, as much as a message or an answer repeats.
+pub(crate) fn shortened(text: &str) -> &str {
+    const SHOWN: usize = 80;
+    text.char_indices().nth(SHOWN).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Writing an answer failed. A closed pipe is the reader's choice (`foldsym ... | head`), not a failure.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self { message: String::new(), code: 0 }
+        } else {
+            Self { message: format!("output: {error}"), code: exit::BAD_INPUT }
+        }
+    }
+}
+
+/// A program could not be converted.
+impl From<foldsym_convert::ConvertError> for Failure {
+    fn from(error: foldsym_convert::ConvertError) -> Self {
+        let code = if error.is_usage() { exit::USAGE } else { exit::BAD_INPUT };
+        Self { message: error.to_string(), code }
+    }
+}
+
+/// One line on standard error. Messages quote names and paths of untrusted files, so control
+/// characters are escaped wherever standard error goes.
+pub(crate) fn complain(message: &str) {
+    let mut line = b"foldsym: ".to_vec();
+    crate::io::escape::push_escaped(&mut line, message.as_bytes());
+    line.push(b'\n');
+    // If standard error is gone there is nobody left to tell.
+    let _ = io::Write::write_all(&mut io::stderr().lock(), &line);
+}

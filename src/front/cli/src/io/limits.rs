@@ -1,0 +1,98 @@
+//! What the system may do to the process: a stack that is too small, a file that is cut short while it is mapped.
+//!
+//! A page of a mapped file that is not there any more ends the process by `SIGBUS`. To read all inputs instead of mapping
+//! them costs every conversion its bytes in memory and a copy, and to ask for the size again leaves the moment between
+//! question and access. So the command, which owns its process, handles the signal: it writes what it was at work on and
+//! ends with the exit code of bad input. What is written to the final name is whole or not there, as after any other end.
+//! The libraries leave the signal to whoever uses them.
+
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+/// Inputs that are at work at once and are named; of more, some are not.
+const SLOTS: usize = 64;
+
+/// What is at work: lines that are never freed while the handler may read them.
+static LINES: [AtomicPtr<Line>; SLOTS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; SLOTS];
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+
+struct Line(Vec<u8>);
+
+/// Takes the name away again.
+pub(crate) struct Named(usize);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        // The line itself is leaked: the handler may be reading it. Some hundred bytes for each input.
+        LINES[self.0].store(std::ptr::null_mut(), Ordering::Release);
+    }
+}
+
+/// Names a file that is mapped from now on.
+pub(crate) fn name(name: &str) -> Named {
+    let mut line = b"foldsym: ".to_vec();
+    crate::io::escape::push_escaped(&mut line, name.as_bytes());
+    line.extend_from_slice(b": cut short or unreadable while it was read (SIGBUS)\n");
+    let slot = NEXT.fetch_add(1, Ordering::Relaxed) % SLOTS;
+    LINES[slot].store(Box::into_raw(Box::new(Line(line))), Ordering::Release);
+    Named(slot)
+}
+
+/// Bytes of stack that the first thread may have.
+pub(crate) fn stack_limit() -> u64 {
+    #[cfg(unix)]
+    return handler::stack_limit();
+    #[cfg(not(unix))]
+    return 0;
+}
+
+/// Handles the signal from now on.
+pub(crate) fn install() {
+    #[cfg(unix)]
+    handler::install();
+}
+
+#[cfg(unix)]
+mod handler {
+    use std::sync::atomic::Ordering;
+
+    use super::LINES;
+    use crate::io::failure::exit;
+
+    /// Writes the lines and ends the process, with what may be called in a handler alone: loads, `write`, `_exit`.
+    extern "C" fn on_sigbus(_: libc::c_int) {
+        for line in &LINES {
+            let line = line.load(Ordering::Acquire);
+            if line.is_null() {
+                continue;
+            }
+            // SAFETY: a line that was ever stored is leaked, so the pointer is valid as long as the process; nobody changes
+            // it after it was stored.
+            let bytes = unsafe { &(*line).0 };
+            // SAFETY: pointer and length are of one vector, which lives.
+            let written = unsafe { libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len()) };
+            // If standard error is gone there is nobody left to tell.
+            let _ = written;
+        }
+        // SAFETY: ends the process at once and runs no code of it.
+        unsafe { libc::_exit(exit::BAD_INPUT.into()) }
+    }
+
+    pub(super) fn stack_limit() -> u64 {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: `limit` is valid for the call to write to, and keeps its zeros where the call fails.
+        let asked = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) };
+        if asked == 0 { limit.rlim_cur } else { 0 }
+    }
+
+    pub(super) fn install() {
+        // SAFETY: all zeros are a valid `sigaction` without flags and with an empty mask on every system that has it.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = on_sigbus as extern "C" fn(libc::c_int) as usize;
+        // The default stack may be what cannot be mapped; threads of the standard library have one for signals.
+        action.sa_flags = libc::SA_ONSTACK;
+        // SAFETY: `action` is whole and the old one is not asked for. The handler does only what a handler may.
+        let installed = unsafe { libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut()) };
+        // Without a handler the process ends by the signal, as before.
+        let _ = installed;
+    }
+}

@@ -1,0 +1,67 @@
+//! Turns a path into bytes that stay in place. Unsafe code of this crate is here and in `limits`.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+use crate::io::failure::Failure;
+use crate::io::limits::{self, Named};
+
+/// The bytes of a `.fsym`, mapped where the file can be.
+pub(crate) struct Mapped {
+    path: PathBuf,
+    bytes: Bytes,
+    /// As long as the bytes are used.
+    _named: Named,
+}
+
+enum Bytes {
+    Map(memmap2::Mmap),
+    /// What cannot be mapped (a pipe, an empty file) is read.
+    Read(Vec<u8>),
+}
+
+impl Mapped {
+    /// Maps a file read-only.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or is a directory: exit code 3, with the path.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let bytes = Self::bytes(path).map_err(|error| Failure::input(path, error))?;
+        Ok(Self { path: path.to_owned(), bytes, _named: limits::name(&path.display().to_string()) })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn bytes(path: &Path) -> io::Result<Bytes> {
+        let mut file = File::open(path)?;
+        let meta = file.metadata()?;
+        if !meta.is_file() || meta.len() == 0 {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            return Ok(Bytes::Read(bytes));
+        }
+        // SAFETY: `Mmap::map` asks that the file is not changed while it is mapped. The mapping is
+        // private and read-only, so nothing in this process writes to it, and foldsym itself replaces
+        // a `.fsym` by renaming a new file over it, which leaves a mapped one as it is. Against a
+        // stranger who writes into the file all the same: its bytes are read only by `foldsym-lookup`,
+        // which forbids unsafe code, so no memory access rests on two reads giving the same value, and
+        // every index is checked against the length of the mapping at the place where it is used. The
+        // answer may then be wrong. A file that is cut short ends the process by a signal, which `limits` handles.
+        Ok(Bytes::Map(unsafe { memmap2::Mmap::map(&file)? }))
+    }
+}
+
+impl Deref for Mapped {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Map(map) => map,
+            Bytes::Read(bytes) => bytes,
+        }
+    }
+}

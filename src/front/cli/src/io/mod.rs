@@ -1,0 +1,10 @@
+//! What the commands read from and write to.
+
+pub(crate) mod escape;
+pub(crate) mod failure;
+pub(crate) mod input;
+pub(crate) mod json;
+pub(crate) mod limits;
+pub(crate) mod mapped;
+pub(crate) mod output;
+pub(crate) mod progress;

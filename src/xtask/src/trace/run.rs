@@ -1,0 +1,193 @@
+//! One traced run of each link of a program, and which of their stacks belong together.
+//!
+//! The two programs run apart. What they have in common are entries of the program's own functions, in one order: entry `n` of
+//! the one is entry `n` of the other. That is checked for each: the symbol of the link without folding must be among those
+//! at the address in the other, or be gone there. At the first that is not so the comparison ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::builds::Links;
+use crate::sh;
+
+/// What a word of a stack is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Word {
+    /// The function was entered here, or stopped by a signal.
+    Exact(u64),
+    /// A call returns here.
+    Return(u64),
+}
+
+impl Word {
+    /// An address inside the instruction that counts.
+    pub(super) fn address(self) -> u64 {
+        match self {
+            Word::Exact(address) => address,
+            Word::Return(address) => address.wrapping_sub(1),
+        }
+    }
+}
+
+/// A frame: in the folded program, and in the other.
+pub(super) type Pair = (Word, Word);
+
+/// Function symbols by address.
+pub(super) struct Symbols {
+    /// Start, size, name; by start.
+    all: Vec<(u64, u64, String)>,
+    names: BTreeSet<String>,
+}
+
+impl Symbols {
+    /// Of a program, or of objects.
+    ///
+    /// # Errors
+    /// `llvm-nm` is missing or fails.
+    pub(super) fn of(path: &Path) -> Result<Symbols, String> {
+        let mut nm = Command::new(sh::llvm("llvm-nm")?);
+        let text = sh::output(nm.args(["--defined-only", "--print-size", "--numeric-sort"]).arg(path))?;
+        let mut all = Vec::new();
+        for line in text.lines() {
+            if let [address, size, "t" | "T" | "w" | "W", name] =
+                line.split_ascii_whitespace().collect::<Vec<_>>()[..]
+            {
+                let hex =
+                    |word| u64::from_str_radix(word, 16).map_err(|error| format!("llvm-nm: {line}: {error}"));
+                all.push((hex(address)?, hex(size)?, name.to_owned()));
+            }
+        }
+        let names = all.iter().map(|(.., name)| name.clone()).collect();
+        Ok(Symbols { all, names })
+    }
+
+    /// The functions that have the address.
+    pub(super) fn at(&self, address: u64) -> Vec<&str> {
+        let end = self.all.partition_point(|(start, ..)| *start <= address);
+        let near = self.all[end.saturating_sub(300)..end].iter();
+        near.filter(|(start, size, _)| address - start < *size).map(|(.., name)| name.as_str()).collect()
+    }
+}
+
+/// What two runs have in common.
+pub(super) struct Traced {
+    /// Distinct stacks.
+    pub(super) stacks: Vec<Vec<Pair>>,
+    /// Symbols of the link without folding.
+    pub(super) truth: Symbols,
+    /// Entries that were compared, and why no more were.
+    pub(super) entries: usize,
+    pub(super) end: String,
+    /// Stacks that were left out, as a library has other frames in the two.
+    pub(super) unequal: usize,
+}
+
+/// Entries of functions, each with the number of its stack.
+struct Run {
+    entries: Vec<usize>,
+    stacks: Vec<Vec<Word>>,
+    end: String,
+}
+
+/// Runs both links.
+///
+/// # Errors
+/// A tool that is missing or fails.
+pub(super) fn trace(tracer: &Path, links: &Links, limits: [&str; 2]) -> Result<Traced, String> {
+    let (whole, plain) = (Symbols::of(&links.whole)?, Symbols::of(&links.plain)?);
+    let own = own(&defined(&links.objects)?, &whole, &plain);
+    let (ours, theirs) = std::thread::scope(|scope| {
+        let ours = scope.spawn(|| run(tracer, &links.folded, &own.0, limits));
+        let theirs = run(tracer, &links.plain, &own.1, limits);
+        (ours.join().unwrap_or_else(|_| Err("tracer: a thread ended".to_owned())), theirs)
+    });
+    let (ours, theirs) = (ours?, theirs?);
+    let (mut entries, mut unequal, mut distinct) = (0, 0, BTreeSet::new());
+    let mut end = format!("{}, {}", ours.end, theirs.end);
+    let fits = |ours: Word, theirs: Word| {
+        let (ours, theirs) = (whole.at(ours.address()), plain.at(theirs.address()));
+        let gone = |name: &&str| !whole.names.contains(*name);
+        ours.is_empty() == theirs.is_empty()
+            && (theirs.is_empty() || theirs.iter().any(|name| gone(name) || ours.contains(name)))
+    };
+    for (&a, &b) in ours.entries.iter().zip(&theirs.entries) {
+        let (one, other) = (&ours.stacks[a], &theirs.stacks[b]);
+        if !fits(one[0], other[0]) {
+            end =
+                format!("diverged: {:?} and {:?}", whole.at(one[0].address()), plain.at(other[0].address()));
+            break;
+        }
+        entries += 1;
+        distinct.insert((a, b));
+    }
+    let mut stacks = Vec::new();
+    for (a, b) in distinct {
+        let (one, other) = (&ours.stacks[a], &theirs.stacks[b]);
+        if one.len() == other.len() && one.iter().zip(other).all(|(a, b)| fits(*a, *b)) {
+            stacks.push(one.iter().copied().zip(other.iter().copied()).collect());
+        } else {
+            unequal += 1;
+        }
+    }
+    Ok(Traced { stacks, truth: plain, entries, end, unequal })
+}
+
+/// Where the program's own functions are entered in both links: those that its objects define. Libraries have other work in the two
+/// (there are fewer frame descriptions to register). An address that own functions and a library's share in one counts
+/// in neither.
+fn own(defined: &BTreeSet<String>, whole: &Symbols, plain: &Symbols) -> (Vec<u64>, Vec<u64>) {
+    let is_own = |name: &str| defined.contains(name) && !name.contains(".cold");
+    let mut folded: BTreeMap<u64, (bool, bool)> = BTreeMap::new();
+    for (start, _, name) in &whole.all {
+        let kinds = folded.entry(*start).or_default();
+        *(if is_own(name) { &mut kinds.0 } else { &mut kinds.1 }) = true;
+    }
+    let mixed: BTreeSet<&str> = {
+        let mixed = whole.all.iter().filter(|(start, ..)| folded[start] == (true, true));
+        mixed.map(|(.., name)| name.as_str()).collect()
+    };
+    let ours = folded.iter().filter(|(_, kinds)| **kinds == (true, false)).map(|(start, _)| *start).collect();
+    let theirs = plain.all.iter().filter(|(.., name)| is_own(name) && !mixed.contains(name.as_str()));
+    (ours, theirs.map(|(start, ..)| *start).collect())
+}
+
+/// Names of the functions that objects define.
+fn defined(objects: &[PathBuf]) -> Result<BTreeSet<String>, String> {
+    let mut nm = Command::new(sh::llvm("llvm-nm")?);
+    let text = sh::output(nm.args(["--defined-only", "--format=just-symbols"]).args(objects))?;
+    Ok(text.lines().map(|line| line.trim().to_owned()).filter(|name| !name.is_empty()).collect())
+}
+
+/// Steps one program.
+fn run(tracer: &Path, program: &Path, entries: &[u64], limits: [&str; 2]) -> Result<Run, String> {
+    let text: String = entries.iter().map(|entry| format!("{entry:x}\n")).collect();
+    let input = program.with_extension("entries");
+    std::fs::write(&input, text).map_err(|error| format!("{}: {error}", input.display()))?;
+    let output = sh::filter(Command::new(tracer).arg(program).args(limits), &input)?;
+    let mut run = Run { entries: Vec::new(), stacks: Vec::new(), end: String::new() };
+    for line in output.lines() {
+        let bad = || format!("tracer: {line}");
+        let mut words = line.split_ascii_whitespace();
+        let first = words.next().ok_or_else(bad)?;
+        if first == "end" {
+            run.end = words.collect::<Vec<_>>().join(" after ");
+            continue;
+        }
+        let number: usize = first.parse().map_err(|_| bad())?;
+        let mut stack = Vec::new();
+        for (at, word) in words.enumerate() {
+            let exact = word.strip_prefix('=');
+            let address = u64::from_str_radix(exact.unwrap_or(word), 16).map_err(|_| bad())?;
+            stack.push(if at == 0 || exact.is_some() { Word::Exact(address) } else { Word::Return(address) });
+        }
+        if number == run.stacks.len() {
+            run.stacks.push(stack);
+        }
+        if number >= run.stacks.len() {
+            return Err(bad());
+        }
+        run.entries.push(number);
+    }
+    Ok(run)
+}
