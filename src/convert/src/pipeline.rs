@@ -22,7 +22,6 @@ use crate::read::options::ReadOptions;
 use crate::read::units::split::SplitFiles;
 use crate::recover;
 use crate::report::{Counts, Report, Step};
-use crate::util::budget::Allowance;
 use crate::util::output::{replaceable, write_whole};
 
 /// Converts one program into one `.fsym` file, written beside its final name and renamed. A symbolic link of that name stays,
@@ -41,7 +40,7 @@ pub fn convert(
     // Before the work, which may take long.
     replaceable(output, &MAGIC, "symbol file").map_err(unwritable)?;
     let write = |encoded: &Encoded| write_whole(output, |file| encoded.write_to(file)).map_err(unwritable);
-    produce(Source::Path(input), write, options, progress)
+    produce(ProgramSource::Path(input), write, options, progress)
 }
 
 /// Converts one program and writes the bytes of its `.fsym` file to `out`.
@@ -54,7 +53,7 @@ pub fn convert_to(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Report, ConvertError> {
-    produce(Source::Path(input), writer(input, out), options, progress)
+    produce(ProgramSource::Path(input), writer(input, out), options, progress)
 }
 
 /// Converts a program from its bytes and writes the bytes of its `.fsym` file to `out`. No file is opened: a separate debug
@@ -70,7 +69,7 @@ pub fn convert_bytes(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Report, ConvertError> {
-    produce(Source::Bytes(name, bytes), writer(name, out), options, progress)
+    produce(ProgramSource::Bytes(name, bytes), writer(name, out), options, progress)
 }
 
 fn writer<'o>(
@@ -85,30 +84,30 @@ fn writer<'o>(
 
 /// Where a program comes from.
 #[derive(Clone, Copy)]
-pub(crate) enum Source<'s> {
+pub(crate) enum ProgramSource<'s> {
     Path(&'s Path),
     /// A name for messages, and the bytes.
     Bytes(&'s Path, &'s [u8]),
 }
 
-impl<'s> Source<'s> {
+impl<'s> ProgramSource<'s> {
     fn name(self) -> &'s Path {
         match self {
-            Source::Path(name) | Source::Bytes(name, _) => name,
+            ProgramSource::Path(name) | ProgramSource::Bytes(name, _) => name,
         }
     }
 }
 
 /// The conversion: open, read, resolve, encode, and `write` what was encoded.
 fn produce(
-    source: Source<'_>,
+    source: ProgramSource<'_>,
     write: impl FnOnce(&Encoded) -> Result<(), ConvertError> + Send,
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Report, ConvertError> {
     in_pool(options.threads, || {
         let files = Files::default();
-        let alone = matches!(source, Source::Bytes(..));
+        let alone = matches!(source, ProgramSource::Bytes(..));
         let open_options = OpenOptions { separate: !alone, ..options.open() };
         let (mut loaded, mut report) = load(&files, source, options, &open_options, progress)?;
         progress.step("encode", 0);
@@ -153,7 +152,7 @@ impl<'f> Loaded<'_, 'f> {
 /// Opens, reads and resolves a program: everything before the file.
 pub(crate) fn load<'a, 'f>(
     files: &'f Files,
-    source: Source<'f>,
+    source: ProgramSource<'f>,
     options: &Options,
     open_options: &'a OpenOptions,
     progress: &dyn Progress,
@@ -162,8 +161,8 @@ pub(crate) fn load<'a, 'f>(
     progress.step("open", 0);
     let began = Instant::now();
     let mut image = match source {
-        Source::Path(path) => open::open_image(files, path, open_options)?,
-        Source::Bytes(name, bytes) => open::image_from_bytes(files, name, bytes, open_options)?,
+        ProgramSource::Path(path) => open::open_image(files, path, open_options)?,
+        ProgramSource::Bytes(name, bytes) => open::image_from_bytes(files, name, bytes, open_options)?,
     };
     if options.member.is_some() {
         report.input.clone_from(&image.path);
@@ -178,7 +177,7 @@ pub(crate) fn load<'a, 'f>(
     let split = SplitFiles { files, options: open_options, package };
     let package_sections = split.package.as_ref().map(|package| &package.debug);
     // Takes each unit as it is read: one thread numbers its names while others read.
-    let allowance = Allowance::of(files);
+    let allowance = files.allowance();
     let mut merged = Merged::new(options.remapped_paths(), Sizes::of(&image, package_sections), allowance);
     let classes = image.linker != Linker::NeverFolds;
     let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };

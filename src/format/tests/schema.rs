@@ -45,6 +45,7 @@ fn names(value: &str) -> Vec<&str> {
 }
 
 /// What the code says, under the names of the file.
+// Long because it is a table: each constant of the code by its name in the schema.
 fn code() -> BTreeMap<String, Vec<u64>> {
     let mut out = BTreeMap::new();
     let mut put = |table: &str, values: &[(&str, &[u64])]| {

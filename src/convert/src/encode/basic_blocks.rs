@@ -11,7 +11,7 @@ use crate::model::{Block, BlockMap};
 use crate::util::hash::HashMap;
 
 /// A block as it is stored.
-struct Cell {
+struct BlockCell {
     id: u32,
     /// Index of its kind.
     kind: u32,
@@ -31,7 +31,7 @@ pub(super) fn sections(map: &BlockMap, image_base: u64) -> Vec<Section> {
     let mut places: Vec<u32> = Vec::with_capacity(map.blocks.len().div_ceil(GROUP_BLOCKS as usize));
     let mut range = 0;
     for blocks in map.blocks.chunks(GROUP_BLOCKS as usize) {
-        let cells: Vec<Cell> = cells.by_ref().take(blocks.len()).collect();
+        let cells: Vec<BlockCell> = cells.by_ref().take(blocks.len()).collect();
         places.push(groups.len() as u32);
         // `range` ranges began before this group; its first block belongs to the last of them, or begins the next.
         put_group(&cells, range - u32::from(!cells[0].first), &mut groups);
@@ -91,9 +91,9 @@ fn kinds(map: &BlockMap) -> Vec<u64> {
     counted.into_iter().map(|(_, kind)| kind).collect()
 }
 
-fn cells<'m>(map: &'m BlockMap, ranks: &'m HashMap<u64, u32>) -> impl Iterator<Item = Cell> + 'm {
+fn cells<'m>(map: &'m BlockMap, ranks: &'m HashMap<u64, u32>) -> impl Iterator<Item = BlockCell> + 'm {
     let firsts = map.ranges.iter().flat_map(|range| range.blocks.clone().map(|i| i == range.blocks.start));
-    gaps(map).zip(firsts).map(|((block, gap), first)| Cell {
+    gaps(map).zip(firsts).map(|((block, gap), first)| BlockCell {
         id: block.id,
         kind: ranks[&kind_of(block, gap)],
         first,
@@ -101,7 +101,7 @@ fn cells<'m>(map: &'m BlockMap, ranks: &'m HashMap<u64, u32>) -> impl Iterator<I
 }
 
 /// Appends a group of up to 64 blocks, the first of which belongs to `range`.
-fn put_group(cells: &[Cell], range: u32, out: &mut Vec<u8>) {
+fn put_group(cells: &[BlockCell], range: u32, out: &mut Vec<u8>) {
     let mut ranks = range;
     let mut stored = 0u64;
     let mut records: Vec<[u64; 3]> = Vec::with_capacity(cells.len());

@@ -38,7 +38,7 @@ use outline::Outline;
 use plan::{Plan, stored};
 use rows::{RowCounts, RowSource};
 use scopes::{TreeCounts, Trees};
-use sections::Tables;
+use sections::RecordTables;
 use usage::Usage;
 
 /// The readable form of a mangled name; `None` for a name that is not mangled.
@@ -182,7 +182,8 @@ pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -
     let outline = Outline::of(program);
     let usage = Usage::of(program, &outline);
     let plan = Plan::of(program, &outline, &usage, options.columns);
-    let tables = Tables { program, outline: &outline, plan: &plan, columns: options.columns, image_base };
+    let tables =
+        RecordTables { program, outline: &outline, plan: &plan, columns: options.columns, image_base };
     let unit_log2 = if usage.offsets == 0 { 0 } else { usage.offsets.trailing_zeros().min(MAX_UNIT_LOG2) };
 
     let ((names, index), (code, sources)) = rayon::join(
@@ -330,7 +331,7 @@ fn encode_strings(program: &Program<'_>, plan: &Plan) -> [Section; 2] {
 }
 
 /// Sections that hold code, and what is known of them.
-struct Code {
+struct LoadedCode {
     sections: Vec<Section>,
     max_depth: u32,
     max_group: u32,
@@ -338,8 +339,8 @@ struct Code {
 }
 
 /// ROWS, SCOPES and the tables that refer to them.
-fn encode_code(tables: &Tables<'_>, usage: &Usage, unit_log2: u32) -> Code {
-    let &Tables { program, outline, plan, columns, .. } = tables;
+fn encode_code(tables: &RecordTables<'_>, usage: &Usage, unit_log2: u32) -> LoadedCode {
+    let &RecordTables { program, outline, plan, columns, .. } = tables;
     let trees = Trees::build(program, outline, usage, plan);
     let source = RowSource { program, outline, plan, trees: &trees, columns, unit_log2 };
     let records = source.records();
@@ -375,5 +376,5 @@ fn encode_code(tables: &Tables<'_>, usage: &Usage, unit_log2: u32) -> Code {
     };
     sections.push(Section::new(SectionId::ROWS, rows.finish()));
     sections.push(Section::new(SectionId::SCOPES, scopes.finish()));
-    Code { sections, max_depth, max_group: groups.largest, stats }
+    LoadedCode { sections, max_depth, max_group: groups.largest, stats }
 }

@@ -65,7 +65,7 @@ pub fn encode(names: &[&[u8]]) -> Vec<u8> {
 /// The final tokens: numbered as in the file.
 struct Tokens {
     /// For each token where it starts (in the pool or the bodies) and how long it is.
-    entries: Vec<Entry>,
+    entries: Vec<NameEntry>,
     /// Bodies of the rules, as tokens.
     bodies: Vec<u32>,
     pool: Vec<u8>,
@@ -78,7 +78,7 @@ struct Tokens {
 }
 
 #[derive(Clone, Copy)]
-struct Entry {
+struct NameEntry {
     rule: bool,
     start: u32,
     length: u32,
@@ -130,11 +130,11 @@ impl Tokens {
         for &symbol in &tokens {
             let start = starts[symbol as usize];
             if start != END {
-                out.entries.push(Entry { rule: false, start, length: grammar.sizes[symbol as usize] });
+                out.entries.push(NameEntry { rule: false, start, length: grammar.sizes[symbol as usize] });
             } else {
                 let body = bodies.get(symbol);
                 let start = out.bodies.len() as u32;
-                out.entries.push(Entry { rule: true, start, length: body.len() as u32 });
+                out.entries.push(NameEntry { rule: true, start, length: body.len() as u32 });
                 out.bodies.extend(body.iter().map(|&s| token_of[s as usize]));
             }
         }

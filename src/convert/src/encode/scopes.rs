@@ -145,7 +145,7 @@ const FEW: usize = 8;
 
 /// Old nodes that become one new node: a range of the arena.
 #[derive(Clone, Copy)]
-struct Group {
+struct MergedNodes {
     start: usize,
     end: usize,
     /// New node of the parent.
@@ -161,7 +161,7 @@ struct Scratch {
     children: Vec<u32>,
     child_ends: Vec<u32>,
     arena: Vec<u32>,
-    stack: Vec<Group>,
+    stack: Vec<MergedNodes>,
     /// Children of the group at hand, with their edges.
     gathered: Vec<(u32, u32)>,
     /// Runs of `gathered` with one edge: the first old node, the range.
@@ -221,7 +221,7 @@ impl Scratch {
             for &(edge, child) in gathered.iter().rev() {
                 let start = self.arena.len();
                 self.arena.push(child);
-                self.stack.push(Group { start, end: start + 1, parent, depth, edge });
+                self.stack.push(MergedNodes { start, end: start + 1, parent, depth, edge });
             }
             return;
         }
@@ -237,7 +237,7 @@ impl Scratch {
             let start = self.arena.len();
             let run = &self.gathered[run_start..run_end];
             self.arena.extend(run.iter().map(|&(_, child)| child));
-            self.stack.push(Group { start, end: self.arena.len(), parent, depth, edge: run[0].0 });
+            self.stack.push(MergedNodes { start, end: self.arena.len(), parent, depth, edge: run[0].0 });
         }
     }
 }
@@ -268,7 +268,7 @@ impl TreeTask {
             let edges =
                 |origin: u32| plan.first_edges[origin as usize]..plan.first_edges[origin as usize + 1];
             scratch.push_children(0..1, (0, 1), edges(root), edge_of);
-            while let Some(Group { start, end, parent, depth, edge }) = scratch.stack.pop() {
+            while let Some(MergedNodes { start, end, parent, depth, edge }) = scratch.stack.pop() {
                 let node = scratch.nodes.len() as u32 + 1;
                 let caller = self.origins[origins_at + parent as usize];
                 scratch.nodes.push((node - parent - 1, edge - edges(caller).start));

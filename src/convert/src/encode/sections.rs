@@ -11,7 +11,7 @@ use foldsym_format::SectionId;
 use foldsym_format::sections::functions::{PARTIAL, REASON};
 
 /// What the tables refer to.
-pub(super) struct Tables<'e> {
+pub(super) struct RecordTables<'e> {
     pub(super) program: &'e Program<'e>,
     pub(super) outline: &'e Outline,
     pub(super) plan: &'e Plan,
@@ -38,7 +38,7 @@ pub(super) struct GroupCounts {
     pub(super) largest: u32,
 }
 
-impl Tables<'_> {
+impl RecordTables<'_> {
     /// ORIGINS and EDGES, which do not need the records of rows and scopes.
     pub(super) fn sources(&self) -> Vec<Section> {
         let Plan { origins, edges, first_edges, .. } = self.plan;

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 /// A string in one round: the 8 bytes at the round's depth, big-endian, so that integers compare as
 /// the bytes do; padded with 0 past the end of the string.
 #[derive(Clone, Copy)]
-struct Keyed {
+struct SortKey {
     bytes: u64,
     /// Bytes of the string from the round's depth on; 9 stands for all that are longer than the 8 cached.
     /// Among equal keys the shorter string is a prefix of the longer one (the padding is its 0 bytes).
@@ -20,21 +20,21 @@ struct Keyed {
 
 const LONGER: u8 = 9;
 
-fn keyed(string: &[u8], depth: usize, id: u32) -> Keyed {
+fn keyed(string: &[u8], depth: usize, id: u32) -> SortKey {
     let rest = &string[depth..];
     match rest.first_chunk::<8>() {
-        Some(bytes) if rest.len() > 8 => Keyed { bytes: u64::from_be_bytes(*bytes), left: LONGER, id },
+        Some(bytes) if rest.len() > 8 => SortKey { bytes: u64::from_be_bytes(*bytes), left: LONGER, id },
         _ => {
             let mut bytes = [0; 8];
             bytes[..rest.len()].copy_from_slice(rest);
-            Keyed { bytes: u64::from_be_bytes(bytes), left: rest.len() as u8, id }
+            SortKey { bytes: u64::from_be_bytes(bytes), left: rest.len() as u8, id }
         }
     }
 }
 
 /// Sorts ids by the strings they stand for. Equal strings stay in the order of their ids.
 pub(super) fn sort_by_bytes<'s>(ids: &mut [u32], string: impl Fn(u32) -> &'s [u8] + Sync) {
-    let mut all: Vec<Keyed> = ids.iter().map(|&id| keyed(string(id), 0, id)).collect();
+    let mut all: Vec<SortKey> = ids.iter().map(|&id| keyed(string(id), 0, id)).collect();
     all.sort_unstable_by_key(|item| (item.bytes, item.left, item.id));
     sort_deeper(&mut all, 0, FORKS, &string);
     for (id, item) in ids.iter_mut().zip(&all) {
@@ -49,7 +49,7 @@ const FORKS: u32 = 8;
 
 /// Sorts the runs that agree in all bytes up to `depth + 8`; `items` is sorted up to there.
 fn sort_deeper<'s>(
-    items: &mut [Keyed],
+    items: &mut [SortKey],
     depth: usize,
     forks: u32,
     string: &(impl Fn(u32) -> &'s [u8] + Sync),
@@ -70,7 +70,7 @@ fn sort_deeper<'s>(
 }
 
 /// Finds the runs of more than one string that the bytes up to `depth + 8` do not order.
-fn split<'i>(items: &'i mut [Keyed], depth: usize, runs: &mut Vec<(&'i mut [Keyed], usize)>) {
+fn split<'i>(items: &'i mut [SortKey], depth: usize, runs: &mut Vec<(&'i mut [SortKey], usize)>) {
     for run in items.chunk_by_mut(|a, b| a.bytes == b.bytes && a.left == b.left) {
         if run[0].left == LONGER && run.len() > 1 {
             runs.push((run, depth + 8));
@@ -79,7 +79,7 @@ fn split<'i>(items: &'i mut [Keyed], depth: usize, runs: &mut Vec<(&'i mut [Keye
 }
 
 /// Caches and sorts by the bytes from `depth` on.
-fn deepen<'s>(run: &mut [Keyed], depth: usize, string: &impl Fn(u32) -> &'s [u8]) {
+fn deepen<'s>(run: &mut [SortKey], depth: usize, string: &impl Fn(u32) -> &'s [u8]) {
     for item in run.iter_mut() {
         *item = keyed(string(item.id), depth, item.id);
     }

@@ -6,7 +6,7 @@ use foldsym_format::bits::{MAX_WIDTH, TAIL, mask};
 use foldsym_format::starts as layout;
 
 /// How starts are divided.
-pub(super) struct Buckets {
+pub(super) struct StartBuckets {
     /// Starts of a bucket, on average at most.
     starts: u64,
     /// Bits by which low parts are wider than a bucket.
@@ -17,9 +17,9 @@ pub(super) struct Buckets {
 /// buckets away; in their bucket are at most 4 pieces, few enough to compare at once, for 65 %, and for 10 % of the kernel's,
 /// whose code is denser than its addresses on average. With 8 pieces and no wider low parts the section is a fifth smaller (0.2
 /// and 0.5 % of the file), and a lookup of RocksDB takes 4 % longer.
-pub(super) const PIECES: Buckets = Buckets { starts: 4, wider: 3 };
+pub(super) const PIECES: StartBuckets = StartBuckets { starts: 4, wider: 3 };
 /// Of basic blocks, which are small and lie side by side: one that is asked for begins in its bucket.
-pub(super) const BLOCKS: Buckets = Buckets { starts: 8, wider: 0 };
+pub(super) const BLOCKS: StartBuckets = StartBuckets { starts: 8, wider: 0 };
 
 /// Low parts of nearly a byte are one, which is found with half the instructions.
 const NEARLY_A_BYTE: std::ops::RangeInclusive<u32> = 7..=9;
@@ -28,7 +28,7 @@ const NEARLY_A_BYTE: std::ops::RangeInclusive<u32> = 7..=9;
 const MAX_BUCKET: u64 = 1 << 31;
 
 /// The section; `starts` rise, and the last piece ends at `end`.
-pub(super) fn encode(starts: &[u64], end: u64, buckets: &Buckets) -> Vec<u8> {
+pub(super) fn encode(starts: &[u64], end: u64, buckets: &StartBuckets) -> Vec<u8> {
     let (first, last) = (starts.first().copied().unwrap_or(0), starts.last().copied().unwrap_or(0));
     let most = (starts.len() as u64 / buckets.starts).max(1);
     let few = |width: u32| (last >> width) - (first >> width) < most && last >> width < MAX_BUCKET;

@@ -69,7 +69,7 @@ pub(super) struct Usage {
     pub(super) stray_scopes: u64,
 }
 
-struct Task {
+struct UsageTask {
     nodes: NeededNodes,
     offsets: u32,
     rows: u64,
@@ -81,13 +81,18 @@ impl Usage {
     pub(super) fn of(program: &Program<'_>, outline: &Outline) -> Usage {
         let edges = Marks::new(program.edges.len());
         let files = Marks::new(program.files.len());
-        let tasks: Vec<Task> = outline
+        let tasks: Vec<UsageTask> = outline
             .functions
             .par_chunks(FUNCTIONS_PER_TASK)
             .enumerate()
             .map(|(task, functions)| {
-                let mut sums =
-                    Task { nodes: NeededNodes::default(), offsets: 0, rows: 0, scopes: 0, stray_scopes: 0 };
+                let mut sums = UsageTask {
+                    nodes: NeededNodes::default(),
+                    offsets: 0,
+                    rows: 0,
+                    scopes: 0,
+                    stray_scopes: 0,
+                };
                 let first = task * FUNCTIONS_PER_TASK;
                 for function in first..first + functions.len() {
                     function_needs(program, outline, function, (&edges, &files), &mut sums);
@@ -113,7 +118,7 @@ fn function_needs(
     outline: &Outline,
     function: usize,
     (edges, files): (&Marks, &Marks),
-    sums: &mut Task,
+    sums: &mut UsageTask,
 ) {
     let source = program.functions[outline.functions[function].index()].source;
     let scopes = source.map_or(&[][..], |source| {

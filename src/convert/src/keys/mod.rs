@@ -21,7 +21,7 @@ use std::cell::{OnceCell, RefCell};
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::keys::calls::folded_parts::Twice;
-use crate::keys::calls::rewrites::{Named, Rewritten, Undescribed};
+use crate::keys::calls::rewrites::{CalleeSource, Rewritten, SymbolMembers};
 use crate::keys::calls::thunks::Passing;
 use crate::keys::tail_calls::{JumpsOf, Reach};
 use crate::merge::Merged;
@@ -33,7 +33,7 @@ use crate::open::Image;
 use crate::place::Placed;
 use crate::place::pieces::Cut;
 use crate::program::machine::Machine;
-use crate::program::names::{is_mangled, is_program_wide};
+use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
@@ -158,7 +158,7 @@ struct Index<'p, 'f> {
     /// By unit: what each local callee is.
     callees: Vec<Vec<Callee>>,
     /// By group.
-    undescribed: Vec<Undescribed>,
+    undescribed: Vec<SymbolMembers>,
     /// Where each function begins: not its lowest address, where a part of it stands before the rest.
     starts: Vec<u64>,
 }
@@ -230,7 +230,7 @@ impl<'p, 'f> Index<'p, 'f> {
             passing: Passing::new(program, machine),
             rewritten: Rewritten::new(program, merging),
             callees: Vec::new(),
-            undescribed: program.groups.iter().map(|group| Undescribed::of(program, group)).collect(),
+            undescribed: program.groups.iter().map(|group| SymbolMembers::of(program, group)).collect(),
             starts,
         };
         index.callees = (0..program.units.len()).map(|unit| index.callees_of(unit)).collect();
@@ -401,7 +401,7 @@ impl<'p> CallKeys<'_, 'p, '_> {
 
     /// Adds a key of a call that the compiler recorded, if it needs one.
     fn add(&mut self, unit: usize, return_addr: ImageAddr, caller: Option<FuncId>, callee: FuncId) {
-        let how = self.index.how(Some(unit), callee, Named::Record);
+        let how = self.index.how(Some(unit), callee, CalleeSource::Record);
         if self.wants(return_addr, callee, how) {
             self.calls.extend(how.map(|how| CallKey { return_addr, caller, callee, how }));
         }
@@ -460,7 +460,7 @@ impl<'p> CallKeys<'_, 'p, '_> {
                 }
                 for (address, callee) in calls {
                     let Callee::Function(callee) = callee else { continue };
-                    let how = self.index.how(Some(erased.0), callee, Named::Record);
+                    let how = self.index.how(Some(erased.0), callee, CalleeSource::Record);
                     if self.wants(address, callee, how)
                         && let Some(how) = how
                         && !self.twice.at(self.index, member.function, address)

@@ -95,7 +95,7 @@ impl ClassPlaces {
 pub(crate) type UnitClasses<'a> = (u64, &'a ClassPlaces);
 
 /// The classes of a unit, read with it.
-pub struct Described<'f> {
+pub struct ClassUnit<'f> {
     /// As a second look gives it.
     pub(crate) unit: Unit<'f>,
     /// What was left out: it counts only once the classes are asked for.

@@ -4,7 +4,7 @@ use std::io::Read;
 
 /// How a section is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum Compression {
     Zlib,
     Zstd,
 }
@@ -18,10 +18,15 @@ const XZ_MEMORY: u64 = 256 << 20;
 ///
 /// # Errors
 /// In words: the stream is damaged, or holds fewer or more than `claimed` bytes.
-pub(super) fn append(method: Method, input: &[u8], claimed: u64, out: &mut Vec<u8>) -> Result<(), String> {
+pub(super) fn append(
+    method: Compression,
+    input: &[u8],
+    claimed: u64,
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
     match method {
-        Method::Zlib => read_exactly(flate2::bufread::ZlibDecoder::new(input), claimed, out),
-        Method::Zstd => {
+        Compression::Zlib => read_exactly(flate2::bufread::ZlibDecoder::new(input), claimed, out),
+        Compression::Zstd => {
             let decoder =
                 zstd::stream::read::Decoder::with_buffer(input).map_err(|error| error.to_string())?;
             read_exactly(decoder, claimed, out)

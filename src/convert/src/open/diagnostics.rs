@@ -128,11 +128,11 @@ const MAX_KINDS: usize = 256;
 
 /// Collects diagnostics; the words of a case are made only for the first of its kind.
 #[derive(Debug, Default)]
-pub(super) struct Diagnostics {
+pub(super) struct OpenDiagnostics {
     entries: Vec<OpenDiagnostic>,
 }
 
-impl Diagnostics {
+impl OpenDiagnostics {
     pub(super) fn note(&mut self, kind: OpenDiagnosticKind, first: impl FnOnce() -> String) {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.kind == kind) {
             entry.count += 1;

@@ -8,6 +8,7 @@ use elsa::sync::FrozenVec;
 use memmap2::Mmap;
 
 use super::error::OpenError;
+use crate::util::budget::Allowance;
 
 /// A section may always claim this many bytes.
 const SECTION_FLOOR: u64 = 64 << 20;
@@ -70,6 +71,11 @@ impl Files {
     /// Bytes of all buffers: decompressed, joined or relocated sections.
     pub fn buffer_bytes(&self) -> u64 {
         self.buffer_bytes.load(Ordering::Relaxed)
+    }
+
+    /// What a conversion may take that reads the files which are mapped by now.
+    pub(crate) fn allowance(&self) -> Allowance {
+        Allowance::of(self.mapped_bytes(), self.buffer_bytes())
     }
 
     /// Maps a regular file and lends its bytes.

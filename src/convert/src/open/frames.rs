@@ -5,7 +5,7 @@ use std::path::Path;
 
 use object::{BinaryFormat, CompressionFormat, Object, ObjectKind, ObjectSection};
 
-use super::decompress::{self, Method};
+use super::decompress::{self, Compression};
 use super::error::OpenError;
 use super::files::Files;
 use super::image::DebugSection;
@@ -54,8 +54,8 @@ pub fn frame_sections<'f>(
         let packed = section.compressed_data().map_err(|error| wrong(error.to_string()))?;
         let method = match packed.format {
             CompressionFormat::None => None,
-            CompressionFormat::Zlib => Some(Method::Zlib),
-            CompressionFormat::Zstandard => Some(Method::Zstd),
+            CompressionFormat::Zlib => Some(Compression::Zlib),
+            CompressionFormat::Zstandard => Some(Compression::Zstd),
             _ => return Err(wrong("its compression is not known".to_owned())),
         };
         let bytes = match method {

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use super::decompress;
-use super::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use super::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
 use super::elf::{self, Links};
 use super::error::OpenError;
 use super::files::{Files, is_regular, path_from_bytes};
@@ -36,7 +36,7 @@ pub(super) fn complete<'f>(
     links: &mut Links<'f>,
     options: &OpenOptions,
 ) -> Result<(), OpenError> {
-    let mut diagnostics = Diagnostics::default();
+    let mut diagnostics = OpenDiagnostics::default();
     let debug = match &options.debug_file {
         Some(given) => {
             let opened = open_debug_file(files, image, given, Proof::Given)?;
@@ -62,7 +62,7 @@ pub(super) fn complete<'f>(
 /// Adds the symbols of `.gnu_debugdata`, an ELF file in an xz stream, to a program without a `.symtab`.
 pub(super) fn add_mini_symbols<'f>(files: &'f Files, image: &mut Image<'f>, links: &Links<'f>) {
     let Some(stream) = links.minidebug.filter(|_| !links.symtab) else { return };
-    let mut diagnostics = Diagnostics::default();
+    let mut diagnostics = OpenDiagnostics::default();
     let place = "section .gnu_debugdata";
     let unpacked = decompress::xz(stream, files.section_limit(stream.len() as u64))
         .map_err(|problem| OpenError::malformed(&image.path, place, problem))
@@ -84,7 +84,7 @@ fn find_debug_file<'f>(
     image: &Image<'f>,
     links: &Links<'f>,
     options: &OpenOptions,
-    diagnostics: &mut Diagnostics,
+    diagnostics: &mut OpenDiagnostics,
 ) -> Option<(Image<'f>, Links<'f>)> {
     let own = image.path.canonicalize().ok();
     let by_id = options.debug_roots().filter_map(|root| build_id_path(root, image.build_id));
@@ -222,7 +222,7 @@ fn find_supplementary<'f>(
     name: &[u8],
     id: &[u8],
     options: &OpenOptions,
-    diagnostics: &mut Diagnostics,
+    diagnostics: &mut OpenDiagnostics,
 ) -> Option<DebugSections<'f>> {
     let mut candidates = Vec::new();
     if let Some(named) = path_from_bytes(name) {
@@ -284,7 +284,7 @@ pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
         image.block_maps = std::mem::take(&mut debug.block_maps);
     }
     image.relocations.append(std::mem::take(&mut debug.relocations));
-    let mut diagnostics = Diagnostics::default();
+    let mut diagnostics = OpenDiagnostics::default();
     diagnostics.merge(std::mem::take(&mut image.diagnostics));
     diagnostics.merge(std::mem::take(&mut debug.diagnostics));
     image.diagnostics = diagnostics.into_vec();

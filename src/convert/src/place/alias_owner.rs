@@ -10,7 +10,8 @@ use std::cell::Cell;
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::Merged;
 use crate::model::{FuncId, NameId};
-use crate::program::names::{Relation, own_name, plain_base, relation};
+use crate::program::names::itanium::{own_name, plain_base};
+use crate::program::names::relation::{Relation, relation};
 use crate::util::hash::{HashMap, hash_of};
 
 /// Names that are compared one by one.
@@ -22,7 +23,7 @@ const MAX_TRIED: usize = 64;
 
 /// The functions at one address with their names.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct NamedFunctions {
     entries: Vec<(NameId, FuncId)>,
     /// Indexes of `entries` by hash, once there are more than [`FEW`].
     by_hash: HashMap<u64, Vec<u32>>,
@@ -30,7 +31,7 @@ pub(crate) struct Known {
     capped: Cell<u64>,
 }
 
-impl Known {
+impl NamedFunctions {
     /// Adds a function with its name.
     pub(crate) fn add(&mut self, merged: &Merged<'_>, name: NameId, function: FuncId) {
         // Of several functions of one name the first is found.
@@ -111,7 +112,7 @@ impl Known {
     }
 }
 
-impl Known {
+impl NamedFunctions {
     /// Counts the names at an address that were not compared with all that they may fit.
     pub(crate) fn report(&self, address: u64, diagnostics: &mut Diagnostics) {
         if self.capped.get() > 0 {
@@ -176,7 +177,7 @@ mod tests {
             "_Z1kIIiEEvDpT_",
         ];
         let mut merged = Merged::new(Vec::new(), Sizes::default(), Allowance::default());
-        let (mut few, mut many) = (Known::default(), Known::default());
+        let (mut few, mut many) = (NamedFunctions::default(), NamedFunctions::default());
         for (index, name) in own.iter().enumerate() {
             let id = merged.name(name.as_bytes());
             few.add(&merged, id, FuncId(index as u32));

@@ -31,14 +31,17 @@ use crate::merge::Merged;
 use crate::model::{BareLines, Function, How, LocalOrigin, Member, NameId, Rows, Unit, UnitId, UnitPiece};
 use crate::open::{Format, Image, Linker};
 use crate::place::candidates::Candidate;
-use crate::place::certainty::{OF_ALL, START_UP, units_with_symbols};
-use crate::program::names::{Relation, is_mangled, is_program_wide, is_rust, own_name, relation, spellings};
+use crate::place::certainty::units_with_symbols;
+use crate::program::names::itanium::{is_mangled, is_program_wide, own_name};
+use crate::program::names::relation::{Relation, relation, spellings};
+use crate::program::names::toolchain::{START_UP_FILES, WHOLE_PROGRAM_FILES};
+use crate::program::names::toolchain::{is_rust, numbered};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
 /// What is known of functions at one address that DIEs describe, for the names there that none describes.
-pub(crate) struct Described {
+pub(crate) struct DescribedFunctions {
     /// None of them kept its address.
     erased: bool,
     units: HashSet<UnitId>,
@@ -48,12 +51,12 @@ pub(crate) struct Described {
     codeless: RefCell<HashMap<NameId, bool>>,
 }
 
-impl Described {
-    pub(crate) fn new(merged: &Merged<'_>, members: &[Member], functions: &[Function]) -> Described {
+impl DescribedFunctions {
+    pub(crate) fn new(merged: &Merged<'_>, members: &[Member], functions: &[Function]) -> DescribedFunctions {
         let unit = |member: &Member| functions[member.function.index()].source.map(|source| source.unit);
         let units: HashSet<UnitId> = members.iter().filter_map(unit).collect();
         let file = |unit: &UnitId| merged.program.units[unit.index()].file_name.to_vec();
-        Described {
+        DescribedFunctions {
             erased: !members.iter().any(|member| member.how == How::LiveRange),
             files: units.iter().map(file).collect(),
             units,
@@ -71,7 +74,7 @@ impl Described {
 }
 
 /// What a program says of functions that no DIE describes.
-pub(crate) struct Undescribed {
+pub(crate) struct AliasRules {
     linker: Linker,
     /// A compiler can make a plain name another name of a function: not for Mach-O.
     has_aliases: bool,
@@ -97,8 +100,8 @@ pub(crate) struct Undescribed {
     has_symbols: OnceLock<Vec<bool>>,
 }
 
-impl Undescribed {
-    pub(crate) fn new(image: &Image<'_>, merged: &Merged<'_>, symbols: &Symbols<'_>) -> Undescribed {
+impl AliasRules {
+    pub(crate) fn new(image: &Image<'_>, merged: &Merged<'_>, symbols: &Symbols<'_>) -> AliasRules {
         let mut files: HashMap<Vec<u8>, (u32, u32)> = HashMap::default();
         for file in image.symbol_files.iter().filter(|file| !file.is_empty()) {
             files.entry(base_name(file).to_vec()).or_default().0 += 1;
@@ -107,7 +110,7 @@ impl Undescribed {
             files.entry(unit.file_name.to_vec()).or_default().1 += 1;
         }
         let mut named = image.symbol_files.iter().map(|file| base_name(file));
-        let counts = |name: &&[u8]| !OF_ALL.contains(name) && !START_UP.contains(name);
+        let counts = |name: &&[u8]| !WHOLE_PROGRAM_FILES.contains(name) && !START_UP_FILES.contains(name);
         let objects =
             named.any(|name| counts(&name) && more_files(&files, name)) || is_uncovered(merged, symbols);
         let (sequences, several) = sequences(merged);
@@ -139,7 +142,7 @@ impl Undescribed {
         }
         let may_fold = linker != Linker::NeverFolds;
         let called = if may_fold && objects { called(merged) } else { HashSet::default() };
-        Undescribed {
+        AliasRules {
             linker,
             has_aliases,
             shown,
@@ -208,7 +211,7 @@ impl Undescribed {
         &self,
         merged: &Merged<'_>,
         symbol: &CodeSymbol<'_>,
-        described: &Described,
+        described: &DescribedFunctions,
     ) -> bool {
         let tells = |unit: &UnitId| {
             let unit = &merged.program.units[unit.index()];
@@ -234,7 +237,7 @@ impl Undescribed {
         merged: &Merged<'_>,
         symbol: &CodeSymbol<'_>,
         end: u64,
-        described: &Described,
+        described: &DescribedFunctions,
     ) -> bool {
         if symbol.indirect || symbol.name.starts_with(b"_ZTH") {
             return false;
@@ -383,7 +386,7 @@ fn is_uncovered(merged: &Merged<'_>, symbols: &Symbols<'_>) -> bool {
         while let Some((_, next)) = ends.next_if(|range| range.0 <= symbol.start) {
             end = end.max(next);
         }
-        let counts = !symbol.local || OF_ALL.contains(&base_name(symbol.file));
+        let counts = !symbol.local || WHOLE_PROGRAM_FILES.contains(&base_name(symbol.file));
         let named = counts && !symbol.of_linker && plain(symbol.name);
         if end <= symbol.start && named {
             return true;
@@ -474,13 +477,13 @@ fn range(lines: &BareLines) -> (u64, u64) {
 }
 
 /// What tells functions of one name apart: the number that a compiler gave, and the symbol of a local one.
-type Instance<'f> = (&'f [u8], Option<u32>);
+type Namesake<'f> = (&'f [u8], Option<u32>);
 
 /// Names that more symbols at a range have than functions, with how many more: functions of one name in several files.
 /// Where compilers bring files together they number them (`f.lto_priv.1`, `f.llvm.17`, `f.1`), and may merge them.
 pub(crate) fn surplus<'f>(
     merged: &Merged<'f>,
-    undescribed: &Undescribed,
+    undescribed: &AliasRules,
     at_start: &[CodeSymbol<'f>],
     end: u64,
     members: &[Member],
@@ -492,7 +495,7 @@ pub(crate) fn surplus<'f>(
         return Vec::new();
     }
     // A name may be of one function for the whole program, and of one for each object.
-    let mut named: HashMap<&'f [u8], HashSet<Instance<'f>>> = HashMap::default();
+    let mut named: HashMap<&'f [u8], HashSet<Namesake<'f>>> = HashMap::default();
     for symbol in whole() {
         let (name, number) = numbered(symbol.name);
         // An object has a local symbol of a name once, whether or not the table still says which file it is.
@@ -542,7 +545,7 @@ fn all_differ<'s, 'f: 's>(symbols: impl Iterator<Item = &'s CodeSymbol<'f>>) -> 
 /// Only files that have symbols of their own tell: bitcode has the linker's. `whole`: the symbols of the range.
 fn forgotten<'f, 's>(
     merged: &Merged<'f>,
-    undescribed: &Undescribed,
+    undescribed: &AliasRules,
     whole: impl Iterator<Item = &'s CodeSymbol<'f>>,
     members: &[Member],
     functions: &[Function],
@@ -574,43 +577,4 @@ where
 
 fn name_of<'m>(merged: &'m Merged<'_>, function: &Function) -> &'m [u8] {
     merged.name_bytes(merged.program.name_of(function))
-}
-
-/// A symbol's name without the number that compilers add where several files have a function of this name, and the
-/// rest of it.
-pub(crate) fn numbered(name: &[u8]) -> (&[u8], &[u8]) {
-    let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    let mut dots = memchr::memchr_iter(b'.', name).filter(|at| *at > 0);
-    let first = dots.clone().next();
-    // The number behind another word is that of a copy of one function (`f.isra.0`).
-    let found = dots.find(|&at| {
-        let rest = &name[at..];
-        rest.starts_with(b".lto_priv.")
-            || rest.starts_with(b".llvm.")
-            || (Some(at) == first && digits(&rest[1..]))
-    });
-    name.split_at(found.unwrap_or(name.len()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::numbered;
-
-    #[test]
-    fn numbers_of_files() {
-        for (name, expected) in [
-            ("f", ("f", "")),
-            ("f.lto_priv.0", ("f", ".lto_priv.0")),
-            ("f.lto_priv.1.cold", ("f", ".lto_priv.1.cold")),
-            ("_ZL1fv.llvm.123", ("_ZL1fv", ".llvm.123")),
-            ("f.12", ("f", ".12")),
-            ("f.isra.0", ("f.isra.0", "")),
-            ("f.constprop.0.isra.0", ("f.constprop.0.isra.0", "")),
-            ("f.cold", ("f.cold", "")),
-            (".L1", (".L1", "")),
-        ] {
-            let (base, number) = numbered(name.as_bytes());
-            assert_eq!((base, number), (expected.0.as_bytes(), expected.1.as_bytes()), "{name}");
-        }
-    }
 }

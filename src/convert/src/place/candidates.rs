@@ -17,15 +17,18 @@ use crate::model::{
     DieOffset, FuncId, Function, How, Instance, Member, NameId, Origin, OriginId, Reason, RowRange, Rows,
     Source, UnitId,
 };
-use crate::place::alias_owner::Known;
-use crate::place::aliases::{Described, Undescribed, numbered, surplus};
-use crate::place::cold_parts::{Entries, Parts};
+use crate::place::alias_owner::NamedFunctions;
+use crate::place::aliases::{AliasRules, DescribedFunctions, surplus};
+use crate::place::cold_parts::{EntryFunctions, Parts};
 use crate::place::linkage_names::{name_plain, sole};
 use crate::place::subprograms::{DiePiece, plain};
 use crate::place::symbol_ranges::{padding, symbol_candidates};
 use crate::place::thunks;
 use crate::program::machine::Machine;
-use crate::program::names::{Relation, is_mangled, is_program_wide, may_be_variant};
+use crate::program::names::itanium::{is_mangled, is_program_wide};
+use crate::program::names::relation::Relation;
+use crate::program::names::toolchain::numbered;
+use crate::program::names::variants::may_be_variant;
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
@@ -60,11 +63,12 @@ pub(crate) struct Candidates {
     pub(crate) nameless: Option<Reason>,
 }
 
+// Long because the order in which subprograms, parts, names and symbols are looked at is the decision.
 pub(crate) fn candidates<'f>(
     merged: &mut Merged<'f>,
     (functions, pieces): (Vec<Function>, Vec<DiePiece>),
     symbols: &Symbols<'f>,
-    undescribed: &Undescribed,
+    undescribed: &AliasRules,
     machine: &Machine<'_, 'f>,
     diagnostics: &mut Diagnostics,
 ) -> Candidates {
@@ -84,7 +88,8 @@ pub(crate) fn candidates<'f>(
         let fits = here.map(|here| fits(merged, here, &one.known));
         (one, fits)
     };
-    let shared: Vec<(Common, Option<Vec<Named>>)> = (0..ranges.len()).into_par_iter().map(share).collect();
+    let shared: Vec<(Common, Option<Vec<SymbolMatch>>)> =
+        (0..ranges.len()).into_par_iter().map(share).collect();
     // Large programs have more of both.
     let count = symbols.iter().count() as u64;
     let max_names = MAX_NAMES.max(NAMES_A_SYMBOL * count);
@@ -156,8 +161,8 @@ pub(crate) fn candidates<'f>(
     }
     // Only now: a part is named beside the name that the entry's symbol gave its function.
     let entries = match undescribed.may_be_forgotten() {
-        true => Entries::new(&candidates.dies, parts.iter().map(|(_, part)| part)),
-        false => Entries::default(),
+        true => EntryFunctions::new(&candidates.dies, parts.iter().map(|(_, part)| part)),
+        false => EntryFunctions::default(),
     };
     let of_entries = Budget::new(max_compared);
     let mut short_at = None;
@@ -202,7 +207,7 @@ pub(crate) fn candidates<'f>(
 
 /// What two subprograms with one range have in common where they are one function.
 #[derive(PartialEq, Eq, Hash)]
-enum Same {
+enum SameFunction {
     /// Units may spell the file of its declaration differently.
     Name(NameId),
     /// A name that other units may have for functions of their own, even of the same declaration: a static
@@ -244,7 +249,7 @@ fn ranges(pieces: &[DiePiece], plain: &[bool]) -> Vec<Range<usize>> {
 struct Common {
     candidate: Candidate,
     /// The names that are known there.
-    known: Known,
+    known: NamedFunctions,
     same: Vec<SameAs>,
 }
 
@@ -283,7 +288,7 @@ impl Common {
 /// Makes one candidate of the pieces that share a range.
 fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function], may_fold: bool) -> Common {
     let (start, end) = (shared[0].start, shared[0].end);
-    let (mut known, mut same_as) = (Known::default(), Vec::new());
+    let (mut known, mut same_as) = (NamedFunctions::default(), Vec::new());
     if let [piece] = shared {
         // Nobody else's.
         known.add(merged, piece.name, piece.function);
@@ -292,15 +297,15 @@ fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function], may_f
     }
     let mut members: Vec<Member> = Vec::with_capacity(1);
     // With whether there are rows.
-    let mut seen: HashMap<Same, Vec<(FuncId, bool)>> = HashMap::default();
+    let mut seen: HashMap<SameFunction, Vec<(FuncId, bool)>> = HashMap::default();
     let mut labels: HashMap<UnitId, FuncId> = HashMap::default();
     let mut places: HashMap<FuncId, usize> = HashMap::default();
     for piece in shared {
         let (origin, name) = (functions[piece.function.index()].origin, piece.name);
         let same = match is_program_wide(merged.name_bytes(name)) {
-            true => Same::Name(name),
-            false if !may_fold && piece.how == How::LiveRange => Same::Copy(origin),
-            false => Same::Local(origin, piece.unit, piece.instance),
+            true => SameFunction::Name(name),
+            false if !may_fold && piece.how == How::LiveRange => SameFunction::Copy(origin),
+            false => SameFunction::Local(origin, piece.unit, piece.instance),
         };
         // A name may be defined twice, weak and strong; which of the two prevailed is not told.
         let is_same = |(first, has_rows): &&(FuncId, bool)| {
@@ -373,25 +378,26 @@ fn label(merged: &Merged<'_>, function: &Function) -> Option<UnitId> {
 }
 
 /// The function that a symbol names, and how; `None` of labels, and of symbols that name none.
-type Named = Option<(Relation, FuncId)>;
+type SymbolMatch = Option<(Relation, FuncId)>;
 
 /// What the symbols at an address name of the functions that are known there.
-fn fits(merged: &Merged<'_>, symbols: &[CodeSymbol<'_>], known: &Known) -> Vec<Named> {
+fn fits(merged: &Merged<'_>, symbols: &[CodeSymbol<'_>], known: &NamedFunctions) -> Vec<SymbolMatch> {
     symbols.iter().map(|symbol| if symbol.function { best(known, merged, symbol) } else { None }).collect()
 }
 
-fn best(known: &Known, merged: &Merged<'_>, symbol: &CodeSymbol<'_>) -> Named {
+fn best(known: &NamedFunctions, merged: &Merged<'_>, symbol: &CodeSymbol<'_>) -> SymbolMatch {
     known.best(merged, symbol.name, symbol.name_id, |relation| relation != Relation::Other)
 }
 
 /// Gives the symbols at the start of a function to the members that they name.
+// Long because what one symbol is to one entry is a list of cases, and later ones rely on the earlier.
 fn name_entry<'f>(
     merged: &mut Merged<'f>,
-    (at_start, fits): (&[CodeSymbol<'f>], Vec<Named>),
-    (undescribed, symbols): (&Undescribed, &Symbols<'f>),
+    (at_start, fits): (&[CodeSymbol<'f>], Vec<SymbolMatch>),
+    (undescribed, symbols): (&AliasRules, &Symbols<'f>),
     candidate: &mut Candidate,
     functions: &mut Vec<Function>,
-    known: &mut Known,
+    known: &mut NamedFunctions,
 ) {
     let Candidate { end, ref mut members, .. } = *candidate;
     let mut unexplained: Vec<&CodeSymbol<'f>> = Vec::new();
@@ -474,7 +480,7 @@ fn name_entry<'f>(
         let whole = !symbol.sized || symbol.end == end;
         let explained = best(known, merged, symbol);
         let own = || {
-            let here = here.get_or_init(|| Described::new(merged, &members[..described], functions));
+            let here = here.get_or_init(|| DescribedFunctions::new(merged, &members[..described], functions));
             match is_mangled(symbol.name) && !symbol.indirect {
                 true => !undescribed.is_mangled_alias(merged, symbol, here),
                 false => {
@@ -505,7 +511,7 @@ fn name_entry<'f>(
 /// folded into it.
 pub(crate) fn add_nameless(
     merged: &mut Merged<'_>,
-    undescribed: &Undescribed,
+    undescribed: &AliasRules,
     Candidate { start, end, members, .. }: &mut Candidate,
     functions: &mut Vec<Function>,
 ) {
@@ -523,7 +529,7 @@ pub(crate) fn add_nameless(
 /// Says that a cap left out functions that may be there: the one that is known may not be the only one, and several are not all.
 fn add_unknown(
     merged: &mut Merged<'_>,
-    undescribed: &Undescribed,
+    undescribed: &AliasRules,
     candidate: &mut Candidate,
     functions: &mut Vec<Function>,
 ) {

@@ -37,48 +37,25 @@
 use crate::merge::Merged;
 use crate::model::{DieOffset, Function, How, Member, NameId, Reason, Unit, UnitId, UnitMap};
 use crate::open::{Image, ImageKind, Linker};
-use crate::place::aliases::Undescribed;
+use crate::place::aliases::AliasRules;
 use crate::place::candidates::{Candidate, Candidates};
-use crate::place::thunks::{MAX_THUNK, is_merged};
-use crate::program::machine::{Machine, is_added};
-use crate::program::names::{Relation, is_mangled, is_rust, relation, spellings};
+use crate::place::thunks::MAX_THUNK;
+use crate::program::machine::Machine;
+use crate::program::names::itanium::is_mangled;
+use crate::program::names::relation::{Relation, relation, spellings};
+use crate::program::names::toolchain::is_rust;
+use crate::program::names::toolchain::{START_UP_FILES, is_of_start, may_be_merged};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
-
-/// Compilers' start-up code: objects of every program, without debug information, and nothing in them folds.
-pub(crate) const START_UP: &[&[u8]] = &[
-    b"crtstuff.c",
-    b"crtbegin.c",
-    b"crtend.c",
-    b"crtfastmath.c",
-    b"crt1.c",
-    b"Scrt1.c",
-    b"rcrt1.c",
-    b"crt1.S",
-    b"crti.S",
-    b"crtn.S",
-    b"crti.s",
-    b"crtn.s",
-    b"crt1.o",
-    b"Scrt1.o",
-    b"rcrt1.o",
-    b"gcrt1.o",
-    b"crti.o",
-    b"crtn.o",
-];
-
-/// The files that tools name for the object which they make of all units: LLVM's link-time optimization, Go's linker. Units
-/// that are described are not named so.
-pub(crate) const OF_ALL: &[&[u8]] = &[b"ld-temp.o", b"go.go"];
 
 /// Gives each function of one-member candidates its reason.
 pub(crate) fn decide<'f>(
     image: &Image<'f>,
     merged: &Merged<'f>,
     symbols: &Symbols<'f>,
-    undescribed: &Undescribed,
+    undescribed: &AliasRules,
     machine: &Machine<'_, 'f>,
     candidates: &mut Candidates,
 ) {
@@ -97,7 +74,7 @@ pub(crate) fn decide<'f>(
         lines,
         compared: Budget::new(MAX_COMPARED),
     };
-    let (mut found, mut here) = (Vec::new(), Here::new(symbols));
+    let (mut found, mut here) = (Vec::new(), SymbolsHere::new(symbols));
     let Candidates { dies, symbols: by_symbol, labels, functions, .. } = &mut *candidates;
     for candidate in dies.iter().chain(&*by_symbol).chain(&*labels) {
         if let [member] = &candidate.members[..]
@@ -118,15 +95,15 @@ pub(crate) fn decide<'f>(
 const MAX_COMPARED: u64 = 1 << 24;
 
 /// The symbols at an address that mostly moves upwards: several candidates may begin at one.
-struct Here<'a, 'f> {
+struct SymbolsHere<'a, 'f> {
     symbols: &'a Symbols<'f>,
     address: Option<u64>,
     here: &'a [CodeSymbol<'f>],
 }
 
-impl<'a, 'f> Here<'a, 'f> {
-    fn new(symbols: &'a Symbols<'f>) -> Here<'a, 'f> {
-        Here { symbols, address: None, here: &[] }
+impl<'a, 'f> SymbolsHere<'a, 'f> {
+    fn new(symbols: &'a Symbols<'f>) -> SymbolsHere<'a, 'f> {
+        SymbolsHere { symbols, address: None, here: &[] }
     }
 
     fn at(&mut self, address: u64) -> &'a [CodeSymbol<'f>] {
@@ -140,7 +117,7 @@ impl<'a, 'f> Here<'a, 'f> {
 struct Check<'a, 'f> {
     merged: &'a Merged<'f>,
     symbols: &'a Symbols<'f>,
-    undescribed: &'a Undescribed,
+    undescribed: &'a AliasRules,
     image: &'a Image<'f>,
     /// Objects with code have no debug information.
     has_objects: bool,
@@ -195,7 +172,7 @@ impl Check<'_, '_> {
         let described = self.merged.name_bytes(program.origins[function.origin.index()].name);
         let is_further = |symbol: &CodeSymbol<'_>| {
             let explained = |name| relation(name, symbol.name) != Relation::Other;
-            // Of a linker that folds, `Undescribed::may_name` was asked before a symbol became the name.
+            // Of a linker that folds, `AliasRules::may_name` was asked before a symbol became the name.
             let is_own = explained(described) || (self.image.linker.is_folding() && explained(own));
             symbol.function && !is_mangled(symbol.name) && !is_own
         };
@@ -212,7 +189,7 @@ impl Check<'_, '_> {
             return Some(Reason::MergedWithoutTrace);
         }
         let of_start = is_of_start(name)
-            || here.iter().any(|symbol| symbol.of_linker || START_UP.contains(&base_name(symbol.file)))
+            || here.iter().any(|symbol| symbol.of_linker || START_UP_FILES.contains(&base_name(symbol.file)))
             || self.is_of_linker(candidate.start);
         match (of_start, self.symbols.has_table()) {
             (true, _) => None,
@@ -262,7 +239,7 @@ fn is_whole(merged: &Merged<'_>, symbols: &Symbols<'_>, candidates: &Candidates)
     {
         return false;
     }
-    let (mut here, compared) = (Here::new(symbols), Budget::new(MAX_COMPARED));
+    let (mut here, compared) = (SymbolsHere::new(symbols), Budget::new(MAX_COMPARED));
     let mut lacks_symbol = |candidate: &Candidate| {
         let [member] = candidate.members[..] else { return false };
         let function = &candidates.functions[member.function.index()];
@@ -277,7 +254,8 @@ fn is_whole(merged: &Merged<'_>, symbols: &Symbols<'_>, candidates: &Candidates)
         }
         let name = program.origins[function.origin.index()].name;
         let is_own = |symbol: &CodeSymbol<'_>| {
-            symbol.is_named(merged, name) || relation(merged.name_bytes(name), symbol.name) != Relation::Other
+            symbol.is_named(name, || merged.name_bytes(name))
+                || relation(merged.name_bytes(name), symbol.name) != Relation::Other
         };
         let here = here.at(candidate.start);
         !compared.spend(here.len()) || !here.iter().any(is_own)
@@ -292,7 +270,7 @@ fn units(
     machine: &Machine<'_, '_>,
     candidates: &Candidates,
 ) -> Vec<Option<Reason>> {
-    let (unread, lost) = (Unread::new(symbols, machine, candidates), with_lost(merged, symbols));
+    let (unread, lost) = (UnreadCode::new(symbols, machine, candidates), with_lost(merged, symbols));
     let may_merge = |unit: &Unit<'_>| !unit.keeps_callees && !unit.assembly && !unit.merges_nothing;
     let merges = candidates.merging.iter().any(|unit| may_merge(&merged.program.units[unit.index()]));
     let of_unit = |(index, unit): (usize, &Unit<'_>)| {
@@ -342,7 +320,7 @@ fn with_lost(merged: &Merged<'_>, symbols: &Symbols<'_>) -> HashSet<usize> {
 
 /// Small functions that have no entry and whose code is not at hand or not read: each may be a jump that a compiler put in the
 /// place of a function which it merged with another of its unit.
-struct Unread<'f> {
+struct UnreadCode<'f> {
     names: HashSet<&'f [u8]>,
     /// The base names of the files that some are of for certain.
     files: HashSet<&'f [u8]>,
@@ -350,9 +328,10 @@ struct Unread<'f> {
     of_any_file: bool,
 }
 
-impl<'f> Unread<'f> {
-    fn new(symbols: &'f Symbols<'_>, machine: &Machine<'_, '_>, candidates: &Candidates) -> Unread<'f> {
-        let mut unread = Unread { names: HashSet::default(), files: HashSet::default(), of_any_file: false };
+impl<'f> UnreadCode<'f> {
+    fn new(symbols: &'f Symbols<'_>, machine: &Machine<'_, '_>, candidates: &Candidates) -> UnreadCode<'f> {
+        let mut unread =
+            UnreadCode { names: HashSet::default(), files: HashSet::default(), of_any_file: false };
         for candidate in &candidates.symbols {
             let is_described =
                 |member: &Member| candidates.functions[member.function.index()].source.is_some();
@@ -363,7 +342,7 @@ impl<'f> Unread<'f> {
                 continue;
             }
             for symbol in symbols.at(candidate.start).iter().filter(|symbol| symbol.function) {
-                if !is_merged(symbol.name) || is_of_start(symbol.name) {
+                if !may_be_merged(symbol.name) || is_of_start(symbol.name) {
                     continue;
                 }
                 unread.names.insert(symbol.name);
@@ -446,49 +425,4 @@ fn has_mangled(merged: &Merged<'_>, lines: &[(u64, u64, UnitId)], candidates: &C
         candidate.members.iter().any(is_mangled) && unit_of_lines(lines, candidate.start).is_none()
     };
     !merged.program.units.is_empty() && candidates.symbols.iter().any(undescribed)
-}
-
-/// True for what begins and ends a program, and what a compiler adds to it: its `crtstuff.c`, C's library (`crt1.o`, `crti.o`).
-pub(crate) fn is_of_start(name: &[u8]) -> bool {
-    const OWN: [&[u8]; 17] = [
-        b"register_tm_clones",
-        b"deregister_tm_clones",
-        b"frame_dummy",
-        b"call_weak_fn",
-        b"_start",
-        b"_start_c",
-        b"_init",
-        b"_fini",
-        b"_dl_relocate_static_pie",
-        b"__do_global_dtors_aux",
-        b"__do_global_ctors_aux",
-        b"__do_init",
-        b"__do_fini",
-        b"__libc_csu_init",
-        b"__libc_csu_fini",
-        b"__tls_init",
-        b"__clang_call_terminate",
-    ];
-    OWN.contains(&name) || is_added(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_of_start;
-
-    #[test]
-    fn names_of_what_begins_a_program() {
-        for (name, expected) in [
-            ("frame_dummy", true),
-            ("_start", true),
-            ("__clang_call_terminate", true),
-            ("__asan_init", true),
-            ("_Z3foov", false),
-            ("_own", false),
-            ("__own", false),
-            ("main", false),
-        ] {
-            assert_eq!(is_of_start(name.as_bytes()), expected, "{name}");
-        }
-    }
 }

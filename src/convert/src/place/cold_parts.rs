@@ -9,10 +9,12 @@ use std::cell::OnceCell;
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::Merged;
 use crate::model::{FuncId, Function, How, Member, NameId};
-use crate::place::aliases::{Described, Undescribed};
+use crate::place::aliases::{AliasRules, DescribedFunctions};
 use crate::place::candidates::{Candidate, add_nameless, by_name_alone};
 use crate::place::subprograms::DiePiece;
-use crate::program::names::{Relation, has_suffix, is_mangled, names_part, relation};
+use crate::program::names::itanium::is_mangled;
+use crate::program::names::relation::{Relation, relation};
+use crate::program::names::toolchain::{has_suffix, names_part};
 use crate::program::symbols::{CodeSymbol, principal};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
@@ -96,7 +98,7 @@ impl<'f> Parts<'f> {
     pub(crate) fn name(
         &self,
         merged: &mut Merged<'f>,
-        undescribed: &Undescribed,
+        undescribed: &AliasRules,
         part: &mut Candidate,
         functions: &mut Vec<Function>,
         diagnostics: &mut Diagnostics,
@@ -138,7 +140,8 @@ impl<'f> Parts<'f> {
                     merged,
                     symbol,
                     part.end,
-                    described.get_or_init(|| Described::new(merged, &part.members[..before], functions)),
+                    described
+                        .get_or_init(|| DescribedFunctions::new(merged, &part.members[..before], functions)),
                 );
             if own {
                 let name = merged.name(symbol.name);
@@ -170,17 +173,20 @@ impl<'f> Parts<'f> {
 /// By function that has a part elsewhere: functions of which only a symbol tells and that share its entry. Their code jumps to
 /// the same part, whether the linker left the symbols of theirs or not: those are local, and gold drops such.
 #[derive(Default)]
-pub(crate) struct Entries {
+pub(crate) struct EntryFunctions {
     /// By entry: the functions that share it.
     by_name_alone: Vec<Vec<Member>>,
     /// Which of those lists is that of a function's entry.
     of: HashMap<FuncId, u32>,
 }
 
-impl Entries {
-    pub(crate) fn new<'p, 'f: 'p>(dies: &[Candidate], parts: impl Iterator<Item = &'p Parts<'f>>) -> Entries {
+impl EntryFunctions {
+    pub(crate) fn new<'p, 'f: 'p>(
+        dies: &[Candidate],
+        parts: impl Iterator<Item = &'p Parts<'f>>,
+    ) -> EntryFunctions {
         let of: HashSet<FuncId> = parts.flat_map(|part| &part.of).copied().collect();
-        let mut entries = Entries::default();
+        let mut entries = EntryFunctions::default();
         for candidate in dies {
             let alone = candidate.members.iter().filter(|member| member.how == How::SymbolOnly);
             let alone: Vec<Member> = alone.take(MAX_PARTS_NAMED).copied().collect();

@@ -13,7 +13,8 @@ use foldsym_demangle::demangle;
 
 use crate::merge::Merged;
 use crate::model::{FuncId, Function, Member, NameId, OriginId, UnitId};
-use crate::program::names::{Relation, enclosing, is_mangled, own_name, plain_base, relation};
+use crate::program::names::itanium::{enclosing, is_mangled, own_name, plain_base};
+use crate::program::names::relation::{Relation, relation};
 use crate::program::symbols::{CodeSymbol, principal};
 use crate::util::hash::HashMap;
 use crate::util::text::base_name;

@@ -44,7 +44,7 @@ pub(crate) fn place<'f>(
     diagnostics: &mut Diagnostics,
 ) -> Placed<'f> {
     let (undescribed, subprograms) = rayon::join(
-        || aliases::Undescribed::new(image, &merged, symbols),
+        || aliases::AliasRules::new(image, &merged, symbols),
         || subprograms::by_address(&merged),
     );
     let mut candidates =

@@ -6,8 +6,8 @@ use crate::merge::Merged;
 use crate::model::{
     DieOffset, FuncId, Function, How, Instance, LocalFunc, Member, NameId, Rows, Source, UnitId,
 };
-use crate::place::aliases::Undescribed;
-use crate::program::names::names_part;
+use crate::place::aliases::AliasRules;
+use crate::program::names::toolchain::names_part;
 use crate::program::symbols::{Symbols, sorted_by_start};
 
 /// One range of one subprogram, before ranges are compared.
@@ -82,7 +82,7 @@ pub(crate) fn plain<'f>(
     merged: &Merged<'f>,
     pieces: &[DiePiece],
     symbols: &Symbols<'f>,
-    undescribed: &Undescribed,
+    undescribed: &AliasRules,
 ) -> Vec<bool> {
     let range = |piece: &DiePiece| (piece.start, piece.end);
     let task = |first: usize| {
@@ -100,7 +100,9 @@ pub(crate) fn plain<'f>(
             let named = match (is_here(0), is_here(1)) {
                 (None, _) => true,
                 (Some(symbol), None) => {
-                    symbol.function && symbol.is_named(merged, piece.name) && !names_part(symbol.name)
+                    symbol.function
+                        && symbol.is_named(piece.name, || merged.name_bytes(piece.name))
+                        && !names_part(symbol.name)
                 }
                 _ => false,
             };

@@ -3,10 +3,11 @@
 use crate::diagnostics::Diagnostics;
 use crate::merge::Merged;
 use crate::model::{FuncId, Member};
-use crate::place::alias_owner::Known;
-use crate::place::aliases::Undescribed;
+use crate::place::alias_owner::NamedFunctions;
+use crate::place::aliases::AliasRules;
 use crate::place::candidates::{Candidate, Candidates, by_name_alone, order};
-use crate::program::names::{Relation, is_mangled};
+use crate::program::names::itanium::is_mangled;
+use crate::program::names::relation::Relation;
 use crate::program::symbols::{CodeSymbol, principal};
 
 /// What stands between the end of a subprogram and the next symbol has its name, as `llvm-symbolizer` says. Of folded
@@ -20,7 +21,7 @@ pub(crate) fn padding(die: &Candidate, end: u64) -> Option<Candidate> {
 pub(crate) fn symbol_candidates<'f>(
     merged: &mut Merged<'f>,
     at_address: &[CodeSymbol<'f>],
-    undescribed: &Undescribed,
+    undescribed: &AliasRules,
     candidates: &mut Candidates,
     diagnostics: &mut Diagnostics,
 ) {
@@ -31,7 +32,7 @@ pub(crate) fn symbol_candidates<'f>(
     let name = merged.name(first.name);
     let mut members = vec![by_name_alone(merged, &mut candidates.functions, name)];
     let function = members[0].function;
-    let mut known = Known::default();
+    let mut known = NamedFunctions::default();
     known.add(merged, name, function);
     // The code of an indirect function is that of the function which chooses.
     let chooser = at_address.iter().filter(|symbol| first.indirect && symbol.function && !symbol.indirect);

@@ -3,10 +3,9 @@
 use rayon::prelude::*;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::merge::Merged;
 use crate::model::{MAX_PIECE, NameId};
 use crate::open::{Binding, CodeMark, Image, MarkKind, Symbol, SymbolKind};
-use crate::program::names::names_part;
+use crate::program::names::toolchain::{SECTION_ENDS, bounded_section, names_part};
 use crate::util::hash::HashSet;
 use crate::util::text::{TOGETHER, base_name, soon};
 
@@ -142,10 +141,10 @@ impl<'f> Symbols<'f> {
     }
 
     /// Looks for the names in those of the units, where each will be asked for more than once.
-    pub(crate) fn number(&mut self, merged: &Merged<'_>) {
+    pub(crate) fn number(&mut self, name_of: impl Fn(&[u8]) -> Option<NameId> + Sync) {
         self.sorted.par_chunks_mut(TOGETHER).for_each(|some| {
             soon(some.iter().map(|symbol| symbol.name));
-            some.iter_mut().for_each(|symbol| symbol.name_id = merged.name_of(symbol.name));
+            some.iter_mut().for_each(|symbol| symbol.name_id = name_of(symbol.name));
         });
     }
 
@@ -215,9 +214,7 @@ fn data_after(marks: &[CodeMark], start: u64, end: u64) -> Option<u64> {
 
 /// True for the names that linkers give to where sections of these names begin and end.
 fn is_of_linker(name: &[u8], sections: &HashSet<&[u8]>) -> bool {
-    const ENDS: [&[u8]; 3] = [b"etext", b"_etext", b"__etext"];
-    let bound = || [&b"__start_"[..], b"__stop_"].iter().find_map(|prefix| name.strip_prefix(*prefix));
-    ENDS.contains(&name) || bound().is_some_and(|section| sections.contains(section))
+    SECTION_ENDS.contains(&name) || bounded_section(name).is_some_and(|section| sections.contains(section))
 }
 
 /// What begins at addresses, by address; of one address in the order of the list. Places are sorted, not what stands there.
@@ -228,11 +225,11 @@ pub(crate) fn sorted_by_start<T: Copy>(list: &[T], start: impl Fn(&T) -> u64) ->
 }
 
 impl CodeSymbol<'_> {
-    /// True where a function of this name has just the symbol's.
-    pub(crate) fn is_named(&self, merged: &Merged<'_>, name: NameId) -> bool {
+    /// True where a function of this name, with these bytes, has just the symbol's.
+    pub(crate) fn is_named<'n>(&self, name: NameId, bytes: impl FnOnce() -> &'n [u8]) -> bool {
         match self.name_id {
             Some(id) => id == name,
-            None => self.name == merged.name_bytes(name),
+            None => self.name == bytes(),
         }
     }
 

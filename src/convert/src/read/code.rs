@@ -4,7 +4,7 @@ use crate::open::{AddressRange, Image, Restored, SymbolKind};
 
 /// The executable sections of the image: what tells a live address from a tombstone.
 #[derive(Default)]
-pub(crate) struct Code {
+pub(crate) struct CodeSections {
     /// Sorted and disjoint.
     pub(crate) ranges: Vec<AddressRange>,
     /// Address 0 is never a tombstone.
@@ -15,8 +15,8 @@ pub(crate) struct Code {
     pub(crate) restored: Restored,
 }
 
-impl Code {
-    pub(crate) fn new(image: &Image<'_>) -> Code {
+impl CodeSections {
+    pub(crate) fn new(image: &Image<'_>) -> CodeSections {
         let mut ranges: Vec<AddressRange> = image
             .sections
             .iter()
@@ -41,7 +41,7 @@ impl Code {
             _ => Vec::new(),
         };
         let (zero_is_code, restored) = (image.zero_is_code, image.restored.clone());
-        Code { ranges: merged, zero_is_code, at_zero, restored }
+        CodeSections { ranges: merged, zero_is_code, at_zero, restored }
     }
 
     /// True where a function of this name and length may be at address 0, which linkers also write for the address of a
@@ -93,7 +93,7 @@ mod tests {
         let believes = |symbol: &str, size: u64, name: &str, len: u64| {
             let at_zero = vec![(symbol.as_bytes().to_vec(), size)];
             let ranges = vec![AddressRange { start: 0, end: 64 }];
-            let code = |zero_is_code| Code {
+            let code = |zero_is_code| CodeSections {
                 ranges: ranges.clone(),
                 zero_is_code,
                 at_zero: at_zero.clone(),

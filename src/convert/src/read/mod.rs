@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{BlockMap, Unit, UnitClasses};
 use crate::open::{DebugSection, Image};
-use crate::read::code::Code;
+use crate::read::code::CodeSections;
 use crate::read::limits::{UNITS_BETWEEN, allowed_entries, held_by_lists};
 use crate::read::options::ReadOptions;
 use crate::read::sections::bytes::Endianity;
@@ -26,9 +26,8 @@ use crate::read::sections::{basic_blocks, call_tables};
 use crate::read::units::queue::{self, Queue, Take};
 use crate::read::units::space::Space;
 use crate::read::units::split::{SplitFiles, Supply};
-use crate::read::units::task::{Task, Walk};
+use crate::read::units::task::{UnitTask, UnitWalk};
 use crate::read::units::{space, task};
-use crate::util::budget::Allowance;
 
 /// Reads every unit of the image's debug information, split units from where `split` says. An image
 /// without any gives no unit.
@@ -42,7 +41,7 @@ pub(crate) fn read<'f>(
     advance: &(dyn Fn(u64) + Sync),
     taker: &mut dyn Take<'f>,
 ) -> Diagnostics {
-    let how = How { options, walk: Walk::Functions, advance };
+    let how = ReadPlan { options, walk: UnitWalk::Functions, advance };
     if image.arch.big_endian {
         read_with(image, split, gimli::BigEndian, how, taker)
     } else {
@@ -58,7 +57,7 @@ pub(crate) fn read_classes<'f>(
     units: &[UnitClasses<'_>],
     diagnostics: &mut Diagnostics,
 ) -> Vec<Unit<'f>> {
-    let how = How { options: ReadOptions::default(), walk: Walk::Classes(units), advance: &|_| () };
+    let how = ReadPlan { options: ReadOptions::default(), walk: UnitWalk::Classes(units), advance: &|_| () };
     let mut read = Vec::new();
     let counted = if image.arch.big_endian {
         read_with(image, split, gimli::BigEndian, how, &mut read)
@@ -71,9 +70,9 @@ pub(crate) fn read_classes<'f>(
 
 /// How units are read.
 #[derive(Clone, Copy)]
-struct How<'a> {
+struct ReadPlan<'a> {
     options: ReadOptions,
-    walk: Walk<'a>,
+    walk: UnitWalk<'a>,
     advance: &'a (dyn Fn(u64) + Sync),
 }
 
@@ -81,35 +80,35 @@ fn read_with<'f, E: Endianity>(
     image: &Image<'f>,
     split: &SplitFiles<'_, 'f>,
     endian: E,
-    How { options, walk, advance }: How<'_>,
+    ReadPlan { options, walk, advance }: ReadPlan<'_>,
     taker: &mut dyn Take<'f>,
 ) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
     let space = Space::new(image, endian, split.files, &mut diagnostics);
     split.files.release(image.debug.get(DebugSection::Info));
-    let code = Code::new(image);
+    let code = CodeSections::new(image);
     let sections = [DebugSection::Dcall, DebugSection::Vcall].map(|section| image.debug.get(section));
     let is_unit = |at: u64| {
         let found = space.main.unit_at(usize::try_from(at).unwrap_or(usize::MAX));
         found.is_some_and(|unit| space::offset_of(&space.main.headers[unit]) == at)
     };
     let tables = match walk {
-        Walk::Functions => {
+        UnitWalk::Functions => {
             call_tables::read(sections, image.arch.big_endian, &code, is_unit, &mut diagnostics)
         }
-        Walk::Classes(_) | Walk::ClassesAt(_) => CallTables::default(),
+        UnitWalk::Classes(_) | UnitWalk::ClassesAt(_) => CallTables::default(),
     };
     taker.take_slots(&tables.slots);
     let supply = Supply::new(split, image, endian, &mut diagnostics);
-    let (memory, allowance) = (Mutex::default(), Allowance::of(split.files));
+    let (memory, allowance) = (Mutex::default(), split.files.allowance());
     let (space, code, supply, tables) = (&space, &code, &supply, &tables);
     let task =
-        Task { space, code, options, supply, tables, walk, memory: &memory, limit: u64::MAX, allowance };
-    let again = |index: usize, how: queue::How| {
+        UnitTask { space, code, options, supply, tables, walk, memory: &memory, limit: u64::MAX, allowance };
+    let again = |index: usize, how: queue::ReadAgain| {
         if !how.split {
             supply.close();
         }
-        task::read(&Task { limit: how.limit, ..task }, index)
+        task::read(&UnitTask { limit: how.limit, ..task }, index)
     };
     let package = split.package.as_ref().map(|package| &package.debug);
     let held = [&image.debug].into_iter().chain(package).map(held_by_lists).sum();
@@ -125,11 +124,11 @@ fn read_with<'f, E: Endianity>(
     let next = AtomicUsize::new(0);
     let worker = || {
         let memory = Mutex::default();
-        let task = Task { memory: &memory, ..task };
+        let task = UnitTask { memory: &memory, ..task };
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             // By now more is kept than when functions were read.
-            if matches!(walk, Walk::Classes(_)) && index.is_multiple_of(UNITS_BETWEEN) {
+            if matches!(walk, UnitWalk::Classes(_)) && index.is_multiple_of(UNITS_BETWEEN) {
                 give_back();
             }
             let Some(header) = space.main.headers.get(index).filter(|_| !queue.is_full()) else { break };
@@ -156,5 +155,5 @@ pub(crate) fn read_blocks(image: &Image<'_>, diagnostics: &mut Diagnostics) -> B
     if image.block_maps.is_empty() {
         return BlockMap::default();
     }
-    basic_blocks::read(&image.block_maps, &image.arch, &Code::new(image), diagnostics)
+    basic_blocks::read(&image.block_maps, &image.arch, &CodeSections::new(image), diagnostics)
 }

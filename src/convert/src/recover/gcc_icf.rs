@@ -20,19 +20,20 @@ use crate::model::{
     UnitCallee, UnitFunction, UnitMap, UnitPiece,
 };
 use crate::program::machine::Machine;
-use crate::program::names::{is_program_wide, spellings};
+use crate::program::names::itanium::is_program_wide;
+use crate::program::names::relation::spellings;
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
 /// A function without code: its unit, and its place in [`crate::model::Unit::codeless`].
-type At = (usize, usize);
+type UnitIndex = (usize, usize);
 
 /// Functions that begin at one address and are compared with each that was merged with them.
 const MAX_HERE: usize = 256;
 
 /// A function with code, as what begins at its address is compared.
-struct Here {
+struct CodeHere {
     unit: usize,
     origin: OriginId,
     instance: Instance,
@@ -47,24 +48,24 @@ pub(crate) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
     let (called, named) = called(merged, machine);
     let mut found = called;
     let instances = by_declaration(merged, &found);
-    let by_die: HashSet<At> = found.keys().chain(instances.keys()).copied().collect();
+    let by_die: HashSet<UnitIndex> = found.keys().chain(instances.keys()).copied().collect();
     by_symbol(merged, symbols, &named, &by_die, &mut found);
     found.retain(|_, addresses| addresses.len() == 1);
     found.extend(instances);
     let here = here(merged, &found);
-    let mut list: Vec<(At, u64)> = found
+    let mut list: Vec<(UnitIndex, u64)> = found
         .into_iter()
         .flat_map(|(codeless, addresses)| addresses.into_iter().map(move |address| (codeless, address)))
         .collect();
     list.sort_unstable();
-    let lines = Lines::new(merged, &list);
+    let lines = FoldedLines::new(merged, &list);
     for ((unit_index, index), address) in list {
         let Some(here) = here.get(&address).filter(|here| here.len() <= MAX_HERE) else { continue };
         let codeless = merged.program.units[unit_index].codeless[index];
         let origin = merged.program.maps[unit_index].origins[codeless.origin.index()];
         let name = merged.program.origins[origin.index()].name;
         let shared = codeless.external || is_program_wide(merged.name_bytes(name));
-        let own = |other: &Here| {
+        let own = |other: &CodeHere| {
             // Another unit's of this declaration is one of its own, and a symbol may be of either.
             let same = match (other.unit == unit_index, by_die.contains(&(unit_index, index))) {
                 (true, _) => other.instance == codeless.instance,
@@ -103,17 +104,17 @@ pub(crate) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
 
 /// Which functions without code may have had code all the same, which the linker folded: gcc makes a function jump to another
 /// of its code, and puts the other's code in the place of that jump.
-struct Lines {
+struct FoldedLines {
     /// By unit: how many of its functions without code were found.
     found: HashMap<usize, usize>,
     /// By unit and address.
     here: HashMap<(usize, u64), usize>,
 }
 
-impl Lines {
+impl FoldedLines {
     /// `found`: each once an address, sorted.
-    fn new(merged: &Merged<'_>, found: &[(At, u64)]) -> Lines {
-        let mut lines = Lines { found: HashMap::default(), here: HashMap::default() };
+    fn new(merged: &Merged<'_>, found: &[(UnitIndex, u64)]) -> FoldedLines {
+        let mut lines = FoldedLines { found: HashMap::default(), here: HashMap::default() };
         for same in found.chunk_by(|a, b| a.0 == b.0) {
             *lines.found.entry(same[0].0.0).or_default() += 1;
         }
@@ -143,14 +144,17 @@ impl Lines {
 }
 
 /// Where calls of functions without code go to, and, by name, whether calls name it at all.
-fn called(merged: &Merged<'_>, machine: &Machine<'_, '_>) -> (HashMap<At, HashSet<u64>>, Vec<AtomicBool>) {
+fn called(
+    merged: &Merged<'_>,
+    machine: &Machine<'_, '_>,
+) -> (HashMap<UnitIndex, HashSet<u64>>, Vec<AtomicBool>) {
     let named: Vec<AtomicBool> = merged.program.names.iter().map(|_| AtomicBool::new(false)).collect();
     let of_unit = |(unit_index, (unit, map)): (usize, (&Unit<'_>, &UnitMap))| {
         for callee in &unit.callees {
             let name = merged.program.origins[map.origins[callee.origin.index()].index()].name;
             named[name.index()].store(true, Ordering::Relaxed);
         }
-        let mut targets: Vec<(At, u64)> = Vec::new();
+        let mut targets: Vec<(UnitIndex, u64)> = Vec::new();
         if unit.codeless.is_empty() {
             return targets;
         }
@@ -168,8 +172,8 @@ fn called(merged: &Merged<'_>, machine: &Machine<'_, '_>) -> (HashMap<At, HashSe
         targets
     };
     let units = merged.program.units.par_iter().zip(&merged.program.maps).enumerate();
-    let found: Vec<Vec<(At, u64)>> = units.map(of_unit).collect();
-    let mut targets: HashMap<At, HashSet<u64>> = HashMap::default();
+    let found: Vec<Vec<(UnitIndex, u64)>> = units.map(of_unit).collect();
+    let mut targets: HashMap<UnitIndex, HashSet<u64>> = HashMap::default();
     for (codeless, target) in found.into_iter().flatten() {
         targets.entry(codeless).or_default().insert(target);
     }
@@ -178,8 +182,11 @@ fn called(merged: &Merged<'_>, machine: &Machine<'_, '_>) -> (HashMap<At, HashSe
 
 /// Where other instances of the declaration of a function begin that no call names. Whom calls of those call is not known
 /// from here on.
-fn by_declaration(merged: &mut Merged<'_>, called: &HashMap<At, HashSet<u64>>) -> HashMap<At, HashSet<u64>> {
-    let mut found: HashMap<At, HashSet<u64>> = HashMap::default();
+fn by_declaration(
+    merged: &mut Merged<'_>,
+    called: &HashMap<UnitIndex, HashSet<u64>>,
+) -> HashMap<UnitIndex, HashSet<u64>> {
+    let mut found: HashMap<UnitIndex, HashSet<u64>> = HashMap::default();
     let Program { units, maps, .. } = &mut merged.program;
     for (unit_index, (unit, map)) in units.iter_mut().zip(maps).enumerate() {
         let is_uncalled = |index: usize| {
@@ -225,10 +232,10 @@ fn by_symbol(
     merged: &Merged<'_>,
     symbols: &Symbols<'_>,
     named: &[AtomicBool],
-    known: &HashSet<At>,
-    found: &mut HashMap<At, HashSet<u64>>,
+    known: &HashSet<UnitIndex>,
+    found: &mut HashMap<UnitIndex, HashSet<u64>>,
 ) {
-    let mut by_name: HashMap<&[u8], Vec<At>> = HashMap::default();
+    let mut by_name: HashMap<&[u8], Vec<UnitIndex>> = HashMap::default();
     for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
         for (index, codeless) in unit.codeless.iter().enumerate() {
             let name = merged.program.origins[map.origins[codeless.origin.index()].index()].name;
@@ -248,16 +255,16 @@ fn by_symbol(
         fits.then_some(((unit, index), symbol.start))
     };
     let functions = symbols.par_iter().filter(|symbol| symbol.function && symbol.sized && !symbol.indirect);
-    let places: Vec<(At, u64)> = functions.filter_map(of_symbol).collect();
+    let places: Vec<(UnitIndex, u64)> = functions.filter_map(of_symbol).collect();
     for (codeless, address) in places {
         found.entry(codeless).or_default().insert(address);
     }
 }
 
 /// The functions that begin at the addresses that were found.
-fn here(merged: &Merged<'_>, found: &HashMap<At, HashSet<u64>>) -> HashMap<u64, Vec<Here>> {
+fn here(merged: &Merged<'_>, found: &HashMap<UnitIndex, HashSet<u64>>) -> HashMap<u64, Vec<CodeHere>> {
     let addresses: HashSet<u64> = found.values().flatten().copied().collect();
-    let mut here: HashMap<u64, Vec<Here>> = HashMap::default();
+    let mut here: HashMap<u64, Vec<CodeHere>> = HashMap::default();
     for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
         for function in &unit.functions {
             let Some(entry) = unit.pieces.get(function.pieces.start as usize) else { continue };
@@ -265,7 +272,12 @@ fn here(merged: &Merged<'_>, found: &HashMap<At, HashSet<u64>>) -> HashMap<u64, 
                 let of = here.entry(entry.start.0).or_default();
                 if of.len() <= MAX_HERE {
                     let origin = map.origins[function.origin.index()];
-                    of.push(Here { unit: unit_index, origin, instance: function.instance, len: entry.len });
+                    of.push(CodeHere {
+                        unit: unit_index,
+                        origin,
+                        instance: function.instance,
+                        len: entry.len,
+                    });
                 }
             }
         }

@@ -3,17 +3,17 @@
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::Merged;
 use crate::model::{DieOffset, ImageAddr, LocalOrigin, MAX_PIECE, RowRange, Unit, UnitFunction, UnitPiece};
-use crate::program::names::is_program_wide;
-use crate::recover::survivors::Known;
-use crate::recover::tombstones::{Erased, Found};
+use crate::program::names::itanium::is_program_wide;
+use crate::recover::survivors::LiveFunctions;
+use crate::recover::tombstones::{Erased, FoundAt};
 use crate::util::hash::HashMap;
 
 /// Tells apart what was not found again: copies of functions that the program has, and what it has no more.
 pub(crate) fn count(
     merged: &Merged<'_>,
     all: &[Erased],
-    Known { live, mut folded, .. }: Known,
-    found: &HashMap<(usize, usize), Found>,
+    LiveFunctions { live, mut folded, .. }: LiveFunctions,
+    found: &HashMap<(usize, usize), FoundAt>,
     diagnostics: &mut Diagnostics,
 ) {
     let name = |unit: usize, origin: LocalOrigin| {
@@ -44,12 +44,12 @@ pub(crate) fn count(
 }
 
 /// Makes functions of those that were found, and pieces of ranges whose functions have others.
-pub(crate) fn add(merged: &mut Merged<'_>, all: &[Erased], mut found: HashMap<(usize, usize), Found>) {
+pub(crate) fn add(merged: &mut Merged<'_>, all: &[Erased], mut found: HashMap<(usize, usize), FoundAt>) {
     for unit_erased in all.chunk_by(|a, b| a.unit == b.unit) {
         let unit = &mut merged.program.units[unit_erased[0].unit];
         let mut of_die: Option<HashMap<DieOffset, usize>> = None;
         for at in unit_erased {
-            let Some(Found { start, end, how, sequence }) = found.remove(&(at.unit, at.index)) else {
+            let Some(FoundAt { start, end, how, sequence }) = found.remove(&(at.unit, at.index)) else {
                 continue;
             };
             let erased = unit.erased[at.index].clone();

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use crate::merge::Merged;
 use crate::model::{DieOffset, How, Instance, NameId, OriginId, UnitFunction};
-use crate::program::names::is_program_wide;
+use crate::program::names::itanium::is_program_wide;
 use crate::util::hash::{HashMap, Keyed};
 
 /// Functions that have their addresses.
-pub(crate) struct Known {
+pub(crate) struct LiveFunctions {
     /// By range, of one range in the order of the units.
     remaining: Vec<Remaining>,
     /// By range: where its functions are among those.
@@ -34,8 +34,8 @@ pub(crate) struct Remaining {
     pub(crate) part: bool,
 }
 
-impl Known {
-    pub(crate) fn new(merged: &Merged<'_>) -> Known {
+impl LiveFunctions {
+    pub(crate) fn new(merged: &Merged<'_>) -> LiveFunctions {
         let units = || merged.program.units.iter().zip(&merged.program.maps).enumerate();
         let mut remaining = Vec::with_capacity(units().map(|(_, (unit, _))| unit.pieces.len()).sum());
         let names = merged.program.names.len();
@@ -76,7 +76,7 @@ impl Known {
             ranges.insert(same[0].range, start..end);
             start = end;
         }
-        Known { remaining, ranges, definitions, live, folded }
+        LiveFunctions { remaining, ranges, definitions, live, folded }
     }
 
     /// The functions that have a range; `None` where none has.

@@ -22,12 +22,11 @@ use rayon::prelude::*;
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::Merged;
 use crate::model::{BareLines, DieOffset, How, Instance, NONE16, NameId, OriginId, Row, UnitErased};
-use crate::program::names::{
-    has_suffix, is_program_wide, names_part, own_spelling, whole_name, whole_suffixed,
-};
+use crate::program::names::itanium::{is_program_wide, own_spelling};
+use crate::program::names::toolchain::{has_suffix, names_part, whole_name, whole_suffixed};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::outcome::{add, count};
-use crate::recover::survivors::{Definition, Known, Remaining};
+use crate::recover::survivors::{Definition, LiveFunctions, Remaining};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::pair::{Fit, pair};
@@ -55,7 +54,8 @@ pub(crate) fn recover(
     if all.is_empty() {
         return;
     }
-    let (_, known) = rayon::join(|| symbols.number(merged), || Known::new(merged));
+    let (_, known) =
+        rayon::join(|| symbols.number(|name| merged.name_of(name)), || LiveFunctions::new(merged));
     let mut finder = Finder::new(merged, symbols, known);
     let mut by_name: ByName = HashMap::default();
     for &at in all.iter().filter(|at| !finder.erased(**at).removed) {
@@ -84,7 +84,7 @@ type ByName = HashMap<NameId, Vec<Erased>>;
 type Owners = HashSet<(OriginId, Instance)>;
 
 /// A local symbol with the name that the DIEs of its functions have, a part of its own.
-type Open<'f> = (CodeSymbol<'f>, NameId);
+type PartSymbol<'f> = (CodeSymbol<'f>, NameId);
 
 /// Functions of one name, and functions and sequences of one unit and size, that are compared with each other.
 const MAX_TOGETHER: usize = 1024;
@@ -120,7 +120,7 @@ impl Caps {
 }
 
 /// Where an erased function was found.
-pub(crate) struct Found {
+pub(crate) struct FoundAt {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) how: How,
@@ -137,8 +137,8 @@ fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(map: &mut HashMap<K, Option<V>>,
 struct Finder<'m, 'f> {
     merged: &'m Merged<'f>,
     symbols: &'m Symbols<'f>,
-    known: Known,
-    found: HashMap<(usize, usize), Found>,
+    known: LiveFunctions,
+    found: HashMap<(usize, usize), FoundAt>,
     /// Sequences that were given to a function: unit and index.
     taken: HashSet<(usize, usize)>,
     /// How many parts of a function were found at the start of another part of it: by unit, DIE and address.
@@ -147,7 +147,7 @@ struct Finder<'m, 'f> {
 }
 
 impl<'m, 'f> Finder<'m, 'f> {
-    fn new(merged: &'m Merged<'f>, symbols: &'m Symbols<'f>, known: Known) -> Self {
+    fn new(merged: &'m Merged<'f>, symbols: &'m Symbols<'f>, known: LiveFunctions) -> Self {
         Finder {
             merged,
             symbols,
@@ -173,7 +173,7 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     /// Evidence 4: the symbol table has the function's name, at the address of another. Returns the local symbols whose
     /// functions have only a part of their names in their DIEs (`g` of `A::g` and `B::g`), where a file has several such.
-    fn by_symbol(&mut self, by_name: &ByName) -> Vec<Open<'f>> {
+    fn by_symbol(&mut self, by_name: &ByName) -> Vec<PartSymbol<'f>> {
         let functions = |symbol: &&CodeSymbol<'_>| symbol.function && symbol.sized && !symbol.indirect;
         let (merged, symbols) = (self.merged, self.symbols);
         let whole = |symbol: &CodeSymbol<'_>| {
@@ -217,7 +217,8 @@ impl<'m, 'f> Finder<'m, 'f> {
                 self.caps.together.set(self.caps.together.get() + 1);
             }
             if let Some(at) = chosen.filter(|_| !self.caps.steps.is_short()) {
-                let found = Found { start: symbol.start, end: symbol.end, how: How::Symbol, sequence: None };
+                let found =
+                    FoundAt { start: symbol.start, end: symbol.end, how: How::Symbol, sequence: None };
                 self.keep(at, found);
             }
         }
@@ -226,7 +227,7 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     /// Of functions that have only a part of their names in their DIEs, those that no lines told apart: one that the lines at
     /// one of these symbols alone fit. True where any was found.
-    fn by_own_name(&mut self, open: &[Open<'f>], by_name: &ByName) -> bool {
+    fn by_own_name(&mut self, open: &[PartSymbol<'f>], by_name: &ByName) -> bool {
         let mut places: HashMap<Erased, Option<(u64, u64)>> = HashMap::default();
         let mut functions: HashMap<(usize, u64, u64), Option<Erased>> = HashMap::default();
         for (symbol, name) in open {
@@ -246,7 +247,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             return false;
         }
         for &(at, start, end) in &sure {
-            self.keep(at, Found { start, end, how: How::Symbol, sequence: None });
+            self.keep(at, FoundAt { start, end, how: How::Symbol, sequence: None });
         }
         !sure.is_empty()
     }
@@ -258,7 +259,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         lines.any(|index| self.distance(at, &unclaimed[index]).is_some())
     }
 
-    fn keep(&mut self, at: Erased, found: Found) {
+    fn keep(&mut self, at: Erased, found: FoundAt) {
         if self.is_shared(at) {
             let (name, origin) = (self.name(at), self.origin(at));
             self.known.definitions.add(name, (at.unit, origin));
@@ -430,7 +431,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         }
         let lines = &self.merged.program.units[at.unit].unclaimed[index];
         let (start, end) = (lines.start.0, lines.start.0 + u64::from(lines.len));
-        self.keep(at, Found { start, end, how: How::LineSequence, sequence: Some(index) });
+        self.keep(at, FoundAt { start, end, how: How::LineSequence, sequence: Some(index) });
     }
 
     /// Counts sequences that may be of several functions, or of one that a symbol puts elsewhere; and those that begin where a

@@ -24,8 +24,6 @@
 
 use std::cell::Cell;
 
-use crate::open::Files;
-
 /// Decompressed bytes count up to so many times the bytes of the files that hold them.
 const UNPACKED: u64 = 64;
 
@@ -50,10 +48,9 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// That of the files that are mapped by now, and of what they hold compressed.
-    pub(crate) fn of(files: &Files) -> Allowance {
-        let mapped = files.mapped_bytes();
-        Allowance { input: mapped.saturating_add(files.buffer_bytes().min(mapped.saturating_mul(UNPACKED))) }
+    /// That of so many bytes of files, and of what they hold compressed.
+    pub(crate) fn of(mapped: u64, unpacked: u64) -> Allowance {
+        Allowance { input: mapped.saturating_add(unpacked.min(mapped.saturating_mul(UNPACKED))) }
     }
 
     /// More by another file's bytes: of a `.dwo`, which is mapped only as long as its unit is read.

@@ -10,8 +10,8 @@ use addr2line::gimli;
 use foldsym_lookup::{Frames, SymbolFile, flags};
 
 use super::Mismatches;
-use super::found::Found;
-use super::words::{Answer, Frame, Member};
+use super::found::Answers;
+use super::words::{Answer, FrameWords, MemberWords};
 use crate::error::ConvertError;
 use crate::open::{self, DebugSection, Files, Image};
 use crate::options::Options;
@@ -25,8 +25,8 @@ const MAX_ASKED: usize = 1 << 21;
 /// Deepest nesting of entries that is handed to `addr2line`, which calls itself for each level of inlined code.
 const MAX_DEPTH: isize = 512;
 
-type Section<'f> = Bytes<'f, gimli::RunTimeEndian>;
-type Context<'f> = addr2line::Context<Section<'f>>;
+type DwarfBytes<'f> = Bytes<'f, gimli::RunTimeEndian>;
+type Context<'f> = addr2line::Context<DwarfBytes<'f>>;
 
 /// Compares the file with `addr2line`'s answers: `Err` with the reason inside where `addr2line` cannot be asked.
 ///
@@ -97,7 +97,7 @@ fn compare(
     context: &Context<'_>,
 ) -> Result<Mismatches, foldsym_lookup::Error> {
     let mut mismatches = Mismatches::default();
-    let found = Found::new(file)?;
+    let found = Answers::new(file)?;
     let renamed = file.header().flags & flags::READABLE_NAMES != 0;
     let mut frames = Frames::new();
     let mut cuts = Vec::new();
@@ -151,7 +151,7 @@ fn difference(expected: &[Asked], found: Option<&Answer<'_>>, renamed: bool) -> 
             .then(|| format!("expected {}, found no function", text(expected)));
     };
     let lost_lines = || {
-        let has_lines = |member: &Member<'_>| member.frames.iter().any(|frame| !frame.file.is_empty());
+        let has_lines = |member: &MemberWords<'_>| member.frames.iter().any(|frame| !frame.file.is_empty());
         (innermost.line > 0 && !found.members.iter().any(has_lines))
             .then(|| format!("expected {}, found no lines", text(expected)))
     };
@@ -171,17 +171,18 @@ fn difference(expected: &[Asked], found: Option<&Answer<'_>>, renamed: bool) -> 
     }
 }
 
-fn is_same(expected: &[Asked], member: &Member<'_>, renamed: bool) -> bool {
+fn is_same(expected: &[Asked], member: &MemberWords<'_>, renamed: bool) -> bool {
     let same_line = expected.iter().zip(&member.frames).all(|(ours, theirs)| is_same_line(ours, theirs));
     let inner = expected.len() - 1;
-    let same_name = |(ours, theirs): (&Asked, &Frame<'_>)| renamed || ours.name.as_bytes() == theirs.name;
+    let same_name =
+        |(ours, theirs): (&Asked, &FrameWords<'_>)| renamed || ours.name.as_bytes() == theirs.name;
     expected.len() == member.frames.len()
         && same_line
         && expected[..inner].iter().zip(&member.frames).all(same_name)
 }
 
 /// Line 0 says that no line is known, whatever the file.
-fn is_same_line(ours: &Asked, theirs: &Frame<'_>) -> bool {
+fn is_same_line(ours: &Asked, theirs: &FrameWords<'_>) -> bool {
     ours.line == theirs.line && (ours.line == 0 || base_name(ours.file.as_bytes()) == base_name(theirs.file))
 }
 

@@ -3,7 +3,7 @@
 use foldsym_format::header::MAX_DEPTH;
 use foldsym_format::names::MAX_NAME;
 
-use super::words::{Answer, Frame, Member};
+use super::words::{Answer, FrameWords, MemberWords};
 use crate::model::{FileId, FuncId, How, NONE16, NameId, OriginId, Owner, Piece, Program, Row, Rows, Scope};
 
 /// The model, asked in the order of addresses.
@@ -75,7 +75,7 @@ impl<'a, 'f> Expected<'a, 'f> {
         symbol: Option<NameId>,
         offset: u64,
         padding: bool,
-    ) -> Member<'a> {
+    ) -> MemberWords<'a> {
         let function = &self.program.functions[id.index()];
         let mut frames = self.frames(id, rows, offset);
         if let (Some(frame), Some(name)) = (frames.last_mut(), symbol.or(function.symbol)) {
@@ -84,12 +84,12 @@ impl<'a, 'f> Expected<'a, 'f> {
         if padding {
             // What the line table says of the bytes, and nobody's code.
             frames.truncate(1);
-            frames[0] = Frame { name: b"", start_file: b"", start_line: 0, ..frames[0].clone() };
+            frames[0] = FrameWords { name: b"", start_file: b"", start_line: 0, ..frames[0].clone() };
         }
         let mut aliases: Vec<&[u8]> = function.aliases.iter().map(|&name| self.name(name)).collect();
         aliases.sort_unstable();
         aliases.dedup();
-        Member {
+        MemberWords {
             how: how.map(How::text),
             partial: function.partial,
             reason: function.reason,
@@ -99,7 +99,7 @@ impl<'a, 'f> Expected<'a, 'f> {
     }
 
     /// The frames at an offset of a piece, innermost first.
-    fn frames(&self, id: FuncId, rows: Option<Rows>, offset: u64) -> Vec<Frame<'a>> {
+    fn frames(&self, id: FuncId, rows: Option<Rows>, offset: u64) -> Vec<FrameWords<'a>> {
         let function = &self.program.functions[id.index()];
         let Some(rows) = rows else { return vec![self.frame(function.origin, None, 0, 0)] };
         let map = &self.program.maps[rows.unit.index()];
@@ -139,9 +139,9 @@ impl<'a, 'f> Expected<'a, 'f> {
         &self.program.units[rows.unit.index()].rows[start..start + rows.range.len as usize]
     }
 
-    fn frame(&self, origin: OriginId, file: Option<FileId>, line: u32, column: u16) -> Frame<'a> {
+    fn frame(&self, origin: OriginId, file: Option<FileId>, line: u32, column: u16) -> FrameWords<'a> {
         let origin = self.program.origins[origin.index()];
-        Frame {
+        FrameWords {
             name: self.name(origin.name),
             file: self.path(file),
             line,

@@ -5,21 +5,21 @@ use foldsym_lookup::{
     SectionId, SymbolFile, What,
 };
 
-use super::words::{Answer, Frame, Member};
+use super::words::{Answer, FrameWords, MemberWords};
 
 /// A file and its names in plain bytes, however long they are.
-pub(super) struct Found<'a> {
+pub(super) struct Answers<'a> {
     file: &'a SymbolFile<'a>,
-    names: Strings,
-    files: Strings,
+    names: StringTable,
+    files: StringTable,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Answers<'a> {
     /// # Errors
     /// A name that cannot be decoded.
     pub(super) fn new(file: &'a SymbolFile<'a>) -> Result<Self, Error> {
-        let names = Strings::of(file.names(), SectionId::NAMES)?;
-        let files = Strings::of(file.files(), SectionId::FILES)?;
+        let names = StringTable::of(file.names(), SectionId::NAMES)?;
+        let files = StringTable::of(file.files(), SectionId::FILES)?;
         Ok(Self { file, names, files })
     }
 
@@ -83,12 +83,12 @@ impl<'a> Found<'a> {
         function: FunctionId,
         how: Option<&'static str>,
         frames: &Frames,
-    ) -> Result<Member<'_>, Error> {
+    ) -> Result<MemberWords<'_>, Error> {
         let function = self.file.function(function)?;
         let name = |id: Option<NameId>| id.map_or(&b""[..], |id| self.names.get(id.0));
         let path = |id: Option<foldsym_lookup::FileId>| id.map_or(&b""[..], |id| self.files.get(id.0));
         let frames = self.file.frames(frames).map(|frame| {
-            frame.map(|frame| Frame {
+            frame.map(|frame| FrameWords {
                 name: name(frame.name),
                 file: path(frame.file),
                 line: frame.line,
@@ -100,17 +100,17 @@ impl<'a> Found<'a> {
         let frames = frames.collect::<Result<Vec<_>, _>>()?;
         let aliases = self.file.aliases(&function).map(|alias| alias.map(|alias| name(Some(alias))));
         let aliases = aliases.collect::<Result<Vec<_>, _>>()?;
-        Ok(Member { how, partial: function.partial, reason: function.reason, aliases, frames })
+        Ok(MemberWords { how, partial: function.partial, reason: function.reason, aliases, frames })
     }
 }
 
 /// All strings of a table, one behind the other.
-struct Strings {
+struct StringTable {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Strings {
+impl StringTable {
     fn of(names: &Names<'_>, section: SectionId) -> Result<Self, Error> {
         let mut strings = Self { bytes: Vec::new(), ends: vec![0] };
         for id in 0..names.len() {

@@ -25,9 +25,9 @@ use crate::error::ConvertError;
 use crate::model::Program;
 use crate::open::{Files, Format, Image, ImageKind};
 use crate::options::{NoProgress, Options};
-use crate::pipeline::{Source, in_pool, load};
+use crate::pipeline::{ProgramSource, in_pool, load};
 use expected::Expected;
-use found::Found;
+use found::Answers;
 use words::difference;
 
 /// Mismatches that are spelled out; more are counted.
@@ -63,7 +63,8 @@ pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<
             ..options.clone()
         };
         let open_options = options.open();
-        let (mut loaded, _) = load(&files, Source::Path(program), &options, &open_options, &NoProgress)?;
+        let (mut loaded, _) =
+            load(&files, ProgramSource::Path(program), &options, &open_options, &NoProgress)?;
         if options.readable_names {
             crate::encode::readable::rename(loaded.placed.program_mut());
         }
@@ -91,7 +92,7 @@ fn compare(
     }
     blocks::compare(&path, file, &program.blocks, &mut mismatches)?;
     let mut expected = Expected::new(program, file.header().features & features::COLUMNS != 0);
-    let found = Found::new(file)?;
+    let found = Answers::new(file)?;
     let mut frames = Frames::new();
     let mut cuts = vec![0];
     expected.cuts(&mut cuts);

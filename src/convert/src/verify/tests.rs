@@ -11,7 +11,7 @@ use crate::encode::{self, EncodeOptions};
 use crate::model::{GroupId, How, Keys, NameId, Owner, Piece, Program, Row};
 use crate::open::{Files, Image};
 use crate::options::{NoProgress, Options};
-use crate::pipeline::{Loaded, Source, load};
+use crate::pipeline::{Loaded, ProgramSource, load};
 
 // The reader's own test writer, for its checksums.
 #[path = "../../../lookup/tests/writer/mod.rs"]
@@ -27,7 +27,7 @@ fn with_program(name: &str, columns: bool, test: impl FnOnce(&Image<'_>, &mut Pr
     let (path, files) = (built(name), Files::default());
     let options = Options { columns, ..Options::default() };
     let open_options = options.open();
-    let (loaded, _) = load(&files, Source::Path(&path), &options, &open_options, &NoProgress).unwrap();
+    let (loaded, _) = load(&files, ProgramSource::Path(&path), &options, &open_options, &NoProgress).unwrap();
     let Loaded { image, mut placed, .. } = loaded;
     test(&image, placed.program_mut());
 }

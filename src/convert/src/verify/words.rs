@@ -6,7 +6,7 @@ use crate::model::Reason;
 
 /// One frame; empty and 0 where something is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Frame<'a> {
+pub(super) struct FrameWords<'a> {
     pub(super) name: &'a [u8],
     pub(super) file: &'a [u8],
     pub(super) line: u32,
@@ -18,7 +18,7 @@ pub(super) struct Frame<'a> {
 
 /// One function at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Member<'a> {
+pub(super) struct MemberWords<'a> {
     /// What recovered it, where the code is folded.
     pub(super) how: Option<&'static str>,
     /// Inlined frames are unknown.
@@ -27,7 +27,7 @@ pub(super) struct Member<'a> {
     pub(super) reason: Option<Reason>,
     pub(super) aliases: Vec<&'a [u8]>,
     /// Innermost first.
-    pub(super) frames: Vec<Frame<'a>>,
+    pub(super) frames: Vec<FrameWords<'a>>,
 }
 
 /// What stands at an address.
@@ -39,7 +39,7 @@ pub(super) struct Answer<'a> {
     /// Several functions may share the code, even if only one is listed.
     pub(super) folded: bool,
     /// The first is the answer.
-    pub(super) members: Vec<Member<'a>>,
+    pub(super) members: Vec<MemberWords<'a>>,
 }
 
 /// Says how two answers differ; `None` where they do not. An error is that of reading the file.
@@ -75,10 +75,10 @@ pub(super) fn difference(
     })
 }
 
-fn member_difference(expected: &Member<'_>, found: &Member<'_>) -> Option<String> {
+fn member_difference(expected: &MemberWords<'_>, found: &MemberWords<'_>) -> Option<String> {
     let (ours, theirs) = (&expected.frames, &found.frames);
     if ours != theirs {
-        let detailed = |frame: &Frame<'_>| (frame.start_file.to_owned(), frame.start_line);
+        let detailed = |frame: &FrameWords<'_>| (frame.start_file.to_owned(), frame.start_line);
         let declared = ours.iter().map(detailed).ne(theirs.iter().map(detailed));
         return Some(format!("expected {}, found {}", frames(ours, declared), frames(theirs, declared)));
     }
@@ -123,17 +123,17 @@ fn names(answer: Option<&Answer<'_>>) -> String {
     line
 }
 
-fn name_of(member: &Member<'_>) -> String {
+fn name_of(member: &MemberWords<'_>) -> String {
     text(member.frames.last().map_or(b"", |frame| frame.name))
 }
 
 /// The frames of a function, innermost first.
-pub(super) fn frames_of(member: &Member<'_>) -> String {
+pub(super) fn frames_of(member: &MemberWords<'_>) -> String {
     frames(&member.frames, false)
 }
 
-fn frames(frames: &[Frame<'_>], declared: bool) -> String {
-    let one = |frame: &Frame<'_>| {
+fn frames(frames: &[FrameWords<'_>], declared: bool) -> String {
+    let one = |frame: &FrameWords<'_>| {
         let mut line = format!("{} at {}:{}", text(frame.name), text(frame.file), frame.line);
         if frame.column > 0 {
             let _ = write!(line, ":{}", frame.column);

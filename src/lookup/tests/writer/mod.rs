@@ -138,6 +138,7 @@ fn high_bits(offsets: &[u64], low_width: u32) -> Vec<u64> {
 }
 
 /// Appends a row record to the section and returns its offset. `share`: blocks that may share offsets do.
+// Long because it writes one record, field after field, as the specification lists them.
 pub fn rows_record(section: &mut Vec<u8>, rows: &[RawRow], share: bool) -> u64 {
     let at = section.len();
     varint(section, (rows.len() as u64) << 1 | u64::from(rows.len() > 32));

@@ -2,9 +2,12 @@
 //! stale alone. Each rule takes files as values and returns what is wrong, so that its tests need no repository.
 
 mod documents;
+mod exceptions;
 mod files;
+mod imports;
 mod manifest;
 mod rust;
+mod shape;
 mod text;
 
 use std::path::Path;
@@ -55,6 +58,10 @@ const RULES: &[Rule] = &[
     rust::no_unsafe,
     rust::layers_around,
     rust::one_codec,
+    imports::circles,
+    shape::type_names,
+    shape::own_files,
+    shape::functions,
     documents::paths,
     files::machine_paths,
     files::binary_sizes,

@@ -50,7 +50,7 @@ pub(super) fn write_blocks(keeps: &[u32], suffixes: &[u32], codes: &[Code]) -> (
         }
         bits.end();
         let mut fields = BitWriter::new(&mut blocks);
-        Rows::plan(keeps, sizes).write(keeps, sizes, &mut fields);
+        RowWidths::plan(keeps, sizes).write(keeps, sizes, &mut fields);
         fields.finish();
         blocks.append(&mut bits.bytes);
     }
@@ -58,7 +58,7 @@ pub(super) fn write_blocks(keeps: &[u32], suffixes: &[u32], codes: &[Code]) -> (
 }
 
 /// The widths of the rows that lead a block.
-struct Rows {
+struct RowWidths {
     /// What every name but the first keeps at least.
     least: u32,
     keep_bits: u32,
@@ -68,18 +68,18 @@ struct Rows {
     more_size: u32,
 }
 
-impl Rows {
+impl RowWidths {
     /// The most that the first row's fields can be wider: 3 bits each.
     const MOST_MORE: u32 = 7;
 
-    fn plan(keeps: &[u32], sizes: &[u32]) -> Rows {
+    fn plan(keeps: &[u32], sizes: &[u32]) -> RowWidths {
         let least = keeps[1..].iter().copied().min().unwrap_or(0);
         let spread = keeps[1..].iter().map(|keep| keep - least).max().unwrap_or(0);
         let longest = sizes[1..].iter().copied().max().unwrap_or(0);
         let (least_bits, first_bits) = (width_of(least.into()), width_of(sizes[0].into()));
         let keep_bits = width_of(spread.into()).max(least_bits.saturating_sub(Self::MOST_MORE));
         let size_bits = width_of(longest.into()).max(first_bits.saturating_sub(Self::MOST_MORE));
-        Rows {
+        RowWidths {
             least,
             keep_bits,
             size_bits,

@@ -5,14 +5,14 @@
 
 /// Keys and their numbers, which begin at 1.
 #[derive(Default)]
-pub(super) struct Keys {
+pub(super) struct KeyTable {
     /// By number, less 1.
     keys: Vec<u64>,
     /// Numbers by [`hash`] of their keys, with open addressing; 0 is free, and so is half of it or more.
     slots: Vec<u32>,
 }
 
-impl Keys {
+impl KeyTable {
     /// The number of `key`: one more than there were if it is new.
     #[inline(always)]
     pub(super) fn number(&mut self, key: u64) -> u32 {
@@ -58,11 +58,11 @@ pub(super) fn hash(key: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::Keys;
+    use super::KeyTable;
 
     #[test]
     fn a_key_is_numbered_once_while_the_table_grows() {
-        let mut keys = Keys::default();
+        let mut keys = KeyTable::default();
         for round in 0..2 {
             for key in 0..5000u64 {
                 // Seven share a slot.

@@ -8,8 +8,8 @@
 //! A word is spelled once, however often it is used, in *pieces*, which are words too: `BlockBuilder` in `Block` and
 //! `Builder`. Those are spelled in bytes.
 
-use super::keys::Keys;
-use super::train::Place;
+use super::keys::KeyTable;
+use super::train::PairPlace;
 use crate::util::text::{TOGETHER, soon};
 
 /// Ends a suffix in a sequence of symbols.
@@ -19,7 +19,7 @@ pub(super) const END: u32 = u32::MAX;
 pub(super) struct Lexed<'n> {
     /// The symbols of the suffixes and then of each word's spelling, each ended by [`END`]. Below 256 they are bytes;
     /// `256 + i` is word `i`.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<PairPlace>,
     /// For each name, how many bytes it keeps of the one before.
     pub(super) keeps: Vec<u32>,
     /// The distinct words of more than a byte, in order of first use.
@@ -30,7 +30,7 @@ pub(super) struct Lexed<'n> {
 pub(super) fn lex<'n>(names: &[&'n [u8]], block: usize) -> Lexed<'n> {
     let mut places = Vec::with_capacity(names.len() * 8);
     let mut keeps = Vec::with_capacity(names.len());
-    let mut words = Words::default();
+    let mut words = WordTable::default();
     // Ends and symbols of the words of the name before: what the next one keeps is not cut again.
     let mut cuts: Vec<(u32, u32)> = Vec::new();
     let mut before: &[u8] = &[];
@@ -45,7 +45,7 @@ pub(super) fn lex<'n>(names: &[&'n [u8]], block: usize) -> Lexed<'n> {
         }
         let head = i % block == 0;
         if head {
-            places.extend(cuts.iter().map(|cut| Place::of(cut.1)));
+            places.extend(cuts.iter().map(|cut| PairPlace::of(cut.1)));
         }
         let mut keep = cuts.last().map_or(0, |cut| cut.0 as usize);
         let mut at = keep;
@@ -56,11 +56,11 @@ pub(super) fn lex<'n>(names: &[&'n [u8]], block: usize) -> Lexed<'n> {
             if end <= shared && !head {
                 keep = end;
             } else {
-                places.push(Place::of(symbol));
+                places.push(PairPlace::of(symbol));
             }
             at = end;
         }
-        places.push(Place::of(END));
+        places.push(PairPlace::of(END));
         keeps.push(if head { 0 } else { keep as u32 });
         before = name;
     }
@@ -164,13 +164,13 @@ fn substitution(rest: &[u8], end: usize) -> usize {
 
 /// The distinct words, and what finds them again.
 #[derive(Default)]
-struct Words<'n> {
+struct WordTable<'n> {
     list: Vec<&'n [u8]>,
     /// By [`short_key`] or [`long_key`].
-    keys: Keys,
+    keys: KeyTable,
 }
 
-impl<'n> Words<'n> {
+impl<'n> WordTable<'n> {
     /// The symbol of the word of `name` from `at` to `end`: itself if it is a byte.
     fn symbol(&mut self, name: &'n [u8], at: usize, end: usize) -> u32 {
         let word = &name[at..end];
@@ -193,22 +193,22 @@ impl<'n> Words<'n> {
     }
 
     /// Spells the words, and then the pieces that are new words.
-    fn spell(&mut self, places: &mut Vec<Place>) {
+    fn spell(&mut self, places: &mut Vec<PairPlace>) {
         let whole = self.list.len();
         let mut next = 0;
         while let Some(&word) = self.list.get(next) {
             let mut end = if next < whole { piece_end(word, 0) } else { word.len() };
             if end == word.len() {
-                places.extend(word.iter().map(|&byte| Place::of(byte.into())));
+                places.extend(word.iter().map(|&byte| PairPlace::of(byte.into())));
             } else {
                 let mut at = 0;
                 while at < word.len() {
-                    places.push(Place::of(self.symbol(word, at, end)));
+                    places.push(PairPlace::of(self.symbol(word, at, end)));
                     at = end;
                     end = piece_end(word, at);
                 }
             }
-            places.push(Place::of(END));
+            places.push(PairPlace::of(END));
             next += 1;
         }
     }
@@ -285,7 +285,7 @@ mod tests {
         let word = |first: u64| [first, after(first), 7].map(u64::to_le_bytes).concat();
         let (a, b) = (word(1), word(2));
         assert!(a != b && long_key(&a) == long_key(&b));
-        let mut words = Words::default();
+        let mut words = WordTable::default();
         assert_eq!([&a, &b, &a, &b].map(|word| words.symbol(word, 0, 24)), [256, 257, 256, 257]);
         assert_eq!(words.list, [&a[..], &b[..]]);
     }

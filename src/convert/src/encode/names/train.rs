@@ -18,7 +18,7 @@
 //! A fixed number of rounds, each linear in a sequence that never grows. How deep symbols nest is not bounded here:
 //! those that are too deep for the format are spelled out later.
 
-use super::keys::{Keys, hash};
+use super::keys::{KeyTable, hash};
 use super::lex::{END, Lexed};
 
 /// A symbol must save this many others to pay for its own place in the tables, or it is spelled out. A pair saves one
@@ -67,7 +67,7 @@ impl Bodies {
 /// Builds the grammar of the suffixes, of which there are `names`.
 pub(super) fn train(lexed: Lexed<'_>, names: usize) -> Grammar {
     let words = lexed.words.len();
-    let mut text = Text::new(lexed);
+    let mut text = TrainText::new(lexed);
     for bar in BARS {
         text.count_fresh();
         text.replace(bar);
@@ -86,16 +86,16 @@ pub(super) fn train(lexed: Lexed<'_>, names: usize) -> Grammar {
 
 /// A symbol of the text, and the pair that it makes with the next one.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct PairPlace {
     symbol: u32,
     /// The pair's number; 0 for none, or for one that occurs too seldom. A fresh pair's hash, until it is counted.
     pair: u32,
 }
 
-impl Place {
+impl PairPlace {
     /// A place whose pair is not known yet.
-    pub(super) fn of(symbol: u32) -> Place {
-        Place { symbol, pair: 0 }
+    pub(super) fn of(symbol: u32) -> PairPlace {
+        PairPlace { symbol, pair: 0 }
     }
 }
 
@@ -112,12 +112,12 @@ struct Pair {
 struct Pairs {
     /// By number; the first one stands for "no pair".
     list: Vec<Pair>,
-    keys: Keys,
+    keys: KeyTable,
 }
 
 impl Default for Pairs {
     fn default() -> Pairs {
-        Pairs { list: vec![Pair::default()], keys: Keys::default() }
+        Pairs { list: vec![Pair::default()], keys: KeyTable::default() }
     }
 }
 
@@ -142,8 +142,8 @@ impl Pairs {
 }
 
 /// The text that is replaced bit by bit, and its grammar so far.
-struct Text {
-    places: Vec<Place>,
+struct TrainText {
+    places: Vec<PairPlace>,
     pairs: Pairs,
     /// The places whose pairs are fresh.
     fresh: Vec<u32>,
@@ -157,9 +157,9 @@ struct Text {
     sizes: Vec<u32>,
 }
 
-impl Text {
+impl TrainText {
     /// The text as it was cut, all its pairs counted.
-    fn new(lexed: Lexed<'_>) -> Text {
+    fn new(lexed: Lexed<'_>) -> TrainText {
         let mut sizes = vec![1; 256];
         sizes.extend(lexed.words.iter().map(|word| word.len() as u32));
         // Smaller than a cache, but large enough that few pairs share a counter.
@@ -173,7 +173,7 @@ impl Text {
             right = place.symbol;
         }
         let (seen, seen_shift) = (vec![0; 1 << seen_bits], u32::BITS - seen_bits);
-        Text { places, pairs, fresh: Vec::new(), seen, seen_shift, made: Vec::new(), sizes }
+        TrainText { places, pairs, fresh: Vec::new(), seen, seen_shift, made: Vec::new(), sizes }
     }
 
     /// Replaces the pairs that occur at least `bar` times.
@@ -206,7 +206,7 @@ impl Text {
                     break;
                 }
                 let pair = if joined > 0 { self.pairs.number(place.symbol, next.symbol) } else { place.pair };
-                place = Place { symbol: self.symbol(pair, place.symbol, next.symbol), pair: next.pair };
+                place = PairPlace { symbol: self.symbol(pair, place.symbol, next.symbol), pair: next.pair };
                 joined += 1;
             }
             let new = joined > 0;

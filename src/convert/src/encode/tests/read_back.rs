@@ -274,6 +274,7 @@ struct Block<'d> {
 }
 
 impl<'d> Block<'d> {
+    // Long because it follows the specification of a block of rows field by field.
     fn parse(data: &'d [u8], block: usize, n: u64) -> Self {
         let word = u32::from_le_bytes(data[block..block + 4].try_into().unwrap());
         let mut at = block + 4;

@@ -7,7 +7,7 @@ use crate::util::hash::HashMap;
 
 /// Where a call goes: one address may be several functions'.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Target {
+enum CallTarget {
     At(u64),
     Elsewhere(NameId),
     Indirect,
@@ -15,7 +15,7 @@ enum Target {
 
 /// The calls of one target: of the function that remains, of one that was folded into it, and whom the latter call.
 #[derive(Default)]
-struct Same {
+struct CallsOfTarget {
     remaining: usize,
     erased: usize,
     /// `None` where they call several functions.
@@ -24,11 +24,11 @@ struct Same {
 
 impl Index<'_, '_> {
     /// What a callee is, to compare calls of it with others; `None` for one that is not known.
-    fn target(&self, callee: Callee) -> Option<Target> {
+    fn target(&self, callee: Callee) -> Option<CallTarget> {
         match callee {
-            Callee::Function(function) => Some(Target::At(self.starts[function.index()])),
-            Callee::Elsewhere(name) => Some(Target::Elsewhere(name)),
-            Callee::Indirect => Some(Target::Indirect),
+            Callee::Function(function) => Some(CallTarget::At(self.starts[function.index()])),
+            Callee::Elsewhere(name) => Some(CallTarget::Elsewhere(name)),
+            Callee::Indirect => Some(CallTarget::Indirect),
             Callee::Unknown => None,
         }
     }
@@ -66,7 +66,7 @@ impl CallKeys<'_, '_, '_> {
             let a = self.index.target(a);
             a.is_some() && a == self.index.target(b)
         };
-        let mut by_target: HashMap<Target, Same> = HashMap::default();
+        let mut by_target: HashMap<CallTarget, CallsOfTarget> = HashMap::default();
         for target in remaining.iter().filter_map(|call| self.index.target(call.1)) {
             by_target.entry(target).or_default().remaining += 1;
         }
@@ -102,7 +102,7 @@ impl CallKeys<'_, '_, '_> {
                 (Some(0), _) if self.index.machine.calls_stub(address.0) => other == callee,
                 (Some(calls), _) if calls > 0 => {
                     let straight = self.index.machine.call_before(address.0);
-                    counts == [calls; 2] && straight.map(Target::At) == self.index.target(callee)
+                    counts == [calls; 2] && straight.map(CallTarget::At) == self.index.target(callee)
                 }
                 // Through a register, which may be another call.
                 (_, true) => counts[0] == counts[1] && !any_unknown,

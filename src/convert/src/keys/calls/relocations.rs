@@ -1,7 +1,7 @@
 //! Keys of calls that nobody recorded: of those that the linker kept a relocation of.
 
 use crate::keys::CallKeys;
-use crate::keys::calls::rewrites::Named;
+use crate::keys::calls::rewrites::CalleeSource;
 use crate::model::{CallKey, How, ImageAddr, Owner};
 use crate::util::hash::HashSet;
 
@@ -46,7 +46,7 @@ impl CallKeys<'_, '_, '_> {
                 continue;
             }
             let unit = owner.and_then(|owner| index.calls(owner)).map(|(unit, ..)| unit);
-            let how = index.how(unit, callee, Named::Relocation);
+            let how = index.how(unit, callee, CalleeSource::Relocation);
             if self.wants(return_addr, callee, how) {
                 self.calls.extend(how.map(|how| CallKey { return_addr, caller, callee, how }));
             }

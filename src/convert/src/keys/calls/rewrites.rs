@@ -7,7 +7,8 @@
 
 use crate::keys::Index;
 use crate::model::{CallHow, FuncId, Group, How, NameId, Program, Together, UnitId};
-use crate::program::names::{is_mangled, is_rust};
+use crate::program::names::itanium::is_mangled;
+use crate::program::names::toolchain::is_rust;
 use crate::util::hash::HashSet;
 
 /// What is known of units whose compiler did so.
@@ -54,7 +55,7 @@ impl Rewritten {
 
 /// What names the callee of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum CalleeSource {
     /// What the compiler recorded.
     Record,
     /// A relocation: what gcc keeps of whom it replaced is in what it describes, not in its code.
@@ -81,25 +82,27 @@ impl Index<'_, '_> {
 
     /// How a call of a function in code of a unit is known; `None` for the unit where that is not known. `None` where
     /// the callee may be one of which nothing is left.
-    pub(crate) fn how(&self, unit: Option<usize>, callee: FuncId, named: Named) -> Option<CallHow> {
+    pub(crate) fn how(&self, unit: Option<usize>, callee: FuncId, named: CalleeSource) -> Option<CallHow> {
         let doubt = self.doubt(unit, callee, named);
         match (doubt, named) {
             (Doubt::Lost, _) => None,
-            (Doubt::None, Named::Record) => Some(CallHow::CallSite),
-            (Doubt::None, Named::Relocation) => Some(CallHow::Relocation),
-            (Doubt::Named, Named::Record) => Some(CallHow::Doubtful),
-            (Doubt::Named, Named::Relocation) => Some(CallHow::DoubtfulRelocation),
+            (Doubt::None, CalleeSource::Record) => Some(CallHow::CallSite),
+            (Doubt::None, CalleeSource::Relocation) => Some(CallHow::Relocation),
+            (Doubt::Named, CalleeSource::Record) => Some(CallHow::Doubtful),
+            (Doubt::Named, CalleeSource::Relocation) => Some(CallHow::DoubtfulRelocation),
         }
     }
 
     /// True where what is recorded of a tail call in a unit may mean another callee.
     pub(crate) fn may_be_other(&self, unit: usize, callee: FuncId) -> bool {
-        self.doubt(Some(unit), callee, Named::Record) == Doubt::Lost || self.is_jumped_to_within(unit, callee)
+        self.doubt(Some(unit), callee, CalleeSource::Record) == Doubt::Lost
+            || self.is_jumped_to_within(unit, callee)
     }
 
     /// Whether what is recorded of a call may name another function than the source.
-    fn doubt(&self, unit: Option<usize>, callee: FuncId, named: Named) -> Doubt {
-        let keeps = named == Named::Record && unit.is_some_and(|unit| self.program.units[unit].keeps_callees);
+    fn doubt(&self, unit: Option<usize>, callee: FuncId, named: CalleeSource) -> Doubt {
+        let keeps =
+            named == CalleeSource::Record && unit.is_some_and(|unit| self.program.units[unit].keeps_callees);
         let jumped_to = || unit.is_some_and(|unit| self.is_jumped_to_within(unit, callee));
         if self.is_rewritten(unit, callee) || (!keeps && self.is_jumped_to(callee)) {
             Doubt::Lost
@@ -141,19 +144,19 @@ enum Doubt {
 
 /// Functions of a group that no DIE gives an address.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Undescribed {
+pub(crate) struct SymbolMembers {
     any: bool,
     /// One of them has a mangled name.
     mangled: bool,
 }
 
-impl Undescribed {
-    pub(crate) fn of(program: &Program<'_>, group: &Group) -> Undescribed {
+impl SymbolMembers {
+    pub(crate) fn of(program: &Program<'_>, group: &Group) -> SymbolMembers {
         let name = |function: FuncId| {
             &program.names[program.origins[program.functions[function.index()].origin.index()].name.index()]
         };
         let mut by_symbol = group.members.iter().filter(|member| member.how == How::SymbolOnly).peekable();
-        Undescribed {
+        SymbolMembers {
             any: by_symbol.peek().is_some(),
             mangled: by_symbol.any(|member| is_mangled(name(member.function))),
         }

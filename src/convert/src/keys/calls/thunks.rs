@@ -3,8 +3,9 @@
 //! (`--icf=safe_thunks` of lld for Mach-O, where the function's address is taken).
 
 use crate::model::{FuncId, NameId, Owner, Piece, Program};
-use crate::place::thunks::{MAX_THUNK, checked_name, is_merged};
+use crate::place::thunks::MAX_THUNK;
 use crate::program::machine::Machine;
+use crate::program::names::toolchain::{checked_name, may_be_merged};
 use crate::util::hash::{HashMap, HashSet};
 
 /// Such code.
@@ -39,7 +40,7 @@ impl Passing {
                 owners(program, piece)
                     .filter(|&owner| !is_described(program, owner))
                     .map(|owner| &program.names[name(program, owner).index()][..])
-                    .any(|name| is_merged(name) && !bodies.contains(&(target, name)))
+                    .any(|name| may_be_merged(name) && !bodies.contains(&(target, name)))
             };
             let merged = passing.into_iter().filter(is_other).map(|passing| passing.1).collect();
             return Passing { merged, made: HashMap::default() };

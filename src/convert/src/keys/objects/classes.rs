@@ -19,7 +19,7 @@
 use foldsym_demangle::demangle;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::keys::objects::dispatch::{Dispatch, MAX_WORDS, Part, Reached, parts, points};
+use crate::keys::objects::dispatch::{Dispatch, MAX_WORDS, Reached, TableRange, parts, points};
 use crate::keys::objects::hierarchy::{Class, Classes, Method};
 use crate::keys::objects::vtables::{Word, Words};
 use crate::keys::tail_calls::JumpsOf;
@@ -29,7 +29,7 @@ use crate::model::{
     VtableKey,
 };
 use crate::open::{Image, Symbol, SymbolKind};
-use crate::program::names::is_program_wide;
+use crate::program::names::itanium::nested;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
@@ -50,19 +50,20 @@ const MAX_ALL_KEYS: usize = 1 << 22;
 
 /// What was found.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct ObjectKeys {
     pub(crate) slots: Vec<SlotKey>,
     pub(crate) vtables: Vec<VtableKey>,
 }
 
 /// The keys of the program's classes.
+// Long because one scan over the tables fills the keys of objects and of slots, which share what was looked up.
 pub(crate) fn keys<'f>(
     index: &Index<'_, 'f>,
     image: &Image<'f>,
     read: ReadClasses<'_, 'f>,
     diagnostics: &mut Diagnostics,
-) -> Found {
-    let mut found = Found::default();
+) -> ObjectKeys {
+    let mut found = ObjectKeys::default();
     let Some(read) = units(index, image, read, diagnostics) else { return found };
     let mut units: Vec<(u32, &Unit<'_>)> = read.iter().map(|(number, unit)| (*number, unit)).collect();
     for (number, unit) in (0..).zip(&index.program.units) {
@@ -152,7 +153,8 @@ pub(crate) fn keys<'f>(
         let first = found.vtables.len();
         let lost = index.forgotten || classes.is_open(&line) || members.lost(&classes, &line);
         let mut add = |function, slot, doubtful| {
-            let key = |&(point, _): &Part| VtableKey { point: ImageAddr(point), function, slot, doubtful };
+            let key =
+                |&(point, _): &TableRange| VtableKey { point: ImageAddr(point), function, slot, doubtful };
             found.vtables.extend(parts.iter().map(key));
         };
         for (group, related) in members.of(&line) {
@@ -478,25 +480,4 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
             None => self.program_wide(linkage_name),
         }
     }
-}
-
-/// What a linkage name says of the class that its function is in: what follows `_ZN` and the qualifiers; of a thunk, that
-/// of what it leads to (Itanium C++ ABI 5.1.4, 5.1.5.3).
-pub(crate) fn nested(name: &[u8]) -> Option<&[u8]> {
-    let mut rest = match name.strip_prefix(b"_ZT") {
-        Some([b'h' | b'v' | b'c', ..]) => {
-            let place = name.windows(2).position(|pair| pair == b"_N")?;
-            &name[place + 2..]
-        }
-        _ => name.strip_prefix(b"_ZN")?,
-    };
-    while let [b'r' | b'V' | b'K' | b'R' | b'O', after @ ..] = rest {
-        rest = after;
-    }
-    Some(rest)
-}
-
-/// True for the key of a class that no other unit can mean.
-pub(crate) fn is_local(key: &[u8]) -> bool {
-    !is_program_wide(&[b"_ZN", key, b"1xEv"].concat())
 }

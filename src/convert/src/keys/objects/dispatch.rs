@@ -15,11 +15,12 @@
 use std::rc::Rc;
 
 use crate::keys::Index;
-use crate::keys::objects::classes::{Members, nested};
+use crate::keys::objects::classes::Members;
 use crate::keys::objects::hierarchy::Classes;
 use crate::keys::objects::vtables::{Word, Words};
 use crate::keys::tail_calls::{JumpsOf, Reach};
 use crate::model::{FuncId, GroupId, Owner};
+use crate::program::names::itanium::nested;
 use crate::util::hash::{HashMap, HashSet};
 
 /// An object's parts begin at most so many bytes behind it.
@@ -38,13 +39,13 @@ const MAX_BEGINS: usize = 4;
 const MAX_PASSED_ON: usize = 1024;
 
 /// A table of a class: what a pointer to it holds, and where it ends.
-pub(crate) type Part = (u64, u64);
+pub(crate) type TableRange = (u64, u64);
 
 /// The tables under a class's symbol; none where the first is not where it should be. Each stands behind two words, of
 /// which the first is how far the object begins before the part that has the pointer, and that is negative in all but
 /// the first (Itanium C++ ABI 2.5.2).
-pub(crate) fn parts(words: &Words<'_, '_>, address: u64, size: u64, width: u64) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+pub(crate) fn parts(words: &Words<'_, '_>, address: u64, size: u64, width: u64) -> Vec<TableRange> {
+    let mut parts: Vec<TableRange> = Vec::new();
     let Some(end) = address.checked_add(size).filter(|_| (3..=MAX_WORDS).contains(&(size / width))) else {
         return parts;
     };
@@ -73,8 +74,8 @@ pub(crate) fn parts(words: &Words<'_, '_>, address: u64, size: u64, width: u64) 
 /// where those bases are, and with how far their functions move the pointer, which may be numbers of any kind; so each
 /// word counts that can be how far the object begins before a part. What no pointer holds does no harm; where a
 /// table begins that the words after it are counted from is not known.
-pub(crate) fn points(words: &Words<'_, '_>, address: u64, size: u64, width: u64) -> Vec<Part> {
-    let mut points: Vec<Part> = Vec::new();
+pub(crate) fn points(words: &Words<'_, '_>, address: u64, size: u64, width: u64) -> Vec<TableRange> {
+    let mut points: Vec<TableRange> = Vec::new();
     let Some(end) = address.checked_add(size).filter(|_| (3..=MAX_WORDS).contains(&(size / width))) else {
         return points;
     };
@@ -117,7 +118,7 @@ pub(crate) struct Dispatch<'a, 'p, 'f> {
 
 impl Dispatch<'_, '_, '_> {
     /// The methods of groups that calls through slots reach, where it is one of its group.
-    pub(crate) fn reached(&mut self, class: usize, line: &[usize], parts: &[Part]) -> Vec<Reached> {
+    pub(crate) fn reached(&mut self, class: usize, line: &[usize], parts: &[TableRange]) -> Vec<Reached> {
         let mut all = Vec::new();
         let longest =
             parts.iter().map(|part| (part.1.saturating_sub(part.0)) / self.width).max().unwrap_or(0);
@@ -262,7 +263,7 @@ impl Dispatch<'_, '_, '_> {
     }
 
     /// Whom calls through a slot call, in any of the tables; `None` where one of them is not known.
-    fn direct(&self, class: usize, line: &[usize], parts: &[Part], slot: u16) -> Option<Vec<FuncId>> {
+    fn direct(&self, class: usize, line: &[usize], parts: &[TableRange], slot: u16) -> Option<Vec<FuncId>> {
         let mut found: HashSet<FuncId> = HashSet::default();
         for (number, &(start, end)) in parts.iter().enumerate() {
             let place = start.checked_add(u64::from(slot) * self.width)?;

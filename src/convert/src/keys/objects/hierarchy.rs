@@ -5,8 +5,8 @@
 //! methods tell them. What a unit only declares is looked up by name, where
 //! one class alone has it.
 
-use crate::keys::objects::classes::{is_local, nested};
 use crate::model::{Instance, Unit, UnitClass, UnitMethod};
+use crate::program::names::itanium::{is_local_class, nested};
 use crate::util::hash::{HashMap, HashSet};
 
 /// Classes that share the beginning of a table.
@@ -102,7 +102,7 @@ impl<'n> Classes<'n> {
                 if key.is_none() && !(class.unnamed && class.methods.iter().all(nameless)) {
                     continue;
                 }
-                let of = key.is_none_or(is_local).then_some(unit_index);
+                let of = key.is_none_or(is_local_class).then_some(unit_index);
                 let same = key.and_then(|key| keys.get(key)).map_or(&[][..], |same| same);
                 let known = same.iter().copied().find(|&other| classes.list[other].local == of);
                 let id = known.unwrap_or(classes.list.len());

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use object::elf;
 
-use super::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use super::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
 use super::error::OpenError;
 use super::files::Files;
 use super::image::{
@@ -21,7 +21,7 @@ use super::image::{
 use crate::util::text;
 use kept::KeptRelocations;
 use sections::{Contents, DebugLayout};
-pub(super) use tables::{Section, Tables};
+pub(super) use tables::{ElfSection, Tables};
 
 /// Largest alignment that a synthetic address is rounded to: above any page size in use.
 const MAX_ALIGN: u64 = 1 << 32;
@@ -63,7 +63,7 @@ pub(super) fn read<'f>(
     data: &'f [u8],
 ) -> Result<(Image<'f>, Links<'f>), OpenError> {
     let tables = Tables::parse(path, data)?;
-    let mut diagnostics = Diagnostics::default();
+    let mut diagnostics = OpenDiagnostics::default();
     tables.note_damage(&mut diagnostics);
     let layout = layout(path, &tables, &mut diagnostics)?;
 
@@ -80,7 +80,7 @@ pub(super) fn read<'f>(
     let block_maps = sections::block_maps(&contents, &layout, &mut diagnostics);
 
     let descriptors = symbols::Descriptors::read(&contents, &layout, &mut diagnostics)?;
-    let symbols::Found { symbols, files: symbol_files, marks } =
+    let symbols::SymbolTables { symbols, files: symbol_files, marks } =
         symbols::read(&tables, &layout, &descriptors, &mut diagnostics);
     let relocations =
         if tables.is_relocatable() { KeptRelocations::default() } else { KeptRelocations::find(&tables) };
@@ -188,7 +188,7 @@ pub(super) fn supplementary_id<'f>(path: &Path, data: &'f [u8]) -> Result<&'f [u
 pub(super) struct Split<'f> {
     pub debug: DebugSections<'f>,
     pub arch: Arch,
-    pub diagnostics: Diagnostics,
+    pub diagnostics: OpenDiagnostics,
 }
 
 /// Reads the `.dwo` sections of a `.dwo`, a `.dwp` or an object compiled with `-gsplit-dwarf=single`.
@@ -197,7 +197,7 @@ pub(super) struct Split<'f> {
 /// As [`read`].
 pub(super) fn read_split<'f>(files: &'f Files, path: &Path, data: &'f [u8]) -> Result<Split<'f>, OpenError> {
     let tables = Tables::parse(path, data)?;
-    let mut diagnostics = Diagnostics::default();
+    let mut diagnostics = OpenDiagnostics::default();
     tables.note_damage(&mut diagnostics);
     let layout = layout(path, &tables, &mut diagnostics)?;
     let contents = Contents { files, path, tables: &tables };
@@ -208,7 +208,7 @@ pub(super) fn read_split<'f>(files: &'f Files, path: &Path, data: &'f [u8]) -> R
 }
 
 fn kind(tables: &Tables<'_>, debug: &DebugSections<'_>) -> ImageKind {
-    let code = |section: &&Section<'_>| section.is_loaded() && section.flags & elf::SHF_EXECINSTR.0 != 0;
+    let code = |section: &&ElfSection<'_>| section.is_loaded() && section.flags & elf::SHF_EXECINSTR.0 != 0;
     let mut code_sections = tables.sections.iter().filter(code).peekable();
     let no_code = code_sections.peek().is_none();
     if tables.is_relocatable() {
@@ -282,7 +282,7 @@ pub(super) fn eh_frames<'f>(
     data: &'f [u8],
 ) -> Result<Vec<(u64, &'f [u8])>, OpenError> {
     let tables = Tables::parse(path, data)?;
-    let mut diagnostics = Diagnostics::default();
+    let mut diagnostics = OpenDiagnostics::default();
     let layout = layout(path, &tables, &mut diagnostics)?;
     let relocator = relocate::Relocator::new(&tables, &layout.bias);
     let mut found = Vec::new();
@@ -307,7 +307,7 @@ pub(super) fn eh_frames<'f>(
 /// In a linked file they have addresses. In `ET_REL` they get consecutive, aligned ones from 0 in section order, so that
 /// no two functions share an address. `llvm-symbolizer` leaves every section at 0 and answers an address that several
 /// sections have with a mixture of them; where there is one code section both answer alike.
-fn layout(path: &Path, tables: &Tables<'_>, diagnostics: &mut Diagnostics) -> Result<Layout, OpenError> {
+fn layout(path: &Path, tables: &Tables<'_>, diagnostics: &mut OpenDiagnostics) -> Result<Layout, OpenError> {
     let highest = if tables.is_64 { u64::MAX } else { u64::from(u32::MAX) };
     let mut sections = Vec::new();
     let mut bias = vec![0; tables.sections.len()];

@@ -6,11 +6,11 @@ use object::endian::Endianness;
 use object::read::elf::{ElfFile, FileHeader};
 use object::{Object as _, ObjectSection as _, RelocationEncoding, RelocationFlags, RelocationKind};
 
-use super::relocate::Action;
+use super::relocate::RelocationAction;
 
 /// The types of one file's relocations that `object` knows.
 #[derive(Default)]
-pub(super) struct OtherTypes(HashMap<u32, Action>);
+pub(super) struct OtherTypes(HashMap<u32, RelocationAction>);
 
 impl OtherTypes {
     /// Reads the types of all relocations of a file. `object` says what a type does for a relocation of a file only.
@@ -23,12 +23,12 @@ impl OtherTypes {
         Self(known.unwrap_or_default())
     }
 
-    pub(super) fn get(&self, kind: u32) -> Option<Action> {
+    pub(super) fn get(&self, kind: u32) -> Option<RelocationAction> {
         self.0.get(&kind).copied()
     }
 }
 
-fn read<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> object::Result<HashMap<u32, Action>> {
+fn read<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> object::Result<HashMap<u32, RelocationAction>> {
     let file = ElfFile::<Elf>::parse(data)?;
     let mut types = HashMap::default();
     // Sections may overlap: no more relocations are looked at than the file has bytes.
@@ -40,8 +40,8 @@ fn read<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> object::Result<Has
             _ => continue,
         };
         let action = match row.kind() {
-            RelocationKind::Absolute => Action::Set(width),
-            RelocationKind::Relative => Action::Relative(width),
+            RelocationKind::Absolute => RelocationAction::Set(width),
+            RelocationKind::Relative => RelocationAction::Relative(width),
             _ => continue,
         };
         types.insert(r_type.0, action);

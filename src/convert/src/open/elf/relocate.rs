@@ -17,11 +17,11 @@ use object::endian::Endianness;
 use super::kept::{decode, has_addend};
 use super::others::{self, OtherTypes};
 use super::tables::{RelocationRows, SymbolPlace, SymbolTable, Tables};
-use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use crate::open::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
 
 /// What one relocation type does; the number is the width of its place in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum RelocationAction {
     /// Nothing that matters for debug sections.
     Skip,
     /// Symbol + addend.
@@ -94,7 +94,7 @@ impl<'a, 'f> Relocator<'a, 'f> {
     /// Applies the relocations of a section to its bytes; false where the type of one is not known, so that the bytes
     /// are of no use.
     #[must_use]
-    pub(super) fn apply(&self, target: usize, bytes: &mut [u8], diagnostics: &mut Diagnostics) -> bool {
+    pub(super) fn apply(&self, target: usize, bytes: &mut [u8], diagnostics: &mut OpenDiagnostics) -> bool {
         let mut is_whole = true;
         let base = self.bias.get(target).copied().unwrap_or(0);
         for (_, rows, symbols) in self.sections_of(target) {
@@ -119,7 +119,7 @@ impl<'a, 'f> Relocator<'a, 'f> {
                     diagnostics.note(OpenDiagnosticKind::BadRelocation, first);
                     continue;
                 };
-                let operand = Operand {
+                let operand = RelocatedValue {
                     value: symbol.wrapping_add_signed(row.r_addend),
                     place_addr: base.wrapping_add(row.r_offset),
                     explicit,
@@ -150,12 +150,12 @@ impl<'a, 'f> Relocator<'a, 'f> {
     /// The bytes that a relocation type sets to symbol plus addend; `None` for types that do something else.
     pub(super) fn absolute(&self, kind: u32) -> Option<u8> {
         match action(self.machine, kind) {
-            Some(Action::Set(width)) => Some(width),
+            Some(RelocationAction::Set(width)) => Some(width),
             _ => None,
         }
     }
 
-    fn action(&self, kind: u32) -> Option<Action> {
+    fn action(&self, kind: u32) -> Option<RelocationAction> {
         // MIPS64 packs up to three types into one relocation; debug sections use one.
         if self.is_mips64 && kind > 0xff {
             return None;
@@ -163,7 +163,7 @@ impl<'a, 'f> Relocator<'a, 'f> {
         let others = || self.others.get_or_init(|| OtherTypes::read(self.file.0, self.file.1)).get(kind);
         action(self.machine, kind)
             .or_else(others)
-            .or_else(|| others::is_thread_local(self.machine, kind).then_some(Action::Skip))
+            .or_else(|| others::is_thread_local(self.machine, kind).then_some(RelocationAction::Skip))
     }
 }
 
@@ -179,7 +179,7 @@ pub(super) fn has_erased(tables: &Tables<'_>) -> bool {
 }
 
 /// What to write, apart from how.
-struct Operand {
+struct RelocatedValue {
     /// Symbol plus explicit addend.
     value: u64,
     /// Synthetic address of the place.
@@ -189,23 +189,23 @@ struct Operand {
     big_endian: bool,
 }
 
-impl Operand {
+impl RelocatedValue {
     /// Writes to the start of `place`; `None` where the place ends too early.
-    fn patch(&self, action: Action, place: &mut [u8]) -> Option<()> {
+    fn patch(&self, action: RelocationAction, place: &mut [u8]) -> Option<()> {
         let kept = |old: u64| if self.explicit { 0 } else { old };
         match action {
-            Action::Skip => Some(()),
-            Action::Set(width) => self.word(place, width, |old| self.value.wrapping_add(kept(old))),
-            Action::Relative(width) => self
+            RelocationAction::Skip => Some(()),
+            RelocationAction::Set(width) => self.word(place, width, |old| self.value.wrapping_add(kept(old))),
+            RelocationAction::Relative(width) => self
                 .word(place, width, |old| self.value.wrapping_add(kept(old)).wrapping_sub(self.place_addr)),
-            Action::Add(width) => self.word(place, width, |old| old.wrapping_add(self.value)),
-            Action::Sub(width) => self.word(place, width, |old| old.wrapping_sub(self.value)),
-            Action::Set6 => low6(place, |_| self.value),
-            Action::Add6 => low6(place, |old| old.wrapping_add(self.value)),
-            Action::Sub6 => low6(place, |old| old.wrapping_sub(self.value)),
-            Action::SetUleb => uleb(place, |_| self.value),
-            Action::AddUleb => uleb(place, |old| old.wrapping_add(self.value)),
-            Action::SubUleb => uleb(place, |old| old.wrapping_sub(self.value)),
+            RelocationAction::Add(width) => self.word(place, width, |old| old.wrapping_add(self.value)),
+            RelocationAction::Sub(width) => self.word(place, width, |old| old.wrapping_sub(self.value)),
+            RelocationAction::Set6 => low6(place, |_| self.value),
+            RelocationAction::Add6 => low6(place, |old| old.wrapping_add(self.value)),
+            RelocationAction::Sub6 => low6(place, |old| old.wrapping_sub(self.value)),
+            RelocationAction::SetUleb => uleb(place, |_| self.value),
+            RelocationAction::AddUleb => uleb(place, |old| old.wrapping_add(self.value)),
+            RelocationAction::SubUleb => uleb(place, |old| old.wrapping_sub(self.value)),
         }
     }
 
@@ -246,8 +246,8 @@ fn uleb(place: &mut [u8], change: impl FnOnce(u64) -> u64) -> Option<()> {
 }
 
 /// The relocation types that occur in debug sections, from each processor's ELF supplement.
-fn action(machine: u16, kind: u32) -> Option<Action> {
-    use Action::{Relative, Set, Skip};
+fn action(machine: u16, kind: u32) -> Option<RelocationAction> {
+    use RelocationAction::{Relative, Set, Skip};
     if kind == 0 {
         return Some(Skip);
     }
@@ -296,8 +296,8 @@ fn action(machine: u16, kind: u32) -> Option<Action> {
     })
 }
 
-fn other_machine(machine: u16, kind: u32) -> Option<Action> {
-    use Action::{Add, Relative, Set, Skip};
+fn other_machine(machine: u16, kind: u32) -> Option<RelocationAction> {
+    use RelocationAction::{Add, Relative, Set, Skip};
     Some(match elf::Machine(machine) {
         elf::EM_PPC64 => match elf::RelocationType(kind) {
             elf::R_PPC64_ADDR64 | elf::R_PPC64_UADDR64 => Set(8),
@@ -359,8 +359,8 @@ fn other_machine(machine: u16, kind: u32) -> Option<Action> {
     })
 }
 
-fn riscv(kind: u32) -> Option<Action> {
-    use Action::{Add, Relative, Set, Set6, SetUleb, Skip, Sub, Sub6, SubUleb};
+fn riscv(kind: u32) -> Option<RelocationAction> {
+    use RelocationAction::{Add, Relative, Set, Set6, SetUleb, Skip, Sub, Sub6, SubUleb};
     Some(match elf::RelocationType(kind) {
         elf::R_RISCV_64 => Set(8),
         elf::R_RISCV_32 | elf::R_RISCV_SET32 => Set(4),
@@ -386,8 +386,8 @@ fn riscv(kind: u32) -> Option<Action> {
     })
 }
 
-fn loongarch(kind: u32) -> Option<Action> {
-    use Action::{Add, Add6, AddUleb, Relative, Set, Skip, Sub, Sub6, SubUleb};
+fn loongarch(kind: u32) -> Option<RelocationAction> {
+    use RelocationAction::{Add, Add6, AddUleb, Relative, Set, Skip, Sub, Sub6, SubUleb};
     Some(match elf::RelocationType(kind) {
         elf::R_LARCH_64 => Set(8),
         elf::R_LARCH_32 => Set(4),
@@ -417,41 +417,41 @@ fn loongarch(kind: u32) -> Option<Action> {
 mod tests {
     use super::*;
 
-    fn operand(value: u64) -> Operand {
-        Operand { value, place_addr: 0x10, explicit: true, big_endian: false }
+    fn operand(value: u64) -> RelocatedValue {
+        RelocatedValue { value, place_addr: 0x10, explicit: true, big_endian: false }
     }
 
     #[test]
     fn a_uleb_pair_leaves_the_difference_in_the_length_it_has() {
         let mut place = [0x80, 0x80, 0x00, 0x55];
-        operand(0x1234_5678).patch(Action::SetUleb, &mut place).unwrap();
-        operand(0x1234_5600).patch(Action::SubUleb, &mut place).unwrap();
+        operand(0x1234_5678).patch(RelocationAction::SetUleb, &mut place).unwrap();
+        operand(0x1234_5600).patch(RelocationAction::SubUleb, &mut place).unwrap();
         assert_eq!(place, [0xf8, 0x80, 0x00, 0x55]);
     }
 
     #[test]
     fn a_uleb_without_an_end_is_refused() {
-        assert_eq!(operand(1).patch(Action::SetUleb, &mut [0x80, 0x80]), None);
-        assert_eq!(operand(1).patch(Action::SetUleb, &mut [0x80; 12]), None);
+        assert_eq!(operand(1).patch(RelocationAction::SetUleb, &mut [0x80, 0x80]), None);
+        assert_eq!(operand(1).patch(RelocationAction::SetUleb, &mut [0x80; 12]), None);
     }
 
     #[test]
     fn six_bits_leave_the_opcode() {
         let mut place = [0x40];
-        operand(0x105).patch(Action::Set6, &mut place).unwrap();
-        operand(0x102).patch(Action::Sub6, &mut place).unwrap();
+        operand(0x105).patch(RelocationAction::Set6, &mut place).unwrap();
+        operand(0x102).patch(RelocationAction::Sub6, &mut place).unwrap();
         assert_eq!(place, [0x43]);
     }
 
     #[test]
     fn words_in_both_byte_orders() {
         let mut place = [1, 0, 0, 0];
-        let implicit = Operand { explicit: false, ..operand(0x100) };
-        implicit.patch(Action::Set(4), &mut place).unwrap();
+        let implicit = RelocatedValue { explicit: false, ..operand(0x100) };
+        implicit.patch(RelocationAction::Set(4), &mut place).unwrap();
         assert_eq!(place, [1, 1, 0, 0]);
-        let big = Operand { big_endian: true, ..operand(0x100) };
-        big.patch(Action::Relative(2), &mut place).unwrap();
+        let big = RelocatedValue { big_endian: true, ..operand(0x100) };
+        big.patch(RelocationAction::Relative(2), &mut place).unwrap();
         assert_eq!(place, [0, 0xf0, 0, 0]);
-        assert_eq!(big.patch(Action::Set(8), &mut place), None);
+        assert_eq!(big.patch(RelocationAction::Set(8), &mut place), None);
     }
 }

@@ -15,9 +15,9 @@ use rayon::prelude::*;
 use super::Layout;
 use super::others;
 use super::relocate::Relocator;
-use super::tables::{Section, Tables};
-use crate::open::decompress::{self, Method};
-use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use super::tables::{ElfSection, Tables};
+use crate::open::decompress::{self, Compression};
+use crate::open::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::open::error::OpenError;
 use crate::open::files::Files;
 use crate::open::image::{BlockMapSection, DebugSection, DebugSections};
@@ -62,11 +62,11 @@ impl<'f> Contents<'_, 'f> {
 }
 
 /// One section that is a part of a debug section.
-struct Piece<'f> {
+struct SectionPart<'f> {
     section: usize,
     /// As in the file, without a compression header.
     input: &'f [u8],
-    method: Option<Method>,
+    method: Option<Compression>,
     /// Uncompressed, as claimed.
     size: u64,
     /// In the joined bytes.
@@ -76,7 +76,7 @@ struct Piece<'f> {
 /// Which sections make up each debug section, before any byte is touched.
 #[derive(Default)]
 pub(super) struct DebugLayout<'f> {
-    parts: Vec<(DebugSection, Vec<Piece<'f>>)>,
+    parts: Vec<(DebugSection, Vec<SectionPart<'f>>)>,
 }
 
 impl<'f> DebugLayout<'f> {
@@ -87,7 +87,7 @@ impl<'f> DebugLayout<'f> {
     pub(super) fn find(
         contents: &Contents<'_, 'f>,
         split: bool,
-        diagnostics: &mut Diagnostics,
+        diagnostics: &mut OpenDiagnostics,
     ) -> Result<Self, OpenError> {
         let mut layout = Self::default();
         for section in &contents.tables.sections {
@@ -124,15 +124,15 @@ impl<'f> DebugLayout<'f> {
         contents: &Contents<'_, 'f>,
         layout: &Layout,
         parallel: bool,
-        diagnostics: &mut Diagnostics,
+        diagnostics: &mut OpenDiagnostics,
     ) -> Result<DebugSections<'f>, OpenError> {
         let mut bias = layout.bias.clone();
         for piece in self.parts.iter().flat_map(|(_, pieces)| pieces) {
             bias[piece.section] = piece.offset;
         }
         let relocator = Relocator::new(contents.tables, &bias);
-        let make = |(id, pieces): &(DebugSection, Vec<Piece<'f>>)| {
-            let mut diagnostics = Diagnostics::default();
+        let make = |(id, pieces): &(DebugSection, Vec<SectionPart<'f>>)| {
+            let mut diagnostics = OpenDiagnostics::default();
             let bytes = join(contents, pieces, &relocator, &mut diagnostics);
             (*id, bytes, diagnostics)
         };
@@ -152,7 +152,7 @@ impl<'f> DebugLayout<'f> {
 }
 
 /// The bytes of a debug section as the file has them, if nothing has to be done to them.
-fn borrowed<'f>(pieces: &[Piece<'f>], relocator: &Relocator<'_, 'f>) -> Option<&'f [u8]> {
+fn borrowed<'f>(pieces: &[SectionPart<'f>], relocator: &Relocator<'_, 'f>) -> Option<&'f [u8]> {
     match pieces {
         [piece] if piece.method.is_none() && !relocator.applies_to(piece.section) => Some(piece.input),
         _ => None,
@@ -162,9 +162,9 @@ fn borrowed<'f>(pieces: &[Piece<'f>], relocator: &Relocator<'_, 'f>) -> Option<&
 /// One debug section's bytes.
 fn join<'f>(
     contents: &Contents<'_, 'f>,
-    pieces: &[Piece<'f>],
+    pieces: &[SectionPart<'f>],
     relocator: &Relocator<'_, 'f>,
-    diagnostics: &mut Diagnostics,
+    diagnostics: &mut OpenDiagnostics,
 ) -> Result<&'f [u8], OpenError> {
     if let Some(bytes) = borrowed(pieces, relocator) {
         return Ok(bytes);
@@ -205,9 +205,9 @@ const BLOCK_MAP_V0: u32 = 0x6fff_4c08;
 pub(super) fn block_maps<'f>(
     contents: &Contents<'_, 'f>,
     layout: &Layout,
-    diagnostics: &mut Diagnostics,
+    diagnostics: &mut OpenDiagnostics,
 ) -> Vec<BlockMapSection<'f>> {
-    let is_map = |section: &&Section<'_>| section.kind == BLOCK_MAP || section.kind == BLOCK_MAP_V0;
+    let is_map = |section: &&ElfSection<'_>| section.kind == BLOCK_MAP || section.kind == BLOCK_MAP_V0;
     let mut sections = contents.tables.sections.iter().filter(is_map).peekable();
     if sections.peek().is_none() {
         return Vec::new();
@@ -255,13 +255,13 @@ fn debug_section_of(name: &[u8], split: bool) -> Option<(DebugSection, bool)> {
 /// How to unpack a section; `None` where that is not known, or there is nothing.
 fn unpacking<'f>(
     contents: &Contents<'_, 'f>,
-    section: &Section<'f>,
+    section: &ElfSection<'f>,
     z_name: bool,
-    diagnostics: &mut Diagnostics,
-) -> Result<Option<Piece<'f>>, OpenError> {
+    diagnostics: &mut OpenDiagnostics,
+) -> Result<Option<SectionPart<'f>>, OpenError> {
     let bytes = contents.tables.bytes(section);
     let piece = |input: &'f [u8], method, size| {
-        Some(Piece { section: section.index, input, method, size, offset: 0 })
+        Some(SectionPart { section: section.index, input, method, size, offset: 0 })
     };
     if section.flags & elf::SHF_COMPRESSED.0 != 0 {
         let (kind, size, input) = compression_header(contents.tables, bytes).ok_or_else(|| {
@@ -272,8 +272,8 @@ fn unpacking<'f>(
             )
         })?;
         let method = match elf::CompressionType(kind) {
-            elf::ELFCOMPRESS_ZLIB => Method::Zlib,
-            elf::ELFCOMPRESS_ZSTD => Method::Zstd,
+            elf::ELFCOMPRESS_ZLIB => Compression::Zlib,
+            elf::ELFCOMPRESS_ZSTD => Compression::Zstd,
             _ => {
                 diagnostics.note(OpenDiagnosticKind::UnknownCompression, || {
                     format!("{}: compression type {kind}", contents.place(section.index))
@@ -288,7 +288,7 @@ fn unpacking<'f>(
             let problem = "shorter than the header of a .zdebug section";
             return Err(OpenError::malformed(contents.path, contents.place(section.index), problem));
         };
-        return Ok(piece(input, Some(Method::Zlib), u64::from_be_bytes(*size)));
+        return Ok(piece(input, Some(Compression::Zlib), u64::from_be_bytes(*size)));
     }
     Ok(piece(bytes, None, bytes.len() as u64))
 }

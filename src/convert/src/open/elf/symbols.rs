@@ -8,7 +8,7 @@ use super::Layout;
 use super::relocate::Relocator;
 use super::sections::Contents;
 use super::tables::{RawSymbol, SymbolPlace, SymbolTable, Tables};
-use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use crate::open::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::open::error::OpenError;
 use crate::open::image::{AddressRange, Binding, CodeMark, MarkKind, Symbol, SymbolKind};
 use crate::util::hash::hash;
@@ -31,7 +31,7 @@ impl Descriptors {
     pub(super) fn read(
         contents: &Contents<'_, '_>,
         layout: &Layout,
-        diagnostics: &mut Diagnostics,
+        diagnostics: &mut OpenDiagnostics,
     ) -> Result<Self, OpenError> {
         let tables = contents.tables;
         let section =
@@ -62,7 +62,7 @@ impl Descriptors {
 }
 
 /// What the symbol tables of a file say of its code.
-pub(super) struct Found<'f> {
+pub(super) struct SymbolTables<'f> {
     pub(super) symbols: Vec<Symbol<'f>>,
     /// Names of `STT_FILE` symbols.
     pub(super) files: Vec<&'f [u8]>,
@@ -74,14 +74,14 @@ pub(super) fn read<'f>(
     tables: &Tables<'f>,
     layout: &Layout,
     descriptors: &Descriptors,
-    diagnostics: &mut Diagnostics,
-) -> Found<'f> {
+    diagnostics: &mut OpenDiagnostics,
+) -> SymbolTables<'f> {
     let read = |kind: u32, dynamic: bool| {
         let mut reader = SymbolReader {
             machine: elf::Machine(tables.machine),
             layout,
             descriptors,
-            diagnostics: Diagnostics::default(),
+            diagnostics: OpenDiagnostics::default(),
             symbols: Vec::new(),
             hashes: Vec::new(),
             files: Vec::new(),
@@ -95,7 +95,7 @@ pub(super) fn read<'f>(
     let whole = || {
         let whole = read(elf::SHT_SYMTAB.0, false);
         let dynamic = tables.symbol_table(elf::SHT_DYNSYM.0);
-        let shared = dynamic.map_or_else(Shared::default, |_| Shared::new(&whole));
+        let shared = dynamic.map_or_else(GlobalSymbols::default, |_| GlobalSymbols::new(&whole));
         (whole, shared)
     };
     let ((whole, shared), dynamic) = rayon::join(whole, || read(elf::SHT_DYNSYM.0, true));
@@ -109,7 +109,7 @@ pub(super) fn read<'f>(
     );
     files.extend(dynamic.files);
     marks.extend(dynamic.marks);
-    Found { symbols, files, marks }
+    SymbolTables { symbols, files, marks }
 }
 
 /// Symbols that one task looks for in another table, at least.
@@ -117,10 +117,10 @@ const AT_ONCE: usize = 1024;
 
 /// The symbols of a table that are not local, by address and name: places among the symbols.
 #[derive(Default)]
-struct Shared(HashTable<u32>);
+struct GlobalSymbols(HashTable<u32>);
 
-impl Shared {
-    fn new(table: &SymbolReader<'_, '_>) -> Shared {
+impl GlobalSymbols {
+    fn new(table: &SymbolReader<'_, '_>) -> GlobalSymbols {
         let mut shared = HashTable::with_capacity(table.symbols.len());
         for (symbol, at) in table.symbols.iter().zip(0..) {
             if symbol.binding != Binding::Local {
@@ -130,7 +130,7 @@ impl Shared {
                 shared.entry(hash, |at| table.is(*at, hash, symbol), hash_of).or_insert(at);
             }
         }
-        Shared(shared)
+        GlobalSymbols(shared)
     }
 
     /// Those of another table's symbols that `table` has not.
@@ -152,7 +152,7 @@ struct SymbolReader<'a, 'f> {
     machine: elf::Machine,
     layout: &'a Layout,
     descriptors: &'a Descriptors,
-    diagnostics: Diagnostics,
+    diagnostics: OpenDiagnostics,
     symbols: Vec<Symbol<'f>>,
     /// Of the name and the address of each.
     hashes: Vec<u64>,

@@ -7,13 +7,13 @@ use object::endian::{Endianness, U32};
 use object::pod::{Pod, slice_from_all_bytes};
 use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader, Sym};
 
-use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use crate::open::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::open::error::OpenError;
 use crate::util::hash::HashMap;
 use crate::util::text;
 
 /// One row of the section header table.
-pub(in crate::open) struct Section<'f> {
+pub(in crate::open) struct ElfSection<'f> {
     /// Empty where the name is not in the string table.
     pub(in crate::open) name: &'f [u8],
     pub index: usize,
@@ -29,7 +29,7 @@ pub(in crate::open) struct Section<'f> {
     pub align: u64,
 }
 
-impl Section<'_> {
+impl ElfSection<'_> {
     /// True where the section has addresses of its own in memory. Thread-local zeroes (`.tbss`) have an address that the
     /// following sections use.
     pub(in crate::open) fn is_loaded(&self) -> bool {
@@ -39,7 +39,7 @@ impl Section<'_> {
 }
 
 /// One row of the program header table.
-pub(in crate::open) struct Segment<'f> {
+pub(in crate::open) struct ElfSegment<'f> {
     pub(in crate::open) kind: u32,
     pub address: u64,
     pub align: u64,
@@ -54,8 +54,8 @@ pub(in crate::open) struct Tables<'f> {
     pub is_64: bool,
     pub file_type: u16,
     pub machine: u16,
-    pub sections: Vec<Section<'f>>,
-    pub segments: Vec<Segment<'f>>,
+    pub sections: Vec<ElfSection<'f>>,
+    pub segments: Vec<ElfSegment<'f>>,
 }
 
 impl<'f> Tables<'f> {
@@ -103,7 +103,7 @@ impl<'f> Tables<'f> {
         let names = header.section_strings_index(endian, data).ok();
         let names = names.and_then(|names| headers.get(names.0)?.file_range(endian));
         let names = names.map_or(&[][..], |(offset, size)| bytes_of(data, offset, size));
-        let sections = headers.iter().enumerate().map(|(index, row)| Section {
+        let sections = headers.iter().enumerate().map(|(index, row)| ElfSection {
             name: text_at(names, row.sh_name(endian)).unwrap_or_default(),
             index,
             kind: row.sh_type(endian).0,
@@ -117,7 +117,7 @@ impl<'f> Tables<'f> {
         });
         let place = format!("program header table, offset {:#x}", header.e_phoff(endian).into());
         let headers = header.program_headers(endian, data).map_err(malformed(place))?;
-        let segments = headers.iter().map(|row| Segment {
+        let segments = headers.iter().map(|row| ElfSegment {
             kind: row.p_type(endian).0,
             address: row.p_vaddr(endian).into(),
             align: row.p_align(endian).into(),
@@ -148,7 +148,7 @@ impl<'f> Tables<'f> {
     }
 
     /// Counts sections without a readable name, and relocations that are not read since they are others' too.
-    pub(in crate::open) fn note_damage(&self, diagnostics: &mut Diagnostics) {
+    pub(in crate::open) fn note_damage(&self, diagnostics: &mut OpenDiagnostics) {
         let read = self.relocation_sections().count();
         for section in
             self.sections.iter().filter(|section| self.relocation_rows(section).is_some()).skip(read)
@@ -165,12 +165,12 @@ impl<'f> Tables<'f> {
     }
 
     /// The first section of a name.
-    pub(in crate::open) fn section(&self, name: &[u8]) -> Option<&Section<'f>> {
+    pub(in crate::open) fn section(&self, name: &[u8]) -> Option<&ElfSection<'f>> {
         self.sections.iter().find(|section| section.name == name)
     }
 
     /// The bytes of a section as the file has them, cut where the file ends; none for `SHT_NOBITS`.
-    pub(in crate::open) fn bytes(&self, section: &Section<'f>) -> &'f [u8] {
+    pub(in crate::open) fn bytes(&self, section: &ElfSection<'f>) -> &'f [u8] {
         if section.kind == elf::SHT_NOBITS.0 || section.kind == elf::SHT_NULL.0 {
             return &[];
         }
@@ -180,7 +180,7 @@ impl<'f> Tables<'f> {
     }
 
     /// True where the file ends before the section does.
-    pub(in crate::open) fn is_cut(&self, section: &Section<'f>) -> bool {
+    pub(in crate::open) fn is_cut(&self, section: &ElfSection<'f>) -> bool {
         section.kind != elf::SHT_NOBITS.0 && (self.bytes(section).len() as u64) < section.size
     }
 
@@ -188,14 +188,18 @@ impl<'f> Tables<'f> {
     pub(in crate::open) fn symbol_table(&self, kind: u32) -> Option<SymbolTable<'f>> {
         let section = self.sections.iter().find(|section| section.kind == kind)?;
         let extended =
-            |other: &&Section<'_>| other.kind == elf::SHT_SYMTAB_SHNDX.0 && other.link == section.index;
+            |other: &&ElfSection<'_>| other.kind == elf::SHT_SYMTAB_SHNDX.0 && other.link == section.index;
         Some(self.symbol_table_at(section, self.sections.iter().find(extended)))
     }
 
     /// The symbol table in a section, and its extended section indices.
-    fn symbol_table_at(&self, section: &Section<'f>, extended: Option<&Section<'f>>) -> SymbolTable<'f> {
+    fn symbol_table_at(
+        &self,
+        section: &ElfSection<'f>,
+        extended: Option<&ElfSection<'f>>,
+    ) -> SymbolTable<'f> {
         let bytes = self.bytes(section);
-        let table = if self.is_64 { Rows::Elf64(rows(bytes)) } else { Rows::Elf32(rows(bytes)) };
+        let table = if self.is_64 { HeaderRows::Elf64(rows(bytes)) } else { HeaderRows::Elf32(rows(bytes)) };
         let strings = self.sections.get(section.link).map_or(&[][..], |strings| self.bytes(strings));
         let extended = extended.map_or(&[][..], |other| rows(self.bytes(other)));
         SymbolTable { rows: table, strings, extended, endian: self.endian }
@@ -206,9 +210,9 @@ impl<'f> Tables<'f> {
     /// their number.
     pub(in crate::open) fn relocation_sections(
         &self,
-    ) -> impl Iterator<Item = (&Section<'f>, RelocationRows<'f>, Option<SymbolTable<'f>>)> {
+    ) -> impl Iterator<Item = (&ElfSection<'f>, RelocationRows<'f>, Option<SymbolTable<'f>>)> {
         let mut known: HashMap<usize, Option<SymbolTable<'f>>> = HashMap::default();
-        let mut extended: HashMap<usize, &Section<'f>> = HashMap::default();
+        let mut extended: HashMap<usize, &ElfSection<'f>> = HashMap::default();
         for section in self.sections.iter().filter(|section| section.kind == elf::SHT_SYMTAB_SHNDX.0) {
             extended.entry(section.link).or_insert(section);
         }
@@ -221,7 +225,7 @@ impl<'f> Tables<'f> {
         });
         within.map(move |(section, rows)| {
             let symbols = known.entry(section.link).or_insert_with(|| {
-                let is_table = |table: &&Section<'_>| {
+                let is_table = |table: &&ElfSection<'_>| {
                     matches!(elf::SectionType(table.kind), elf::SHT_SYMTAB | elf::SHT_DYNSYM)
                 };
                 let table = self.sections.get(section.link).filter(is_table)?;
@@ -232,7 +236,7 @@ impl<'f> Tables<'f> {
     }
 
     /// The relocations in a section of type `SHT_RELA`, `SHT_REL` or `SHT_CREL`.
-    fn relocation_rows(&self, section: &Section<'f>) -> Option<RelocationRows<'f>> {
+    fn relocation_rows(&self, section: &ElfSection<'f>) -> Option<RelocationRows<'f>> {
         let bytes = self.bytes(section);
         Some(match (elf::SectionType(section.kind), self.is_64) {
             (elf::SHT_RELA, true) => RelocationRows::Rela64(rows(bytes)),
@@ -300,7 +304,7 @@ fn rows<T: Pod>(bytes: &[u8]) -> &[T] {
 }
 
 #[derive(Clone, Copy)]
-enum Rows<'f> {
+enum HeaderRows<'f> {
     Elf32(&'f [Sym32<Endianness>]),
     Elf64(&'f [Sym64<Endianness>]),
 }
@@ -333,7 +337,7 @@ pub(in crate::open) struct RawSymbol {
 /// One symbol table with its names.
 #[derive(Clone, Copy)]
 pub(in crate::open) struct SymbolTable<'f> {
-    rows: Rows<'f>,
+    rows: HeaderRows<'f>,
     strings: &'f [u8],
     /// Section indices that do not fit into 16 bits (`SHT_SYMTAB_SHNDX`).
     extended: &'f [U32<Endianness>],
@@ -343,16 +347,16 @@ pub(in crate::open) struct SymbolTable<'f> {
 impl<'f> SymbolTable<'f> {
     pub(in crate::open) fn len(&self) -> usize {
         match self.rows {
-            Rows::Elf32(rows) => rows.len(),
-            Rows::Elf64(rows) => rows.len(),
+            HeaderRows::Elf32(rows) => rows.len(),
+            HeaderRows::Elf64(rows) => rows.len(),
         }
     }
 
     /// The symbol of an index.
     pub(in crate::open) fn get(&self, index: usize) -> Option<RawSymbol> {
         match self.rows {
-            Rows::Elf32(rows) => rows.get(index).map(|row| self.decode(index, row)),
-            Rows::Elf64(rows) => rows.get(index).map(|row| self.decode(index, row)),
+            HeaderRows::Elf32(rows) => rows.get(index).map(|row| self.decode(index, row)),
+            HeaderRows::Elf64(rows) => rows.get(index).map(|row| self.decode(index, row)),
         }
     }
 

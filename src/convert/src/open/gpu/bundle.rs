@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{DeviceCode, number, range};
-use crate::open::decompress::{self, Method};
+use crate::open::decompress::{self, Compression};
 use crate::open::error::OpenError;
 use crate::open::files::Files;
 
@@ -107,8 +107,8 @@ pub(super) fn read_compressed<'f>(
         other => return Err(malformed(format!("version {other} of the compressed form is not known"))),
     };
     let method = match method {
-        0 => Method::Zlib,
-        1 => Method::Zstd,
+        0 => Compression::Zlib,
+        1 => Compression::Zstd,
         other => return Err(malformed(format!("compression method {other} is not known"))),
     };
     let packed = range(data, 0, whole)

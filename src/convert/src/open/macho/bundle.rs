@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::{fat, is_macho, uuid};
-use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use crate::open::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::open::error::OpenError;
 use crate::open::files::{Files, is_regular};
 use crate::open::image::{Image, ImageKind};
@@ -59,7 +59,7 @@ pub(in crate::open) fn complete<'f>(
     has_debug_map: bool,
     options: &OpenOptions,
 ) -> Result<(), OpenError> {
-    let mut diagnostics = Diagnostics::default();
+    let mut diagnostics = OpenDiagnostics::default();
     let paths = match &options.debug_file {
         Some(given) => vec![resolve(given)?],
         None => bundles(&image.path, options).iter().flat_map(|bundle| contents(bundle)).collect(),
@@ -114,7 +114,7 @@ fn find<'f>(
     files: &'f Files,
     image: &Image<'f>,
     paths: &[PathBuf],
-    diagnostics: &mut Diagnostics,
+    diagnostics: &mut OpenDiagnostics,
 ) -> Option<Image<'f>> {
     if image.build_id.is_empty() {
         return None;

@@ -16,8 +16,8 @@ use object::macho::{self, MachHeader32, MachHeader64};
 use object::read::ReadRef;
 use object::read::macho::{LoadCommandVariant, MachHeader, Nlist, Section as _, Segment as _};
 
-use super::decompress::{self, Method};
-use super::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use super::decompress::{self, Compression};
+use super::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
 use super::elf::kept::KeptRelocations;
 use super::error::OpenError;
 use super::files::Files;
@@ -46,9 +46,9 @@ pub(super) fn read<'f>(
 ) -> Result<(Image<'f>, bool), OpenError> {
     match data.first_chunk().map(|magic| u32::from_be_bytes(*magic)) {
         Some(macho::MH_MAGIC_64 | macho::MH_CIGAM_64) => {
-            Reader::<MachHeader64<Endianness>>::parse(files, path, data, 8)?.image()
+            MachReader::<MachHeader64<Endianness>>::parse(files, path, data, 8)?.image()
         }
-        _ => Reader::<MachHeader32<Endianness>>::parse(files, path, data, 4)?.image(),
+        _ => MachReader::<MachHeader32<Endianness>>::parse(files, path, data, 4)?.image(),
     }
 }
 
@@ -65,14 +65,14 @@ pub(super) fn uuid(data: &[u8]) -> &[u8] {
         .unwrap_or_default()
 }
 
-struct Section<'f, S> {
+struct MachOSection<'f, S> {
     header: &'f S,
     /// As the file has it, cut where the file ends.
     bytes: &'f [u8],
     cut: bool,
 }
 
-struct Reader<'a, 'f, Mach: MachHeader<Endian = Endianness>> {
+struct MachReader<'a, 'f, Mach: MachHeader<Endian = Endianness>> {
     files: &'f Files,
     path: &'a Path,
     data: &'f [u8],
@@ -80,15 +80,15 @@ struct Reader<'a, 'f, Mach: MachHeader<Endian = Endianness>> {
     header: &'f Mach,
     address_size: u8,
     /// By ordinal, less one.
-    sections: Vec<Section<'f, Mach::Section>>,
+    sections: Vec<MachOSection<'f, Mach::Section>>,
     text_base: Option<u64>,
     uuid: &'f [u8],
     symbols: &'f [Mach::Nlist],
     strings: &'f [u8],
-    diagnostics: Diagnostics,
+    diagnostics: OpenDiagnostics,
 }
 
-impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
+impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
     fn parse(files: &'f Files, path: &'a Path, data: &'f [u8], address_size: u8) -> Result<Self, OpenError> {
         let malformed = |place: &'static str| {
             move |error: object::read::Error| OpenError::malformed(path, place, error.to_string())
@@ -111,7 +111,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             uuid: &[],
             symbols: &[],
             strings: &[],
-            diagnostics: Diagnostics::default(),
+            diagnostics: OpenDiagnostics::default(),
         };
         let commands =
             header.load_commands(endian, data, 0).map_err(malformed("load commands, offset 0x20"))?;
@@ -143,7 +143,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
             let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.data.len());
             let end = usize::try_from(offset.saturating_add(size)).unwrap_or(usize::MAX).min(self.data.len());
             let bytes = &self.data[start..end.max(start)];
-            self.sections.push(Section { header, bytes, cut: (bytes.len() as u64) < size });
+            self.sections.push(MachOSection { header, bytes, cut: (bytes.len() as u64) < size });
         }
         Ok(())
     }
@@ -348,7 +348,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> Reader<'a, 'f, Mach> {
                     .ok_or_else(|| malformed("shorter than the header of a __zdebug section".to_owned()))?;
                 let size = u64::from_be_bytes(*size);
                 let mut bytes = self.files.reserve(self.path, &place(), size, length)?;
-                decompress::append(Method::Zlib, input, size, &mut bytes).map_err(malformed)?;
+                decompress::append(Compression::Zlib, input, size, &mut bytes).map_err(malformed)?;
                 owned = Some(bytes);
             }
             let header = section.header;

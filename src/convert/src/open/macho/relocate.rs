@@ -6,7 +6,7 @@
 use object::endian::Endianness;
 use object::macho::{self, CpuType, Relocation};
 
-use crate::open::diagnostics::{Diagnostics, OpenDiagnosticKind};
+use crate::open::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
 
 pub(super) struct Relocations<'f> {
     pub(super) rows: &'f [Relocation<Endianness>],
@@ -24,7 +24,7 @@ impl Relocations<'_> {
         &self,
         bytes: &mut [u8],
         value: impl Fn(u32) -> Option<u64>,
-        diagnostics: &mut Diagnostics,
+        diagnostics: &mut OpenDiagnostics,
     ) -> bool {
         let mut is_whole = true;
         let subtractor = match self.cpu {

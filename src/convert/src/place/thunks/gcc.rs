@@ -5,7 +5,7 @@ use crate::model::{FuncId, Member, NameId, OriginId, UnitId};
 use crate::place::candidates::Candidates;
 use crate::place::thunks::{MAX_COMPARED, MAX_STEPS, units_of};
 use crate::program::machine::Machine;
-use crate::program::names::{Relation, relation, spellings};
+use crate::program::names::relation::{Relation, relation, spellings};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 

@@ -2,13 +2,14 @@
 
 use crate::merge::Merged;
 use crate::model::{FuncId, Function, How, Member, NameId, UnitId};
-use crate::place::aliases::{Undescribed, numbered};
+use crate::place::aliases::AliasRules;
 use crate::place::candidates::{Candidates, by_name_alone};
-use crate::place::thunks::{
-    MAX_COMPARED, MAX_STEPS, MAX_THUNK, checked_name, is_merged, may_merge, units_of,
-};
+use crate::place::thunks::{MAX_COMPARED, MAX_STEPS, MAX_THUNK, may_merge, units_of};
 use crate::program::machine::Machine;
-use crate::program::names::{Relation, is_mangled, relation};
+use crate::program::names::itanium::is_mangled;
+use crate::program::names::relation::{Relation, relation};
+use crate::program::names::toolchain::numbered;
+use crate::program::names::toolchain::{checked_name, may_be_merged};
 use crate::program::symbols::Symbols;
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
@@ -29,18 +30,18 @@ enum Undecided {
 }
 
 /// What is known of an address where functions of LLVM's units begin.
-struct Target {
+struct JumpTarget {
     /// Of [`Candidates::dies`].
     die: usize,
     /// The units, sorted; and whether all of them count as merging already.
     units: Vec<UnitId>,
     counted: bool,
     /// The functions, as far as names are compared with them.
-    here: Vec<Here>,
+    here: Vec<DescribedHere>,
 }
 
 /// A described function at an address.
-struct Here {
+struct DescribedHere {
     name: NameId,
     /// Its own body stands there, and no symbol of it: that may be at a jump.
     is_body: bool,
@@ -49,7 +50,7 @@ struct Here {
 pub(crate) struct Llvm<'a, 'f> {
     pub(crate) merged: &'a mut Merged<'f>,
     pub(crate) machine: &'a Machine<'a, 'f>,
-    pub(crate) undescribed: &'a Undescribed,
+    pub(crate) undescribed: &'a AliasRules,
     pub(crate) symbols: &'a Symbols<'f>,
 }
 
@@ -65,7 +66,7 @@ impl Llvm<'_, '_> {
         let small = self.small(candidates);
         let lines = self.lines_of_others(&small);
         let steps = Budget::new(MAX_STEPS);
-        let mut targets: HashMap<u64, Target> = HashMap::default();
+        let mut targets: HashMap<u64, JumpTarget> = HashMap::default();
         for Small { start, end, functions: undecided } in small {
             let dies = &candidates.dies;
             let is_described =
@@ -114,7 +115,7 @@ impl Llvm<'_, '_> {
             for member in &candidate.members {
                 let function = &functions[member.function.index()];
                 let own = self.merged.name_bytes(self.merged.program.name_of(function));
-                if function.source.is_none() && is_merged(own) {
+                if function.source.is_none() && may_be_merged(own) {
                     here.push(Undecided::Function(*member));
                 }
                 let is_entry = || self.entry(function).is_none_or(|entry| entry == candidate.start);
@@ -123,7 +124,7 @@ impl Llvm<'_, '_> {
                 }
                 let is_another = |alias: &&NameId| {
                     let name = self.merged.name_bytes(**alias);
-                    !is_mangled(name) && is_merged(name) && relation(own, name) == Relation::Other
+                    !is_mangled(name) && may_be_merged(name) && relation(own, name) == Relation::Other
                 };
                 here.extend(function.aliases.iter().filter(is_another).map(|name| Undecided::Alias(*name)));
             }
@@ -144,7 +145,7 @@ impl Llvm<'_, '_> {
         Some(unit.pieces[entry as usize].start.0)
     }
 
-    fn target(&self, address: u64, candidates: &Candidates) -> Target {
+    fn target(&self, address: u64, candidates: &Candidates) -> JumpTarget {
         let Candidates { functions, dies, .. } = candidates;
         let die = dies.partition_point(|die| die.start < address);
         let at = &dies[die];
@@ -159,10 +160,10 @@ impl Llvm<'_, '_> {
             let live = member.how == How::LiveRange;
             let own = function.source.is_some_and(|source| may_merge(self.merged, source.unit));
             let is_body = live && own && !symbols.contains(self.merged.name_bytes(name));
-            Here { name, is_body }
+            DescribedHere { name, is_body }
         };
         let here = at.members.iter().take(MAX_COMPARED).map(describe).collect();
-        Target { die, units, counted: false, here }
+        JumpTarget { die, units, counted: false, here }
     }
 
     /// True where a function that jumps to an address is another than those there. Not where it jumps to itself: another of
@@ -171,7 +172,7 @@ impl Llvm<'_, '_> {
         &self,
         undecided: Undecided,
         functions: &[Function],
-        target: &Target,
+        target: &JumpTarget,
         steps: &Budget,
     ) -> bool {
         if !steps.spend(target.here.len()) {
@@ -211,25 +212,25 @@ impl Llvm<'_, '_> {
     }
 
     /// What tells of which object the only function at an address is.
-    fn file_of(&self, address: u64, lines: &HashMap<u64, UnitId>) -> Option<Own> {
+    fn file_of(&self, address: u64, lines: &HashMap<u64, UnitId>) -> Option<ObjectOf> {
         let [symbol] = self.symbols.at(address) else { return None };
         if let Some(unit) = lines.get(&address) {
-            return Some(Own::Unit(*unit));
+            return Some(ObjectOf::Unit(*unit));
         }
-        self.symbols.sure_file(symbol).map(|file| Own::File(file.to_vec()))
+        self.symbols.sure_file(symbol).map(|file| ObjectOf::File(file.to_vec()))
     }
 
-    fn is_of_another(&self, own: &Own, unit: UnitId) -> bool {
+    fn is_of_another(&self, own: &ObjectOf, unit: UnitId) -> bool {
         let file = &self.merged.program.units[unit.index()].file_name;
         match own {
-            Own::Unit(own) => *own != unit,
-            Own::File(own) => own[..] != file[..] && self.symbols.has_file(file),
+            ObjectOf::Unit(own) => *own != unit,
+            ObjectOf::File(own) => own[..] != file[..] && self.symbols.has_file(file),
         }
     }
 }
 
 /// Of which object a function is.
-enum Own {
+enum ObjectOf {
     /// A unit has lines for it: LLVM gives what it leaves of merged functions none.
     Unit(UnitId),
     /// The base name of its file in the symbol table.

@@ -18,7 +18,7 @@ mod llvm;
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::Merged;
 use crate::model::{Function, Member, UnitId};
-use crate::place::aliases::Undescribed;
+use crate::place::aliases::AliasRules;
 use crate::place::candidates::{Candidate, Candidates};
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
@@ -36,7 +36,7 @@ const MAX_COMPARED: usize = 256;
 pub(crate) fn add<'f>(
     merged: &mut Merged<'f>,
     machine: &Machine<'_, 'f>,
-    undescribed: &Undescribed,
+    undescribed: &AliasRules,
     symbols: &Symbols<'f>,
     candidates: &mut Candidates,
     diagnostics: &mut Diagnostics,
@@ -70,45 +70,4 @@ fn units_of<'a>(
 ) -> impl Iterator<Item = UnitId> + use<'a> {
     let source = |member: &Member| functions[member.function.index()].source;
     candidate.members.iter().filter_map(source).map(|source| source.unit)
-}
-
-/// True where a name is that of a function which may have been merged: not for what C++ calls a thunk, the functions that make
-/// its thread-local variables, what linkers make, what LLVM's outliner does, and the tables of jumps to functions whose
-/// callers' types are checked (`-fsanitize=cfi-icall`).
-pub(crate) fn is_merged(name: &[u8]) -> bool {
-    const MADE: [&[u8]; 7] =
-        [b"_ZTh", b"_ZTv", b"_ZTc", b"_ZTW", b"_ZTH", b"OUTLINED_FUNCTION_", b"__typeid_"];
-    let made = MADE.iter().any(|prefix| name.starts_with(prefix))
-        || (name.starts_with(b"__") && name.windows(6).any(|part| part == b"Thunk_"))
-        || [&b"$thunk"[..], b".cfi_jt"].iter().any(|suffix| name.ends_with(suffix));
-    !name.is_empty() && !made
-}
-
-/// The name of the function whose body has this name: where the types of callers are checked, a jump to the body has it.
-pub(crate) fn checked_name(body: &[u8]) -> Option<&[u8]> {
-    body.strip_suffix(b".cfi")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_merged;
-
-    #[test]
-    fn names_of_merged_functions() {
-        for (name, expected) in [
-            ("_Z2a2v", true),
-            ("b", true),
-            ("_ZN1SC1Ev", true),
-            ("_ZThn8_N1S1fEv", false),
-            ("__AArch64ADRPThunk_far", false),
-            ("far$thunk", false),
-            ("_ZTW1x", false),
-            ("OUTLINED_FUNCTION_3", false),
-            ("__typeid__ZTSFiiE_global_addr", false),
-            ("f.cfi_jt", false),
-            ("", false),
-        ] {
-            assert_eq!(is_merged(name.as_bytes()), expected, "{name}");
-        }
-    }
 }

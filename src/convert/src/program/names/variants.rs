@@ -3,7 +3,7 @@
 
 use std::iter;
 
-use crate::program::names::{Component, counted, own_component_at};
+use super::itanium::{Component, counted, own_component_at};
 use foldsym_demangle::demangle;
 
 /// True for a name that may be that of one variant of a constructor or destructor.
@@ -15,7 +15,7 @@ pub(crate) fn may_be_variant(name: &[u8]) -> bool {
 /// `CI1`, `D1`, `D2`, ...; Itanium C++ ABI 5.1.4.3), and for two manglings of one function: gcc's ABI before version 6 begins
 /// an argument pack with `I`, later ones with `J`, and `-fabi-compat-version` makes both names. A deleting destructor (`D0`)
 /// also frees the object: it is a function of its own.
-pub(crate) fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
+pub(super) fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() || !a.starts_with(b"_Z") || !b.starts_with(b"_Z") {
         return false;
     }

@@ -14,14 +14,14 @@ use crate::read::units::memory;
 
 /// Where the abbreviations of a table are declared.
 #[derive(Default)]
-pub(crate) struct Table {
+pub(crate) struct AbbreviationTable {
     /// By code, from 1: where its declaration begins and ends in `.debug_abbrev`.
     dense: Vec<(usize, usize)>,
     /// Those that do not follow the code before them: any numbers.
     sparse: BTreeMap<u64, (usize, usize)>,
 }
 
-impl Table {
+impl AbbreviationTable {
     /// Notes the table at `offset` of a section in place of another.
     ///
     /// # Errors
@@ -53,14 +53,14 @@ impl Table {
 pub(crate) struct Abbreviations<'a, 'f> {
     /// `.debug_abbrev`
     pub(crate) section: &'f [u8],
-    pub(crate) table: &'a Table,
+    pub(crate) table: &'a AbbreviationTable,
 }
 
 impl<'f> Abbreviations<'_, 'f> {
     /// # Errors
     /// The table has no such code.
     pub(crate) fn get(self, code: u64) -> gimli::Result<Declaration<'f>> {
-        let Table { dense, sparse } = self.table;
+        let AbbreviationTable { dense, sparse } = self.table;
         let index = usize::try_from(code).unwrap_or(0).wrapping_sub(1);
         let found = dense.get(index).or_else(|| sparse.get(&code));
         let bytes = found.and_then(|&(start, end)| self.section.get(start..end));
@@ -323,7 +323,7 @@ mod tests {
             let section = &section[..cut.min(section.len())];
             let parsed = gimli::DebugAbbrev::new(section, gimli::LittleEndian)
                 .abbreviations(gimli::DebugAbbrevOffset(0));
-            let mut table = Table::default();
+            let mut table = AbbreviationTable::default();
             // What it had before is gone.
             table.read(&[9, 1, 0, 0, 0, 1, 1, 0, 0, 0], 0).unwrap();
             match (table.read(section, 0), parsed) {

@@ -9,7 +9,7 @@ use foldsym_format::records::basic_blocks::ALL_FLAGS;
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{Block, BlockCounts, BlockMap, BlockRange, ImageAddr, SharedBlock};
 use crate::open::{Arch, BlockMapSection};
-use crate::read::code::Code;
+use crate::read::code::CodeSections;
 use crate::util::leb;
 
 /// The newest version that is known.
@@ -50,7 +50,7 @@ const SHORT: Stop = Stop::Damaged("ends inside a record");
 
 /// One function of the map: its ranges in the order of the record.
 #[derive(Default)]
-struct Record {
+struct MapRecord {
     /// Base address and the range of `blocks`.
     ranges: Vec<(u64, std::ops::Range<usize>)>,
     blocks: Vec<Block>,
@@ -59,14 +59,14 @@ struct Record {
     omitted: bool,
 }
 
-struct Reader<'f> {
+struct MapReader<'f> {
     bytes: &'f [u8],
     at: usize,
     address_size: usize,
     big_endian: bool,
 }
 
-impl Reader<'_> {
+impl MapReader<'_> {
     fn byte(&mut self) -> Result<u8, Stop> {
         let byte = self.bytes.get(self.at).copied().ok_or(SHORT)?;
         self.at += 1;
@@ -98,7 +98,7 @@ impl Reader<'_> {
     }
 
     /// Reads one function's record.
-    fn record(&mut self, without_version: bool) -> Result<Record, Stop> {
+    fn record(&mut self, without_version: bool) -> Result<MapRecord, Stop> {
         let version = if without_version { 0 } else { self.byte()? };
         if version > NEWEST {
             return Err(Stop::Unknown(format!("version {version}, expected 0 to {NEWEST}")));
@@ -111,7 +111,7 @@ impl Reader<'_> {
         if features & !feature::of(version) != 0 {
             return Err(Stop::Unknown(format!("features {features:#x} of version {version}")));
         }
-        let mut record = Record { omitted: features & feature::NO_BLOCKS != 0, ..Record::default() };
+        let mut record = MapRecord { omitted: features & feature::NO_BLOCKS != 0, ..MapRecord::default() };
         let ranges = if features & feature::RANGES != 0 { self.uleb()? } else { 1 };
         if ranges == 0 {
             return Err(Stop::Damaged("a function of no ranges"));
@@ -123,7 +123,7 @@ impl Reader<'_> {
         Ok(record)
     }
 
-    fn range(&mut self, version: u8, features: u16, record: &mut Record) -> Result<(), Stop> {
+    fn range(&mut self, version: u8, features: u16, record: &mut MapRecord) -> Result<(), Stop> {
         let base = self.fixed(self.address_size)?;
         let count = self.uleb()?;
         let first = record.blocks.len();
@@ -166,7 +166,7 @@ impl Reader<'_> {
     }
 
     /// Numbers of a profile, behind all ranges.
-    fn profile(&mut self, features: u16, record: &mut Record) -> Result<(), Stop> {
+    fn profile(&mut self, features: u16, record: &mut MapRecord) -> Result<(), Stop> {
         const NUMBERS: u16 = feature::ENTRY_COUNT | feature::FREQUENCY | feature::BRANCHES;
         record.counts.profiles = u64::from(features & NUMBERS != 0);
         if features & feature::ENTRY_COUNT != 0 {
@@ -201,13 +201,13 @@ impl Reader<'_> {
 pub(crate) fn read(
     sections: &[BlockMapSection<'_>],
     arch: &Arch,
-    code: &Code,
+    code: &CodeSections,
     diagnostics: &mut Diagnostics,
 ) -> BlockMap {
-    let mut map = Found::default();
+    let mut map = BlocksRead::default();
     for section in sections {
         map.counts.bytes += section.bytes.len() as u64;
-        let mut reader = Reader {
+        let mut reader = MapReader {
             bytes: section.bytes,
             at: 0,
             address_size: usize::from(arch.address_size),
@@ -234,7 +234,7 @@ pub(crate) fn read(
 
 /// What was read so far, in the order of the sections.
 #[derive(Default)]
-struct Found {
+struct BlocksRead {
     /// Start, blocks, the function they belong to and their place in its record.
     ranges: Vec<(u64, std::ops::Range<usize>, u32, u32)>,
     blocks: Vec<Block>,
@@ -243,11 +243,11 @@ struct Found {
     counts: BlockCounts,
 }
 
-impl Found {
+impl BlocksRead {
     fn take(
         &mut self,
-        record: Record,
-        code: &Code,
+        record: MapRecord,
+        code: &CodeSections,
         (section, offset): (usize, u64),
         place: &dyn Fn() -> String,
         diagnostics: &mut Diagnostics,

@@ -9,7 +9,7 @@
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{ImageAddr, NONE16, SlotKey};
-use crate::read::code::Code;
+use crate::read::code::CodeSections;
 use crate::util::leb;
 
 const VERSION: u8 = 4;
@@ -41,26 +41,26 @@ impl CallTables {
 }
 
 /// One of the two sections, and where the reading of it stands.
-struct Section<'s, 'f> {
+struct TableSection<'s, 'f> {
     name: &'static str,
     direct: bool,
     bytes: &'f [u8],
     at: usize,
     big_endian: bool,
-    code: &'s Code,
+    code: &'s CodeSections,
 }
 
 /// Reads both sections. `is_unit` tells whether a unit begins at an offset of `.debug_info`.
 pub(crate) fn read(
     sections: [&[u8]; 2],
     big_endian: bool,
-    code: &Code,
+    code: &CodeSections,
     is_unit: impl Fn(u64) -> bool,
     diagnostics: &mut Diagnostics,
 ) -> CallTables {
     let mut tables = CallTables::default();
     for (bytes, name, direct) in [(sections[0], ".debug_dcall", true), (sections[1], ".debug_vcall", false)] {
-        let mut section = Section { name, direct, bytes, at: 0, big_endian, code };
+        let mut section = TableSection { name, direct, bytes, at: 0, big_endian, code };
         while section.at < bytes.len() {
             let part = section.at;
             let bad = |diagnostics: &mut Diagnostics, text: String| {
@@ -91,7 +91,7 @@ enum Damage {
     Section(String),
 }
 
-impl Section<'_, '_> {
+impl TableSection<'_, '_> {
     /// Reads a part and stands behind it.
     fn part(
         &mut self,
@@ -194,8 +194,8 @@ mod tests {
     use super::*;
     use crate::open::AddressRange;
 
-    fn code() -> Code {
-        Code { ranges: vec![AddressRange { start: 0x1000, end: 0x2000 }], ..Code::default() }
+    fn code() -> CodeSections {
+        CodeSections { ranges: vec![AddressRange { start: 0x1000, end: 0x2000 }], ..CodeSections::default() }
     }
 
     fn part(direct: bool, body: &[u8]) -> Vec<u8> {

@@ -8,7 +8,7 @@
 use gimli::Reader as _;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::read::code::Code;
+use crate::read::code::CodeSections;
 use crate::read::limits::MAX_FOLDED;
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::util::budget::Budget;
@@ -162,7 +162,7 @@ impl Registers {
 }
 
 /// What of the header the state machine needs (DWARF 5 6.2.4).
-struct Machine {
+struct LineMachine {
     min_instruction_length: u64,
     max_operations: u64,
     line_base: i64,
@@ -171,7 +171,7 @@ struct Machine {
     address_mask: u64,
 }
 
-impl Machine {
+impl LineMachine {
     /// By special opcode: the operation advance, and what is added to the line (DWARF 5 6.2.5.1).
     fn special(&self) -> [(u8, i16); 256] {
         std::array::from_fn(|opcode| {
@@ -197,7 +197,7 @@ impl Machine {
 }
 
 /// A sequence while it is read.
-struct Building {
+struct OpenSequence {
     first_opcode: u64,
     set_address: Option<u64>,
     first_row: usize,
@@ -210,7 +210,7 @@ struct Building {
 pub(crate) fn run<'f, E: Endianity>(
     header: &gimli::LineProgramHeader<Bytes<'f, E>>,
     section: Bytes<'f, E>,
-    code: &Code,
+    code: &CodeSections,
     diagnostics: &mut Diagnostics,
 ) -> Lines {
     let (lines, error) = run_to_damage(header, section, code);
@@ -249,7 +249,7 @@ pub(crate) fn run<'f, E: Endianity>(
 fn run_to_damage<'f, E: Endianity>(
     header: &gimli::LineProgramHeader<Bytes<'f, E>>,
     section: Bytes<'f, E>,
-    code: &Code,
+    code: &CodeSections,
 ) -> (Lines, Option<gimli::Error>) {
     let mut lines = Lines::default();
     let error = interpret(header, section, code, &mut lines).err();
@@ -258,7 +258,7 @@ fn run_to_damage<'f, E: Endianity>(
 }
 
 /// The opcodes of a line program, of which nearly all operands have one byte or two.
-struct Program<'f, E: Endianity> {
+struct Opcodes<'f, E: Endianity> {
     bytes: &'f [u8],
     at: usize,
     /// Offset of the first in `.debug_line`.
@@ -266,7 +266,7 @@ struct Program<'f, E: Endianity> {
     endian: E,
 }
 
-impl<'f, E: Endianity> Program<'f, E> {
+impl<'f, E: Endianity> Opcodes<'f, E> {
     /// Offset in `.debug_line`.
     fn offset(&self) -> u64 {
         self.base + self.at as u64
@@ -322,14 +322,14 @@ impl<'f, E: Endianity> Program<'f, E> {
 fn interpret<'f, E: Endianity>(
     header: &gimli::LineProgramHeader<Bytes<'f, E>>,
     section: Bytes<'f, E>,
-    code: &Code,
+    code: &CodeSections,
     lines: &mut Lines,
 ) -> gimli::Result<()> {
     let input = header.raw_program_buf();
     let base = input.offset_from(section) as u64;
-    let mut program = Program { bytes: input.slice(), at: 0, base, endian: input.endian() };
+    let mut program = Opcodes { bytes: input.slice(), at: 0, base, endian: input.endian() };
     let address_size = header.address_size();
-    let machine = Machine {
+    let machine = LineMachine {
         min_instruction_length: u64::from(header.minimum_instruction_length()),
         max_operations: u64::from(header.maximum_operations_per_instruction()).max(1),
         line_base: i64::from(header.line_base()),
@@ -416,12 +416,12 @@ fn interpret<'f, E: Endianity>(
     Ok(())
 }
 
-fn start_sequence(lines: &Lines, first_opcode: u64) -> Building {
-    Building { first_opcode, set_address: None, first_row: lines.rows.len(), live: None, ordered: true }
+fn start_sequence(lines: &Lines, first_opcode: u64) -> OpenSequence {
+    OpenSequence { first_opcode, set_address: None, first_row: lines.rows.len(), live: None, ordered: true }
 }
 
 #[inline(always)]
-fn row(lines: &mut Lines, registers: &Registers, building: &mut Building, code: &Code) {
+fn row(lines: &mut Lines, registers: &Registers, building: &mut OpenSequence, code: &CodeSections) {
     match building.live {
         Some(true) => {}
         Some(false) => return,
@@ -436,7 +436,7 @@ fn row(lines: &mut Lines, registers: &Registers, building: &mut Building, code: 
     add_row(lines, registers, building);
 }
 
-fn add_row(lines: &mut Lines, registers: &Registers, building: &mut Building) {
+fn add_row(lines: &mut Lines, registers: &Registers, building: &mut OpenSequence) {
     let (line, column) = (u32::try_from(registers.line), u16::try_from(registers.column));
     lines.too_large += u64::from(line.is_err() || column.is_err());
     let row = LineRow {
@@ -460,7 +460,7 @@ fn add_row(lines: &mut Lines, registers: &Registers, building: &mut Building) {
     lines.rows.push(row);
 }
 
-fn end_sequence(lines: &mut Lines, registers: &Registers, building: Building) {
+fn end_sequence(lines: &mut Lines, registers: &Registers, building: OpenSequence) {
     if building.live == Some(false) {
         lines.dead.push(building.first_opcode);
         lines.dead.extend(building.set_address);

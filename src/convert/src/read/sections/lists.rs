@@ -8,7 +8,7 @@ use gimli::{AttributeValue, LocationListsOffset, RangeListsOffset, Reader as _, 
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::units::space::Info;
 
-type Unit<'f, E> = gimli::Unit<Bytes<'f, E>>;
+type GimliUnit<'f, E> = gimli::Unit<Bytes<'f, E>>;
 type Value<'f, E> = AttributeValue<Bytes<'f, E>>;
 
 /// As `gimli::Dwarf::attr_ranges_offset`.
@@ -17,7 +17,7 @@ type Value<'f, E> = AttributeValue<Bytes<'f, E>>;
 /// The index or what stands there is outside of the section.
 pub(crate) fn ranges_offset<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
-    unit: &Unit<'f, E>,
+    unit: &GimliUnit<'f, E>,
     value: Value<'f, E>,
 ) -> gimli::Result<Option<RangeListsOffset>> {
     let AttributeValue::DebugRngListsIndex(index) = value else {
@@ -33,7 +33,7 @@ pub(crate) fn ranges_offset<'f, E: Endianity>(
 /// Those of [`ranges_offset`].
 pub(crate) fn ranges<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
-    unit: &Unit<'f, E>,
+    unit: &GimliUnit<'f, E>,
     value: Value<'f, E>,
 ) -> gimli::Result<Option<gimli::RngListIter<Bytes<'f, E>>>> {
     ranges_offset(dwarf, unit, value)?.map(|offset| dwarf.ranges(unit, offset)).transpose()
@@ -45,7 +45,7 @@ pub(crate) fn ranges<'f, E: Endianity>(
 /// The index or what stands there is outside of the section.
 pub(crate) fn locations_offset<'f, E: Endianity>(
     info: &Info<'f, E>,
-    unit: &Unit<'f, E>,
+    unit: &GimliUnit<'f, E>,
     value: Value<'f, E>,
 ) -> gimli::Result<Option<LocationListsOffset>> {
     let AttributeValue::DebugLocListsIndex(index) = value else {
@@ -58,7 +58,7 @@ pub(crate) fn locations_offset<'f, E: Endianity>(
 /// The offset of the list of an index, in its section.
 fn listed<'f, E: Endianity>(
     mut section: Bytes<'f, E>,
-    unit: &Unit<'f, E>,
+    unit: &GimliUnit<'f, E>,
     base: usize,
     index: usize,
 ) -> gimli::Result<usize> {

@@ -27,11 +27,11 @@ const MAX_COLUMNS: u32 = 64;
 /// An opened package.
 pub(crate) struct Package<'f, E: Endianity> {
     sections: DebugSections<'f>,
-    index: Index<'f, E>,
+    index: PackageIndex<'f, E>,
 }
 
 /// `.debug_cu_index`.
-struct Index<'f, E: Endianity> {
+struct PackageIndex<'f, E: Endianity> {
     version: u16,
     /// The section of each column; `None` for a kind that is not known.
     columns: Vec<Option<DebugSection>>,
@@ -48,7 +48,7 @@ impl<'f, E: Endianity> Package<'f, E> {
     /// The index is damaged; the words say how.
     pub(crate) fn new(sections: &DebugSections<'f>, endian: E) -> Result<Self, String> {
         let section = Bytes::new(sections.get(DebugSection::CuIndex), endian);
-        let index = Index::parse(section)?;
+        let index = PackageIndex::parse(section)?;
         index.check_shares(sections)?;
         Ok(Package { sections: sections.clone(), index })
     }
@@ -145,7 +145,7 @@ const COLUMNS_2: &[(DebugSection, u32)] = &[
     (DebugSection::StrOffsets, 6),
 ];
 
-impl<'f, E: Endianity> Index<'f, E> {
+impl<'f, E: Endianity> PackageIndex<'f, E> {
     fn parse(mut input: Bytes<'f, E>) -> Result<Self, String> {
         let short = |error: gimli::Error| format!("its index is cut short: {error}");
         let start = input;
@@ -179,7 +179,7 @@ impl<'f, E: Endianity> Index<'f, E> {
             let kind = kinds.read_u32().map_err(short)?;
             sections.push(numbers.iter().find(|(_, number)| *number == kind).map(|(section, _)| *section));
         }
-        Ok(Index { version, columns: sections, units, slots, ids, rows, offsets, sizes })
+        Ok(PackageIndex { version, columns: sections, units, slots, ids, rows, offsets, sizes })
     }
 
     /// # Errors
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn a_unit_without_bytes_is_an_error() {
         let table = full(1, 7, 0);
-        let index = Index::parse(Bytes::new(&table, gimli::LittleEndian)).unwrap();
+        let index = PackageIndex::parse(Bytes::new(&table, gimli::LittleEndian)).unwrap();
         let package = Package { sections: DebugSections::default(), index };
         assert!(package.find(7, 5).is_err_and(|problem| problem.contains("no bytes of .debug_info.dwo")));
         assert!(package.find(8, 5).unwrap().is_empty());
@@ -282,7 +282,7 @@ mod tests {
         let id = 1 << 63;
         let row = |at| {
             let table = full(4 * MAX_PROBES, id, at);
-            Index::parse(Bytes::new(&table, gimli::LittleEndian)).unwrap().row(id)
+            PackageIndex::parse(Bytes::new(&table, gimli::LittleEndian)).unwrap().row(id)
         };
         assert_eq!(row(0), Some(1));
         assert_eq!(row(MAX_PROBES - 1), Some(1));

@@ -7,7 +7,7 @@
 use super::{Role, UnitEntries, UnitReader};
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::entries::Entry;
-use crate::read::unit::origins::{Place, Text};
+use crate::read::unit::origins::{DiePlace, NameText};
 use gimli::AttributeValue;
 
 use crate::model::{
@@ -76,7 +76,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         if let Some(id) = self.unknown_callee {
             return id;
         }
-        let name = self.origins.tables.name(Text::Whole(&[]));
+        let name = self.origins.tables.name(NameText::Whole(&[]));
         let origin = self.origins.tables.origin(UnitOrigin { name, file: NONE16, line: 0 });
         let id = LocalCallee(self.out.callees.len() as u32);
         let (die, place) = (DieOffset(0), CalleePlace::Elsewhere);
@@ -86,7 +86,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     }
 
     /// The local id of a callee, described once a unit.
-    pub(crate) fn callee(&mut self, target: Place) -> LocalCallee {
+    pub(crate) fn callee(&mut self, target: DiePlace) -> LocalCallee {
         if let Some(&id) = self.callee_ids.get(&target) {
             return id;
         }

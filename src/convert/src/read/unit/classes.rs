@@ -18,10 +18,10 @@ use crate::model::{
 use crate::read::sections::abbreviations::Abbreviation;
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::entries::{Attribute, Entries, Entry, Plans, Wanted};
-use crate::read::unit::origins::{IDENTITY, Origins, Tables, Text};
+use crate::read::unit::origins::{IDENTITY, NameText, Origins, UnitTables};
 use crate::read::units::memory::Memory;
 use crate::read::units::space::offset_of;
-use crate::read::units::task::Source;
+use crate::read::units::task::UnitSource;
 use crate::util::hash::HashMap;
 
 /// Classes that are read of one unit.
@@ -160,19 +160,19 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
 
 /// What an entry is to the walk over a class.
 #[derive(Clone, Copy)]
-pub(crate) enum Member {
+pub(crate) enum MemberRole {
     Base,
     Method,
     Other,
 }
 
 /// A class, and what is in it.
-const MEMBERS: Wanted<Member> = Wanted {
+const MEMBERS: Wanted<MemberRole> = Wanted {
     // Entries that are none of those are stopped at as well: a class ends before one that is not deeper.
     role: |abbreviation| match abbreviation.tag {
-        gimli::DW_TAG_inheritance => Some(Member::Base),
-        gimli::DW_TAG_subprogram => Some(Member::Method),
-        _ => Some(Member::Other),
+        gimli::DW_TAG_inheritance => Some(MemberRole::Base),
+        gimli::DW_TAG_subprogram => Some(MemberRole::Method),
+        _ => Some(MemberRole::Other),
     },
     inner: |_| false,
     attribute: |name| {
@@ -194,7 +194,7 @@ const MEMBERS: Wanted<Member> = Wanted {
 struct ClassReader<'a, 'f, E: Endianity> {
     unit: &'a gimli::Unit<Bytes<'f, E>>,
     unit_offset: u64,
-    entries: Entries<'a, 'f, E, Member>,
+    entries: Entries<'a, 'f, E, MemberRole>,
     origins: Origins<'a, 'f, E>,
     out: Unit<'f>,
     diagnostics: Diagnostics,
@@ -202,12 +202,12 @@ struct ClassReader<'a, 'f, E: Endianity> {
 
 /// Reads the classes of a unit: what is returned has those, and names, alone.
 pub(crate) fn classes<'f, E: Endianity>(
-    source: &Source<'_, 'f, E>,
+    source: &UnitSource<'_, 'f, E>,
     places: &ClassPlaces,
     memory: &mut Memory,
     diagnostics: &mut Diagnostics,
 ) -> Unit<'f> {
-    let &Source { space, unit, index, abbreviations, files, .. } = source;
+    let &UnitSource { space, unit, index, abbreviations, files, .. } = source;
     let unit_offset = offset_of(&unit.header);
     let origins = Origins {
         space,
@@ -215,7 +215,7 @@ pub(crate) fn classes<'f, E: Endianity>(
         here_index: index,
         here_files: files,
         row_files: None,
-        tables: Tables::new(unit.header.length_including_self(), std::mem::take(&mut memory.ids)),
+        tables: UnitTables::new(unit.header.length_including_self(), std::mem::take(&mut memory.ids)),
         entries: Entries::new(unit, abbreviations, IDENTITY, Plans::default()),
     };
     let entries = Entries::new(unit, abbreviations, MEMBERS, std::mem::take(&mut memory.members));
@@ -260,7 +260,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
             } else {
                 self.read_class(offset, &mut reading).ok()
             };
-            let mut name = || self.origins.tables.name(Text::Whole(b""));
+            let mut name = || self.origins.tables.name(NameText::Whole(b""));
             let class = class.unwrap_or_else(|| UnitClass {
                 name: name(),
                 declared: true,
@@ -274,7 +274,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
 
     fn read_class(&mut self, offset: UnitOffset, reading: &mut Reading<'_>) -> gimli::Result<UnitClass> {
         self.entries.start(offset)?;
-        let empty = self.origins.tables.name(Text::Whole(b""));
+        let empty = self.origins.tables.name(NameText::Whole(b""));
         let unnamed = reading.unnamed.binary_search(&offset.0).is_ok();
         let (bases, methods) = (Vec::new(), Vec::new());
         let mut class = UnitClass { name: empty, declared: false, unnamed, bases, methods };
@@ -295,8 +295,8 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
             reading.members += 1;
             let child = entry.depth == depth + 1;
             match entry.role {
-                Member::Base if child => class.bases.push(self.base(entry, reading)?),
-                Member::Method if child => {
+                MemberRole::Base if child => class.bases.push(self.base(entry, reading)?),
+                MemberRole::Method if child => {
                     let mut method = self.method(entry, offset)?;
                     if unnamed && method.linkage_name == empty {
                         method.instance = self.origins.instance(self.origins.place(entry.offset));
@@ -309,7 +309,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         Ok(class)
     }
 
-    fn base(&mut self, mut entry: Entry<Member>, reading: &mut Reading<'_>) -> gimli::Result<UnitBase> {
+    fn base(&mut self, mut entry: Entry<MemberRole>, reading: &mut Reading<'_>) -> gimli::Result<UnitBase> {
         let (mut base, mut is_virtual) = (UnitBase { class: None, offset: None }, false);
         while let Some(attribute) = self.entries.attribute(&mut entry)? {
             match (attribute.name, attribute.value) {
@@ -325,8 +325,8 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         Ok(base)
     }
 
-    fn method(&mut self, mut entry: Entry<Member>, class: UnitOffset) -> gimli::Result<UnitMethod> {
-        let empty = self.origins.tables.name(Text::Whole(b""));
+    fn method(&mut self, mut entry: Entry<MemberRole>, class: UnitOffset) -> gimli::Result<UnitMethod> {
+        let empty = self.origins.tables.name(NameText::Whole(b""));
         let mut method = UnitMethod {
             linkage_name: empty,
             name: empty,
@@ -369,7 +369,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
 
     fn class_text(&mut self, place: UnitOffset, value: AttributeValue<Bytes<'f, E>>) -> u32 {
         let text = self.origins.name(self.origins.place(place), value);
-        self.origins.tables.name(Text::Whole(text.map_or(&[], |text| text.slice())))
+        self.origins.tables.name(NameText::Whole(text.map_or(&[], |text| text.slice())))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::model::{Calls, Codeless, DieOffset, Instance, LocalOrigin, Lost, UnitErased};
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::entries::Entry;
-use crate::read::unit::origins::Identity;
+use crate::read::unit::origins::SubprogramIdentity;
 use crate::read::unit::ranges::DeadRange;
 use crate::read::unit::roles::Role;
 use crate::read::unit::{OpenKind, UnitEntries, UnitReader};
@@ -18,7 +18,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         if !self.out.keeps_callees {
             return entries.skip(&entry).map(|()| Some(OpenKind::Without));
         }
-        let (place, mut identity) = (self.origins.place(entry.offset), Identity::default());
+        let (place, mut identity) = (self.origins.place(entry.offset), SubprogramIdentity::default());
         let die = DieOffset(self.unit_offset + entry.offset.0 as u64);
         while let Some(attribute) = entries.attribute(&mut entry)? {
             self.origins.take(place, &mut identity, &attribute, &mut self.diagnostics);

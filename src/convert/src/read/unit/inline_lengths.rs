@@ -13,7 +13,7 @@ use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::Sequence;
 use crate::read::sections::lists;
 use crate::read::unit::ranges::Addresses;
-use crate::read::unit::{Building, UnitReader};
+use crate::read::unit::{OpenFunction, UnitReader};
 
 /// Sections with code that a unit has if its functions share them: `.text`, and those of what seldom runs, is often called, or
 /// runs at the start or the end of the program. Each has a line sequence.
@@ -164,7 +164,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     }
 
     /// Moves what was kept of a function's inlined subroutines to the unit.
-    pub(crate) fn keep_lost(&mut self, function: &mut Building) -> Lost {
+    pub(crate) fn keep_lost(&mut self, function: &mut OpenFunction) -> Lost {
         let LostTree { scopes, beyond, .. } = std::mem::take(&mut function.lost);
         let first = self.out.lost.len() as u32;
         if !beyond {

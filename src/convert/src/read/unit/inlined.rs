@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use super::ranges::Addresses;
 use super::roles::Role;
 use super::rows::NO_FILE;
-use super::{Entry, Identity, MAX_DEPTH, OpenKind, Place, UnitEntries, UnitReader};
+use super::{DiePlace, Entry, MAX_DEPTH, OpenKind, SubprogramIdentity, UnitEntries, UnitReader};
 use crate::diagnostics::Kind;
 use crate::model::{DieOffset, LocalEdge, LocalOrigin, NONE16, Scope, UnitEdge};
 use crate::read::sections::bytes::Endianity;
@@ -14,7 +14,7 @@ use crate::util::paint::PaintRange;
 
 /// The inlined subroutines of a function; its memory is that of a function before.
 #[derive(Default)]
-pub(crate) struct Tree {
+pub(crate) struct InlineTree {
     pub(crate) scopes: Vec<Scope>,
     pub(crate) ranges: Vec<PaintRange>,
     /// By node, from 0: the origin and the depth.
@@ -118,12 +118,12 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// The edge that an inlined subroutine at `place` is of: what its attributes lead to is asked for once.
     fn edge(
         &mut self,
-        place: Place,
-        (caller, callee): (LocalOrigin, Option<Place>),
+        place: DiePlace,
+        (caller, callee): (LocalOrigin, Option<DiePlace>),
         (file, line, column): (Option<u64>, u32, u16),
     ) -> LocalEdge {
         let index = |file: u64| u32::try_from(file).ok().filter(|&file| file != NO_FILE);
-        let packed = callee.and_then(Place::packed).zip(file.map_or(Some(NO_FILE), index));
+        let packed = callee.and_then(DiePlace::packed).zip(file.map_or(Some(NO_FILE), index));
         let call = packed.map(|(callee, file)| InlinedCall { caller, callee, file, line, column });
         if let Some(edge) = call.and_then(|call| self.edge_ids.get(&call)) {
             return edge;
@@ -131,7 +131,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let file = file.map_or(NONE16, |index| self.origins.file(place, index, &mut self.diagnostics));
         let callee = match callee {
             Some(origin) => self.origins.resolve(origin, &mut self.diagnostics),
-            None => self.origins.finish(place, Identity::default(), &mut self.diagnostics).0,
+            None => self.origins.finish(place, SubprogramIdentity::default(), &mut self.diagnostics).0,
         };
         let edge = LocalEdge(self.out.edges.len() as u32);
         self.out.edges.push(UnitEdge { caller, callee, line, file, column });
@@ -141,7 +141,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         edge
     }
 
-    pub(crate) fn keep_tree(&mut self, mut tree: Tree) {
+    pub(crate) fn keep_tree(&mut self, mut tree: InlineTree) {
         tree.scopes.clear();
         tree.ranges.clear();
         tree.nodes.clear();

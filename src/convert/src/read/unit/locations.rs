@@ -66,10 +66,10 @@ struct Collected {
 impl Collected {
     /// Counts an expression, or whatever a list has: also entries that say nothing take time, and any number of
     /// functions may name one list.
-    fn count(&mut self) -> Result<(), Unread> {
+    fn count(&mut self) -> Result<(), ListError> {
         let Some(left) = self.entries_left.checked_sub(1) else {
             self.bytes_left = 0;
-            return Err(Unread::TooMuch);
+            return Err(ListError::TooMuch);
         };
         self.entries_left = left;
         Ok(())
@@ -81,11 +81,11 @@ impl Collected {
         start: u64,
         len: u64,
         expression: &Bytes<'_, E>,
-    ) -> Result<LocationEntry, Unread> {
+    ) -> Result<LocationEntry, ListError> {
         let bytes = expression.slice();
         if bytes.len() > MAX_EXPRESSION || bytes.len() > self.bytes_left {
             self.bytes_left = 0;
-            return Err(Unread::TooMuch);
+            return Err(ListError::TooMuch);
         }
         self.bytes_left -= bytes.len();
         Ok(LocationEntry { start, len, expression: bytes.to_vec() })
@@ -107,7 +107,7 @@ impl<'f, E: Endianity> Attributes<'f, E> {
 
 /// What the function of a list says of its addresses.
 #[derive(Clone, Copy, Default)]
-struct Own {
+struct ListOwner {
     /// The index in `.debug_addr` of the address at which it begins.
     start: Option<DebugAddrIndex>,
     /// It has several ranges (`DW_AT_ranges`).
@@ -116,7 +116,7 @@ struct Own {
 
 /// Why a location list was not read.
 #[derive(Debug, thiserror::Error)]
-enum Unread {
+enum ListError {
     #[error(transparent)]
     Damaged(#[from] gimli::Error),
     #[error("an expression over {MAX_EXPRESSION} bytes, or more than a unit may have")]
@@ -203,7 +203,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     }
 
     /// The attributes of an entry: those without a byte may be any number.
-    fn entry(&self, offset: UnitOffset) -> Result<Attributes<'f, E>, Unread> {
+    fn entry(&self, offset: UnitOffset) -> Result<Attributes<'f, E>, ListError> {
         let mut input = self.unit.header.range_from(offset..)?;
         let len = input.len();
         let code = input.read_uleb128()?;
@@ -212,7 +212,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         }
         let declaration = self.abbreviations.get(code)?;
         if declaration.attributes().take(MAX_ATTRIBUTES + 1).count() > MAX_ATTRIBUTES {
-            return Err(Unread::ManyAttributes);
+            return Err(ListError::ManyAttributes);
         }
         let values = UnitOffset(offset.0 + len - input.len());
         let mut entries = self.unit.entries_raw(Some(values))?;
@@ -220,11 +220,11 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         Ok(Attributes(read.collect::<gimli::Result<_>>()?))
     }
 
-    fn function_locations(&mut self, offset: UnitOffset, collected: &mut Collected) -> Result<(), Unread> {
+    fn function_locations(&mut self, offset: UnitOffset, collected: &mut Collected) -> Result<(), ListError> {
         let entry = self.entry(offset)?;
         let die = DieOffset(self.unit_offset + offset.0 as u64);
         let first = collected.out.located.len();
-        let own = Own {
+        let own = ListOwner {
             start: match entry.value(gimli::DW_AT_low_pc) {
                 Some(AttributeValue::DebugAddrIndex(index)) => Some(index),
                 _ => None,
@@ -282,7 +282,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     fn object_pointer(
         &self,
         function: &Attributes<'f, E>,
-    ) -> Option<Result<Option<AttributeValue<Bytes<'f, E>>>, Unread>> {
+    ) -> Option<Result<Option<AttributeValue<Bytes<'f, E>>>, ListError>> {
         let value = function.value(gimli::DW_AT_object_pointer)?;
         // A parameter is nowhere but in the unit of its function.
         let AttributeValue::UnitRef(offset) = value else { return Some(Ok(None)) };
@@ -293,7 +293,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     fn keep(
         &mut self,
         offset: UnitOffset,
-        (kind, own): (LocationKind, Own),
+        (kind, own): (LocationKind, ListOwner),
         value: AttributeValue<Bytes<'f, E>>,
         collected: &mut Collected,
     ) -> bool {
@@ -320,9 +320,9 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     fn list(
         &self,
         value: &AttributeValue<Bytes<'f, E>>,
-        own: Own,
+        own: ListOwner,
         collected: &mut Collected,
-    ) -> Result<LocationList, Unread> {
+    ) -> Result<LocationList, ListError> {
         let mut list = LocationList::default();
         match value {
             AttributeValue::Exprloc(gimli::Expression(bytes)) | AttributeValue::Block(bytes) => {
@@ -343,10 +343,10 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     fn entries(
         &self,
         value: AttributeValue<Bytes<'f, E>>,
-        own: Own,
+        own: ListOwner,
         collected: &mut Collected,
         list: &mut LocationList,
-    ) -> Result<(), Unread> {
+    ) -> Result<(), ListError> {
         let Some(offset) = lists::locations_offset(&self.origins.space.main, self.unit, value)? else {
             return Ok(());
         };
@@ -502,7 +502,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         };
         // An entry without one is an empty expression (DWARF 5 2.5.1.5).
         let value = entry.value(gimli::DW_AT_location).filter(is_location);
-        let list = match value.map(|value| self.list(&value, Own::default(), collected)) {
+        let list = match value.map(|value| self.list(&value, ListOwner::default(), collected)) {
             Some(Ok(list)) => list,
             Some(Err(error)) => return self.bad_expression(at, &error.to_string()),
             None => {

@@ -27,7 +27,7 @@ use crate::model::{
     Calls, DieOffset, How, ImageAddr, Instance, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange,
     Unit, UnitCall, UnitFunction, UnitPiece,
 };
-use crate::read::code::Code;
+use crate::read::code::CodeSections;
 use crate::read::limits::held;
 use crate::read::limits::{Limits, MAX_ATTRIBUTES, OWN_ROWS, allowed_entries};
 use crate::read::options::ReadOptions;
@@ -37,26 +37,26 @@ use crate::read::sections::entries::{Entries, Entry, Plans};
 use crate::read::sections::line;
 use crate::read::sections::line::{LineRow, Lines};
 use crate::read::unit::inline_lengths::LostTree;
-use crate::read::unit::origins::{IDENTITY, Identity, Origins, Place, Tables};
+use crate::read::unit::origins::{DiePlace, IDENTITY, Origins, SubprogramIdentity, UnitTables};
 use crate::read::unit::sequence_owners::BySequence;
 use crate::read::unit::sequences::SharedPiece;
 use crate::read::units::memory::{Memory, empty};
 use crate::read::units::space::offset_of;
-use crate::read::units::task::Source;
+use crate::read::units::task::UnitSource;
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::numbers::NumberedMap;
 use crate::util::paint::{Painter, Segment};
 use crate::util::text::base_name;
 use classes::Noted;
-pub(crate) use classes::{Member, classes};
+pub(crate) use classes::{MemberRole, classes};
+use inlined::InlineTree;
 pub(crate) use inlined::InlinedCall;
-use inlined::Tree;
 use locations::attribute;
 use ranges::{Addresses, DeadRange};
 pub(crate) use roles::Role;
 use roles::wanted;
-use rows::{NO_FILE, Own};
+use rows::{NO_FILE, RowOwner};
 
 /// The deepest inlining that is kept; the format's `max_depth` is at most this.
 const MAX_DEPTH: u16 = 255;
@@ -78,8 +78,8 @@ const ENTRIES_BETWEEN: u32 = 1 << 10;
 
 /// Walks one unit. What it has that others may have as well is returned: entries of range lists, and rows past [`OWN_ROWS`].
 pub(crate) fn walk<'f, E: Endianity>(
-    source: &Source<'_, 'f, E>,
-    code: &Code,
+    source: &UnitSource<'_, 'f, E>,
+    code: &CodeSections,
     options: ReadOptions,
     memory: &mut Memory,
     limits: Limits,
@@ -109,7 +109,7 @@ pub(crate) fn walk<'f, E: Endianity>(
 type UnitEntries<'a, 'f, E> = Entries<'a, 'f, E, Role>;
 
 /// An entry that encloses the one being read.
-struct Open {
+struct OpenEntry {
     /// Depth of the entry; it ends before the next entry that is not deeper.
     depth: isize,
     kind: OpenKind,
@@ -128,7 +128,7 @@ enum OpenKind {
 }
 
 /// A function while its entries are read.
-struct Building {
+struct OpenFunction {
     die: DieOffset,
     origin: LocalOrigin,
     instance: Instance,
@@ -138,7 +138,7 @@ struct Building {
     ranges: Vec<(u64, u64)>,
     /// The sequence that its `DW_AT_LLVM_stmt_sequence` names.
     own_sequence: Option<usize>,
-    tree: Tree,
+    tree: InlineTree,
     /// What is inlined into it, where its address is gone.
     lost: LostTree,
     calls: Vec<UnitCall>,
@@ -151,7 +151,7 @@ struct UnitReader<'a, 'f, E: Endianity> {
     unit: &'a gimli::Unit<Bytes<'f, E>>,
     abbreviations: Abbreviations<'a, 'f>,
     unit_offset: u64,
-    code: &'a Code,
+    code: &'a CodeSections,
     options: ReadOptions,
     origins: Origins<'a, 'f, E>,
     lines: Lines,
@@ -162,11 +162,11 @@ struct UnitReader<'a, 'f, E: Endianity> {
     out: Unit<'f>,
     diagnostics: Diagnostics,
     edge_ids: NumberedMap<InlinedCall, LocalEdge>,
-    callee_ids: HashMap<Place, LocalCallee>,
+    callee_ids: HashMap<DiePlace, LocalCallee>,
     unknown_callee: Option<LocalCallee>,
     /// By sequence: a function has its rows.
     claimed: Vec<bool>,
-    building: Vec<Building>,
+    building: Vec<OpenFunction>,
     /// Pieces whose rows wait for the rest of the unit.
     shared: Vec<SharedPiece>,
     by_sequence: Vec<BySequence>,
@@ -177,7 +177,7 @@ struct UnitReader<'a, 'f, E: Endianity> {
     /// Functions of which expressions are kept.
     with_locations: Vec<gimli::UnitOffset>,
     /// Empty trees, with the memory of those that were read.
-    spare: Vec<Tree>,
+    spare: Vec<InlineTree>,
     painter: Painter,
     segments: Vec<Segment>,
     runs: Vec<LineRow>,
@@ -205,14 +205,14 @@ struct UnitReader<'a, 'f, E: Endianity> {
 
 impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     fn new(
-        source: &Source<'a, 'f, E>,
-        code: &'a Code,
+        source: &UnitSource<'a, 'f, E>,
+        code: &'a CodeSections,
         options: ReadOptions,
         memory: Memory,
         limits: Limits,
         mut diagnostics: Diagnostics,
     ) -> Self {
-        let &Source { space, unit, index, abbreviations, files, rows, debug_line, listed: _ } = source;
+        let &UnitSource { space, unit, index, abbreviations, files, rows, debug_line, listed: _ } = source;
         let dwarf = &space.main.dwarf;
         let unit_offset = offset_of(&unit.header);
         let owns_lines = !matches!(unit.header.type_(), gimli::UnitType::Partial);
@@ -254,7 +254,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 here_index: index,
                 here_files: files,
                 row_files,
-                tables: Tables::new(unit.header.length_including_self(), memory.ids),
+                tables: UnitTables::new(unit.header.length_including_self(), memory.ids),
                 entries: Entries::new(unit, abbreviations, IDENTITY, memory.identities),
             },
             lines,
@@ -306,7 +306,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     fn walk(&mut self) -> gimli::Result<()> {
         let (wanted, plans) = (wanted(self.options.columns), std::mem::take(&mut self.plans));
         let mut entries = Entries::new(self.unit, self.abbreviations, wanted, plans);
-        let mut open: Vec<Open> = Vec::new();
+        let mut open: Vec<OpenEntry> = Vec::new();
         let mut noted = Noted::default();
         let mut until_looked = ENTRIES_BETWEEN;
         let result = loop {
@@ -364,7 +364,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 }
             };
             match read {
-                Ok(Some(kind)) => open.push(Open { depth: entry.depth, kind }),
+                Ok(Some(kind)) => open.push(OpenEntry { depth: entry.depth, kind }),
                 Ok(None) => {}
                 Err(error) => break Err(error),
             }
@@ -378,13 +378,14 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
     }
 
     /// Reads a `DW_TAG_subprogram` (DWARF 5 3.3.1) that has an address.
+    // Long because the attributes of a subprogram bear on each other: what is live, folded or removed follows from all of them.
     fn subprogram(
         &mut self,
         entries: &mut UnitEntries<'_, 'f, E>,
         mut entry: Entry<Role>,
     ) -> gimli::Result<Option<OpenKind>> {
         let place = self.origins.place(entry.offset);
-        let mut identity = Identity::default();
+        let mut identity = SubprogramIdentity::default();
         let mut addresses = Addresses::default();
         let mut stmt_sequence = None;
         let (mut all_tail_calls, mut all_calls) = (false, false);
@@ -464,7 +465,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         let lost = self.lost_tree(live, how, &addresses);
         let mut tree = self.spare.pop().unwrap_or_default();
         tree.nodes.push((origin, 0));
-        self.building.push(Building {
+        self.building.push(OpenFunction {
             die,
             origin,
             instance,
@@ -481,7 +482,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         Ok(Some(OpenKind::Function))
     }
 
-    fn close(&mut self, open: Option<Open>) {
+    fn close(&mut self, open: Option<OpenEntry>) {
         if open.is_some_and(|open| open.kind == OpenKind::Function)
             && let Some(function) = self.building.pop()
         {
@@ -489,7 +490,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         }
     }
 
-    fn close_function(&mut self, mut function: Building) {
+    fn close_function(&mut self, mut function: OpenFunction) {
         if let Some(sequence) =
             function.own_sequence.filter(|_| function.how.is_some() && !function.lost.live)
         {
@@ -498,7 +499,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         self.named.extend(function.own_sequence.filter(|_| function.lost.live));
         let first_call = self.out.calls.len() as u32;
         self.out.calls.append(&mut function.calls);
-        let Building { all_tail_calls, all_calls, .. } = function;
+        let OpenFunction { all_tail_calls, all_calls, .. } = function;
         let calls = Calls { range: first_call..self.out.calls.len() as u32, all_tail_calls, all_calls };
         let lost = self.keep_lost(&mut function);
         for dead in std::mem::take(&mut function.dead) {
@@ -534,7 +535,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 });
                 RowRange::default()
             } else {
-                self.rows(own.map_or(Own::Any, Own::Sequence), &segments, start, end, joined)
+                self.rows(own.map_or(RowOwner::Any, RowOwner::Sequence), &segments, start, end, joined)
             };
             self.out.pieces.push(UnitPiece { start: ImageAddr(start), len: (end - start) as u32, how, rows });
         }

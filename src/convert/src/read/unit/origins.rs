@@ -28,12 +28,12 @@ const MIN_NAME_BYTES: u64 = 1 << 16;
 /// File indexes below this one are found without a hash.
 const MAX_DENSE: u64 = 1 << 12;
 
-/// Stands for a unit in the keys of [`Tables::file_indexes`]: the table of the rows.
+/// Stands for a unit in the keys of [`UnitTables::file_indexes`]: the table of the rows.
 const ROW_FILES: u32 = u32::MAX;
 
 /// Where a DIE is: which `.debug_info`, which unit, at which offset in the unit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct DiePlace {
     /// True for the supplementary file.
     supplementary: bool,
     unit: u32,
@@ -48,7 +48,7 @@ pub(crate) struct PackedPlace {
     pub(crate) offset: u32,
 }
 
-impl Place {
+impl DiePlace {
     /// `None` for one of the two billionth unit, or beyond 4 GiB of one.
     pub(crate) fn packed(self) -> Option<PackedPlace> {
         let unit = self.unit.checked_mul(2)? | u32::from(self.supplementary);
@@ -58,7 +58,7 @@ impl Place {
 
 /// A name as an attribute gives it.
 #[derive(Clone, Copy)]
-pub(crate) enum Text<'f> {
+pub(crate) enum NameText<'f> {
     Whole(&'f [u8]),
     /// As [`UnitName::Begins`].
     Begins(&'f [u8]),
@@ -66,16 +66,16 @@ pub(crate) enum Text<'f> {
 
 /// The attributes of a subprogram's identity, as far as they were found.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Identity<'f> {
-    pub(crate) linkage_name: Option<Text<'f>>,
-    pub(crate) name: Option<Text<'f>>,
-    /// Index into [`Tables::files`], or [`NONE16`].
+pub(crate) struct SubprogramIdentity<'f> {
+    pub(crate) linkage_name: Option<NameText<'f>>,
+    pub(crate) name: Option<NameText<'f>>,
+    /// Index into [`UnitTables::files`], or [`NONE16`].
     pub(crate) file: Option<u16>,
     pub(crate) line: Option<u32>,
     /// `DW_AT_external`.
     pub(crate) external: bool,
     /// The next DIE of the chain.
-    pub(crate) next: Option<Place>,
+    pub(crate) next: Option<DiePlace>,
 }
 
 /// What names and origins of a unit are looked up in.
@@ -103,7 +103,7 @@ impl Ids {
 }
 
 /// The names, files and origins of the unit being read, each once.
-pub(crate) struct Tables<'f> {
+pub(crate) struct UnitTables<'f> {
     pub(crate) names: Vec<UnitName<'f>>,
     pub(crate) files: Vec<Vec<u8>>,
     pub(crate) origins: Vec<UnitOrigin>,
@@ -115,7 +115,7 @@ pub(crate) struct Tables<'f> {
     file_indexes: HashMap<(bool, u32, u64), u16>,
     /// By file index of the unit being read, where already asked for; the first [`MAX_DENSE`].
     here_files: Vec<Option<u16>>,
-    resolved: HashMap<Place, LocalOrigin>,
+    resolved: HashMap<DiePlace, LocalOrigin>,
     /// A file had no place.
     pub(crate) full: bool,
     /// Bytes of paths that there is room for.
@@ -124,10 +124,10 @@ pub(crate) struct Tables<'f> {
     pub(crate) name_bytes: Option<u64>,
 }
 
-impl<'f> Tables<'f> {
+impl<'f> UnitTables<'f> {
     /// For a unit of so many bytes. `ids` are empty.
-    pub(crate) fn new(unit: usize, ids: Ids) -> Tables<'f> {
-        Tables {
+    pub(crate) fn new(unit: usize, ids: Ids) -> UnitTables<'f> {
+        UnitTables {
             names: Vec::new(),
             files: Vec::new(),
             origins: Vec::new(),
@@ -144,17 +144,17 @@ impl<'f> Tables<'f> {
     }
 
     /// Equal strings at different places get different ids here; `resolve` compares their content once.
-    pub(crate) fn name(&mut self, name: Text<'f>) -> u32 {
+    pub(crate) fn name(&mut self, name: NameText<'f>) -> u32 {
         let (bytes, len) = match name {
-            Text::Whole(bytes) => (bytes, bytes.len()),
-            Text::Begins(bytes) => (bytes, usize::MAX),
+            NameText::Whole(bytes) => (bytes, bytes.len()),
+            NameText::Begins(bytes) => (bytes, usize::MAX),
         };
         let Ids { names, places, .. } = &mut self.ids;
         let number = names.number(places, (bytes.as_ptr() as usize, len));
         if number as usize == self.names.len() {
             self.names.push(match name {
-                Text::Whole(bytes) => UnitName::from(bytes),
-                Text::Begins(bytes) => UnitName::Begins(bytes),
+                NameText::Whole(bytes) => UnitName::from(bytes),
+                NameText::Begins(bytes) => UnitName::Begins(bytes),
             });
         }
         number
@@ -214,7 +214,7 @@ pub(crate) struct Origins<'a, 'f, E: Endianity> {
     /// What the rows of its line program refer to, where that is another table (a `.dwo` with a
     /// `.debug_line.dwo`).
     pub(crate) row_files: Option<FileTable<'a, 'f, E>>,
-    pub(crate) tables: Tables<'f>,
+    pub(crate) tables: UnitTables<'f>,
     /// Stands wherever it was last sent in this unit.
     pub(crate) entries: Entries<'a, 'f, E, ()>,
 }
@@ -225,7 +225,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     }
 
     /// The offset of a DIE in its section.
-    pub(crate) fn die(&self, place: Place) -> DieOffset {
+    pub(crate) fn die(&self, place: DiePlace) -> DieOffset {
         let header = if self.is_here(place) {
             Some(&self.here.header)
         } else {
@@ -234,12 +234,12 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         DieOffset(header.map_or(0, crate::read::units::space::offset_of) + place.offset as u64)
     }
 
-    pub(crate) fn is_here(&self, place: Place) -> bool {
+    pub(crate) fn is_here(&self, place: DiePlace) -> bool {
         !place.supplementary && place.unit as usize == self.here_index
     }
 
     /// How others may find the DIE at a place.
-    pub(crate) fn callee_place(&self, place: Place) -> CalleePlace {
+    pub(crate) fn callee_place(&self, place: DiePlace) -> CalleePlace {
         if self.is_here(place) {
             return CalleePlace::Here;
         }
@@ -248,19 +248,19 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     }
 
     /// The place of a DIE of the unit being read.
-    pub(crate) fn place(&self, offset: gimli::UnitOffset) -> Place {
-        Place { supplementary: false, unit: self.here_index as u32, offset: offset.0 }
+    pub(crate) fn place(&self, offset: gimli::UnitOffset) -> DiePlace {
+        DiePlace { supplementary: false, unit: self.here_index as u32, offset: offset.0 }
     }
 
     /// The place that a reference attribute of a DIE at `from` names.
     pub(crate) fn target(
         &self,
-        from: Place,
+        from: DiePlace,
         value: gimli::AttributeValue<Bytes<'f, E>>,
         diagnostics: &mut Diagnostics,
-    ) -> Option<Place> {
+    ) -> Option<DiePlace> {
         let (supplementary, section_offset) = match value {
-            gimli::AttributeValue::UnitRef(offset) => return Some(Place { offset: offset.0, ..from }),
+            gimli::AttributeValue::UnitRef(offset) => return Some(DiePlace { offset: offset.0, ..from }),
             gimli::AttributeValue::DebugInfoRef(offset) => (from.supplementary, offset.0),
             gimli::AttributeValue::DebugInfoRefSup(offset) => (true, offset.0),
             _ => return None,
@@ -268,7 +268,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         let found = self.info(supplementary).and_then(|info| {
             let unit = info.unit_at(section_offset)?;
             let offset = section_offset - crate::read::units::space::offset_of(&info.headers[unit]) as usize;
-            Some(Place { supplementary, unit: unit as u32, offset })
+            Some(DiePlace { supplementary, unit: unit as u32, offset })
         });
         if found.is_none() {
             diagnostics.add(Kind::BadReference, section_offset as u64, || {
@@ -282,7 +282,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     /// Runs `f` on the unit of a place.
     fn with_unit<T>(
         &self,
-        place: Place,
+        place: DiePlace,
         f: impl FnOnce(&gimli::Unit<Bytes<'f, E>>, &Info<'f, E>) -> Option<T>,
     ) -> Option<T> {
         if self.is_here(place) {
@@ -293,7 +293,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     }
 
     /// The local id of the file that `index` means in the unit of `place`.
-    pub(crate) fn file(&mut self, place: Place, index: u64, diagnostics: &mut Diagnostics) -> u16 {
+    pub(crate) fn file(&mut self, place: DiePlace, index: u64, diagnostics: &mut Diagnostics) -> u16 {
         let key = (place.supplementary, place.unit, index);
         if self.is_here(place) && index < MAX_DENSE {
             let at = index as usize;
@@ -338,7 +338,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         &mut self,
         index: u64,
         path: Option<Vec<u8>>,
-        place: Place,
+        place: DiePlace,
         diagnostics: &mut Diagnostics,
     ) -> u16 {
         match path {
@@ -358,8 +358,8 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     /// Takes one attribute of a subprogram into its identity, where no nearer DIE had it.
     pub(crate) fn take(
         &mut self,
-        place: Place,
-        identity: &mut Identity<'f>,
+        place: DiePlace,
+        identity: &mut SubprogramIdentity<'f>,
         attribute: &Attribute<'f, E>,
         diagnostics: &mut Diagnostics,
     ) {
@@ -391,15 +391,15 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     }
 
     /// The name that an attribute gives. Who takes the unit counts those whose end was not looked for.
-    fn text(&mut self, place: Place, value: gimli::AttributeValue<Bytes<'f, E>>) -> Option<Text<'f>> {
+    fn text(&mut self, place: DiePlace, value: gimli::AttributeValue<Bytes<'f, E>>) -> Option<NameText<'f>> {
         let begins = self.with_unit(place, |unit, info| info.begins(unit, value));
-        begins.map(Text::Begins).or_else(|| Some(Text::Whole(self.name(place, value)?.slice())))
+        begins.map(NameText::Begins).or_else(|| Some(NameText::Whole(self.name(place, value)?.slice())))
     }
 
     /// The text of an attribute, as long as there is room for it.
     pub(crate) fn name(
         &mut self,
-        place: Place,
+        place: DiePlace,
         value: gimli::AttributeValue<Bytes<'f, E>>,
     ) -> Option<Bytes<'f, E>> {
         let left = self.tables.name_bytes?;
@@ -409,7 +409,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     }
 
     /// The origin that the chain from `place` leads to. Each place is followed once.
-    pub(crate) fn resolve(&mut self, place: Place, diagnostics: &mut Diagnostics) -> LocalOrigin {
+    pub(crate) fn resolve(&mut self, place: DiePlace, diagnostics: &mut Diagnostics) -> LocalOrigin {
         let here = self.is_here(place);
         let known = match here {
             true => self.tables.ids.resolved.get(&place.offset),
@@ -418,7 +418,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         if let Some(origin) = known {
             return origin;
         }
-        let identity = Identity { next: Some(place), ..Identity::default() };
+        let identity = SubprogramIdentity { next: Some(place), ..SubprogramIdentity::default() };
         let (origin, _) = self.finish(place, identity, diagnostics);
         match here {
             true => self.tables.ids.resolved.insert(place.offset, origin),
@@ -432,8 +432,8 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     /// Follows the rest of an identity's chain and gives it its id; and tells where the chain ends.
     pub(crate) fn finish(
         &mut self,
-        start: Place,
-        mut identity: Identity<'f>,
+        start: DiePlace,
+        mut identity: SubprogramIdentity<'f>,
         diagnostics: &mut Diagnostics,
     ) -> (LocalOrigin, Instance) {
         let (mut links, mut end) = (0, start);
@@ -465,7 +465,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
                 format!("subprogram at DIE {:#x} of unit {} has no name", start.offset, start.unit)
             });
         }
-        let name = self.tables.name(name.unwrap_or(Text::Whole(&[])));
+        let name = self.tables.name(name.unwrap_or(NameText::Whole(&[])));
         let origin = self.tables.origin(UnitOrigin {
             name,
             file: identity.file.unwrap_or(NONE16),
@@ -476,7 +476,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     }
 
     /// Of a function whose chain of origins ends at a place.
-    pub(crate) fn instance(&self, end: Place) -> Instance {
+    pub(crate) fn instance(&self, end: DiePlace) -> Instance {
         let split = self.space.main.dwarf.file_type == gimli::DwarfFileType::Dwo;
         Instance::new(self.die(end), self.callee_place(end), split)
     }
@@ -484,8 +484,8 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     /// Reads the identity's attributes of the DIE at `place`.
     fn read_die(
         &mut self,
-        place: Place,
-        identity: &mut Identity<'f>,
+        place: DiePlace,
+        identity: &mut SubprogramIdentity<'f>,
         diagnostics: &mut Diagnostics,
     ) -> Option<()> {
         if self.is_here(place) {

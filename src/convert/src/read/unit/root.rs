@@ -3,21 +3,10 @@
 use super::roles::Role;
 use super::{UnitEntries, UnitReader};
 use crate::model::Together;
+use crate::program::names::toolchain::Producer;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::entries::Entry;
 use crate::read::units::space::string_within;
-
-/// What gcc's names of itself begin with.
-const GNU: &[u8] = b"GNU ";
-
-/// And where it compiles what `-flto` kept of all units.
-const GIMPLE: &[u8] = b"GNU GIMPLE ";
-
-/// Go's own compiler.
-const GO: &[u8] = b"Go cmd/compile";
-
-/// How clang is asked to merge functions, where it writes its command line (`-grecord-command-line`).
-const MERGES: &[u8] = b"-fmerge-functions";
 
 /// Bytes of a compiler's name of itself, with its command line, that are read.
 const MAX_PRODUCER: usize = 4096;
@@ -29,16 +18,12 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         entries: &mut UnitEntries<'_, 'f, E>,
         mut entry: Entry<Role>,
     ) -> gimli::Result<()> {
-        let (mut linked, mut merges, mut language) = (false, false, None);
+        let (mut producer, mut language) = (Producer::default(), None);
         while let Some(attribute) = entries.attribute(&mut entry)? {
             match attribute.name {
                 gimli::DW_AT_producer => {
-                    let producer = string_within(self.dwarf, self.unit, attribute.value, MAX_PRODUCER);
-                    let producer = producer.as_ref().map_or(&[][..], |text| text.slice());
-                    self.out.keeps_callees = producer.starts_with(GNU);
-                    self.out.merges_nothing = producer.starts_with(GO);
-                    linked = producer.starts_with(GIMPLE);
-                    merges = memchr::memmem::find(producer, MERGES).is_some();
+                    let text = string_within(self.dwarf, self.unit, attribute.value, MAX_PRODUCER);
+                    producer = Producer::of(text.as_ref().map_or(&[][..], |text| text.slice()));
                 }
                 gimli::DW_AT_language => language = attribute.number(),
                 _ => {}
@@ -46,9 +31,11 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         }
         let is = |of: gimli::DwLang| language == Some(of.0.into());
         self.out.assembly = is(gimli::DW_LANG_Mips_Assembler);
-        self.out.rewrites = match self.out.keeps_callees {
-            true => linked.then_some(Together::Program),
-            false if merges || is(gimli::DW_LANG_Rust) || is(gimli::DW_LANG_Swift) => {
+        self.out.keeps_callees = producer.keeps_callees;
+        self.out.merges_nothing = producer.merges_nothing;
+        self.out.rewrites = match producer.keeps_callees {
+            true => producer.of_link.then_some(Together::Program),
+            false if producer.merges || is(gimli::DW_LANG_Rust) || is(gimli::DW_LANG_Swift) => {
                 Some(Together::Object(self.unit.header.debug_abbrev_offset().0 as u64))
             }
             false => None,

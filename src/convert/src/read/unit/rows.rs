@@ -17,7 +17,7 @@ pub(crate) const NO_FILE: u32 = u32::MAX;
 
 /// Whose rows a function has.
 #[derive(Clone, Copy)]
-pub(crate) enum Own {
+pub(crate) enum RowOwner {
     /// Those of this sequence, before others that cover the same code.
     Sequence(usize),
     /// Those of the first sequences that cover its code.
@@ -40,7 +40,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     /// are one row if `joined`: of others the boundary may be that of inlined code.
     pub(crate) fn rows(
         &mut self,
-        own: Own,
+        own: RowOwner,
         segments: &[Segment],
         start: u64,
         end: u64,
@@ -177,7 +177,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     fn sequence(&mut self, sequence: usize, start: u64, end: u64, joined: bool) -> Option<BareLines> {
         let section = self.code.section(start)?;
         let end = end.min(section.end).min(start.saturating_add(MAX_PIECE));
-        let rows = self.rows(Own::Sequence(sequence), &[], start, end, joined);
+        let rows = self.rows(RowOwner::Sequence(sequence), &[], start, end, joined);
         let sequence = &self.lines.sequences[sequence];
         let continues =
             self.lines.rows[sequence.rows.clone()].binary_search_by_key(&start, |row| row.address).is_err();
@@ -196,7 +196,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
 /// True where `room` was enough for them.
 fn line_runs(
     lines: &Lines,
-    own: Own,
+    own: RowOwner,
     start: u64,
     end: u64,
     runs: &mut Vec<LineRow>,
@@ -205,7 +205,7 @@ fn line_runs(
 ) -> bool {
     runs.clear();
     let mut at = start;
-    if let Own::Sequence(own) = own {
+    if let RowOwner::Sequence(own) = own {
         claimed[own] = true;
         at = sequence_runs(lines, own, at, end, runs, room);
     }

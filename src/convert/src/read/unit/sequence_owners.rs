@@ -24,7 +24,7 @@ pub(crate) struct BySequence {
 
 /// The functions that begin at an address.
 #[derive(Default)]
-struct Here {
+struct FunctionsHere {
     /// Lengths of those that kept their address.
     remain: HashSet<u32>,
     /// Those of the others.
@@ -50,7 +50,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         let mut foreign: HashSet<usize> = HashSet::default();
         let named_twice = |reader: &Self, at: &BySequence| reader.named.contains(&at.sequence);
         if by_sequence.iter().any(|at| other(self, at) || named_twice(self, at)) {
-            let mut here: HashMap<u64, Here> = HashMap::default();
+            let mut here: HashMap<u64, FunctionsHere> = HashMap::default();
             let own: HashSet<usize> = by_sequence.iter().map(|at| at.function).collect();
             for (index, function) in self.out.functions.iter().enumerate() {
                 let entry = self.out.pieces[function.pieces.start as usize];

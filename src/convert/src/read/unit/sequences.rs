@@ -18,7 +18,7 @@ use crate::read::limits::MAX_FOLDED;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::LineRow;
 use crate::read::unit::UnitReader;
-use crate::read::unit::rows::Own;
+use crate::read::unit::rows::RowOwner;
 use crate::util::hash::HashMap;
 use crate::util::paint::Segment;
 use crate::util::pair::{Fit, pair};
@@ -97,7 +97,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
                     format!("a function at {start:#x} names the rows of another there: it has its own")
                 });
             }
-            self.settle_rows(shared, Own::Sequence(own));
+            self.settle_rows(shared, RowOwner::Sequence(own));
         }
     }
 
@@ -146,7 +146,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             // Whose they are makes no difference.
             for (at, shared) in here.iter().enumerate() {
                 let own = sequences.get(at).or(sequences.first());
-                self.settle_rows(shared, own.map_or(Own::Any, |&own| Own::Sequence(own)));
+                self.settle_rows(shared, own.map_or(RowOwner::Any, |&own| RowOwner::Sequence(own)));
             }
             return;
         }
@@ -155,7 +155,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         let mut unknown = 0;
         for (at, shared) in here.iter().enumerate() {
             match of.get(at).copied().flatten() {
-                Some(own) => self.settle_rows(shared, Own::Sequence(own)),
+                Some(own) => self.settle_rows(shared, RowOwner::Sequence(own)),
                 None => unknown += 1,
             }
         }
@@ -172,7 +172,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         }
     }
 
-    fn settle_rows(&mut self, shared: &SharedPiece, own: Own) {
+    fn settle_rows(&mut self, shared: &SharedPiece, own: RowOwner) {
         let piece = self.out.pieces[shared.piece];
         let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.len));
         self.out.pieces[shared.piece].rows = self.rows(own, &shared.segments, start, end, shared.joined);

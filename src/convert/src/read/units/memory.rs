@@ -3,10 +3,10 @@
 use std::hash::Hash;
 
 use crate::model::{LocalCallee, LocalEdge};
-use crate::read::sections::abbreviations::Table;
+use crate::read::sections::abbreviations::AbbreviationTable;
 use crate::read::sections::entries::Plans;
-use crate::read::unit::origins::{Ids, Place};
-use crate::read::unit::{InlinedCall, Member, Role};
+use crate::read::unit::origins::{DiePlace, Ids};
+use crate::read::unit::{InlinedCall, MemberRole, Role};
 use crate::util::hash::HashMap;
 use crate::util::numbers::{KEPT, KEPT_TIMES, NumberedMap};
 
@@ -14,12 +14,12 @@ use crate::util::numbers::{KEPT, KEPT_TIMES, NumberedMap};
 #[derive(Default)]
 pub(crate) struct Memory {
     pub(crate) edges: NumberedMap<InlinedCall, LocalEdge>,
-    pub(crate) callees: HashMap<Place, LocalCallee>,
+    pub(crate) callees: HashMap<DiePlace, LocalCallee>,
     pub(crate) ids: Ids,
-    pub(crate) abbreviations: Table,
+    pub(crate) abbreviations: AbbreviationTable,
     pub(crate) plans: Plans<Role>,
     pub(crate) identities: Plans<()>,
-    pub(crate) members: Plans<Member>,
+    pub(crate) members: Plans<MemberRole>,
 }
 
 /// Empties a table and keeps its memory, unless that is far more than was filled.

@@ -76,7 +76,7 @@ struct Front<'t, 'f> {
 
 /// How a unit is read again.
 #[derive(Clone, Copy)]
-pub(crate) struct How {
+pub(crate) struct ReadAgain {
     /// False for a unit without its `.dwo`: no other is read with one then.
     pub(crate) split: bool,
     /// What it may have of others.
@@ -84,7 +84,7 @@ pub(crate) struct How {
 }
 
 /// Reads a unit again.
-pub(crate) type Again<'t, 'f> = dyn Fn(usize, How) -> Option<Done<'f>> + Sync + 't;
+pub(crate) type Again<'t, 'f> = dyn Fn(usize, ReadAgain) -> Option<Done<'f>> + Sync + 't;
 
 impl<'t, 'f> Queue<'t, 'f> {
     pub(crate) fn new(
@@ -181,7 +181,7 @@ impl<'f> Front<'_, 'f> {
     fn afford(&mut self, mut done: Done<'f>) -> Option<Done<'f>> {
         let mut had = self.is_known(&done);
         if done.deferred || done.steps.of_others(had) > self.shared {
-            done = (self.again)(self.next, How { split: true, limit: self.shared })?;
+            done = (self.again)(self.next, ReadAgain { split: true, limit: self.shared })?;
             had = self.is_known(&done);
         }
         self.shared = self.shared.saturating_sub(done.steps.of_others(had));
@@ -197,7 +197,7 @@ impl<'f> Front<'_, 'f> {
         if self.steps.is_some() {
             return Some(done);
         }
-        let done = (self.again)(self.next, How { split: false, limit: self.shared })?;
+        let done = (self.again)(self.next, ReadAgain { split: false, limit: self.shared })?;
         self.shared = self.shared.saturating_sub(done.steps.shared);
         Some(done)
     }
@@ -242,21 +242,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
     use crate::model::Unit;
-    use crate::read::units::split::Steps;
+    use crate::read::units::split::SplitSteps;
 
     const LISTS: u64 = 100;
 
-    fn done(offset: u64, id: u64, steps: Steps) -> Option<Done<'static>> {
+    fn done(offset: u64, id: u64, steps: SplitSteps) -> Option<Done<'static>> {
         let unit = Unit { offset, ..Unit::default() };
         Some(Done { unit, dwo_id: Some(id), steps, ..Done::default() })
     }
 
     /// What is taken of units that come in this order: id and steps of each.
-    fn taken(units: &[(u64, Steps)], order: &[usize]) -> Vec<(u64, bool)> {
-        let again = |index: usize, how: How| {
+    fn taken(units: &[(u64, SplitSteps)], order: &[usize]) -> Vec<(u64, bool)> {
+        let again = |index: usize, how: ReadAgain| {
             let (id, mut steps) = units[index];
             if !how.split {
-                steps = Steps::default();
+                steps = SplitSteps::default();
             }
             steps.shared = steps.shared.min(how.limit);
             let mut read = done(index as u64, id, steps)?;
@@ -276,9 +276,9 @@ mod tests {
 
     #[test]
     fn units_past_the_steps_are_read_without_their_files_whatever_comes_first() {
-        let half = Steps { find: Allowance::default().steps() / 2, ..Steps::default() };
-        let one = Steps { find: 1, ..Steps::default() };
-        let units = [(1, half), (2, half), (3, Steps::default()), (4, one), (5, one)];
+        let half = SplitSteps { find: Allowance::default().steps() / 2, ..SplitSteps::default() };
+        let one = SplitSteps { find: 1, ..SplitSteps::default() };
+        let units = [(1, half), (2, half), (3, SplitSteps::default()), (4, one), (5, one)];
         let expected = vec![(0, false), (1, false), (2, false), (3, true), (4, true)];
         assert_eq!(taken(&units, &[0, 1, 2, 3, 4]), expected);
         assert_eq!(taken(&units, &[4, 2, 3, 1, 0]), expected);
@@ -288,7 +288,7 @@ mod tests {
     /// have it again.
     #[test]
     fn units_past_the_entries_of_lists_have_none_whatever_comes_first() {
-        let shared = |shared| Steps { shared, ..Steps::default() };
+        let shared = |shared| SplitSteps { shared, ..SplitSteps::default() };
         let most = LISTS + MIN_SHARED;
         let units =
             [(1, shared(most - 5)), (2, shared(3)), (3, shared(2)), (4, shared(1)), (5, shared(most))];
@@ -296,7 +296,7 @@ mod tests {
         for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [4, 2, 3, 1, 0], [3, 4, 0, 1, 2]] {
             assert_eq!(taken(&units, &order), expected, "{order:?}");
         }
-        let own = Steps { shared: most, own: most, ..Steps::default() };
+        let own = SplitSteps { shared: most, own: most, ..SplitSteps::default() };
         assert_eq!(taken(&[(1, own), (2, own), (2, own)], &[2, 1, 0]), [(0, false), (1, false), (2, false)]);
         let units = [(1, own), (1, own), (1, own), (2, own)];
         assert_eq!(taken(&units, &[3, 2, 1, 0]), [(0, false), (1, false), (2, true), (3, false)]);
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_unit_counts_where_another_has_its_id() {
-        let whole = Steps { unit: Allowance::default().steps(), ..Steps::default() };
+        let whole = SplitSteps { unit: Allowance::default().steps(), ..SplitSteps::default() };
         assert_eq!(taken(&[(1, whole), (2, whole)], &[0, 1]), [(0, false), (1, false)]);
         assert_eq!(
             taken(&[(1, whole), (1, whole), (1, whole)], &[0, 1, 2]),

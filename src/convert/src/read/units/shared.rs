@@ -17,7 +17,7 @@ use crate::open::Files;
 use crate::read::limits::MAX_ATTRIBUTES;
 use crate::read::limits::UNITS_BETWEEN;
 use crate::read::sections::abbreviations;
-use crate::read::sections::abbreviations::{Abbreviations, Table};
+use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::units::space::root_code;
 
@@ -32,20 +32,20 @@ const LONG: u64 = 32;
 type Header<'f, E> = gimli::UnitHeader<Bytes<'f, E>>;
 
 /// An abbreviation table that units name.
-struct Named {
+struct SharedTable {
     /// In `.debug_abbrev`; it ends before the next one's.
     offset: usize,
     /// Units that name it.
     users: u32,
     /// Where several do.
-    table: OnceLock<gimli::Result<Table>>,
+    table: OnceLock<gimli::Result<AbbreviationTable>>,
     parsed: OnceLock<gimli::Result<Arc<gimli::Abbreviations>>>,
 }
 
 /// The tables and programs of one `.debug_info`.
 pub(crate) struct Shared {
     /// Sorted by offset, distinct.
-    tables: Vec<Named>,
+    tables: Vec<SharedTable>,
     /// Bytes of the longest line program that any unit may run, and of all longer ones.
     short: u64,
     allowed: u64,
@@ -78,11 +78,16 @@ impl Shared {
     pub(crate) fn of<'f, E: Endianity>(dwarf: &Dwarf<'f, E>, headers: &[Header<'f, E>]) -> Shared {
         let mut offsets: Vec<usize> = headers.iter().map(|header| header.debug_abbrev_offset().0).collect();
         offsets.sort_unstable();
-        let mut tables: Vec<Named> = Vec::new();
+        let mut tables: Vec<SharedTable> = Vec::new();
         for offset in offsets {
             match tables.last_mut() {
                 Some(last) if last.offset == offset => last.users += 1,
-                _ => tables.push(Named { offset, users: 1, table: OnceLock::new(), parsed: OnceLock::new() }),
+                _ => tables.push(SharedTable {
+                    offset,
+                    users: 1,
+                    table: OnceLock::new(),
+                    parsed: OnceLock::new(),
+                }),
             }
         }
         let lines = dwarf.debug_line.reader().len() as u64;
@@ -100,14 +105,14 @@ impl Shared {
         &'a self,
         dwarf: &Dwarf<'f, E>,
         header: &Header<'f, E>,
-        own: &'a mut Table,
+        own: &'a mut AbbreviationTable,
     ) -> gimli::Result<Abbreviations<'a, 'f>> {
         let (section, offset) = (dwarf.debug_abbrev.reader().slice(), header.debug_abbrev_offset().0);
         let (table, end) = self.named(section, offset);
         let table = match table {
-            Some(Named { table, .. }) => {
+            Some(SharedTable { table, .. }) => {
                 let read = || {
-                    let mut table = Table::default();
+                    let mut table = AbbreviationTable::default();
                     table.read(&section[..end], offset).map(|()| table)
                 };
                 table.get_or_init(read).as_ref().map_err(|error| *error)?
@@ -139,7 +144,7 @@ impl Shared {
     }
 
     /// The table at an offset, where several units name it, and where it ends.
-    fn named(&self, section: &[u8], offset: usize) -> (Option<&Named>, usize) {
+    fn named(&self, section: &[u8], offset: usize) -> (Option<&SharedTable>, usize) {
         let index = self.tables.partition_point(|table| table.offset < offset);
         let end = self.tables.get(index + 1).map_or(section.len(), |next| next.offset.min(section.len()));
         (self.tables.get(index).filter(|table| table.offset == offset && table.users > 1), end)
@@ -195,7 +200,7 @@ impl Shared {
     fn line_program<'f, E: Endianity>(&self, dwarf: &Dwarf<'f, E>, header: &Header<'f, E>) -> Option<usize> {
         let (code, values) = root_code(header).ok()?;
         let (section, offset) = (dwarf.debug_abbrev.reader().slice(), header.debug_abbrev_offset().0);
-        let mut unused = Table::default();
+        let mut unused = AbbreviationTable::default();
         let root = match self.named(section, offset) {
             (Some(_), _) => self.abbreviations(dwarf, header, &mut unused).ok()?.get(code).ok()?,
             (None, end) => abbreviations::find(&section[..end], offset, code)?,

@@ -9,7 +9,7 @@ use crate::diagnostics::{Diagnostics, Kind};
 use crate::open::{DebugSection, DebugSections, Files, Image};
 use crate::read::limits::MAX_ATTRIBUTES;
 use crate::read::limits::UNITS_BETWEEN;
-use crate::read::sections::abbreviations::{Abbreviations, Table};
+use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::units::shared::{PastBudget, Shared};
 use crate::util::text;
@@ -184,7 +184,7 @@ impl<'f, E: Endianity> Info<'f, E> {
     pub(crate) fn abbreviations<'a>(
         &'a self,
         index: usize,
-        own: &'a mut Table,
+        own: &'a mut AbbreviationTable,
     ) -> gimli::Result<Abbreviations<'a, 'f>> {
         self.shared.abbreviations(&self.dwarf, &self.headers[index], own)
     }
@@ -200,7 +200,7 @@ impl<'f, E: Endianity> Info<'f, E> {
     /// The unit with its abbreviations, parsed on the first call; `None` where its root DIE cannot be read.
     pub(crate) fn unit(&self, index: usize) -> Option<&gimli::Unit<Bytes<'f, E>>> {
         let parse = || {
-            let mut own = Table::default();
+            let mut own = AbbreviationTable::default();
             let (mut unit, _) = self.parse(index, self.abbreviations(index, &mut own).ok()?).ok()?;
             unit.abbreviations = self.parsed_abbreviations(index).ok()?;
             Some(Box::new(unit))

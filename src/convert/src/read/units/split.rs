@@ -14,14 +14,13 @@ use crate::open::{
     Arch, DebugSection, DebugSections, DwoFinder, Files, Image, OpenError, OpenOptions, SplitFile, open_dwo,
 };
 use crate::read::limits::{allowed_entries, held_by_lists};
-use crate::read::sections::abbreviations::{Abbreviations, Table};
+use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::sections::file::FileTable;
 use crate::read::sections::package::Package;
 use crate::read::units::pool::NamePool;
 use crate::read::units::space::{Info, Space, Without, load, offset_of, root_attributes, string};
-use crate::read::units::task::{Source, Task};
-use crate::util::budget::Allowance;
+use crate::read::units::task::{UnitSource, UnitTask};
 
 /// Steps for opening a file, and for each unit that is found in one: of the order of the bytes that are looked at.
 const OPEN_STEPS: u64 = 1 << 12;
@@ -53,7 +52,7 @@ pub(crate) struct Supply<'a, 'f, E: Endianity> {
 
 /// What it took to find and read a split unit: any number of skeletons may name one file, and one unit.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Steps {
+pub(crate) struct SplitSteps {
     /// Through files, to find it.
     pub(crate) find: u64,
     /// Bytes of the unit.
@@ -64,7 +63,7 @@ pub(crate) struct Steps {
     pub(crate) own: u64,
 }
 
-impl Steps {
+impl SplitSteps {
     /// What the unit has beyond what its own file holds for it.
     pub(crate) fn beyond_own(&self) -> u64 {
         self.shared.saturating_sub(self.own)
@@ -145,9 +144,9 @@ pub(crate) fn skeleton<'a, 'f, E: Endianity>(
 
 /// Reads the unit that a skeleton stands for. `None`, counted, where it is not found.
 pub(crate) fn read<'f, E: Endianity>(
-    task: &Task<'_, 'f, E>,
+    task: &UnitTask<'_, 'f, E>,
     skeleton: &Skeleton<'_, 'f, E>,
-    steps: &mut Steps,
+    steps: &mut SplitSteps,
     diagnostics: &mut Diagnostics,
 ) -> Option<Unit<'f>> {
     let die_off = offset_of(&skeleton.unit.header);
@@ -189,8 +188,8 @@ pub(crate) fn read<'f, E: Endianity>(
             continue;
         }
         let before = steps.find;
-        let brings = Allowance::of(&files).input();
-        let with_file = Task { allowance: task.allowance.and(brings), ..*task };
+        let brings = files.allowance().input();
+        let with_file = UnitTask { allowance: task.allowance.and(brings), ..*task };
         let read = from_sections(&with_file, skeleton, &file.debug, steps, diagnostics);
         // Sections are decompressed for the one unit of a file, or for each of several.
         if steps.find > before + HEADER_STEPS || read.is_err() {
@@ -254,10 +253,10 @@ fn note_opened(file: &SplitFile<'_>, diagnostics: &mut Diagnostics) {
 
 /// Reads a unit of a package. What is read borrows from the package, which is open all the time.
 fn in_package<'f, E: Endianity>(
-    task: &Task<'_, 'f, E>,
+    task: &UnitTask<'_, 'f, E>,
     skeleton: &Skeleton<'_, 'f, E>,
     package: &Package<'f, E>,
-    steps: &mut Steps,
+    steps: &mut SplitSteps,
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Unit<'f>>, String> {
     let mut problem = None;
@@ -287,10 +286,10 @@ fn in_package<'f, E: Endianity>(
 /// # Errors
 /// There is no unit of the skeleton's id; the words say what is there.
 fn from_sections<'d, 'f: 'd, E: Endianity>(
-    task: &Task<'_, 'f, E>,
+    task: &UnitTask<'_, 'f, E>,
     skeleton: &Skeleton<'_, 'f, E>,
     sections: &DebugSections<'d>,
-    steps: &mut Steps,
+    steps: &mut SplitSteps,
     diagnostics: &mut Diagnostics,
 ) -> Result<Unit<'d>, String> {
     let main = &task.space.main;
@@ -316,10 +315,10 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     unit.comp_dir = skeleton.unit.comp_dir.or(unit.comp_dir);
     let rows = FileTable::of(&main.dwarf, skeleton.unit);
     let files = if unit.line_program.is_some() { FileTable::of(&space.main.dwarf, &unit) } else { rows };
-    let mut own = Table::default();
+    let mut own = AbbreviationTable::default();
     let abbreviations = space.main.abbreviations(index, &mut own).map_err(|error| error.to_string())?;
     let (space, unit, debug_line) = (&space, &unit, main.debug_line());
-    let source = Source { space, unit, index, abbreviations, files, rows, debug_line, listed: &[] };
+    let source = UnitSource { space, unit, index, abbreviations, files, rows, debug_line, listed: &[] };
     steps.own = allowed_entries(held_by_lists(sections)) / headers.len().max(1) as u64;
     let (read, shared) = task.walk(&source, diagnostics);
     steps.shared = shared;
@@ -338,7 +337,7 @@ fn find_unit<'d, E: Endianity>(
     let mut found = None;
     let mut others = Vec::new();
     let mut damage = None;
-    let mut own = Table::default();
+    let mut own = AbbreviationTable::default();
     for (index, header) in info.headers.iter().enumerate() {
         let known = match header.type_() {
             gimli::UnitType::SplitCompilation(known) => Some(known.0),

@@ -3,12 +3,12 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::model::{ClassPlaces, Described, Unit, UnitClasses};
+use crate::model::{ClassPlaces, ClassUnit, Unit, UnitClasses};
 use crate::open::DebugSection;
-use crate::read::code::Code;
+use crate::read::code::CodeSections;
 use crate::read::limits::Limits;
 use crate::read::options::ReadOptions;
-use crate::read::sections::abbreviations::{Abbreviations, Table};
+use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::call_tables::{CallTables, DirectCall};
 use crate::read::sections::file::FileTable;
@@ -22,13 +22,13 @@ use crate::util::budget::Allowance;
 
 /// What the reading of every unit needs.
 #[derive(Clone, Copy)]
-pub(crate) struct Task<'a, 'f, E: Endianity> {
+pub(crate) struct UnitTask<'a, 'f, E: Endianity> {
     pub(crate) space: &'a Space<'f, E>,
-    pub(crate) code: &'a Code,
+    pub(crate) code: &'a CodeSections,
     pub(crate) options: ReadOptions,
     pub(crate) supply: &'a Supply<'a, 'f, E>,
     pub(crate) tables: &'a CallTables,
-    pub(crate) walk: Walk<'a>,
+    pub(crate) walk: UnitWalk<'a>,
     /// Of the thread: nobody waits for it.
     pub(crate) memory: &'a Mutex<Memory>,
     /// What a unit may have of what others have as well.
@@ -39,7 +39,7 @@ pub(crate) struct Task<'a, 'f, E: Endianity> {
 
 /// What is read of a unit.
 #[derive(Clone, Copy)]
-pub(crate) enum Walk<'a> {
+pub(crate) enum UnitWalk<'a> {
     /// All, but classes only as [`ReadOptions::classes`] says.
     Functions,
     /// Only the classes, of these units; by offset.
@@ -48,7 +48,7 @@ pub(crate) enum Walk<'a> {
     ClassesAt(&'a ClassPlaces),
 }
 
-impl<'f, E: Endianity> Task<'_, 'f, E> {
+impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -56,7 +56,7 @@ impl<'f, E: Endianity> Task<'_, 'f, E> {
     /// Walks a unit. Returns what it has of what others may have as well, too.
     pub(crate) fn walk<'d>(
         &self,
-        source: &Source<'_, 'd, E>,
+        source: &UnitSource<'_, 'd, E>,
         diagnostics: &mut Diagnostics,
     ) -> (Unit<'d>, u64)
     where
@@ -65,7 +65,7 @@ impl<'f, E: Endianity> Task<'_, 'f, E> {
         let mut memory = self.memory();
         let limits = Limits { of_others: self.limit, kept: self.allowance.kept() };
         match self.walk {
-            Walk::Functions => {
+            UnitWalk::Functions => {
                 let (mut unit, shared) =
                     unit::walk(source, self.code, self.options, &mut memory, limits, diagnostics);
                 // gcc does not say which of its classes matter, and a `.dwo` does not live as long as its classes.
@@ -75,13 +75,13 @@ impl<'f, E: Endianity> Task<'_, 'f, E> {
                     let mut counted = Diagnostics::default();
                     let described = unit::classes(source, &places, &mut memory, &mut counted);
                     let skipped = counted.only(Kind::SkippedClasses);
-                    unit.described = Some(Box::new(Described { unit: described, skipped }));
+                    unit.described = Some(Box::new(ClassUnit { unit: described, skipped }));
                 }
                 (unit, shared)
             }
-            Walk::ClassesAt(places) => (unit::classes(source, places, &mut memory, diagnostics), 0),
+            UnitWalk::ClassesAt(places) => (unit::classes(source, places, &mut memory, diagnostics), 0),
             // The unit is none of those.
-            Walk::Classes(_) => (Unit::default(), 0),
+            UnitWalk::Classes(_) => (Unit::default(), 0),
         }
     }
 }
@@ -92,7 +92,7 @@ pub(crate) struct Done<'f> {
     pub(crate) unit: Unit<'f>,
     /// Of a skeleton.
     pub(crate) dwo_id: Option<u64>,
-    pub(crate) steps: split::Steps,
+    pub(crate) steps: split::SplitSteps,
     /// It is not read: units before it had so much together that it is not known whether it may have any of that.
     pub(crate) deferred: bool,
     pub(crate) diagnostics: Diagnostics,
@@ -112,7 +112,7 @@ fn starts<E: Endianity>(unit: &gimli::Unit<Bytes<'_, E>>) -> Starts {
 }
 
 /// One unit to walk, and the tables that it refers to.
-pub(crate) struct Source<'a, 'f, E: Endianity> {
+pub(crate) struct UnitSource<'a, 'f, E: Endianity> {
     pub(crate) space: &'a Space<'f, E>,
     /// The unit at `index` of `space.main`.
     pub(crate) unit: &'a gimli::Unit<Bytes<'f, E>>,
@@ -130,7 +130,7 @@ pub(crate) struct Source<'a, 'f, E: Endianity> {
 
 /// Reads the unit at `index`; `None` for a unit that never holds code (a type unit). A skeleton is read
 /// from its `.dwo`, where there is one, else from what it holds itself.
-pub(crate) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Option<Done<'f>> {
+pub(crate) fn read<'f, E: Endianity>(task: &UnitTask<'_, 'f, E>, index: usize) -> Option<Done<'f>> {
     let main = &task.space.main;
     let header = main.headers[index];
     if matches!(header.type_(), gimli::UnitType::Type { .. } | gimli::UnitType::SplitType { .. }) {
@@ -138,9 +138,9 @@ pub(crate) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
     }
     let offset = offset_of(&header);
     let mut task = *task;
-    if let Walk::Classes(units) = task.walk {
+    if let UnitWalk::Classes(units) = task.walk {
         let found = units.binary_search_by_key(&offset, |unit| unit.0).ok()?;
-        task.walk = Walk::ClassesAt(units[found].1);
+        task.walk = UnitWalk::ClassesAt(units[found].1);
     }
     let mut own = std::mem::take(&mut task.memory().abbreviations);
     let done = read_by(&task, index, &mut own);
@@ -149,7 +149,11 @@ pub(crate) fn read<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize) -> Op
 }
 
 /// Reads the unit at `index`, with its abbreviations in `own` unless other units have them as well.
-fn read_by<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize, own: &mut Table) -> Done<'f> {
+fn read_by<'f, E: Endianity>(
+    task: &UnitTask<'_, 'f, E>,
+    index: usize,
+    own: &mut AbbreviationTable,
+) -> Done<'f> {
     let main = &task.space.main;
     let offset = offset_of(&main.headers[index]);
     let mut diagnostics = Diagnostics::default();
@@ -174,7 +178,7 @@ fn read_by<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize, own: &mut Tab
     let starts = starts(&unit);
     let skeleton = split::skeleton(&main.dwarf, &unit, abbreviations);
     let dwo_id = skeleton.as_ref().map(|skeleton| skeleton.id);
-    let mut steps = split::Steps::default();
+    let mut steps = split::SplitSteps::default();
     if let Some(skeleton) = &skeleton
         && let Some(read) = split::read(task, skeleton, &mut steps, &mut diagnostics)
     {
@@ -184,7 +188,7 @@ fn read_by<'f, E: Endianity>(task: &Task<'_, 'f, E>, index: usize, own: &mut Tab
     let files = FileTable::of(&main.dwarf, &unit);
     let (debug_line, listed) = (main.debug_line(), task.tables.of_unit(offset));
     let (space, unit, rows) = (task.space, &unit, files);
-    let source = Source { space, unit, index, abbreviations, files, rows, debug_line, listed };
+    let source = UnitSource { space, unit, index, abbreviations, files, rows, debug_line, listed };
     let (mut read, shared) = task.walk(&source, &mut diagnostics);
     steps.shared = shared;
     // The children of a skeleton (`-fsplit-dwarf-inlining`) say all that was inlined.

@@ -31,7 +31,7 @@ const ROUNDS: [(usize, u64); 2] = [(4096, 1 << 18), (64, 1 << 24)];
 const MAX_TWINS: usize = 64;
 
 /// A function: its unit, and its index there.
-type At = (usize, usize);
+type FunctionAt = (usize, usize);
 
 /// The ranges of each node but the first, as offsets from the start of the function.
 type Ranges = Vec<Vec<(u32, u32)>>;
@@ -40,25 +40,25 @@ type Ranges = Vec<Vec<(u32, u32)>>;
 pub(crate) fn restore(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
     let mut counts = InlineCounts::default();
     let mut left = MAX_STEPS;
-    let wanted = |(unit, function): &At| {
+    let wanted = |(unit, function): &FunctionAt| {
         let found = &merged.program.units[*unit].functions[*function];
         found.how != How::LiveRange && found.lost.any()
     };
     let units = merged.program.units.iter().enumerate();
     let all =
         units.flat_map(|(index, unit)| (0..unit.functions.len()).map(move |function| (index, function)));
-    let lost: Vec<At> = all.filter(wanted).collect();
+    let lost: Vec<FunctionAt> = all.filter(wanted).collect();
     make_room(merged, &lost);
     // A twin is soon found. Those that have none are looked at by their rows, which may make them the twin of others.
     let mut twins = Twins::new(merged, &lost);
-    let mut open: Vec<Open> = lost.into_iter().map(|at| Open { at, compared: 0 }).collect();
+    let mut open: Vec<LostFunction> = lost.into_iter().map(|at| LostFunction { at, compared: 0 }).collect();
     twins.take(merged, &mut open, &mut counts, &mut left);
     let before = counts.by_rows;
     by_all_rows(merged, &mut open, &mut twins, &mut counts, &mut left);
     if counts.by_rows > before {
         twins.take(merged, &mut open, &mut counts, &mut left);
     }
-    for Open { at: (unit, function), .. } in open {
+    for LostFunction { at: (unit, function), .. } in open {
         lay(merged, (unit, function), Laid::new(merged, (unit, function), &[]));
         let found = &merged.program.units[unit].functions[function];
         if rows_of(&merged.program.units[unit], function).is_some_and(|rows| rows.len > 0) {
@@ -78,7 +78,7 @@ pub(crate) fn restore(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
 }
 
 /// Makes room for the trees and rows of functions, at once for those of a unit: else each unit has room for as many again.
-fn make_room(merged: &mut Merged<'_>, lost: &[At]) {
+fn make_room(merged: &mut Merged<'_>, lost: &[FunctionAt]) {
     merged.program.units.par_iter_mut().enumerate().for_each(|(index, unit)| {
         let first = lost.partition_point(|at| at.0 < index);
         let of_unit = lost[first..].iter().take_while(|at| at.0 == index);
@@ -94,8 +94,8 @@ fn make_room(merged: &mut Merged<'_>, lost: &[At]) {
 
 /// A function without its inline tree.
 #[derive(Clone, Copy)]
-struct Open {
-    at: At,
+struct LostFunction {
+    at: FunctionAt,
     /// Of the functions that may be its twin, how many it was compared with.
     compared: usize,
 }
@@ -142,7 +142,7 @@ fn each<T: Copy + Sync, F: Send>(
 /// Gives those their inline trees whose rows leave one way alone; the others stay.
 fn by_all_rows(
     merged: &mut Merged<'_>,
-    open: &mut Vec<Open>,
+    open: &mut Vec<LostFunction>,
     twins: &mut Twins,
     counts: &mut InlineCounts,
     left: &mut u64,
@@ -168,12 +168,12 @@ fn rows_of(unit: &Unit<'_>, function: usize) -> Option<RowRange> {
 }
 
 /// What is inlined, where the rows leave one way alone.
-fn by_rows(merged: &Merged<'_>, at: At, budget: &Budget) -> Option<Laid> {
+fn by_rows(merged: &Merged<'_>, at: FunctionAt, budget: &Budget) -> Option<Laid> {
     let ranges = places_by_rows(merged, at, budget)?;
     Some(Laid::new(merged, at, &ranges))
 }
 
-fn places_by_rows(merged: &Merged<'_>, (unit, function): At, budget: &Budget) -> Option<Ranges> {
+fn places_by_rows(merged: &Merged<'_>, (unit, function): FunctionAt, budget: &Budget) -> Option<Ranges> {
     let (unit, map) = (&merged.program.units[unit], &merged.program.maps[unit]);
     let found = &unit.functions[function];
     let rows = rows_of(unit, function).filter(|rows| rows.len > 0 && !found.lost.beyond)?;
@@ -187,15 +187,23 @@ fn places_by_rows(merged: &Merged<'_>, (unit, function): At, budget: &Budget) ->
         (origin.file.map_or(0, |file| file.0 + 1), origin.line)
     };
     let own = declared(map.origins[found.origin.index()]);
-    let mut nodes = vec![places::Node { parent: 0, len: 0, ranges: &[], file: own.0, line: own.1, call: 0 }];
+    let mut nodes =
+        vec![places::InlineNode { parent: 0, len: 0, ranges: &[], file: own.0, line: own.1, call: 0 }];
     for scope in &unit.lost[found.lost.scopes.start as usize..found.lost.scopes.end as usize] {
         let call = map.edges[scope.edge.index()];
         let (file, line) = declared(merged.program.edges[call.index()].callee);
         let ranges = &unit.lost_ranges[scope.ranges.start as usize..scope.ranges.end as usize];
-        nodes.push(places::Node { parent: scope.parent, len: scope.len, ranges, file, line, call: call.0 });
+        nodes.push(places::InlineNode {
+            parent: scope.parent,
+            len: scope.len,
+            ranges,
+            file,
+            line,
+            call: call.0,
+        });
     }
     let size = unit.pieces[found.pieces.start as usize].len;
-    places::places(&places::Function { rows, size, nodes }, budget)
+    places::places(&places::UnplacedFunction { rows, size, nodes }, budget)
 }
 
 /// The rows of a function with what is inlined there.
@@ -209,7 +217,7 @@ struct Laid {
 impl Laid {
     /// Gives the rows of a function the scopes of the nodes with these ranges. Without any only rows that say the same are
     /// joined.
-    fn new(merged: &Merged<'_>, (unit, function): At, ranges: &[Vec<(u32, u32)>]) -> Laid {
+    fn new(merged: &Merged<'_>, (unit, function): FunctionAt, ranges: &[Vec<(u32, u32)>]) -> Laid {
         let unit = &merged.program.units[unit];
         let mut segments: Vec<Segment> = Vec::new();
         let mut painted: Vec<PaintRange> = Vec::new();
@@ -231,7 +239,7 @@ impl Laid {
 }
 
 /// Gives a function its inline tree, and its pieces their rows.
-fn lay(merged: &mut Merged<'_>, (unit, function): At, laid: Laid) {
+fn lay(merged: &mut Merged<'_>, (unit, function): FunctionAt, laid: Laid) {
     let unit = &mut merged.program.units[unit];
     if laid.scopes {
         let lost = unit.functions[function].lost.scopes.clone();
@@ -275,11 +283,11 @@ fn join(rows: &[Row], segments: &[Segment]) -> Vec<Row> {
 
 /// Functions whose inline trees are known, by their range, where another needs a twin.
 struct Twins {
-    by_range: HashMap<(u64, u32), Vec<At>>,
+    by_range: HashMap<(u64, u32), Vec<FunctionAt>>,
 }
 
 impl Twins {
-    fn new(merged: &Merged<'_>, open: &[At]) -> Twins {
+    fn new(merged: &Merged<'_>, open: &[FunctionAt]) -> Twins {
         let wanted: HashSet<(u64, u32)> =
             open.iter().filter_map(|&at| range(&merged.program.units[at.0], at.1)).collect();
         let mut twins = Twins { by_range: HashMap::default() };
@@ -301,7 +309,7 @@ impl Twins {
     fn take(
         &mut self,
         merged: &mut Merged<'_>,
-        open: &mut Vec<Open>,
+        open: &mut Vec<LostFunction>,
         counts: &mut InlineCounts,
         left: &mut u64,
     ) {
@@ -310,7 +318,7 @@ impl Twins {
             let found = each(&all, left, |open, budget| self.find(merged, open, budget));
             let before = counts.by_twin;
             for own in &all {
-                open.push(Open { compared: self.at(merged, own.at).len(), ..*own });
+                open.push(LostFunction { compared: self.at(merged, own.at).len(), ..*own });
             }
             let mut found = found.into_iter();
             open.retain(|own| match found.next().flatten() {
@@ -328,20 +336,20 @@ impl Twins {
         }
     }
 
-    fn add(&mut self, merged: &Merged<'_>, at: At) {
+    fn add(&mut self, merged: &Merged<'_>, at: FunctionAt) {
         if let Some(range) = range(&merged.program.units[at.0], at.1) {
             self.by_range.entry(range).or_default().push(at);
         }
     }
 
     /// What a function is compared with.
-    fn at(&self, merged: &Merged<'_>, at: At) -> &[At] {
+    fn at(&self, merged: &Merged<'_>, at: FunctionAt) -> &[FunctionAt] {
         let twins = range(&merged.program.units[at.0], at.1).and_then(|range| self.by_range.get(&range));
         twins.map_or(&[], |twins| &twins[..twins.len().min(MAX_TWINS)])
     }
 
     /// Compares a function with those of them that it was not compared with yet.
-    fn find(&self, merged: &Merged<'_>, open: Open, budget: &Budget) -> Option<Laid> {
+    fn find(&self, merged: &Merged<'_>, open: LostFunction, budget: &Budget) -> Option<Laid> {
         let mut twins = self.at(merged, open.at)[open.compared..].iter();
         let ranges = twins.find_map(|&twin| twin::compare(merged, twin, open.at, budget))?;
         Some(Laid::new(merged, open.at, &ranges))

@@ -23,17 +23,17 @@
 use crate::util::budget::Budget;
 
 /// A function without the places of what is inlined into it.
-pub(crate) struct Function<'a> {
+pub(crate) struct UnplacedFunction<'a> {
     /// Line rows: offset, and the file and line, file 0 where no row covers the code.
     pub(crate) rows: Vec<(u32, u32, u32)>,
     /// Bytes of the function.
     pub(crate) size: u32,
     /// Node 0 is the function; the parent of a node comes before it.
-    pub(crate) nodes: Vec<Node<'a>>,
+    pub(crate) nodes: Vec<InlineNode<'a>>,
 }
 
 /// A function or an inlined subroutine.
-pub(crate) struct Node<'a> {
+pub(crate) struct InlineNode<'a> {
     pub(crate) parent: u32,
     /// Bytes of the only range; 0 where `ranges` has all.
     pub(crate) len: u32,
@@ -52,7 +52,7 @@ type Run = (u32, u32);
 const MAX_CELLS: usize = 1 << 22;
 
 struct Solver<'a> {
-    nodes: &'a [Node<'a>],
+    nodes: &'a [InlineNode<'a>],
     children: Vec<Vec<u32>>,
     /// Offsets of the rows, and the end.
     starts: Vec<u32>,
@@ -71,14 +71,14 @@ struct Solver<'a> {
 
 /// The ranges of each node of a function but the first, as offsets; `None` where they are not the only ones possible, or
 /// the budget is used up.
-pub(crate) fn places(function: &Function<'_>, budget: &Budget) -> Option<Vec<Vec<(u32, u32)>>> {
+pub(crate) fn places(function: &UnplacedFunction<'_>, budget: &Budget) -> Option<Vec<Vec<(u32, u32)>>> {
     let mut solver = Solver::new(function, budget)?;
     while solver.round()? {}
     solver.solution()
 }
 
 impl<'a> Solver<'a> {
-    fn new(function: &'a Function<'a>, budget: &'a Budget) -> Option<Self> {
+    fn new(function: &'a UnplacedFunction<'a>, budget: &'a Budget) -> Option<Self> {
         let nodes = &function.nodes[..];
         let mut starts: Vec<u32> = function.rows.iter().map(|row| row.0).collect();
         starts.extend(nodes.iter().flat_map(|node| node.ranges).flat_map(|range| [range.0, range.1]));
@@ -378,7 +378,7 @@ impl<'a> Solver<'a> {
 
 /// The offsets inside rows of line 0 at which a run may begin or end: those that the length of a node leads to from a
 /// row, and of those with both ends inside one for each two rows.
-fn inside_zero(function: &Function<'_>, starts: &[u32], budget: &Budget) -> Option<Vec<u32>> {
+fn inside_zero(function: &UnplacedFunction<'_>, starts: &[u32], budget: &Budget) -> Option<Vec<u32>> {
     let zero = |start: u32| {
         let after = function.rows.partition_point(|row| row.0 <= start);
         after.checked_sub(1).is_none_or(|at| function.rows[at].2 == 0 || function.rows[at].1 == 0)
@@ -439,12 +439,12 @@ mod tests {
     use super::*;
 
     /// A node declared at a line of file 1 that is `len` long.
-    fn node(parent: u32, line: u32, len: u32) -> Node<'static> {
-        Node { parent, len, ranges: &[], file: 1, line, call: line }
+    fn node(parent: u32, line: u32, len: u32) -> InlineNode<'static> {
+        InlineNode { parent, len, ranges: &[], file: 1, line, call: line }
     }
 
-    fn of(rows: &[(u32, u32, u32)], size: u32, nodes: Vec<Node<'_>>) -> Option<Vec<Vec<(u32, u32)>>> {
-        let function = Function { rows: rows.to_vec(), size, nodes };
+    fn of(rows: &[(u32, u32, u32)], size: u32, nodes: Vec<InlineNode<'_>>) -> Option<Vec<Vec<(u32, u32)>>> {
+        let function = UnplacedFunction { rows: rows.to_vec(), size, nodes };
         places(&function, &Budget::new(1_000_000))
     }
 
@@ -465,7 +465,7 @@ mod tests {
         assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 4)]), None);
         // Another file leaves one.
         let rows = [(0, 1, 11), (4, 2, 12), (8, 1, 13), (12, 1, 14)];
-        let inlined = Node { file: 2, ..node(0, 2, 4) };
+        let inlined = InlineNode { file: 2, ..node(0, 2, 4) };
         assert_eq!(of(&rows, 16, vec![node(0, 10, 0), inlined]), Some(vec![vec![(4, 8)]]));
     }
 
@@ -480,11 +480,11 @@ mod tests {
     #[test]
     fn ranges_that_survived_are_kept() {
         let rows = [(0, 1, 11), (4, 1, 3), (6, 1, 12), (8, 1, 3), (12, 1, 13)];
-        let inlined = Node { len: 0, ranges: &[(8, 12), (4, 6)], ..node(0, 2, 0) };
+        let inlined = InlineNode { len: 0, ranges: &[(8, 12), (4, 6)], ..node(0, 2, 0) };
         let found = of(&rows, 16, vec![node(0, 10, 0), inlined]);
         assert_eq!(found, Some(vec![vec![(4, 6), (8, 12)]]));
         // A row that neither may have written.
-        let inlined = Node { len: 0, ranges: &[(8, 12)], ..node(0, 2, 0) };
+        let inlined = InlineNode { len: 0, ranges: &[(8, 12)], ..node(0, 2, 0) };
         assert_eq!(of(&rows, 16, vec![node(0, 10, 0), inlined]), None);
     }
 
@@ -493,7 +493,7 @@ mod tests {
         let rows = [(0, 1, 11), (4, 1, 3), (6, 1, 12), (9, 1, 3), (11, 1, 13)];
         let nodes = vec![node(0, 10, 0), node(0, 2, 2), node(0, 2, 2)];
         assert_eq!(of(&rows, 16, nodes), Some(vec![vec![(4, 6)], vec![(9, 11)]]));
-        let other = Node { call: 99, ..node(0, 2, 2) };
+        let other = InlineNode { call: 99, ..node(0, 2, 2) };
         assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 2), other]), None);
     }
 
@@ -511,10 +511,10 @@ mod tests {
     #[test]
     fn no_more_work_than_allowed() {
         let rows: Vec<(u32, u32, u32)> = (0..1000).map(|at| (at * 2, 1, 11)).collect();
-        let nodes: Vec<Node<'_>> =
+        let nodes: Vec<InlineNode<'_>> =
             std::iter::once(node(0, 10, 0)).chain((0..100).map(|_| node(0, 2, 2))).collect();
         let budget = Budget::new(200_000);
-        assert_eq!(places(&Function { rows, size: 2000, nodes }, &budget), None);
+        assert_eq!(places(&UnplacedFunction { rows, size: 2000, nodes }, &budget), None);
         assert!(budget.left() < 200_000);
     }
 }

@@ -2,12 +2,17 @@
 
 use crate::merge::Merged;
 use crate::model::{EdgeId, OriginId};
-use crate::recover::inlines::{At, Ranges, file};
+use crate::recover::inlines::{FunctionAt, Ranges, file};
 use crate::util::budget::Budget;
 
 /// The places of `lost`'s inlined code, if `known` was made of the same source: every node of their inline trees is
 /// declared and called at the same place and as long, and so are all their lines.
-pub(crate) fn compare(merged: &Merged<'_>, known: At, lost: At, budget: &Budget) -> Option<Ranges> {
+pub(crate) fn compare(
+    merged: &Merged<'_>,
+    known: FunctionAt,
+    lost: FunctionAt,
+    budget: &Budget,
+) -> Option<Ranges> {
     let program = &merged.program;
     let (twin_unit, twin_map) = (&program.units[known.0], &program.maps[known.0]);
     let (unit, map) = (&program.units[lost.0], &program.maps[lost.0]);

@@ -11,10 +11,10 @@ fn arch() -> Arch {
 }
 
 fn read_map(bytes: &[u8]) -> (BlockMap, Diagnostics) {
-    let code = Code {
+    let code = CodeSections {
         ranges: vec![AddressRange { start: BASE, end: BASE + 0x1000 }],
         at_zero: Vec::new(),
-        ..Code::default()
+        ..CodeSections::default()
     };
     let mut diagnostics = Diagnostics::default();
     let section = BlockMapSection { bytes, without_version: false, index: 7 };

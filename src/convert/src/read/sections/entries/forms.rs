@@ -2,7 +2,7 @@
 
 use gimli::{AttributeSpecification, AttributeValue, UnitOffset};
 
-use crate::read::sections::entries::plan::{Class, Form, Past};
+use crate::read::sections::entries::plan::{Form, FormClass, Past};
 
 /// How to get past a value of this form (DWARF 5 7.5.6), whose size is not known; `spec` is for `gimli`.
 pub(crate) fn past(form: gimli::DwForm, spec: u32) -> Past {
@@ -31,18 +31,18 @@ pub(crate) fn take(
     encoding: gimli::Encoding,
     size: Option<u8>,
     index: u32,
-) -> (Form, Class) {
+) -> (Form, FormClass) {
     let class = match spec.form() {
-        gimli::DW_FORM_implicit_const => return (Form::Given(index), Class::Number),
-        gimli::DW_FORM_flag_present => return (Form::Given(index), Class::Flag),
-        gimli::DW_FORM_exprloc => return (Form::Expression, Class::Number),
-        gimli::DW_FORM_addr if matches!(encoding.address_size, 1 | 2 | 4 | 8) => Class::Address,
+        gimli::DW_FORM_implicit_const => return (Form::Given(index), FormClass::Number),
+        gimli::DW_FORM_flag_present => return (Form::Given(index), FormClass::Flag),
+        gimli::DW_FORM_exprloc => return (Form::Expression, FormClass::Number),
+        gimli::DW_FORM_addr if matches!(encoding.address_size, 1 | 2 | 4 | 8) => FormClass::Address,
         gimli::DW_FORM_addrx
         | gimli::DW_FORM_addrx1
         | gimli::DW_FORM_addrx2
         | gimli::DW_FORM_addrx3
-        | gimli::DW_FORM_addrx4 => Class::AddressIndex,
-        gimli::DW_FORM_data1 | gimli::DW_FORM_data2 | gimli::DW_FORM_udata => Class::Number,
+        | gimli::DW_FORM_addrx4 => FormClass::AddressIndex,
+        gimli::DW_FORM_data1 | gimli::DW_FORM_data2 | gimli::DW_FORM_udata => FormClass::Number,
         // In some attributes these may be offsets (DWARF 3 7.5.4), as `gimli` knows.
         gimli::DW_FORM_data4 | gimli::DW_FORM_data8
             if matches!(
@@ -54,23 +54,23 @@ pub(crate) fn take(
                     | gimli::DW_AT_call_line
             ) =>
         {
-            Class::Number
+            FormClass::Number
         }
-        gimli::DW_FORM_flag => Class::Flag,
+        gimli::DW_FORM_flag => FormClass::Flag,
         gimli::DW_FORM_ref1 | gimli::DW_FORM_ref2 | gimli::DW_FORM_ref4 | gimli::DW_FORM_ref_udata => {
-            Class::UnitRef
+            FormClass::UnitRef
         }
-        gimli::DW_FORM_ref_addr if encoding.version > 2 => Class::InfoRef,
-        gimli::DW_FORM_sec_offset if spec.name() == gimli::DW_AT_ranges => Class::Ranges,
-        gimli::DW_FORM_sec_offset => Class::Offset,
-        gimli::DW_FORM_rnglistx => Class::RangesIndex,
-        gimli::DW_FORM_strp => Class::Text,
+        gimli::DW_FORM_ref_addr if encoding.version > 2 => FormClass::InfoRef,
+        gimli::DW_FORM_sec_offset if spec.name() == gimli::DW_AT_ranges => FormClass::Ranges,
+        gimli::DW_FORM_sec_offset => FormClass::Offset,
+        gimli::DW_FORM_rnglistx => FormClass::RangesIndex,
+        gimli::DW_FORM_strp => FormClass::Text,
         gimli::DW_FORM_strx
         | gimli::DW_FORM_strx1
         | gimli::DW_FORM_strx2
         | gimli::DW_FORM_strx3
-        | gimli::DW_FORM_strx4 => Class::TextIndex,
-        _ => return (Form::Other(index), Class::Number),
+        | gimli::DW_FORM_strx4 => FormClass::TextIndex,
+        _ => return (Form::Other(index), FormClass::Number),
     };
     match size {
         None => (Form::Leb, class),
@@ -79,21 +79,21 @@ pub(crate) fn take(
     }
 }
 
-pub(crate) fn value<R: gimli::Reader<Offset = usize>>(class: Class, raw: u64) -> AttributeValue<R> {
+pub(crate) fn value<R: gimli::Reader<Offset = usize>>(class: FormClass, raw: u64) -> AttributeValue<R> {
     use AttributeValue as Value;
     let offset = raw as usize;
     match class {
-        Class::Address => Value::Addr(raw),
-        Class::AddressIndex => Value::DebugAddrIndex(gimli::DebugAddrIndex(offset)),
-        Class::Number => Value::Udata(raw),
-        Class::Flag => Value::Flag(raw != 0),
-        Class::UnitRef => Value::UnitRef(UnitOffset(offset)),
-        Class::InfoRef => Value::DebugInfoRef(gimli::DebugInfoOffset(offset)),
-        Class::Offset => Value::SecOffset(offset),
-        Class::Ranges => ranges(offset),
-        Class::RangesIndex => Value::DebugRngListsIndex(gimli::DebugRngListsIndex(offset)),
-        Class::Text => Value::DebugStrRef(gimli::DebugStrOffset(offset)),
-        Class::TextIndex => Value::DebugStrOffsetsIndex(gimli::DebugStrOffsetsIndex(offset)),
+        FormClass::Address => Value::Addr(raw),
+        FormClass::AddressIndex => Value::DebugAddrIndex(gimli::DebugAddrIndex(offset)),
+        FormClass::Number => Value::Udata(raw),
+        FormClass::Flag => Value::Flag(raw != 0),
+        FormClass::UnitRef => Value::UnitRef(UnitOffset(offset)),
+        FormClass::InfoRef => Value::DebugInfoRef(gimli::DebugInfoOffset(offset)),
+        FormClass::Offset => Value::SecOffset(offset),
+        FormClass::Ranges => ranges(offset),
+        FormClass::RangesIndex => Value::DebugRngListsIndex(gimli::DebugRngListsIndex(offset)),
+        FormClass::Text => Value::DebugStrRef(gimli::DebugStrOffset(offset)),
+        FormClass::TextIndex => Value::DebugStrOffsetsIndex(gimli::DebugStrOffsetsIndex(offset)),
     }
 }
 

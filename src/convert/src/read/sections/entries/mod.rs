@@ -21,7 +21,7 @@ use crate::read::sections::abbreviations::{Abbreviation, Abbreviations, Declarat
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::entries::forms::{ranges, value};
 pub(crate) use crate::read::sections::entries::plan::Plans;
-use crate::read::sections::entries::plan::{Action, Field, Form, Past, Plan, Step};
+use crate::read::sections::entries::plan::{EntryPlan, Field, FieldAction, Form, Past, VariableStep};
 
 /// What a walk asks for.
 #[derive(Clone, Copy)]
@@ -82,7 +82,7 @@ impl<'f, E: Endianity> Attribute<'f, E> {
 }
 
 /// Where [`Entries::scan`] stops.
-enum Found<R> {
+enum ScanStop<R> {
     /// At an entry that is wanted, behind its code.
     Entry(Entry<R>),
     /// Before an entry whose abbreviation has no plan.
@@ -163,7 +163,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         if code == 0 {
             return Ok(None);
         }
-        let Plan { role, skip, steps, fields, .. } = match self.plans.get(code) {
+        let EntryPlan { role, skip, steps, fields, .. } = match self.plans.get(code) {
             Some(plan) => *plan,
             None => self.plan(code)?,
         };
@@ -179,19 +179,19 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
             let found;
             (self.at, self.depth, closes, found) = self.scan(outer, closes)?;
             match found {
-                Found::Entry(entry) => return Ok(Some(entry)),
-                Found::New(code) => {
+                ScanStop::Entry(entry) => return Ok(Some(entry)),
+                ScanStop::New(code) => {
                     self.plan(code)?;
                 }
-                Found::End if self.at == self.bytes.len() => return Ok(None),
-                Found::End => return Err(self.ended()),
+                ScanStop::End if self.at == self.bytes.len() => return Ok(None),
+                ScanStop::End => return Err(self.ended()),
             }
         }
     }
 
     /// Goes on to what is wanted, or to an abbreviation that was not met yet; returns place, depth and the least depth so
     /// far. Changes nothing, so that what is needed for each of millions of entries stays in registers.
-    fn scan(&self, outer: isize, mut closes: isize) -> gimli::Result<(usize, isize, isize, Found<R>)> {
+    fn scan(&self, outer: isize, mut closes: isize) -> gimli::Result<(usize, isize, isize, ScanStop<R>)> {
         let (bytes, plans) = (self.bytes, &self.plans);
         let (mut at, mut depth) = (self.at, self.depth);
         while let Some(&byte) = bytes.get(at) {
@@ -227,20 +227,20 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
                 at += past;
                 continue;
             }
-            let Some(plan) = plans.get(code) else { return Ok((start, depth, closes, Found::New(code))) };
+            let Some(plan) = plans.get(code) else { return Ok((start, depth, closes, ScanStop::New(code))) };
             closes = closes.min(depth);
             if let Some(role) = plan.role
                 && (!plan.inner || closes > outer)
             {
-                let &Plan { skip, steps, fields, .. } = plan;
+                let &EntryPlan { skip, steps, fields, .. } = plan;
                 let offset = UnitOffset(self.root + start);
                 let entry = Entry { role, offset, depth, closes, skip, steps, fields };
-                return Ok((at, depth + isize::from(plan.children), closes, Found::Entry(entry)));
+                return Ok((at, depth + isize::from(plan.children), closes, ScanStop::Entry(entry)));
             }
             depth += isize::from(plan.children);
             at = self.past_all(at, plan.skip, plan.steps)?;
         }
-        Ok((at, depth, closes, Found::End))
+        Ok((at, depth, closes, ScanStop::End))
     }
 
     /// Steps over an entry of which nothing was read.
@@ -254,7 +254,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
     fn past_all(&self, at: usize, skip: u32, (first, last): (u32, u32)) -> gimli::Result<usize> {
         let mut at = at + skip as usize;
         if first < last {
-            for &Step { past, then } in &self.plans.steps[first as usize..last as usize] {
+            for &VariableStep { past, then } in &self.plans.steps[first as usize..last as usize] {
                 at = self.past(past, at)? + then as usize;
             }
         }
@@ -269,8 +269,8 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
             entry.fields.0 += 1;
             self.at += skip as usize;
             let (form, class) = match action {
-                Action::Take(form, class) => (form, class),
-                Action::Pass(past) => {
+                FieldAction::Take(form, class) => (form, class),
+                FieldAction::Pass(past) => {
                     self.at = self.past(past, self.at)?;
                     continue;
                 }
@@ -302,7 +302,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
 
     /// The plan of an abbreviation, where its code is met for the first time.
     #[inline(never)]
-    fn plan(&mut self, code: u64) -> gimli::Result<Plan<R>> {
+    fn plan(&mut self, code: u64) -> gimli::Result<EntryPlan<R>> {
         let (declaration, encoding) = (self.abbreviations.get(code)?, self.unit.encoding());
         let plan = match self.plans.kept.get(declaration.bytes(), encoding) {
             Some(plan) => plan,
@@ -313,7 +313,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
     }
 
     #[cold]
-    fn new_plan(&mut self, code: u64, declaration: Declaration<'f>) -> gimli::Result<Plan<R>> {
+    fn new_plan(&mut self, code: u64, declaration: Declaration<'f>) -> gimli::Result<EntryPlan<R>> {
         let Some(abbreviation) = declaration.read() else {
             self.refused = true;
             return Err(gimli::Error::InvalidAbbreviationCode(code));

@@ -27,7 +27,7 @@ pub(crate) enum Past {
 
 /// A value of unknown size, and the bytes of known size behind it.
 #[derive(Clone, Copy)]
-pub(crate) struct Step {
+pub(crate) struct VariableStep {
     pub(crate) past: Past,
     pub(crate) then: u32,
 }
@@ -48,7 +48,7 @@ pub(crate) enum Form {
 
 /// What a wanted value means.
 #[derive(Clone, Copy)]
-pub(crate) enum Class {
+pub(crate) enum FormClass {
     Address,
     AddressIndex,
     Number,
@@ -67,18 +67,18 @@ pub(crate) enum Class {
 pub(crate) struct Field {
     pub(crate) skip: u32,
     pub(crate) name: DwAt,
-    pub(crate) action: Action,
+    pub(crate) action: FieldAction,
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum Action {
+pub(crate) enum FieldAction {
     Pass(Past),
-    Take(Form, Class),
+    Take(Form, FormClass),
 }
 
 /// What is known of an abbreviation.
 #[derive(Clone, Copy)]
-pub(crate) struct Plan<R> {
+pub(crate) struct EntryPlan<R> {
     /// False before the abbreviation was met.
     pub(crate) known: bool,
     pub(crate) children: bool,
@@ -104,16 +104,16 @@ pub(crate) struct Plans<R> {
     /// all that is known of an abbreviation these two bytes are all that most entries need.
     quick: Vec<u16>,
     /// By code.
-    pub(crate) dense: Vec<Plan<R>>,
-    pub(crate) sparse: HashMap<u64, Plan<R>>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) dense: Vec<EntryPlan<R>>,
+    pub(crate) sparse: HashMap<u64, EntryPlan<R>>,
+    pub(crate) steps: Vec<VariableStep>,
     pub(crate) fields: Vec<Field>,
     /// Attributes that are not read by their plan alone.
     pub(crate) specs: Vec<AttributeSpecification>,
     /// Codes of the plans in `dense`.
     met: Vec<u32>,
     /// Of all units.
-    pub(crate) kept: Kept<Plan<R>>,
+    pub(crate) kept: Kept<EntryPlan<R>>,
 }
 
 impl<R> Default for Plans<R> {
@@ -133,7 +133,7 @@ impl<R> Default for Plans<R> {
 
 impl<R: Copy> Plans<R> {
     #[inline(always)]
-    pub(crate) fn get(&self, code: u64) -> Option<&Plan<R>> {
+    pub(crate) fn get(&self, code: u64) -> Option<&EntryPlan<R>> {
         if code < DENSE {
             self.dense.get(code as usize).filter(|plan| plan.known)
         } else {
@@ -148,13 +148,13 @@ impl<R: Copy> Plans<R> {
         Some((usize::from(quick & !CHILDREN) - 1, isize::from(quick & CHILDREN != 0)))
     }
 
-    pub(crate) fn insert(&mut self, code: u64, plan: Plan<R>) {
+    pub(crate) fn insert(&mut self, code: u64, plan: EntryPlan<R>) {
         if code >= DENSE {
             self.sparse.insert(code, plan);
             return;
         }
         if self.dense.len() <= code as usize {
-            self.dense.resize(code as usize + 1, Plan { known: false, ..plan });
+            self.dense.resize(code as usize + 1, EntryPlan { known: false, ..plan });
             self.quick.resize(code as usize + 1, 0);
         }
         let one_more = u16::try_from(plan.skip).ok().and_then(|skip| skip.checked_add(1));
@@ -187,7 +187,7 @@ impl<R: Copy> Plans<R> {
         abbreviation: &Abbreviation,
         role: Option<R>,
         is_wanted: fn(DwAt) -> bool,
-    ) -> Plan<R> {
+    ) -> EntryPlan<R> {
         let (first_step, first_field) = (self.steps.len(), self.fields.len());
         // Bytes before the first step, and since the last field. Sums that saturate lead past the end of any unit.
         let (mut skip, mut since) = (0u32, 0u32);
@@ -197,7 +197,7 @@ impl<R: Copy> Plans<R> {
             let past = size.map_or_else(|| past(spec.form(), index), |_| Past::Nothing);
             let bytes = size.map_or(0, u32::from);
             match self.steps[first_step..].last_mut() {
-                _ if size.is_none() => self.steps.push(Step { past, then: 0 }),
+                _ if size.is_none() => self.steps.push(VariableStep { past, then: 0 }),
                 Some(step) => step.then = step.then.saturating_add(bytes),
                 None => skip = skip.saturating_add(bytes),
             }
@@ -211,8 +211,8 @@ impl<R: Copy> Plans<R> {
                 continue;
             }
             let action = match take {
-                Some((form, class)) => Action::Take(form, class),
-                None if size.is_none() => Action::Pass(past),
+                Some((form, class)) => FieldAction::Take(form, class),
+                None if size.is_none() => FieldAction::Pass(past),
                 None => {
                     since = since.saturating_add(bytes);
                     continue;
@@ -222,10 +222,10 @@ impl<R: Copy> Plans<R> {
             since = 0;
         }
         if since > 0 {
-            let action = Action::Pass(Past::Nothing);
+            let action = FieldAction::Pass(Past::Nothing);
             self.fields.push(Field { skip: since, name: gimli::DW_AT_null, action });
         }
-        Plan {
+        EntryPlan {
             known: true,
             children: abbreviation.has_children,
             inner: false,

@@ -3,7 +3,7 @@
 use gimli::{DwAt, DwForm, DwTag};
 use proptest::prelude::*;
 
-use crate::read::sections::abbreviations::Table;
+use crate::read::sections::abbreviations::AbbreviationTable;
 use crate::read::sections::bytes::{Dwarf, Endianity};
 use crate::read::sections::entries::*;
 
@@ -236,7 +236,7 @@ fn compare<E: Endianity>(made: &Made, endian: E) {
     })
     .unwrap();
     let header = dwarf.units().next().unwrap().expect("one unit");
-    let mut table = Table::default();
+    let mut table = AbbreviationTable::default();
     let read = table.read(&abbreviations, 0);
     // An abbreviation that gimli refuses leaves nothing to compare.
     let unit = match (read, dwarf.abbreviations(&header)) {

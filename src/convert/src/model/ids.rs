@@ -1,0 +1,102 @@
+//! Ids and addresses, each a type of its own, and how the address of a function became known.
+
+/// Marks the absence of an id in a packed field.
+pub const NONE16: u16 = u16::MAX;
+
+/// The longest piece of code, in bytes: offsets in it fit 31 bits. What is longer is cut, and counted.
+pub const MAX_PIECE: u64 = (u32::MAX >> 1) as u64;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The id as an index into the table that it numbers.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A name in [`super::Program::names`].
+    NameId;
+    /// A source file in [`super::Program::files`].
+    FileId;
+    /// An origin in [`super::Program::origins`].
+    OriginId;
+    /// A call edge in [`super::Program::edges`].
+    EdgeId;
+    /// A function in [`super::Program::functions`].
+    FuncId;
+    /// A group of folded functions in [`super::Program::groups`].
+    GroupId;
+    /// A unit in [`super::Program::units`], in the order of the file.
+    UnitId;
+    /// An origin in [`super::Unit::origins`].
+    LocalOrigin;
+    /// A call edge in [`super::Unit::edges`].
+    LocalEdge;
+    /// A callee in [`super::Unit::callees`].
+    LocalCallee;
+    /// A function in [`super::Unit::functions`].
+    LocalFunc;
+}
+
+/// A link-time virtual address, as the image's section headers give it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ImageAddr(pub u64);
+
+/// Offset of a debugging information entry in its `.debug_info` (or `.debug_info.dwo`, `.debug_types`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DieOffset(pub u64);
+
+/// How the address of a function became known. The order is that of the evidence: what comes first
+/// is trusted first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum How {
+    /// The DIE has a live address.
+    LiveRange = 0,
+    /// Tombstoned; its `DW_AT_LLVM_stmt_sequence` starts at a live address.
+    StmtSequence = 1,
+    /// Tombstoned; a relocation kept by the linker holds the address.
+    Relocation = 2,
+    /// Tombstoned; the symbol table has its linkage name there.
+    Symbol = 3,
+    /// Tombstoned; an unclaimed line sequence of its unit fits it alone.
+    LineSequence = 4,
+    /// Merged by the compiler; a call site names it.
+    CallSite = 5,
+    /// A symbol without a DIE.
+    SymbolOnly = 6,
+}
+
+impl How {
+    /// All of them, in their order.
+    pub const ALL: [How; 7] = [
+        How::LiveRange,
+        How::StmtSequence,
+        How::Relocation,
+        How::Symbol,
+        How::LineSequence,
+        How::CallSite,
+        How::SymbolOnly,
+    ];
+
+    /// The word for it in the report and in answers.
+    pub const fn text(self) -> &'static str {
+        match self {
+            How::LiveRange => "live_range",
+            How::StmtSequence => "stmt_sequence",
+            How::Relocation => "relocation",
+            How::Symbol => "symbol",
+            How::LineSequence => "line_sequence",
+            How::CallSite => "call_site",
+            How::SymbolOnly => "symbol_only",
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The program as a whole: what `merge` numbers, and the pieces, functions and groups that `place` decides.
+
+use std::borrow::Cow;
+
+use foldsym_format::Reason;
+
+use super::blocks::BlockMap;
+use super::classes::SlotKey;
+use super::ids::{EdgeId, FileId, FuncId, GroupId, How, ImageAddr, LocalFunc, NameId, OriginId, UnitId};
+use super::unit::{RowRange, Unit};
+
+/// The source identity of a subprogram, whether it was compiled on its own or inlined
+/// (`DW_AT_linkage_name` or `DW_AT_name`, `DW_AT_decl_file`, `DW_AT_decl_line`; DWARF 5 2.14).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// The linkage name, else the plain name, else empty.
+    pub name: NameId,
+    /// `DW_AT_decl_file`; `None` where the DIE has none.
+    pub file: Option<FileId>,
+    /// `DW_AT_decl_line`, from 1; 0 where unknown.
+    pub line: u32,
+}
+
+/// An inlined call as the source has it: this callee, inlined into that caller, at this line
+/// (DWARF 5 3.3.8.2). Every inlined subroutine of that call, wherever it was compiled, shares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Edge {
+    pub caller: OriginId,
+    pub callee: OriginId,
+    /// `DW_AT_call_file`.
+    pub file: Option<FileId>,
+    /// `DW_AT_call_line`; 0 where unknown.
+    pub line: u32,
+    /// `DW_AT_call_column`; 0 where unknown or columns are not kept.
+    pub column: u16,
+}
+
+/// Ids of a unit's names, files, origins and edges in the whole program; indexed by the local id.
+#[derive(Default)]
+pub struct UnitMap {
+    pub files: Vec<FileId>,
+    pub origins: Vec<OriginId>,
+    pub edges: Vec<EdgeId>,
+}
+
+/// Where a function's inline tree and rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    pub unit: UnitId,
+    pub function: LocalFunc,
+}
+
+/// A function of the program: one DIE, or a name without one.
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub origin: OriginId,
+    /// The `FUNC` symbol that starts its entry piece, where that differs from the origin's name.
+    pub symbol: Option<NameId>,
+    /// Other names of the same function, sorted by bytes.
+    pub aliases: Vec<NameId>,
+    /// `None` for a function known by its symbol alone.
+    pub source: Option<Source>,
+    pub how: How,
+    pub partial: bool,
+    /// Where its code has no group: why it is not certain that it is the only function there.
+    pub reason: Option<Reason>,
+}
+
+/// Where rows are: a range of one unit's rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    pub unit: UnitId,
+    pub range: RowRange,
+    /// Bytes from the address that row offsets count from to the start of the piece: more than 0 where
+    /// the piece begins inside what the rows describe.
+    pub skip: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    Function(FuncId),
+    Group(GroupId),
+}
+
+/// A contiguous range of code with one owner. Pieces of a [`Program`] are sorted and disjoint.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    pub start: ImageAddr,
+    /// Bytes that belong to the owner; more than 0 unless only padding is left.
+    pub body: u32,
+    /// Bytes after the body with a file and line and no name.
+    pub pad: u32,
+    pub owner: Owner,
+    /// Rows of the function; `None` where no line table covers it. A group's rows are its members'.
+    pub rows: Option<Rows>,
+    /// Where an overlap was cut: bytes from the true start of the function's range to `start`.
+    pub skip: u32,
+    /// The `FUNC` symbol that starts this piece (`foo.cold`), where it differs from the function's own name.
+    pub symbol: Option<NameId>,
+}
+
+/// One of the functions that share a piece.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    pub function: FuncId,
+    pub how: How,
+    pub rows: Option<Rows>,
+    /// As [`Piece::symbol`].
+    pub symbol: Option<NameId>,
+}
+
+/// Pieces of two or more different functions with one range. The live DIE with the lowest offset comes
+/// first, then linkage names by bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    pub members: Vec<Member>,
+}
+
+/// The whole program, decided: what `encode` writes.
+#[derive(Default)]
+pub struct Program<'f> {
+    /// Unique, in no order.
+    pub names: Vec<Cow<'f, [u8]>>,
+    /// Unique, in no order.
+    pub files: Vec<Vec<u8>>,
+    pub origins: Vec<Origin>,
+    pub edges: Vec<Edge>,
+    pub units: Vec<Unit<'f>>,
+    /// One for each unit.
+    pub maps: Vec<UnitMap>,
+    pub functions: Vec<Function>,
+    pub pieces: Vec<Piece>,
+    pub groups: Vec<Group>,
+    /// What a table lists of calls through slots (`.debug_vcall`), for `resolve` to make [`Keys::slots`] of.
+    pub listed_slots: Vec<SlotKey>,
+    pub blocks: BlockMap,
+    pub inlines: InlineCounts,
+}
+
+impl Program<'_> {
+    /// The name of a function: its symbol's, else that of its entry.
+    pub fn name_of(&self, function: &Function) -> NameId {
+        function.symbol.unwrap_or(self.origins[function.origin.index()].name)
+    }
+}
+
+/// How many functions whose addresses the linker erased were given what is inlined into them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InlineCounts {
+    /// There is only one way to lay it over their lines.
+    pub by_rows: u64,
+    /// A function of the same code and source has it.
+    pub by_twin: u64,
+    /// Nothing is proved: lines alone.
+    pub lost: u64,
+}

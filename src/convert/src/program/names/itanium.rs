@@ -1,0 +1,418 @@
+//! Reads Itanium C++ names as far as it matters whose a name is: its last component, and whether another unit may mean the
+//! function by it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use foldsym_demangle::demangle;
+
+use super::toolchain::whole_name;
+
+/// A plain name without the arguments of a template.
+pub(crate) fn plain_base(name: &[u8]) -> &[u8] {
+    let end = name.iter().position(|byte| *byte == b'<').filter(|_| !name.starts_with(CALL_PREFIX));
+    end.filter(|end| *end > 0).map_or(name, |end| &name[..end])
+}
+
+/// How the name of an operator begins: it may hold the sign that begins arguments of a template.
+const CALL_PREFIX: &[u8] = b"operator";
+
+/// The operator that lambdas have.
+const CALL: &[u8] = b"operator()";
+
+/// True where the function itself has this name in an Itanium name.
+pub(super) fn is_named(symbol: &[u8], name: &[u8]) -> bool {
+    match source_name(symbol) {
+        Some(own) => own == name,
+        None => structor_name(symbol).or_else(|| local_name(symbol)).is_some_and(|own| own == name),
+    }
+}
+
+/// The name of the function itself in an Itanium name, without the arguments of a template.
+pub(crate) fn own_name(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let own = || structor_name(symbol).or_else(|| local_name(symbol));
+    source_name(symbol).map(Cow::Borrowed).or_else(|| own().map(Cow::Owned))
+}
+
+/// `A` or `~A` of a constructor or destructor that is local to its unit (`_ZN12_GLOBAL__N_11AD2Ev`): of no other does a
+/// compiler leave the linkage name out.
+fn structor_name(symbol: &[u8]) -> Option<Vec<u8>> {
+    let whole = whole_name(symbol);
+    local_structor(whole, &own_component(whole)?)
+}
+
+fn local_structor(whole: &[u8], own: &Component<'_>) -> Option<Vec<u8>> {
+    match own {
+        Component::Constructor(class) if !is_program_wide(whole) => Some(class.to_vec()),
+        Component::Destructor(class) if !is_program_wide(whole) => Some([b"~", *class].concat()),
+        _ => None,
+    }
+}
+
+/// The same of what is local to a function (`go` of `_ZZ1fvEN1S2goEi`, `operator()` of a lambda). It is read as text: where
+/// the name of the enclosing function ends, its types tell. `None` for constructors, which have several names.
+fn local_name(symbol: &[u8]) -> Option<Vec<u8>> {
+    let whole = symbol.split(|byte| *byte == b'.').next().filter(|name| name.starts_with(b"_ZZ"))?;
+    let text = demangle(whole)?;
+    let text = text.as_bytes();
+    // Parameters, and qualifiers behind them.
+    let end = text.iter().rposition(|byte| *byte == b')')?;
+    let before = &text[..opening(&text[..=end])?];
+    let (rest, own) = last_component(before)?;
+    let own = plain_base(own);
+    let (_, class) = last_component(rest).unwrap_or((b"", rest));
+    (!own.is_empty() && !own.starts_with(b"~") && own != plain_base(class)).then(|| own.to_vec())
+}
+
+/// The names that a DIE may have of the function that a symbol's is local to (`_Z6entryAl` and `entryA` of
+/// `_ZZ6entryAlEN5Local5twiceEv`): each mangled one that the symbol may begin with, then the plain one. Of several such
+/// functions, one in the other, it is the outermost. `None` for other symbols.
+pub(crate) fn enclosing(symbol: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let rest = symbol.strip_prefix(b"_ZZ")?;
+    let rest = &rest[rest.iter().take_while(|byte| **byte == b'Z').count()..];
+    let name = |end: usize| [b"_Z", &rest[..end]].concat();
+    let plain = own_component(&name(rest.len())).and_then(|own| match own {
+        Component::Plain(name) => Some(name.to_vec()),
+        _ => None,
+    });
+    let ends = memchr::memchr_iter(b'E', rest).take(MAX_ENDS);
+    Some(ends.map(name).chain(plain).collect())
+}
+
+/// Places where the name of an enclosing function may end.
+const MAX_ENDS: usize = 64;
+
+/// Where the bracket opens that the last byte of a text closes.
+fn opening(text: &[u8]) -> Option<usize> {
+    let mut depth = 0_usize;
+    (0..text.len()).rev().find(|&at| {
+        match text[at] {
+            b')' => depth += 1,
+            b'(' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    })
+}
+
+/// What stands behind the last `::` of a demangled name that is in no brackets, and what stands before it.
+fn last_component(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut depth = 0_isize;
+    let mut at = text.len();
+    while at > 1 {
+        at -= 1;
+        match text[at] {
+            b'>' | b')' | b'}' => depth += 1,
+            b'<' | b'(' | b'{' => depth -= 1,
+            b':' if depth == 0 && text[at - 1] == b':' => return Some((&text[..at - 1], &text[at + 1..])),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The name of the function itself in an Itanium name: `f` of `_ZL1fi`, `_ZN2nsL1fEi` and `_ZL1fIiET_S0_`. `None` for
+/// names that are local to a function, for constructors, and for arguments of templates that are expressions.
+pub(super) fn source_name(name: &[u8]) -> Option<&[u8]> {
+    match own_component(name)? {
+        Component::Plain(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// What the last component of an Itanium name stands for.
+pub(super) enum Component<'n> {
+    Plain(&'n [u8]),
+    /// Of this class.
+    Constructor(&'n [u8]),
+    Destructor(&'n [u8]),
+}
+
+fn own_component(name: &[u8]) -> Option<Component<'_>> {
+    own_component_at(name).map(|(own, _)| own)
+}
+
+/// The last component, and where what makes it one begins: the end of the nested name, or `C1` of a constructor.
+pub(super) fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
+    let rest = name.strip_prefix(b"_Z")?;
+    let nested = rest.first() == Some(&b'N');
+    let mut at = usize::from(nested);
+    let mut last = None;
+    loop {
+        match rest.get(at)? {
+            // Internal linkage, qualifiers of a method.
+            b'L' | b'K' | b'V' | b'r' | b'R' | b'O' => at += 1,
+            b'1'..=b'9' => {
+                let (start, len) = counted(rest, at);
+                last = Some(rest.get(start..start.checked_add(len)?)?);
+                at = start + len;
+                if !nested {
+                    return last.map(|name| (Component::Plain(name), at + 2));
+                }
+            }
+            b'I' if nested && last.is_some() => at = after_arguments(rest, at + 1)?,
+            b'S' => at = after_substitution(rest, at)?,
+            b'c' if rest.get(at + 1) == Some(&b'l') => {
+                last = Some(CALL);
+                at += 2;
+            }
+            b'B' if last.is_some() => {
+                let (start, len) = counted(rest, at + 1);
+                at = start.checked_add(len)?;
+            }
+            b'E' if nested => return last.map(|name| (Component::Plain(name), at + 2)),
+            kind @ (b'C' | b'D') if nested => {
+                // Arguments of its own template may follow.
+                let ends = matches!(rest.get(at + 1..at + 3)?, [b'0'..=b'5', b'E' | b'I']);
+                let structor = if *kind == b'C' { Component::Constructor } else { Component::Destructor };
+                return last.filter(|_| ends).map(|class| (structor(class), at + 2));
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Where the arguments of a template end whose first begins here (Itanium C++ ABI 5.1.5).
+fn after_arguments(name: &[u8], mut at: usize) -> Option<usize> {
+    let mut depth = 1;
+    while depth > 0 {
+        at = match name.get(at)? {
+            b'1'..=b'9' => {
+                let (start, len) = counted(name, at);
+                start.checked_add(len)?
+            }
+            b'I' | b'N' | b'J' | b'F' => {
+                depth += 1;
+                at + 1
+            }
+            b'E' => {
+                depth -= 1;
+                at + 1
+            }
+            // A value of a built-in type.
+            b'L' if name.get(at + 1)?.is_ascii_lowercase() => {
+                at + 1 + name[at..].iter().position(|byte| *byte == b'E')?
+            }
+            b'S' => after_substitution(name, at)?,
+            b'T' => at + 1 + name[at..].iter().position(|byte| *byte == b'_')?,
+            b'D' if matches!(name.get(at + 1)?, b'p' | b'n' | b'i' | b's' | b'u' | b'a' | b'c') => at + 2,
+            b'P' | b'R' | b'O' | b'K' | b'V' => at + 1,
+            b'u' => return None,
+            byte if byte.is_ascii_lowercase() => at + 1,
+            _ => return None,
+        };
+    }
+    Some(at)
+}
+
+/// Where a substitution ends (`S_`, `S1A_`, `St`; Itanium C++ ABI 5.1.10).
+fn after_substitution(name: &[u8], at: usize) -> Option<usize> {
+    match name.get(at + 1)? {
+        byte if byte.is_ascii_lowercase() => Some(at + 2),
+        _ => Some(at + 1 + name[at..].iter().position(|byte| *byte == b'_')?),
+    }
+}
+
+/// Where a name with its length before it begins, and that length (Itanium C++ ABI 5.1.2).
+pub(super) fn counted(name: &[u8], at: usize) -> (usize, usize) {
+    let digits = name[at..].iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
+    let len = name[at..at + digits].iter().fold(0, |len, digit| len * 10 + usize::from(digit - b'0'));
+    (at + digits, len)
+}
+
+/// True for a mangled name that only one function of a program can have: a second DIE with it, from another
+/// unit, describes that function again. A function that is local to a unit (`_ZL`, an anonymous namespace)
+/// shares its name with those of other units.
+pub(crate) fn is_program_wide(name: &[u8]) -> bool {
+    if !is_mangled(name) {
+        return false;
+    }
+    let is_local = |mut places: Range<usize>| places.any(|at| tells_local(&name[at..]));
+    let mut at = 2;
+    if is_local(0..at) {
+        return false;
+    }
+    // Most are long, and tell nothing behind their beginning.
+    while let Some(some) = name[at..].first_chunk() {
+        let next = at + TOGETHER;
+        if may_tell_local(some) && is_local(at..next) {
+            return false;
+        }
+        at = next;
+    }
+    !is_local(at..name.len())
+}
+
+/// Places of a name that are looked at together.
+const TOGETHER: usize = 16;
+
+/// True where one of the first places may be one of those that [`tells_local`]. Without branches, for vectors.
+fn may_tell_local(name: &[u8; TOGETHER + 1]) -> bool {
+    let mut found = 0;
+    for at in 0..TOGETHER {
+        let (byte, next) = (name[at], name[at + 1]);
+        let component = u8::from(byte == b'Z') & (u8::from(next == b'L') | u8::from(next == b'N'));
+        let anonymous = u8::from(byte == b'_') & u8::from(next == b'G');
+        found |= component | anonymous | (u8::from(byte == b'$') & u8::from(next == b'_'));
+    }
+    found != 0
+}
+
+/// True where a mangled name goes on with what only a name has that is local to its unit.
+#[inline]
+fn tells_local(rest: &[u8]) -> bool {
+    match rest {
+        [b'_', b'G', ..] => rest.starts_with(ANONYMOUS),
+        // What clang calls a lambda that other units cannot name (`$_0`).
+        [b'$', b'_', ..] => true,
+        // The letter stands for internal linkage, also behind a namespace (`_ZN1aL`), and where the name is only a part of
+        // another: an argument of a template (`_Z5applyIZL3bariE1SEiT_i`), the function that a class is local to.
+        [b'Z', b'L', b'1'..=b'9', ..] => true,
+        [b'Z', b'N', nested @ ..] => nested_local(nested),
+        _ => false,
+    }
+}
+
+/// Components of a nested name that are looked at for one of internal linkage; one with more counts as local.
+const MAX_COMPONENTS: usize = 64;
+
+const ANONYMOUS: &[u8] = b"_GLOBAL__N_";
+
+/// True where a component of a nested name has internal linkage (`1aL1fE` of `_ZN1aL1fEv`). Behind the arguments of a
+/// template are members of a class, which have the linkage of that.
+fn nested_local(nested: &[u8]) -> bool {
+    let mut at = 0;
+    for _ in 0..MAX_COMPONENTS {
+        match nested.get(at) {
+            Some(b'L') => return true,
+            Some(b'K' | b'V' | b'r' | b'R' | b'O') => at += 1,
+            Some(b'1'..=b'9') => {
+                let (start, len) = counted(nested, at);
+                at = start + len;
+            }
+            Some(b'S') => match after_substitution(nested, at) {
+                Some(after) => at = after,
+                None => return false,
+            },
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// The last component of a mangled name, which is all that the DIE of a function has that is local to its unit, or to another
+/// function.
+pub(crate) fn own_spelling(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let whole = whole_name(symbol);
+    match own_component(whole) {
+        Some(Component::Plain(name)) => Some(Cow::Borrowed(name)),
+        Some(structor) => local_structor(whole, &structor).map(Cow::Owned),
+        None => local_name(whole).map(Cow::Owned),
+    }
+}
+
+/// True for a name that a C++ or Rust compiler mangled: it names one function and no alias of another. The
+/// initialization function of a thread-local variable (`_ZTH`, Itanium C++ ABI 5.1.4.5) is an alias: all
+/// variables of a unit have one.
+pub(crate) fn is_mangled(name: &[u8]) -> bool {
+    (name.starts_with(b"_Z") && !name.starts_with(b"_ZTH")) || name.starts_with(b"_R")
+}
+
+/// What a linkage name says of the class that its function is in: what follows `_ZN` and the qualifiers; of a thunk, that
+/// of what it leads to (Itanium C++ ABI 5.1.4, 5.1.5.3).
+pub(crate) fn nested(name: &[u8]) -> Option<&[u8]> {
+    let mut rest = match name.strip_prefix(b"_ZT") {
+        Some([b'h' | b'v' | b'c', ..]) => {
+            let place = name.windows(2).position(|pair| pair == b"_N")?;
+            &name[place + 2..]
+        }
+        _ => name.strip_prefix(b"_ZN")?,
+    };
+    while let [b'r' | b'V' | b'K' | b'R' | b'O', after @ ..] = rest {
+        rest = after;
+    }
+    Some(rest)
+}
+
+/// True for the key of a class that no other unit can mean.
+pub(crate) fn is_local_class(key: &[u8]) -> bool {
+    !is_program_wide(&[b"_ZN", key, b"1xEv"].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_function_in_the_whole_program() {
+        for (name, expected) in [
+            ("_ZN1S3runEv", true),
+            ("_Z3runv", true),
+            ("_ZN3fooIL1AE3runEv", true),
+            ("_RNvC3lib3run", true),
+            ("run", false),
+            ("_ZL3runv", false),
+            ("_ZZL3runvENKUlvE_clEv", false),
+            ("_ZN2nsL3runEv", false),
+            ("_ZN12_GLOBAL__N_13runEv", false),
+            ("_ZNSt17_Function_handlerIFvvE3$_0E9_M_invokeERKSt9_Any_data", false),
+            ("_Z5applyIZL3bariE1SEiT_i", false),
+            ("_ZNKL1MLUliE_clEi", false),
+            ("_ZN2ns99999999", true),
+            ("_ZZN2nsL3barEiEN1S3runEi", false),
+            ("_Z3runIXadL_ZN2nsL3fooEiEEEii", false),
+            ("_ZN1TIXadL_ZN2nsL3fooEiEEE3runEi", false),
+            ("_ZN2ns3runIXadL_ZNS_L3fooEiEEEii", false),
+            ("_ZN2ns3runIXadL_ZNS_3fooEiEEEii", true),
+            ("_ZZN2ns3barEiEN1S3runEi", true),
+            ("_ZN1TILi3EE3runEv", true),
+            ("_ZNS", true),
+            ("_ZNKSt6vectorIiSaIiEE4sizeEv", true),
+        ] {
+            assert_eq!(is_program_wide(name.as_bytes()), expected, "{name}");
+        }
+        // At any place of a name.
+        for len in 1..40 {
+            let name = |rest: &str| format!("_ZN{len}{}{rest}", "a".repeat(len));
+            for rest in ["12_GLOBAL__N_11fEv", "3$_0clEv", "1fIZL3bariE1SEvT_", "1fIXadL_ZN2nsL3fooEiEEEvv"] {
+                assert!(!is_program_wide(name(rest).as_bytes()), "{len} {rest}");
+            }
+            for rest in ["1fEv", "1fI1_1GE_Ev", "1fIXadL_ZN2ns3fooEiEEEvv"] {
+                assert!(is_program_wide(name(rest).as_bytes()), "{len} {rest}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_dies_of_local_functions_have() {
+        for (symbol, expected) in [
+            ("_ZL1fi.constprop.0", Some("f")),
+            ("_ZZ6entryBlENKUllE_clEl.isra.0", Some("operator()")),
+            ("_ZZ6entryBlEN5Local5twiceEv", Some("twice")),
+            ("_ZN12_GLOBAL__N_11AD2Ev", Some("~A")),
+            ("_ZN1AD2Ev", None),
+            ("f", None),
+        ] {
+            let found =
+                own_spelling(symbol.as_bytes()).map(|name| String::from_utf8(name.into_owned()).unwrap());
+            assert_eq!(found.as_deref(), expected, "{symbol}");
+        }
+    }
+
+    #[test]
+    fn functions_that_names_are_local_to() {
+        let of = |name: &str| {
+            let found = enclosing(name.as_bytes());
+            found.map(|all| all.into_iter().map(|name| String::from_utf8(name).unwrap()).collect::<Vec<_>>())
+        };
+        let names = |names: &[&str]| Some(names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        assert_eq!(of("_ZZ1fvEN1S2goEi"), names(&["_Z1fv", "_Z1fvEN1S2go", "f"]));
+        assert_eq!(
+            of("_ZZZ4mainENKUliE_clEv"),
+            names(&["_Z4main", "_Z4mainENKUli", "_Z4mainENKUliE_cl", "main"])
+        );
+        assert_eq!(of("_ZZL1fiE1x"), names(&["_ZL1fi", "f"]));
+        assert_eq!(of("_ZN1S2goEi"), None);
+        assert_eq!(of("f"), None);
+    }
+}

@@ -1,0 +1,139 @@
+//! Whether a symbol's name and a function's name are of one function: a clone, a variant of a constructor, the mangled name of
+//! a plain one.
+
+use std::iter;
+
+use super::itanium::{is_mangled, is_named, plain_base, source_name};
+use super::toolchain::{whole_name, whole_suffixed};
+use super::variants::differ_in_variant;
+
+/// How a symbol's name relates to the name of a function at the same address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relation {
+    /// The same name.
+    Same,
+    /// The function's name with a suffix that a compiler adds to a clone or a part (`.isra.0`, `.cold`,
+    /// `.llvm.123`, `.lto_priv.0`).
+    Clone,
+    /// The mangled name of a function that has a plain name alone (gcc writes no linkage name for a function that is
+    /// local to its unit).
+    Mangled,
+    /// Names of one constructor or destructor that differ in the variant alone (`C1`, `C2`, `D1`, `D2`), or names of one
+    /// function by two versions of gcc's ABI.
+    Variant,
+    /// Another function, or another name that nothing explains.
+    Other,
+}
+
+/// Compares a symbol's name with a function's.
+pub(crate) fn relation(function: &[u8], symbol: &[u8]) -> Relation {
+    if function == symbol {
+        return Relation::Same;
+    }
+    if let Some([b'.', _, ..]) = symbol.strip_prefix(function)
+        && !function.is_empty()
+    {
+        return Relation::Clone;
+    }
+    if !function.is_empty() && !is_mangled(function) && is_named(symbol, plain_base(function)) {
+        return Relation::Mangled;
+    }
+    if differ_in_variant(function, symbol) { Relation::Variant } else { Relation::Other }
+}
+
+/// The names that a function of this symbol may have in its DIE: the symbol's, that before a suffix which a
+/// compiler adds to copies and parts, the plain one of a mangled name.
+pub(crate) fn spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let plain = || source_name(whole_name(symbol));
+    iter::once(symbol).chain(whole_suffixed(symbol)).chain(iter::once_with(plain).flatten())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relations_of_names() {
+        for (function, symbol, expected) in [
+            ("foo", "foo", Relation::Same),
+            ("foo", "foo.isra.0", Relation::Clone),
+            ("foo", "foo.cold", Relation::Clone),
+            ("foo", "foobar", Relation::Other),
+            ("", ".text", Relation::Other),
+            ("_ZN1SC2Ev", "_ZN1SC1Ev", Relation::Variant),
+            ("_ZN1SD2Ev", "_ZN1SD1Ev", Relation::Variant),
+            ("_ZN1SC4Ev", "_ZN1SC1Ev", Relation::Variant),
+            ("_ZN1TIiEC2Ev", "_ZN1TIiEC1Ev", Relation::Variant),
+            ("_ZN3fC1C2Ev", "_ZN3fC2C2Ev", Relation::Other),
+            ("_ZN1SC9Ev", "_ZN1SC1Ev", Relation::Other),
+            ("_ZN1SC5Ev", "_ZN1SC1Ev", Relation::Other),
+            ("_ZN1SD3Ev", "_ZN1SD1Ev", Relation::Other),
+            ("_ZN1SC2Ev@@V1", "_ZN1SC1Ev@@V1", Relation::Variant),
+            ("_ZN1SI1AED2Ev", "_ZN1SI1AED1Ev", Relation::Variant),
+            ("_ZN1DCI11BEi", "_ZN1DCI21BEi", Relation::Variant),
+            ("_ZZN1SC1EvENKUlvE_clEv", "_ZZN1SC2EvENKUlvE_clEv", Relation::Variant),
+            // No parser reads the whole of these two.
+            (
+                "_ZN2ItC1IiEEPT_N2IfIXsr2IsIS1_E5valueEE4typeE",
+                "_ZN2ItC2IiEEPT_N2IfIXsr2IsIS1_E5valueEE4typeE",
+                Relation::Variant,
+            ),
+            (
+                "_ZN1AIXsr2IsIiE5valueEEC1EXsr2IsIiE5valueE",
+                "_ZN1AIXsr2IsIiE5valueEEC2EXsr2IsIiE5valueE",
+                Relation::Variant,
+            ),
+            // An argument pack of gcc's ABI before version 6, and later.
+            (
+                "_ZN5AllocI1AE9constructIS0_IRS0_EEEvPT_DpOT0_",
+                "_ZN5AllocI1AE9constructIS0_JRS0_EEEvPT_DpOT0_",
+                Relation::Variant,
+            ),
+            ("_ZN1TIIiEEC1Ev", "_ZN1TIJiEEC2Ev", Relation::Variant),
+            ("_Z3xIyv", "_Z3xJyv", Relation::Other),
+            ("_Z10longnamesIv", "_Z10longnamesJv", Relation::Other),
+            ("_ZN1XIiE7blendC1Ev", "_ZN1XIiE7blendC2Ev", Relation::Other),
+            ("_ZN1SD0Ev", "_ZN1SD1Ev", Relation::Other),
+            ("local8", "_ZL6local8PK4Stepi", Relation::Mangled),
+            ("f", "_ZN2nsL1fEi", Relation::Mangled),
+            ("f", "_ZN12_GLOBAL__N_11fEi", Relation::Mangled),
+            ("tf<int>", "_ZL2tfIiET_S0_", Relation::Mangled),
+            ("tf<int>", "_ZL2tfIiET_S0_.constprop.0", Relation::Mangled),
+            ("tg<int>", "_Z2tfIiET_S0_", Relation::Other),
+            ("push<char>", "_ZN12_GLOBAL__N_16vectorIiN2ns1AILi3EEESaIcEE4pushIcEEvT_", Relation::Mangled),
+            ("get", "_ZNSt3mapIiPKcE3getB5cxx11ERKS_", Relation::Mangled),
+            ("operator()", "_ZNK12_GLOBAL__N_11SclEi", Relation::Mangled),
+            ("operator()", "_ZZ4mainENKUliE_clEi", Relation::Mangled),
+            ("operator()", "_ZZ4mainENKUliE_4_FUNEi", Relation::Other),
+            ("_FUN", "_ZZ4mainENKUliE_4_FUNEi", Relation::Mangled),
+            ("operator()", "_ZZZ4mainENKUliE_clEiENKUlvE_clEv", Relation::Mangled),
+            ("go", "_ZZ2tlIN12_GLOBAL__N_11LEEiiEN1S2goEi", Relation::Mangled),
+            ("go", "_ZZ2tlIN12_GLOBAL__N_11LEEiiEN1S2goEi.constprop.0", Relation::Mangled),
+            ("go<int>", "_ZZ1fvEN1S2goIiEEiT_", Relation::Mangled),
+            ("S", "_ZZ1fvEN1SC2Ev", Relation::Other),
+            ("~A", "_ZN12_GLOBAL__N_11AD2Ev", Relation::Mangled),
+            ("~A", "_ZN12_GLOBAL__N_11AIiED0Ev", Relation::Mangled),
+            ("A", "_ZN12_GLOBAL__N_11AC1Ei", Relation::Mangled),
+            ("A", "_ZN12_GLOBAL__N_11AD1Ev", Relation::Other),
+            ("~B", "_ZN12_GLOBAL__N_11AD2Ev", Relation::Other),
+            ("~A", "_ZN2ns1AD2Ev", Relation::Other),
+            ("A", "_ZN2ns1AC2Ev", Relation::Other),
+            ("f", "_ZZ1fvEN1S2goEi", Relation::Other),
+            ("S", "_ZZ1fvEN1S2goEi", Relation::Other),
+            ("operator<", "_ZNK12_GLOBAL__N_11SltERKS0_", Relation::Other),
+            ("f", "_ZN1aIiE", Relation::Other),
+            ("f", "_ZN1aIXadL_Z1gvEEE1fEv", Relation::Other),
+            ("f", "_ZL1gi1f", Relation::Other),
+            ("f", "_ZN1f1gEv", Relation::Other),
+            ("f", "_ZL9", Relation::Other),
+            ("_Z7blendC1v", "_Z7blendC2v", Relation::Other),
+            ("_ZN7ClassC13runEv", "_ZN7ClassC23runEv", Relation::Other),
+            ("_ZN5Vec3D3addEv", "_ZN5Vec2D3addEv", Relation::Other),
+            ("_Z2f1v", "_Z2f2v", Relation::Other),
+            ("_Z2f1v", "1Z2f1v", Relation::Other),
+            ("read", "__read", Relation::Other),
+        ] {
+            assert_eq!(relation(function.as_bytes(), symbol.as_bytes()), expected, "{function} {symbol}");
+        }
+    }
+}
