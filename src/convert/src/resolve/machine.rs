@@ -352,7 +352,8 @@ impl<'i, 'f> Machine<'i, 'f> {
             // Most name few symbols, again and again.
             let mut known: HashMap<u32, bool> = HashMap::default();
             kept.iter().filter(|relocation| is_call(machine, relocation.kind)).for_each(|relocation| {
-                let address = || kept.symbol_address(relocation.symbol).map(|address| self.without_mode(address));
+                let address =
+                    || kept.symbol_address(relocation.symbol).map(|address| self.without_mode(address));
                 let is_named = || address().is_some_and(&is_callee);
                 if *known.entry(relocation.symbol).or_insert_with(is_named) {
                     found.extend(self.named_call(base, kept, relocation));
@@ -372,9 +373,10 @@ impl<'i, 'f> Machine<'i, 'f> {
         let before = || self.bytes(place.checked_sub(2)?, place);
         let return_addr = match (self.processor?, relocation.kind) {
             // Through the offset table, or rewritten by the linker to a call of the function itself.
-            (Processor::X86 { wide: true }, R_X86_64_GOTPCREL | R_X86_64_GOTPCRELX | R_X86_64_REX_GOTPCRELX) => {
-                matches!(before()?, [0xff, 0x15] | [0x67, 0xe8]).then(|| place.checked_add(4))??
-            }
+            (
+                Processor::X86 { wide: true },
+                R_X86_64_GOTPCREL | R_X86_64_GOTPCRELX | R_X86_64_REX_GOTPCRELX,
+            ) => matches!(before()?, [0xff, 0x15] | [0x67, 0xe8]).then(|| place.checked_add(4))??,
             (Processor::X86 { .. }, _) => matches!(before()?, [_, 0xe8]).then(|| place.checked_add(4))??,
             _ => self.return_of_call(place)?,
         };

@@ -10,11 +10,8 @@ const LINK: u16 = 30;
 const STACK: u8 = 31;
 
 /// `x0` to `x7` and `v0` to `v7`; `x19` to `x30` and `v8` to `v15` (AAPCS64 6.1).
-pub(super) const CONVENTION: Convention = Convention {
-    arguments: 0xff | 0xff << VECTORS,
-    kept: 0xfff << 19 | 0xff << (8 + VECTORS),
-    stack: STACK,
-};
+pub(super) const CONVENTION: Convention =
+    Convention { arguments: 0xff | 0xff << VECTORS, kept: 0xfff << 19 | 0xff << (8 + VECTORS), stack: STACK };
 
 /// True where a word may be a jump to an address, or a call: it is of the class of branches and system instructions, and
 /// neither a hint nor a return (Arm ARM C4.1). Most words are not.
@@ -64,9 +61,7 @@ fn operation(found: &Instruction, word: u32, address: u64) -> Op {
             _ => written(found),
         },
         Opcode::ADRP => match (general(first), second) {
-            (Some(to), Operand::PCOffset(by)) => {
-                Op::constant(to, (address & !0xfff).wrapping_add_signed(by))
-            }
+            (Some(to), Operand::PCOffset(by)) => Op::constant(to, (address & !0xfff).wrapping_add_signed(by)),
             _ => written(found),
         },
         // The class of the instruction: bits 28 to 25 (Arm ARM C4.1).
@@ -109,10 +104,7 @@ fn written(found: &Instruction) -> Op {
 /// What computes from constants and general registers.
 fn computed(found: &Instruction) -> Op {
     let [first, second, third, _] = found.operands;
-    let is_wide = matches!(
-        first,
-        Operand::Register(SizeCode::X, _) | Operand::RegisterOrSP(SizeCode::X, _)
-    );
+    let is_wide = matches!(first, Operand::Register(SizeCode::X, _) | Operand::RegisterOrSP(SizeCode::X, _));
     let (Some(to), true) = (general(first), is_wide) else { return of_half(found) };
     let constant = match third {
         Operand::Immediate(by) => Some(i64::from(by)),

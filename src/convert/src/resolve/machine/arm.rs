@@ -38,7 +38,11 @@ pub(super) fn decode_a32(word: u32, address: u64) -> Inst {
     };
     let Some(found) = found else {
         // Of coprocessors, vectors, parts of words, and UDF none jumps; what else has no R15 for its result does not either.
-        let goes_on = is_refused(word) || word >> 28 == 15 || word >> 26 & 3 == 3 || word >> 25 & 7 == 3 || word >> 12 & 15 != 15;
+        let goes_on = is_refused(word)
+            || word >> 28 == 15
+            || word >> 26 & 3 == 3
+            || word >> 25 & 7 == 3
+            || word >> 12 & 15 != 15;
         return Inst::of(4, if goes_on { Op::Other } else { Op::Jump(Goal::Anywhere) });
     };
     let at = At { address, counter: address.wrapping_add(8), thumb: false, word };
@@ -115,11 +119,17 @@ impl At {
                 self.moved(found).map_or(Op::Other, |(of, place)| Op::Store { of, place })
             }
             Opcode::CMP | Opcode::CMN | Opcode::TST | Opcode::TEQ => Op::Nothing,
-            Opcode::NOP | Opcode::HINT | Opcode::UDF | Opcode::BKPT | Opcode::DMB | Opcode::DSB => Op::Nothing,
-            Opcode::ISB | Opcode::PLD | Opcode::BTI | Opcode::PACBTI | Opcode::PAC | Opcode::AUT => Op::Nothing,
+            Opcode::NOP | Opcode::HINT | Opcode::UDF | Opcode::BKPT | Opcode::DMB | Opcode::DSB => {
+                Op::Nothing
+            }
+            Opcode::ISB | Opcode::PLD | Opcode::BTI | Opcode::PACBTI | Opcode::PAC | Opcode::AUT => {
+                Op::Nothing
+            }
             _ => match register(first) {
                 // An interrupt returns by a subtraction.
-                Some(COUNTER) if register(second) == Some(LINK) && added(found.operands[2]).is_none() => Op::Return,
+                Some(COUNTER) if register(second) == Some(LINK) && added(found.operands[2]).is_none() => {
+                    Op::Return
+                }
                 Some(COUNTER) => Op::Jump(self.computed_jump(found)),
                 Some(to) if found.operands.iter().skip(1).all(is_read) => self.computed(found, to),
                 _ => Op::Other,
@@ -130,9 +140,10 @@ impl At {
     /// Where a branch goes. The decoder counts some of them from the instruction behind a branch, others from where the
     /// processor does.
     fn branch(&self, found: &Instruction) -> Goal {
-        let of = found.operands.iter().find(|operand| {
-            matches!(operand, Operand::BranchOffset(_) | Operand::BranchThumbOffset(_))
-        });
+        let of = found
+            .operands
+            .iter()
+            .find(|operand| matches!(operand, Operand::BranchOffset(_) | Operand::BranchThumbOffset(_)));
         let (from, by) = match of {
             Some(&Operand::BranchOffset(by)) => (self.address, i64::from(by) * 4),
             Some(&Operand::BranchThumbOffset(by)) => {
@@ -158,9 +169,8 @@ impl At {
             (Opcode::MOV, Some(from), None) => Goal::Register(from, 0),
             // To a branch among those behind it.
             (Opcode::ADD, Some(COUNTER), Some((_, true))) => Goal::Near(self.counter),
-            (Opcode::ADD, Some(COUNTER), Some((by, false))) | (Opcode::ADD, Some(by), Some((COUNTER, false))) => {
-                counted(by)
-            }
+            (Opcode::ADD, Some(COUNTER), Some((by, false)))
+            | (Opcode::ADD, Some(by), Some((COUNTER, false))) => counted(by),
             (Opcode::ADD, Some(from), Some((by, _))) => Goal::Sum([from, by]),
             // `add pc, r3` of T32
             (Opcode::ADD, Some(by), None) if third == Operand::Nothing => counted(by),
@@ -222,7 +232,9 @@ impl At {
         let signed = |by: u16, adds: bool| if adds { i64::from(by) } else { -i64::from(by) };
         let (base, offset, indexed, writes_back) = match found.operands[at] {
             Operand::RegDeref(base) => (base, 0, false, false),
-            Operand::RegDerefPreindexOffset(base, by, adds, writes) => (base, signed(by, adds), false, writes),
+            Operand::RegDerefPreindexOffset(base, by, adds, writes) => {
+                (base, signed(by, adds), false, writes)
+            }
             Operand::RegDerefPostindexOffset(base, ..) => (base, 0, false, true),
             Operand::RegDerefPreindexReg(base, _, _, writes)
             | Operand::RegDerefPreindexRegShift(base, _, _, writes) => (base, 0, true, writes),

@@ -92,7 +92,8 @@ impl<'f> Machine<'_, 'f> {
     fn runs(&self, start: u64, end: u64) -> Option<Vec<Run<'f>>> {
         let (section, bytes) = self.section_bytes(start, end)?;
         let marks = self.marks();
-        let within = marks.partition_point(|mark| mark.0 <= start)..marks.partition_point(|mark| mark.0 < end);
+        let within =
+            marks.partition_point(|mark| mark.0 <= start)..marks.partition_point(|mark| mark.0 < end);
         let mut runs = Vec::new();
         let mut from = start;
         let mut mode = self.mode(start, section);

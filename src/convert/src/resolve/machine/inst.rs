@@ -15,17 +15,42 @@ pub(super) const VECTORS: u8 = 32;
 pub(super) enum Op {
     /// Changes no register and no memory: a hint, a comparison, a trap.
     Nothing,
-    Constant { to: u8, value: u64 },
+    Constant {
+        to: u8,
+        value: u64,
+    },
     /// The upper half of a register of 32 bits (`movt`).
-    Upper { to: u8, value: u64 },
-    Move { to: u8, from: u8 },
-    Add { to: u8, from: u8, by: i64 },
+    Upper {
+        to: u8,
+        value: u64,
+    },
+    Move {
+        to: u8,
+        from: u8,
+    },
+    Add {
+        to: u8,
+        from: u8,
+        by: i64,
+    },
     /// The sum of two registers, of which one may be shifted or extended.
-    Sum { to: u8, from: [u8; 2] },
+    Sum {
+        to: u8,
+        from: [u8; 2],
+    },
     /// A register, shifted to the left by a number.
-    Shift { to: u8, from: u8 },
-    Load { to: Registers, place: Place },
-    Store { of: Registers, place: Place },
+    Shift {
+        to: u8,
+        from: u8,
+    },
+    Load {
+        to: Registers,
+        place: Place,
+    },
+    Store {
+        of: Registers,
+        place: Place,
+    },
     /// Changes these registers in another way.
     Write(Registers),
     Jump(Goal),
@@ -258,7 +283,9 @@ impl<'a> Values<'a> {
             },
             Op::Move { to, from } => Some((to, self.of(from))),
             Op::Add { to, from, by } => match self.of(from) {
-                Value::Address(from) => Some((to, Value::Address(self.address(from.wrapping_add_signed(by))))),
+                Value::Address(from) => {
+                    Some((to, Value::Address(self.address(from.wrapping_add_signed(by)))))
+                }
                 Value::Sum(Some(from)) => {
                     Some((to, Value::Sum(Some(self.address(from.wrapping_add_signed(by))))))
                 }

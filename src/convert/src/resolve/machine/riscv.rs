@@ -104,13 +104,18 @@ fn added(to: u8, from: u8, by: i64) -> Op {
 /// Of 16 bits.
 fn short(half: u32, address: u64, wide: bool) -> Inst {
     let (to, b) = (register(half, 7), register(half, 2));
-    let (third, high, low) = (field(half, 13, 3, 0), field(half, 7, 3, 0) as u8 + 8, field(half, 2, 3, 0) as u8 + 8);
+    let (third, high, low) =
+        (field(half, 13, 3, 0), field(half, 7, 3, 0) as u8 + 8, field(half, 2, 3, 0) as u8 + 8);
     let immediate = signed(field(half, 12, 1, 5) | field(half, 2, 5, 0), 6);
     let word_at = (field(half, 10, 3, 3) | field(half, 6, 1, 2) | field(half, 5, 1, 6)).into();
     let double_at = (field(half, 10, 3, 3) | field(half, 5, 2, 6)).into();
     let jump_by = || {
-        let by = field(half, 12, 1, 11) | field(half, 11, 1, 4) | field(half, 9, 2, 8) | field(half, 8, 1, 10);
-        signed(by | field(half, 7, 1, 6) | field(half, 6, 1, 7) | field(half, 3, 3, 1) | field(half, 2, 1, 5), 12)
+        let by =
+            field(half, 12, 1, 11) | field(half, 11, 1, 4) | field(half, 9, 2, 8) | field(half, 8, 1, 10);
+        signed(
+            by | field(half, 7, 1, 6) | field(half, 6, 1, 7) | field(half, 3, 3, 1) | field(half, 2, 1, 5),
+            12,
+        )
     };
     let at = |by: i64| Goal::To(address.wrapping_add_signed(by));
     // LD and SD of 64-bit processors have the places of FLW and FSW.
@@ -122,10 +127,16 @@ fn short(half: u32, address: u64, wide: bool) -> Inst {
         (0, 0) => Op::Add { to: low, from: STACK, by: 0 },
         (0, 1) => Op::load(low + VECTORS, Place::based(high, double_at, 8)),
         (0, 2) => Op::load(low, Place::based(high, word_at, 4)),
-        (0, 3) => Op::load(low + bank, Place::based(high, if wide { double_at } else { word_at }, if wide { 8 } else { 4 })),
+        (0, 3) => Op::load(
+            low + bank,
+            Place::based(high, if wide { double_at } else { word_at }, if wide { 8 } else { 4 }),
+        ),
         (0, 5) => Op::store(low + VECTORS, Place::based(high, double_at, 8)),
         (0, 6) => Op::store(low, Place::based(high, word_at, 4)),
-        (0, 7) => Op::store(low + bank, Place::based(high, if wide { double_at } else { word_at }, if wide { 8 } else { 4 })),
+        (0, 7) => Op::store(
+            low + bank,
+            Place::based(high, if wide { double_at } else { word_at }, if wide { 8 } else { 4 }),
+        ),
         (1, 0) => added(to, to, immediate),
         (1, 1) if wide => Op::write(to),
         (1, 1) => Op::Call(at(jump_by())),
@@ -135,7 +146,8 @@ fn short(half: u32, address: u64, wide: bool) -> Inst {
         (1, 4) => Op::write(high),
         (1, 5) => Op::Jump(at(jump_by())),
         (1, _) => {
-            let by = field(half, 12, 1, 8) | field(half, 10, 2, 3) | field(half, 5, 2, 6) | field(half, 3, 2, 1);
+            let by =
+                field(half, 12, 1, 8) | field(half, 10, 2, 3) | field(half, 5, 2, 6) | field(half, 3, 2, 1);
             return Inst::conditional(2, Op::Jump(at(signed(by | field(half, 2, 1, 5), 9))));
         }
         (2, 0) => Op::write(to),

@@ -21,7 +21,8 @@ fn decoder(bytes: &[u8], start: u64, wide: bool) -> Decoder<'_> {
     Decoder::with_ip(if wide { 64 } else { 32 }, bytes, start, DecoderOptions::NONE)
 }
 
-/// Where control goes in code at `start`, in the order of the instructions; `None` where not all of it is instructions.
+/// Where control goes in code at `start`, in the order of the instructions; `None` where not all of it is instructions: bytes are
+/// none, or a jump goes into the middle of one, as where data are among code.
 pub(super) fn flows(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Flow>> {
     let mut decoder = decoder(bytes, start, wide);
     let mut found = Vec::new();
@@ -44,7 +45,9 @@ pub(super) fn flows(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Flow>> {
                 found.push(Flow::Jump(target(&now, oldest, wide)));
             }
             FlowControl::Call => found.push(Flow::Call(near(&now))),
-            FlowControl::IndirectCall => found.push(Flow::Call(in_memory(&now, wide).unwrap_or(Target::Anywhere))),
+            FlowControl::IndirectCall => {
+                found.push(Flow::Call(in_memory(&now, wide).unwrap_or(Target::Anywhere)))
+            }
             FlowControl::Return => found.push(Flow::Return),
             _ => {}
         }
@@ -55,7 +58,9 @@ pub(super) fn flows(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Flow>> {
 /// The target of a jump or call to an address; far ones leave the segment.
 fn near(now: &Instruction) -> Target {
     match now.op0_kind() {
-        OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64 => Target::To(now.near_branch_target()),
+        OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64 => {
+            Target::To(now.near_branch_target())
+        }
         _ => Target::Anywhere,
     }
 }
@@ -95,7 +100,10 @@ fn target<'i>(jump: &Instruction, before: impl Iterator<Item = &'i Instruction>,
     let (mut loaded, mut summed) = (false, false);
     for now in before {
         loaded |= is_table_load(now, wide);
-        summed |= loaded && now.mnemonic() == Mnemonic::Add && now.op1_kind() == OpKind::Register && now.op0_register() == to;
+        summed |= loaded
+            && now.mnemonic() == Mnemonic::Add
+            && now.op1_kind() == OpKind::Register
+            && now.op0_register() == to;
     }
     if summed { Target::Table } else { Target::Anywhere }
 }
@@ -134,7 +142,10 @@ pub(super) fn hop(bytes: &[u8], start: u64, wide: bool, table: impl Fn() -> Opti
                     Some(Target::Through(slot)) => Some(Hop::Through(slot)),
                     Some(_) => None,
                     None if now.is_jmp_short_or_near() => Some(Hop::To(now.near_branch_target())),
-                    None if !wide && now.memory_base() == Register::EBX && now.memory_index() == Register::None => {
+                    None if !wide
+                        && now.memory_base() == Register::EBX
+                        && now.memory_index() == Register::None =>
+                    {
                         let slot = table()?.wrapping_add(displacement(&now, wide));
                         Some(Hop::Through(slot & u64::from(u32::MAX)))
                     }
@@ -218,7 +229,11 @@ impl Frame {
             _ if now.is_jmp_short_or_near() || now.is_jcc_short_or_near() => true,
             _ if now.is_jmp_near_indirect() => true,
             // REP MOVS
-            Mnemonic::Movsb | Mnemonic::Movsw | Mnemonic::Movsd | Mnemonic::Movsq if now.is_string_instruction() => true,
+            Mnemonic::Movsb | Mnemonic::Movsw | Mnemonic::Movsd | Mnemonic::Movsq
+                if now.is_string_instruction() =>
+            {
+                true
+            }
             // A counter, a guard. XOR of EAX with itself forgets a guard.
             Mnemonic::Inc => memory(0) && !is_byte(now),
             Mnemonic::Cmp if now.op1_kind() == OpKind::Register || memory(1) => !is_byte(now),
@@ -238,9 +253,11 @@ impl Frame {
             Mnemonic::Movsd | Mnemonic::Movdqa | Mnemonic::Movdqu | Mnemonic::Movq | Mnemonic::Movd => {
                 has_memory && self.is_in_frame(now)
             }
-            Mnemonic::Vmovups | Mnemonic::Vmovupd | Mnemonic::Vmovss | Mnemonic::Vmovsd | Mnemonic::Vmovaps => {
-                has_memory && self.is_in_frame(now)
-            }
+            Mnemonic::Vmovups
+            | Mnemonic::Vmovupd
+            | Mnemonic::Vmovss
+            | Mnemonic::Vmovsd
+            | Mnemonic::Vmovaps => has_memory && self.is_in_frame(now),
             Mnemonic::Vmovapd | Mnemonic::Vmovdqa | Mnemonic::Vmovdqu | Mnemonic::Vmovq | Mnemonic::Vmovd => {
                 has_memory && self.is_in_frame(now)
             }
@@ -285,9 +302,11 @@ impl Frame {
             self.will_copy = true;
         }
         // What a register held is gone once it is written, and what calls change once one returns.
-        let changes = |access: OpAccess| !matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess);
+        let changes =
+            |access: OpAccess| !matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess);
         let used = info.info_options(now, InstructionInfoOptions::NO_MEMORY_USAGE).used_registers();
-        let written = used.iter().filter(|used| changes(used.access())).fold(0, |all, used| all | bit(used.register()));
+        let written =
+            used.iter().filter(|used| changes(used.access())).fold(0, |all, used| all | bit(used.register()));
         self.registers &= !written;
         if now.mnemonic() == Mnemonic::Call {
             self.registers &= KEPT;
@@ -494,5 +513,27 @@ mod tests {
         let narrow = |bytes: &[u8]| hop(bytes, 0x1000, false, table);
         assert_eq!(narrow(&[0xff, 0x25, 0, 0x40, 0, 0]), Some(Hop::Through(0x4000)));
         assert_eq!(narrow(&[0xff, 0xa3, 0x10, 0, 0, 0]), Some(Hop::Through(0x3010)));
+    }
+
+    /// Any bytes are read to their end, or to the first that are no instruction.
+    #[test]
+    fn any_bytes_are_read() {
+        let mut state = 7_u64;
+        for round in 0..20_000 {
+            let code: Vec<u8> = (0..round % 67)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    (state >> 33) as u8
+                })
+                .collect();
+            for (start, wide) in
+                [(0x1000, true), (0x1000, false), (u64::MAX - 20, true), (u64::MAX - 20, false)]
+            {
+                let found = flows(&code, start, wide).map_or(0, |found| found.len());
+                assert!(found <= code.len());
+                only_passes_on(&code, start, wide);
+                hop(&code, start, wide, || Some(u64::MAX));
+            }
+        }
     }
 }

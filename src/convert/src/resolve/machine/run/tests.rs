@@ -48,6 +48,36 @@ fn jumps(mode: Mode, code: &[u8]) -> (Vec<Target>, Vec<u64>) {
     (others, targets)
 }
 
+/// Any bytes are read to their end, in steps of an instruction.
+#[test]
+fn any_bytes_are_read() {
+    let mut state = 7_u64;
+    for round in 0..4_000 {
+        let code: Vec<u8> = (0..round % 67)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 33) as u8
+            })
+            .collect();
+        let narrow = Mode::RiscV { wide: false };
+        for mode in [Mode::A64, Mode::A32, Mode::T32, narrow, Mode::RiscV { wide: true }] {
+            // At the end of the address space too.
+            for start in [START, u64::MAX - 20] {
+                let run = Run { mode, start, bytes: &code };
+                let mut steps = 0;
+                run.each(|_, inst| {
+                    assert!(inst.len >= 2);
+                    steps += 1;
+                });
+                assert!(steps <= code.len() / 2);
+                flows(&[run], start..start.saturating_add(64), values(&|_| Some(1), mode));
+            }
+            stub(mode, &code);
+            passes_on(mode, &code);
+        }
+    }
+}
+
 mod a64 {
     use super::*;
 
@@ -167,8 +197,10 @@ mod a64 {
         // br x17 without it; ret; ldr x17, [x16, #16]; blr x17
         assert_eq!(of(&[stub_words[0], 0xd61f_0220]), None);
         assert_eq!(of(&[0xd65f_03c0]), None);
-        let call: Vec<u8> =
-            [stub_words[0], stub_words[1], 0xd63f_0220].iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+        let call: Vec<u8> = [stub_words[0], stub_words[1], 0xd63f_0220]
+            .iter()
+            .flat_map(|word: &u32| word.to_le_bytes())
+            .collect();
         assert_eq!(ways(Mode::A64, &call), [Flow::Call(Target::Through(0x3010))]);
     }
 
@@ -295,7 +327,9 @@ mod a32 {
     #[test]
     fn any_word_is_read() {
         for high in 0..1_u32 << 16 {
-            for low in [0, 0xf0d0, 0xf0f0, 0xfff0, 0xffff, 0x0090, 0x00b0, 0xff1f, high.rotate_left(5) & 0xffff] {
+            for low in
+                [0, 0xf0d0, 0xf0f0, 0xfff0, 0xffff, 0x0090, 0x00b0, 0xff1f, high.rotate_left(5) & 0xffff]
+            {
                 let word = high << 16 | low;
                 let inst = arm::decode_a32(word, 0);
                 let jumps = matches!(inst.op, Op::Jump(Goal::To(_)));
@@ -312,26 +346,26 @@ mod t32 {
     #[test]
     fn branches() {
         for (code, expected) in [
-            (&[0x08, 0xe0][..], Flow::Jump(Target::To(0x1014))),         // b
-            (&[0xfe, 0xe7], Flow::Jump(Target::To(0x1000))),             // b .
+            (&[0x08, 0xe0][..], Flow::Jump(Target::To(0x1014))), // b
+            (&[0xfe, 0xe7], Flow::Jump(Target::To(0x1000))),     // b .
             (&[0x00, 0xf0, 0x08, 0xb8], Flow::Jump(Target::To(0x1014))), // b.w
-            (&[0x08, 0xd1], Flow::Jump(Target::To(0x1014))),             // bne
+            (&[0x08, 0xd1], Flow::Jump(Target::To(0x1014))),     // bne
             (&[0x50, 0xf0, 0x00, 0x80], Flow::Jump(Target::To(0x1_1004))), // bne.w
-            (&[0x00, 0xb1], Flow::Jump(Target::To(0x1004))),             // cbz r0
+            (&[0x00, 0xb1], Flow::Jump(Target::To(0x1004))),     // cbz r0
             (&[0x10, 0xb1], Flow::Jump(Target::To(0x1008))),
-            (&[0xf9, 0xbb], Flow::Jump(Target::To(0x1082))),             // cbnz r1
+            (&[0xf9, 0xbb], Flow::Jump(Target::To(0x1082))), // cbnz r1
             (&[0x00, 0xf0, 0x08, 0xf8], Flow::Call(Target::To(0x1014))), // bl
             (&[0x00, 0xf0, 0x08, 0xe8], Flow::Call(Target::To(0x1014))), // blx
-            (&[0x98, 0x47], Flow::Call(Target::Anywhere)),               // blx r3
-            (&[0x70, 0x47], Flow::Return),                               // bx lr
-            (&[0x18, 0x47], Flow::Jump(Target::Anywhere)),               // bx r3
-            (&[0x78, 0x47], Flow::Jump(Target::To(0x1004))),             // bx pc
-            (&[0xf7, 0x46], Flow::Return),                               // mov pc, lr
-            (&[0x80, 0xbd], Flow::Return),                               // pop {r7, pc}
-            (&[0xbd, 0xe8, 0x10, 0x88], Flow::Return),                   // pop.w {r4, r11, pc}
-            (&[0xdf, 0xe8, 0x00, 0xf0], Flow::Jump(Target::Table)),      // tbb [pc, r0]
-            (&[0xdf, 0xe8, 0x10, 0xf0], Flow::Jump(Target::Table)),      // tbh [pc, r0, lsl #1]
-            (&[0x51, 0xf8, 0x20, 0xf0], Flow::Jump(Target::Anywhere)),   // ldr.w pc, [r1, r0, lsl #2]
+            (&[0x98, 0x47], Flow::Call(Target::Anywhere)),   // blx r3
+            (&[0x70, 0x47], Flow::Return),                   // bx lr
+            (&[0x18, 0x47], Flow::Jump(Target::Anywhere)),   // bx r3
+            (&[0x78, 0x47], Flow::Jump(Target::To(0x1004))), // bx pc
+            (&[0xf7, 0x46], Flow::Return),                   // mov pc, lr
+            (&[0x80, 0xbd], Flow::Return),                   // pop {r7, pc}
+            (&[0xbd, 0xe8, 0x10, 0x88], Flow::Return),       // pop.w {r4, r11, pc}
+            (&[0xdf, 0xe8, 0x00, 0xf0], Flow::Jump(Target::Table)), // tbb [pc, r0]
+            (&[0xdf, 0xe8, 0x10, 0xf0], Flow::Jump(Target::Table)), // tbh [pc, r0, lsl #1]
+            (&[0x51, 0xf8, 0x20, 0xf0], Flow::Jump(Target::Anywhere)), // ldr.w pc, [r1, r0, lsl #2]
         ] {
             assert_eq!(ways(Mode::T32, code), [expected], "{code:x?}");
         }
@@ -417,29 +451,36 @@ mod riscv_code {
     #[test]
     fn branches() {
         for (code, expected) in [
-            (&[0x01, 0xa8][..], Flow::Jump(Target::To(0x1010))),         // c.j
-            (&[0xfd, 0xbf], Flow::Jump(Target::To(0xffe))),              // c.j
-            (&[0x01, 0xc9], Flow::Jump(Target::To(0x1010))),             // c.beqz
-            (&[0x75, 0xfd], Flow::Jump(Target::To(0xffc))),              // c.bnez
-            (&[0x6f, 0, 0, 1], Flow::Jump(Target::To(0x1010))),          // j
-            (&[0x63, 0x08, 0xb5, 0], Flow::Jump(Target::To(0x1010))),    // beq
-            (&[0xe3, 0x1c, 0xb5, 0xfe], Flow::Jump(Target::To(0xff8))),  // bne
-            (&[0xef, 0, 0, 1], Flow::Call(Target::To(0x1010))),          // jal
-            (&[0xef, 0x02, 0, 1], Flow::Call(Target::To(0x1010))),       // jal t0
-            (&[0x6f, 0x03, 0, 1], Flow::Jump(Target::To(0x1010))),       // jal t1
-            (&[0x82, 0x80], Flow::Return),                               // ret
-            (&[0x82, 0x82], Flow::Return),                               // jr t0
+            (&[0x01, 0xa8][..], Flow::Jump(Target::To(0x1010))), // c.j
+            (&[0xfd, 0xbf], Flow::Jump(Target::To(0xffe))),      // c.j
+            (&[0x01, 0xc9], Flow::Jump(Target::To(0x1010))),     // c.beqz
+            (&[0x75, 0xfd], Flow::Jump(Target::To(0xffc))),      // c.bnez
+            (&[0x6f, 0, 0, 1], Flow::Jump(Target::To(0x1010))),  // j
+            (&[0x63, 0x08, 0xb5, 0], Flow::Jump(Target::To(0x1010))), // beq
+            (&[0xe3, 0x1c, 0xb5, 0xfe], Flow::Jump(Target::To(0xff8))), // bne
+            (&[0xef, 0, 0, 1], Flow::Call(Target::To(0x1010))),  // jal
+            (&[0xef, 0x02, 0, 1], Flow::Call(Target::To(0x1010))), // jal t0
+            (&[0x6f, 0x03, 0, 1], Flow::Jump(Target::To(0x1010))), // jal t1
+            (&[0x82, 0x80], Flow::Return),                       // ret
+            (&[0x82, 0x82], Flow::Return),                       // jr t0
             (&[0x67, 0x80, 0, 0], Flow::Return),
-            (&[0x82, 0x87], Flow::Jump(Target::Anywhere)),               // jr a5
-            (&[0x67, 0x80, 0x87, 0], Flow::Jump(Target::Anywhere)),      // jr 8(a5)
-            (&[0x82, 0x97], Flow::Call(Target::Anywhere)),               // jalr a5
+            (&[0x82, 0x87], Flow::Jump(Target::Anywhere)), // jr a5
+            (&[0x67, 0x80, 0x87, 0], Flow::Jump(Target::Anywhere)), // jr 8(a5)
+            (&[0x82, 0x97], Flow::Call(Target::Anywhere)), // jalr a5
             (&[0xe7, 0x80, 0x07, 0], Flow::Call(Target::Anywhere)),
-            (&[0x73, 0, 0x20, 0x30], Flow::Return),                      // mret
+            (&[0x73, 0, 0x20, 0x30], Flow::Return), // mret
         ] {
             assert_eq!(ways(WIDE, code), [expected], "{code:x?}");
         }
         // ebreak, nop, ecall, fadd.d, an instruction of 48 bits, what traps
-        for code in [&[0x02, 0x90][..], &[1, 0], &[0x73, 0, 0, 0], &[0x53, 0x75, 0xb5, 2], &[0x1f, 0, 0, 0, 0, 0], &[0, 0]] {
+        for code in [
+            &[0x02, 0x90][..],
+            &[1, 0],
+            &[0x73, 0, 0, 0],
+            &[0x53, 0x75, 0xb5, 2],
+            &[0x1f, 0, 0, 0, 0, 0],
+            &[0, 0],
+        ] {
             assert_eq!(ways(WIDE, code), [], "{code:x?}");
         }
         // c.jal of 32-bit processors is c.addiw of others.
@@ -485,12 +526,7 @@ mod riscv_code {
         for (code, expected) in [
             (&[0x01, 0xa8][..], true),
             // addi sp, sp, -16; sd ra, 8(sp); addi s0, sp, 16; jal; ld ra, 8(sp); addi sp, sp, 16; ret
-            (
-                &[
-                    0x41, 0x11, 0x06, 0xe4, 0x00, 0x08, 0xef, 0, 0, 1, 0xa2, 0x60, 0x41, 0x01, 0x82, 0x80,
-                ],
-                true,
-            ),
+            (&[0x41, 0x11, 0x06, 0xe4, 0x00, 0x08, 0xef, 0, 0, 1, 0xa2, 0x60, 0x41, 0x01, 0x82, 0x80], true),
             // mv s1, a0; mv a0, s1; fmv.d fs0, fa0; fmv.d fa0, fs0; fsd fa0, 8(sp)
             (&[0xaa, 0x84, 0x26, 0x85, 0x53, 0x04, 0xa5, 0x22, 0x53, 0x05, 0x84, 0x22, 0x2a, 0xa4], true),
             // addi s0, sp, 16; sd a0, -24(s0); ld a0, -24(s0); and without the first.

@@ -78,7 +78,6 @@ fn leaving(bytes: &[u8; TOGETHER + 1], before: usize, after: usize) -> u32 {
     bits(found[0]) | bits(found[1]) << 8
 }
 
-
 /// Shows the targets of all that may be a call to an address.
 pub(in super::super) fn calls(bytes: &[u8], start: u64, mut add: impl FnMut(u64)) {
     for (at, call) in bytes.windows(5).enumerate().filter(|(_, call)| call[0] == 0xe8) {
