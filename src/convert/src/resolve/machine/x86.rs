@@ -28,7 +28,11 @@ pub(super) fn flows(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Flow>> {
     let mut found = Vec::new();
     let mut before = [Instruction::new(); WINDOW + 1];
     let mut count = 0;
+    // Where instructions begin, one bit a byte.
+    let mut begins = vec![0_u64; bytes.len() / 64 + 1];
     while decoder.can_decode() {
+        let at = decoder.position();
+        begins[at / 64] |= 1 << (at % 64);
         let now = decoder.decode();
         before[count % before.len()] = now;
         if now.is_invalid() {
@@ -52,7 +56,14 @@ pub(super) fn flows(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Flow>> {
             _ => {}
         }
     }
-    Some(found)
+    let is_whole = |flow: &Flow| match *flow {
+        Flow::Jump(Target::To(to)) => {
+            let at = to.wrapping_sub(start);
+            at >= bytes.len() as u64 || begins[(at / 64) as usize] >> (at % 64) & 1 != 0
+        }
+        _ => true,
+    };
+    found.iter().all(is_whole).then_some(found)
 }
 
 /// The target of a jump or call to an address; far ones leave the segment.
@@ -488,6 +499,11 @@ mod tests {
         let code =
             [0xe8, 0, 0, 0, 0xff, 0x66, 0x90, 0xb8, 0xff, 0xff, 0xff, 0xff, 0x25, 0xff, 0xe0, 0, 0, 0xc3];
         assert_eq!(one(&code, true), Some(vec![]));
+        // jmp over four bytes of data, of which the last takes up the jump behind it; the same with no more than padding.
+        let over = [0xeb, 4, 0, 0, 0, 0xb8, 0xe9, 0, 1, 0, 0];
+        assert_eq!(one(&over, true), None);
+        let padded = [0xeb, 4, 0x90, 0x90, 0x90, 0x90, 0xe9, 0, 1, 0, 0];
+        assert_eq!(one(&padded, true), Some(vec![]));
         // Cut off, and no instruction.
         assert_eq!(one(&[0xe8, 0, 0, 0, 0xff, 0xe8, 0], true), None);
         assert_eq!(one(&[0x06, 0xff, 0xe0], true), None);
