@@ -113,8 +113,10 @@ pub enum MarkKind {
     Object,
     /// Data, by a mapping symbol (`$d`): also the constants of a function.
     Data,
-    /// Code, by a mapping symbol (`$a`, `$t`, `$x`).
+    /// Code, by a mapping symbol (`$a`, `$x`, C-SKY's `$t`).
     Code,
+    /// T32 code of ARM, by a mapping symbol (`$t`).
+    Thumb,
 }
 
 /// The debug sections that `read` knows, by DWARF's names without dot and suffix.
