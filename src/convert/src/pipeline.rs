@@ -7,9 +7,9 @@ use std::time::Instant;
 use foldsym_format::header::MAGIC;
 
 use crate::budget::{Allowance, TooMuch};
-use crate::encode::{self, EncodeOptions, Encoded, ImageInfo, LoadedSection};
+use crate::encode::{self, EncodeOptions, Encoded, ImageInfo, LoadedSection, ProgramSegment};
 use crate::model::{Keys, UnitClasses};
-use crate::open::{self, Files, Format, Image, ImageKind, Linker, OpenError, OpenOptions};
+use crate::open::{self, Files, Format, Image, ImageKind, Linker, LoadedSegment, OpenError, OpenOptions};
 use crate::output::{replaceable, write_whole};
 use crate::read::{self, ReadOptions, SplitFiles};
 use crate::report::{Counts, Diagnostics, Report, Step, Steps};
@@ -384,6 +384,18 @@ pub(crate) fn image_info(image: &Image<'_>) -> ImageInfo {
                 executable: section.executable,
             })
             .collect(),
+        segments: image
+            .segments
+            .iter()
+            .map(|&LoadedSegment { start, len, file_offset, file_len, executable }| ProgramSegment {
+                start,
+                len,
+                file_offset,
+                file_len,
+                executable,
+            })
+            .collect(),
+        position_independent: image.kind == ImageKind::Dynamic,
     }
 }
 
