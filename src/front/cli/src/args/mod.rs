@@ -3,7 +3,7 @@
 pub(crate) mod store;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -293,26 +293,95 @@ pub(crate) enum Functions {
     Linkage,
 }
 
+/// Where the files of modules are, in place of one file.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Many modules")]
+pub(crate) struct Sources {
+    /// Folder or address of a store of .fsym files; several are asked in order
+    #[arg(long, value_name = "STORE")]
+    pub(crate) store: Vec<String>,
+    /// Folder of .fsym files, programs and debug files, or one file: modules are found there by build id and name
+    #[arg(long, value_name = "PATH")]
+    pub(crate) search: Vec<PathBuf>,
+    /// The modules of a process: its /proc/PID/maps, or a copy
+    #[arg(long, value_name = "FILE")]
+    pub(crate) maps: Option<PathBuf>,
+    /// Opens programs at the paths that --maps and lines name (of a process that runs, those of --maps are opened anyhow)
+    #[arg(long)]
+    pub(crate) open_paths: bool,
+    /// Folder in which converted programs are kept (default: $FOLDSYM_CACHE, else ~/.cache/foldsym)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+}
+
+impl Sources {
+    /// Whether addresses are of many modules.
+    pub(crate) fn are_many(&self) -> bool {
+        self.open_paths || self.maps.is_some() || !self.store.is_empty() || !self.search.is_empty()
+    }
+}
+
+/// What one of them is needed for.
+const SOURCES: [&str; 4] = ["store", "search", "maps", "open_paths"];
+
+/// The words of a command line whose first is a file, unless addresses are of many modules.
+pub(crate) struct Words<'a> {
+    pub(crate) file: Option<&'a Path>,
+    pub(crate) addresses: Vec<String>,
+}
+
+impl<'a> Words<'a> {
+    fn of(file: Option<&'a PathBuf>, addresses: &[String], sources: &Sources) -> Self {
+        match file {
+            Some(first) if sources.are_many() => {
+                let first = first.to_string_lossy().into_owned();
+                Self { file: None, addresses: [first].into_iter().chain(addresses.to_vec()).collect() }
+            }
+            file => Self { file: file.map(PathBuf::as_path), addresses: addresses.to_vec() },
+        }
+    }
+}
+
 #[derive(Args)]
 #[command(after_help = "\
 Text is that of llvm-symbolizer, and so are -a, -p, -f, -C, -i and -s.
+
+With options of many modules a word is an address of the process of --maps, MODULE+OFFSET or BUILDID:OFFSET, and a line may
+also be FILE ADDRESS (with --open-paths); offsets are link-time addresses. What is not found is answered by ?? and the reason.
 
 Examples:
   foldsym lookup app.fsym 0x201180 0x2011c4
   foldsym lookup app.fsym --base 0x555555554000 0x555555556180
   foldsym lookup foo.o.fsym .text.bar:0x10
-  foldsym lookup app.fsym --json < addresses.txt")]
+  foldsym lookup app.fsym --json < addresses.txt
+  foldsym lookup --maps /proc/1234/maps 0x7f12a4c5e3b0
+  foldsym lookup --store /srv/symbols libfoo.so+0x1234 8f3c2a:0x5678")]
 pub(crate) struct Lookup {
-    #[arg(value_name = "FILE.fsym")]
-    pub(crate) file: PathBuf,
+    /// A .fsym, or a program, which is converted; not with options of many modules
+    #[arg(value_name = "FILE", required_unless_present_any = SOURCES)]
+    file: Option<PathBuf>,
     /// Addresses (0x hexadecimal, else decimal) or SECTION:OFFSET; without any, one a line on standard input
     #[arg(value_name = "ADDR")]
-    pub(crate) addresses: Vec<String>,
+    addresses: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sources: Sources,
     #[command(flatten)]
     pub(crate) answering: Answering,
     /// Adds the basic block of each address (programs built with -fbasic-block-address-map)
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = SOURCES)]
     pub(crate) blocks: bool,
+}
+
+impl Lookup {
+    pub(crate) fn words(&self) -> Words<'_> {
+        Words::of(self.file.as_ref(), &self.addresses, &self.sources)
+    }
+}
+
+impl Stack {
+    pub(crate) fn words(&self) -> Words<'_> {
+        Words::of(self.file.as_ref(), &self.addresses, &self.sources)
+    }
 }
 
 #[derive(Args)]
@@ -328,15 +397,24 @@ It may also have \"base\", the load bias of this line, and \"id\", which the ans
 Of a file converted with --locations they show the object that a folded method runs on, and its class
 which method that is; else the answer says what is missing.
 
+With options of many modules the words of a stack are those of `lookup`, and a JSON line has its own modules, each with an
+identity or a name, and where it was loaded; `id` and keys that foldsym does not know are repeated in the answer:
+  {\"id\": 7, \"modules\": [{\"id\": \"8f3c2a\", \"name\": \"libfoo.so\", \"base\": \"0x7f12a4c00000\"}],
+   \"frames\": [\"0x7f12a4c5e3b0\", \"0x7f12a4c11008\"]}
+
 Examples:
   foldsym stack app.fsym 0x201180 0x201234 0x2012f0
-  foldsym stack app.fsym --json < stacks.txt            one stack a line")]
+  foldsym stack app.fsym --json < stacks.txt            one stack a line
+  foldsym stack --store /srv/symbols --json < stacks.jsonl")]
 pub(crate) struct Stack {
-    #[arg(value_name = "FILE.fsym")]
-    pub(crate) file: PathBuf,
+    /// A .fsym, or a program, which is converted; not with options of many modules
+    #[arg(value_name = "FILE", required_unless_present_any = SOURCES)]
+    file: Option<PathBuf>,
     /// One stack, innermost first; without any, one stack a line on standard input
     #[arg(value_name = "ADDR")]
-    pub(crate) addresses: Vec<String>,
+    addresses: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sources: Sources,
     #[command(flatten)]
     pub(crate) answering: Answering,
 }
