@@ -14,7 +14,7 @@ use std::process::Command;
 use crate::fold::Foldsym;
 use crate::fold::stacks::{Answer, plain, same_function};
 use crate::sh;
-use builds::{Build, builds};
+use builds::{TracedBuild, builds};
 use run::{Pair, Traced, Word};
 
 const HELP: &str = "cargo xtask trace [--foldsym PROGRAM] [--steps N] [--entries N] [--only TEXT] [--all]
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 
 /// Makes, runs and judges one build.
 fn one(
-    build: &Build,
+    build: &TracedBuild,
     foldsym: &Foldsym,
     [sources, dir, tracer]: [&Path; 3],
     limits: [&str; 2],
