@@ -54,8 +54,8 @@ pub(crate) struct Machine<'i, 'f> {
     /// `None` where its code is not read.
     processor: Option<Processor>,
     /// Once they are asked for.
-    marks: OnceLock<code::Marks>,
-    starts: OnceLock<code::Starts>,
+    marks: OnceLock<code::CodeMarks>,
+    starts: OnceLock<code::RunStarts>,
     added: OnceLock<ways::Added>,
     slots: OnceLock<ways::Slots>,
     offset_table: OnceLock<Option<u64>>,

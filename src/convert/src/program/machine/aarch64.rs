@@ -3,7 +3,7 @@
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv8::a64::{InstDecoder, Instruction, Opcode, Operand, ShiftStyle, SizeCode};
 
-use super::inst::{Convention, Goal, Inst, Op, Place, Registers, VECTORS};
+use super::inst::{Convention, Goal, Inst, Op, Place, RegisterSet, VECTORS};
 
 const LINK: u16 = 30;
 /// As a general register: the stack pointer. The register that is always 0 is none here.
@@ -86,7 +86,7 @@ fn general(operand: Operand) -> Option<u8> {
 }
 
 /// The register of an operand, as one bit.
-fn register(operand: Operand) -> Registers {
+fn register(operand: Operand) -> RegisterSet {
     match operand {
         Operand::SIMDRegister(_, register) => 1 << (VECTORS + (register as u8 & 31)),
         other => general(other).map_or(0, |register| 1 << register),

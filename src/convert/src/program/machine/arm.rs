@@ -3,12 +3,12 @@
 //! The decoder does not know the coprocessors' and vectors' instructions, none of which jumps. Its tests and ours found four
 //! peculiarities, which are made up for here: it panics on `LDRD` and `STRD` of R15 ([`is_refused`]), counts branches from
 //! different addresses ([`branch`]), drops the sign of `SUB` from the program counter in A32, and leaves the conditions that an
-//! `IT` gives to those behind it to us ([`Block`]).
+//! `IT` gives to those behind it to us ([`Conditional`]).
 
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv7::{ConditionCode, InstDecoder, Instruction, Opcode, Operand, RegShift, RegShiftStyle};
 
-use super::inst::{Convention, Goal, Inst, Op, Place, Registers};
+use super::inst::{Convention, Goal, Inst, Op, Place, RegisterSet};
 
 const FRAME: u8 = 11;
 const STACK: u8 = 13;
@@ -21,7 +21,7 @@ pub(super) const CONVENTION: Convention =
 
 /// The instructions that an `IT` makes conditional, and that were not read yet.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Block(u32);
+pub(super) struct Conditional(u32);
 
 /// The A32 words on which the decoder panics: `LDRD` and `STRD` of R15 and the register behind it, and a few that are refused
 /// besides, all without a meaning (Arm ARM F5.1.78, F5.1.242: an odd `Rt` is unpredictable).
@@ -56,7 +56,7 @@ pub(super) fn decode_a32(word: u32, address: u64) -> Inst {
 }
 
 /// The T32 instruction at the start of `bytes`; `None` where it is cut off.
-pub(super) fn decode_t32(bytes: &[u8], address: u64, block: &mut Block) -> Option<Inst> {
+pub(super) fn decode_t32(bytes: &[u8], address: u64, block: &mut Conditional) -> Option<Inst> {
     let half = u16::from_le_bytes(*bytes.first_chunk()?);
     let len = if half >= 0xe800 { 4 } else { 2 };
     let bytes = bytes.get(..len)?;
@@ -224,7 +224,7 @@ impl At {
     }
 
     /// The registers of a load or store, and its place.
-    fn moved(&self, found: &Instruction) -> Option<(Registers, Place)> {
+    fn moved(&self, found: &Instruction) -> Option<(RegisterSet, Place)> {
         let at = found.operands.iter().position(|operand| register(*operand).is_none())?;
         let registers = found.operands[..at].iter().filter_map(|operand| register(*operand));
         let registers = registers.fold(0, |all, register| all | 1 << register);
@@ -255,7 +255,7 @@ impl At {
 }
 
 /// A load, which returns or jumps if it loads the program counter.
-fn loaded(registers: Registers, place: Place) -> Op {
+fn loaded(registers: RegisterSet, place: Place) -> Op {
     if registers & 1 << COUNTER == 0 {
         return Op::Load { to: registers, place };
     }
@@ -274,7 +274,7 @@ fn register(operand: Operand) -> Option<u8> {
     }
 }
 
-fn list(operand: Operand) -> Registers {
+fn list(operand: Operand) -> RegisterSet {
     match operand {
         Operand::RegList(registers) => registers.into(),
         _ => 1 << COUNTER,
@@ -379,7 +379,7 @@ pub(super) fn branches_of_t32(bytes: &[u8], start: u64, see: &mut impl FnMut(u64
         };
         if may_branch {
             let address = start.wrapping_add(at as u64);
-            if let Some(inst) = decode_t32(&bytes[at..], address, &mut Block::default()) {
+            if let Some(inst) = decode_t32(&bytes[at..], address, &mut Conditional::default()) {
                 see(address, inst);
             }
         }

@@ -2,7 +2,7 @@
 //! processors with load and store instructions.
 
 use super::inst::{Convention, Goal, Inst, Op, Values};
-use super::run::{self, MAX_INSTRUCTION, Mode, Run};
+use super::run::{self, InstRun, MAX_INSTRUCTION, Mode};
 use super::ways::{Hop, MAX_STUB};
 use super::{EM_386, EM_AARCH64, EM_ARM, EM_RISCV, EM_X86_64, Flow, Machine, Target, aarch64, arm, riscv};
 use crate::open::{Image, MarkKind};
@@ -44,11 +44,11 @@ impl Processor {
 }
 
 /// Where code of an instruction set begins, and data: the mapping symbols, by address, the last of each.
-pub(super) type Marks = Vec<(u64, MarkKind)>;
+pub(super) type CodeMarks = Vec<(u64, MarkKind)>;
 
-pub(super) fn marks(image: &Image<'_>) -> Marks {
+pub(super) fn marks(image: &Image<'_>) -> CodeMarks {
     let all = image.code_marks.iter().filter(|mark| mark.kind != MarkKind::Object);
-    let mut marks: Marks = all.map(|mark| (mark.address, mark.kind)).collect();
+    let mut marks: CodeMarks = all.map(|mark| (mark.address, mark.kind)).collect();
     marks.sort_by_key(|mark| mark.0);
     // What stands before another mark at one address is empty.
     marks.dedup_by(|next, before| {
@@ -63,10 +63,10 @@ pub(super) fn marks(image: &Image<'_>) -> Marks {
 
 /// Where instructions of RISC-V begin, in each code section: one bit for every two bytes. They have no one length, so that they
 /// are read forward from symbols and marks.
-pub(super) type Starts = Vec<(u64, Vec<u64>)>;
+pub(super) type RunStarts = Vec<(u64, Vec<u64>)>;
 
 impl<'f> Machine<'_, 'f> {
-    fn marks(&self) -> &Marks {
+    fn marks(&self) -> &CodeMarks {
         self.marks.get_or_init(|| marks(self.image))
     }
 
@@ -89,7 +89,7 @@ impl<'f> Machine<'_, 'f> {
     }
 
     /// The code of a range, without the data in it; `None` where it is not at hand, or of an unknown instruction set.
-    fn runs(&self, start: u64, end: u64) -> Option<Vec<Run<'f>>> {
+    fn runs(&self, start: u64, end: u64) -> Option<Vec<InstRun<'f>>> {
         let (section, bytes) = self.section_bytes(start, end)?;
         let marks = self.marks();
         let within =
@@ -103,7 +103,7 @@ impl<'f> Machine<'_, 'f> {
         for (to, mark) in marks[within].iter().copied().chain([(end, MarkKind::Data)]) {
             if let Some(mode) = mode.filter(|_| from < to) {
                 let bytes = &bytes[(from - start) as usize..(to - start) as usize];
-                runs.push(Run { mode, start: from, bytes });
+                runs.push(InstRun { mode, start: from, bytes });
             }
             (from, mode) = (to, self.mode_of(Some(mark)));
         }
@@ -185,7 +185,7 @@ impl<'f> Machine<'_, 'f> {
     fn inst_at(&self, address: u64) -> Option<Inst> {
         let (section, bytes) = self.section_from(address)?;
         let bytes = &bytes[..bytes.len().min(MAX_INSTRUCTION)];
-        self.mode(address, section)?.decode(bytes, address, &mut arm::Block::default())
+        self.mode(address, section)?.decode(bytes, address, &mut arm::Conditional::default())
     }
 
     /// Where the call returns that begins at an address: of one instruction, or of two of RISC-V.
@@ -248,7 +248,7 @@ impl<'f> Machine<'_, 'f> {
         bits.get((place / 64) as usize).is_some_and(|bits| address & 1 == 0 && bits >> (place % 64) & 1 != 0)
     }
 
-    fn read_starts(&self) -> Starts {
+    fn read_starts(&self) -> RunStarts {
         let symbols = self.image.symbols.iter().map(|symbol| symbol.address);
         let mut known: Vec<u64> = symbols.chain(self.marks().iter().map(|mark| mark.0)).collect();
         known.sort_unstable();

@@ -4,8 +4,8 @@
 
 use super::Target;
 
-/// Registers, one bit each: 32 general ones, then 32 of floating point and vectors.
-pub(super) type Registers = u64;
+/// RegisterSet, one bit each: 32 general ones, then 32 of floating point and vectors.
+pub(super) type RegisterSet = u64;
 
 /// Where the registers of floating point begin.
 pub(super) const VECTORS: u8 = 32;
@@ -44,15 +44,15 @@ pub(super) enum Op {
         from: u8,
     },
     Load {
-        to: Registers,
+        to: RegisterSet,
         place: Place,
     },
     Store {
-        of: Registers,
+        of: RegisterSet,
         place: Place,
     },
     /// Changes these registers in another way.
-    Write(Registers),
+    Write(RegisterSet),
     Jump(Goal),
     Call(Goal),
     Return,
@@ -101,7 +101,7 @@ impl Place {
     }
 
     /// The base, where it changes.
-    fn written(self) -> Registers {
+    fn written(self) -> RegisterSet {
         self.base.filter(|_| self.writes_back).map_or(0, |base| 1 << base)
     }
 }
@@ -124,7 +124,7 @@ impl Op {
     }
 
     /// The registers that it changes; all for what is not known.
-    fn written(self) -> Registers {
+    fn written(self) -> RegisterSet {
         match self {
             Op::Nothing | Op::Jump(_) | Op::Return => 0,
             Op::Constant { to, .. }
@@ -136,7 +136,7 @@ impl Op {
             Op::Load { to, place } => to | place.written(),
             Op::Store { place, .. } => place.written(),
             Op::Write(registers) => registers,
-            Op::Call(_) | Op::Other => Registers::MAX,
+            Op::Call(_) | Op::Other => RegisterSet::MAX,
         }
     }
 }
@@ -163,16 +163,16 @@ impl Inst {
 /// How functions of a processor call each other.
 pub(super) struct Convention {
     /// The registers that hold arguments.
-    pub(super) arguments: Registers,
+    pub(super) arguments: RegisterSet,
     /// Those that a function gives back as they were, and the one with its return address.
-    pub(super) kept: Registers,
+    pub(super) kept: RegisterSet,
     pub(super) stack: u8,
 }
 
 /// The registers that hold the address of a place in the frame, while code is read that may only pass a call on.
 pub(super) struct Frame<'c> {
     convention: &'c Convention,
-    registers: Registers,
+    registers: RegisterSet,
 }
 
 impl<'c> Frame<'c> {
@@ -185,7 +185,7 @@ impl<'c> Frame<'c> {
     pub(super) fn passes(&mut self, Inst { op, conditional, .. }: Inst) -> bool {
         let &Convention { arguments, kept, stack } = self.convention;
         let in_frame = |place: Place| place.base.is_some_and(|base| self.registers & 1 << base != 0);
-        let beside = |registers: Registers, place: Place| {
+        let beside = |registers: RegisterSet, place: Place| {
             (registers | place.base.map_or(0, |base| 1 << base)) & arguments == 0
         };
         let passes = match op {
@@ -212,7 +212,7 @@ impl<'c> Frame<'c> {
 
 /// What is known of a register's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Value {
+enum KnownValue {
     Unknown,
     Address(u64),
     /// What stands at an address.
@@ -227,7 +227,7 @@ enum Value {
 
 /// What is known of the registers, along code without a jump into it.
 pub(super) struct Values<'a> {
-    known: [Value; VECTORS as usize],
+    known: [KnownValue; VECTORS as usize],
     /// Addresses have 32 bits.
     narrow: bool,
     /// What stands in the code at an address, as a constant.
@@ -236,15 +236,15 @@ pub(super) struct Values<'a> {
 
 impl<'a> Values<'a> {
     pub(super) fn new(narrow: bool, constant: &'a dyn Fn(u64) -> Option<u64>) -> Self {
-        Values { known: [Value::Unknown; VECTORS as usize], narrow, constant }
+        Values { known: [KnownValue::Unknown; VECTORS as usize], narrow, constant }
     }
 
     pub(super) fn forget(&mut self) {
-        self.known = [Value::Unknown; VECTORS as usize];
+        self.known = [KnownValue::Unknown; VECTORS as usize];
     }
 
-    fn of(&self, register: u8) -> Value {
-        self.known.get(usize::from(register)).copied().unwrap_or(Value::Unknown)
+    fn of(&self, register: u8) -> KnownValue {
+        self.known.get(usize::from(register)).copied().unwrap_or(KnownValue::Unknown)
     }
 
     fn address(&self, address: u64) -> u64 {
@@ -255,56 +255,60 @@ impl<'a> Values<'a> {
     fn place(&self, place: Place) -> (Option<u64>, bool) {
         let (base, summed) = match place.base.map(|base| self.of(base)) {
             None => (Some(0), false),
-            Some(Value::Address(base)) => (Some(base), false),
-            Some(Value::Sum(base)) => (base, true),
+            Some(KnownValue::Address(base)) => (Some(base), false),
+            Some(KnownValue::Sum(base)) => (base, true),
             Some(_) => (None, false),
         };
         (base.map(|base| self.address(base.wrapping_add_signed(place.offset))), summed || place.indexed)
     }
 
-    fn loaded(&self, place: Place) -> Value {
+    fn loaded(&self, place: Place) -> KnownValue {
         match self.place(place) {
-            (at, true) => Value::Word(at.map(|at| (at, place.size))),
+            (at, true) => KnownValue::Word(at.map(|at| (at, place.size))),
             // Less than an address is none.
             (Some(at), false) if place.size == if self.narrow { 4 } else { 8 } => {
-                (self.constant)(at).map_or(Value::Slot(at), Value::Address)
+                (self.constant)(at).map_or(KnownValue::Slot(at), KnownValue::Address)
             }
-            (_, false) => Value::Unknown,
+            (_, false) => KnownValue::Unknown,
         }
     }
 
     /// Takes up an instruction.
     pub(super) fn follow(&mut self, Inst { op, conditional, .. }: Inst) {
         let now = match op {
-            Op::Constant { to, value } => Some((to, Value::Address(self.address(value)))),
+            Op::Constant { to, value } => Some((to, KnownValue::Address(self.address(value)))),
             Op::Upper { to, value } => match self.of(to) {
-                Value::Address(low) => Some((to, Value::Address(value << 16 | low & 0xffff))),
+                KnownValue::Address(low) => Some((to, KnownValue::Address(value << 16 | low & 0xffff))),
                 _ => None,
             },
             Op::Move { to, from } => Some((to, self.of(from))),
             Op::Add { to, from, by } => match self.of(from) {
-                Value::Address(from) => {
-                    Some((to, Value::Address(self.address(from.wrapping_add_signed(by)))))
+                KnownValue::Address(from) => {
+                    Some((to, KnownValue::Address(self.address(from.wrapping_add_signed(by)))))
                 }
-                Value::Sum(Some(from)) => {
-                    Some((to, Value::Sum(Some(self.address(from.wrapping_add_signed(by))))))
+                KnownValue::Sum(Some(from)) => {
+                    Some((to, KnownValue::Sum(Some(self.address(from.wrapping_add_signed(by))))))
                 }
-                Value::Case => Some((to, Value::Case)),
+                KnownValue::Case => Some((to, KnownValue::Case)),
                 // A word of a table, counted from here.
-                Value::Word(_) if by != 0 => Some((to, Value::Case)),
+                KnownValue::Word(_) if by != 0 => Some((to, KnownValue::Case)),
                 _ => None,
             },
             Op::Sum { to, from } => {
                 let sum = match from.map(|register| self.of(register)) {
-                    [Value::Word(_), _] | [_, Value::Word(_)] => Value::Case,
-                    [Value::Address(a), Value::Address(b)] => Value::Address(self.address(a.wrapping_add(b))),
-                    [Value::Address(known), _] | [_, Value::Address(known)] => Value::Sum(Some(known)),
-                    _ => Value::Sum(None),
+                    [KnownValue::Word(_), _] | [_, KnownValue::Word(_)] => KnownValue::Case,
+                    [KnownValue::Address(a), KnownValue::Address(b)] => {
+                        KnownValue::Address(self.address(a.wrapping_add(b)))
+                    }
+                    [KnownValue::Address(known), _] | [_, KnownValue::Address(known)] => {
+                        KnownValue::Sum(Some(known))
+                    }
+                    _ => KnownValue::Sum(None),
                 };
                 Some((to, sum))
             }
             Op::Shift { to, from } => match self.of(from) {
-                Value::Word(_) => Some((to, Value::Word(None))),
+                KnownValue::Word(_) => Some((to, KnownValue::Word(None))),
                 _ => None,
             },
             Op::Load { to, place } if to.is_power_of_two() => {
@@ -315,7 +319,7 @@ impl<'a> Values<'a> {
         let mut changed = op.written();
         while changed != 0 {
             if let Some(known) = self.known.get_mut(changed.trailing_zeros() as usize) {
-                *known = Value::Unknown;
+                *known = KnownValue::Unknown;
             }
             changed &= changed - 1;
         }
@@ -336,18 +340,20 @@ impl<'a> Values<'a> {
             Goal::Register(register, by) => (self.of(register), by),
             Goal::Memory(place) => (self.loaded(place), 0),
             Goal::Sum(from) => match from.map(|register| self.of(register)) {
-                [Value::Word(_), _] | [_, Value::Word(_)] => return Target::Table,
+                [KnownValue::Word(_), _] | [_, KnownValue::Word(_)] => return Target::Table,
                 _ => return Target::Anywhere,
             },
         };
         match (value, by) {
             // Bit 0 tells the instruction set.
-            (Value::Address(address), by) => Target::To(self.address(address.wrapping_add_signed(by)) & !1),
-            (Value::Slot(slot), 0) => Target::Through(slot),
-            (Value::Sum(Some(address)), _) => Target::Near(address),
-            (Value::Word(Some((table, size))), 0) => Target::TableAt(table, size),
+            (KnownValue::Address(address), by) => {
+                Target::To(self.address(address.wrapping_add_signed(by)) & !1)
+            }
+            (KnownValue::Slot(slot), 0) => Target::Through(slot),
+            (KnownValue::Sum(Some(address)), _) => Target::Near(address),
+            (KnownValue::Word(Some((table, size))), 0) => Target::TableAt(table, size),
             // What a table holds, counted from the jump.
-            (Value::Word(_), 1..) | (Value::Case, _) => Target::Table,
+            (KnownValue::Word(_), 1..) | (KnownValue::Case, _) => Target::Table,
             _ => Target::Anywhere,
         }
     }

@@ -17,7 +17,7 @@ pub(super) enum Mode {
 
 impl Mode {
     /// The instruction at the start of `bytes`; `None` where it is cut off, or its length is not known.
-    pub(super) fn decode(self, bytes: &[u8], address: u64, block: &mut arm::Block) -> Option<Inst> {
+    pub(super) fn decode(self, bytes: &[u8], address: u64, block: &mut arm::Conditional) -> Option<Inst> {
         let word = || bytes.first_chunk().map(|word| u32::from_le_bytes(*word));
         match self {
             Mode::A64 => word().map(|word| aarch64::decode(word, address)),
@@ -32,16 +32,16 @@ impl Mode {
 pub(super) const MAX_INSTRUCTION: usize = 8;
 
 /// Code of one instruction set, without data.
-pub(super) struct Run<'f> {
+pub(super) struct InstRun<'f> {
     pub(super) mode: Mode,
     pub(super) start: u64,
     pub(super) bytes: &'f [u8],
 }
 
-impl Run<'_> {
+impl InstRun<'_> {
     /// Shows each instruction with its address; false where one has no known length.
     pub(super) fn each(&self, mut see: impl FnMut(u64, Inst)) -> bool {
-        let (mut at, mut block) = (0, arm::Block::default());
+        let (mut at, mut block) = (0, arm::Conditional::default());
         while at < self.bytes.len() {
             let (rest, address) = (&self.bytes[at..], self.start.wrapping_add(at as u64));
             let Some(inst) = self.mode.decode(rest, address, &mut block) else {
@@ -55,7 +55,7 @@ impl Run<'_> {
 }
 
 /// Where control goes in runs of `code`, in the order of the instructions; `None` where not all of it is instructions.
-pub(super) fn flows(runs: &[Run<'_>], code: Range<u64>, mut values: Values<'_>) -> Option<Vec<Flow>> {
+pub(super) fn flows(runs: &[InstRun<'_>], code: Range<u64>, mut values: Values<'_>) -> Option<Vec<Flow>> {
     let (mut found, mut joins, mut needs_values) = (Vec::new(), Vec::new(), false);
     for run in runs {
         let whole = run.each(|_, Inst { op, .. }| {
@@ -104,14 +104,14 @@ pub(super) fn flows(runs: &[Run<'_>], code: Range<u64>, mut values: Values<'_>) 
 }
 
 /// True where runs have only what stands around a call that is passed on.
-pub(super) fn only_pass_on(runs: &[Run<'_>], convention: &Convention) -> bool {
+pub(super) fn only_pass_on(runs: &[InstRun<'_>], convention: &Convention) -> bool {
     let mut frame = Frame::new(convention);
     let mut passes = true;
     runs.iter().all(|run| run.each(|_, inst| passes &= frame.passes(inst))) && passes
 }
 
 /// Where a run goes that does nothing else, as a stub does.
-pub(super) fn hop(run: &Run<'_>, mut values: Values<'_>) -> Option<Hop> {
+pub(super) fn hop(run: &InstRun<'_>, mut values: Values<'_>) -> Option<Hop> {
     let (mut hop, mut ended) = (None, false);
     run.each(|_, inst| {
         match inst.op {

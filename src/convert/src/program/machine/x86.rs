@@ -175,7 +175,7 @@ fn is_constant(kind: OpKind) -> bool {
 
 /// True where code at `start` has only what stands around a call that is passed on.
 pub(super) fn only_passes_on(bytes: &[u8], start: u64, wide: bool) -> bool {
-    let mut frame = Frame::new(wide);
+    let mut frame = PlaceRegisters::new(wide);
     let mut decoder = decoder(bytes, start, wide);
     let mut info = InstructionInfoFactory::new();
     for now in &mut decoder {
@@ -192,7 +192,7 @@ pub(super) fn only_passes_on(bytes: &[u8], start: u64, wide: bool) -> bool {
 }
 
 /// What is known of registers while code is read that may only pass a call on.
-struct Frame {
+struct PlaceRegisters {
     wide: bool,
     /// Registers with the address of a place in the frame, one bit each.
     registers: u16,
@@ -212,10 +212,10 @@ fn bit(register: Register) -> u16 {
     if whole { 1 << (register.full_register().number() & 15) } else { 0 }
 }
 
-impl Frame {
+impl PlaceRegisters {
     /// At the entry of a function: ESP, and EBP.
-    fn new(wide: bool) -> Frame {
-        Frame { wide, registers: STACK | 1 << 5, will_copy: false }
+    fn new(wide: bool) -> PlaceRegisters {
+        PlaceRegisters { wide, registers: STACK | 1 << 5, will_copy: false }
     }
 
     /// True where memory is read or written that a register with the address of a place in the frame gives.

@@ -4,8 +4,8 @@ use super::*;
 
 const START: u64 = 0x1000;
 
-fn run(mode: Mode, bytes: &[u8]) -> Run<'_> {
-    Run { mode, start: START, bytes }
+fn run(mode: Mode, bytes: &[u8]) -> InstRun<'_> {
+    InstRun { mode, start: START, bytes }
 }
 
 /// Literals of ARM are at the end of the code.
@@ -63,7 +63,7 @@ fn any_bytes_are_read() {
         for mode in [Mode::A64, Mode::A32, Mode::T32, narrow, Mode::RiscV { wide: true }] {
             // At the end of the address space too.
             for start in [START, u64::MAX - 20] {
-                let run = Run { mode, start, bytes: &code };
+                let run = InstRun { mode, start, bytes: &code };
                 let mut steps = 0;
                 run.each(|_, inst| {
                     assert!(inst.len >= 2);
