@@ -115,7 +115,9 @@ fn info_tells_what_is_inside() {
     assert_eq!((&object[0]["Relocatable"], &object[0]["Columns"]), (&true.into(), &false.into()));
     assert!(object[0]["Sections"].as_array().unwrap().iter().all(|s| s["Name"] != "NAME_INDEX"));
     assert!(object[0]["PositionIndependent"].is_null() && object[0]["Counts"]["Segments"] == 0, "{object:?}");
-    for (name, is_independent) in [("inline.clang-shared-dynsym", true), ("demo.elf", false), ("macho.arm64", true)] {
+    for (name, is_independent) in
+        [("inline.clang-shared-dynsym", true), ("demo.elf", false), ("macho.arm64", true)]
+    {
         let info = Fsym::of(name, &[]).run("info", &["--json"]).json();
         assert_eq!(info[0]["PositionIndependent"], is_independent, "{name}");
         assert!(info[0]["Counts"]["Segments"].as_u64().unwrap() >= 2, "{name}: {}", info[0]["Counts"]);
