@@ -30,14 +30,14 @@ impl Space {
     /// # Errors
     /// What is wrong with the text, for the user.
     pub(crate) fn parse(&self, text: &str) -> Result<Place, String> {
-        // A section's name may hold colons; an offset cannot.
-        let Some((name, offset)) = text.rsplit_once(':') else {
-            let given = number(text).ok_or_else(|| no_address(text))?;
+        if let Some(given) = number(text) {
             if text.as_bytes().get(1).is_none_or(u8::is_ascii_digit) {
                 self.has_decimal.set(true);
             }
             return Ok(Place::Memory(given));
-        };
+        }
+        // A section's name may hold colons; an offset cannot.
+        let (name, offset) = text.rsplit_once(':').ok_or_else(|| no_address(text))?;
         let offset = number(offset).ok_or_else(|| {
             format!(
                 "{} is not an offset: expected 0x and hexadecimal digits, or decimal digits",

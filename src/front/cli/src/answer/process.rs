@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use foldsym_symbolize::{
-    Kind, Module, Modules, Place, Request, RequestError, StackFrame, build_id_and_offset, module_and_offset,
-    modules_of_maps, modules_of_process, number, parse_maps,
+    Kind, Module, ModuleId, Modules, Place, Request, RequestError, StackFrame, build_id_and_offset,
+    module_and_offset, modules_of_maps, modules_of_process, number, parse_maps,
 };
 use rustc_hash::FxHashMap;
 use serde_json::Value;
@@ -161,8 +161,26 @@ impl Process {
         index
     }
 
-    /// Begins the list anew where lines named very many.
-    fn forget(&mut self) {
+    /// An address of a module that a log names. Of equal names, those with another build id are other modules.
+    pub(crate) fn place(&mut self, name: &str, id: Option<&str>, address: u64) -> Place {
+        let id = id.and_then(|id| ModuleId::parse(id).ok());
+        let key = id.as_ref().map_or_else(|| name.to_owned(), |id| format!("{id} {name}"));
+        let open_paths = self.open_paths;
+        let new = || {
+            let module = Module::new(name);
+            let module = if open_paths { module.with_program(Path::new(name)) } else { module };
+            match id {
+                Some(id) => module.with_id(id),
+                None => module,
+            }
+        };
+        let module = self.module(&key, new);
+        self.grow();
+        Place::Image { module, address }
+    }
+
+    /// Begins the list anew where lines named very many. Places that were read before count no more.
+    pub(crate) fn forget(&mut self) {
         if self.list.len() > self.mapped.len() + MAX_NAMED {
             self.list = self.mapped.clone();
             self.named.clear();

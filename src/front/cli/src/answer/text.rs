@@ -157,8 +157,11 @@ fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names<'_>, style: Style) 
     match names.path(frame.file) {
         b"" => out.extend_from_slice(b"??"),
         file => {
-            let name = file.rsplit(|&byte| byte == b'/').next().filter(|_| style.basenames);
-            push(out, name.unwrap_or(file), style);
+            let name = match style.basenames {
+                true => file.rsplit(|&byte| byte == b'/').next().unwrap_or(file),
+                false => file,
+            };
+            push(out, name, style);
         }
     }
     out.push(b':');
@@ -170,7 +173,7 @@ fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names<'_>, style: Style) 
 
 /// ` [ambiguous 1/252]`, ` [exact: direct_call]`, and for a function that is not folded ` [likely: stripped]` where all are to be
 /// marked; nothing for one that is certain.
-fn certainty(out: &mut Vec<u8>, answer: &Answer, marks: Marks) {
+pub(crate) fn certainty(out: &mut Vec<u8>, answer: &Answer, marks: Marks) {
     if let Some(reason) = answer.reason.filter(|_| marks == Marks::All) {
         out.extend_from_slice(b" [likely: ");
         out.extend_from_slice(reason.text().as_bytes());

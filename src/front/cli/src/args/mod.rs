@@ -1,15 +1,18 @@
 //! The command line as types: every command, option and example of `--help`.
 
+mod sources;
 pub(crate) mod store;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use glob::Pattern as Glob;
 
 use foldsym_symbolize::number;
+use sources::SOURCES;
+pub(crate) use sources::{Filter, Sources, Words};
 
 #[derive(Parser)]
 #[command(name = "foldsym", version, about = "A small, mapped symbol file that knows every folded function", after_help = EXAMPLES)]
@@ -38,6 +41,8 @@ pub(crate) enum Command {
     Lookup(Lookup),
     /// Prints the frames of whole stacks
     Stack(Stack),
+    /// Copies a log, and puts functions, files and lines into its stacks
+    Filter(Filter),
     /// Prints the functions of a name, and where they are
     Find(Find),
     /// Prints what a .fsym file holds
@@ -291,55 +296,6 @@ pub(crate) enum Functions {
     /// The names of the linker and the compiler, demangled unless asked not to
     #[default]
     Linkage,
-}
-
-/// Where the files of modules are, in place of one file.
-#[derive(Args, Default)]
-#[command(next_help_heading = "Many modules")]
-pub(crate) struct Sources {
-    /// Folder or address of a store of .fsym files; several are asked in order
-    #[arg(long, value_name = "STORE")]
-    pub(crate) store: Vec<String>,
-    /// Folder of .fsym files, programs and debug files, or one file: modules are found there by build id and name
-    #[arg(long, value_name = "PATH")]
-    pub(crate) search: Vec<PathBuf>,
-    /// The modules of a process: its /proc/PID/maps, or a copy
-    #[arg(long, value_name = "FILE")]
-    pub(crate) maps: Option<PathBuf>,
-    /// Opens programs at the paths that --maps and lines name (of a process that runs, those of --maps are opened anyhow)
-    #[arg(long)]
-    pub(crate) open_paths: bool,
-    /// Folder in which converted programs are kept (default: $FOLDSYM_CACHE, else ~/.cache/foldsym)
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cache: Option<PathBuf>,
-}
-
-impl Sources {
-    /// Whether addresses are of many modules.
-    pub(crate) fn are_many(&self) -> bool {
-        self.open_paths || self.maps.is_some() || !self.store.is_empty() || !self.search.is_empty()
-    }
-}
-
-/// What one of them is needed for.
-const SOURCES: [&str; 4] = ["store", "search", "maps", "open_paths"];
-
-/// The words of a command line whose first is a file, unless addresses are of many modules.
-pub(crate) struct Words<'a> {
-    pub(crate) file: Option<&'a Path>,
-    pub(crate) addresses: Vec<String>,
-}
-
-impl<'a> Words<'a> {
-    fn of(file: Option<&'a PathBuf>, addresses: &[String], sources: &Sources) -> Self {
-        match file {
-            Some(first) if sources.are_many() => {
-                let first = first.to_string_lossy().into_owned();
-                Self { file: None, addresses: [first].into_iter().chain(addresses.to_vec()).collect() }
-            }
-            file => Self { file: file.map(PathBuf::as_path), addresses: addresses.to_vec() },
-        }
-    }
 }
 
 #[derive(Args)]

@@ -55,7 +55,11 @@ fn of_file(args: &Lookup, symbolizer: &Symbolizer, path: &Path, given: Vec<Strin
     let mut session = Session::new(path, map.file(), &args.answering);
     let mut worker = symbolizer.worker();
     session.run(given, |session, line| {
-        let place = session.space.parse(line.trim()).map_err(LineError::usage)?;
+        // Mostly there is nothing to trim.
+        let is_bare = line.as_bytes().first().is_some_and(u8::is_ascii_graphic)
+            && line.as_bytes().last().is_some_and(u8::is_ascii_graphic);
+        let word = if is_bare { line } else { line.trim() };
+        let place = session.space.parse(word).map_err(LineError::usage)?;
         let frames = [StackFrame { place, kind: Kind::Exact }];
         let modules = source.modules(session.space.base);
         let query = Query { modules, frames: &frames, innermost: Innermost::Nothing };
