@@ -73,7 +73,7 @@ pub(crate) struct Block {
 }
 
 /// The basic blocks of a program.
-pub(crate) struct Blocks<'f> {
+pub(crate) struct BlockFinder<'f> {
     file: SymbolFile<'f>,
     /// Without a map, no address has one.
     map: Option<BasicBlocks<'f>>,
@@ -82,7 +82,7 @@ pub(crate) struct Blocks<'f> {
     frames: Frames,
 }
 
-impl<'f> Blocks<'f> {
+impl<'f> BlockFinder<'f> {
     pub(crate) fn new(file: SymbolFile<'f>, map: Option<BasicBlocks<'f>>) -> Self {
         Self { file, map, functions: FxHashMap::default(), frames: Frames::new() }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use foldsym_symbolize::{Innermost, Kind, Query, StackFrame, Symbolizer};
 
-use crate::answer::block::Blocks;
+use crate::answer::block::BlockFinder;
 use crate::answer::process::Process;
 use crate::answer::session::{LineError, Session, Source};
 use crate::args::Lookup;
@@ -50,7 +50,7 @@ fn of_file(args: &Lookup, symbolizer: &Symbolizer, path: &Path, given: Vec<Strin
         if found.is_none() {
             complain(&crate::commands::blocks::none(path));
         }
-        blocks = Some(Blocks::new(*map.file(), found));
+        blocks = Some(BlockFinder::new(*map.file(), found));
     }
     let mut session = Session::new(path, map.file(), &args.answering);
     let mut worker = symbolizer.worker();

@@ -55,12 +55,12 @@ fn path_of(bytes: &[u8]) -> PathBuf {
 
 /// Which files of a folder are wanted: patterns with a `/` are matched with the path below the folder, others with the name.
 #[derive(Clone, Copy)]
-pub(super) struct Filter<'p> {
+pub(super) struct InputFilter<'p> {
     pub(super) include: &'p [Pattern],
     pub(super) exclude: &'p [Pattern],
 }
 
-impl Filter<'_> {
+impl InputFilter<'_> {
     fn excludes(&self, below: &Path) -> bool {
         any(self.exclude, below)
     }
@@ -90,7 +90,7 @@ pub(super) enum Found {
 }
 
 /// Hands on what is in a folder and those below it, by name. Symbolic links in it are not followed, so this ends.
-pub(super) fn walk(folder: &Path, filter: Filter<'_>, mut found: impl FnMut(Found)) {
+pub(super) fn walk(folder: &Path, filter: InputFilter<'_>, mut found: impl FnMut(Found)) {
     // Folders that are open: what is left of each, and its path below the first.
     let mut open = Vec::new();
     match entries(folder) {
@@ -236,7 +236,7 @@ mod tests {
         let patterns =
             |text: &[&str]| -> Vec<Pattern> { text.iter().map(|text| Pattern::new(text).unwrap()).collect() };
         let (include, exclude) = (patterns(&["*.so", "bin/*"]), patterns(&["lib/old/*", "x*"]));
-        let filter = Filter { include: &include, exclude: &exclude };
+        let filter = InputFilter { include: &include, exclude: &exclude };
         for (path, taken) in [
             ("a.so", true),
             ("deep/er/a.so", true),

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use foldsym_convert::open::{DeviceCode, DevicePlace, Files, Part, device_code, parts};
 
-use super::inputs::{self, Filter, Found, begins_like_elf, is_archive, is_folder};
+use super::inputs::{self, Found, InputFilter, begins_like_elf, is_archive, is_folder};
 use crate::args::Convert;
 use crate::io::failure::{Failure, complain, exit};
 
@@ -113,7 +113,7 @@ impl Plan {
     }
 
     fn fill(&mut self, args: &Convert, inputs: &[PathBuf], out_dir: &Path) -> Result<(), Failure> {
-        let filter = Filter { include: &args.include, exclude: &args.exclude };
+        let filter = InputFilter { include: &args.include, exclude: &args.exclude };
         for (argument, input) in inputs.iter().enumerate() {
             if !is_folder(input) {
                 let name = input
