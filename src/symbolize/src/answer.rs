@@ -4,7 +4,7 @@ use foldsym_lookup::{self as lookup, NameId};
 
 use crate::certainty::{Certainty, Evidence, Reason};
 use crate::frame::Unknown;
-use crate::object::ObjectAnswer;
+use crate::objects::ObjectAnswer;
 
 /// The frames of one function at an address, innermost first, and the function's other names.
 #[derive(Clone, Debug, Default)]

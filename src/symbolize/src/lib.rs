@@ -48,7 +48,7 @@ mod frame;
 pub mod json;
 mod maps;
 mod names;
-mod object;
+mod objects;
 mod parse;
 #[cfg(feature = "convert")]
 mod program;
@@ -64,7 +64,7 @@ pub use foldsym_store::{BuildId, DebugId, LocalStore, ModuleId, Store, StoreErro
 pub use frame::{Candidate, Frame, Location, Unknown};
 pub use maps::{MapsEntry, modules_of_maps, modules_of_process, parse_maps};
 pub use names::{Form, Kept, Names};
-pub use object::ObjectAnswer;
+pub use objects::ObjectAnswer;
 pub use parse::{ParseError, build_id_and_offset, module_and_offset, number};
 #[cfg(feature = "convert")]
 pub use program::LoadError;

@@ -12,7 +12,7 @@ use crate::answer::Answer;
 use crate::frame::{Frame, Unknown};
 use crate::json;
 use crate::names::{Form, Kept, Names, damage};
-use crate::object::Objects;
+use crate::objects::Objects;
 use crate::resolve::Resolver;
 use crate::stack::{Kind, Mapping, Module, Modules, Place, Stack, StackFrame};
 use crate::symbolizer::Symbolizer;
