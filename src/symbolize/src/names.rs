@@ -195,11 +195,13 @@ impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
 
     /// Whether a name was damaged since the last call; such a name reads as empty. Printers ask once an
     /// answer, not once a name.
+    #[inline]
     pub fn take_damage(&mut self) -> Option<Unknown> {
         self.take_error().map(|error| damage(self.path, error))
     }
 
     /// The same as the reader says it, without the file's path.
+    #[inline]
     pub fn take_error(&mut self) -> Option<Error> {
         let damaged = self.damaged.take()?;
         // So that the next answer with this name is told of the damage as well.

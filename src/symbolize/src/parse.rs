@@ -43,13 +43,16 @@ pub fn number(text: &str) -> Option<u64> {
     };
     let mut value = 0u64;
     for &digit in digits {
-        value = if is_hex {
-            if value >> 60 != 0 {
-                return None;
-            }
-            value << 4 | u64::from(char::from(digit).to_digit(16)?)
-        } else {
-            value.checked_mul(10)?.checked_add(u64::from(char::from(digit).to_digit(10)?))?
+        let digit = match digit {
+            b'0'..=b'9' => digit - b'0',
+            b'a'..=b'f' if is_hex => digit - b'a' + 10,
+            b'A'..=b'F' if is_hex => digit - b'A' + 10,
+            _ => return None,
+        };
+        value = match is_hex {
+            true if value >> 60 != 0 => return None,
+            true => value << 4 | u64::from(digit),
+            false => value.checked_mul(10)?.checked_add(u64::from(digit))?,
         };
     }
     (!digits.is_empty()).then_some(value)

@@ -230,7 +230,9 @@ impl<'s> Worker<'s> {
         self.enter(query.modules);
         let mut placed = std::mem::take(&mut self.placed);
         placed.clear();
-        self.unknown.clear();
+        if !self.unknown.is_empty() {
+            self.unknown.clear();
+        }
         for (index, &frame) in query.frames.iter().enumerate() {
             match self.place(query.modules, frame) {
                 Ok(found) => placed.push(found),
@@ -241,8 +243,13 @@ impl<'s> Worker<'s> {
             }
         }
         self.resolve(&mut placed);
-        let mut object = self.object(&mut placed, query);
-        self.unknown.sort_by_key(|(index, _)| *index);
+        let mut object = match query.innermost {
+            Innermost::Nothing => None,
+            _ => self.object(&mut placed, query),
+        };
+        if self.unknown.len() > 1 {
+            self.unknown.sort_by_key(|(index, _)| *index);
+        }
         let mut result = Ok(());
         for (index, placed) in placed.iter().enumerate() {
             let answer = &mut self.answer;

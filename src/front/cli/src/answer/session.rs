@@ -237,7 +237,10 @@ impl Session {
     }
 
     fn begin_line(&mut self) {
-        (self.echo, self.number) = (Map::new(), 0);
+        self.number = 0;
+        if !self.echo.is_empty() {
+            self.echo = Map::new();
+        }
     }
 
     /// Numbers without `0x` that are all outside of the code were perhaps meant to be hexadecimal.
