@@ -42,7 +42,7 @@ HEADER_OFFSETS = (0, 8, 12, 16, 24, 32, 40, 42, 43, 44, 45, 48, 52, 56, 60, 64)
 ENTRY = struct.Struct("<IIQQII")
 SECTION_IDS = {
     1: "BUILD_ID", 2: "PIECES", 3: "FUNCTIONS", 4: "ORIGINS", 5: "EDGES", 6: "ROWS", 7: "SCOPES", 8: "NAMES",
-    9: "FILES", 10: "GROUPS", 11: "MEMBERS", 12: "ALIASES", 13: "SECTIONS", 14: "NAME_INDEX", 15: "RECORD",
+    9: "FILES", 10: "GROUPS", 11: "MEMBERS", 12: "ALIASES", 13: "SECTIONS", 34: "SEGMENTS", 14: "NAME_INDEX", 15: "RECORD",
     16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS", 20: "STARTS", 21: "VTABLES", 22: "SLOTS",
     30: "BLOCK_STARTS", 32: "BLOCK_RANGES", 33: "LOCATED"}
 REQUIRED = (*range(2, 10), 20)
@@ -189,6 +189,25 @@ class File:
             at += length
         need(at == len(data), f"SECTIONS: {len(data) - at} bytes too many")
         return out
+
+    def segments(self):
+        """(program may be loaded anywhere, [(address, size, file offset, file size, flags)]); None without the section."""
+        if "SEGMENTS" not in self.sections:
+            return None
+        data, out = self.sections["SEGMENTS"], []
+        anywhere, at = byte(data, 0)
+        need(anywhere < 2, "SEGMENTS: flags")
+        count, at = varint(data, at)
+        for _ in range(count):
+            values = []
+            for _ in range(4):
+                value, at = varint(data, at)
+                values.append(value)
+            flags, at = byte(data, at)
+            need(flags < 2, "SEGMENTS: flags of a segment")
+            out.append(((self.header["image_base"] + values[0]) % 2**64, *values[1:], flags))
+        need(at == len(data), f"SEGMENTS: {len(data) - at} bytes too many")
+        return bool(anywhere), out
 
     def name_index(self):
         """(bytes of the map, lists of functions)."""
@@ -428,6 +447,7 @@ class Check:
 
     def check_sections(self):
         self.file.program_sections()
+        self.file.segments()
 
     def check_calls(self):
         stacks.check_calls(self.file)
@@ -491,6 +511,7 @@ def dump(file):
         "names": [text(name) for name in file.table("NAMES")],
         "files": [text(name) for name in file.table("FILES")],
         "program_sections": file.program_sections(),
+        "segments": file.segments(),
         "name_index": dict(zip(("map_len", "lists"), file.name_index())) if "NAME_INDEX" in file.sections else None,
         "record": record_of(file),
     }
@@ -518,6 +539,11 @@ def spans_of(file, name):
     elif name == "SECTIONS":
         yield 0, len(data), ["address, size, flags, name"] + [
             f"{address:#x} {size:#x} {flags} {name}" for address, size, flags, name in file.program_sections()]
+    elif name == "SEGMENTS":
+        anywhere, segments = file.segments()
+        yield 0, len(data), [f"may be loaded anywhere: {anywhere}; address, size, file offset, file size, flags"] + [
+            f"{address:#x} {size:#x} {offset:#x} {file_size:#x} {flags}"
+            for address, size, offset, file_size, flags in segments]
     elif name == "NAME_INDEX":
         size, lists = file.name_index()
         yield 0, 8, [f"the map has {size} bytes"]

@@ -77,6 +77,8 @@ sections! {
     BLOCK_RANGES = 32;
     /// Which function has which expressions.
     LOCATED = 33;
+    /// What of the program's file is loaded where.
+    SEGMENTS = 34;
 }
 
 impl SectionId {

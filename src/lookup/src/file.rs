@@ -7,7 +7,7 @@ use foldsym_format::{DirectoryEntry, FormatError, Header, SectionId, Starts, Tab
 use crate::entities::{Aliases, Edge, Function, Group, Member, Origin, Piece};
 use crate::error::{Error, InSection};
 use crate::ids::{EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, RowsOffset};
-use crate::program::ProgramSections;
+use crate::program::{ProgramSections, Segments};
 use crate::rows::Rows;
 use crate::scopes::Scopes;
 
@@ -226,6 +226,12 @@ impl<'d> SymbolFile<'d> {
     pub fn program_sections(&self) -> ProgramSections<'d> {
         let data = self.section_bytes(SectionId::SECTIONS).unwrap_or(&[]);
         ProgramSections::new(data, self.header.image_base)
+    }
+
+    /// What of the program's file is loaded where; `None` where that was not kept, as of a separate debug file. Ends at the first
+    /// damaged one.
+    pub fn segments(&self) -> Option<Segments<'d>> {
+        Segments::new(self.section_bytes(SectionId::SEGMENTS)?, self.header.image_base)
     }
 
     /// Function names, in the order of their bytes; [`NameId`] counts them.

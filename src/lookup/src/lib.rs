@@ -76,7 +76,7 @@ pub use ids::{
 };
 pub use locations::{LocationKey, LocationKind, LocationList, LocationTarget, LocationUnit, Locations};
 pub use object::Method;
-pub use program::{ProgramSection, ProgramSections};
+pub use program::{ProgramSection, ProgramSections, Segment, Segments};
 pub use rows::{FileCode, Row, RowIter, Rows};
 pub use scopes::{Scope, Scopes};
 pub use stack::{MAX_FRAME_STEPS, MAX_NAMED, Resolved, StackAddr};

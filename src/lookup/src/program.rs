@@ -1,4 +1,4 @@
-//! The section SECTIONS to the program's loaded sections (spec, section 7).
+//! The sections SECTIONS and SEGMENTS to what of the program is loaded where (spec, section 7).
 
 use foldsym_format::varint;
 
@@ -65,5 +65,95 @@ impl<'d> Iterator for ProgramSections<'d> {
             None => self.at = self.data.len(),
         }
         section
+    }
+}
+
+/// A part of the program's file that is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its first link-time address.
+    pub start: ImageAddr,
+    /// Bytes of memory.
+    pub len: u64,
+    /// Where in the file it begins.
+    pub file_offset: u64,
+    /// Bytes of the file; the rest of its memory is zero.
+    pub file_len: u64,
+    /// Holds code.
+    pub executable: bool,
+}
+
+/// The program's segments; see [`crate::SymbolFile::segments`].
+#[derive(Clone)]
+pub struct Segments<'d> {
+    data: &'d [u8],
+    at: usize,
+    left: u64,
+    image_base: u64,
+    flags: u8,
+    /// One had a flag that no version has.
+    strange: bool,
+}
+
+/// Of the section's first byte: the program may be loaded anywhere.
+const POSITION_INDEPENDENT: u8 = 1;
+
+impl<'d> Segments<'d> {
+    pub(crate) fn new(data: &'d [u8], image_base: u64) -> Option<Self> {
+        let flags = *data.first()?;
+        let (left, at) = varint::read(data, 1)?;
+        Some(Self { data, at, left, image_base, flags, strange: flags & !POSITION_INDEPENDENT != 0 })
+    }
+
+    /// Whether the program may be loaded at any address (`ET_DYN`, a Mach-O library or position-independent executable).
+    pub const fn is_position_independent(&self) -> bool {
+        self.flags & POSITION_INDEPENDENT != 0
+    }
+
+    /// The link-time address of a byte of the file. Of segments that have the same byte, an executable one counts before others.
+    pub fn address_of(&self, file_offset: u64) -> Option<ImageAddr> {
+        let mut found = None;
+        for segment in self.clone() {
+            let Some(behind) = file_offset.checked_sub(segment.file_offset) else { continue };
+            if behind < segment.file_len && (found.is_none() || segment.executable) {
+                found = Some(ImageAddr(segment.start.0.wrapping_add(behind)));
+                if segment.executable {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// Where reading stands, how many are still to come, and whether all flags are known; for `verify`.
+    pub(crate) const fn rest(&self) -> (usize, u64, bool) {
+        (self.at, self.left, !self.strange)
+    }
+
+    fn read(&mut self) -> Option<Segment> {
+        let (address, at) = varint::read(self.data, self.at)?;
+        let (len, at) = varint::read(self.data, at)?;
+        let (file_offset, at) = varint::read(self.data, at)?;
+        let (file_len, at) = varint::read(self.data, at)?;
+        let flags = *self.data.get(at)?;
+        self.strange |= flags & !1 != 0;
+        self.at = at.checked_add(1)?;
+        let start = ImageAddr(self.image_base.wrapping_add(address));
+        Some(Segment { start, len, file_offset, file_len, executable: flags & 1 != 0 })
+    }
+}
+
+impl Iterator for Segments<'_> {
+    type Item = Segment;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let left = self.left.checked_sub(1)?;
+        let segment = self.read();
+        // What is left stays counted where one cannot be read, so that `verify` sees it.
+        match segment {
+            Some(_) => self.left = left,
+            None => self.at = self.data.len(),
+        }
+        segment
     }
 }

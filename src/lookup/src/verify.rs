@@ -442,20 +442,31 @@ impl SymbolFile<'_> {
         Ok(())
     }
 
-    /// The program's sections.
+    /// The program's sections and segments.
     fn verify_program(&self) -> Result<(), Error> {
-        let Some(data) = self.section_bytes(SectionId::SECTIONS) else { return Ok(()) };
-        let mut sections = self.program_sections();
-        sections.by_ref().for_each(drop);
-        let (at, left, known) = sections.rest();
-        if !known {
-            return Err(Error::new(SectionId::SECTIONS, What::Reserved, 0));
+        if let Some(data) = self.section_bytes(SectionId::SECTIONS) {
+            let mut sections = self.program_sections();
+            sections.by_ref().for_each(drop);
+            ends(SectionId::SECTIONS, sections.rest(), data)?;
         }
-        if left != 0 || at != data.len() {
-            return Err(Error::new(SectionId::SECTIONS, What::Length, at as u64));
-        }
-        Ok(())
+        let Some(data) = self.section_bytes(SectionId::SEGMENTS) else { return Ok(()) };
+        let Some(mut segments) = self.segments() else {
+            return Err(Error::new(SectionId::SEGMENTS, What::Length, 0));
+        };
+        segments.by_ref().for_each(drop);
+        ends(SectionId::SEGMENTS, segments.rest(), data)
     }
+}
+
+/// Whether all of a list was read, and is as the format has it.
+fn ends(section: SectionId, (at, left, known): (usize, u64, bool), data: &[u8]) -> Result<(), Error> {
+    if !known {
+        return Err(Error::new(section, What::Reserved, 0));
+    }
+    if left != 0 || at != data.len() {
+        return Err(Error::new(section, What::Length, at as u64));
+    }
+    Ok(())
 }
 
 /// What is left of the work that a file may ask for. Records may be shared by any number of functions, and are checked

@@ -9,8 +9,13 @@ use crate::error::StoreError;
 
 /// The bytes of a regular file, mapped read-only.
 pub(crate) struct Mapped {
-    /// `None` for an empty file, which cannot be mapped.
-    map: Option<memmap2::Mmap>,
+    bytes: Bytes,
+}
+
+enum Bytes {
+    Map(memmap2::Mmap),
+    /// What cannot be mapped: an empty file, or what came through a pipe.
+    Read(Vec<u8>),
 }
 
 impl Mapped {
@@ -37,10 +42,15 @@ impl Mapped {
         }
     }
 
+    /// Bytes that were read already.
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Self {
+        Self { bytes: Bytes::Read(bytes) }
+    }
+
     fn map(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         if file.metadata()?.len() == 0 {
-            return Ok(Self { map: None });
+            return Ok(Self::of_bytes(Vec::new()));
         }
         // SAFETY: `Mmap::map` asks that the file does not change while it is mapped. The mapping is private and read-only, so
         // nothing in this process writes through it. A store never writes into a published file: it links a whole file
@@ -49,7 +59,7 @@ impl Mapped {
         // which forbids unsafe code and checks every index against the length of the mapping where it uses it, and are
         // compared as slices of `u8`; no memory access rests on two reads giving the same value. The answer may
         // then be wrong. A file that is cut short ends the process by a signal.
-        Ok(Self { map: Some(unsafe { memmap2::Mmap::map(&file)? }) })
+        Ok(Self { bytes: Bytes::Map(unsafe { memmap2::Mmap::map(&file)? }) })
     }
 }
 
@@ -57,7 +67,10 @@ impl Deref for Mapped {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.map.as_deref().unwrap_or(&[])
+        match &self.bytes {
+            Bytes::Map(map) => map,
+            Bytes::Read(bytes) => bytes,
+        }
     }
 }
 

@@ -42,6 +42,16 @@ impl SymbolMap {
             .ok_or_else(|| StoreError::io(path, "open", std::io::Error::from(std::io::ErrorKind::NotFound)))
     }
 
+    /// Opens the bytes of a `.fsym` that were read already, as from a pipe. `path` is what messages call them.
+    ///
+    /// # Errors
+    /// They are no `.fsym` of this version.
+    pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, StoreError> {
+        let cell = Cell::try_new(Mapped::of_bytes(bytes), |mapped| SymbolFile::open(mapped));
+        let cell = cell.map_err(|error| StoreError::damaged(path, error))?;
+        Ok(Self { path: path.to_owned(), cell })
+    }
+
     /// `Ok(None)` where there is no file.
     pub(crate) fn open_if_there(path: &Path, follow_links: bool) -> Result<Option<Self>, StoreError> {
         let Some(mapped) = Mapped::open(path, follow_links)? else { return Ok(None) };

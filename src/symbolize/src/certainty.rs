@@ -99,9 +99,10 @@ impl From<lookup::Evidence> for Evidence {
     }
 }
 
-/// Why an answer is not `unique`, where the file says so.
-pub(crate) fn reason(found: &lookup::Answer) -> Option<Reason> {
-    found.reason.map(|reason| Reason(reason.text()))
+impl From<lookup::Reason> for Reason {
+    fn from(reason: lookup::Reason) -> Self {
+        Self(reason.text())
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,9 @@ pub(crate) struct Finder {
     pub(crate) search: Vec<PathBuf>,
     pub(crate) stores: Vec<Store>,
     pub(crate) cache: Option<LocalStore>,
+    /// How programs are converted.
+    #[cfg(feature = "convert")]
+    pub(crate) conversion: crate::program::Conversion,
 }
 
 /// What was seen on the way to an answer.
@@ -37,9 +40,21 @@ pub(crate) fn of_error(error: &StoreError) -> Unknown {
 }
 
 impl Finder {
-    /// Finds and opens the file of a module. Of several errors on the way the first is told, and only if no place has the file.
-    pub(crate) fn find(&self, id: Option<&ModuleId>, name: &str) -> Result<SymbolMap, Unknown> {
+    /// Finds and opens the file of a module. `program` is where its program is, if that is known. Of several errors on the way the first is told, and only if no place has the file.
+    pub(crate) fn find(
+        &self,
+        id: Option<&ModuleId>,
+        name: &str,
+        program: Option<&Path>,
+    ) -> Result<SymbolMap, Unknown> {
         let mut seen = Seen::default();
+        #[cfg(feature = "convert")]
+        let own = match (id, program) {
+            (None, Some(program)) => self.identity(program),
+            _ => None,
+        };
+        #[cfg(feature = "convert")]
+        let id = id.or(own.as_ref());
         // A name that leads out of a folder, or to none, is looked for by identity alone.
         let name = Some(name).filter(|name| !matches!(*name, "" | "." | "..") && !name.contains('\0'));
         for path in &self.search {
@@ -62,18 +77,27 @@ impl Finder {
             }
         }
         #[cfg(feature = "convert")]
-        for path in &self.search {
-            for program in crate::program::candidates(path, id, name) {
-                match crate::program::convert(&program, id, self.cache.as_ref()) {
+        {
+            let mut programs: Vec<PathBuf> = Vec::new();
+            for path in &self.search {
+                programs.extend(crate::program::candidates(path, id, name));
+            }
+            // What was named outright need not have the module's name.
+            programs.extend(program.map(Path::to_owned));
+            for program in programs {
+                match crate::program::of_module(&program, id, self) {
                     Ok(Some(map)) => return Ok(map),
                     Ok(None) => seen.absent.push(format!("{}: another build", program.display())),
                     Err(unknown) => _ = seen.trouble.get_or_insert(unknown),
                 }
             }
         }
+        #[cfg(not(feature = "convert"))]
+        let _ = program;
         Err(seen.trouble.unwrap_or_else(|| {
             let id = id.map_or("no identity".to_owned(), |id| format!("id {id}"));
             let places = match seen.absent.is_empty() {
+                true if self.search.is_empty() => "no search path is given".to_owned(),
                 true => "no file of this name in the search paths".to_owned(),
                 false => seen.absent.join("; "),
             };

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::answer::{Answer, Member, Symbol};
 use crate::certainty::{Certainty, Evidence, Reason};
+use crate::names::Names;
 
 /// One frame of a stack, answered. Names are shared text: a clone of one is cheap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +40,60 @@ pub struct Frame {
     pub partial: bool,
     /// Why [`Frame::functions`] is empty.
     pub unknown: Option<Unknown>,
+}
+
+impl Frame {
+    /// A copy of an answer, with its names. The name of the module is left out.
+    pub(crate) fn of(answer: &Answer, names: &mut Names<'_, Arc<str>>) -> Self {
+        let frame = Self::with_names(answer, names);
+        match names.take_damage() {
+            Some(why) => Self::with_names(&answer.without(why), names),
+            None => frame,
+        }
+    }
+
+    fn with_names(answer: &Answer, names: &mut Names<'_, Arc<str>>) -> Self {
+        let candidate = |member: &Member, names: &mut Names<'_, Arc<str>>| {
+            let (functions, aliases) = texts(&member.symbol, names);
+            Candidate { how: member.how, functions, aliases }
+        };
+        let (functions, aliases) = texts(&answer.symbol, names);
+        Self {
+            address: answer.address,
+            module: answer.module,
+            module_name: names.both(None).0.clone(),
+            image_address: answer.image_address,
+            start: answer.start,
+            functions,
+            aliases,
+            certainty: answer.certainty,
+            evidence: answer.evidence,
+            reason: answer.reason,
+            candidate_count: answer.candidate_count,
+            candidates: answer.candidates.iter().map(|member| candidate(member, names)).collect(),
+            partial: answer.partial,
+            unknown: answer.unknown.clone(),
+        }
+    }
+}
+
+fn texts(symbol: &Symbol, names: &mut Names<'_, Arc<str>>) -> (Vec<Location>, Vec<Arc<str>>) {
+    let location = |frame: &foldsym_lookup::Frame, names: &mut Names<'_, Arc<str>>| {
+        let (linkage_name, function) = names.both(frame.name);
+        let (linkage_name, function) = (linkage_name.clone(), function.clone());
+        Location {
+            function,
+            linkage_name,
+            file: names.kept_path(frame.file).clone(),
+            line: frame.line,
+            column: frame.column,
+            start_file: names.kept_path(frame.start_file).clone(),
+            start_line: frame.start_line,
+            inlined: !frame.is_outermost,
+        }
+    };
+    let locations = symbol.frames.iter().map(|frame| location(frame, names)).collect();
+    (locations, symbol.aliases.iter().map(|alias| names.both(Some(*alias)).0.clone()).collect())
 }
 
 /// One function at an address.

@@ -1,270 +1,304 @@
 //! Answers as JSON: the keys of `llvm-symbolizer --output-style=JSON`, with what it does not know added. The command line, servers and
-//! bindings share it.
+//! bindings share it. Keys come in the order in which they are written; `schema/answers.md` says what each is.
 
-use std::io;
-use std::sync::Arc;
+use foldsym_lookup::{Frame, OriginId};
 
-use serde::ser::SerializeSeq;
-use serde::{Serialize, Serializer};
-use serde_json::ser::{CharEscape, Formatter};
+use crate::answer::{Answer, Symbol};
+use crate::frame::Unknown;
+use crate::names::Names;
+use crate::object::ObjectAnswer;
 
-use crate::frame::{Candidate, Frame, Location};
-
-/// Appends the object of one frame, without a line end: what `foldsym lookup --json` prints.
-///
-/// A frame whose module has no file has the key `Unknown` besides, with `Kind` and `Message`.
-pub fn write_frame(out: &mut Vec<u8>, frame: &Frame) {
-    write(out, &Object(frame));
-}
-
-/// Appends the object of a stack, without a line end: what `foldsym stack --json` prints.
-pub fn write_stack(out: &mut Vec<u8>, frames: &[Frame]) {
-    #[derive(Serialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Stack<'a> {
-        #[serde(serialize_with = "objects")]
-        frames: &'a [Frame],
-    }
-    fn objects<S: Serializer>(frames: &[Frame], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(frames.iter().map(Object))
-    }
-    write(out, &Stack { frames });
-}
-
-fn write(out: &mut Vec<u8>, value: &impl Serialize) {
-    // Writing to memory does not fail, and these types have no maps with odd keys.
-    let mut serializer = serde_json::Serializer::with_formatter(out, Plain);
-    let written = value.serialize(&mut serializer);
-    debug_assert!(written.is_ok());
-}
-
-/// A frame as an object.
-struct Object<'a>(&'a Frame);
-
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Keys<'a> {
-    address: Hex,
-    module_name: &'a str,
-    symbol: Symbol<'a>,
-    certainty: Option<&'static str>,
-    evidence: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    candidate_count: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    candidates: Option<Vec<CandidateKeys<'a>>>,
-    #[serde(skip_serializing_if = "is_false")]
-    partial: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unknown: Option<UnknownKeys>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct CandidateKeys<'a> {
-    linkage_name: &'a str,
-    aliases: &'a [Arc<str>],
-    how: &'static str,
-    symbol: Symbol<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct UnknownKeys {
-    kind: &'static str,
-    message: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct LocationKeys<'a> {
-    function_name: &'a str,
-    file_name: &'a str,
-    line: u32,
-    column: u32,
-    start_file_name: &'a str,
-    start_line: u32,
-    start_address: StartAddress,
-    discriminator: u32,
-    linkage_name: &'a str,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    aliases: &'a [Arc<str>],
-}
-
-impl Serialize for Object<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let frame = self.0;
-        let candidates = |candidate| candidate_keys(candidate, frame.start);
-        let keys = Keys {
-            address: Hex(frame.address),
-            module_name: &frame.module_name,
-            symbol: Symbol { functions: &frame.functions, aliases: &frame.aliases, start: frame.start },
-            certainty: frame.certainty.map(|certainty| certainty.text()),
-            evidence: frame.evidence.map(|evidence| evidence.text()),
-            reason: frame.reason.map(|reason| reason.text()),
-            candidate_count: frame.candidate_count,
-            candidates: frame.candidate_count.map(|_| frame.candidates.iter().map(candidates).collect()),
-            partial: frame.partial,
-            unknown: unknown(frame),
-        };
-        keys.serialize(serializer)
-    }
-}
-
-fn candidate_keys(candidate: &Candidate, start: Option<u64>) -> CandidateKeys<'_> {
-    CandidateKeys {
-        linkage_name: candidate.linkage_name(),
-        aliases: &candidate.aliases,
-        how: candidate.how,
-        symbol: Symbol { functions: &candidate.functions, aliases: &candidate.aliases, start },
-    }
-}
-
-/// That a file has no function at an address is told by `Symbol` and `Certainty`, as `lookup` and `stack` do.
-fn unknown(frame: &Frame) -> Option<UnknownKeys> {
-    let why = frame.unknown.as_ref()?;
-    let is_told = matches!(why, crate::Unknown::NoFunction | crate::Unknown::NoAddress);
-    (!is_told).then(|| UnknownKeys { kind: why.text(), message: why.to_string() })
-}
-
-/// The frames of one function, innermost first.
-struct Symbol<'a> {
-    functions: &'a [Location],
-    aliases: &'a [Arc<str>],
-    start: Option<u64>,
-}
-
-impl Serialize for Symbol<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Where nothing is known is one frame of "" and 0, as consumers count on one.
-        let mut list = serializer.serialize_seq(Some(self.functions.len().max(1)))?;
-        if self.functions.is_empty() {
-            list.serialize_element(&LocationKeys {
-                function_name: "",
-                file_name: "",
-                line: 0,
-                column: 0,
-                start_file_name: "",
-                start_line: 0,
-                start_address: StartAddress(self.start),
-                discriminator: 0,
-                linkage_name: "",
-                aliases: self.aliases,
-            })?;
-        }
-        for (index, location) in self.functions.iter().enumerate() {
-            let outermost = index + 1 == self.functions.len();
-            list.serialize_element(&LocationKeys {
-                function_name: &location.function,
-                file_name: &location.file,
-                line: location.line,
-                column: location.column,
-                start_file_name: &location.start_file,
-                start_line: location.start_line,
-                start_address: StartAddress(self.start.filter(|_| outermost)),
-                discriminator: 0,
-                linkage_name: &location.linkage_name,
-                aliases: if outermost { self.aliases } else { &[] },
-            })?;
-        }
-        list.end()
-    }
-}
-
-/// `"0x1234"`, or `"?"` for a frame without an address.
-struct Hex(Option<u64>);
-
-impl Serialize for Hex {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Some(address) => serializer.collect_str(&format_args!("{address:#x}")),
-            None => serializer.serialize_str("?"),
+/// Puts a string, quoted. Names are bytes: what is not UTF-8 becomes U+FFFD, as JSON has no other way.
+pub fn string(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'"');
+    for chunk in text.utf8_chunks() {
+        escape(out, chunk.valid());
+        if !chunk.invalid().is_empty() {
+            out.extend_from_slice("\u{fffd}".as_bytes());
         }
     }
+    out.push(b'"');
 }
 
-/// `"0x1234"`, or `""`.
-struct StartAddress(Option<u64>);
-
-impl Serialize for StartAddress {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Some(address) => serializer.collect_str(&format_args!("{address:#x}")),
-            None => serializer.serialize_str(""),
+fn escape(out: &mut Vec<u8>, text: &str) {
+    let bytes = text.as_bytes();
+    let mut copied = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        // DEL and the C1 controls are legal in JSON, but a terminal obeys some of them; C1 is caught by
+        // its first UTF-8 byte, 0xc2, followed by 0x80 to 0x9f.
+        let c1 = byte == 0xc2 && bytes.get(at + 1).is_some_and(|next| (0x80..0xa0).contains(next));
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' && byte != 0x7f && !c1 {
+            continue;
+        }
+        out.extend_from_slice(&bytes[copied..at]);
+        copied = at + 1;
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            0xc2 => {
+                unicode(out, bytes[at + 1]);
+                copied = at + 2;
+            }
+            _ => unicode(out, byte),
         }
     }
+    out.extend_from_slice(&bytes[copied..]);
 }
 
-fn is_false(value: &bool) -> bool {
-    !value
+fn unicode(out: &mut Vec<u8>, code: u8) {
+    out.extend_from_slice(format!("\\u{code:04x}").as_bytes());
 }
 
-/// Compact JSON without any character that a terminal obeys: DEL and the C1 controls are legal in JSON, and are escaped.
-struct Plain;
-
-impl Formatter for Plain {
-    fn write_string_fragment<W: ?Sized + io::Write>(
-        &mut self,
-        writer: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        let mut rest = fragment;
-        while let Some(at) = rest.find(|c| matches!(c, '\u{7f}'..='\u{9f}')) {
-            let control = rest[at..].chars().next().unwrap_or('\u{7f}');
-            write!(writer, "{}\\u{:04x}", &rest[..at], u32::from(control))?;
-            rest = &rest[at + control.len_utf8()..];
+/// Puts a decimal number.
+pub fn number(out: &mut Vec<u8>, value: impl Into<u64>) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    let mut value = value.into();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
         }
-        writer.write_all(rest.as_bytes())
     }
+    out.extend_from_slice(&digits[at..]);
+}
 
-    fn write_char_escape<W: ?Sized + io::Write>(
-        &mut self,
-        writer: &mut W,
-        escape: CharEscape,
-    ) -> io::Result<()> {
-        let code = match escape {
-            CharEscape::Quote => return writer.write_all(b"\\\""),
-            CharEscape::ReverseSolidus => return writer.write_all(b"\\\\"),
-            CharEscape::Solidus => return writer.write_all(b"/"),
-            CharEscape::LineFeed => return writer.write_all(b"\\n"),
-            CharEscape::CarriageReturn => return writer.write_all(b"\\r"),
-            CharEscape::Tab => return writer.write_all(b"\\t"),
-            CharEscape::Backspace => 0x08,
-            CharEscape::FormFeed => 0x0c,
-            CharEscape::AsciiControl(code) => code,
-        };
-        write!(writer, "\\u{code:04x}")
+/// Puts `0x` and lower-case hexadecimal digits, without quotes.
+pub fn hex(out: &mut Vec<u8>, value: u64) {
+    let count = 16 - (value | 1).leading_zeros() as usize / 4;
+    // The first digit in the highest bits, so that what is too many is behind.
+    let first = value << (64 - 4 * count);
+    out.extend_from_slice(b"0x");
+    let end = out.len() + count;
+    out.extend_from_slice(&eight_digits((first >> 32) as u32));
+    if count > 8 {
+        out.extend_from_slice(&eight_digits(first as u32));
     }
+    out.truncate(end);
+}
+
+/// The hexadecimal digits of all four bytes, all at once: a digit in each byte of a word.
+fn eight_digits(value: u32) -> [u8; 8] {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let spread = u64::from(value);
+    let spread = (spread | spread << 16) & 0x0000_ffff_0000_ffff;
+    let spread = (spread | spread << 8) & 0x00ff_00ff_00ff_00ff;
+    let digits = (spread | spread << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    // 1 for each digit of 10 or more.
+    let letters = (digits + 6 * ONES) >> 4 & ONES;
+    (digits + ONES * u64::from(b'0') + letters * u64::from(b'a' - b'0' - 10)).to_be_bytes()
+}
+
+/// Puts an address as a JSON string.
+pub fn address(out: &mut Vec<u8>, value: u64) {
+    out.push(b'"');
+    hex(out, value);
+    out.push(b'"');
+}
+
+/// Puts an array.
+pub fn list<T>(out: &mut Vec<u8>, items: impl IntoIterator<Item = T>, mut put: impl FnMut(&mut Vec<u8>, T)) {
+    out.push(b'[');
+    for (at, item) in items.into_iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        put(out, item);
+    }
+    out.push(b']');
+}
+
+/// Puts the object of one answer, without the brace that ends it. `names` are kept in the form of JSON; `module` is the name of the module
+/// that the answer is about.
+pub fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, module: &str) {
+    out.extend_from_slice(b"{\"Address\":");
+    match answer.address {
+        Some(given) => address(out, given),
+        None => out.extend_from_slice(b"\"?\""),
+    }
+    out.extend_from_slice(b",\"ModuleName\":");
+    string(out, if answer.module.is_some() { module.as_bytes() } else { b"" });
+    out.extend_from_slice(b",\"Symbol\":");
+    symbol(out, &answer.symbol, answer.start, names);
+    out.extend_from_slice(b",\"Certainty\":");
+    word(out, answer.certainty.map(|certainty| certainty.text()));
+    out.extend_from_slice(b",\"Evidence\":");
+    word(out, answer.evidence.map(|evidence| evidence.text()));
+    if let Some(reason) = answer.reason {
+        out.extend_from_slice(b",\"Reason\":");
+        string(out, reason.text().as_bytes());
+    }
+    if let Some(count) = answer.candidate_count {
+        out.extend_from_slice(b",\"CandidateCount\":");
+        number(out, count);
+        out.extend_from_slice(b",\"Candidates\":");
+        list(out, &answer.candidates, |out, candidate| {
+            if !names.has_room(out.len()) {
+                return;
+            }
+            out.extend_from_slice(b"{\"LinkageName\":");
+            out.extend_from_slice(names.linkage(candidate.symbol.name()));
+            out.extend_from_slice(b",\"Aliases\":");
+            aliases(out, &candidate.symbol, names);
+            out.extend_from_slice(b",\"How\":");
+            string(out, candidate.how.as_bytes());
+            out.extend_from_slice(b",\"Symbol\":");
+            symbol(out, &candidate.symbol, answer.start, names);
+            out.push(b'}');
+        });
+    }
+    if answer.partial {
+        out.extend_from_slice(b",\"Partial\":true");
+    }
+    if let Some(found) = &answer.object {
+        object_of_frame(out, found, names);
+    }
+    if let Some(why) = &answer.unknown {
+        unknown(out, why);
+    }
+}
+
+/// Puts why a module has no answer. That a file has no function at an address is told by `Symbol` and `Certainty`.
+fn unknown(out: &mut Vec<u8>, why: &Unknown) {
+    if matches!(why, Unknown::NoFunction | Unknown::NoAddress) {
+        return;
+    }
+    out.extend_from_slice(b",\"Unknown\":{\"Kind\":");
+    string(out, why.text().as_bytes());
+    out.extend_from_slice(b",\"Message\":");
+    string(out, why.to_string().as_bytes());
+    out.push(b'}');
+}
+
+/// The frame where nothing is known.
+const NOTHING: Frame = Frame {
+    name: None,
+    file: None,
+    line: 0,
+    column: 0,
+    start_file: None,
+    start_line: 0,
+    origin: OriginId(0),
+    is_outermost: true,
+};
+
+/// Puts the frames. Where there are none stands one of "" and 0, as consumers count on one.
+fn symbol(out: &mut Vec<u8>, symbol: &Symbol, start: Option<u64>, names: &mut Names<'_>) {
+    let frames = if symbol.frames.is_empty() { &[NOTHING][..] } else { &symbol.frames };
+    let outermost = frames.len() - 1;
+    list(out, frames.iter().enumerate(), |out, (at, frame)| {
+        if !names.has_room(out.len()) {
+            return;
+        }
+        out.extend_from_slice(b"{\"FunctionName\":");
+        out.extend_from_slice(names.function(frame.name));
+        out.extend_from_slice(b",\"FileName\":");
+        out.extend_from_slice(names.path(frame.file));
+        out.extend_from_slice(b",\"Line\":");
+        number(out, frame.line);
+        out.extend_from_slice(b",\"Column\":");
+        number(out, frame.column);
+        out.extend_from_slice(b",\"StartFileName\":");
+        out.extend_from_slice(names.path(frame.start_file));
+        out.extend_from_slice(b",\"StartLine\":");
+        number(out, frame.start_line);
+        out.extend_from_slice(b",\"StartAddress\":");
+        match start.filter(|_| at == outermost) {
+            Some(start) => address(out, start),
+            None => out.extend_from_slice(b"\"\""),
+        }
+        out.extend_from_slice(b",\"Discriminator\":0,\"LinkageName\":");
+        out.extend_from_slice(names.linkage(frame.name));
+        if at == outermost && !symbol.aliases.is_empty() {
+            out.extend_from_slice(b",\"Aliases\":");
+            aliases(out, symbol, names);
+        }
+        out.push(b'}');
+    });
+}
+
+fn aliases(out: &mut Vec<u8>, symbol: &Symbol, names: &mut Names<'_>) {
+    list(out, &symbol.aliases, |out, alias| {
+        if names.has_room(out.len()) {
+            out.extend_from_slice(names.linkage(Some(*alias)));
+        }
+    });
+}
+
+/// Puts the object that a frame's method runs on, and why it does not tell which method that is.
+fn object_of_frame(out: &mut Vec<u8>, object: &ObjectAnswer, names: &mut Names<'_>) {
+    let put = |out: &mut Vec<u8>, key: &[u8], value: Option<u64>| {
+        out.extend_from_slice(key);
+        match value {
+            Some(value) => address(out, value),
+            None => out.extend_from_slice(b"null"),
+        }
+    };
+    put(out, b",\"Object\":{\"Address\":", object.found.map(|found| found.0));
+    put(out, b",\"Vtable\":", object.found.map(|found| found.1));
+    out.extend_from_slice(b",\"Reason\":");
+    word(out, object.reason.as_deref());
+    out.extend_from_slice(b",\"Function\":");
+    match object.function {
+        Some(function) => out.extend_from_slice(names.linkage(Some(function))),
+        None => out.extend_from_slice(b"null"),
+    }
+    out.push(b'}');
+}
+
+fn word(out: &mut Vec<u8>, word: Option<&str>) {
+    match word {
+        Some(word) => string(out, word.as_bytes()),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+/// Puts the object that answers a line which has no answer, without its end: `address` as it was given and `module`, of a
+/// single address.
+pub fn error(out: &mut Vec<u8>, address: Option<(&str, &str)>, message: &str) {
+    out.push(b'{');
+    if let Some((address, module)) = address {
+        out.extend_from_slice(b"\"Address\":");
+        string(out, address.as_bytes());
+        out.extend_from_slice(b",\"ModuleName\":");
+        string(out, module.as_bytes());
+        out.push(b',');
+    }
+    out.extend_from_slice(b"\"Error\":{\"Message\":");
+    string(out, message.as_bytes());
+    out.push(b'}');
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn text_comes_back_and_no_terminal_obeys_it() {
-        for text in
-            ["", "plain", "a\"b\\c\nd\te\u{1}f\u{7f}g\u{9b}h\u{e9}\u{a0}\u{8}\u{c}", "\u{80}\u{9f}\u{1f980}"]
-        {
-            let mut out = Vec::new();
-            write(&mut out, &text);
-            let json = String::from_utf8(out).unwrap();
-            assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
-            assert!(json.chars().all(|c| !c.is_control()), "{json}");
-        }
+    fn written(put: impl Fn(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        put(&mut out);
+        String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn a_module_without_a_file_says_why() {
-        let mut out = Vec::new();
-        let unknown = Some(crate::Unknown::Absent("libx.so (id ab): not in /s".into()));
-        write_stack(
-            &mut out,
-            &[Frame { unknown, address: Some(16), module_name: "libx.so".into(), ..Frame::default() }],
-        );
-        let expected = r#"{"Frames":[{"Address":"0x10","ModuleName":"libx.so","Symbol":[{"FunctionName":"","FileName":"","Line":0,"Column":0,"StartFileName":"","StartLine":0,"StartAddress":"","Discriminator":0,"LinkageName":""}],"Certainty":null,"Evidence":null,"Unknown":{"Kind":"absent","Message":"libx.so (id ab): not in /s"}}]}"#;
-        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    fn strings_come_back() {
+        for text in ["", "plain", "a\"b\\c\nd\te\u{1}f\u{7f}g\u{9b}h\u{e9}\u{a0}", "\u{1f980}"] {
+            let json = written(|out| string(out, text.as_bytes()));
+            assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+            assert!(json.chars().all(|c| !c.is_control()), "{json}");
+        }
+        assert_eq!(written(|out| string(out, b"a\xffb")), "\"a\u{fffd}b\"");
+    }
+
+    #[test]
+    fn numbers() {
+        for value in [0u64, 7, 10, 12345, 0x9abc_def0, 0x1_2345_6789, 0xfed_cba9_8765_4321, u64::MAX] {
+            assert_eq!(written(|out| number(out, value)), value.to_string());
+            assert_eq!(written(|out| hex(out, value)), format!("{value:#x}"));
+        }
     }
 }

@@ -41,25 +41,34 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+mod answer;
 mod certainty;
 mod find;
 mod frame;
-mod json;
+pub mod json;
 mod maps;
 mod names;
+mod object;
 mod parse;
 #[cfg(feature = "convert")]
 mod program;
+mod request;
+mod resolve;
 mod stack;
 mod symbolizer;
 mod worker;
 
+pub use answer::{Answer, Member, Symbol};
 pub use certainty::{Certainty, Evidence, Reason};
-pub use foldsym_store::{BuildId, DebugId, LocalStore, ModuleId, Store, StoreError};
+pub use foldsym_store::{BuildId, DebugId, LocalStore, ModuleId, Store, StoreError, SymbolMap};
 pub use frame::{Candidate, Frame, Location, Unknown};
-pub use json::{write_frame, write_stack};
-pub use maps::{MapsEntry, modules_of_maps, parse_maps};
+pub use maps::{MapsEntry, modules_of_maps, modules_of_process, parse_maps};
+pub use names::{Form, Kept, Names};
+pub use object::ObjectAnswer;
 pub use parse::{ParseError, build_id_and_offset, module_and_offset, number};
-pub use stack::{Kind, Mapping, Module, Modules, Place, Stack, StackFrame};
+#[cfg(feature = "convert")]
+pub use program::LoadError;
+pub use request::{Request, RequestError};
+pub use stack::{Kind, Mapping, Module, Modules, OpenFile, Place, Stack, StackFrame};
 pub use symbolizer::{BuildError, Builder, Symbolizer};
-pub use worker::Worker;
+pub use worker::{Innermost, Query, Worker};

@@ -1,6 +1,7 @@
 //! Reads `/proc/PID/maps`: lines of text to the modules of a process.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::parse::{ParseError, form};
 use crate::stack::{Mapping, Module, Modules};
@@ -77,6 +78,19 @@ fn entry(line: &str) -> Option<MapsEntry> {
 /// The kernel writes a line end in a path as `\012`.
 fn unescape(path: &str) -> String {
     path.replace("\\012", "\n")
+}
+
+/// As [`modules_of_maps`], of a process that runs on this machine or of one whose files may be trusted to be where they were: modules know their
+/// programs. Files that were removed since are left out.
+pub fn modules_of_process(entries: &[MapsEntry]) -> Modules {
+    let modules = modules_of_maps(entries);
+    let is_there =
+        |module: &Module| !entries.iter().any(|entry| entry.deleted && *entry.path == *module.name);
+    let with_program = |module: &Module| match is_there(module) {
+        true => module.clone().with_program(Path::new(&*module.name)),
+        false => module.clone(),
+    };
+    Modules::new(modules.iter().map(with_program).collect())
 }
 
 /// The modules of a process: a module for each file that has code, with the address at which the file's first byte is mapped.

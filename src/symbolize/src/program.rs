@@ -1,36 +1,133 @@
 //! Takes a program in place of a `.fsym`: converts it, and keeps the result in the cache by its identity.
 
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use foldsym_convert::{ConvertError, NoProgress, Options};
+use foldsym_format::header::MAGIC;
 use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, ModuleId, StoreError, SymbolMap, text_id};
 
-use crate::find::{is_fsym, of_error};
+use crate::find::{Finder, is_fsym, of_error};
 use crate::frame::Unknown;
+use crate::symbolizer::{Builder, Symbolizer};
 
 /// A program that could not be converted is tried again after so long.
 const MALFORMED_FOR: Duration = Duration::from_secs(24 * 3600);
 
-/// Why a program did not become a file.
-enum Failure {
+/// Why a file that was named could not be opened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The file cannot be read.
+    Read(PathBuf, std::io::Error),
+    /// A `.fsym` is damaged, or the cache failed.
     Store(StoreError),
+    /// A program could not be converted.
     Convert(ConvertError),
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for LoadError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl Failure {
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Store(error) => error.fmt(f),
+            Self::Convert(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Read(_, error) => Some(error),
+            Self::Store(error) => Some(error),
+            Self::Convert(error) => Some(error),
+        }
+    }
+}
+
+impl LoadError {
     fn unknown(self) -> Unknown {
         match self {
             Self::Store(error) => of_error(&error),
-            Self::Convert(error) => Unknown::Failed(error.to_string().into()),
+            other => Unknown::Failed(other.to_string().into()),
         }
+    }
+}
+
+/// How programs are converted.
+#[derive(Debug)]
+pub(crate) struct Conversion {
+    options: Options,
+    /// Names the folder of the cache that has programs converted with these options; empty for those that every engine has.
+    key: String,
+}
+
+impl Default for Conversion {
+    fn default() -> Self {
+        Self { options: Options { columns: true, ..Options::default() }, key: String::new() }
+    }
+}
+
+impl Conversion {
+    /// The folder of the cache. What is converted otherwise is kept apart: one identity has one file in a store.
+    pub(crate) fn cache(&self, folder: &Path) -> PathBuf {
+        if self.key.is_empty() { folder.to_owned() } else { folder.join("with").join(&self.key) }
+    }
+}
+
+impl Builder {
+    /// How programs are converted: with columns, and as `foldsym convert` does it, unless this says otherwise.
+    pub fn conversion(mut self, options: Options) -> Self {
+        let Options { arch, target, dwp, dwo_dirs, debug_dirs, debug_file, .. } = &options;
+        let Options { map_prefix, remap_path, columns, locations, .. } = &options;
+        let mut hash = DefaultHasher::new();
+        (arch, target, dwp, dwo_dirs, debug_dirs, debug_file).hash(&mut hash);
+        (map_prefix, remap_path, columns, locations).hash(&mut hash);
+        let plain = Options { columns: true, threads: options.threads, ..Options::default() };
+        let is_plain = format!("{plain:?}") == format!("{options:?}");
+        let key = if is_plain { String::new() } else { format!("{:016x}", hash.finish()) };
+        self.finder.conversion = Conversion { options, key };
+        self
+    }
+}
+
+impl Symbolizer {
+    /// Opens a file that the user names: a `.fsym`, or a program, which is converted and kept in the cache.
+    ///
+    /// # Errors
+    /// The file cannot be read, is damaged, or is no program that can be converted.
+    pub fn load(&self, path: &Path) -> Result<Arc<SymbolMap>, LoadError> {
+        let failed = |error| LoadError::Read(path.to_owned(), error);
+        let mut first = [0; MAGIC.len()];
+        let mut file = std::fs::File::open(path).map_err(failed)?;
+        let is_file = file.metadata().map_err(failed)?.is_file();
+        // A directory says what it is when it is read. What is no regular file can only be read once.
+        let whole = file.read_exact(&mut first);
+        let is_bundle = path.is_dir() && path.extension().is_some_and(|ending| ending == "dSYM");
+        if !is_file && !is_bundle {
+            let mut bytes = match whole {
+                Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => return Err(failed(error)),
+                _ => first.to_vec(),
+            };
+            file.read_to_end(&mut bytes).map_err(failed)?;
+            return Ok(Arc::new(SymbolMap::of_bytes(path, bytes)?));
+        }
+        if whole.is_ok() && first == MAGIC {
+            return Ok(Arc::new(SymbolMap::open(path)?));
+        }
+        let converted = convert(path, None, &self.finder)?;
+        converted.map(Arc::new).ok_or_else(|| failed(std::io::Error::from(std::io::ErrorKind::NotFound)))
     }
 }
 
@@ -53,15 +150,47 @@ pub(crate) fn candidates(path: &Path, id: Option<&ModuleId>, name: Option<&str>)
     found
 }
 
-/// Converts a program, or takes it from the cache. `Ok(None)` where it is of another build than `wanted`.
-pub(crate) fn convert(
+impl Finder {
+    /// The build id of a program on this machine.
+    pub(crate) fn identity(&self, program: &Path) -> Option<ModuleId> {
+        let identity = foldsym_convert::identify(program, &self.conversion.options).ok()?;
+        BuildId::new(&identity.build_id).ok().map(ModuleId::from)
+    }
+}
+
+/// Converts a program for a module. `Ok(None)` where it is of another build than `wanted`.
+pub(crate) fn of_module(
     program: &Path,
     wanted: Option<&ModuleId>,
-    cache: Option<&LocalStore>,
+    finder: &Finder,
 ) -> Result<Option<SymbolMap>, Unknown> {
-    let options = Options::default();
-    let identity =
-        foldsym_convert::identify(program, &options).map_err(|error| Failure::Convert(error).unknown())?;
+    if !begins_like_fsym(program) {
+        return convert(program, wanted, finder).map_err(LoadError::unknown);
+    }
+    let map = SymbolMap::open(program).map_err(|error| of_error(&error))?;
+    let fits = match wanted {
+        None => true,
+        Some(ModuleId::Build(id)) => map.build_id().as_ref() == Some(id),
+        Some(ModuleId::Debug(id)) => map.debug_id().as_ref() == Some(id),
+        Some(_) => false,
+    };
+    Ok(fits.then_some(map))
+}
+
+fn begins_like_fsym(path: &Path) -> bool {
+    let mut first = [0; MAGIC.len()];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && first == MAGIC
+}
+
+/// Converts a program, or takes it from the cache. `Ok(None)` where it is of another build than `wanted`.
+fn convert(
+    program: &Path,
+    wanted: Option<&ModuleId>,
+    finder: &Finder,
+) -> Result<Option<SymbolMap>, LoadError> {
+    let options = &finder.conversion.options;
+    let identity = foldsym_convert::identify(program, options).map_err(LoadError::Convert)?;
     let id = BuildId::new(&identity.build_id).ok();
     let derived = if identity.build_id.is_empty() { text_id(&identity.text) } else { None };
     let own = id.as_ref().or(derived.as_ref());
@@ -81,11 +210,15 @@ pub(crate) fn convert(
     if !fits {
         return Ok(None);
     }
-    let converted = match (cache, own) {
-        (Some(cache), Some(own)) => into_cache(program, own, derived.clone(), cache),
-        _ => alone(program),
-    };
-    converted.map(Some).map_err(Failure::unknown)
+    if let (Some(cache), Some(own)) = (&finder.cache, own) {
+        match into_cache(program, own, derived.clone(), cache, options) {
+            // A cache that cannot be written to, or whose disk is full, keeps nothing: the answer needs no cache.
+            Err(LoadError::Store(StoreError::Io { .. }) | LoadError::Convert(ConvertError::Write { .. })) => {
+            }
+            other => return other.map(Some),
+        }
+    }
+    alone(program, options).map(Some)
 }
 
 /// Converts once for all processes that share the cache.
@@ -94,16 +227,17 @@ fn into_cache(
     id: &BuildId,
     derived: Option<BuildId>,
     cache: &LocalStore,
-) -> Result<SymbolMap, Failure> {
-    if let Ok(Some(map)) = cache.get(id) {
+    options: &Options,
+) -> Result<SymbolMap, LoadError> {
+    let cause = cause(program);
+    if let Some(map) = kept(cache, id, derived.is_some(), &cause) {
         return Ok(map);
     }
     let lock = cache.lock(id)?;
     // Another process may have converted it while this one waited.
-    if let Ok(Some(map)) = cache.get(id) {
+    if let Some(map) = kept(cache, id, derived.is_some(), &cause) {
         return Ok(map);
     }
-    let cause = cause(program);
     if let Some(why) = cache.malformed(id, &cause, MALFORMED_FOR)? {
         let problem = format!("{why} (noted at an earlier attempt)");
         return Err(StoreError::Damaged { path: program.to_owned(), problem }.into());
@@ -112,8 +246,12 @@ fn into_cache(
     info.name = program.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
     info.derived_id = derived;
-    let published = lock.publish(&info, |to| write(program, to));
-    if let Err(Failure::Convert(error)) = &published {
+    info.conversion = Some(serde_json::json!({ "cause": &*cause }));
+    info.replace = true;
+    let published = lock.publish(&info, |to| write(program, to, options));
+    if let Err(LoadError::Convert(error)) = &published
+        && !matches!(error, ConvertError::Write { .. })
+    {
         cache.note_malformed(id, &cause, &error.to_string())?;
     }
     published?;
@@ -124,19 +262,31 @@ fn into_cache(
     })?)
 }
 
+/// What the cache has of an identity, if it serves this program. A stripped program and its debug file share a build id, and programs that
+/// differ in their debug information alone share an identity that is derived from code: such an entry serves the file that it was
+/// made from, while one with line tables serves all files of its build id.
+fn kept(cache: &LocalStore, id: &BuildId, is_derived: bool, cause: &str) -> Option<SymbolMap> {
+    let map = cache.get(id).ok()??;
+    if !is_derived && !map.file().files().is_empty() {
+        return Some(map);
+    }
+    let report: serde_json::Value = serde_json::from_str(&cache.report(id).ok()??).ok()?;
+    (report["conversion"]["cause"] == cause).then_some(map)
+}
+
 /// Converts into a file that is gone when it is not mapped any more.
-fn alone(program: &Path) -> Result<SymbolMap, Failure> {
+fn alone(program: &Path, options: &Options) -> Result<SymbolMap, LoadError> {
     let folder = tempfile::tempdir();
     let folder =
         folder.map_err(|source| StoreError::Io { path: std::env::temp_dir(), doing: "write to", source })?;
     let path = folder.path().join("program.fsym");
-    write(program, &path)?;
+    write(program, &path, options)?;
     Ok(SymbolMap::open(&path)?)
 }
 
-fn write(program: &Path, to: &Path) -> Result<(), Failure> {
-    let converted = foldsym_convert::convert(program, to, &Options::default(), &NoProgress);
-    converted.map(|_| ()).map_err(Failure::Convert)
+fn write(program: &Path, to: &Path, options: &Options) -> Result<(), LoadError> {
+    let converted = foldsym_convert::convert(program, to, options, &NoProgress);
+    converted.map(|_| ()).map_err(LoadError::Convert)
 }
 
 /// What a failure depends on: the program, by size and time, and the converter.

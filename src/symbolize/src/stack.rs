@@ -1,9 +1,11 @@
 //! Stacks as they come from a report: modules with their mappings, and addresses with their kinds.
 
+use std::fmt;
 use std::ops::Deref;
+use std::path::Path;
 use std::sync::Arc;
 
-use foldsym_store::ModuleId;
+use foldsym_store::{ModuleId, SymbolMap};
 
 /// Where a module is in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,6 +14,12 @@ pub enum Mapping {
     /// Not known: frames name the module themselves.
     #[default]
     Unknown,
+    /// At every address that no other module has, where the program has a section there. Runtime addresses are link-time addresses plus
+    /// this, modulo 2^64.
+    Everywhere {
+        /// What is added.
+        bias: u64,
+    },
     /// The first segment of the program is at this address; for most programs that is the lowest address of the module.
     LoadAddress {
         /// The address.
@@ -49,12 +57,36 @@ pub struct Module {
     pub name: Arc<str>,
     /// Where it is.
     pub mapping: Mapping,
+    /// Its file, where it is open already: then none is looked for.
+    pub file: Option<OpenFile>,
+    /// Where its program is on this machine, if whoever made the stack may be trusted with that. It is asked for its identity, and converted
+    /// where no search path and no store has that; this needs the feature `convert`.
+    pub program: Option<Arc<Path>>,
+}
+
+/// A file that is open.
+#[derive(Clone)]
+pub struct OpenFile(pub Arc<SymbolMap>);
+
+impl PartialEq for OpenFile {
+    /// Whether both are one mapping.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for OpenFile {}
+
+impl fmt::Debug for OpenFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OpenFile").field(&self.0.path()).finish()
+    }
 }
 
 impl Module {
     /// A module without identity and mapping.
     pub fn new(name: &str) -> Self {
-        Self { id: None, name: name.into(), mapping: Mapping::Unknown }
+        Self { id: None, name: name.into(), mapping: Mapping::Unknown, file: None, program: None }
     }
 
     /// The same with an identity.
@@ -70,6 +102,16 @@ impl Module {
     /// The same with a mapping.
     pub fn mapped(self, mapping: Mapping) -> Self {
         Self { mapping, ..self }
+    }
+
+    /// The same with a file that is open.
+    pub fn with_file(self, file: Arc<SymbolMap>) -> Self {
+        Self { file: Some(OpenFile(file)), ..self }
+    }
+
+    /// The same with its program on this machine.
+    pub fn with_program(self, path: &Path) -> Self {
+        Self { program: Some(path.into()), ..self }
     }
 
     /// The last part of the name, behind `/` and `\`.
@@ -89,15 +131,22 @@ struct Inner {
     modules: Vec<Module>,
     /// Mapped modules: first and last address, and index; by first address.
     ranges: Vec<(u64, u64, usize)>,
+    /// The module that has all other addresses.
+    everywhere: Option<usize>,
 }
 
 impl Modules {
     /// Takes the modules of a process. Where mappings overlap, the one that begins last before an address has it.
     pub fn new(modules: Vec<Module>) -> Self {
         let mut ranges: Vec<(u64, u64, usize)> = Vec::new();
+        let mut everywhere = None;
         for (index, module) in modules.iter().enumerate() {
             let (start, size) = match module.mapping {
                 Mapping::Unknown => continue,
+                Mapping::Everywhere { .. } => {
+                    everywhere.get_or_insert(index);
+                    continue;
+                }
                 Mapping::LoadAddress { address, size } => (address, size),
                 Mapping::Bias { start, size, .. } | Mapping::FilePart { start, size, .. } => {
                     (start, Some(size))
@@ -111,14 +160,15 @@ impl Modules {
             ranges.push((start, last, index));
         }
         ranges.sort_unstable();
-        Self { inner: Arc::new(Inner { modules, ranges }) }
+        Self { inner: Arc::new(Inner { modules, ranges, everywhere }) }
     }
 
     /// The module that has an address of the process.
     pub fn find(&self, address: u64) -> Option<usize> {
         let behind = self.inner.ranges.partition_point(|&(start, ..)| start <= address);
-        let (_, last, index) = *self.inner.ranges.get(behind.checked_sub(1)?)?;
-        (address <= last).then_some(index)
+        let before = behind.checked_sub(1).and_then(|before| self.inner.ranges.get(before));
+        let found = before.filter(|(_, last, _)| address <= *last).map(|&(.., index)| index);
+        found.or(self.inner.everywhere)
     }
 
     /// Whether both are one value, not only equal.
@@ -167,6 +217,15 @@ pub enum Place {
         /// The address, as section headers have it.
         address: u64,
     },
+    /// An offset in a section of a module's program, which a relocatable program has in place of addresses.
+    Section {
+        /// Index of the module.
+        module: usize,
+        /// Index of the section, in the order of [`foldsym_lookup::SymbolFile::program_sections`].
+        section: usize,
+        /// Bytes from its start.
+        offset: u64,
+    },
     /// Not known. The frames around it tell each other nothing.
     Unknown,
 }
@@ -176,7 +235,7 @@ impl Place {
     pub(crate) fn given(self) -> Option<u64> {
         match self {
             Self::Memory(address) | Self::Image { address, .. } => Some(address),
-            Self::Offset { offset, .. } => Some(offset),
+            Self::Offset { offset, .. } | Self::Section { offset, .. } => Some(offset),
             Self::Unknown => None,
         }
     }

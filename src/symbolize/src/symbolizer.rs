@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ const PART: usize = 64;
 
 /// Answers stacks. See the [crate's documentation](crate).
 pub struct Symbolizer {
-    finder: Finder,
+    pub(crate) finder: Finder,
     opened: Mutex<LruCache<Key, Arc<Slot>>>,
     retry_after: Duration,
     threads: usize,
@@ -27,7 +27,7 @@ pub struct Symbolizer {
     pub(crate) demangle: bool,
 }
 
-type Key = (Option<ModuleId>, String);
+type Key = (Option<ModuleId>, String, Option<Arc<Path>>);
 
 /// The file of a module: looked for by the first thread that asks, while the others wait.
 #[derive(Default)]
@@ -42,8 +42,10 @@ pub(crate) type Opened = Result<Arc<SymbolMap>, Unknown>;
 #[derive(Debug)]
 #[must_use]
 pub struct Builder {
-    finder: Finder,
+    pub(crate) finder: Finder,
     cache: Option<PathBuf>,
+    /// A cache that cannot be used is an error.
+    cache_must: bool,
     open_files: usize,
     retry_after: Duration,
     threads: usize,
@@ -95,7 +97,12 @@ impl Builder {
     /// Keeps what was converted in this folder, which is made if it is not there. Without one, a program is converted again
     /// whenever it is opened.
     pub fn cache(self, folder: impl Into<PathBuf>) -> Self {
-        Self { cache: Some(folder.into()), ..self }
+        Self { cache: Some(folder.into()), cache_must: true, ..self }
+    }
+
+    /// As [`Builder::cache`], where the folder can be used; else nothing is kept.
+    pub fn cache_if_usable(self, folder: Option<PathBuf>) -> Self {
+        Self { cache: folder, cache_must: false, ..self }
     }
 
     /// Looks files up at these paths, before the stores. A path is a folder, in which a module named `libfoo.so` has the file `libfoo.so.fsym`
@@ -145,9 +152,13 @@ impl Builder {
         }
         finder.cache = self
             .cache
-            .map(|folder| LocalStore::create_private(&folder))
+            .map(|folder| {
+                #[cfg(feature = "convert")]
+                let folder = finder.conversion.cache(&folder);
+                LocalStore::create_private(&folder)
+            })
             .transpose()
-            .map_err(BuildError::Cache)?;
+            .or_else(|error| if self.cache_must { Err(BuildError::Cache(error)) } else { Ok(None) })?;
         let open_files = NonZeroUsize::new(self.open_files).unwrap_or(NonZeroUsize::MIN);
         Ok(Symbolizer {
             finder,
@@ -166,6 +177,7 @@ impl Symbolizer {
         Builder {
             finder: Finder::default(),
             cache: None,
+            cache_must: true,
             open_files: 256,
             retry_after: Duration::from_secs(60),
             threads: 0,
@@ -216,7 +228,10 @@ impl Symbolizer {
 
     /// The file of a module, opened and kept; or why there is none.
     pub(crate) fn open(&self, module: &Module) -> Opened {
-        let key = (module.id.clone(), module.file_name().to_owned());
+        if let Some(file) = &module.file {
+            return Ok(file.0.clone());
+        }
+        let key = (module.id.clone(), module.file_name().to_owned(), module.program.clone());
         let slot = {
             let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
             match opened.get(&key) {
@@ -229,7 +244,7 @@ impl Symbolizer {
             }
         };
         let find = || {
-            let found = self.finder.find(module.id.as_ref(), module.file_name());
+            let found = self.finder.find(module.id.as_ref(), module.file_name(), module.program.as_deref());
             (found.map(Arc::new), Instant::now())
         };
         slot.found.get_or_init(find).0.clone()

@@ -1,26 +1,24 @@
-//! A stack to its frames. Each frame is placed in a module first; then folded functions are resolved from the outermost frame in, as a caller
+//! A stack to its answers. Each frame is placed in a module first; then folded functions are resolved from the outermost frame in, as a caller
 //! must be known before it can tell whom it called; then the frames are answered, innermost first.
 
 use std::sync::Arc;
 
-use foldsym_lookup::{
-    Answer, Error, Frames, FunctionId, ImageAddr, Lookup, Resolved, ReturnAddr, SectionId, StackAddr,
-    SymbolFile, What,
-};
+use foldsym_lookup::{Error, ImageAddr, Resolved, ReturnAddr, StackAddr};
+use foldsym_stopped::Machine;
 use foldsym_store::SymbolMap;
 use rustc_hash::FxHashMap;
 
-use crate::certainty::reason;
-use crate::frame::{Candidate, Frame, Location, Unknown};
-use crate::names::Names;
+use crate::answer::Answer;
+use crate::frame::{Frame, Unknown};
+use crate::json;
+use crate::names::{Form, Kept, Names, damage};
+use crate::object::Objects;
+use crate::resolve::Resolver;
 use crate::stack::{Kind, Mapping, Module, Modules, Place, Stack, StackFrame};
 use crate::symbolizer::Symbolizer;
 
 /// Files whose names a worker keeps; then it begins anew.
 const MAX_FILES: usize = 256;
-/// Frames, other names and candidates that an answer may have, besides one for each byte of its file: records of constants take no
-/// byte of it.
-const MIN_ITEMS: usize = 1 << 16;
 
 /// Answers stacks one after the other, with the memory of one thread. Made by [`Symbolizer::worker`].
 pub struct Worker<'s> {
@@ -32,37 +30,113 @@ pub struct Worker<'s> {
     modules: Option<Modules>,
     states: Vec<Option<State>>,
     placed: Vec<Placed>,
+    /// Why frames have no file, by the order of the frames.
+    unknown: Vec<(usize, Unknown)>,
+    addresses: Vec<StackAddr>,
     resolved: Vec<Resolved>,
-    frames: Frames,
+    resolver: Resolver,
+    answer: Answer,
+    /// Names of no file.
+    none: NamesOfFile,
 }
 
-/// A file and its names.
+/// A file and what is kept of it.
 struct Loaded {
     map: Arc<SymbolMap>,
-    names: Names,
+    /// Where the program's sections are, ends excluded, by address.
+    sections: Vec<(u64, u64)>,
+    names: NamesOfFile,
+    objects: Objects,
+}
+
+impl Loaded {
+    fn new(map: Arc<SymbolMap>, demangle: bool) -> Self {
+        let range = |start: u64, len: u64| (start, start.saturating_add(len));
+        let sections = map.file().program_sections();
+        let mut sections: Vec<(u64, u64)> =
+            sections.map(|section| range(section.start.0, section.len)).collect();
+        sections.sort_unstable();
+        Self { map, sections, names: NamesOfFile::new(demangle), objects: Objects::default() }
+    }
+
+    /// Whether an address is in no section of the program. Of a file without sections nobody knows.
+    fn is_outside(&self, image: u64) -> bool {
+        let before = &self.sections[..self.sections.partition_point(|&(start, _)| start <= image)];
+        !self.sections.is_empty() && !before.iter().any(|&(_, end)| image < end)
+    }
+}
+
+/// The names of a file in each form; those that nobody asks for stay empty.
+struct NamesOfFile {
+    plain: Kept<Box<[u8]>>,
+    json: Kept<Box<[u8]>>,
+    shared: Kept<Arc<str>>,
+}
+
+impl NamesOfFile {
+    fn new(demangle: bool) -> Self {
+        Self {
+            plain: Kept::new(demangle, Form::Plain),
+            json: Kept::new(demangle, Form::Json),
+            shared: Kept::shared(demangle),
+        }
+    }
+
+    fn of(&mut self, form: Form) -> &mut Kept<Box<[u8]>> {
+        match form {
+            Form::Plain => &mut self.plain,
+            Form::Json => &mut self.json,
+        }
+    }
+}
+
+/// A stack to answer.
+#[derive(Clone, Copy)]
+pub struct Query<'q> {
+    /// The modules of the process.
+    pub modules: &'q Modules,
+    /// The frames, innermost first.
+    pub frames: &'q [StackFrame],
+    /// What is known of the innermost frame.
+    pub innermost: Innermost<'q>,
+}
+
+/// What is known of the innermost frame besides its address: it may tell which folded method ran.
+#[derive(Clone, Copy, Default)]
+#[non_exhaustive]
+pub enum Innermost<'q> {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// What the vtable pointer of its object holds.
+    Vtable(Place),
+    /// Registers and memory. Where the object is must be in the file (`foldsym convert --locations`).
+    State(&'q dyn Machine),
 }
 
 /// The file of a module, as an index of [`Worker::files`].
 type State = Result<usize, Unknown>;
 
 /// Where a frame is.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Placed {
     module: Option<usize>,
-    file: Result<usize, Unknown>,
-    /// What link-time addresses are less than runtime ones, where the frame was given by one of those.
+    /// `None` where there is no file: why is in [`Worker::unknown`].
+    file: Option<usize>,
+    /// What link-time addresses are less than runtime ones, where that is known.
     bias: Option<u64>,
+    /// The number that the report gave.
+    given: Option<u64>,
     address: StackAddr,
 }
 
 impl Placed {
-    fn unknown(module: Option<usize>, why: Unknown) -> Self {
-        Self { module, file: Err(why), bias: None, address: StackAddr::Foreign }
-    }
+    const NOWHERE: Self =
+        Self { module: None, file: None, bias: None, given: None, address: StackAddr::Foreign };
 
     /// Whether a call from the one to the other stays in one loaded file.
     fn shares_module(&self, other: &Self) -> bool {
-        let same_file = self.file.is_ok() && self.file == other.file;
+        let same_file = self.file.is_some() && self.file == other.file;
         same_file && (self.module == other.module || (self.bias.is_some() && self.bias == other.bias))
     }
 }
@@ -76,34 +150,129 @@ impl<'s> Worker<'s> {
             modules: None,
             states: Vec::new(),
             placed: Vec::new(),
+            unknown: Vec::new(),
+            addresses: Vec::new(),
             resolved: Vec::new(),
-            frames: Frames::new(),
+            resolver: Resolver::new(symbolizer.candidates),
+            answer: Answer::default(),
+            none: NamesOfFile::new(symbolizer.demangle),
         }
     }
 
     /// Answers a stack: puts a frame for each of its frames into `out`, in order, in place of what is there.
     pub fn symbolize(&mut self, stack: &Stack, out: &mut Vec<Frame>) {
-        self.enter(&stack.modules);
-        let mut placed = std::mem::take(&mut self.placed);
-        placed.clear();
-        placed.extend(stack.frames.iter().map(|&frame| self.place(&stack.modules, frame)));
-        self.resolve(&placed);
         out.clear();
-        out.reserve(placed.len());
-        for (index, (placed, given)) in placed.iter().zip(&stack.frames).enumerate() {
-            let mut frame = Frame { address: given.place.given(), module: placed.module, ..Frame::default() };
-            frame.module_name = match placed.module.and_then(|module| stack.modules.get(module)) {
-                Some(module) => module.name.clone(),
-                None => frame.module_name,
+        out.reserve(stack.frames.len());
+        let query = Query { modules: &stack.modules, frames: &stack.frames, innermost: Innermost::Nothing };
+        let each = |answer: &Answer, file: Option<&SymbolMap>, names: &mut NamesOfFile| {
+            let mut names = match file {
+                Some(map) => names.shared.of(map.file(), map.path()),
+                None => names.shared.none(),
             };
-            frame.image_address = placed.address.lookup_address().map(|address| address.0);
-            match &placed.file {
-                Err(why) => frame.unknown = Some(why.clone()),
-                Ok(file) => self.answer(*file, placed.address, self.resolved[index], &mut frame),
+            let mut frame = Frame::of(answer, &mut names);
+            if let Some(module) = answer.module.and_then(|module| stack.modules.get(module)) {
+                frame.module_name = module.name.clone();
             }
             out.push(frame);
+            Ok::<(), std::convert::Infallible>(())
+        };
+        let Ok(()) = self.run(query, each);
+    }
+
+    /// Appends the object of a stack, without a line end: what `foldsym stack --json` prints.
+    pub fn write_json(&mut self, stack: &Stack, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"Frames\":[");
+        let query = Query { modules: &stack.modules, frames: &stack.frames, innermost: Innermost::Nothing };
+        let mut first = true;
+        let Ok(()) = self.answer(query, Form::Json, |answer, names| {
+            if !std::mem::take(&mut first) {
+                out.push(b',');
+            }
+            let module = answer.module.and_then(|module| stack.modules.get(module));
+            let start = out.len();
+            json::object(out, answer, names, module.map_or("", |module| &module.name));
+            if let Some(why) = names.take_damage() {
+                out.truncate(start);
+                json::object(out, &answer.without(why), names, module.map_or("", |module| &module.name));
+            }
+            out.push(b'}');
+            Ok::<(), std::convert::Infallible>(())
+        });
+        out.extend_from_slice(b"]}");
+    }
+
+    /// Answers a stack without a copy of any name: calls `each` for each of its frames, in order. Files are found and opened as they are needed.
+    ///
+    /// Whoever prints names asks [`Names::take_damage`] after each answer.
+    ///
+    /// # Errors
+    /// What `each` gives.
+    pub fn answer<E>(
+        &mut self,
+        query: Query<'_>,
+        form: Form,
+        mut each: impl FnMut(&Answer, &mut Names<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.run(query, |answer, file, names| {
+            let kept = names.of(form);
+            match file {
+                Some(map) => each(answer, &mut kept.of(map.file(), map.path())),
+                None => each(answer, &mut kept.none()),
+            }
+        })
+    }
+
+    fn run<E>(
+        &mut self,
+        query: Query<'_>,
+        mut each: impl FnMut(&Answer, Option<&SymbolMap>, &mut NamesOfFile) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.enter(query.modules);
+        let mut placed = std::mem::take(&mut self.placed);
+        placed.clear();
+        self.unknown.clear();
+        for (index, &frame) in query.frames.iter().enumerate() {
+            match self.place(query.modules, frame) {
+                Ok(found) => placed.push(found),
+                Err((module, why)) => {
+                    placed.push(Placed { module, given: frame.place.given(), ..Placed::NOWHERE });
+                    self.unknown.push((index, why));
+                }
+            }
+        }
+        self.resolve(&mut placed);
+        let mut object = self.object(&mut placed, query);
+        self.unknown.sort_by_key(|(index, _)| *index);
+        let mut result = Ok(());
+        for (index, placed) in placed.iter().enumerate() {
+            let answer = &mut self.answer;
+            answer.clear();
+            (answer.address, answer.module) = (placed.given, placed.module);
+            answer.image_address = placed.address.lookup_address().map(|address| address.0);
+            match placed.file {
+                None => {
+                    let why = self.unknown.binary_search_by_key(&index, |(index, _)| *index);
+                    answer.unknown = why.ok().map(|at| self.unknown[at].1.clone());
+                    result = each(answer, None, &mut self.none);
+                }
+                Some(file) => {
+                    let loaded = &mut self.files[file];
+                    let everywhere = matches!(
+                        placed.module.and_then(|module| query.modules.get(module)),
+                        Some(Module { mapping: Mapping::Everywhere { .. }, .. })
+                    );
+                    let resolved = self.resolved.get(index).copied();
+                    fill(&mut self.resolver, loaded, placed.address, resolved, everywhere, answer);
+                    answer.object = object.take();
+                    result = each(answer, Some(&loaded.map), &mut loaded.names);
+                }
+            }
+            if result.is_err() {
+                break;
+            }
         }
         self.placed = placed;
+        result
     }
 
     /// Forgets the modules of the last stack, if this one has others.
@@ -125,10 +294,11 @@ impl<'s> Worker<'s> {
         if let Some(Some(known)) = self.states.get(index) {
             return known.clone();
         }
+        let demangle = self.symbolizer.demangle;
         let state = self.symbolizer.open(module).map(|map| {
             let at = Arc::as_ptr(&map) as usize;
             *self.by_map.entry(at).or_insert_with(|| {
-                self.files.push(Loaded { map, names: Names::default() });
+                self.files.push(Loaded::new(map, demangle));
                 self.files.len() - 1
             })
         });
@@ -139,179 +309,211 @@ impl<'s> Worker<'s> {
         state
     }
 
-    fn place(&mut self, modules: &Modules, frame: StackFrame) -> Placed {
+    /// The module of an address, which on AArch64 may have a tag in its first byte; and the address without one.
+    fn find(&mut self, modules: &Modules, address: u64, back: u64) -> (Option<usize>, u64) {
+        let found = modules.find(address.wrapping_sub(back));
+        let untagged = untagged(address);
+        if untagged == address {
+            return (found, address);
+        }
+        // Only the file says which machine it is: that of the module without the tag counts.
+        let other = modules.find(untagged.wrapping_sub(back));
+        let file = other.and_then(|index| self.file(index, modules.get(index)?).ok());
+        match file.is_some_and(|file| self.files[file].map.file().header().machine == AARCH64) {
+            true => (other, untagged),
+            false => (found, address),
+        }
+    }
+
+    fn place(&mut self, modules: &Modules, frame: StackFrame) -> Result<Placed, (Option<usize>, Unknown)> {
         // A call may be the last instruction of its module.
         let back = u64::from(frame.kind == Kind::Return);
-        let index = match frame.place {
-            Place::Unknown => return Placed::unknown(None, Unknown::NoAddress),
-            Place::Memory(address) => modules.find(address.wrapping_sub(back)),
-            Place::Offset { module, .. } | Place::Image { module, .. } => Some(module),
+        let given = frame.place.given();
+        let mut place = frame.place;
+        let index = match place {
+            Place::Unknown => return Err((None, Unknown::NoAddress)),
+            Place::Memory(address) => {
+                let (found, address) = self.find(modules, address, back);
+                place = Place::Memory(address);
+                found
+            }
+            Place::Offset { module, .. } | Place::Image { module, .. } | Place::Section { module, .. } => {
+                Some(module)
+            }
         };
         let Some((index, module)) = index.and_then(|index| Some((index, modules.get(index)?))) else {
-            return Placed::unknown(None, Unknown::NoModule);
+            return Err((None, Unknown::NoModule));
         };
         let file = match self.file(index, module) {
             Ok(file) => file,
-            Err(why) => return Placed::unknown(Some(index), why),
+            Err(why) => return Err((Some(index), why)),
         };
-        let header = self.files[file].map.file().header();
-        let (bias, image) = match (frame.place, module.mapping) {
-            (Place::Image { address, .. }, _) => (None, address),
-            (Place::Offset { offset, .. }, _) => (None, offset.wrapping_add(header.image_base)),
-            (_, Mapping::LoadAddress { address, .. }) => {
-                with_bias(frame.place, address.wrapping_sub(header.image_base))
+        let map = &self.files[file].map;
+        let header = map.file().header();
+        let bias = match module.mapping {
+            Mapping::Everywhere { bias } | Mapping::Bias { bias, .. } => Some(bias),
+            Mapping::LoadAddress { address, .. } => Some(address.wrapping_sub(header.image_base)),
+            Mapping::FilePart { .. } | Mapping::Unknown => None,
+        };
+        let placed =
+            |given, address| Ok(Placed { module: Some(index), file: Some(file), bias, given, address });
+        let image = match place {
+            Place::Image { address, .. } => address,
+            Place::Offset { offset, .. } => offset.wrapping_add(header.image_base),
+            Place::Section { section, offset, .. } => {
+                let Some(section) = map.file().program_sections().nth(section) else {
+                    return placed(given, StackAddr::Foreign);
+                };
+                // Section addresses are the file's own, so no load bias is in them.
+                let address = section.start.0.wrapping_add(offset);
+                if offset >= section.len.saturating_add(back) {
+                    return placed(Some(address), StackAddr::Foreign);
+                }
+                return placed(Some(address), of_kind(address, frame.kind, header.machine));
             }
-            (_, Mapping::Bias { bias, .. }) => with_bias(frame.place, bias),
-            (_, Mapping::FilePart { .. } | Mapping::Unknown) => {
-                let path = self.files[file].map.path().display();
-                let why = format!(
-                    "{}: mapped by file offset, and {path} has no segments to turn that into an address",
-                    module.name
-                );
-                return Placed::unknown(Some(index), Unknown::NoMapping(why.into()));
-            }
+            Place::Memory(address) => match bias {
+                Some(bias) => address.wrapping_sub(bias),
+                None => match in_file_part(address, back, module, map) {
+                    Ok(address) => address,
+                    Err(why) => return Err((Some(index), Unknown::NoMapping(why.into()))),
+                },
+            },
+            Place::Unknown => return Err((Some(index), Unknown::NoAddress)),
         };
-        let address = match frame.kind {
-            Kind::Exact => StackAddr::Exact(ImageAddr(image)),
-            Kind::Return => returns_to(image),
-            Kind::Adjusted => returns_to(behind_call(image, header.machine)),
-        };
-        Placed { module: Some(index), file: Ok(file), bias, address }
+        placed(given, of_kind(image, frame.kind, header.machine))
     }
 
     /// Says which functions of folded code each frame may be. The chain of callers breaks where the file changes.
-    fn resolve(&mut self, placed: &[Placed]) {
+    fn resolve(&mut self, placed: &mut [Placed]) {
         self.resolved.clear();
+        // A frame without a caller may be any function of its group, which the answer says by itself.
+        if placed.len() < 2 {
+            return;
+        }
         self.resolved.resize(placed.len(), Resolved::NONE);
         for index in (0..placed.len()).rev() {
             let frame = &placed[index];
-            let Ok(file) = frame.file else { continue };
+            let Some(file) = frame.file else { continue };
             let caller = placed.get(index + 1).filter(|caller| frame.shares_module(caller));
             let caller = caller.map(|caller| (caller.address, &self.resolved[index + 1]));
-            // Damage is told by the answer, which reads the same places.
-            if let Ok(resolved) = self.files[file].map.file().resolve_one(frame.address, caller) {
-                self.resolved[index] = resolved;
+            let map = &self.files[file].map;
+            match map.file().resolve_one(frame.address, caller) {
+                Ok(resolved) => self.resolved[index] = resolved,
+                Err(error) => {
+                    self.unknown.push((index, damage(map.path(), error)));
+                    placed[index].file = None;
+                }
             }
         }
     }
 
-    fn answer(&mut self, file: usize, address: StackAddr, resolved: Resolved, frame: &mut Frame) {
-        let Loaded { map, names } = &mut self.files[file];
-        let mut filler = Filler {
-            file: map.file(),
-            names,
-            frames: &mut self.frames,
-            left: map.bytes().len().saturating_add(MIN_ITEMS),
-            candidates: self.symbolizer.candidates,
-            demangle: self.symbolizer.demangle,
+    /// Lets the object of the innermost frame tell which function it is. Gives what is known of the object.
+    fn object(&mut self, placed: &mut [Placed], query: Query<'_>) -> Option<crate::ObjectAnswer> {
+        let vtable = match query.innermost {
+            Innermost::Nothing => return None,
+            Innermost::Vtable(place) => Some(place),
+            Innermost::State(_) => None,
         };
-        match filler.fill(address, resolved, frame) {
-            Ok(()) if frame.functions.is_empty() => frame.unknown = Some(Unknown::NoFunction),
-            Ok(()) => {}
+        let (file, bias) = (placed.first()?.file?, placed.first()?.bias.unwrap_or(0));
+        if self.resolved.is_empty() {
+            let map = &self.files[file].map;
+            match map.file().resolve_one(placed[0].address, None) {
+                Ok(resolved) => self.resolved.push(resolved),
+                Err(error) => {
+                    self.unknown.push((0, damage(map.path(), error)));
+                    placed[0].file = None;
+                    return None;
+                }
+            }
+        }
+        // Callers as far as they are in this file.
+        let same = placed.windows(2).take_while(|pair| pair[0].shares_module(&pair[1])).count() + 1;
+        self.addresses.clear();
+        self.addresses.extend(placed[..same].iter().map(|placed| placed.address));
+        let caller = self.addresses.get(1).copied();
+        let vtable =
+            vtable.and_then(|place| self.place(query.modules, StackFrame { place, kind: Kind::Exact }).ok());
+        let Loaded { map, objects, .. } = &mut self.files[file];
+        let resolved = self.resolved.get_mut(..same)?;
+        let found: Result<_, Error> = match query.innermost {
+            Innermost::State(machine) => {
+                objects.resolve(map.file(), &self.addresses, resolved, (machine, bias))
+            }
+            _ => match vtable.filter(|vtable| vtable.file == Some(file)).map(|vtable| vtable.address) {
+                Some(StackAddr::Exact(vptr)) => {
+                    map.file().resolve_object(resolved.first_mut()?, vptr, caller).map(|_| None)
+                }
+                _ => Ok(None),
+            },
+        };
+        match found {
+            Ok(object) => object,
             Err(error) => {
-                let why = format!("{}: damaged: {error}", map.path().display());
-                *frame = Frame {
-                    address: frame.address,
-                    module: frame.module,
-                    module_name: frame.module_name.clone(),
-                    image_address: frame.image_address,
-                    unknown: Some(Unknown::Damaged(why.into())),
-                    ..Frame::default()
-                };
+                self.unknown.push((0, damage(map.path(), error)));
+                placed[0].file = None;
+                None
             }
         }
     }
 }
 
-/// Answers one address of one file.
-struct Filler<'f, 'd> {
-    file: &'f SymbolFile<'d>,
-    names: &'f mut Names,
-    frames: &'f mut Frames,
-    /// Items that the answer may still have.
-    left: usize,
-    candidates: bool,
-    demangle: bool,
-}
-
-impl Filler<'_, '_> {
-    fn fill(&mut self, address: StackAddr, resolved: Resolved, frame: &mut Frame) -> Result<(), Error> {
-        let Some(image) = address.lookup_address() else { return Ok(()) };
-        let Lookup::Found(found) = self.file.lookup(image, self.frames)? else { return Ok(()) };
-        frame.certainty = Some(found.certainty.into());
-        frame.evidence = found.evidence.map(Into::into);
-        frame.reason = reason(&found);
-        frame.start = (!found.padding).then_some(found.function_start.0);
-        let mut function = found.function;
-        // The group of a stack's frame and that of its address are one, unless the file is damaged.
-        let resolved =
-            Some(resolved).filter(|resolved| found.group.is_some() && resolved.group == found.group);
-        let count = resolved.map_or(found.member_count(), |resolved| resolved.candidate_count());
-        let member = |index| resolved.map_or(Some(index), |resolved| resolved.candidate(index));
-        if let Some(resolved) = resolved {
-            frame.certainty = resolved.certainty.map(Into::into);
-            frame.evidence = resolved.evidence.map(Into::into);
-            if let Some(first) = member(0) {
-                function = self.file.member_frames(&found, first, self.frames)?.function;
+/// Puts what a file knows of an address into an answer.
+fn fill(
+    resolver: &mut Resolver,
+    loaded: &Loaded,
+    address: StackAddr,
+    resolved: Option<Resolved>,
+    everywhere: bool,
+    answer: &mut Answer,
+) {
+    let Some(image) = address.lookup_address() else {
+        answer.unknown = Some(Unknown::NoFunction);
+        return;
+    };
+    match resolver.fill(loaded.map.file(), image, resolved, answer) {
+        Ok(true) => {}
+        Ok(false) => {
+            // A module that is said to be everywhere is where its sections are.
+            if everywhere && loaded.is_outside(image.0) {
+                answer.module = None;
             }
         }
-        frame.candidate_count = found.group.is_some().then_some(count);
-        frame.partial = self.frames.is_partial();
-        (frame.functions, frame.aliases) = self.symbol(&found, function)?;
-        if self.candidates && found.group.is_some() {
-            for index in (0..count).map_while(member) {
-                let member = self.file.member_frames(&found, index, self.frames)?;
-                let (functions, aliases) = self.symbol(&found, member.function)?;
-                frame.candidates.push(Candidate { how: member.how.text(), functions, aliases });
-            }
-        }
-        Ok(())
+        Err(error) => *answer = answer.without(damage(loaded.map.path(), error)),
     }
-
-    /// The frames that the last lookup left, and the other names of their function.
-    fn symbol(
-        &mut self,
-        found: &Answer,
-        function: FunctionId,
-    ) -> Result<(Vec<Location>, Vec<Arc<str>>), Error> {
-        let damaged = |section| Error { section, what: What::Name, offset: 0 };
-        let mut locations = Vec::with_capacity(self.frames.len() as usize);
-        for frame in self.file.frames(self.frames) {
-            let frame = frame?;
-            self.left = self.left.checked_sub(1).ok_or(too_many(SectionId::MEMBERS))?;
-            let name = self.names.name(self.file, frame.name, self.demangle);
-            let (linkage_name, function) = name.ok_or(damaged(SectionId::NAMES))?;
-            let mut path = |id| self.names.path(self.file, id).ok_or(damaged(SectionId::FILES));
-            locations.push(Location {
-                function,
-                linkage_name,
-                file: path(frame.file)?,
-                line: frame.line,
-                column: frame.column,
-                start_file: path(frame.start_file)?,
-                start_line: frame.start_line,
-                inlined: !frame.is_outermost,
-            });
-        }
-        let mut aliases = Vec::new();
-        if !found.padding {
-            let function = self.file.function(function)?;
-            for alias in self.file.aliases(&function) {
-                self.left = self.left.checked_sub(1).ok_or(too_many(SectionId::ALIASES))?;
-                let name = self.names.name(self.file, Some(alias?), false);
-                aliases.push(name.ok_or(damaged(SectionId::NAMES))?.0);
-            }
-        }
-        Ok((locations, aliases))
+    if answer.symbol.frames.is_empty() && answer.unknown.is_none() {
+        answer.unknown = Some(Unknown::NoFunction);
     }
 }
 
-fn too_many(section: SectionId) -> Error {
-    Error { section, what: What::Length, offset: 0 }
+/// The link-time address of an address in a mapping that is known by its file offset. `back` is as for [`Modules::find`].
+fn in_file_part(address: u64, back: u64, module: &Module, map: &SymbolMap) -> Result<u64, String> {
+    let (name, path) = (&module.name, map.path().display());
+    let Mapping::FilePart { start, file_offset, .. } = module.mapping else {
+        return Err(format!("{name}: where it is mapped is not known"));
+    };
+    let segments = map.file().segments().ok_or_else(|| {
+        format!("{name}: mapped by file offset, and {path} has no segments to turn that into an address")
+    })?;
+    let offset = address.wrapping_sub(back).wrapping_sub(start).wrapping_add(file_offset);
+    let found = segments.address_of(offset);
+    let found = found.ok_or_else(|| format!("{name}: no segment of {path} has file offset {offset:#x}"))?;
+    Ok(found.0.wrapping_add(back))
 }
 
-fn with_bias(place: Place, bias: u64) -> (Option<u64>, u64) {
-    (Some(bias), place.given().unwrap_or(0).wrapping_sub(bias))
+fn of_kind(image: u64, kind: Kind, machine: u16) -> StackAddr {
+    match kind {
+        Kind::Exact => StackAddr::Exact(ImageAddr(image)),
+        Kind::Return => returns_to(image),
+        Kind::Adjusted => returns_to(behind_call(image, machine)),
+    }
+}
+
+/// `EM_AARCH64`.
+const AARCH64: u16 = 183;
+
+/// An address without what AArch64 ignores of it, its first byte, which repeats the bit after it: 0 in programs, 1 in the kernel.
+fn untagged(address: u64) -> u64 {
+    ((address << 8).cast_signed() >> 8).cast_unsigned()
 }
 
 /// Nothing returns to address 0: the byte before it is none of the module.
@@ -322,8 +524,8 @@ fn returns_to(image: u64) -> StackAddr {
 /// The return address of the call that an address is inside of: the next multiple of the smallest instruction above it.
 fn behind_call(image: u64, machine: u16) -> u64 {
     let size = match machine {
-        // AArch64, PowerPC, MIPS, SPARC, LoongArch
-        183 | 20 | 21 | 8 | 2 | 18 | 43 | 258 => 4,
+        // PowerPC, MIPS, SPARC, LoongArch
+        AARCH64 | 20 | 21 | 8 | 2 | 18 | 43 | 258 => 4,
         // ARM (Thumb), RISC-V (compressed), s390
         40 | 243 | 22 => 2,
         _ => 1,

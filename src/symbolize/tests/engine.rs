@@ -55,6 +55,11 @@ fn places_and_kinds_lead_to_one_address() {
     };
     same(one(module().at(load), exact(load + INLINED - 0x200000)));
     same(one(module().mapped(Mapping::Bias { bias, start: load, size: 0x10000 }), exact(bias + INLINED)));
+    // The code of this program is at file offset 0x270 and address 0x201270.
+    let part = Mapping::FilePart { start: load, size: 0x1000, file_offset: 0 };
+    same(one(module().mapped(part), exact(load + INLINED - 0x201000)));
+    same(one(module().mapped(part), StackFrame::returns_to(load + INLINED + 1 - 0x201000)));
+    same(one(module().mapped(Mapping::Everywhere { bias }), exact(bias + INLINED)));
     let place = |place, kind| StackFrame { place, kind };
     same(one(module(), place(Place::Offset { module: 0, offset: INLINED - 0x200000 }, Kind::Exact)));
     same(one(module(), place(Place::Image { module: 0, address: INLINED }, Kind::Exact)));
@@ -113,9 +118,12 @@ fn absence_damage_and_failure_are_three_things() {
         none(one(other(), StackFrame { place: Place::Offset { module: 7, offset: 0 }, kind: Kind::Exact })),
         Some(Unknown::NoModule)
     );
-    let part = Mapping::FilePart { start: 0x1000, size: 0x1000, file_offset: 0x180 };
-    let Some(Unknown::NoMapping(text)) = none(one(other().mapped(part), exact(0x1180))) else { panic!() };
-    assert!(text.contains("has no segments"), "{text}");
+    let part = |file_offset| Mapping::FilePart { start: 0x1000, size: 0x1000, file_offset };
+    assert_eq!(none(one(other().mapped(part(0)), exact(0x12b0))), None);
+    let Some(Unknown::NoMapping(text)) = none(one(other().mapped(part(0x9000)), exact(0x1180))) else {
+        panic!()
+    };
+    assert!(text.contains("no segment of") && text.contains("has file offset 0x9180"), "{text}");
     assert!(
         Symbolizer::builder()
             .search([folder.path().join("gone")])

@@ -35,6 +35,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("GCC", "gcc"),
     ("GXX", "g++"),
     ("GCC_AARCH64", "aarch64-linux-gnu-gcc"),
+    ("GXX_ARM", "arm-linux-gnueabihf-g++"),
     ("OBJCOPY", "objcopy"),
     ("BFD", "ld.bfd"),
     ("GOLD", "ld.gold"),
@@ -43,6 +44,9 @@ const TOOLS: &[(&str, &str)] = &[
     ("DWP", "dwp"),
     ("RUSTC", "rustc"),
     ("GO", "go"),
+    // They run what was built for another processor.
+    ("QEMU_ARM", "qemu-arm"),
+    ("QEMU_RISCV64", "qemu-riscv64"),
 ];
 
 struct Options {

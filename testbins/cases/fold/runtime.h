@@ -44,8 +44,26 @@ extern "C" [[noreturn]] void leave();
 #endif
 #ifdef __aarch64__
 #define STOP "brk #1\n\tnop"
+#elif defined(__riscv)
+#define STOP ".option push\n\t.option norvc\n\tebreak\n\t.option pop\n\tnop"
+#elif defined(__arm__)
+#define STOP "bkpt #0\n\tnop"
 #else
 #define STOP "int3\n\tnop"
+#endif
+// Where a stop leaves the program counter at itself, the handler that reads it moves it behind the stop. (What the handler calls
+// `gregs[REG_RIP]` is x86's.)
+#ifdef __riscv
+#define gregs __gregs
+#define REG_RIP REG_PC] += ((const unsigned long[]){4})[0
+#elif defined(__thumb__)
+#define gregs arm_pc += ((const unsigned long[]){2})
+#define REG_RIP 0
+// Bit 0 tells the instruction set, and is not in what the unwinder gives.
+#define __builtin_return_address(level) ((void *)((unsigned long)__builtin_return_address(level) & ~1ul))
+#elif defined(__arm__)
+#define gregs arm_pc += ((const unsigned long[]){4})
+#define REG_RIP 0
 #endif
 // Stops in the middle of this very function. The `nop` is where the program goes on: still on this line.
 #define TRAP(vptr)                                       \

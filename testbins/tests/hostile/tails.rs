@@ -100,7 +100,7 @@ fn certainty_with(
 }
 
 const EM_X86_64: u16 = 62;
-const EM_RISCV: u16 = 243;
+const EM_LOONGARCH: u16 = 258;
 const CLANG: &str = "clang version 22";
 const GNU: &str = "GNU C17 14.2.0 -O2";
 
@@ -182,7 +182,7 @@ fn a_call_that_goes_elsewhere_calls_nobody_that_was_recorded() {
 #[test]
 fn a_promise_counts_only_beside_code() {
     for producer in [CLANG, GNU] {
-        assert_eq!(certainty(&["f"], &[], EM_RISCV, producer), Certainty::Ambiguous);
+        assert_eq!(certainty(&["f"], &[], EM_LOONGARCH, producer), Certainty::Ambiguous);
     }
     let code = [to(CALL, BACK - 5, ENDS), to(JUMP, ENDS + 8, SHARED)];
     assert_eq!(certainty(&["f"], &code, EM_X86_64, GNU), Certainty::Exact);

@@ -1,7 +1,7 @@
 //! What a file says of the program as a whole, taken from its image.
 
-use super::{ImageInfo, LoadedSection};
-use crate::open::{Format, Image, ImageKind};
+use super::{ImageInfo, LoadedSection, ProgramSegment};
+use crate::open::{Format, Image, ImageKind, LoadedSegment};
 
 impl ImageInfo {
     /// What the image says of itself. Names are as its linkage has them.
@@ -25,6 +25,18 @@ impl ImageInfo {
                     executable: section.executable,
                 })
                 .collect(),
+            segments: image
+                .segments
+                .iter()
+                .map(|&LoadedSegment { start, len, file_offset, file_len, executable }| ProgramSegment {
+                    start,
+                    len,
+                    file_offset,
+                    file_len,
+                    executable,
+                })
+                .collect(),
+            position_independent: image.kind == ImageKind::Dynamic,
         }
     }
 }

@@ -72,6 +72,10 @@ pub struct ImageInfo {
     /// Lowest address of a loadable segment.
     pub image_base: u64,
     pub sections: Vec<LoadedSection>,
+    /// What of the program's file is loaded where.
+    pub segments: Vec<ProgramSegment>,
+    /// The program may be loaded at any address.
+    pub position_independent: bool,
 }
 
 /// A section of the program that is loaded.
@@ -80,6 +84,17 @@ pub struct LoadedSection {
     pub name: Vec<u8>,
     pub start: u64,
     pub size: u64,
+    pub executable: bool,
+}
+
+/// A part of the program's file that is loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramSegment {
+    pub start: u64,
+    /// Bytes of memory.
+    pub len: u64,
+    pub file_offset: u64,
+    pub file_len: u64,
     pub executable: bool,
 }
 
@@ -202,6 +217,9 @@ pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -
     sections.extend(basic_blocks::sections(&program.blocks, image_base));
     sections.push(Section::new(SectionId::BUILD_ID, image.build_id.clone()));
     sections.push(Section::new(SectionId::SECTIONS, sections::loaded_sections(image, image_base)));
+    if !image.segments.is_empty() {
+        sections.push(Section::new(SectionId::SEGMENTS, sections::loaded_segments(image, image_base)));
+    }
 
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     let first_name = plan.names.order.first();

@@ -218,6 +218,20 @@ fn piece_end(piece: &Piece) -> u64 {
     piece.start.0 + u64::from(piece.body) + u64::from(piece.pad)
 }
 
+/// The list of the program's segments.
+pub(super) fn loaded_segments(image: &ImageInfo, image_base: u64) -> Vec<u8> {
+    let mut out = vec![u8::from(image.position_independent)];
+    put_varint(&mut out, image.segments.len() as u64);
+    for segment in &image.segments {
+        put_varint(&mut out, segment.start.wrapping_sub(image_base));
+        put_varint(&mut out, segment.len);
+        put_varint(&mut out, segment.file_offset);
+        put_varint(&mut out, segment.file_len);
+        out.push(u8::from(segment.executable));
+    }
+    out
+}
+
 /// The list of the program's loaded sections.
 pub(super) fn loaded_sections(image: &ImageInfo, image_base: u64) -> Vec<u8> {
     let mut out = Vec::new();

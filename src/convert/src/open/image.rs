@@ -56,6 +56,19 @@ pub struct CodeSection {
     pub executable: bool,
 }
 
+/// A part of the file that is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadedSegment {
+    /// First image address.
+    pub start: u64,
+    /// Bytes of memory.
+    pub len: u64,
+    /// From the start of the program, which in a fat file is that of its slice.
+    pub file_offset: u64,
+    pub file_len: u64,
+    pub executable: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolKind {
     /// `STT_FUNC`, or a Mach-O symbol in an executable section.
@@ -113,8 +126,10 @@ pub enum MarkKind {
     Object,
     /// Data, by a mapping symbol (`$d`): also the constants of a function.
     Data,
-    /// Code, by a mapping symbol (`$a`, `$t`, `$x`).
+    /// Code, by a mapping symbol (`$a`, `$x`, C-SKY's `$t`).
     Code,
+    /// T32 code of ARM, by a mapping symbol (`$t`).
+    Thumb,
 }
 
 /// The debug sections that `read` knows, by DWARF's names without dot and suffix.
@@ -284,6 +299,8 @@ pub struct Image<'f> {
     pub build_id: &'f [u8],
     /// Loaded sections, by address, then index.
     pub sections: Vec<CodeSection>,
+    /// What of the file is loaded where, in the order of the file; none of a relocatable file and of one with debug information alone.
+    pub segments: Vec<LoadedSegment>,
     /// The bytes of executable sections, by address: (start, bytes). None for what a separate debug file or a dSYM leaves
     /// out.
     pub code: Vec<(u64, &'f [u8])>,

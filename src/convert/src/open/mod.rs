@@ -31,7 +31,7 @@ pub use frames::{FrameBytes, frame_sections};
 pub use gpu::{CodeObject, DeviceCode, DevicePlace, device_code};
 pub use image::{
     AddressRange, Arch, Binding, BlockMapSection, CodeMark, CodeSection, DebugSection, DebugSections, Format,
-    Image, ImageKind, Linker, MarkKind, Restored, Symbol, SymbolKind,
+    Image, ImageKind, Linker, LoadedSegment, MarkKind, Restored, Symbol, SymbolKind,
 };
 pub(crate) use objects::{needs_relocation, relocated_by_object};
 pub use options::OpenOptions;

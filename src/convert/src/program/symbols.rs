@@ -206,7 +206,7 @@ fn data_after(marks: &[CodeMark], start: u64, end: u64) -> Option<u64> {
         match mark.kind {
             MarkKind::Object => return Some(data.unwrap_or(mark.address)),
             MarkKind::Data => data = data.or(Some(mark.address)),
-            MarkKind::Code => data = None,
+            MarkKind::Code | MarkKind::Thumb => data = None,
         }
     }
     data

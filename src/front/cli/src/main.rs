@@ -11,7 +11,8 @@ use args::{Cli, Command};
 use clap::Parser;
 use commands::symbolizer::Tool;
 use commands::{
-    blocks, cfi, completions, convert, dump, export, find, info, lookup, shims, stack, store, verify, wave,
+    blocks, cfi, completions, convert, dump, export, filter, find, info, lookup, shims, stack, store, verify,
+    wave,
 };
 use io::failure::Failure;
 use io::limits;
@@ -49,6 +50,7 @@ fn run() -> ExitCode {
         Command::Convert(args) => convert::run(args),
         Command::Lookup(args) => lookup::run(args),
         Command::Stack(args) => stack::run(args),
+        Command::Filter(args) => filter::run(args),
         Command::Find(args) => find::run(args),
         Command::Info(args) => info::run(args),
         Command::Dump(args) => dump::run(args),

@@ -1,14 +1,16 @@
-//! The engine's JSON against the command's, byte by byte, for programs of one module.
+//! The engine's frames and its JSON against what the command prints, for programs of one module.
 
 mod common;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use common::Fsym;
 use foldsym_lookup::Owner;
 use foldsym_symbolize::{
-    Certainty, Kind, Mapping, Module, Modules, Place, Stack, StackFrame, Symbolizer, write_frame, write_stack,
+    Certainty, Frame, Kind, Location, Mapping, Module, Modules, Place, Stack, StackFrame, Symbolizer,
 };
+use serde_json::{Value, json};
 
 /// Addresses a program: those of large ones are spread.
 const ADDRESSES: u64 = 1500;
@@ -27,11 +29,71 @@ const PROGRAMS: &[&str] = &[
     "fold.gcc-merged.set/program",
 ];
 
+/// A frame as the command prints it, made from the fields that a program in Rust reads.
+fn value(frame: &Frame) -> Value {
+    let hex = |address: Option<u64>, none: &str| address.map_or(none.to_owned(), |at| format!("{at:#x}"));
+    let symbol = |functions: &[Location], aliases: &[Arc<str>]| {
+        let mut list: Vec<Value> = functions
+            .iter()
+            .enumerate()
+            .map(|(index, at)| {
+                let outermost = index + 1 == functions.len();
+                let start = hex(frame.start.filter(|_| outermost), "");
+                assert_eq!(at.inlined, !outermost);
+                let mut object = json!({
+                    "FunctionName": &*at.function, "FileName": &*at.file, "Line": at.line, "Column": at.column,
+                    "StartFileName": &*at.start_file, "StartLine": at.start_line, "StartAddress": start,
+                    "Discriminator": 0, "LinkageName": &*at.linkage_name,
+                });
+                if outermost && !aliases.is_empty() {
+                    object["Aliases"] = aliases.iter().map(|alias| &**alias).collect();
+                }
+                object
+            })
+            .collect();
+        if list.is_empty() {
+            list.push(json!({
+                "FunctionName": "", "FileName": "", "Line": 0, "Column": 0, "StartFileName": "", "StartLine": 0,
+                "StartAddress": hex(frame.start, ""), "Discriminator": 0, "LinkageName": "",
+            }));
+        }
+        Value::Array(list)
+    };
+    let mut object = json!({
+        "Address": hex(frame.address, "?"), "ModuleName": &*frame.module_name,
+        "Symbol": symbol(&frame.functions, &frame.aliases),
+        "Certainty": frame.certainty.map(|certainty| certainty.text()),
+        "Evidence": frame.evidence.map(|evidence| evidence.text()),
+    });
+    if let Some(reason) = frame.reason {
+        object["Reason"] = reason.text().into();
+    }
+    if let Some(count) = frame.candidate_count {
+        object["CandidateCount"] = count.into();
+        let member = |of: &foldsym_symbolize::Candidate| {
+            let aliases: Vec<&str> = of.aliases.iter().map(|alias| &**alias).collect();
+            json!({
+                "LinkageName": of.linkage_name(), "Aliases": aliases, "How": of.how,
+                "Symbol": symbol(&of.functions, &of.aliases),
+            })
+        };
+        object["Candidates"] = frame.candidates.iter().map(member).collect();
+    }
+    if frame.partial {
+        object["Partial"] = true.into();
+    }
+    object
+}
+
 /// What the command prints for each line of input.
 fn printed(fsym: &Fsym, command: &str, lines: &[String]) -> Vec<String> {
     let ran = fsym.run_with(command, &["--json"], &lines.join("\n"));
     assert_eq!(ran.code, 0, "{}", ran.err);
     ran.out.lines().map(str::to_owned).collect()
+}
+
+fn parsed(json: &str) -> Value {
+    serde_json::from_str(json).unwrap()
 }
 
 fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
@@ -70,10 +132,9 @@ fn the_engine_says_what_the_command_says() {
         let lines: Vec<String> = addresses.iter().map(|address| format!("{address:#x}")).collect();
         for (address, expected) in addresses.iter().zip(printed("lookup", &lines)) {
             let stack = Stack::new(&modules, vec![StackFrame::exact(*address)]);
-            let frames = symbolizer.symbolize(&stack);
-            let answer = text(|out| write_frame(out, &frames[0]));
+            let answer = value(&symbolizer.symbolize(&stack)[0]).to_string();
             assert!(answer.contains(&format!("\"ModuleName\":\"{module_name}\"")), "{answer}");
-            assert_eq!(unnamed(answer), unnamed(expected), "{name}");
+            assert_eq!(parsed(&unnamed(answer)), parsed(&unnamed(expected)), "{name}");
         }
 
         // Each recorded call below each folded function, and other calls around it; then a frame of which nothing is known.
@@ -108,12 +169,14 @@ fn the_engine_says_what_the_command_says() {
         }
         let answers = symbolizer.symbolize_batch(&stacks);
         let (mut exact, mut unknown) = (0, 0);
-        for ((frames, expected), line) in answers.iter().zip(printed("stack", &lines)).zip(&lines) {
-            assert_eq!(
-                unnamed(text(|out| write_stack(out, frames))),
-                unnamed(expected.clone()),
-                "{name}: {line}"
-            );
+        let mut worker = symbolizer.worker();
+        for (((frames, stack), expected), line) in
+            answers.iter().zip(&stacks).zip(printed("stack", &lines)).zip(&lines)
+        {
+            let written = text(|out| worker.write_json(stack, out));
+            assert_eq!(unnamed(written), unnamed(expected.clone()), "{name}: {line}");
+            let fields = json!({ "Frames": frames.iter().map(value).collect::<Vec<_>>() });
+            assert_eq!(parsed(&unnamed(fields.to_string())), parsed(&unnamed(expected.clone())), "{line}");
             exact += u32::from(expected.contains("\"Certainty\":\"exact\""));
             unknown += u32::from(expected.contains("\"Address\":\"?\""));
         }

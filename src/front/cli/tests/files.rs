@@ -85,6 +85,7 @@ fn info_tells_what_is_inside() {
             "ReadableNames",
             "BuildId",
             "ImageBase",
+            "PositionIndependent",
             "Columns",
             "Size",
             "Counts",
@@ -113,6 +114,14 @@ fn info_tells_what_is_inside() {
     let object = Fsym::of("inline.clang-sections.o", &[]).run("info", &["--json"]).json();
     assert_eq!((&object[0]["Relocatable"], &object[0]["Columns"]), (&true.into(), &false.into()));
     assert!(object[0]["Sections"].as_array().unwrap().iter().all(|s| s["Name"] != "NAME_INDEX"));
+    assert!(object[0]["PositionIndependent"].is_null() && object[0]["Counts"]["Segments"] == 0, "{object:?}");
+    for (name, is_independent) in
+        [("inline.clang-shared-dynsym", true), ("demo.elf", false), ("macho.arm64", true)]
+    {
+        let info = Fsym::of(name, &[]).run("info", &["--json"]).json();
+        assert_eq!(info[0]["PositionIndependent"], is_independent, "{name}");
+        assert!(info[0]["Counts"]["Segments"].as_u64().unwrap() >= 2, "{name}: {}", info[0]["Counts"]);
+    }
     let big = Fsym::of("inline.s390x-be", &[]).run("info", &["--json"]).json();
     assert_eq!((&big[0]["BigEndian"], &big[0]["Architecture"]), (&true.into(), &"s390x".into()));
 }

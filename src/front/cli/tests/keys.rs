@@ -130,6 +130,7 @@ fn every_key_of_an_answer_is_documented() {
     let aliases = Fsym::of("symbols.gcc-bfd", &[]);
     let place = aliases.run("find", &["real_read"]).out.split(['\t', '-']).nth(1).unwrap().to_owned();
     take(&aliases.run("lookup", &["--json", &place]).out);
+    take(&foldsym(&["lookup", "--search", aliases.str(), "--json", "libgone.so+0x10"]).out);
     // Frames and candidates repeat what an address has.
     let nested = ["Frames[].", "Candidates[].Symbol[]."];
     let found: BTreeSet<String> =

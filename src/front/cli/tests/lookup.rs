@@ -343,19 +343,33 @@ fn text_has_llvm_symbolizers_options() {
 }
 
 #[test]
-fn a_program_is_no_symbol_file_and_is_told_how_to_become_one() {
-    for name in ["demo.elf", "macho.arm64", "macho.fat"] {
+fn a_program_answers_as_its_symbol_file_does() {
+    let cache = tempfile::tempdir().unwrap();
+    for name in ["demo.elf", "macho.arm64.dSYM", "inline.gcc-dwarf5"] {
+        let fsym = Fsym::of(name, &["--columns"]);
         let path = common::program(name);
         let path = path.to_str().unwrap();
-        for command in ["lookup", "stack", "info"] {
-            let args = [command, path, "0x10"];
-            let ran = foldsym(&args[..if command == "info" { 2 } else { 3 }]);
-            let message = format!(
-                "foldsym: {path}: a program, not a symbol file; convert it first: foldsym convert {path}\n"
-            );
-            assert_eq!((ran.code, ran.err), (3, message));
+        // The second time it comes from the cache.
+        for _ in 0..2 {
+            for (command, args) in
+                [("lookup", &["0x2012b0", "0x201180"][..]), ("stack", &["0x2012b0", "0x201190"])]
+            {
+                let run = |file: &str| {
+                    let mut command_line = common::command();
+                    command_line.arg(command).arg(file).arg("--json").args(args);
+                    let ran = command_line.env("FOLDSYM_CACHE", cache.path()).output().unwrap();
+                    assert!(ran.status.success(), "{ran:?}");
+                    String::from_utf8(ran.stdout).unwrap()
+                };
+                assert_eq!(run(path), run(fsym.str()).replace(fsym.str(), path), "{name}");
+            }
         }
     }
+    let ran = foldsym(&["info", common::program("demo.elf").to_str().unwrap()]);
+    assert!(ran.code == 3 && ran.err.contains("a program, not a symbol file; convert it first"), "{ran:?}");
+    let text = common::file(cache.path(), "text", b"no program at all");
+    let ran = foldsym(&["lookup", text.to_str().unwrap(), "0x10"]);
+    assert!(ran.code == 3 && ran.err.contains("expected an ELF or Mach-O file"), "{ran:?}");
 }
 
 #[test]

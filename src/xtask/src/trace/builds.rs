@@ -51,7 +51,7 @@ const FORMS: &[(&str, Form)] = &[
 
 /// One build.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Build {
+pub(super) struct TracedBuild {
     pub(super) source: &'static str,
     pub(super) compiler: &'static str,
     pub(super) linker: &'static str,
@@ -68,7 +68,7 @@ pub(super) struct Links {
     pub(super) objects: Vec<PathBuf>,
 }
 
-impl Build {
+impl TracedBuild {
     pub(super) fn name(&self) -> String {
         let form = FORMS.iter().find(|(_, form)| *form == self.form).map_or("?", |(name, _)| name);
         format!("{}.{}-{}-{form}", self.source, self.compiler, self.linker)
@@ -133,7 +133,7 @@ impl Build {
         let link = |objects: &[PathBuf], icf: &str, name: &str| {
             let out = dir.join(name);
             let mut link = Command::new(&driver);
-            link.args(["-static", "-no-pie", "-Wl,--build-id"]).arg(format!("-fuse-ld={}", self.linker));
+            link.args(["-static", "-Wl,--build-id"]).arg(format!("-fuse-ld={}", self.linker));
             link.arg(format!("-Wl,--icf={icf}"));
             match self.form {
                 Form::Relocations => drop(link.arg("-Wl,--emit-relocs")),
@@ -183,10 +183,14 @@ impl Build {
     ) -> Result<Links, String> {
         let whole = dir.join("whole");
         std::fs::copy(&folded, &whole).map_err(|e| format!("{}: {e}", whole.display()))?;
-        let objcopy = || Ok::<_, String>(Command::new(sh::llvm("llvm-objcopy")?));
         match self.form {
-            Form::Stripped => sh::run(objcopy()?.arg("--discard-all").arg(&folded))?,
+            // GNU's takes the debug information away with the local symbols.
+            Form::Stripped => {
+                sh::run(Command::new(sh::llvm("llvm-objcopy")?).arg("--discard-all").arg(&folded))?;
+            }
             Form::DebugFile => {
+                // LLVM's writes notes that are none into debug files of mold's programs.
+                let objcopy = || Ok::<_, String>(Command::new(sh::tool("objcopy", "binutils")?));
                 let debug = dir.join("folded.debug");
                 sh::run(objcopy()?.arg("--only-keep-debug").arg(&folded).arg(&debug))?;
                 sh::run(objcopy()?.arg("--strip-all").arg(&folded))?;
@@ -235,27 +239,27 @@ impl Build {
 }
 
 /// Every build, or as few as cover each pair of source, compiler, linker and form.
-pub(super) fn builds(all: bool) -> Vec<Build> {
+pub(super) fn builds(all: bool) -> Vec<TracedBuild> {
     let mut possible = Vec::new();
     for &source in SOURCES {
         for &compiler in COMPILERS {
             for &linker in LINKERS {
                 for &(_, form) in FORMS {
-                    possible.push(Build { source, compiler, linker, form });
+                    possible.push(TracedBuild { source, compiler, linker, form });
                 }
             }
         }
     }
-    possible.retain(Build::is_possible);
+    possible.retain(TracedBuild::is_possible);
     let rust = LINKERS.iter().flat_map(|&linker| {
-        [Form::Plain, Form::Merging, Form::Relocations, Form::Stripped].map(|form| Build {
+        [Form::Plain, Form::Merging, Form::Relocations, Form::Stripped].map(|form| TracedBuild {
             source: RUST,
             compiler: "rustc",
             linker,
             form,
         })
     });
-    let rust: Vec<Build> = rust.filter(Build::is_possible).collect();
+    let rust: Vec<TracedBuild> = rust.filter(TracedBuild::is_possible).collect();
     if all {
         return possible.into_iter().chain(rust).collect();
     }
@@ -265,11 +269,11 @@ pub(super) fn builds(all: bool) -> Vec<Build> {
 }
 
 /// Builds that together have every pair that one of all has: again and again the one with most pairs that no other has yet.
-fn covering(all: &[Build]) -> Vec<Build> {
-    let mut open: BTreeSet<(String, String)> = all.iter().flat_map(Build::pairs).collect();
+fn covering(all: &[TracedBuild]) -> Vec<TracedBuild> {
+    let mut open: BTreeSet<(String, String)> = all.iter().flat_map(TracedBuild::pairs).collect();
     let mut chosen = BTreeSet::new();
     while !open.is_empty() {
-        let new = |build: &Build| build.pairs().iter().filter(|pair| open.contains(*pair)).count();
+        let new = |build: &TracedBuild| build.pairs().iter().filter(|pair| open.contains(*pair)).count();
         // The first of equals: `max_by_key` takes the last.
         let Some(best) = all.iter().rev().max_by_key(|build| new(build)).copied() else { break };
         open.retain(|pair| !best.pairs().contains(pair));
@@ -286,7 +290,8 @@ mod tests {
     fn every_pair_is_covered_by_at_most_sixty_builds() {
         let (all, chosen) = (builds(true), builds(false));
         assert!(chosen.len() <= 66 && chosen.len() < all.len() / 2, "{} of {}", chosen.len(), all.len());
-        let pairs = |builds: &[Build]| builds.iter().flat_map(Build::pairs).collect::<BTreeSet<_>>();
+        let pairs =
+            |builds: &[TracedBuild]| builds.iter().flat_map(TracedBuild::pairs).collect::<BTreeSet<_>>();
         assert_eq!(pairs(&all), pairs(&chosen));
     }
 }

@@ -34,18 +34,18 @@ impl Word {
 pub(super) type Pair = (Word, Word);
 
 /// Function symbols by address.
-pub(super) struct Symbols {
+pub(super) struct FunctionSymbols {
     /// Start, size, name; by start.
     all: Vec<(u64, u64, String)>,
     names: BTreeSet<String>,
 }
 
-impl Symbols {
+impl FunctionSymbols {
     /// Of a program, or of objects.
     ///
     /// # Errors
     /// `llvm-nm` is missing or fails.
-    pub(super) fn of(path: &Path) -> Result<Symbols, String> {
+    pub(super) fn of(path: &Path) -> Result<FunctionSymbols, String> {
         let mut nm = Command::new(sh::llvm("llvm-nm")?);
         let text = sh::output(nm.args(["--defined-only", "--print-size", "--numeric-sort"]).arg(path))?;
         let mut all = Vec::new();
@@ -59,7 +59,7 @@ impl Symbols {
             }
         }
         let names = all.iter().map(|(.., name)| name.clone()).collect();
-        Ok(Symbols { all, names })
+        Ok(FunctionSymbols { all, names })
     }
 
     /// The functions that have the address.
@@ -74,8 +74,8 @@ impl Symbols {
 pub(super) struct Traced {
     /// Distinct stacks.
     pub(super) stacks: Vec<Vec<Pair>>,
-    /// Symbols of the link without folding.
-    pub(super) truth: Symbols,
+    /// FunctionSymbols of the link without folding.
+    pub(super) truth: FunctionSymbols,
     /// Entries that were compared, and why no more were.
     pub(super) entries: usize,
     pub(super) end: String,
@@ -95,7 +95,7 @@ struct Run {
 /// # Errors
 /// A tool that is missing or fails.
 pub(super) fn trace(tracer: &Path, links: &Links, limits: [&str; 2]) -> Result<Traced, String> {
-    let (whole, plain) = (Symbols::of(&links.whole)?, Symbols::of(&links.plain)?);
+    let (whole, plain) = (FunctionSymbols::of(&links.whole)?, FunctionSymbols::of(&links.plain)?);
     let own = own(&defined(&links.objects)?, &whole, &plain);
     let (ours, theirs) = std::thread::scope(|scope| {
         let ours = scope.spawn(|| run(tracer, &links.folded, &own.0, limits));
@@ -136,7 +136,7 @@ pub(super) fn trace(tracer: &Path, links: &Links, limits: [&str; 2]) -> Result<T
 /// Where the program's own functions are entered in both links: those that its objects define. Libraries have other work in the two
 /// (there are fewer frame descriptions to register). An address that own functions and a library's share in one counts
 /// in neither.
-fn own(defined: &BTreeSet<String>, whole: &Symbols, plain: &Symbols) -> (Vec<u64>, Vec<u64>) {
+fn own(defined: &BTreeSet<String>, whole: &FunctionSymbols, plain: &FunctionSymbols) -> (Vec<u64>, Vec<u64>) {
     let is_own = |name: &str| defined.contains(name) && !name.contains(".cold");
     let mut folded: BTreeMap<u64, (bool, bool)> = BTreeMap::new();
     for (start, _, name) in &whole.all {

@@ -16,7 +16,7 @@ use super::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
 use super::error::OpenError;
 use super::files::Files;
 use super::image::{
-    AddressRange, Arch, CodeSection, DebugSections, Format, Image, ImageKind, Linker, Restored,
+    AddressRange, Arch, CodeSection, DebugSections, Format, Image, ImageKind, Linker, LoadedSegment, Restored,
 };
 use crate::util::text;
 use kept::KeptRelocations;
@@ -105,15 +105,17 @@ pub(super) fn read<'f>(
             .collect()
     };
     let (code, data) = (contents_of(true), contents_of(false));
+    let kind = kind(&tables, &debug);
     let image = Image {
         path: path.to_owned(),
         debug_path: None,
         format: Format::Elf,
-        kind: kind(&tables, &debug),
+        kind,
         arch: arch(&tables),
         image_base: image_base(&tables, &layout),
         build_id: tables.build_id(),
         sections: layout.sections,
+        segments: if kind == ImageKind::DebugOnly { Vec::new() } else { segments(&tables) },
         code,
         data,
         loader: if tables.is_relocatable() {
@@ -219,6 +221,19 @@ fn kind(tables: &Tables<'_>, debug: &DebugSections<'_>) -> ImageKind {
         return ImageKind::DebugOnly;
     }
     if tables.file_type == elf::ET_EXEC.0 { ImageKind::Executable } else { ImageKind::Dynamic }
+}
+
+/// What is loaded where. The file offsets of a file with debug information alone are of no other file.
+fn segments(tables: &Tables<'_>) -> Vec<LoadedSegment> {
+    let loaded = tables.segments.iter().filter(|segment| segment.kind == elf::PT_LOAD.0);
+    let loaded = loaded.map(|segment| LoadedSegment {
+        start: segment.address,
+        len: segment.size,
+        file_offset: segment.file_offset,
+        file_len: segment.file_size,
+        executable: segment.flags & elf::PF_X.0 != 0,
+    });
+    loaded.collect()
 }
 
 fn image_base(tables: &Tables<'_>, layout: &Layout) -> u64 {

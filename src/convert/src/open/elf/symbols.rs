@@ -222,7 +222,11 @@ impl<'f> SymbolReader<'_, 'f> {
         let kind = match elf::SymbolType(raw.kind) {
             elf::STT_OBJECT if in_code && raw.size > 0 => MarkKind::Object,
             elf::STT_NOTYPE if in_code && name.starts_with(b"$") && self.is_internal_label(name) => {
-                if name[1] == b'd' { MarkKind::Data } else { MarkKind::Code }
+                match name[1] {
+                    b'd' => MarkKind::Data,
+                    b't' if self.machine == elf::EM_ARM => MarkKind::Thumb,
+                    _ => MarkKind::Code,
+                }
             }
             _ => return,
         };

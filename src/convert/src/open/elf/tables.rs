@@ -42,6 +42,10 @@ impl ElfSection<'_> {
 pub(in crate::open) struct ElfSegment<'f> {
     pub(in crate::open) kind: u32,
     pub address: u64,
+    pub size: u64,
+    pub file_offset: u64,
+    pub file_size: u64,
+    pub flags: u32,
     pub align: u64,
     /// What the file has of it; for notes.
     pub bytes: &'f [u8],
@@ -120,6 +124,10 @@ impl<'f> Tables<'f> {
         let segments = headers.iter().map(|row| ElfSegment {
             kind: row.p_type(endian).0,
             address: row.p_vaddr(endian).into(),
+            size: row.p_memsz(endian).into(),
+            file_offset: row.p_offset(endian).into(),
+            file_size: row.p_filesz(endian).into(),
+            flags: row.p_flags(endian).0,
             align: row.p_align(endian).into(),
             bytes: row.data(endian, data).unwrap_or_default(),
         });

@@ -23,7 +23,7 @@ use super::error::OpenError;
 use super::files::Files;
 use super::image::{
     AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Linker,
-    Restored, Symbol, SymbolKind,
+    LoadedSegment, Restored, Symbol, SymbolKind,
 };
 use crate::util::text;
 use relocate::Relocations;
@@ -82,6 +82,7 @@ struct MachReader<'a, 'f, Mach: MachHeader<Endian = Endianness>> {
     /// By ordinal, less one.
     sections: Vec<MachOSection<'f, Mach::Section>>,
     text_base: Option<u64>,
+    segments: Vec<LoadedSegment>,
     uuid: &'f [u8],
     symbols: &'f [Mach::Nlist],
     strings: &'f [u8],
@@ -108,6 +109,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             address_size,
             sections: Vec::new(),
             text_base: None,
+            segments: Vec::new(),
             uuid: &[],
             symbols: &[],
             strings: &[],
@@ -135,6 +137,16 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
     fn segment(&mut self, segment: &'f Mach::Segment, rest: &'f [u8]) -> object::read::Result<()> {
         if segment.name() == b"__TEXT" && self.text_base.is_none() {
             self.text_base = Some(segment.vmaddr(self.endian).into());
+        }
+        // `__PAGEZERO` may not be touched, and is no part of the program.
+        if segment.initprot(self.endian).0 != 0 {
+            self.segments.push(LoadedSegment {
+                start: segment.vmaddr(self.endian).into(),
+                len: segment.vmsize(self.endian).into(),
+                file_offset: segment.fileoff(self.endian).into(),
+                file_len: segment.filesize(self.endian).into(),
+                executable: segment.initprot(self.endian).0 & macho::VM_PROT_EXECUTE.0 != 0,
+            });
         }
         let headers = segment.sections(self.endian, rest)?;
         for entry in segment.section_offsets(self.endian, headers) {
@@ -185,6 +197,10 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             image_base: if kind == ImageKind::Relocatable { 0 } else { self.text_base.unwrap_or(lowest) },
             build_id: self.uuid,
             sections,
+            segments: match kind {
+                ImageKind::Executable | ImageKind::Dynamic => self.segments,
+                ImageKind::Relocatable | ImageKind::DebugOnly => Vec::new(),
+            },
             code,
             data: Vec::new(),
             loader: KeptRelocations::default(),

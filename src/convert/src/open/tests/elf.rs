@@ -341,7 +341,7 @@ fn where_data_begins_among_code_is_kept() {
     let files = Files::new();
     let image = open(&files, elf.build()).unwrap();
     let marks: Vec<_> = image.code_marks.iter().map(|mark| (mark.address, mark.kind)).collect();
-    assert_eq!(marks, [(0x1000, MarkKind::Code), (0x1008, MarkKind::Data), (0x1008, MarkKind::Object)]);
+    assert_eq!(marks, [(0x1000, MarkKind::Thumb), (0x1008, MarkKind::Data), (0x1008, MarkKind::Object)]);
 }
 
 #[test]

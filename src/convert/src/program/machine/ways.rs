@@ -1,14 +1,14 @@
 //! Where small code passes its call on to: straight, through stubs of the linker and slots of the loader, beside what
 //! compilers add to each function.
 
-use super::{EM_386, EM_AARCH64, EM_X86_64, Machine, aarch64, x86};
+use super::{EM_386, EM_AARCH64, EM_ARM, EM_RISCV, EM_X86_64, Flow, Machine, Processor, Target, x86};
 use crate::util::hash::{HashMap, HashSet};
 
 /// Stubs and jumps that are followed, one behind the other.
 const MAX_HOPS: usize = 4;
 
 /// Bytes of a stub.
-const MAX_STUB: u64 = 32;
+pub(super) const MAX_STUB: u64 = 32;
 
 /// One step of code that only goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,11 +67,9 @@ impl Machine<'_, '_> {
         if self.is_stub(start) {
             return None;
         }
-        let bytes = self.bytes(start, end)?;
-        let does_no_more = match self.image.arch.machine {
-            machine @ (EM_X86_64 | EM_386) => x86::only_passes_on(bytes, start, machine == EM_X86_64),
-            EM_AARCH64 => aarch64::only_passes_on(bytes),
-            _ => false,
+        let does_no_more = match self.processor? {
+            Processor::X86 { wide } => x86::only_passes_on(self.bytes(start, end)?, start, wide),
+            _ => self.runs_only_pass_on(start, end),
         };
         if !does_no_more {
             return None;
@@ -83,8 +81,14 @@ impl Machine<'_, '_> {
         let through = jumps.slots.iter().copied().map(Hop::Through);
         let mut targets: Vec<u64> = straight.chain(through).filter_map(follow).collect();
         let returns = |target: &u64| self.added().returns.contains(target);
-        if self.returns(bytes) || jumps.targets.iter().any(returns) {
-            targets.extend(self.calls_of(bytes, start).into_iter().filter_map(follow));
+        let flows = self.flows(start, end)?;
+        if flows.contains(&Flow::Return) || jumps.targets.iter().any(returns) {
+            let calls = flows.into_iter().filter_map(|flow| match flow {
+                Flow::Call(Target::To(target)) => Some(Hop::To(target)),
+                Flow::Call(Target::Through(slot)) => Some(Hop::Through(slot)),
+                _ => None,
+            });
+            targets.extend(calls.filter_map(follow));
         }
         targets.sort_unstable();
         targets.dedup();
@@ -92,31 +96,6 @@ impl Machine<'_, '_> {
             [target] => Some(target),
             _ => None,
         }
-    }
-
-    /// True where code returns, or may do so.
-    fn returns(&self, bytes: &[u8]) -> bool {
-        match self.image.arch.machine {
-            machine @ (EM_X86_64 | EM_386) => x86::returns(bytes, machine == EM_X86_64),
-            _ => aarch64::returns(bytes),
-        }
-    }
-
-    /// All that may be a call in code.
-    fn calls_of(&self, bytes: &[u8], start: u64) -> Vec<Hop> {
-        let mut found = Vec::new();
-        self.straight_calls(bytes, start, |target| found.push(Hop::To(target)));
-        match self.image.arch.machine {
-            EM_X86_64 => {
-                for (at, call) in bytes.windows(6).enumerate().filter(|(_, call)| call[..2] == [0xff, 0x15]) {
-                    let by = i32::from_le_bytes([call[2], call[3], call[4], call[5]]).into();
-                    found.push(Hop::Through(start.wrapping_add(at as u64 + 6).wrapping_add_signed(by)));
-                }
-            }
-            EM_AARCH64 => found.extend(aarch64::called_slots(bytes, start).into_iter().map(Hop::Through)),
-            _ => {}
-        }
-        found
     }
 
     /// The first of such addresses behind stubs and jumps; `None` for what compilers add.
@@ -137,13 +116,12 @@ impl Machine<'_, '_> {
     /// Where code at an address goes that does nothing else: a stub of a procedure linkage table, a thunk between distant code.
     fn hop(&self, address: u64) -> Option<Hop> {
         let section = &self.image.sections[self.image.section_at(address)?];
-        let bytes = self.bytes(address, section.range.end.min(address.saturating_add(MAX_STUB)))?;
-        match self.image.arch.machine {
-            machine @ (EM_X86_64 | EM_386) => {
-                x86::hop(bytes, address, machine == EM_X86_64, || self.offset_table())
+        match self.processor? {
+            Processor::X86 { wide } => {
+                let bytes = self.bytes(address, section.range.end.min(address.saturating_add(MAX_STUB)))?;
+                x86::hop(bytes, address, wide, || self.offset_table())
             }
-            EM_AARCH64 => aarch64::hop(bytes, address),
-            _ => None,
+            _ => self.hop_of_run(address, section.range.end),
         }
     }
 
@@ -164,11 +142,14 @@ impl Machine<'_, '_> {
     }
 
     fn read_slots(&self) -> Slots {
-        // By name, and relative (System V ABIs of x86-64, i386 and AArch64).
+        // By name, and relative (System V ABIs of x86-64, i386, AArch64, ARM and RISC-V).
         let (by_name, relative) = match self.image.arch.machine {
             EM_X86_64 => ([6, 7], 8),
             EM_386 => ([6, 7], u32::MAX),
             EM_AARCH64 => ([1025, 1026], 1027),
+            EM_ARM => ([21, 22], u32::MAX),
+            EM_RISCV if self.image.arch.address_size == 8 => ([2, 5], 3),
+            EM_RISCV => ([1, 5], 3),
             _ => return Slots::default(),
         };
         let mut slots = Slots::default();
@@ -176,7 +157,8 @@ impl Machine<'_, '_> {
             for relocation in section.iter() {
                 let place = relocation.section_off;
                 if by_name.contains(&relocation.kind) {
-                    slots.insert(place, section.symbol_address(relocation.symbol));
+                    let address = section.symbol_address(relocation.symbol);
+                    slots.insert(place, address.map(|address| self.without_mode(address)));
                 } else if relocation.kind == relative && section.has_addend && self.is_slot(place) {
                     slots.insert(place, Some(relocation.addend.cast_unsigned()));
                 }

@@ -1,20 +1,11 @@
-//! Turns what was typed for an address into an address of the image.
+//! Turns what was typed for an address into a place of the program.
 
 use std::cell::Cell;
 
 use foldsym_lookup::ImageAddr;
-use foldsym_symbolize::number;
+use foldsym_symbolize::{Place, number};
 
 use crate::io::failure::quoted;
-
-/// An address as it was given, and where that is in the image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Address {
-    /// What the answer repeats.
-    pub(crate) given: u64,
-    /// `None` where no image address belongs to it: past the end of the section.
-    pub(crate) image: Option<ImageAddr>,
-}
 
 /// A loaded section of the program.
 #[derive(Clone, Debug)]
@@ -34,43 +25,44 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// Reads a number or `SECTION:OFFSET`.
+    /// Reads a number or `SECTION:OFFSET`, of the program that is the only module.
     ///
     /// # Errors
     /// What is wrong with the text, for the user.
-    pub(crate) fn parse(&self, text: &str) -> Result<Address, String> {
-        self.parse_below(text, |section| section.size)
-    }
-
-    /// As [`Space::parse`], of a return address: a call may be the last instruction of a section.
-    pub(crate) fn parse_return(&self, text: &str) -> Result<Address, String> {
-        self.parse_below(text, |section| section.size.saturating_add(1))
-    }
-
-    fn parse_below(&self, text: &str, end: impl Fn(&Section) -> u64) -> Result<Address, String> {
-        // A section's name may hold colons; an offset cannot.
-        let Some((name, offset)) = text.rsplit_once(':') else {
-            let given = number(text).ok_or_else(|| no_address(text))?;
+    pub(crate) fn parse(&self, text: &str) -> Result<Place, String> {
+        if let Some(given) = number(text) {
             if text.as_bytes().get(1).is_none_or(u8::is_ascii_digit) {
                 self.has_decimal.set(true);
             }
-            return Ok(Address { given, image: Some(ImageAddr(given.wrapping_sub(self.base))) });
-        };
+            return Ok(Place::Memory(given));
+        }
+        // A section's name may hold colons; an offset cannot.
+        let (name, offset) = text.rsplit_once(':').ok_or_else(|| no_address(text))?;
         let offset = number(offset).ok_or_else(|| {
             format!(
                 "{} is not an offset: expected 0x and hexadecimal digits, or decimal digits",
                 quoted(offset)
             )
         })?;
-        let mut named = self.sections.iter().filter(|section| section.name == name);
-        let section =
+        let mut named = self.sections.iter().enumerate().filter(|(_, section)| section.name == name);
+        let (section, _) =
             named.next().ok_or_else(|| format!("no section {} is loaded from this file", quoted(name)))?;
         if named.next().is_some() {
             return Err(format!("several sections are named {}: give an address", quoted(name)));
         }
-        // Section addresses are the file's own, so no load bias is in them.
-        let given = section.start.wrapping_add(offset);
-        Ok(Address { given, image: (offset < end(section)).then_some(ImageAddr(given)) })
+        Ok(Place::Section { module: 0, section, offset })
+    }
+
+    /// The link-time address of a place; `None` past the end of its section.
+    pub(crate) fn image(&self, place: Place) -> Option<ImageAddr> {
+        match place {
+            Place::Memory(address) => Some(ImageAddr(address.wrapping_sub(self.base))),
+            Place::Section { section, offset, .. } => {
+                let section = self.sections.get(section).filter(|section| offset < section.size)?;
+                Some(ImageAddr(section.start.wrapping_add(offset)))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -95,16 +87,15 @@ mod tests {
             section("two", 1, 1),
         ];
         let space = Space { base: 0x1000, sections, ..Space::default() };
-        assert_eq!(space.parse("0x1010"), Ok(Address { given: 0x1010, image: Some(ImageAddr(0x10)) }));
+        let image = |text: &str| space.parse(text).map(|place| space.image(place));
+        assert_eq!(space.parse("0x1010"), Ok(Place::Memory(0x1010)));
+        assert_eq!(image("0x1010"), Ok(Some(ImageAddr(0x10))));
         // Below where it was linked to: the bias wraps.
-        let below = Some(ImageAddr(u64::MAX));
-        assert_eq!(space.parse("0xfff"), Ok(Address { given: 0xfff, image: below }));
-        assert_eq!(space.parse(".text:0x3f"), Ok(Address { given: 0x13f, image: Some(ImageAddr(0x13f)) }));
-        assert_eq!(space.parse(".text:64"), Ok(Address { given: 0x140, image: None }));
-        let end = Ok(Address { given: 0x140, image: Some(ImageAddr(0x140)) });
-        assert_eq!(space.parse_return(".text:64"), end);
-        assert_eq!(space.parse_return(".text:65"), Ok(Address { given: 0x141, image: None }));
-        assert_eq!(space.parse("a:b:1"), Ok(Address { given: 0x201, image: Some(ImageAddr(0x201)) }));
+        assert_eq!(image("0xfff"), Ok(Some(ImageAddr(u64::MAX))));
+        assert_eq!(space.parse(".text:64"), Ok(Place::Section { module: 0, section: 0, offset: 64 }));
+        assert_eq!(image(".text:0x3f"), Ok(Some(ImageAddr(0x13f))));
+        assert_eq!(image(".text:64"), Ok(None));
+        assert_eq!(image("a:b:1"), Ok(Some(ImageAddr(0x201))));
         for wrong in ["", ":", ".text:", ".data:0", "two:0", ".text:x", "-1"] {
             assert!(space.parse(wrong).is_err(), "{wrong}");
         }

@@ -1,10 +1,11 @@
-//! Prints a basic block: its addresses and flags, as text and as JSON.
+//! The basic block of an address, and its addresses and flags as text and as JSON.
 
 use std::sync::LazyLock;
 
-use foldsym_lookup::BasicBlock;
-
-use crate::io::json::{address, hex, number};
+use foldsym_lookup::{BasicBlock, BasicBlocks, Error, Frames, ImageAddr, Lookup, NameId, SymbolFile};
+use foldsym_symbolize::json::{address, hex, number};
+use foldsym_symbolize::{Answer, Names};
+use rustc_hash::FxHashMap;
 
 /// The flags of a block in both forms, by their bits: they are printed with every block.
 pub(crate) struct Flags {
@@ -47,4 +48,63 @@ pub(crate) fn block_members(out: &mut Vec<u8>, block: &BasicBlock) {
     number(out, block.size);
     out.extend_from_slice(b",\"Flags\":");
     out.extend_from_slice(flags(block).json.as_bytes());
+}
+
+/// Puts the object of a block.
+pub(crate) fn object(out: &mut Vec<u8>, found: &Block, names: &mut Names<'_>) {
+    out.push(b'{');
+    block_members(out, &found.block);
+    out.extend_from_slice(b",\"Function\":");
+    out.extend_from_slice(names.linkage(found.function));
+    if found.folded {
+        out.extend_from_slice(b",\"Folded\":true");
+    }
+    out.push(b'}');
+}
+
+/// The basic block that holds an address.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) block: BasicBlock,
+    /// The function whose blocks these are.
+    pub(crate) function: Option<NameId>,
+    /// Other functions were folded into it: numbers and flags are of the one that remained.
+    pub(crate) folded: bool,
+}
+
+/// The basic blocks of a program.
+pub(crate) struct Blocks<'f> {
+    file: SymbolFile<'f>,
+    /// Without a map, no address has one.
+    map: Option<BasicBlocks<'f>>,
+    /// Whose the blocks of a range are, of ranges that were asked for.
+    functions: FxHashMap<u32, Option<NameId>>,
+    frames: Frames,
+}
+
+impl<'f> Blocks<'f> {
+    pub(crate) fn new(file: SymbolFile<'f>, map: Option<BasicBlocks<'f>>) -> Self {
+        Self { file, map, functions: FxHashMap::default(), frames: Frames::new() }
+    }
+
+    /// The block that has the address of an answer.
+    ///
+    /// # Errors
+    /// The file is damaged there.
+    pub(crate) fn of(&mut self, answer: &Answer) -> Result<Option<Block>, Error> {
+        let (Some(map), Some(image)) = (&self.map, answer.image_address) else { return Ok(None) };
+        let Some(block) = map.at(ImageAddr(image))? else { return Ok(None) };
+        // A part of a function may not be shared where its beginning is.
+        let folded = answer.candidate_count.is_some();
+        if let Some(&function) = self.functions.get(&block.range) {
+            return Ok(Some(Block { block, function, folded }));
+        }
+        let start = map.function_start(&block)?;
+        let function = match self.file.lookup(start, &mut self.frames)? {
+            Lookup::Found(found) if !found.padding => self.file.function_name(found.function)?,
+            _ => None,
+        };
+        self.functions.insert(block.range, function);
+        Ok(Some(Block { block, function, folded }))
+    }
 }

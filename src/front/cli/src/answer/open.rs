@@ -1,9 +1,16 @@
 //! Opens a `.fsym` and reads the parts of it that several commands need.
 
-use foldsym_lookup::{FileId, NameId, Names, SymbolFile};
+use std::path::Path;
+use std::sync::Arc;
+
+use foldsym_lookup::{NameId, Names, SymbolFile};
+use foldsym_store::{Store, StoreOptions, default_cache};
+use foldsym_symbolize::{LoadError, SymbolMap, Symbolizer};
 
 use crate::answer::address::Section;
+use crate::args::{Answering, Sources};
 use crate::io::failure::{Failure, exit};
+use crate::io::limits::{self, Named};
 use crate::io::mapped::Mapped;
 
 /// Opens the file.
@@ -38,13 +45,46 @@ fn is_program(bytes: &[u8]) -> bool {
     starts.iter().any(|start| bytes.starts_with(start))
 }
 
-/// A part of the file that is not as the format has it.
-pub(crate) fn damaged(mapped: &Mapped, error: foldsym_lookup::Error) -> Failure {
-    Failure { message: damage_text(mapped, error), code: exit::BAD_INPUT }
+/// The engine of a command.
+///
+/// # Errors
+/// A folder that options name cannot be used.
+pub(crate) fn symbolizer(args: &Answering, sources: &Sources) -> Result<Symbolizer, Failure> {
+    let builder = Symbolizer::builder().candidates(args.json).demangle(!args.no_demangle);
+    let mut builder = match &sources.cache {
+        Some(folder) => builder.cache(folder),
+        None => builder.cache_if_usable(default_cache()),
+    };
+    builder = builder.search(&sources.search);
+    for location in &sources.store {
+        builder = builder.store(Store::open(location, StoreOptions::default())?);
+    }
+    builder.build().map_err(|error| Failure { message: error.to_string(), code: exit::BAD_INPUT })
 }
 
-pub(crate) fn damage_text(mapped: &Mapped, error: foldsym_lookup::Error) -> String {
-    format!("{}: damaged: {error}", mapped.path().display())
+/// A file that answers, which stays mapped.
+pub(crate) struct Loaded {
+    pub(crate) map: Arc<SymbolMap>,
+    /// As long as the bytes are used.
+    _named: Named,
+}
+
+/// Opens the file that a user names: a `.fsym`, or a program, which is converted.
+///
+/// # Errors
+/// It cannot be read, is damaged at its head, or cannot be converted: exit code 3, with path and place.
+pub(crate) fn load(symbolizer: &Symbolizer, path: &Path) -> Result<Loaded, Failure> {
+    let named = limits::name(&path.display().to_string());
+    match symbolizer.load(path) {
+        Ok(map) => Ok(Loaded { map, _named: named }),
+        Err(LoadError::Convert(error)) => Err(error.into()),
+        Err(error) => Err(Failure { message: error.to_string(), code: exit::BAD_INPUT }),
+    }
+}
+
+/// A part of the file that is not as the format has it.
+pub(crate) fn damaged(mapped: &Mapped, error: foldsym_lookup::Error) -> Failure {
+    Failure { message: format!("{}: damaged: {error}", mapped.path().display()), code: exit::BAD_INPUT }
 }
 
 /// The program's loaded sections, for `SECTION:OFFSET`.
@@ -60,11 +100,6 @@ pub(crate) fn sections(file: &SymbolFile<'_>) -> Vec<Section> {
 /// The bytes of a function's name; `None` where the table of names is damaged.
 pub(crate) fn name_bytes(file: &SymbolFile<'_>, id: NameId) -> Option<Vec<u8>> {
     bytes(file.names(), id.0)
-}
-
-/// The bytes of a path; `None` where the table of paths is damaged.
-pub(crate) fn path_bytes(file: &SymbolFile<'_>, id: FileId) -> Option<Vec<u8>> {
-    bytes(file.files(), id.0)
 }
 
 fn bytes(names: &Names<'_>, id: u32) -> Option<Vec<u8>> {

@@ -2,16 +2,19 @@
 
 use std::io;
 
+use std::path::Path;
+
 use foldsym_lookup::SymbolFile;
+use foldsym_symbolize::{Answer, Form, Mapping, Module, Modules, Names, Unknown, json};
+use serde_json::{Map, Value};
 
 use crate::answer::address::Space;
-use crate::answer::names::{Form, Names};
-use crate::answer::text::Style;
-use crate::answer::{Answer, json, text};
+use crate::answer::block::{self, Block};
+use crate::answer::open::Loaded;
+use crate::answer::text::{self, Style};
 use crate::args::{Answering, Functions, Marks};
 use crate::io::failure::{Failure, complain, exit, shortened};
 use crate::io::input::{Line, Lines};
-use crate::io::mapped::Mapped;
 use crate::io::output::Output;
 
 /// Why one line has no answer. The lines after it still get theirs.
@@ -32,46 +35,84 @@ impl LineError {
     }
 
     /// The `.fsym` is damaged where the answer should be.
-    pub(crate) fn damaged(file: &Mapped, error: foldsym_lookup::Error) -> Self {
-        Self { message: crate::answer::open::damage_text(file, error), code: exit::BAD_INPUT }
+    pub(crate) fn damaged(path: &Path, error: foldsym_lookup::Error) -> Self {
+        Self { message: format!("{}: damaged: {error}", path.display()), code: exit::BAD_INPUT }
+    }
+
+    /// The same in the engine's words.
+    fn of(why: &Unknown) -> Self {
+        Self { message: why.to_string(), code: exit::BAD_INPUT }
+    }
+}
+
+/// The one module that all addresses of a command are in.
+pub(crate) struct Source {
+    pub(crate) loaded: Loaded,
+    name: String,
+    base: u64,
+    modules: Modules,
+}
+
+impl Source {
+    pub(crate) fn new(loaded: Loaded, path: &Path, base: u64) -> Self {
+        let name = path.to_string_lossy().into_owned();
+        let modules = Self::at(&loaded, &name, base);
+        Self { loaded, name, base, modules }
+    }
+
+    /// The module, loaded at this base.
+    pub(crate) fn modules(&mut self, base: u64) -> &Modules {
+        if base != self.base {
+            self.base = base;
+            self.modules = Self::at(&self.loaded, &self.name, base);
+        }
+        &self.modules
+    }
+
+    fn at(loaded: &Loaded, name: &str, bias: u64) -> Modules {
+        let module = Module::new(name).with_file(loaded.map.clone());
+        Modules::new(vec![module.mapped(Mapping::Everywhere { bias })])
     }
 }
 
 /// What prints the answers of one command.
-pub(crate) struct Session<'f> {
-    mapped: &'f Mapped,
+pub(crate) struct Session {
     /// How addresses are read.
     pub(crate) space: Space,
-    pub(crate) names: Names<'f>,
     /// The buffer that answers are printed to.
     pub(crate) out: Output,
     pub(crate) json: bool,
     style: Style,
     /// A line is a stack: it has many answers, and its text ends with a blank line more.
     stacks: bool,
-    /// What the answer to this line repeats of it, as JSON.
-    pub(crate) echo: Option<String>,
+    /// What the answer to this line repeats of it.
+    pub(crate) echo: Map<String, Value>,
     /// The number of the next answer of this line.
     number: usize,
     /// An address in code was answered; any address was.
     found: bool,
     asked: bool,
-    /// What `ModuleName` repeats.
-    module: Vec<u8>,
+    /// The file of all addresses; `None` where they are of many modules.
+    module: Option<String>,
 }
 
-impl<'f> Session<'f> {
-    pub(crate) fn new(mapped: &'f Mapped, file: &SymbolFile<'f>, args: &Answering) -> Self {
+impl Session {
+    /// For addresses of one file.
+    pub(crate) fn new(path: &Path, file: &SymbolFile<'_>, args: &Answering) -> Self {
+        let sections = crate::answer::open::sections(file);
+        Self::with(Some(path), Space { base: args.base, sections, ..Space::default() }, args)
+    }
+
+    /// For addresses of many modules.
+    pub(crate) fn of_process(args: &Answering) -> Self {
+        Self::with(None, Space::default(), args)
+    }
+
+    fn with(path: Option<&Path>, space: Space, args: &Answering) -> Self {
         let out = Output::new();
         let on_terminal = out.is_terminal();
         Self {
-            mapped,
-            space: Space {
-                base: args.base,
-                sections: crate::answer::open::sections(file),
-                ..Space::default()
-            },
-            names: Names::new(file, !args.no_demangle, if args.json { Form::Json } else { Form::Plain }),
+            space,
             out,
             json: args.json,
             style: Style {
@@ -84,11 +125,11 @@ impl<'f> Session<'f> {
                 basenames: args.basenames,
             },
             stacks: false,
-            echo: None,
+            echo: Map::new(),
             number: 0,
             found: false,
             asked: false,
-            module: mapped.path().as_os_str().as_encoded_bytes().to_vec(),
+            module: path.map(|path| path.to_string_lossy().into_owned()),
         }
     }
 
@@ -97,21 +138,44 @@ impl<'f> Session<'f> {
         Self { stacks: true, ..self }
     }
 
-    /// Puts one answer: its text, or its object without a line end.
+    /// How names are wanted.
+    pub(crate) fn form(&self) -> Form {
+        if self.json { Form::Json } else { Form::Plain }
+    }
+
+    /// Puts one answer: its text, or its object without a line end. `found` is its basic block, where that was asked for.
     ///
     /// # Errors
-    /// A name in it is damaged, or its names are more than the file can hold.
-    pub(crate) fn put(&mut self, answer: &Answer) -> Result<(), LineError> {
-        self.names.begin(self.out.text.len());
+    /// The file is damaged where the answer should be, or its names are more than the file can hold.
+    pub(crate) fn put(
+        &mut self,
+        answer: &Answer,
+        names: &mut Names<'_>,
+        modules: &Modules,
+        found: Option<&Option<Block>>,
+    ) -> Result<(), LineError> {
+        if let (Some(why @ Unknown::Damaged(_)), Some(_)) = (&answer.unknown, &self.module) {
+            return Err(LineError::of(why));
+        }
+        names.begin(self.out.text.len());
         (self.asked, self.found) = (true, self.found || answer.certainty.is_some());
         let number = self.stacks.then_some(self.number);
         self.number += 1;
         if self.json {
-            json::object(&mut self.out.text, answer, &mut self.names, &self.module);
+            let module = answer.module.and_then(|module| modules.get(module));
+            json::object(&mut self.out.text, answer, names, module.map_or("", |module| &module.name));
+            if let Some(found) = found {
+                self.out.text.extend_from_slice(b",\"BasicBlock\":");
+                match found {
+                    Some(found) => block::object(&mut self.out.text, found, names),
+                    None => self.out.text.extend_from_slice(b"null"),
+                }
+            }
+            self.out.text.push(b'}');
         } else {
-            text::answer(&mut self.out.text, answer, number, &mut self.names, self.style);
+            text::answer(&mut self.out.text, answer, found, number, names, self.style);
         }
-        self.names.take_damage().map_or(Ok(()), |error| Err(LineError::damaged(self.mapped, error)))
+        names.take_damage().map_or(Ok(()), |why| Err(LineError::of(&why)))
     }
 
     /// Answers the arguments' lines, or without any those of standard input. Gives the exit code.
@@ -173,7 +237,7 @@ impl<'f> Session<'f> {
     }
 
     fn begin_line(&mut self) {
-        (self.echo, self.number) = (None, 0);
+        (self.echo, self.number) = (Map::new(), 0);
     }
 
     /// Numbers without `0x` that are all outside of the code were perhaps meant to be hexadecimal.
@@ -185,9 +249,11 @@ impl<'f> Session<'f> {
 
     /// Ends the object that answers a line.
     pub(crate) fn end_object(&mut self) {
-        if let Some(echo) = &self.echo {
-            self.out.text.extend_from_slice(b",\"id\":");
-            self.out.text.extend_from_slice(echo.as_bytes());
+        for (key, value) in &self.echo {
+            self.out.text.push(b',');
+            json::string(&mut self.out.text, key.as_bytes());
+            self.out.text.push(b':');
+            self.out.text.extend_from_slice(value.to_string().as_bytes());
         }
         self.out.text.extend_from_slice(b"}\n");
     }
@@ -206,7 +272,8 @@ impl<'f> Session<'f> {
     fn unanswered(&mut self, error: &LineError, start: usize, (line, text): (Option<u64>, &str)) -> u8 {
         self.out.text.truncate(start);
         if self.json {
-            let address = (!self.stacks).then_some((shortened(text.trim()), self.module.as_slice()));
+            let address = (!self.stacks)
+                .then_some((shortened(text.trim()), self.module.as_deref().unwrap_or_default()));
             json::error(&mut self.out.text, address, &error.message);
             self.end_object();
         } else {

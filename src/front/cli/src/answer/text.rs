@@ -3,14 +3,13 @@
 
 use std::ops::Range;
 
-use foldsym_lookup::{Certainty, Frame, NameId};
+use foldsym_lookup::{Frame, NameId};
+use foldsym_symbolize::json::{hex, number};
+use foldsym_symbolize::{Answer, Certainty, Names, Unknown};
 
-use crate::answer::Answer;
-use crate::answer::block::block_range;
-use crate::answer::names::Names;
+use crate::answer::block::{Block, block_range};
 use crate::args::Marks;
 use crate::io::escape::push_escaped;
-use crate::io::json::{hex, number};
 
 /// What the text shows.
 #[derive(Clone, Copy, Default)]
@@ -38,12 +37,13 @@ impl Style {
     }
 }
 
-/// Puts the frames of an answer. `number` is that of the address in its stack.
+/// Puts the frames of an answer. `found` is its basic block, where that was asked for, `number` is that of the address in its stack.
 pub(crate) fn answer(
     out: &mut Vec<u8>,
     answer: &Answer,
+    found: Option<&Option<Block>>,
     number: Option<usize>,
-    names: &mut Names,
+    names: &mut Names<'_>,
     style: Style,
 ) {
     if let Some(number) = number.filter(|_| style.pretty) {
@@ -59,10 +59,11 @@ pub(crate) fn answer(
     let Some((outermost, inlined)) = answer.symbol.frames.split_last() else {
         if !style.no_names {
             out.extend_from_slice(b"??");
+            unknown_module(out, answer, style);
             style.name_end(out);
         }
         out.extend_from_slice(b"??:0:0\n");
-        block(out, answer, None, names, style);
+        block(out, found, None, names, style);
         return out.push(b'\n');
     };
     let innermost = inlined.first().filter(|_| style.no_inlines);
@@ -88,8 +89,22 @@ pub(crate) fn answer(
         style.name_end(out);
     }
     place(out, innermost.unwrap_or(outermost), names, style);
-    block(out, answer, written, names, style);
+    block(out, found, written, names, style);
     out.push(b'\n');
+}
+
+/// ` [absent: libx.so (id abcd): not in /srv/symbols]`: why a module has no answer. That a file has no function at an address needs no
+/// word.
+fn unknown_module(out: &mut Vec<u8>, answer: &Answer, style: Style) {
+    let Some(why) = &answer.unknown else { return };
+    if matches!(why, Unknown::NoFunction | Unknown::NoAddress) {
+        return;
+    }
+    out.extend_from_slice(b" [");
+    out.extend_from_slice(why.text().as_bytes());
+    out.extend_from_slice(b": ");
+    push(out, why.to_string().as_bytes(), style);
+    out.push(b']');
 }
 
 /// What `llvm-symbolizer -p` puts before the frames into which the one above it is inlined.
@@ -103,12 +118,12 @@ fn prefix(out: &mut Vec<u8>, at: usize, style: Style) {
 /// in `out`, and where: most blocks are of that function.
 fn block(
     out: &mut Vec<u8>,
-    answer: &Answer,
+    found: Option<&Option<Block>>,
     written: Option<(Option<NameId>, Range<usize>)>,
-    names: &mut Names,
+    names: &mut Names<'_>,
     style: Style,
 ) {
-    let Some(found) = &answer.block else { return };
+    let Some(found) = found else { return };
     let Some(found) = found else { return out.extend_from_slice(b"no block\n") };
     out.extend_from_slice(b"block ");
     number(out, found.block.id);
@@ -127,23 +142,26 @@ pub(crate) fn unknown(out: &mut Vec<u8>) {
     out.extend_from_slice(b"??\n??:0:0\n\n");
 }
 
-fn name(out: &mut Vec<u8>, frame: &Frame, names: &mut Names, style: Style) {
+fn name(out: &mut Vec<u8>, frame: &Frame, names: &mut Names<'_>, style: Style) {
     function(out, frame.name, names, style);
 }
 
-fn function(out: &mut Vec<u8>, id: Option<NameId>, names: &mut Names, style: Style) {
+fn function(out: &mut Vec<u8>, id: Option<NameId>, names: &mut Names<'_>, style: Style) {
     match names.function(id) {
         b"" => out.extend_from_slice(b"??"),
         name => push(out, name, style),
     }
 }
 
-fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names, style: Style) {
+fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names<'_>, style: Style) {
     match names.path(frame.file) {
         b"" => out.extend_from_slice(b"??"),
         file => {
-            let name = file.rsplit(|&byte| byte == b'/').next().filter(|_| style.basenames);
-            push(out, name.unwrap_or(file), style);
+            let name = match style.basenames {
+                true => file.rsplit(|&byte| byte == b'/').next().unwrap_or(file),
+                false => file,
+            };
+            push(out, name, style);
         }
     }
     out.push(b':');
@@ -155,7 +173,7 @@ fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names, style: Style) {
 
 /// ` [ambiguous 1/252]`, ` [exact: direct_call]`, and for a function that is not folded ` [likely: stripped]` where all are to be
 /// marked; nothing for one that is certain.
-fn certainty(out: &mut Vec<u8>, answer: &Answer, marks: Marks) {
+pub(crate) fn certainty(out: &mut Vec<u8>, answer: &Answer, marks: Marks) {
     if let Some(reason) = answer.reason.filter(|_| marks == Marks::All) {
         out.extend_from_slice(b" [likely: ");
         out.extend_from_slice(reason.text().as_bytes());
@@ -176,7 +194,7 @@ fn certainty(out: &mut Vec<u8>, answer: &Answer, marks: Marks) {
 }
 
 /// ` [object: REASON: FUNCTION]`: why the object does not tell which function ran.
-fn no_object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names, style: Style) {
+fn no_object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, style: Style) {
     let Some(object) = &answer.object else { return };
     let Some(reason) = &object.reason else { return };
     out.extend_from_slice(b" [object: ");

@@ -1,5 +1,6 @@
 //! The command line as types: every command, option and example of `--help`.
 
+mod sources;
 pub(crate) mod store;
 
 use std::ffi::OsString;
@@ -10,6 +11,8 @@ use clap_complete::Shell;
 use glob::Pattern as Glob;
 
 use foldsym_symbolize::number;
+use sources::SOURCES;
+pub(crate) use sources::{Filter, Sources, Words};
 
 #[derive(Parser)]
 #[command(name = "foldsym", version, about = "A small, mapped symbol file that knows every folded function", after_help = EXAMPLES)]
@@ -38,6 +41,8 @@ pub(crate) enum Command {
     Lookup(Lookup),
     /// Prints the frames of whole stacks
     Stack(Stack),
+    /// Copies a log, and puts functions, files and lines into its stacks
+    Filter(Filter),
     /// Prints the functions of a name, and where they are
     Find(Find),
     /// Prints what a .fsym file holds
@@ -297,22 +302,42 @@ pub(crate) enum Functions {
 #[command(after_help = "\
 Text is that of llvm-symbolizer, and so are -a, -p, -f, -C, -i and -s.
 
+With options of many modules a word is an address of the process of --maps, MODULE+OFFSET or BUILDID:OFFSET, and a line may
+also be FILE ADDRESS (with --open-paths); offsets are link-time addresses. What is not found is answered by ?? and the reason.
+
 Examples:
   foldsym lookup app.fsym 0x201180 0x2011c4
   foldsym lookup app.fsym --base 0x555555554000 0x555555556180
   foldsym lookup foo.o.fsym .text.bar:0x10
-  foldsym lookup app.fsym --json < addresses.txt")]
+  foldsym lookup app.fsym --json < addresses.txt
+  foldsym lookup --maps /proc/1234/maps 0x7f12a4c5e3b0
+  foldsym lookup --store /srv/symbols libfoo.so+0x1234 8f3c2a:0x5678")]
 pub(crate) struct Lookup {
-    #[arg(value_name = "FILE.fsym")]
-    pub(crate) file: PathBuf,
+    /// A .fsym, or a program, which is converted; not with options of many modules
+    #[arg(value_name = "FILE", required_unless_present_any = SOURCES)]
+    file: Option<PathBuf>,
     /// Addresses (0x hexadecimal, else decimal) or SECTION:OFFSET; without any, one a line on standard input
     #[arg(value_name = "ADDR")]
-    pub(crate) addresses: Vec<String>,
+    addresses: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sources: Sources,
     #[command(flatten)]
     pub(crate) answering: Answering,
     /// Adds the basic block of each address (programs built with -fbasic-block-address-map)
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = SOURCES)]
     pub(crate) blocks: bool,
+}
+
+impl Lookup {
+    pub(crate) fn words(&self) -> Words<'_> {
+        Words::of(self.file.as_ref(), &self.addresses, &self.sources)
+    }
+}
+
+impl Stack {
+    pub(crate) fn words(&self) -> Words<'_> {
+        Words::of(self.file.as_ref(), &self.addresses, &self.sources)
+    }
 }
 
 #[derive(Args)]
@@ -328,15 +353,24 @@ It may also have \"base\", the load bias of this line, and \"id\", which the ans
 Of a file converted with --locations they show the object that a folded method runs on, and its class
 which method that is; else the answer says what is missing.
 
+With options of many modules the words of a stack are those of `lookup`, and a JSON line has its own modules, each with an
+identity or a name, and where it was loaded; `id` and keys that foldsym does not know are repeated in the answer:
+  {\"id\": 7, \"modules\": [{\"id\": \"8f3c2a\", \"name\": \"libfoo.so\", \"base\": \"0x7f12a4c00000\"}],
+   \"frames\": [\"0x7f12a4c5e3b0\", \"0x7f12a4c11008\"]}
+
 Examples:
   foldsym stack app.fsym 0x201180 0x201234 0x2012f0
-  foldsym stack app.fsym --json < stacks.txt            one stack a line")]
+  foldsym stack app.fsym --json < stacks.txt            one stack a line
+  foldsym stack --store /srv/symbols --json < stacks.jsonl")]
 pub(crate) struct Stack {
-    #[arg(value_name = "FILE.fsym")]
-    pub(crate) file: PathBuf,
+    /// A .fsym, or a program, which is converted; not with options of many modules
+    #[arg(value_name = "FILE", required_unless_present_any = SOURCES)]
+    file: Option<PathBuf>,
     /// One stack, innermost first; without any, one stack a line on standard input
     #[arg(value_name = "ADDR")]
-    pub(crate) addresses: Vec<String>,
+    addresses: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sources: Sources,
     #[command(flatten)]
     pub(crate) answering: Answering,
 }

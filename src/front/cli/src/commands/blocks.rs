@@ -1,27 +1,29 @@
 //! `foldsym blocks`: lists the basic blocks of the functions of a name.
 
+use std::path::Path;
+
 use foldsym_lookup::{BasicBlock, BasicBlocks, Frames, FunctionId, ImageAddr, Lookup, SymbolFile};
 
 use crate::answer::block::{block_members, block_range};
-use crate::answer::names::{Form, Names};
 use crate::answer::open::damaged;
 use crate::args::{Blocks, Pattern};
 use crate::commands::find::{Places, functions, places};
 use crate::io::escape::push_escaped;
 use crate::io::failure::{Failure, complain, exit};
-use crate::io::json::address;
-use crate::io::json::list;
 use crate::io::mapped::Mapped;
 use crate::io::output::Output;
+use foldsym_symbolize::json::address;
+use foldsym_symbolize::json::list;
+use foldsym_symbolize::{Form, Kept, Names};
 
 /// The map of basic blocks, if the file has one.
-pub(crate) fn map<'f>(mapped: &Mapped, file: &SymbolFile<'f>) -> Result<Option<BasicBlocks<'f>>, Failure> {
+fn map<'f>(mapped: &Mapped, file: &SymbolFile<'f>) -> Result<Option<BasicBlocks<'f>>, Failure> {
     file.basic_blocks().map_err(|error| damaged(mapped, error))
 }
 
 /// What to say of a file without one.
-pub(crate) fn none(mapped: &Mapped) -> String {
-    format!("{}: no basic blocks: the program has no address map of them", mapped.path().display())
+pub(crate) fn none(path: &Path) -> String {
+    format!("{}: no basic blocks: the program has no address map of them", path.display())
 }
 
 /// Prints the blocks of each function of the name that has some.
@@ -29,12 +31,13 @@ pub(crate) fn run(args: &Blocks) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::answer::open::open(&mapped)?;
     let Some(blocks) = map(&mapped, &file)? else {
-        return Err(Failure { message: none(&mapped), code: exit::NOTHING });
+        return Err(Failure { message: none(&args.file), code: exit::NOTHING });
     };
     let pattern = Pattern { name: Some(args.function.clone()), prefix: None, regex: None };
     let found = functions(&file, &mapped, &pattern)?;
     let places = places(&file, &found).map_err(|error| damaged(&mapped, error))?;
-    let mut names = Names::new(&file, !args.no_demangle, if args.json { Form::Json } else { Form::Plain });
+    let mut kept = Kept::new(!args.no_demangle, if args.json { Form::Json } else { Form::Plain });
+    let mut names = kept.of(&file, &args.file);
     let mut out = Output::new();
     let mut code = exit::NOTHING;
     let known = !found.is_empty();
@@ -55,7 +58,7 @@ pub(crate) fn run(args: &Blocks) -> Result<u8, Failure> {
         } else {
             text(&mut out.text, &shown, &mut names);
         }
-        if let Some(error) = names.take_damage() {
+        if let Some(error) = names.take_error() {
             return Err(damaged(&mapped, error));
         }
         out.give()?;
@@ -112,7 +115,7 @@ fn listed(blocks: &BasicBlocks<'_>, place: &Places) -> Result<Vec<BasicBlock>, f
     Ok(most)
 }
 
-fn object(out: &mut Vec<u8>, shown: &Shown, names: &mut Names) {
+fn object(out: &mut Vec<u8>, shown: &Shown, names: &mut Names<'_>) {
     out.extend_from_slice(b"{\"Function\":");
     out.extend_from_slice(names.function(shown.name));
     out.extend_from_slice(b",\"LinkageName\":");
@@ -134,7 +137,7 @@ fn object(out: &mut Vec<u8>, shown: &Shown, names: &mut Names) {
     out.extend_from_slice(b"}\n");
 }
 
-fn text(out: &mut Vec<u8>, shown: &Shown, names: &mut Names) {
+fn text(out: &mut Vec<u8>, shown: &Shown, names: &mut Names<'_>) {
     match names.function(shown.name) {
         b"" => out.extend_from_slice(format!("function {}", shown.function.0).as_bytes()),
         name => push_escaped(out, name),

@@ -13,10 +13,10 @@ use crate::answer::open::damaged;
 use crate::args::Info;
 use crate::io::escape::push_escaped;
 use crate::io::failure::Failure;
-use crate::io::json::list;
-use crate::io::json::string;
 use crate::io::mapped::Mapped;
 use crate::io::output::Output;
+use foldsym_symbolize::json::list;
+use foldsym_symbolize::json::string;
 
 /// A conversion record is a page of text; more is not read.
 const MAX_RECORD: u64 = 16 << 20;
@@ -58,6 +58,8 @@ fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
     let folded = folded(file, &conversion).map_err(|error| damaged(mapped, error))?;
     let build_id: String = file.build_id().iter().map(|byte| format!("{byte:02x}")).collect();
     let flag = |bit| Value::Bool(header.flags & bit != 0);
+    let segments = file.segments();
+    let independent = segments.as_ref().map(|segments| segments.is_position_independent());
     Ok(Facts {
         head: vec![
             ("Version", VERSION.into()),
@@ -70,6 +72,7 @@ fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
             ("ReadableNames", flag(flags::READABLE_NAMES)),
             ("BuildId", if build_id.is_empty() { Value::Null } else { build_id.into() }),
             ("ImageBase", format!("{:#x}", header.image_base).into()),
+            ("PositionIndependent", independent.map_or(Value::Null, Value::Bool)),
             ("Columns", Value::Bool(header.features & features::COLUMNS != 0)),
             ("Size", header.file_len.into()),
         ],
@@ -85,6 +88,7 @@ fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
             ("Names", file.names().len().into()),
             ("Files", file.files().len().into()),
             ("ProgramSections", file.program_sections().count().into()),
+            ("Segments", segments.map_or(0, Iterator::count).into()),
         ],
         alone: alone(file).map_err(|error| damaged(mapped, error))?,
         folded: folded.facts,

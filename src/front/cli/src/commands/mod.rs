@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod dump;
 pub(crate) mod export;
+pub(crate) mod filter;
 pub(crate) mod find;
 pub(crate) mod info;
 pub(crate) mod lookup;

@@ -5,18 +5,20 @@
 //! to another function (a call that never returns can be a function's last instruction), so the byte
 //! before it is looked up. A line may also be a JSON object, with registers and memory of the innermost frame.
 
+use std::path::Path;
+
 use foldsym_lookup::{Header, flags};
+use foldsym_symbolize::{
+    Innermost, Kind, Modules, Place, Query, Request, StackFrame, Symbolizer, Worker, number,
+};
 use serde_json::Value;
 
 use crate::answer::address::Space;
-use crate::answer::entry::{Entry, Parsed};
-use crate::answer::resolver::Resolver;
-use crate::answer::session::{LineError, Session};
+use crate::answer::process::Process;
+use crate::answer::session::{LineError, Session, Source};
 use crate::answer::stopped::{Stopped, refuse_unknown};
 use crate::args::Stack;
 use crate::io::failure::{Failure, shortened};
-use crate::io::mapped::Mapped;
-use foldsym_symbolize::number;
 
 /// Stacks with more frames are refused: no stack of a program is that deep, and answers are kept whole.
 const MAX_FRAMES: usize = 1 << 16;
@@ -24,43 +26,104 @@ const MAX_FRAMES: usize = 1 << 16;
 /// And those with more bytes in their answer: where hundreds of functions are folded a frame may have many thousands.
 const MAX_ANSWER: usize = 1 << 27;
 
+/// A parsed line.
+#[derive(Debug)]
+struct Parsed {
+    frames: Vec<StackFrame>,
+    /// What the vtable pointer of the innermost frame's object holds.
+    vptr: Option<Place>,
+    /// Registers and memory of the innermost frame.
+    stopped: Option<Stopped>,
+}
+
+impl Parsed {
+    fn innermost(&self) -> Innermost<'_> {
+        match (self.vptr, &self.stopped) {
+            (Some(vptr), _) => Innermost::Vtable(vptr),
+            (None, Some(stopped)) => Innermost::State(stopped),
+            (None, None) => Innermost::Nothing,
+        }
+    }
+}
+
 /// Answers the arguments as one stack, or else each line of standard input.
 pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
-    let mapped = Mapped::open(&args.file)?;
-    let file = crate::answer::open::open(&mapped)?;
-    let mut resolver = Resolver::new(file, args.answering.json);
-    let mut session = Session::new(&mapped, &file, &args.answering).of_stacks();
-    let given = if args.addresses.is_empty() { Vec::new() } else { vec![args.addresses.join(" ")] };
+    let symbolizer = crate::answer::open::symbolizer(&args.answering, &args.sources)?;
+    let words = args.words();
+    let given = if words.addresses.is_empty() { Vec::new() } else { vec![words.addresses.join(" ")] };
+    match words.file {
+        Some(path) => of_file(args, &symbolizer, path, given),
+        None => of_process(args, &symbolizer, given),
+    }
+}
+
+/// Answers stacks over many modules.
+fn of_process(args: &Stack, symbolizer: &Symbolizer, given: Vec<String>) -> Result<u8, Failure> {
+    let mut process = Process::new(&args.sources)?;
+    let mut session = Session::of_process(&args.answering).of_stacks();
+    let mut worker = symbolizer.worker();
+    session.run(given, |session, line| {
+        if line.trim_start().starts_with('{') {
+            let json: Value =
+                serde_json::from_str(line).map_err(|error| LineError::usage(error.to_string()))?;
+            // First, so that an error has it too.
+            session.echo = Request::echo(&json);
+            let request = process.request(json).map_err(|error| LineError::usage(error.to_string()))?;
+            return put(session, &mut worker, &request.modules, &request.frames, Innermost::Nothing);
+        }
+        let frames = process.stack(line).map_err(LineError::usage)?;
+        put(session, &mut worker, process.modules(), &frames, Innermost::Nothing)
+    })
+}
+
+/// Answers stacks of one file.
+fn of_file(args: &Stack, symbolizer: &Symbolizer, path: &Path, given: Vec<String>) -> Result<u8, Failure> {
+    let loaded = crate::answer::open::load(symbolizer, path)?;
+    let mut source = Source::new(loaded, path, args.answering.base);
+    let map = source.loaded.map.clone();
+    let mut session = Session::new(path, map.file(), &args.answering).of_stacks();
+    let mut worker = symbolizer.worker();
     session.run(given, |session, line| {
         session.space.base = args.answering.base;
         let stack = match line.trim_start().starts_with('{') {
-            true => request(line, session, file.header()),
+            true => request(line, session, map.file().header()),
             false => parse(line, &session.space),
         };
         let stack = stack.map_err(LineError::usage)?;
-        let start = session.out.text.len();
-        if session.json {
-            session.out.text.extend_from_slice(b"{\"Frames\":[");
+        let modules = source.modules(session.space.base);
+        put(session, &mut worker, modules, &stack.frames, stack.innermost())
+    })
+}
+
+/// Puts the answer to one stack.
+fn put(
+    session: &mut Session,
+    worker: &mut Worker<'_>,
+    modules: &Modules,
+    frames: &[StackFrame],
+    innermost: Innermost<'_>,
+) -> Result<(), LineError> {
+    let start = session.out.text.len();
+    if session.json {
+        session.out.text.extend_from_slice(b"{\"Frames\":[");
+    }
+    let mut first = true;
+    worker.answer(Query { modules, frames, innermost }, session.form(), |answer, names| {
+        if session.json && !std::mem::take(&mut first) {
+            session.out.text.push(b',');
         }
-        let mut first = true;
-        let damaged = |error| LineError::damaged(&mapped, error);
-        resolver.stack(&stack, session.space.base, damaged, |answer| {
-            if session.json && !std::mem::take(&mut first) {
-                session.out.text.push(b',');
-            }
-            session.put(answer)?;
-            if session.out.text.len() - start > MAX_ANSWER {
-                let message = format!("an answer of more than {MAX_ANSWER} bytes: give fewer frames a line");
-                return Err(LineError::usage(message));
-            }
-            Ok(())
-        })?;
-        if session.json {
-            session.out.text.push(b']');
-            session.end_object();
+        session.put(answer, names, modules, None)?;
+        if session.out.text.len() - start > MAX_ANSWER {
+            let message = format!("an answer of more than {MAX_ANSWER} bytes: give fewer frames a line");
+            return Err(LineError::usage(message));
         }
         Ok(())
-    })
+    })?;
+    if session.json {
+        session.out.text.push(b']');
+        session.end_object();
+    }
+    Ok(())
 }
 
 /// Reads a line.
@@ -68,27 +131,26 @@ pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
 /// # Errors
 /// What is wrong with it, for the user.
 fn parse(line: &str, space: &Space) -> Result<Parsed, String> {
-    let mut stack = Parsed { entries: Vec::new(), vptr: None, stopped: None };
+    let mut stack = Parsed { frames: Vec::new(), vptr: None, stopped: None };
     for (at, word) in line.split_ascii_whitespace().enumerate() {
         if at > MAX_FRAMES {
             return Err(format!("more than {MAX_FRAMES} frames"));
         }
         if let Some(vptr) = word.strip_prefix("vptr=") {
-            if at != 1 || stack.entries == [Entry::Foreign] {
+            if at != 1 || stack.frames == [StackFrame::UNKNOWN] {
                 return Err("vptr= belongs after the first address".to_owned());
             }
             stack.vptr = Some(space.parse(vptr)?);
         } else if word == "?" {
-            stack.entries.push(Entry::Foreign);
+            stack.frames.push(StackFrame::UNKNOWN);
         } else if let Some(address) = word.strip_prefix('=') {
-            stack.entries.push(Entry::Exact(space.parse(address)?));
-        } else if at == 0 {
-            stack.entries.push(Entry::Exact(space.parse(word)?));
+            stack.frames.push(StackFrame { place: space.parse(address)?, kind: Kind::Exact });
         } else {
-            stack.entries.push(Entry::Return(space.parse_return(word)?));
+            let kind = if at == 0 { Kind::Exact } else { Kind::Return };
+            stack.frames.push(StackFrame { place: space.parse(word)?, kind });
         }
     }
-    if stack.entries.is_empty() {
+    if stack.frames.is_empty() {
         return Err("a stack needs an address".to_owned());
     }
     Ok(stack)
@@ -101,10 +163,10 @@ const KEYS: [&str; 5] = ["pcs", "regs", "mem", "base", "id"];
 ///
 /// # Errors
 /// What is wrong with it, for the user.
-fn request(line: &str, session: &mut Session<'_>, header: &Header) -> Result<Parsed, String> {
+fn request(line: &str, session: &mut Session, header: &Header) -> Result<Parsed, String> {
     let json: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
     // First, so that an error has it too.
-    session.echo = json.get("id").map(Value::to_string);
+    session.echo.extend(json.get("id").map(|id| ("id".to_owned(), id.clone())));
     if let Some(base) = json.get("base") {
         let given = base.as_u64().or_else(|| number(base.as_str()?));
         session.space.base =
@@ -145,29 +207,24 @@ fn parse_object(json: &Value, space: &Space, header: &Header) -> Result<Parsed, 
 
 #[cfg(test)]
 mod tests {
-    use foldsym_lookup::ImageAddr;
-
     use super::*;
-    use crate::answer::address::Address;
 
-    fn at(given: u64) -> Address {
-        Address { given, image: Some(ImageAddr(given)) }
+    fn exact(given: u64) -> StackFrame {
+        StackFrame::exact(given)
+    }
+
+    fn returns_to(given: u64) -> StackFrame {
+        StackFrame::returns_to(given)
     }
 
     #[test]
     fn every_kind_of_entry() {
         let space = Space::default();
         let parsed = parse(" 0x10 vptr=0x100 0x20\t=0x30 ? 64 ", &space).unwrap();
-        let entries = vec![
-            Entry::Exact(at(0x10)),
-            Entry::Return(at(0x20)),
-            Entry::Exact(at(0x30)),
-            Entry::Foreign,
-            Entry::Return(at(64)),
-        ];
-        assert_eq!((parsed.entries, parsed.vptr), (entries, Some(at(0x100))));
+        let frames = vec![exact(0x10), returns_to(0x20), exact(0x30), StackFrame::UNKNOWN, returns_to(64)];
+        assert_eq!((parsed.frames, parsed.vptr), (frames, Some(Place::Memory(0x100))));
         assert!(parsed.stopped.is_none());
-        assert_eq!(parse("=16", &space).unwrap().entries, [Entry::Exact(at(16))]);
+        assert_eq!(parse("=16", &space).unwrap().frames, [exact(16)]);
     }
 
     #[test]
@@ -178,13 +235,10 @@ mod tests {
             parse_object(&json, &space, &header)
         };
         let stack = parse(r#"{"pcs": ["0x10", 32, "?", "=48"], "regs": {"rdi": "0x5"}}"#).unwrap();
-        assert_eq!(
-            stack.entries,
-            [Entry::Exact(at(16)), Entry::Return(at(32)), Entry::Foreign, Entry::Exact(at(48))]
-        );
+        assert_eq!(stack.frames, [exact(16), returns_to(32), StackFrame::UNKNOWN, exact(48)]);
         assert!(stack.stopped.is_some());
         let stack = parse(r#"{"pcs": ["0x10", "vptr=0x20"]}"#).unwrap();
-        assert!(stack.vptr == Some(at(32)) && stack.stopped.is_none());
+        assert!(stack.vptr == Some(Place::Memory(32)) && stack.stopped.is_none());
         for (text, says) in [
             ("{", "EOF"),
             ("{}", "\"pcs\""),

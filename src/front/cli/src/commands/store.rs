@@ -12,9 +12,9 @@ use serde_json::Value;
 use crate::args::store::{Add, Folder, Gc, Remove, StoreArgs, Task};
 use crate::io::escape::push_escaped;
 use crate::io::failure::{Failure, complain, exit};
-use crate::io::json::list;
-use crate::io::json::string;
 use crate::io::output::Output;
+use foldsym_symbolize::json::list;
+use foldsym_symbolize::json::string;
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {

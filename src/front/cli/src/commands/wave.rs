@@ -3,39 +3,42 @@
 use foldsym_expr::Problem;
 use foldsym_lookup::flags;
 use foldsym_stopped::{Lane, MAX_LANES, Place, Wave, WaveAt, lane_count, wave};
+use foldsym_symbolize::json::{address, list, number, string};
+use foldsym_symbolize::{Innermost, Query, StackFrame};
 use serde_json::Value;
 
-use crate::answer::address::Address;
-use crate::answer::open::damaged;
-use crate::answer::resolver::Resolver;
-use crate::answer::session::Session;
+use crate::answer::session::{LineError, Session, Source};
 use crate::answer::stopped::{Stopped, refuse_unknown};
-use crate::args::{Answering, Wave as Args};
+use crate::args::{Answering, Sources, Wave as Args};
 use crate::io::failure::Failure;
-use crate::io::json::list;
-use crate::io::json::{address, number, string};
-use crate::io::mapped::Mapped;
 
 /// Files of registers are not larger.
 const MAX_JSON: u64 = 16 << 20;
 
 /// Prints each group with the frames of its place.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
-    let mapped = Mapped::open(&args.file)?;
-    let file = crate::answer::open::open(&mapped)?;
     let answering =
         Answering { json: args.json, no_demangle: args.no_demangle, base: args.base, ..Answering::default() };
-    let mut session = Session::new(&mapped, &file, &answering);
+    let symbolizer = crate::answer::open::symbolizer(&answering, &Sources::default())?;
+    let loaded = crate::answer::open::load(&symbolizer, &args.file)?;
+    let mut source = Source::new(loaded, &args.file, args.base);
+    let map = source.loaded.map.clone();
+    let file = *map.file();
+    let damaged = |error| LineError::damaged(&args.file, error).into_failure();
+    let mut session = Session::new(&args.file, &file, &answering);
+    let mut worker = symbolizer.worker();
     let pc = session.space.parse(&args.pc).map_err(Failure::usage)?;
-    let pc =
-        pc.image.ok_or_else(|| Failure::usage(format!("--pc {}: no address of this program", args.pc)))?;
+    let pc = session
+        .space
+        .image(pc)
+        .ok_or_else(|| Failure::usage(format!("--pc {}: no address of this program", args.pc)))?;
     let header = file.header();
     if let Some(lanes) = args.lanes.filter(|&lanes| lanes < 64 && args.exec >> lanes != 0) {
         return Err(Failure::usage(format!("--exec {:#x}: lanes past the {lanes} of --lanes", args.exec)));
     }
     let at = WaveAt { pc, bias: args.base, exec: args.exec, lanes: args.lanes };
     // What a register's name means depends on the wave.
-    let lanes = lane_count(&file, at).map_err(|error| damaged(&mapped, error))?;
+    let lanes = lane_count(&file, at).map_err(damaged)?;
     let wide = lanes.count > 32;
     let stopped = match &args.regs {
         Some(path) => {
@@ -48,9 +51,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         }
         None => Stopped::default(),
     };
-    let found = wave(&file, at, &stopped).map_err(|error| damaged(&mapped, error))?;
+    let found = wave(&file, at, &stopped).map_err(damaged)?;
     let groups = groups(&found);
-    let mut resolver = Resolver::new(file, args.json);
     if args.json {
         head(&mut session.out.text, &found, at);
     } else {
@@ -71,9 +73,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
                 let given = place.0.wrapping_add(args.base);
                 let key = if args.json { ",\"Place\":" } else { &format!(" at {given:#x}\n") };
                 session.out.text.extend_from_slice(key.as_bytes());
-                let answer = resolver.lookup(Address { given, image: Some(place) });
-                let answer = answer.map_err(|error| damaged(&mapped, error))?;
-                session.put(answer).map_err(|error| error.into_failure())?;
+                let frames = [StackFrame::exact(given)];
+                let modules = source.modules(args.base);
+                let query = Query { modules, frames: &frames, innermost: Innermost::Nothing };
+                let put = worker
+                    .answer(query, session.form(), |answer, names| session.put(answer, names, modules, None));
+                put.map_err(LineError::into_failure)?;
             }
             Place::Inactive if !args.json => session.out.text.extend_from_slice(b"\n\n"),
             Place::Inactive => {}

@@ -3,7 +3,6 @@
 pub(crate) mod escape;
 pub(crate) mod failure;
 pub(crate) mod input;
-pub(crate) mod json;
 pub(crate) mod limits;
 pub(crate) mod mapped;
 pub(crate) mod output;

@@ -12,7 +12,7 @@ use crate::args::{Dump, Pattern};
 use crate::io::failure::{Failure, exit};
 use crate::io::mapped::Mapped;
 use crate::io::output::Output;
-use foldsym_symbolize::number;
+use foldsym_symbolize::{Form, Kept, number};
 use record::Printer;
 
 /// Prints the functions that are asked for.
@@ -29,7 +29,8 @@ pub(crate) fn run(args: &Dump) -> Result<u8, Failure> {
         return Ok(exit::NOTHING);
     }
     let mut out = Output::new();
-    let mut printer = Printer::new(file, &functions).map_err(wrong)?;
+    let mut kept = Kept::new(true, Form::Plain);
+    let mut printer = Printer::new(file, kept.of(&file, &args.file), &functions).map_err(wrong)?;
     for function in functions {
         printer.function(&mut out, function).map_err(|stop| stop.failure(&mapped))?;
         out.give()?;
@@ -62,7 +63,7 @@ fn at(
 ) -> Result<Result<Vec<FunctionId>, foldsym_lookup::Error>, Failure> {
     let space = Space { sections: crate::answer::open::sections(file), ..Space::default() };
     let address = space.parse(address).map_err(|error| Failure::usage(format!("--address: {error}")))?;
-    let Some(image) = address.image else { return Ok(Ok(Vec::new())) };
+    let Some(image) = space.image(address) else { return Ok(Ok(Vec::new())) };
     Ok((|| {
         let Lookup::Found(found) = file.lookup(image, &mut foldsym_lookup::Frames::new())? else {
             return Ok(Vec::new());

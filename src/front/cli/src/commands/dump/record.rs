@@ -9,11 +9,11 @@ use foldsym_lookup::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::place;
-use crate::answer::names::{Form, Names};
 use crate::io::escape::push_escaped;
 use crate::io::failure::Failure;
 use crate::io::mapped::Mapped;
 use crate::io::output::Output;
+use foldsym_symbolize::Names;
 
 /// Why printing stopped.
 pub(crate) enum Stop {
@@ -73,7 +73,11 @@ pub(crate) struct Printer<'f> {
 
 impl<'f> Printer<'f> {
     /// Collects where the functions are and who calls whom, in one pass over all pieces and all calls.
-    pub(crate) fn new(file: SymbolFile<'f>, functions: &[FunctionId]) -> Result<Self, foldsym_lookup::Error> {
+    pub(crate) fn new(
+        file: SymbolFile<'f>,
+        names: Names<'f>,
+        functions: &[FunctionId],
+    ) -> Result<Self, foldsym_lookup::Error> {
         let wanted: FxHashSet<FunctionId> = functions.iter().copied().collect();
         let mut places: FxHashMap<FunctionId, Vec<Place>> = FxHashMap::default();
         let mut add = |function, place| {
@@ -121,7 +125,6 @@ impl<'f> Printer<'f> {
         }
         let offset = |section| place::of_section(&file, section).unwrap_or(0);
         let (rows_at, scopes_at) = (offset(SectionId::ROWS), offset(SectionId::SCOPES));
-        let names = Names::new(&file, true, Form::Plain);
         Ok(Self { file, names, places, calls, rows_at, scopes_at })
     }
 
@@ -203,7 +206,7 @@ impl<'f> Printer<'f> {
 
     /// Damage of a name reads as an empty one; it is told here, once a function.
     fn sound(&mut self) -> Result<(), Stop> {
-        self.names.take_damage().map_or(Ok(()), |error| Err(error.into()))
+        self.names.take_error().map_or(Ok(()), |error| Err(error.into()))
     }
 
     fn record(&self, section: SectionId, record: u32) -> String {

@@ -10,14 +10,14 @@ use foldsym_demangle::{Query, demangle};
 use foldsym_lookup::{FunctionId, Owner, PieceId, SymbolFile};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::answer::names::{Form, Names};
 use crate::answer::open::damaged;
 use crate::args::{Find, Pattern};
 use crate::io::escape::push_escaped;
 use crate::io::failure::{Failure, complain, exit};
-use crate::io::json::{hex, number};
 use crate::io::mapped::Mapped;
 use crate::io::output::Output;
+use foldsym_symbolize::json::{hex, number};
+use foldsym_symbolize::{Form, Kept, Names};
 use regex::Regex;
 
 /// What names are looked for.
@@ -77,13 +77,14 @@ pub(crate) fn run(args: &Find) -> Result<u8, Failure> {
         return Ok(exit::NOTHING);
     }
     let places = places(&file, &found).map_err(|error| damaged(&mapped, error))?;
-    let mut names = Names::new(&file, !args.no_demangle, Form::Plain);
+    let mut kept = Kept::new(!args.no_demangle, Form::Plain);
+    let mut names = kept.of(&file, &args.file);
     let mut out = Output::new();
     for function in found {
         names.begin(out.text.len());
         line(&mut out.text, &file, function, places.get(&function), &mut names)
             .map_err(|error| damaged(&mapped, error))?;
-        if let Some(error) = names.take_damage() {
+        if let Some(error) = names.take_error() {
             return Err(damaged(&mapped, error));
         }
         out.give()?;
@@ -176,7 +177,7 @@ fn line(
     file: &SymbolFile<'_>,
     id: FunctionId,
     places: Option<&Places>,
-    names: &mut Names,
+    names: &mut Names<'_>,
 ) -> Result<(), foldsym_lookup::Error> {
     let function = file.function(id)?;
     let origin = file.origin(function.origin)?;

@@ -13,8 +13,6 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use elsa::FrozenVec;
-
 use crate::io::failure::Failure;
 use crate::io::input::{Line, Lines};
 use crate::io::output::Output;
@@ -43,11 +41,14 @@ pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, 
         Err(Instead::Version) => return print(&version(tool)),
         Err(Instead::Wrong(message)) => return Ok(failed(&message)),
     };
-    let mapped = FrozenVec::new();
+    let engine = match modules::engine(&options) {
+        Ok(engine) => engine,
+        Err(message) => return Ok(failed(&format!("{program}: error: {message}"))),
+    };
     let session = Session {
         program,
         options: &options,
-        modules: Modules::new(&mapped, &options),
+        modules: Modules::new(&engine),
         printer: Printer::new(&options),
         answer: Answer::default(),
         out: Output::new(),
@@ -139,7 +140,7 @@ fn complain(message: &str) {
 struct Session<'s> {
     program: &'s str,
     options: &'s Options,
-    modules: Modules<'s, 's>,
+    modules: Modules<'s>,
     printer: Printer<'s>,
     /// Scratch memory.
     answer: Answer,
@@ -243,7 +244,7 @@ impl Session<'_> {
             Ok(module) => module,
             Err(message) => return self.without_answer(&asked, &message),
         };
-        if module.file.header().address_size == 4 {
+        if module.map.file().header().address_size == 4 {
             asked.digits = 8;
         }
         let mut answer = std::mem::take(&mut self.answer);
@@ -313,7 +314,7 @@ fn of_symbol(
 /// Where the section of `--section` starts; 0 where none was given.
 fn section_start(module: &modules::Module<'_>, options: &Options) -> u64 {
     let Some(name) = &options.section else { return 0 };
-    let sections = crate::answer::open::sections(&module.file);
+    let sections = crate::answer::open::sections(module.map.file());
     sections.iter().find(|section| section.name == *name).map_or(0, |section| section.start)
 }
 

@@ -148,11 +148,11 @@ impl<'o> Printer<'o> {
         match line.line {
             // GNU's own tool tells an address of a function without lines from one of no function.
             0 if gnu && !unknown => out.push(b'?'),
-            number => crate::io::json::number(out, number),
+            number => foldsym_symbolize::json::number(out, number),
         }
         if options.style == Style::Llvm {
             out.push(b':');
-            crate::io::json::number(out, line.column);
+            foldsym_symbolize::json::number(out, line.column);
         }
         out.push(b'\n');
         if options.context > 0 {

@@ -3,20 +3,18 @@
 use foldsym_lookup::{
     Certainty, Error, FunctionId, ImageAddr, NameId, Resolved, ReturnAddr, StackAddr, SymbolFile,
 };
-use foldsym_stopped::object;
+use foldsym_stopped::{Machine, object};
 use rustc_hash::FxHashSet;
-
-use crate::answer::stopped::Stopped;
 
 /// What is known of the object.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ObjectAnswer {
+pub struct ObjectAnswer {
     /// In the running program: where it is, and what its first word holds.
-    pub(crate) found: Option<(u64, u64)>,
+    pub found: Option<(u64, u64)>,
     /// Why it is not known, or does not tell which function ran; `None` where the answer is exact.
-    pub(crate) reason: Option<String>,
+    pub reason: Option<String>,
     /// The function that the reason is about.
-    pub(crate) function: Option<NameId>,
+    pub function: Option<NameId>,
 }
 
 /// What of a file is asked for each stack, listed once.
@@ -44,7 +42,7 @@ impl Objects {
         file: &SymbolFile<'_>,
         stack: &[StackAddr],
         resolved: &mut [Resolved],
-        (stopped, base): (&Stopped, u64),
+        (machine, base): (&dyn Machine, u64),
     ) -> Result<Option<ObjectAnswer>, Error> {
         if resolved.first().is_none_or(|first| first.group.is_none()) {
             return Ok(None);
@@ -61,7 +59,7 @@ impl Objects {
             Ok(ObjectAnswer { reason: Some(reason), function, ..ObjectAnswer::default() })
         };
         let mut is_recorded = |call| Ok(known.calls.contains(&call));
-        let found = match object(file, (stack, resolved), base, stopped, &mut is_recorded)? {
+        let found = match object(file, (stack, resolved), base, machine, &mut is_recorded)? {
             Ok(found) => found,
             Err(none) => return because(none.to_string(), none.function()).map(Some),
         };

@@ -1,0 +1,275 @@
+//! Cuts the code of an image into runs of one instruction set, and answers from them what [`super::Machine`] is asked: for
+//! processors with load and store instructions.
+
+use super::inst::{Convention, Goal, Inst, Op, Values};
+use super::run::{self, InstRun, MAX_INSTRUCTION, Mode};
+use super::ways::{Hop, MAX_STUB};
+use super::{EM_386, EM_AARCH64, EM_ARM, EM_RISCV, EM_X86_64, Flow, Machine, Target, aarch64, arm, riscv};
+use crate::open::{Image, MarkKind};
+
+/// A processor whose code is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Processor {
+    X86 { wide: bool },
+    AArch64,
+    Arm,
+    RiscV { wide: bool },
+}
+
+impl Processor {
+    pub(super) fn of(image: &Image<'_>) -> Option<Processor> {
+        let wide = image.arch.address_size == 8;
+        match image.arch.machine {
+            EM_X86_64 => Some(Processor::X86 { wide: true }),
+            EM_386 => Some(Processor::X86 { wide: false }),
+            EM_AARCH64 => Some(Processor::AArch64),
+            // The order of bytes in big-endian code is not the one of data, in some files (BE8).
+            EM_ARM if !image.arch.big_endian => Some(Processor::Arm),
+            EM_RISCV if !image.arch.big_endian => Some(Processor::RiscV { wide }),
+            _ => None,
+        }
+    }
+
+    fn convention(self) -> &'static Convention {
+        match self {
+            Processor::Arm => &arm::CONVENTION,
+            Processor::RiscV { .. } => &riscv::CONVENTION,
+            _ => &aarch64::CONVENTION,
+        }
+    }
+
+    fn is_narrow(self) -> bool {
+        matches!(self, Processor::Arm | Processor::RiscV { wide: false })
+    }
+}
+
+/// Where code of an instruction set begins, and data: the mapping symbols, by address, the last of each.
+pub(super) type CodeMarks = Vec<(u64, MarkKind)>;
+
+pub(super) fn marks(image: &Image<'_>) -> CodeMarks {
+    let all = image.code_marks.iter().filter(|mark| mark.kind != MarkKind::Object);
+    let mut marks: CodeMarks = all.map(|mark| (mark.address, mark.kind)).collect();
+    marks.sort_by_key(|mark| mark.0);
+    // What stands before another mark at one address is empty.
+    marks.dedup_by(|next, before| {
+        let same = next.0 == before.0;
+        if same {
+            *before = *next;
+        }
+        same
+    });
+    marks
+}
+
+/// Where instructions of RISC-V begin, in each code section: one bit for every two bytes. They have no one length, so that they
+/// are read forward from symbols and marks.
+pub(super) type RunStarts = Vec<(u64, Vec<u64>)>;
+
+impl<'f> Machine<'_, 'f> {
+    fn marks(&self) -> &CodeMarks {
+        self.marks.get_or_init(|| marks(self.image))
+    }
+
+    /// The instruction set at an address, of the section that begins at `section`; `None` for data, and where ARM's is not known.
+    fn mode(&self, address: u64, section: u64) -> Option<Mode> {
+        let marks = self.marks();
+        let before = marks[..marks.partition_point(|mark| mark.0 <= address)].last();
+        self.mode_of(before.filter(|mark| mark.0 >= section).map(|mark| mark.1))
+    }
+
+    fn mode_of(&self, mark: Option<MarkKind>) -> Option<Mode> {
+        match (self.processor?, mark) {
+            (Processor::X86 { .. }, _) | (_, Some(MarkKind::Data | MarkKind::Object)) => None,
+            (Processor::AArch64, _) => Some(Mode::A64),
+            (Processor::RiscV { wide }, _) => Some(Mode::RiscV { wide }),
+            (Processor::Arm, Some(MarkKind::Code)) => Some(Mode::A32),
+            (Processor::Arm, Some(MarkKind::Thumb)) => Some(Mode::T32),
+            (Processor::Arm, None) => None,
+        }
+    }
+
+    /// The code of a range, without the data in it; `None` where it is not at hand, or of an unknown instruction set.
+    fn runs(&self, start: u64, end: u64) -> Option<Vec<InstRun<'f>>> {
+        let (section, bytes) = self.section_bytes(start, end)?;
+        let marks = self.marks();
+        let within =
+            marks.partition_point(|mark| mark.0 <= start)..marks.partition_point(|mark| mark.0 < end);
+        let mut runs = Vec::new();
+        let mut from = start;
+        let mut mode = self.mode(start, section);
+        if mode.is_none() && self.processor == Some(Processor::Arm) && !self.is_data(start, section) {
+            return None;
+        }
+        for (to, mark) in marks[within].iter().copied().chain([(end, MarkKind::Data)]) {
+            if let Some(mode) = mode.filter(|_| from < to) {
+                let bytes = &bytes[(from - start) as usize..(to - start) as usize];
+                runs.push(InstRun { mode, start: from, bytes });
+            }
+            (from, mode) = (to, self.mode_of(Some(mark)));
+        }
+        Some(runs)
+    }
+
+    /// True where the code is at hand and its instruction set is known.
+    pub(super) fn has_instruction_set(&self, start: u64, end: u64) -> bool {
+        self.runs(start, end).is_some()
+    }
+
+    fn is_data(&self, address: u64, section: u64) -> bool {
+        let marks = self.marks();
+        let before = marks[..marks.partition_point(|mark| mark.0 <= address)].last();
+        before.is_some_and(|mark| mark.0 >= section && mark.1 == MarkKind::Data)
+    }
+
+    /// The word at an address, where that is a constant among code: of 32-bit ARM, whose code cannot hold addresses.
+    fn constant(&self, address: u64) -> Option<u64> {
+        let (section, word) = self.section_bytes(address, address.checked_add(4)?)?;
+        let is_constant = self.processor == Some(Processor::Arm) && self.is_data(address, section);
+        is_constant.then(|| word.first_chunk().map(|word| u32::from_le_bytes(*word).into()))?
+    }
+
+    /// As [`super::x86::flows`].
+    pub(super) fn flows_of_runs(&self, start: u64, end: u64) -> Option<Vec<Flow>> {
+        let runs = self.runs(start, end)?;
+        let constant = |address: u64| self.constant(address);
+        run::flows(&runs, start..end, Values::new(self.processor?.is_narrow(), &constant))
+    }
+
+    /// Adds all that may be a jump from `start..end` to an address.
+    pub(super) fn add_jumps_of_runs(&self, start: u64, end: u64, targets: &mut Vec<u64>) {
+        let mut add = |_: u64, inst: Inst| {
+            if let Op::Jump(Goal::To(to)) = inst.op {
+                targets.push(to);
+            }
+        };
+        for run in self.runs(start, end).unwrap_or_default() {
+            // Most instructions of one length need no decoder.
+            let words = run.bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
+            let words = (run.start..).step_by(4).zip(words);
+            match run.mode {
+                Mode::A64 => words
+                    .filter(|(_, word)| aarch64::may_branch(*word))
+                    .for_each(|(address, word)| add(address, aarch64::decode(word, address))),
+                Mode::A32 => words
+                    .filter(|(_, word)| arm::may_branch_a32(*word))
+                    .for_each(|(address, word)| add(address, arm::decode_a32(word, address))),
+                Mode::T32 => arm::branches_of_t32(run.bytes, run.start, &mut add),
+                Mode::RiscV { .. } => _ = run.each(&mut add),
+            }
+        }
+        // A jump over a distance is two instructions there.
+        if matches!(self.processor, Some(Processor::RiscV { .. })) {
+            for flow in self.flows_of_runs(start, end).unwrap_or_default() {
+                if let Flow::Jump(Target::To(to)) = flow {
+                    targets.push(to);
+                }
+            }
+        }
+    }
+
+    /// As [`super::x86::only_passes_on`].
+    pub(super) fn runs_only_pass_on(&self, start: u64, end: u64) -> bool {
+        let (Some(processor), Some(runs)) = (self.processor, self.runs(start, end)) else { return false };
+        run::only_pass_on(&runs, processor.convention())
+    }
+
+    /// Where code at an address goes that does nothing else: a stub, or a thunk between distant code.
+    pub(super) fn hop_of_run(&self, start: u64, end: u64) -> Option<Hop> {
+        let runs = self.runs(start, end.min(start.saturating_add(MAX_STUB)))?;
+        let run = runs.first().filter(|run| run.start == start)?;
+        let constant = |address: u64| self.constant(address);
+        run::hop(run, Values::new(self.processor?.is_narrow(), &constant))
+    }
+
+    /// The instruction at an address.
+    fn inst_at(&self, address: u64) -> Option<Inst> {
+        let (section, bytes) = self.section_from(address)?;
+        let bytes = &bytes[..bytes.len().min(MAX_INSTRUCTION)];
+        self.mode(address, section)?.decode(bytes, address, &mut arm::Conditional::default())
+    }
+
+    /// Where the call returns that begins at an address: of one instruction, or of two of RISC-V.
+    pub(super) fn return_of_call(&self, address: u64) -> Option<u64> {
+        let first = self.inst_at(address)?;
+        let next = address.checked_add(first.len as u64)?;
+        match (first.op, self.processor?) {
+            (Op::Call(_), _) => Some(next),
+            (Op::Constant { to, .. }, Processor::RiscV { .. }) => {
+                let second = self.inst_at(next)?;
+                let calls = matches!(second.op, Op::Call(Goal::Register(from, _)) if from == to);
+                calls.then(|| next.checked_add(second.len as u64))?
+            }
+            _ => None,
+        }
+    }
+
+    /// The call that returns to an address.
+    pub(super) fn call_of_run(&self, return_addr: u64) -> Option<Target> {
+        let call_at = |len: u64| {
+            let address = return_addr.checked_sub(len)?;
+            let inst = self.inst_at(address).filter(|inst| inst.len as u64 == len)?;
+            Some((address, inst.op))
+        };
+        let to = |op: Op| match op {
+            Op::Call(Goal::To(to)) => Some(Target::To(to)),
+            Op::Call(_) => Some(Target::Anywhere),
+            _ => None,
+        };
+        match self.processor? {
+            // No call of 16 bits ends as one of 32 does: BLX to a register begins with 0100, the second half of the others
+            // with 11.
+            Processor::Arm => [4, 2].into_iter().find_map(|len| to(call_at(len)?.1)),
+            Processor::RiscV { .. } => {
+                let len = [2, 4].into_iter().find(|len| self.begins(return_addr.wrapping_sub(*len)))?;
+                let (address, op) = call_at(len)?;
+                let before = address.wrapping_sub(4);
+                match op {
+                    Op::Call(Goal::Register(from, by)) if self.begins(before) => {
+                        match self.inst_at(before).map(|inst| inst.op) {
+                            Some(Op::Constant { to, value }) if to == from => {
+                                Some(Target::To(value.wrapping_add_signed(by) & !1))
+                            }
+                            _ => Some(Target::Anywhere),
+                        }
+                    }
+                    op => to(op),
+                }
+            }
+            _ => to(call_at(4)?.1),
+        }
+    }
+
+    /// True where an instruction of RISC-V begins.
+    fn begins(&self, address: u64) -> bool {
+        let starts = self.starts.get_or_init(|| self.read_starts());
+        let after = starts.partition_point(|section| section.0 <= address);
+        let Some((section, bits)) = after.checked_sub(1).map(|at| &starts[at]) else { return false };
+        let place = (address - section) / 2;
+        bits.get((place / 64) as usize).is_some_and(|bits| address & 1 == 0 && bits >> (place % 64) & 1 != 0)
+    }
+
+    fn read_starts(&self) -> RunStarts {
+        let symbols = self.image.symbols.iter().map(|symbol| symbol.address);
+        let mut known: Vec<u64> = symbols.chain(self.marks().iter().map(|mark| mark.0)).collect();
+        known.sort_unstable();
+        let of_section = |&(start, bytes): &(u64, &[u8])| {
+            let mut bits = vec![0; bytes.len().div_ceil(128)];
+            let mut next = known[known.partition_point(|known| *known <= start)..].iter().peekable();
+            let mut at = 0;
+            while let Some(&half) = bytes.get(at..).and_then(|rest| rest.first_chunk::<2>()) {
+                bits[at / 128] |= 1 << (at / 2 % 64);
+                let len = if half[0] & 3 == 3 { 4 } else { 2 };
+                let end = start.saturating_add((at + len) as u64);
+                // A known beginning within the instruction: what was read until there are no instructions.
+                let mut ends = end;
+                while let Some(&&known) = next.peek().filter(|known| ***known <= end) {
+                    ends = ends.min(known.max(start + at as u64 + 2));
+                    next.next();
+                }
+                at = ((ends - start) as usize).next_multiple_of(2);
+            }
+            (start, bits)
+        };
+        self.image.code.iter().map(of_section).collect()
+    }
+}

@@ -1,0 +1,274 @@
+//! The modules of a process, and the words and lines that name addresses of them.
+
+use std::path::Path;
+
+use foldsym_symbolize::{
+    Kind, Module, ModuleId, Modules, Place, Request, RequestError, StackFrame, build_id_and_offset,
+    module_and_offset, modules_of_maps, modules_of_process, number, parse_maps,
+};
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use crate::args::Sources;
+use crate::io::failure::{Failure, quoted};
+
+/// Stacks with more frames are refused: no stack of a program is that deep, and answers are kept whole.
+const MAX_FRAMES: usize = 1 << 17;
+/// Modules that lines may name; then the list begins anew.
+const MAX_NAMED: usize = 1 << 16;
+/// Files of `--maps` are not larger.
+const MAX_MAPS: u64 = 256 << 20;
+
+/// The modules that are known so far: those of `--maps`, and those that lines named.
+pub(crate) struct Process {
+    /// Those of `--maps`.
+    mapped: Vec<Module>,
+    list: Vec<Module>,
+    /// By what lines call them.
+    named: FxHashMap<String, usize>,
+    modules: Modules,
+    open_paths: bool,
+    /// The modules of the last JSON line, as they were written.
+    last: Option<(Value, Modules)>,
+}
+
+impl Process {
+    /// Reads the modules of `--maps`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has a line of another form.
+    pub(crate) fn new(sources: &Sources) -> Result<Self, Failure> {
+        let mut mapped = Vec::new();
+        if let Some(path) = &sources.maps {
+            let entries = parse_maps(&read(path)?).map_err(|error| Failure::input(path, error))?;
+            // What the kernel says of a process that runs is trusted, and nothing else without a word of the user.
+            let trusted = sources.open_paths || path.starts_with("/proc");
+            let modules = if trusted { modules_of_process(&entries) } else { modules_of_maps(&entries) };
+            mapped = modules.to_vec();
+        }
+        Ok(Self {
+            modules: Modules::new(mapped.clone()),
+            list: mapped.clone(),
+            mapped,
+            named: FxHashMap::default(),
+            open_paths: sources.open_paths,
+            last: None,
+        })
+    }
+
+    /// The modules of the places that were read so far.
+    pub(crate) fn modules(&self) -> &Modules {
+        &self.modules
+    }
+
+    /// Reads a line that is one address.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the user.
+    pub(crate) fn line(&mut self, line: &str) -> Result<Place, String> {
+        self.forget();
+        let place = match file_and_address(line.trim()) {
+            Some((file, address)) => {
+                if !self.open_paths {
+                    return Err(format!(
+                        "{}: lines of FILE ADDRESS need --open-paths, as they open any file",
+                        quoted(file)
+                    ));
+                }
+                let address = number(address).ok_or_else(|| no_address(address))?;
+                let new = || Module::new(file).with_program(Path::new(file));
+                Place::Image { module: self.module(file, new), address }
+            }
+            None => self.word(line.trim())?,
+        };
+        self.grow();
+        Ok(place)
+    }
+
+    /// Reads a line that is a stack.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the user.
+    pub(crate) fn stack(&mut self, line: &str) -> Result<Vec<StackFrame>, String> {
+        self.forget();
+        let mut frames = Vec::new();
+        for word in line.split_ascii_whitespace() {
+            if frames.len() == MAX_FRAMES {
+                return Err(format!("more than {MAX_FRAMES} frames"));
+            }
+            let kind = if frames.is_empty() { Kind::Exact } else { Kind::Return };
+            frames.push(match (word, word.strip_prefix('=')) {
+                ("?", _) => StackFrame::UNKNOWN,
+                (_, Some(word)) => StackFrame { place: self.word(word)?, kind: Kind::Exact },
+                _ => StackFrame { place: self.word(word)?, kind },
+            });
+        }
+        if frames.is_empty() {
+            return Err("a stack needs an address".to_owned());
+        }
+        self.grow();
+        Ok(frames)
+    }
+
+    /// Reads a stack that is a JSON object. Lines of one process, which repeat its modules, share them.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the user.
+    pub(crate) fn request(&mut self, mut json: Value) -> Result<Request, RequestError> {
+        let given = json.get_mut("modules").map(Value::take);
+        let Some(given) = given else { return Request::parse(&json, Some(&self.modules)) };
+        if let Some((last, modules)) = &self.last
+            && *last == given
+        {
+            if let Some(object) = json.as_object_mut() {
+                object.remove("modules");
+            }
+            return Request::parse(&json, Some(modules));
+        }
+        if let Some(modules) = json.get_mut("modules") {
+            *modules = given.clone();
+        }
+        let request = Request::parse(&json, None)?;
+        self.last = Some((given, request.modules.clone()));
+        Ok(request)
+    }
+
+    /// `0x7f00...`, `MODULE+OFFSET` or `BUILDID:OFFSET`.
+    fn word(&mut self, word: &str) -> Result<Place, String> {
+        if let Some(address) = number(word) {
+            return Ok(Place::Memory(address));
+        }
+        if let Ok((id, address)) = build_id_and_offset(word) {
+            let name = id.to_string();
+            let new = || Module::new(&name).with_id(id);
+            return Ok(Place::Image { module: self.module(&name, new), address });
+        }
+        let (name, address) = module_and_offset(word).map_err(|_| no_address(word))?;
+        Ok(Place::Image { module: self.module(name, || Module::new(name)), address })
+    }
+
+    /// The module that lines call so: one of `--maps` of that path or file name, else a new one.
+    fn module(&mut self, name: &str, new: impl FnOnce() -> Module) -> usize {
+        if let Some(&known) = self.named.get(name) {
+            return known;
+        }
+        let mapped = |module: &Module| *module.name == *name || module.file_name() == name;
+        let index = self.mapped.iter().position(mapped).unwrap_or_else(|| {
+            self.list.push(new());
+            self.list.len() - 1
+        });
+        self.named.insert(name.to_owned(), index);
+        index
+    }
+
+    /// An address of a module that a log names. Of equal names, those with another build id are other modules.
+    pub(crate) fn place(&mut self, name: &str, id: Option<&str>, address: u64) -> Place {
+        let id = id.and_then(|id| ModuleId::parse(id).ok());
+        let key = id.as_ref().map_or_else(|| name.to_owned(), |id| format!("{id} {name}"));
+        let open_paths = self.open_paths;
+        let new = || {
+            let module = Module::new(name);
+            let module = if open_paths { module.with_program(Path::new(name)) } else { module };
+            match id {
+                Some(id) => module.with_id(id),
+                None => module,
+            }
+        };
+        let module = self.module(&key, new);
+        self.grow();
+        Place::Image { module, address }
+    }
+
+    /// Begins the list anew where lines named very many. Places that were read before count no more.
+    pub(crate) fn forget(&mut self) {
+        if self.list.len() > self.mapped.len() + MAX_NAMED {
+            self.list = self.mapped.clone();
+            self.named.clear();
+            self.modules = Modules::new(self.list.clone());
+        }
+    }
+
+    /// Takes up what a line named.
+    fn grow(&mut self) {
+        if self.modules.len() != self.list.len() {
+            self.modules = Modules::new(self.list.clone());
+        }
+    }
+}
+
+/// The two words of `FILE ADDRESS`; the file may be quoted.
+fn file_and_address(line: &str) -> Option<(&str, &str)> {
+    let (file, address) = line.rsplit_once(char::is_whitespace)?;
+    let file = file.trim_end();
+    let quoted = ['"', '\''].iter().find_map(|quote| file.strip_prefix(*quote)?.strip_suffix(*quote));
+    Some((quoted.unwrap_or(file), address))
+}
+
+fn no_address(word: &str) -> String {
+    format!(
+        "{} is not an address: expected 0x and hexadecimal digits, decimal digits, MODULE+OFFSET or BUILDID:OFFSET",
+        quoted(word)
+    )
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    use std::io::Read;
+    let failed = |error: std::io::Error| Failure::input(path, error);
+    let mut bytes = Vec::new();
+    // The kernel's files have no size.
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(MAX_MAPS + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_MAPS {
+        return Err(Failure::input(path, format!("more than {MAX_MAPS} bytes")));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(open_paths: bool) -> Process {
+        Process::new(&Sources { open_paths, ..Sources::default() }).unwrap()
+    }
+
+    #[test]
+    fn every_way_to_name_an_address() {
+        let mut process = process(true);
+        assert_eq!(process.line("0x10"), Ok(Place::Memory(16)));
+        assert_eq!(process.line("(liba.so+0x20)"), Ok(Place::Image { module: 0, address: 32 }));
+        assert_eq!(process.line("abcdef:3"), Ok(Place::Image { module: 1, address: 3 }));
+        assert_eq!(process.line("liba.so+1"), Ok(Place::Image { module: 0, address: 1 }));
+        assert_eq!(process.line("\"/opt/my app\" 0x5"), Ok(Place::Image { module: 2, address: 5 }));
+        assert_eq!(process.modules().len(), 3);
+        assert_eq!(process.modules()[2].program.as_deref(), Some(Path::new("/opt/my app")));
+        let frames = process.stack("0x1 liba.so+2 ? =3").unwrap();
+        assert_eq!(
+            frames,
+            [
+                StackFrame::exact(1),
+                StackFrame { place: Place::Image { module: 0, address: 2 }, kind: Kind::Return },
+                StackFrame::UNKNOWN,
+                StackFrame::exact(3)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_names_none() {
+        for (line, says) in [
+            ("", "\"\" is not an address"),
+            ("x", "MODULE+OFFSET"),
+            ("+1", "is not an address"),
+            ("../..:1", "is not an address"),
+            ("a b", "--open-paths"),
+        ] {
+            let error = process(false).line(line).unwrap_err();
+            assert!(error.contains(says), "{line}: {error}");
+        }
+        assert!(process(true).line("a b").unwrap_err().contains("\"b\" is not an address"));
+        assert!(process(true).stack("").unwrap_err().contains("needs an address"));
+        let long = "1 ".repeat(MAX_FRAMES + 1);
+        assert!(process(true).stack(&long).unwrap_err().contains("more than 131072 frames"));
+    }
+}

@@ -1,0 +1,79 @@
+//! Where the files of many modules are, and the arguments of `foldsym filter`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::Marks;
+
+/// Where the files of modules are, in place of one file.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Many modules")]
+pub(crate) struct Sources {
+    /// Folder or address of a store of .fsym files; several are asked in order
+    #[arg(long, value_name = "STORE")]
+    pub(crate) store: Vec<String>,
+    /// Folder of .fsym files, programs and debug files, or one file: modules are found there by build id and name
+    #[arg(long, value_name = "PATH")]
+    pub(crate) search: Vec<PathBuf>,
+    /// The modules of a process: its /proc/PID/maps, or a copy
+    #[arg(long, value_name = "FILE")]
+    pub(crate) maps: Option<PathBuf>,
+    /// Opens programs at the paths that --maps and lines name (of a process that runs, those of --maps are opened anyhow)
+    #[arg(long)]
+    pub(crate) open_paths: bool,
+    /// Folder in which converted programs are kept (default: $FOLDSYM_CACHE, else ~/.cache/foldsym)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+}
+
+impl Sources {
+    /// Whether addresses are of many modules.
+    pub(crate) fn are_many(&self) -> bool {
+        self.open_paths || self.maps.is_some() || !self.store.is_empty() || !self.search.is_empty()
+    }
+}
+
+/// What one of them is needed for.
+pub(super) const SOURCES: [&str; 4] = ["store", "search", "maps", "open_paths"];
+
+#[derive(Args)]
+#[command(after_help = "\
+Stacks are reports of sanitizers, symbolizer markup ({{{bt:0:0x1234:pc}}} after {{{module:...}}} and {{{mmap:...}}}), and lines of
+backtrace_symbols (MODULE(+0x1234) [0x7f...]). Each is answered as a whole, so that callers tell which folded function ran.
+What is not found stays as it is.
+
+Examples:
+  ./app 2>&1 | foldsym filter --open-paths
+  foldsym filter --store /srv/symbols crash.log")]
+pub(crate) struct Filter {
+    /// Logs; without any, standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    /// Linkage names as they are
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
+    /// Says after the name how sure a frame is (default: folded ones)
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "folded")]
+    pub(crate) certainty: Option<Marks>,
+}
+
+/// The words of a command line whose first is a file, unless addresses are of many modules.
+pub(crate) struct Words<'a> {
+    pub(crate) file: Option<&'a Path>,
+    pub(crate) addresses: Vec<String>,
+}
+
+impl<'a> Words<'a> {
+    pub(super) fn of(file: Option<&'a PathBuf>, addresses: &[String], sources: &Sources) -> Self {
+        match file {
+            Some(first) if sources.are_many() => {
+                let first = first.to_string_lossy().into_owned();
+                Self { file: None, addresses: [first].into_iter().chain(addresses.to_vec()).collect() }
+            }
+            file => Self { file: file.map(PathBuf::as_path), addresses: addresses.to_vec() },
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The forms of lines that are frames: reports of sanitizers, symbolizer markup, and `backtrace_symbols`.
+
+use foldsym_symbolize::{Kind, module_and_offset, number};
+use rustc_hash::FxHashMap;
+
+/// Which form a line has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `    #1 0x55d0c1234567 in f app.cpp:3 (/opt/app+0x1567) (BuildId: abcd)`.
+    Sanitizer,
+    /// `{{{bt:1:0x55d0c1234567:ra}}}`.
+    Markup,
+    /// `/opt/app(+0x1567) [0x55d0c1234567]`, of glibc's `backtrace_symbols`.
+    Backtrace,
+}
+
+/// A frame as its line has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Frame {
+    /// Its number in the stack, where the line has one.
+    pub(super) number: Option<u64>,
+    /// The address of the process, as it was written.
+    pub(super) given: String,
+    pub(super) module: String,
+    pub(super) id: Option<String>,
+    /// A link-time address of the module.
+    pub(super) address: u64,
+    /// What the address is; `None` where that depends on its place in the stack: exact, then return addresses.
+    pub(super) kind: Option<Kind>,
+}
+
+/// Modules and mappings that lines of markup declared.
+#[derive(Default)]
+pub(super) struct Markup {
+    /// Name and build id, by number.
+    modules: FxHashMap<u64, (String, String)>,
+    /// First address, bytes, module, and the link-time address of the first.
+    mappings: Vec<(u64, u64, u64, u64)>,
+}
+
+/// Declarations that are kept; a log that has more is not believed.
+const MAX_DECLARED: usize = 1 << 16;
+
+impl Markup {
+    /// Takes up what a line declares.
+    pub(super) fn context(&mut self, line: &str) {
+        let Some(element) = element(line) else { return };
+        let mut fields = element.split(':');
+        match fields.next() {
+            Some("reset") => *self = Self::default(),
+            Some("module") if self.modules.len() < MAX_DECLARED => {
+                let fields: Vec<&str> = fields.collect();
+                if let [id, name, "elf", build_id] = fields[..]
+                    && let Some(id) = number(id)
+                {
+                    self.modules.insert(id, (name.to_owned(), build_id.to_owned()));
+                }
+            }
+            Some("mmap") if self.mappings.len() < MAX_DECLARED => {
+                let fields: Vec<&str> = fields.collect();
+                if let [start, size, "load", module, _flags, relative] = fields[..]
+                    && let (Some(start), Some(size), Some(module), Some(relative)) =
+                        (number(start), number(size), number(module), number(relative))
+                {
+                    self.mappings.push((start, size, module, relative));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The module of an address, and the link-time address there.
+    fn find(&self, address: u64) -> Option<(&(String, String), u64)> {
+        let &(start, _, module, relative) =
+            self.mappings.iter().rev().find(|(start, size, ..)| address.wrapping_sub(*start) < *size)?;
+        Some((self.modules.get(&module)?, address.wrapping_sub(start).wrapping_add(relative)))
+    }
+}
+
+/// What stands between the first `{{{` and `}}}` of a line.
+fn element(line: &str) -> Option<&str> {
+    line.split_once("{{{")?.1.split_once("}}}").map(|(element, _)| element)
+}
+
+/// Reads a line; `None` where it is no frame.
+pub(super) fn parse(line: &str, markup: &Markup) -> Option<(Form, Frame)> {
+    sanitizer(line)
+        .map(|frame| (Form::Sanitizer, frame))
+        .or_else(|| Some((Form::Markup, bt(line, markup)?)))
+        .or_else(|| Some((Form::Backtrace, backtrace(line)?)))
+}
+
+fn sanitizer(line: &str) -> Option<Frame> {
+    let rest = line.trim_start().strip_prefix('#')?;
+    let (index, rest) = rest.split_once(' ')?;
+    let index = index.parse().ok()?;
+    let rest = rest.trim_start();
+    let given = rest.split(' ').next().filter(|word| word.starts_with("0x") && number(word).is_some())?;
+    let (before, id) = match rest.rsplit_once(" (BuildId: ") {
+        Some((before, id)) => (before, Some(id.trim_end().strip_suffix(')')?.to_owned())),
+        None => (rest, None),
+    };
+    // The name of a module may hold spaces and parentheses: it begins at the last ` (` that is followed by a path or the rest.
+    let at = before.rfind(" (/").or_else(|| before.rfind(" ("))?;
+    let (module, address) = module_and_offset(before[at + 1..].trim_end()).ok()?;
+    let module = module.trim_start_matches('(');
+    // The runtime moved the addresses of callers into their calls.
+    let kind = if index == 0 { Kind::Exact } else { Kind::Adjusted };
+    Some(Frame {
+        number: Some(index),
+        given: given.to_owned(),
+        module: module.to_owned(),
+        id,
+        address,
+        kind: Some(kind),
+    })
+}
+
+fn bt(line: &str, markup: &Markup) -> Option<Frame> {
+    let fields: Vec<&str> = element(line)?.split(':').collect();
+    let (index, given, kind) = match fields[..] {
+        ["bt", index, address] | ["bt", index, address, "ra"] => (index, address, Kind::Return),
+        ["bt", index, address, "pc"] => (index, address, Kind::Exact),
+        _ => return None,
+    };
+    let index = number(index)?;
+    let back = u64::from(kind == Kind::Return);
+    let ((name, id), relative) = markup.find(number(given)?.wrapping_sub(back))?;
+    Some(Frame {
+        number: Some(index),
+        given: given.to_owned(),
+        module: name.clone(),
+        id: Some(id.clone()),
+        address: relative.wrapping_add(back),
+        kind: Some(kind),
+    })
+}
+
+fn backtrace(line: &str) -> Option<Frame> {
+    let (module, rest) = line.split_once("(+0x")?;
+    let (offset, rest) = rest.split_once(')')?;
+    let given = rest.trim().strip_prefix('[')?.split(']').next()?;
+    number(given)?;
+    let address = u64::from_str_radix(offset, 16).ok()?;
+    let module = module.trim_start();
+    (!module.is_empty() && !offset.starts_with('+')).then(|| Frame {
+        number: None,
+        given: given.to_owned(),
+        module: module.to_owned(),
+        id: None,
+        address,
+        kind: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form() {
+        let mut markup = Markup::default();
+        markup.context("{{{reset}}}");
+        markup.context("x {{{module:0x1:libx.so:elf:abcd}}}");
+        markup.context("{{{mmap:0x7000:0x1000:load:1:rx:0x200}}}");
+        let parse = |line: &str| parse(line, &markup);
+        let (form, frame) =
+            parse("    #3 0x55d0 in f(int) (.cold) a.cpp:3 (/opt/my (x)/app+0x1567) (BuildId: ab)").unwrap();
+        assert_eq!((form, frame.number, frame.given.as_str()), (Form::Sanitizer, Some(3), "0x55d0"));
+        assert_eq!((frame.module.as_str(), frame.address), ("/opt/my (x)/app", 0x1567));
+        assert_eq!((frame.id.as_deref(), frame.kind), (Some("ab"), Some(Kind::Adjusted)));
+        let (_, frame) = parse("    #0 0x55d0  (app+0x10)").unwrap();
+        assert_eq!((frame.module.as_str(), frame.address, frame.kind), ("app", 16, Some(Kind::Exact)));
+        let (form, frame) = parse("log: {{{bt:1:0x8000:ra}}}").unwrap();
+        assert_eq!((form, frame.module.as_str(), frame.address), (Form::Markup, "libx.so", 0x1200));
+        assert!(parse("{{{bt:1:0x8000:pc}}}").is_none());
+        let (form, frame) = parse("/opt/app(+0x1f) [0x55d01f]").unwrap();
+        assert_eq!((form, frame.module.as_str(), frame.address), (Form::Backtrace, "/opt/app", 0x1f));
+    }
+
+    #[test]
+    fn other_lines() {
+        let markup = Markup::default();
+        for line in [
+            "",
+            "#",
+            "# 0x10 (a+0x1)",
+            "#1 0x10",
+            "#1 x (a+0x1)",
+            "#99999999999999999999 0x1 (a+0x1)",
+            "#1 0x1 (a+0x1) (BuildId: ",
+            "{{{bt:0:0x10}}}",
+            "{{{bt:0:0x10:x}}}",
+            "{{{",
+            "a(+0x",
+            "a(+0x10)",
+            "(+0x10) [0x1]",
+            "a(+0x+1) [0x1]",
+            "lib(f+0x1) [0x1]",
+        ] {
+            assert!(parse(line, &markup).is_none(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! `foldsym filter`: copies a log, and puts function, file and line into the stacks in it.
+//!
+//! A stack is a run of lines of one form. It is answered as a whole when the run ends, so that callers tell which of the functions that
+//! share their code ran; all other lines are copied as they are.
+
+use std::io;
+
+use foldsym_symbolize::{Answer, Form, Innermost, Kind, Names, Place, Query, StackFrame, Worker, json};
+
+use crate::answer::process::Process;
+use crate::answer::text;
+use crate::args::{Answering, Filter, Marks};
+use crate::io::escape::push_escaped;
+use crate::io::failure::{Failure, exit};
+use crate::io::input::{Line, Lines};
+use crate::io::output::Output;
+
+mod forms;
+
+use forms::{Form as LineForm, Frame, Markup};
+
+/// Frames of one stack; of a longer run of lines the rest is a stack of its own.
+const MAX_FRAMES: usize = 1 << 16;
+
+/// Copies standard input, or files one after the other.
+pub(crate) fn run(args: &Filter) -> Result<u8, Failure> {
+    let answering = Answering { no_demangle: args.no_demangle, ..Answering::default() };
+    let symbolizer = crate::answer::open::symbolizer(&answering, &args.sources)?;
+    let mut filter = State {
+        process: Process::new(&args.sources)?,
+        worker: symbolizer.worker(),
+        out: Output::new(),
+        marks: args.certainty.unwrap_or(Marks::Folded),
+        pending: Vec::new(),
+        markup: Markup::default(),
+    };
+    if args.files.is_empty() {
+        filter.copy(io::stdin().lock(), "standard input")?;
+    }
+    for path in &args.files {
+        let file = std::fs::File::open(path).map_err(|error| Failure::input(path, error))?;
+        filter.copy(file, &path.display().to_string())?;
+    }
+    filter.out.flush()?;
+    Ok(0)
+}
+
+/// A frame that waits for the end of its stack.
+struct Pending {
+    line: String,
+    form: LineForm,
+    frame: Frame,
+    place: Place,
+}
+
+struct State<'s> {
+    process: Process,
+    worker: Worker<'s>,
+    out: Output,
+    marks: Marks,
+    pending: Vec<Pending>,
+    markup: Markup,
+}
+
+impl State<'_> {
+    fn copy(&mut self, from: impl io::Read, name: &str) -> Result<(), Failure> {
+        let mut lines = Lines::new(from);
+        loop {
+            // What waits for the end of its stack may wait for it together with whoever writes the log.
+            let out = &mut self.out;
+            let line = lines.next(|| out.flush());
+            let line =
+                line.map_err(|error| Failure { message: format!("{name}: {error}"), code: exit::BAD_INPUT })?;
+            match line {
+                None => break,
+                Some(Line::Text(text)) => match std::str::from_utf8(text) {
+                    Ok(line) => {
+                        let line = line.to_owned();
+                        self.line(&line);
+                    }
+                    Err(_) => {
+                        let text = text.to_vec();
+                        self.other(&text);
+                    }
+                },
+                Some(Line::TooLong) => self.other(b"[foldsym: a line that is too long was left out]"),
+            }
+            self.out.give()?;
+        }
+        self.end();
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str) {
+        self.markup.context(line);
+        let Some((form, frame)) = forms::parse(line, &self.markup) else {
+            return self.other(line.as_bytes());
+        };
+        let begins = frame.number == Some(0)
+            || self.pending.len() == MAX_FRAMES
+            || self.pending.last().is_some_and(|last| last.form != form);
+        if begins {
+            self.end();
+        }
+        let place = self.process.place(&frame.module, frame.id.as_deref(), frame.address);
+        self.pending.push(Pending { line: line.to_owned(), form, frame, place });
+    }
+
+    /// A line that is no frame: it ends the stack before it.
+    fn other(&mut self, line: &[u8]) {
+        self.end();
+        self.out.text.extend_from_slice(line);
+        self.out.text.push(b'\n');
+    }
+
+    /// Answers the stack that waits.
+    fn end(&mut self) {
+        let mut pending = std::mem::take(&mut self.pending);
+        // Reports that are symbolized in part repeat an address for each function that is inlined there.
+        pending.dedup_by(|next, first| {
+            next.form == LineForm::Sanitizer
+                && next.place == first.place
+                && next.frame.given == first.frame.given
+        });
+        let kind = |index: usize, frame: &Frame| match (index, frame.kind) {
+            (0, None) => Kind::Exact,
+            (_, None) => Kind::Return,
+            (_, Some(kind)) => kind,
+        };
+        let frames: Vec<StackFrame> = pending
+            .iter()
+            .enumerate()
+            .map(|(index, waiting)| StackFrame { place: waiting.place, kind: kind(index, &waiting.frame) })
+            .collect();
+        let modules = self.process.modules();
+        let query = Query { modules, frames: &frames, innermost: Innermost::Nothing };
+        let (out, marks) = (&mut self.out.text, self.marks);
+        let (mut index, mut number) = (0, 0);
+        let Ok(()) = self.worker.answer(query, Form::Plain, |answer, names| {
+            if let Some(waiting) = pending.get(index) {
+                put(out, waiting, answer, names, marks, &mut number);
+            }
+            index += 1;
+            Ok::<(), std::convert::Infallible>(())
+        });
+        self.process.forget();
+    }
+}
+
+/// Puts the lines of one frame, each function in a line of its own. A frame of which nothing is known stays as it was.
+fn put(
+    out: &mut Vec<u8>,
+    waiting: &Pending,
+    answer: &Answer,
+    names: &mut Names<'_>,
+    marks: Marks,
+    number: &mut u64,
+) {
+    let start = out.len();
+    names.begin(start);
+    let count = answer.symbol.frames.len();
+    let Frame { given, module, address, id, .. } = &waiting.frame;
+    for (at, frame) in answer.symbol.frames.iter().enumerate() {
+        let inlined = at + 1 < count;
+        match waiting.form {
+            LineForm::Sanitizer => {
+                out.extend_from_slice(format!("    #{number} {given} in ").as_bytes());
+                *number += 1;
+            }
+            LineForm::Markup => {
+                let of = waiting.frame.number.unwrap_or(0);
+                let label = if inlined { format!("#{of}.{}", count - 1 - at) } else { format!("#{of}") };
+                out.extend_from_slice(format!("   {label:<5} {given} ").as_bytes());
+            }
+            LineForm::Backtrace if at == 0 => out.extend_from_slice(format!("{} ", waiting.line).as_bytes()),
+            LineForm::Backtrace => out.extend_from_slice(b"    (inlined by) "),
+        }
+        match names.function(frame.name) {
+            b"" => out.extend_from_slice(b"??"),
+            name => push_escaped(out, name),
+        }
+        if !inlined && marks != Marks::None {
+            text::certainty(out, answer, marks);
+        }
+        out.extend_from_slice(if waiting.form == LineForm::Backtrace { b" at " } else { b" " });
+        match names.path(frame.file) {
+            b"" => out.extend_from_slice(b"??"),
+            path => push_escaped(out, path),
+        }
+        out.push(b':');
+        json::number(out, frame.line);
+        if frame.column > 0 {
+            out.push(b':');
+            json::number(out, frame.column);
+        }
+        if waiting.form != LineForm::Backtrace {
+            out.extend_from_slice(format!(" ({module}+{address:#x})").as_bytes());
+            if let (Some(id), LineForm::Sanitizer) = (id, waiting.form) {
+                out.extend_from_slice(format!(" (BuildId: {id})").as_bytes());
+            }
+        }
+        out.push(b'\n');
+    }
+    if count == 0 || names.take_damage().is_some() {
+        out.truncate(start);
+        match (waiting.form, waiting.line.split_once('#')) {
+            (LineForm::Sanitizer, Some((before, rest))) => {
+                let rest = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+                out.extend_from_slice(format!("{before}#{number}{rest}\n").as_bytes());
+                *number += 1;
+            }
+            _ => out.extend_from_slice(format!("{}\n", waiting.line).as_bytes()),
+        }
+    }
+}

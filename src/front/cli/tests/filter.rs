@@ -1,0 +1,105 @@
+//! `filter` over logs of a program that was built here: a sanitizer's report, `backtrace_symbols`, and markup.
+
+mod common;
+
+use common::{Fsym, foldsym, foldsym_with, program};
+
+/// Where `demo::crash` has inlined code, and where it is called.
+const INLINED: &str = "0x2012b0";
+
+#[test]
+fn each_form_of_stack_is_answered() {
+    let cache = tempfile::tempdir().unwrap();
+    let cache = cache.path().to_str().unwrap();
+    let built = program("");
+    let built = built.to_str().unwrap();
+    let fsym = Fsym::of("demo.elf", &["--columns"]);
+    let info = fsym.run("info", &["--json"]).json();
+    let id = info[0]["BuildId"].as_str().unwrap();
+    let filter = |log: &str| {
+        let ran = foldsym_with(&["filter", "--search", built, "--cache", cache], log);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+        ran.out
+    };
+    let inner = "demo::print_address(unsigned long) /src/demo/demo.cpp:49:50 (/opt/demo.elf+0x2012b0)";
+    let outer = "demo::crash() /src/demo/demo.cpp:62:5 (/opt/demo.elf+0x2012b0)";
+    // A report of a sanitizer: inlined functions get numbers of their own, what is not known keeps its text.
+    let out = filter(&format!(
+        "==1==ERROR: x\n    #0 {INLINED}  (/opt/demo.elf+{INLINED}) (BuildId: {id})\n    #1 0x77  (/lib/libgone.so+0x77)\n\ndone\n"
+    ));
+    assert_eq!(
+        out,
+        format!(
+            "==1==ERROR: x\n    #0 {INLINED} in {inner} (BuildId: {id})\n    #1 {INLINED} in {outer} (BuildId: {id})\n    #2 0x77  (/lib/libgone.so+0x77)\n\ndone\n"
+        )
+    );
+    // What is symbolized already is the same once more.
+    assert_eq!(filter(&out), out);
+    // A build id that is none of ours is not answered from a file of that name.
+    let other = format!("    #0 {INLINED}  (/opt/demo.elf+{INLINED}) (BuildId: 0123456789)\n");
+    assert_eq!(filter(&other), other);
+
+    let out = filter(&format!("a\n/opt/demo.elf(+{INLINED}) [0x5555]\n/lib/libc.so.6(qsort+0x1) [0x1]\n"));
+    assert_eq!(
+        out,
+        format!(
+            "a\n/opt/demo.elf(+{INLINED}) [0x5555] demo::print_address(unsigned long) at /src/demo/demo.cpp:49:50\n    (inlined by) demo::crash() at /src/demo/demo.cpp:62:5\n/lib/libc.so.6(qsort+0x1) [0x1]\n"
+        )
+    );
+
+    let declared = format!(
+        "{{{{{{reset}}}}}}\n{{{{{{module:0:demo.elf:elf:{id}}}}}}}\n{{{{{{mmap:0x10001000:0x1000:load:0:rx:0x201000}}}}}}\n"
+    );
+    let out = filter(&format!("{declared}{{{{{{bt:0:0x100012b0:pc}}}}}}\n{{{{{{bt:1:0x5}}}}}}\n"));
+    assert_eq!(
+        out,
+        format!(
+            "{declared}   #0.1  0x100012b0 {}\n   #0    0x100012b0 {}\n{{{{{{bt:1:0x5}}}}}}\n",
+            inner.replace("/opt/", ""),
+            outer.replace("/opt/", "")
+        )
+    );
+}
+
+/// A folded frame is exact where its caller tells which function ran: one address at a time could not say it.
+#[test]
+fn callers_tell_which_folded_function_ran() {
+    let fsym = Fsym::of("fold.clang-lld.set/program", &[]);
+    let name = fsym.path.file_stem().unwrap().to_str().unwrap();
+    let search = fsym.folder.path().to_str().unwrap();
+    let stack = ["0x20ac42", "0x20989b", "0x20a7d6"];
+    let exact = fsym.run("stack", &["--certainty", stack[0], stack[1], stack[2]]).out;
+    let called: Vec<&str> = exact.lines().filter(|line| line.contains(" [exact")).collect();
+    // The sanitizer's runtime moves addresses of callers into the calls.
+    let lines: String = stack
+        .iter()
+        .enumerate()
+        .map(|(index, at)| {
+            let at = u64::from_str_radix(&at[2..], 16).unwrap() - u64::from(index > 0);
+            format!("    #{index} {at:#x}  ({name}+{at:#x})\n")
+        })
+        .collect();
+    let ran = foldsym_with(&["filter", "--search", search], &lines);
+    for line in called {
+        assert!(ran.out.contains(line), "{line}: {}", ran.out);
+    }
+    let alone = fsym.run("lookup", &["--certainty", stack[0]]).out;
+    assert_eq!(ran.out.contains("[exact"), exact.contains("[exact"), "{exact}{alone}{}", ran.out);
+}
+
+#[test]
+fn what_is_no_stack_is_copied() {
+    let log = "a\n#1\n\u{1b}[31mred\u{1b}[0m\n{{{bt:0:0x10}}}\nlast";
+    let ran = foldsym_with(&["filter", "--open-paths"], log);
+    assert_eq!((ran.code, ran.out), (0, format!("{log}\n")));
+    let ran = foldsym(&["filter", "--open-paths", "/nonexistent/log"]);
+    assert!(ran.code == 3 && ran.err.contains("/nonexistent/log: No such file"), "{ran:?}");
+    // The file of a log may be anybody's: paths in it are opened only if that is asked for.
+    let demo = program("demo.elf");
+    let line = format!("    #0 0x2012b0  ({}+0x2012b0)\n", demo.display());
+    let cache = tempfile::tempdir().unwrap();
+    let cache = cache.path().to_str().unwrap();
+    assert_eq!(foldsym_with(&["filter", "--cache", cache], &line).out, line);
+    let opened = foldsym_with(&["filter", "--open-paths", "--cache", cache], &line).out;
+    assert!(opened.contains("in demo::crash() /src/demo/demo.cpp:62:5"), "{opened}");
+}

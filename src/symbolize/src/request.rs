@@ -1,0 +1,292 @@
+//! Reads a stack that is a JSON object, with the modules of its process.
+
+use serde_json::{Map, Value};
+
+use foldsym_store::ModuleId;
+
+use crate::parse::number;
+use crate::stack::{Kind, Mapping, Module, Modules, Place, StackFrame};
+
+/// Stacks with more frames, and processes with more modules, are refused.
+const MAX_FRAMES: usize = 1 << 17;
+const MAX_MODULES: usize = 1 << 20;
+
+/// A stack with the modules of its process.
+///
+/// ```
+/// use foldsym_symbolize::Request;
+/// let json = serde_json::json!({
+///     "id": 7, "thread": "main",
+///     "modules": [{"name": "libfoo.so", "id": "abcdef0123", "base": "0x7f0000000000"}],
+///     "frames": ["0x7f0000001000", "0x7f0000002000", {"module": 0, "offset": "0x10", "kind": "exact"}],
+/// });
+/// let request = Request::parse(&json, None)?;
+/// assert_eq!((request.modules.len(), request.frames.len()), (1, 3));
+/// assert_eq!(request.echo["thread"], "main");
+/// # Ok::<(), foldsym_symbolize::RequestError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Request {
+    /// The modules.
+    pub modules: Modules,
+    /// The frames, innermost first.
+    pub frames: Vec<StackFrame>,
+    /// What the answer repeats: `id`, and all keys that are not known here.
+    pub echo: Map<String, Value>,
+}
+
+/// Why an object is no stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestError {
+    message: String,
+}
+
+impl std::fmt::Display for RequestError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for RequestError {}
+
+fn wrong(message: impl Into<String>) -> RequestError {
+    RequestError { message: message.into() }
+}
+
+/// What somebody else wrote, as a message repeats it.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{}... ({} bytes)", &text[..end], text.len()),
+        None => text,
+    }
+}
+
+impl Request {
+    /// Reads an object. Without `modules` it has those of `process`, where that is given. `schema/answers.md` says what each key is.
+    ///
+    /// # Errors
+    /// What is wrong, for whoever wrote it.
+    pub fn parse(json: &Value, process: Option<&Modules>) -> Result<Self, RequestError> {
+        let object = json.as_object().ok_or_else(|| wrong("a stack is an object"))?;
+        let modules = match (object.get("modules"), process) {
+            (Some(modules), _) => read_modules(modules)?,
+            (None, Some(process)) => process.clone(),
+            (None, None) => return Err(wrong("a stack needs \"modules\", a list of objects")),
+        };
+        let frames = object.get("frames").and_then(Value::as_array);
+        let frames = frames.ok_or_else(|| wrong("a stack needs \"frames\", a list of addresses"))?;
+        if frames.len() > MAX_FRAMES {
+            return Err(wrong(format!("more than {MAX_FRAMES} frames")));
+        }
+        let read = |(index, frame)| read_frame(frame, index == 0, &modules);
+        let frames = frames.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+        Ok(Self { modules, frames, echo: Self::echo(json) })
+    }
+
+    /// What the answer to an object repeats, also where the object is no stack.
+    pub fn echo(json: &Value) -> Map<String, Value> {
+        // Keys of the answer are not repeated: an object has each key once.
+        const OURS: [&str; 4] = ["modules", "frames", "Frames", "Error"];
+        let object = json.as_object().into_iter().flatten();
+        let kept = object.filter(|(key, _)| !OURS.contains(&key.as_str()));
+        kept.map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+}
+
+/// The modules of a process.
+pub(crate) fn read_modules(json: &Value) -> Result<Modules, RequestError> {
+    let list = json.as_array().ok_or_else(|| wrong("\"modules\" is no list"))?;
+    if list.len() > MAX_MODULES {
+        return Err(wrong(format!("more than {MAX_MODULES} modules")));
+    }
+    list.iter().map(read_module).collect::<Result<_, _>>().map(Modules::new)
+}
+
+fn read_module(json: &Value) -> Result<Module, RequestError> {
+    let object = json.as_object().ok_or_else(|| wrong(format!("{} is no module", shown(json))))?;
+    let text = |key: &str| match object.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.as_str())),
+        Some(other) => Err(wrong(format!("\"{key}\" of a module: {} is no text", shown(other)))),
+    };
+    let address =
+        |key: &str| object.get(key).filter(|value| !value.is_null()).map(|value| unsigned(value, key));
+    let address = |key: &str| address(key).transpose();
+    let id = match text("id")?.filter(|id| !id.is_empty()) {
+        Some(id) => Some(ModuleId::parse(id).map_err(|error| wrong(error.to_string()))?),
+        None => None,
+    };
+    let mut module = Module::new(text("name")?.unwrap_or_default());
+    module.id = id;
+    let (base, bias, start) = (address("base")?, address("bias")?, address("start")?);
+    let (size, file_offset) = (address("size")?, address("file_offset")?);
+    let name = if module.name.is_empty() { "a module".to_owned() } else { format!("{:?}", &*module.name) };
+    let needs = |what: &str| wrong(format!("{name}: {what}"));
+    module.mapping = match (base, bias, start) {
+        (Some(address), None, None) if file_offset.is_none() => Mapping::LoadAddress { address, size },
+        (None, Some(bias), start) if file_offset.is_none() => match (start, size) {
+            (Some(start), Some(size)) => Mapping::Bias { bias, start, size },
+            _ => return Err(needs("\"bias\" needs \"start\" and \"size\"")),
+        },
+        (None, None, Some(start)) => match (size, file_offset) {
+            (Some(size), Some(file_offset)) => Mapping::FilePart { start, size, file_offset },
+            _ => return Err(needs("\"start\" needs \"size\" and \"file_offset\", or \"bias\"")),
+        },
+        (None, None, None) if file_offset.is_none() => Mapping::Unknown,
+        _ => return Err(needs("give one of \"base\", \"bias\", and \"start\" with \"file_offset\"")),
+    };
+    Ok(module)
+}
+
+/// `0x10`, `16`, 16; a word as in a line of text (`=0x10`, `?`); or an object.
+fn read_frame(json: &Value, innermost: bool, modules: &Modules) -> Result<StackFrame, RequestError> {
+    let kind = if innermost { Kind::Exact } else { Kind::Return };
+    let address = match json {
+        Value::String(word) if word == "?" => return Ok(StackFrame::UNKNOWN),
+        Value::String(word) => match word.strip_prefix('=') {
+            Some(word) => return Ok(StackFrame::exact(number(word).ok_or_else(|| no_address(json))?)),
+            None => number(word),
+        },
+        Value::Object(object) => return read_object(object, kind, modules),
+        other => other.as_u64(),
+    };
+    let place = Place::Memory(address.ok_or_else(|| no_address(json))?);
+    Ok(StackFrame { place, kind })
+}
+
+fn no_address(json: &Value) -> RequestError {
+    wrong(format!("\"frames\": {} is no address", shown(json)))
+}
+
+fn read_object(
+    object: &Map<String, Value>,
+    default: Kind,
+    modules: &Modules,
+) -> Result<StackFrame, RequestError> {
+    let kind = match object.get("kind").map(|kind| kind.as_str().ok_or(kind)) {
+        None => default,
+        Some(Ok("exact")) => Kind::Exact,
+        Some(Ok("return")) => Kind::Return,
+        Some(Ok("adjusted")) => Kind::Adjusted,
+        Some(other) => {
+            let given = other.map_or_else(shown, |word| format!("{word:?}"));
+            return Err(wrong(format!("\"kind\": {given}: expected \"exact\", \"return\" or \"adjusted\"")));
+        }
+    };
+    let get = |key: &str| object.get(key).map(|value| unsigned(value, key)).transpose();
+    let module = match object.get("module") {
+        None => None,
+        Some(module) => Some(
+            find_module(module, modules)
+                .ok_or_else(|| wrong(format!("\"module\": {} is none of \"modules\"", shown(module))))?,
+        ),
+    };
+    let place = match (module, get("address")?, get("offset")?) {
+        (None, Some(address), None) => Place::Memory(address),
+        (Some(module), Some(address), None) => Place::Image { module, address },
+        (Some(module), None, Some(offset)) => Place::Offset { module, offset },
+        _ => return Err(wrong("a frame needs \"address\", or \"module\" with \"offset\" or \"address\"")),
+    };
+    Ok(StackFrame { place, kind })
+}
+
+/// A module by its index, its identity or its name.
+fn find_module(json: &Value, modules: &Modules) -> Option<usize> {
+    if let Some(index) = json.as_u64() {
+        return usize::try_from(index).ok().filter(|index| *index < modules.len());
+    }
+    let text = json.as_str()?;
+    let id = ModuleId::parse(text).ok();
+    let by_id = modules.iter().position(|module| id.is_some() && module.id == id);
+    by_id.or_else(|| modules.iter().position(|module| *module.name == *text || module.file_name() == text))
+}
+
+fn unsigned(json: &Value, key: &str) -> Result<u64, RequestError> {
+    let value = json.as_u64().or_else(|| number(json.as_str()?));
+    value.ok_or_else(|| wrong(format!("\"{key}\": {} is no number", shown(json))))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_mapping_and_every_frame() {
+        let request = Request::parse(
+            &json!({
+                "id": "x", "Frames": 1, "tags": {"a": [1]},
+                "modules": [
+                    {"name": "a", "base": "0x1000", "size": 16},
+                    {"id": "abcdef", "bias": 5, "start": "0x2000", "size": "0x10"},
+                    {"name": "/lib/c.so", "start": 4096, "size": 1, "file_offset": 0},
+                    {"name": "d", "id": null},
+                ],
+                "frames": ["0x1001", 17, "=0x10", "?", {"address": "0x20", "kind": "adjusted"},
+                    {"module": "c.so", "offset": 3}, {"module": "abcdef", "address": 4, "kind": "exact"}],
+            }),
+            None,
+        )
+        .unwrap();
+        let mappings: Vec<Mapping> = request.modules.iter().map(|module| module.mapping).collect();
+        assert_eq!(
+            mappings,
+            [
+                Mapping::LoadAddress { address: 0x1000, size: Some(16) },
+                Mapping::Bias { bias: 5, start: 0x2000, size: 16 },
+                Mapping::FilePart { start: 4096, size: 1, file_offset: 0 },
+                Mapping::Unknown,
+            ]
+        );
+        let at = |place, kind| StackFrame { place, kind };
+        assert_eq!(
+            request.frames,
+            [
+                StackFrame::exact(0x1001),
+                StackFrame::returns_to(17),
+                StackFrame::exact(0x10),
+                StackFrame::UNKNOWN,
+                StackFrame::adjusted(0x20),
+                at(Place::Offset { module: 2, offset: 3 }, Kind::Return),
+                at(Place::Image { module: 1, address: 4 }, Kind::Exact),
+            ]
+        );
+        assert_eq!(Value::Object(request.echo), json!({"id": "x", "tags": {"a": [1]}}));
+    }
+
+    #[test]
+    fn what_is_no_stack_says_why() {
+        let module = |module: Value| json!({"modules": [module], "frames": []});
+        let frame = |frame: Value| json!({"modules": [{"name": "a"}], "frames": [frame]});
+        for (json, says) in [
+            (json!([]), "a stack is an object"),
+            (json!({}), "needs \"modules\""),
+            (json!({"modules": {}}), "\"modules\" is no list"),
+            (json!({"modules": []}), "needs \"frames\""),
+            (module(json!(1)), "1 is no module"),
+            (module(json!({"name": 1})), "\"name\" of a module: 1 is no text"),
+            (module(json!({"id": "../.."})), "../.."),
+            (module(json!({"base": -1})), "\"base\": -1 is no number"),
+            (module(json!({"name": "x", "bias": 1})), "\"x\": \"bias\" needs \"start\" and \"size\""),
+            (module(json!({"start": 1})), "a module: \"start\" needs"),
+            (module(json!({"base": 1, "bias": 1})), "give one of"),
+            (module(json!({"base": 1, "file_offset": 1})), "give one of"),
+            (frame(json!("x")), "\"x\" is no address"),
+            (frame(json!(null)), "null is no address"),
+            (frame(json!({})), "a frame needs"),
+            (frame(json!({"module": 1, "offset": 0})), "\"module\": 1 is none"),
+            (frame(json!({"module": "b", "offset": 0})), "\"b\" is none of \"modules\""),
+            (frame(json!({"module": 0})), "a frame needs"),
+            (frame(json!({"address": 0, "kind": "x"})), "\"kind\": \"x\""),
+            (frame(json!({"address": 0, "kind": 1})), "\"kind\": 1"),
+        ] {
+            let error = Request::parse(&json, None).unwrap_err().to_string();
+            assert!(error.contains(says), "{json}: {error}");
+        }
+        let many = json!({"modules": [], "frames": vec![1; MAX_FRAMES + 1]});
+        assert!(Request::parse(&many, None).unwrap_err().to_string().contains("more than"));
+    }
+}

@@ -1,0 +1,97 @@
+//! An address of a file to its answer: the one place that turns what the reader gives into frames, candidates and certainty.
+
+use foldsym_lookup::{
+    Answer as Found, Error, Frames, FunctionId, ImageAddr, Lookup, Resolved, SectionId, SymbolFile, What,
+};
+
+use crate::answer::{Answer, Member, Symbol};
+
+/// Frames, other names and candidates that an answer may have, besides one for each byte of its file: records of constants take no
+/// byte of it.
+const MIN_ITEMS: usize = 1 << 16;
+
+/// Looks addresses up, with memory that is used again.
+pub(crate) struct Resolver {
+    /// Every function of shared code is wanted, not only the first.
+    candidates: bool,
+    frames: Frames,
+    /// Items that the answer may still have.
+    left: usize,
+}
+
+impl Resolver {
+    pub(crate) fn new(candidates: bool) -> Self {
+        Self { candidates, frames: Frames::new(), left: 0 }
+    }
+
+    /// Puts what is known of a link-time address into an answer that is empty. At shared code these are the candidates that the stack
+    /// leaves, where there is one. Gives whether the file has the address.
+    ///
+    /// # Errors
+    /// The file is damaged where the answer should be, or the answer has more than its bytes can hold.
+    pub(crate) fn fill(
+        &mut self,
+        file: &SymbolFile<'_>,
+        image: ImageAddr,
+        resolved: Option<Resolved>,
+        answer: &mut Answer,
+    ) -> Result<bool, Error> {
+        self.left = file.bytes().len().saturating_add(MIN_ITEMS);
+        let Lookup::Found(found) = file.lookup(image, &mut self.frames)? else { return Ok(false) };
+        answer.certainty = Some(found.certainty.into());
+        answer.reason = found.reason.map(Into::into);
+        answer.start = (!found.padding).then_some(found.function_start.0);
+        let mut function = found.function;
+        // The group of a stack's frame and that of its address are one, unless the file is damaged.
+        let resolved = resolved.filter(|resolved| found.group.is_some() && resolved.group == found.group);
+        let count = resolved.map_or(found.member_count(), |resolved| resolved.candidate_count());
+        let member = |index| resolved.map_or(Some(index), |resolved| resolved.candidate(index));
+        if let Some(resolved) = resolved {
+            answer.certainty = resolved.certainty.map(Into::into);
+            answer.evidence = resolved.evidence.map(Into::into);
+            if let Some(first) = member(0) {
+                function = file.member_frames(&found, first, &mut self.frames)?.function;
+            }
+        }
+        answer.candidate_count = found.group.is_some().then_some(count);
+        answer.partial = self.frames.is_partial();
+        self.symbol(file, &mut answer.symbol, &found, function)?;
+        if self.candidates && found.group.is_some() {
+            for index in (0..count).map_while(member) {
+                let member = file.member_frames(&found, index, &mut self.frames)?;
+                let mut symbol = Symbol::default();
+                self.symbol(file, &mut symbol, &found, member.function)?;
+                answer.candidates.push(Member { how: member.how.text(), symbol });
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes the frames of the last lookup, and the other names of their function.
+    fn symbol(
+        &mut self,
+        file: &SymbolFile<'_>,
+        symbol: &mut Symbol,
+        found: &Found,
+        function: FunctionId,
+    ) -> Result<(), Error> {
+        let mut left = self.left;
+        let mut take = |section| {
+            left = left.checked_sub(1).ok_or(Error { section, what: What::Length, offset: 0 })?;
+            Ok(())
+        };
+        for frame in file.frames(&self.frames) {
+            take(SectionId::MEMBERS)?;
+            symbol.frames.push(frame?);
+        }
+        if !found.padding {
+            let function = file.function(function)?;
+            for alias in file.aliases(&function) {
+                take(SectionId::ALIASES)?;
+                symbol.aliases.push(alias?);
+            }
+        }
+        self.left = left;
+        Ok(())
+    }
+}
