@@ -58,13 +58,13 @@ mod stack;
 mod symbolizer;
 mod worker;
 
+pub use self::object::ObjectAnswer;
 pub use answer::{Answer, Member, Symbol};
 pub use certainty::{Certainty, Evidence, Reason};
 pub use foldsym_store::{BuildId, DebugId, LocalStore, ModuleId, Store, StoreError, SymbolMap};
 pub use frame::{Candidate, Frame, Location, Unknown};
 pub use maps::{MapsEntry, modules_of_maps, modules_of_process, parse_maps};
 pub use names::{Form, Kept, Names};
-pub use object::ObjectAnswer;
 pub use parse::{ParseError, build_id_and_offset, module_and_offset, number};
 #[cfg(feature = "convert")]
 pub use program::LoadError;
