@@ -18,7 +18,7 @@ use builds::{TracedBuild, builds};
 use run::{Pair, Traced, Word};
 
 const HELP: &str = "cargo xtask trace [--foldsym PROGRAM] [--steps N] [--entries N] [--only TEXT] [--all]
-  steps each program of src/xtask/src/trace/programs, compiled by clang, gcc and rustc in ten forms (merged by the
+  steps each program of src/xtask/src/trace/programs, compiled by clang, gcc and rustc in nine forms (merged by the
   compiler, -g1, mixed, stripped, LTO, ...) and linked by lld, gold and mold with --icf=all, beside the same objects linked
   without folding, and judges every frame of the stacks on which a function of the program is entered;
   x86-64 Linux, static programs
