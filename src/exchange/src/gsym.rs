@@ -252,12 +252,7 @@ impl<'f> Writer<'f> {
     }
 
     /// The inline tree, in preorder. Nodes that no row has are left out. `name` is the function's.
-    fn inline_info(
-        &mut self,
-        function: &FunctionCode,
-        name: u64,
-        len: u32,
-    ) -> Result<Vec<u8>, ExportError> {
+    fn inline_info(&mut self, function: &FunctionCode, name: u64, len: u32) -> Result<Vec<u8>, ExportError> {
         let nodes = &function.nodes;
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
         for (number, node) in nodes.iter().enumerate().skip(1).filter(|(_, node)| !node.ranges.is_empty()) {

@@ -17,7 +17,9 @@ impl Symbolic {
         let bytes = ByteView::open(path).map_err(|error| error.to_string())?;
         let object = BreakpadObject::parse(&bytes).map_err(|error| error.to_string())?;
         let mut converter = SymCacheConverter::new();
-        converter.process_object(&object).map_err(|error| format!("{error}: {:?}", std::error::Error::source(&error)))?;
+        converter
+            .process_object(&object)
+            .map_err(|error| format!("{error}: {:?}", std::error::Error::source(&error)))?;
         let mut cache = Vec::new();
         converter.serialize(&mut cache).map_err(|error| error.to_string())?;
         // Kept to the end of the process; the cache wants the alignment of its integers.

@@ -4,7 +4,7 @@
 mod readback;
 mod why;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -67,7 +67,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     for program in &programs {
         apart += ask(&foldsym, &readers, program, count)?;
     }
-    if apart == 0 { Ok(()) } else { Err(format!("{apart} answers differ for no known reason, or files are too large")) }
+    if apart == 0 {
+        Ok(())
+    } else {
+        Err(format!("{apart} answers differ for no known reason, or files are too large"))
+    }
 }
 
 /// Asks all doors about a program. Gives how many answers differ that must not, and a file that is too large counts as one.
@@ -129,7 +133,10 @@ fn ask(foldsym: &Foldsym, readers: &Path, program: &Path, count: usize) -> Resul
 fn size_beside(own: u64, other: Option<u64>) -> bool {
     match other {
         Some(other) => {
-            println!("  GSYM: {own} bytes, {:.3} of llvm-gsymutil's {other}", own as f64 / other.max(1) as f64);
+            println!(
+                "  GSYM: {own} bytes, {:.3} of llvm-gsymutil's {other}",
+                own as f64 / other.max(1) as f64
+            );
         }
         None => println!("  GSYM: {own} bytes; llvm-gsymutil refuses the program"),
     }
@@ -143,9 +150,7 @@ fn of_gsymutil(program: &Path, folder: &Path) -> Result<Option<u64>, String> {
     command.args(["--quiet", "--merged-functions", "--convert"]).arg(program).arg("--out-file").arg(&out);
     // It refuses programs that it cannot read.
     Ok(match sh::output(&mut command) {
-        Ok(_) => {
-            Some(std::fs::metadata(&out).map_err(|error| format!("{}: {error}", out.display()))?.len())
-        }
+        Ok(_) => Some(std::fs::metadata(&out).map_err(|error| format!("{}: {error}", out.display()))?.len()),
         Err(_) => None,
     })
 }
@@ -236,7 +241,8 @@ fn addresses_of(program: &Path, count: usize) -> Result<Vec<u64>, String> {
     if total < (ALL_BELOW * count) as u64 {
         return Ok((0..total).map(place).collect());
     }
-    Ok((0..count).map(|_| place(random())).collect())
+    let mut seen = HashSet::new();
+    Ok((0..count).map(|_| place(random())).filter(|address| seen.insert(*address)).collect())
 }
 
 #[cfg(test)]

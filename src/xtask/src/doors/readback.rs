@@ -107,7 +107,9 @@ impl Exported<'_> {
             match why(reader, own, found) {
                 Ok(None) => {}
                 Ok(Some(reason)) => *reasons.entry(reason).or_insert(0) += 1,
-                Err(what) => unnamed.push(format!("{address:#x} {what}\n      ours {own:?}\n      its  {found:?}")),
+                Err(what) => {
+                    unnamed.push(format!("{address:#x} {what}\n      ours {own:?}\n      its  {found:?}"))
+                }
             }
         }
         let version = if version == "Breakpad" { version.to_owned() } else { format!("GSYM {version}") };
@@ -171,10 +173,6 @@ impl Exported<'_> {
                 found.entry(address).or_default().push(frames);
             }
         }
-        // An address that was asked for twice was answered twice.
-        for answer in found.values_mut().filter(|_| !merged) {
-            answer.truncate(1);
-        }
         Ok(self.addresses.iter().map(|address| found.get(address).cloned().unwrap_or_default()).collect())
     }
 
@@ -192,15 +190,20 @@ impl Exported<'_> {
     fn survivors(&self, own: &[Answer]) -> Result<(), String> {
         let bare = self.folder.join("program.bare");
         let mut strip = Command::new(sh::llvm("llvm-objcopy")?);
-        strip.args(["--remove-section=.symtab", "--remove-section=.dynsym"]);
+        strip.args(["--strip-all", "--keep-section=.debug*"]);
         if own.iter().all(|own| own.len() < 2) || sh::output(strip.arg(self.program).arg(&bare)).is_err() {
             return Ok(());
         }
         let real = self.symbolizer(&bare)?;
-        let name = |answer: &Answer| answer.first().and_then(|frames| frames.last()).map(|frame| frame.name.clone());
+        let name =
+            |answer: &Answer| answer.first().and_then(|frames| frames.last()).map(|frame| frame.name.clone());
         let folded = own.iter().zip(&real).filter(|(own, real)| own.len() > 1 && !real.is_empty());
         let (same, other): (Vec<_>, Vec<_>) = folded.partition(|(own, real)| name(own) == name(real));
-        println!("  folded code: the outer function is the survivor at {} addresses, not at {}", same.len(), other.len());
+        println!(
+            "  folded code: the outer function is the survivor at {} addresses, not at {}",
+            same.len(),
+            other.len()
+        );
         for (own, real) in other.iter().take(SHOWN) {
             println!("    ours {:?}, in the debug information {:?}", name(own), name(real));
         }

@@ -46,8 +46,8 @@ pub(super) fn why(reader: Reader, own: &Answer, found: &Answer) -> Result<Option
     if let ([function], []) = (own, &found[..])
         && function.iter().all(|frame| frame.name.is_empty())
     {
-        // Neither format has lines outside of functions.
-        return Ok(Some("a line that belongs to no function"));
+        // GSYM has no record without a name, and neither format has lines outside of functions.
+        return Ok(Some("code without a name"));
     }
     if own.len() != found.len() {
         return Err(format!("{} functions for {}", found.len(), own.len()));
@@ -72,7 +72,13 @@ fn of_function(reader: Reader, own: &[Frame], found: &[Frame]) -> Result<Option<
 
 fn of_frame(reader: Reader, own: &Frame, found: &Frame) -> Result<Option<&'static str>, String> {
     if own.name != found.name {
-        return Err("name".into());
+        let word =
+            if matches!(reader, Reader::Symbolic | Reader::Minidump) { "<name omitted>" } else { "??" };
+        let same = (own.line, &own.path) == (found.line, &found.path);
+        return match own.name.is_empty() && found.name == word && same {
+            true => Ok(Some("a word in place of no name")),
+            false => Err("name".into()),
+        };
     }
     if own.line != found.line {
         return Err("line".into());
@@ -91,7 +97,8 @@ fn clean(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for (number, part) in path.split('/').enumerate() {
         match (part, parts.last()) {
-            ("." | "", _) if number > 0 => {}
+            (".", _) => {}
+            ("", _) if number > 0 => {}
             ("..", Some(last)) if !last.is_empty() && *last != ".." => {
                 parts.pop();
             }
@@ -110,13 +117,19 @@ mod tests {
         let frame = |name: &str, path: &str, line| Frame { name: name.into(), path: path.into(), line };
         let own = vec![vec![frame("f", "/a/./b/../c.h", 7)], vec![frame("g", "", 0)]];
         let cleaned = vec![vec![frame("f", "/a/c.h", 7)]];
-        assert_eq!(why(Reader::Symbolic, &own, &cleaned), Ok(Some("symbolic takes `.` and `..` out of paths")));
+        assert_eq!(
+            why(Reader::Symbolic, &own, &cleaned),
+            Ok(Some("symbolic takes `.` and `..` out of paths"))
+        );
         assert!(why(Reader::Blazesym, &own, &cleaned).is_err());
         assert!(why(Reader::GsymRsMerged, &own, &own[..1].to_vec()).is_err());
         assert_eq!(why(Reader::GsymRs, &own, &own[..1].to_vec()), Ok(None));
         assert_eq!(why(Reader::GsymRsMerged, &own, &own), Ok(None));
         let lines = vec![vec![frame("", "/a.c", 7)]];
-        assert_eq!(why(Reader::Gsymutil, &lines, &Vec::new()), Ok(Some("a line that belongs to no function")));
+        let word = vec![vec![frame("<name omitted>", "/a.c", 7)]];
+        assert_eq!(why(Reader::Minidump, &lines, &word), Ok(Some("a word in place of no name")));
+        assert!(why(Reader::GsymRs, &lines, &word).is_err());
+        assert_eq!(why(Reader::Gsymutil, &lines, &Vec::new()), Ok(Some("code without a name")));
         assert!(why(Reader::Gsymutil, &own, &Vec::new()).is_err());
     }
 
@@ -124,6 +137,7 @@ mod tests {
     fn paths_are_cleaned_as_symbolic_does() {
         assert_eq!(clean("/a/./b/../c.h"), "/a/c.h");
         assert_eq!(clean("../x/.././y.c"), "../y.c");
+        assert_eq!(clean("./io/../b/z.c"), "b/z.c");
         assert_eq!(clean("/"), "");
     }
 }
