@@ -74,7 +74,7 @@ fn of_frame(reader: Reader, own: &Frame, found: &Frame) -> Result<Option<&'stati
     if own.name != found.name {
         let word =
             if matches!(reader, Reader::Symbolic | Reader::Minidump) { "<name omitted>" } else { "??" };
-        let same = (own.line, &own.path) == (found.line, &found.path);
+        let same = own.line == found.line && clean(&own.path) == clean(&found.path);
         return match own.name.is_empty() && found.name == word && same {
             true => Ok(Some("a word in place of no name")),
             false => Err("name".into()),
