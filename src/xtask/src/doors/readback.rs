@@ -207,19 +207,19 @@ impl Exported<'_> {
             outer.name.split('.').next().map(str::to_owned)
         };
         let folded = own.iter().zip(&real).filter(|(own, real)| own.len() > 1 && !real.is_empty());
+        let (same, other): (Vec<_>, Vec<_>) = folded.partition(|(own, real)| name(own) == name(real));
+        // gold and others leave the address to every function, so that the one that is found there tells nothing.
         let mut comment = Command::new(sh::llvm("llvm-readelf")?);
-        if !sh::output(comment.args(["-p", ".comment"]).arg(self.program))?.contains("Linker: LLD") {
-            println!(
-                "  folded code: other linkers than lld leave the address to all functions: no survivor to tell"
-            );
+        let lld = sh::output(comment.args(["-p", ".comment"]).arg(self.program))?.contains("Linker: LLD");
+        println!(
+            "  folded code: the outer function is that of the debug information at {} addresses, another at {}{}",
+            same.len(),
+            other.len(),
+            if lld { "" } else { " (no fault where the linker is not known to be lld)" }
+        );
+        if !lld {
             return Ok(0);
         }
-        let (same, other): (Vec<_>, Vec<_>) = folded.partition(|(own, real)| name(own) == name(real));
-        println!(
-            "  folded code: the outer function is the survivor at {} addresses, another at {}",
-            same.len(),
-            other.len()
-        );
         for (own, real) in other.iter().take(SHOWN) {
             println!("    ours {:?}, in the debug information {:?}", name(own), name(real));
         }
