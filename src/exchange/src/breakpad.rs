@@ -8,7 +8,17 @@ use foldsym_lookup::{FileId, NameId, SymbolFile};
 use rustc_hash::FxHashMap;
 
 use crate::code::{FunctionCode, each, name_bytes, path_bytes};
-use crate::{ExportError, Summary};
+use crate::{ExportError, Summary, at_most};
+
+/// The longest text of a record, in bytes: readers have buffers of a fixed size (minidump-stackwalk's holds a line of 80 KiB
+/// and passes over longer ones).
+const MAX_TEXT: usize = 65_535;
+
+/// Ranges of one `INLINE` record: the record has room in the same buffers.
+const MAX_RANGES: usize = 1024;
+
+/// A number that no `FILE` record has, for a call whose file is not known. It is positive as a signed number, too.
+const NO_FILE: usize = 0x7fff_ffff;
 
 /// What the first line of the file says of the module.
 #[derive(Clone, Debug)]
@@ -24,7 +34,7 @@ pub struct BreakpadModule<'m> {
 /// Writes a `.fsym` as a Breakpad symbol file. `readable` turns a linkage name into what is shown; `None` keeps it.
 ///
 /// # Errors
-/// The `.fsym` is damaged, or `out` cannot be written.
+/// The `.fsym` is damaged; a function has 2^32 bytes or more, which readers refuse; or `out` cannot be written.
 pub fn write_breakpad(
     file: &SymbolFile<'_>,
     module: &BreakpadModule<'_>,
@@ -44,6 +54,7 @@ pub fn write_breakpad(
     };
     each(file, |code| {
         let Some(first) = code.functions.first() else { return Ok::<(), ExportError>(()) };
+        at_most(code.len, u32::MAX.into(), "bytes of a function")?;
         writer.summary.ranges += 1;
         writer.summary.functions += code.functions.len() as u64;
         writer.summary.merged += code.functions.len() as u64 - 1;
@@ -106,16 +117,19 @@ impl Writer<'_> {
             }
             let origin = self.origin(node.name);
             let call_file = self.path(node.call_file.or_else(|| function.rows.first()?.file));
-            let mut text = format!("INLINE {depth} {} {call_file} {origin}", node.call_line);
-            for (from, to) in &node.ranges {
-                text.push_str(&format!(" {:x} {:x}", start.wrapping_add(*from), to - from));
+            // Readers find the parent of a call by its addresses, so that a call may have several records.
+            for ranges in node.ranges.chunks(MAX_RANGES) {
+                let mut text = format!("INLINE {depth} {} {call_file} {origin}", node.call_line);
+                for (from, to) in ranges {
+                    text.push_str(&format!(" {:x} {:x}", start.wrapping_add(*from), to - from));
+                }
+                self.line(&text);
             }
-            self.line(&text);
         }
         for (at, row) in function.rows.iter().enumerate() {
             let end = function.rows.get(at + 1).map_or(len, |next| next.offset);
-            let Some(file) = row.file.filter(|_| row.line > 0) else { continue };
-            let file = self.path(Some(file));
+            // Also where no line or no file is known: a reader may take what has no record for the line before.
+            let file = self.path(row.file);
             let (from, bytes) = (start.wrapping_add(row.offset), end - row.offset);
             self.line(&format!("{from:x} {bytes:x} {} {file}", row.line));
         }
@@ -128,7 +142,8 @@ impl Writer<'_> {
 
     fn name(&self, name: Option<NameId>) -> String {
         let bytes = name_bytes(self.file, name);
-        let text = (self.readable)(&bytes).unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
+        let readable = (self.readable)(&bytes).filter(|text| text.len() <= MAX_TEXT);
+        let text = readable.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
         match one_line(&text) {
             text if text.is_empty() => "<name omitted>".to_owned(),
             text => text,
@@ -145,8 +160,7 @@ impl Writer<'_> {
     }
 
     fn path(&mut self, file: Option<FileId>) -> usize {
-        // A call whose file is not known: the first file of all, as the format has no word for none.
-        let Some(id) = file else { return 0 };
+        let Some(id) = file else { return NO_FILE };
         if let Some(&number) = self.file_numbers.get(&id) {
             return number;
         }
@@ -157,9 +171,17 @@ impl Writer<'_> {
     }
 }
 
-/// Text without line ends: a name of a hostile program must not begin a record.
+/// Text without line ends, and without spaces around it: a name of a hostile program must not begin a record, nor pass for
+/// what separates fields. Text that is too long is cut.
 fn one_line(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+    let text: String =
+        text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
+    let text = text.trim();
+    let mut end = text.len().min(MAX_TEXT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].trim_end().to_owned()
 }
 
 fn one_word(text: &str) -> String {

@@ -11,7 +11,7 @@ use foldsym_lookup::{FileId, NameId, SymbolFile, flags};
 use rustc_hash::FxHashMap;
 
 use crate::code::{Code, FunctionCode, Line, each, name_bytes, path_bytes};
-use crate::{ExportError, Summary};
+use crate::{ExportError, Summary, at_most};
 
 /// The version of the format that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,10 @@ pub fn write_gsym(
         while calls.get(at).is_some_and(|call| call.address <= code.start) {
             at += 1;
         }
-        let here = calls[at..].iter().take_while(|call| call.address <= code.start.saturating_add(code.len));
+        // A call that ends the function, of a callee that never returns, has its return address in the next one: readers
+        // refuse a file with it, and none could find it, as it looks for the function first.
+        let end = code.start.saturating_add(code.len);
+        let here = calls[at..].iter().take_while(|call| call.address < end);
         writer.function(&code, &calls[at..at + here.count()])
     })?;
     writer.finish(out)
@@ -159,7 +162,7 @@ impl<'f> Writer<'f> {
             let table = self.line_table(&function.rows);
             self.part(out, LINE_TABLE, &table)?;
             if function.nodes.len() > 1 {
-                let inlined = self.inline_info(function, len)?;
+                let inlined = self.inline_info(function, name, len)?;
                 self.part(out, INLINE_INFO, &inlined)?;
             }
         }
@@ -248,8 +251,8 @@ impl<'f> Writer<'f> {
         out
     }
 
-    /// The inline tree, in preorder. Nodes that no row has are left out.
-    fn inline_info(&mut self, function: &FunctionCode, len: u32) -> Result<Vec<u8>, ExportError> {
+    /// The inline tree, in preorder. Nodes that no row has are left out. `name` is the function's.
+    fn inline_info(&mut self, function: &FunctionCode, name: u64, len: u32) -> Result<Vec<u8>, ExportError> {
         let nodes = &function.nodes;
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
         for (number, node) in nodes.iter().enumerate().skip(1).filter(|(_, node)| !node.ranges.is_empty()) {
@@ -263,7 +266,8 @@ impl<'f> Writer<'f> {
         uleb(&mut out, 0);
         uleb(&mut out, len.into());
         out.push(u8::from(!children[0].is_empty()));
-        self.offset(&mut out, 0)?;
+        // LLVM takes the name from the record; gsym-rs and blazesym pass over a node without one, and so lose the function.
+        self.offset(&mut out, name)?;
         uleb(&mut out, 0);
         uleb(&mut out, 0);
         // The nodes whose children are being written, with the number of those that are, and where their ranges count from.
@@ -488,10 +492,6 @@ impl<'f> Writer<'f> {
             false => out.extend_from_slice(&value.to_le_bytes()[..width]),
         }
     }
-}
-
-fn at_most(found: u64, most: u64, what: &'static str) -> Result<u64, ExportError> {
-    if found > most { Err(ExportError::TooLarge { what, found, most }) } else { Ok(found) }
 }
 
 /// The least and the greatest delta of lines that one byte holds: of all deltas where they are near each other, else the

@@ -79,3 +79,7 @@ impl From<foldsym_lookup::Error> for ExportError {
         ExportError::Damaged(error)
     }
 }
+
+fn at_most(found: u64, most: u64, what: &'static str) -> Result<u64, ExportError> {
+    if found > most { Err(ExportError::TooLarge { what, found, most }) } else { Ok(found) }
+}

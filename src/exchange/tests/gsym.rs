@@ -144,7 +144,7 @@ impl<'g> Gsym<'g> {
                 4 => {
                     let mut next = 4;
                     for _ in 0..int(part, 0, 4) {
-                        assert!(int(part, next, 8) <= size);
+                        assert!((1..size).contains(&int(part, next, 8)));
                         let count = int(part, next + 9, 4) as usize;
                         for expression in 0..count {
                             let text = self.string(int(part, next + 13 + string * expression, string));

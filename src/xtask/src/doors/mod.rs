@@ -1,7 +1,10 @@
 //! `cargo xtask doors`: the same addresses by every way to ask: `llvm-symbolizer` itself, `foldsym llvm-symbolizer`, `foldsym
-//! lookup`, and `llvm-symbolizer` reading the GSYM file that `foldsym export` writes.
+//! lookup`, and what `foldsym export` writes as the readers of others answer from it.
 
-use std::collections::BTreeMap;
+mod readback;
+mod why;
+
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,13 +13,27 @@ use crate::{ci, sh};
 
 const HELP: &str = "cargo xtask doors [PROGRAM]... [--foldsym BIN] [--count N]
   asks llvm-symbolizer, foldsym llvm-symbolizer, foldsym lookup, and llvm-symbolizer with our GSYM file beside the program
-  about N random addresses of code (2000), and prints how many answers differ from the first, by cause, and the CPU time of
-  each over llvm-symbolizer's; fails where our own doors differ from each other
-  without a program: two programs of testbins/built and the C library
+  about N random addresses of code (2000; every one where a program has fewer than 16 N), and prints how many answers differ
+  from the first, by cause, and the CPU time of each over llvm-symbolizer's
+  then has what `foldsym export` writes read by others, and compares with foldsym lookup: GSYM 1 by llvm-symbolizer,
+  llvm-gsymutil, gsym-rs and blazesym, GSYM 2 by gsym-rs, Breakpad by symbolic and by breakpad-symbols (the reader of
+  minidump-stackwalk)
+  fails where our own doors differ from each other, where a reader differs for a reason that has no name, and where our GSYM
+  file is larger than llvm-gsymutil's, but for a program with folded functions, of which llvm-gsymutil has one each
+  without a program: programs of testbins/built, the C library with its debug file, and the program that holds the readers
   --foldsym BIN   another build of foldsym than this checkout's";
 
 /// Programs of `testbins/built` that are asked where none is named.
-const COMMITTED: &[&str] = &["demo.elf", "fold.clang-lld.set/program"];
+const COMMITTED: &[&str] = &[
+    "demo.elf",
+    "fold.clang-lld.set/program",
+    "fold.gcc-gold.set/program",
+    "inline.clang-dwarf5",
+    "inline.gcc-dwarf5",
+];
+
+/// A program with less code than so many times the count is asked about every address.
+const ALL_BELOW: usize = 16;
 
 /// An answer's lines, a function and a place for each frame.
 type Frames = Vec<(String, String)>;
@@ -39,19 +56,26 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         }
     }
     let foldsym = Foldsym::build(foldsym)?;
+    let readers = readback::build()?;
     if programs.is_empty() {
         programs.extend(COMMITTED.iter().map(|name| sh::root().join("testbins/built").join(name)));
         programs.extend(ci::c_library());
+        programs.extend(ci::libc());
+        programs.push(readers.clone());
     }
     let mut apart = 0;
     for program in &programs {
-        apart += ask(&foldsym, program, count)?;
+        apart += ask(&foldsym, &readers, program, count)?;
     }
-    if apart == 0 { Ok(()) } else { Err(format!("{apart} answers of our own doors differ")) }
+    if apart == 0 {
+        Ok(())
+    } else {
+        Err(format!("{apart} answers differ for no known reason, or files are too large"))
+    }
 }
 
-/// Asks all doors about a program. Gives how many answers of ours differ from each other.
-fn ask(foldsym: &Foldsym, program: &Path, count: usize) -> Result<usize, String> {
+/// Asks all doors about a program. Gives how many answers differ that must not, and a file that is too large counts as one.
+fn ask(foldsym: &Foldsym, readers: &Path, program: &Path, count: usize) -> Result<usize, String> {
     let folder = sh::scratch("doors")?;
     // The name that llvm-symbolizer looks for beside the program; a link would be followed to another folder.
     let copy = folder.join("program");
@@ -64,9 +88,19 @@ fn ask(foldsym: &Foldsym, program: &Path, count: usize) -> Result<usize, String>
     sh::run(
         Command::new(foldsym.path()).args(["convert", "--quiet", "--columns", "-o"]).arg(&file).arg(&copy),
     )?;
+    let asked = addresses_of(program, count)?;
+    println!("{}, {} addresses", program.display(), asked.len());
+    let exported = readback::Exported {
+        foldsym,
+        readers,
+        folder: &folder,
+        program: &copy,
+        file: &file,
+        addresses: &asked,
+    };
+    let (bad, folded) = exported.ask()?;
     let addresses = folder.join("addresses");
-    let list: String =
-        addresses_of(program, count)?.iter().map(|address| format!("{address:#x}\n")).collect();
+    let list: String = asked.iter().map(|address| format!("{address:#x}\n")).collect();
     std::fs::write(&addresses, list).map_err(|error| format!("{}: {error}", addresses.display()))?;
 
     let llvm = sh::llvm("llvm-symbolizer")?;
@@ -76,7 +110,6 @@ fn ask(foldsym: &Foldsym, program: &Path, count: usize) -> Result<usize, String>
     let lookup = timed(Command::new(foldsym.path()).arg("lookup").arg(&file), &addresses)?;
     sh::run(Command::new(foldsym.path()).args(["export", "--gsym", "-o"]).arg(&gsym).arg(&file))?;
     let by_gsym = symbolizer(&mut Command::new(&llvm))?;
-    println!("{}, {} addresses", program.display(), count);
     for (name, door) in [("foldsym llvm-symbolizer", &ours), ("llvm-symbolizer with our GSYM", &by_gsym)] {
         let columns = name.starts_with("foldsym");
         let causes = compare(&real.0, &door.0, columns);
@@ -84,29 +117,38 @@ fn ask(foldsym: &Foldsym, program: &Path, count: usize) -> Result<usize, String>
         println!("  {name}: {} of its CPU time; differ: {causes:?}", format_args!("{ratio:.3}"));
     }
     let size = std::fs::metadata(&gsym).map_err(|error| format!("{}: {error}", gsym.display()))?.len();
-    println!("  GSYM: {size} bytes{}", of_gsymutil(program, &folder)?);
+    // Of folded code llvm-gsymutil has one function; ours has all of them, and its calls, which tell them apart.
+    let larger = size_beside(size, of_gsymutil(program, &folder)?) && !folded;
     // The outermost name may be another function of the group only where `stack` knows the caller.
     let apart =
         ours.0.iter().zip(&lookup.0).filter(|(a, b)| a != b).count() + ours.0.len().abs_diff(lookup.0.len());
     println!("  foldsym lookup: {apart} differ from foldsym llvm-symbolizer");
-    let wrong = ours.0.iter().zip(&by_gsym.0);
-    let wrong = wrong.filter(|(own, gsym)| !gsym.is_empty() && !same(own, gsym, false)).count();
-    println!("  llvm-symbolizer with our GSYM: {wrong} differ from foldsym llvm-symbolizer");
-    Ok(apart)
+    Ok(apart + bad + usize::from(larger))
+}
+
+/// Prints the size of our GSYM file beside llvm-gsymutil's. True where it is larger.
+fn size_beside(own: u64, other: Option<u64>) -> bool {
+    match other {
+        Some(other) => {
+            println!(
+                "  GSYM: {own} bytes, {:.3} of llvm-gsymutil's {other}",
+                own as f64 / other.max(1) as f64
+            );
+        }
+        None => println!("  GSYM: {own} bytes; llvm-gsymutil refuses the program"),
+    }
+    other.is_some_and(|other| own > other)
 }
 
 /// The size of llvm-gsymutil's file of the same program.
-fn of_gsymutil(program: &Path, folder: &Path) -> Result<String, String> {
+fn of_gsymutil(program: &Path, folder: &Path) -> Result<Option<u64>, String> {
     let out = folder.join("gsymutil.gsym");
     let mut command = Command::new(sh::llvm("llvm-gsymutil")?);
     command.args(["--quiet", "--merged-functions", "--convert"]).arg(program).arg("--out-file").arg(&out);
     // It refuses programs that it cannot read.
     Ok(match sh::output(&mut command) {
-        Ok(_) => {
-            let size = std::fs::metadata(&out).map_err(|error| format!("{}: {error}", out.display()))?.len();
-            format!(", llvm-gsymutil's {size}")
-        }
-        Err(_) => String::new(),
+        Ok(_) => Some(std::fs::metadata(&out).map_err(|error| format!("{}: {error}", out.display()))?.len()),
+        Err(_) => None,
     })
 }
 
@@ -162,7 +204,7 @@ fn compare(real: &[Frames], ours: &[Frames], columns: bool) -> BTreeMap<&'static
     causes
 }
 
-/// Random addresses of a program's executable sections: the same for each run.
+/// Every address of a small program's executable sections, else random ones: the same for each run.
 fn addresses_of(program: &Path, count: usize) -> Result<Vec<u64>, String> {
     let text = sh::output(Command::new(sh::llvm("llvm-readelf")?).arg("-SW").arg(program))?;
     let mut sections: Vec<(u64, u64)> = Vec::new();
@@ -193,7 +235,11 @@ fn addresses_of(program: &Path, count: usize) -> Result<Vec<u64>, String> {
         }
         0
     };
-    Ok((0..count).map(|_| place(random())).collect())
+    if total < (ALL_BELOW * count) as u64 {
+        return Ok((0..total).map(place).collect());
+    }
+    let mut seen = HashSet::new();
+    Ok((0..count).map(|_| place(random())).filter(|address| seen.insert(*address)).collect())
 }
 
 #[cfg(test)]
