@@ -7,23 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::why::{Reader, why};
+use super::why::{Reader, ReaderAnswer, ReaderFrame, why};
 use crate::fold::Foldsym;
 use crate::json::Json;
 use crate::sh;
-
-/// A frame by any reader.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Frame {
-    pub(super) name: String,
-    /// Empty where none is known.
-    pub(super) path: String,
-    /// 0 where none is known.
-    pub(super) line: u64,
-}
-
-/// The functions at an address, each with its frames from the inside out. None where nothing is known.
-pub(super) type Answer = Vec<Vec<Frame>>;
 
 /// How many differences without a name are printed for each reader.
 const SHOWN: usize = 3;
@@ -61,14 +48,14 @@ impl Exported<'_> {
     /// # Errors
     /// A tool that fails, or a file that a reader refuses.
     pub(super) fn ask(&self) -> Result<(usize, bool), String> {
-        let own: Vec<Answer> =
+        let own: Vec<ReaderAnswer> =
             self.foldsym.lookup(self.file, self.addresses)?.iter().map(of_lookup).collect();
         let gsym = self.export("--gsym", "program.gsym")?;
         let gsym2 = self.export("--gsym2", "program.gsym2")?;
         let breakpad = self.export("--breakpad", "program.sym")?;
         let base = base_of(self.program)?;
         let mut bad = 0;
-        let mut judge = |reader: Reader, version: &str, found: Vec<Answer>| {
+        let mut judge = |reader: Reader, version: &str, found: Vec<ReaderAnswer>| {
             bad += self.judge(reader, version, base, &own, &found);
         };
         judge(Reader::Symbolizer, "1", self.symbolizer(self.program)?);
@@ -99,7 +86,14 @@ impl Exported<'_> {
 
     /// Prints how a reader's answers differ from ours. Gives how many do for no known reason.
     /// Breakpad's addresses count from `base`.
-    fn judge(&self, reader: Reader, version: &str, base: u64, own: &[Answer], found: &[Answer]) -> usize {
+    fn judge(
+        &self,
+        reader: Reader,
+        version: &str,
+        base: u64,
+        own: &[ReaderAnswer],
+        found: &[ReaderAnswer],
+    ) -> usize {
         let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
         let mut unnamed = Vec::new();
         let mut functions = 0;
@@ -130,7 +124,7 @@ impl Exported<'_> {
     }
 
     /// llvm-symbolizer, which takes the GSYM file beside the program.
-    fn symbolizer(&self, program: &Path) -> Result<Vec<Answer>, String> {
+    fn symbolizer(&self, program: &Path) -> Result<Vec<ReaderAnswer>, String> {
         let mut command = Command::new(sh::llvm("llvm-symbolizer")?);
         command.args(["--output-style=JSON", "--no-demangle", "--obj"]).arg(program);
         let text = sh::filter(&mut command, &self.input("symbolizer.in", "")?)?;
@@ -138,7 +132,7 @@ impl Exported<'_> {
         text.lines().map(answer).collect()
     }
 
-    fn by_crate(&self, reader: Reader, file: &Path, base: u64) -> Result<Vec<Answer>, String> {
+    fn by_crate(&self, reader: Reader, file: &Path, base: u64) -> Result<Vec<ReaderAnswer>, String> {
         let input = self.folder.join("readback.in");
         let lines = self.addresses.iter().map(|address| format!("{:#x}\n", address.wrapping_sub(base)));
         std::fs::write(&input, lines.collect::<String>())
@@ -156,7 +150,7 @@ impl Exported<'_> {
                         answer.push(Vec::new());
                     }
                     let line = line.parse().map_err(|_| format!("readback: {line}"))?;
-                    let frame = Frame { name: name.to_owned(), path: path.to_owned(), line };
+                    let frame = ReaderFrame { name: name.to_owned(), path: path.to_owned(), line };
                     answer.last_mut().ok_or("readback: no function")?.push(frame);
                 }
                 _ => return Err(format!("readback: {line}")),
@@ -168,11 +162,11 @@ impl Exported<'_> {
     }
 
     /// `llvm-gsymutil --address`. It is silent about an address that it does not know, or says so.
-    fn gsymutil(&self, gsym: &Path, merged: bool) -> Result<Vec<Answer>, String> {
+    fn gsymutil(&self, gsym: &Path, merged: bool) -> Result<Vec<ReaderAnswer>, String> {
         let mut command = Command::new(sh::llvm("llvm-gsymutil")?);
         command.arg("--addresses-from-stdin").args(merged.then_some("--merged-functions"));
         let text = sh::filter(&mut command, &self.input("gsymutil.in", &format!(" {}", gsym.display()))?)?;
-        let mut found: HashMap<u64, Answer> = HashMap::new();
+        let mut found: HashMap<u64, ReaderAnswer> = HashMap::new();
         for block in text.split("\n\n") {
             if let Some((address, frames)) = gsymutil_frames(block)? {
                 found.entry(address).or_default().push(frames);
@@ -193,7 +187,7 @@ impl Exported<'_> {
     /// Of folded code: whether the outer function of the GSYM file is the one that lld kept. Its code alone has an
     /// address in the debug information, where llvm-symbolizer finds it once no symbol overrides the name. Gives how often
     /// it is another.
-    fn survivors(&self, own: &[Answer]) -> Result<usize, String> {
+    fn survivors(&self, own: &[ReaderAnswer]) -> Result<usize, String> {
         if own.iter().all(|own| own.len() < 2) {
             return Ok(0);
         }
@@ -202,7 +196,7 @@ impl Exported<'_> {
         sh::output(strip.args(["--strip-all", "--keep-section=.debug*"]).arg(self.program).arg(&bare))?;
         let real = self.symbolizer(&bare)?;
         // The debug information of a part that the compiler split off (`.cold`) has the name of the whole.
-        let name = |answer: &Answer| {
+        let name = |answer: &ReaderAnswer| {
             let outer = answer.first().and_then(|frames| frames.last())?;
             outer.name.split('.').next().map(str::to_owned)
         };
@@ -228,7 +222,7 @@ impl Exported<'_> {
 }
 
 /// Our answer: every function of a group, the first of which others take for the one.
-fn of_lookup(answer: &Json) -> Answer {
+fn of_lookup(answer: &Json) -> ReaderAnswer {
     match answer.get("Candidates") {
         Json::Array(candidates) => {
             candidates.iter().map(|candidate| frames(candidate.get("Symbol"))).collect()
@@ -237,8 +231,8 @@ fn of_lookup(answer: &Json) -> Answer {
     }
 }
 
-fn frames(symbol: &Json) -> Vec<Frame> {
-    let frame = |frame: &Json| Frame {
+fn frames(symbol: &Json) -> Vec<ReaderFrame> {
+    let frame = |frame: &Json| ReaderFrame {
         name: frame.get("FunctionName").text().to_owned(),
         path: frame.get("FileName").text().to_owned(),
         line: frame.get("Line").number(),
@@ -247,15 +241,15 @@ fn frames(symbol: &Json) -> Vec<Frame> {
 }
 
 /// No function where the only frame says nothing.
-fn present(answer: Answer) -> Answer {
+fn present(answer: ReaderAnswer) -> ReaderAnswer {
     match &answer[..] {
-        [frames] if frames.iter().all(|frame| *frame == Frame::default()) => Vec::new(),
+        [frames] if frames.iter().all(|frame| *frame == ReaderFrame::default()) => Vec::new(),
         _ => answer,
     }
 }
 
 /// One function of llvm-gsymutil's text, with the address that was asked for.
-fn gsymutil_frames(block: &str) -> Result<Option<(u64, Vec<Frame>)>, String> {
+fn gsymutil_frames(block: &str) -> Result<Option<(u64, Vec<ReaderFrame>)>, String> {
     let mut asked = None;
     let mut frames = Vec::new();
     for line in block.lines().map(str::trim) {
@@ -280,7 +274,7 @@ fn gsymutil_frames(block: &str) -> Result<Option<(u64, Vec<Frame>)>, String> {
             _ => name,
         };
         let number = number.parse().map_err(|_| format!("llvm-gsymutil: {line}"))?;
-        frames.push(Frame { name: name.to_owned(), path: path.to_owned(), line: number });
+        frames.push(ReaderFrame { name: name.to_owned(), path: path.to_owned(), line: number });
     }
     Ok(asked.map(|address| (address, frames)))
 }
@@ -303,7 +297,7 @@ mod tests {
     #[test]
     fn text_of_gsymutil() {
         let text = "0x0000000000001010: inner + 3 @ a/b.c:7 [inlined]\n    outer(int) + 16 @ c.c:9";
-        let frame = |name: &str, path: &str, line| Frame { name: name.into(), path: path.into(), line };
+        let frame = |name: &str, path: &str, line| ReaderFrame { name: name.into(), path: path.into(), line };
         let frames = vec![frame("inner", "a/b.c", 7), frame("outer(int)", "c.c", 9)];
         assert_eq!(gsymutil_frames(text), Ok(Some((0x1010, frames))));
         let bare = "Found 1 function at address 0x0000000000001010:\n   0x0000000000001010: _start";

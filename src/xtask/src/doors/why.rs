@@ -1,7 +1,18 @@
 //! Why an answer that another reader gives from an exported file differs from ours: each known reason by its name, found
 //! from the two answers alone. What has none is a fault.
 
-use super::readback::{Answer, Frame};
+/// A frame by any reader.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ReaderFrame {
+    pub(super) name: String,
+    /// Empty where none is known.
+    pub(super) path: String,
+    /// 0 where none is known.
+    pub(super) line: u64,
+}
+
+/// The functions at an address, each with its frames from the inside out. None where nothing is known.
+pub(super) type ReaderAnswer = Vec<Vec<ReaderFrame>>;
 
 /// Who reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +52,11 @@ impl Reader {
 ///
 /// # Errors
 /// What differs, where no reason is known.
-pub(super) fn why(reader: Reader, own: &Answer, found: &Answer) -> Result<Option<&'static str>, String> {
+pub(super) fn why(
+    reader: Reader,
+    own: &ReaderAnswer,
+    found: &ReaderAnswer,
+) -> Result<Option<&'static str>, String> {
     let own = if reader.merged() { &own[..] } else { &own[..own.len().min(1)] };
     if let ([function], []) = (own, &found[..])
         && function.iter().all(|frame| frame.name.is_empty())
@@ -59,7 +74,11 @@ pub(super) fn why(reader: Reader, own: &Answer, found: &Answer) -> Result<Option
     Ok(reason)
 }
 
-fn of_function(reader: Reader, own: &[Frame], found: &[Frame]) -> Result<Option<&'static str>, String> {
+fn of_function(
+    reader: Reader,
+    own: &[ReaderFrame],
+    found: &[ReaderFrame],
+) -> Result<Option<&'static str>, String> {
     if own.len() != found.len() {
         return Err(format!("{} frames for {}", found.len(), own.len()));
     }
@@ -70,7 +89,7 @@ fn of_function(reader: Reader, own: &[Frame], found: &[Frame]) -> Result<Option<
     Ok(reason)
 }
 
-fn of_frame(reader: Reader, own: &Frame, found: &Frame) -> Result<Option<&'static str>, String> {
+fn of_frame(reader: Reader, own: &ReaderFrame, found: &ReaderFrame) -> Result<Option<&'static str>, String> {
     if own.name != found.name {
         let word =
             if matches!(reader, Reader::Symbolic | Reader::Minidump) { "<name omitted>" } else { "??" };
@@ -110,11 +129,11 @@ fn clean(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Frame, Reader, clean, why};
+    use super::{Reader, ReaderFrame, clean, why};
 
     #[test]
     fn only_what_has_a_name_passes() {
-        let frame = |name: &str, path: &str, line| Frame { name: name.into(), path: path.into(), line };
+        let frame = |name: &str, path: &str, line| ReaderFrame { name: name.into(), path: path.into(), line };
         let own = vec![vec![frame("f", "/a/./b/../c.h", 7)], vec![frame("g", "", 0)]];
         let cleaned = vec![vec![frame("f", "/a/c.h", 7)]];
         assert_eq!(
