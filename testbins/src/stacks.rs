@@ -239,7 +239,7 @@ fn base(path: &str) -> &str {
 }
 
 /// The name in the linkage name of a function that is in no class.
-pub fn plain(name: &str) -> Option<&str> {
+fn plain(name: &str) -> Option<&str> {
     let rest = name.strip_prefix("_Z")?.trim_start_matches('L');
     let digits = rest.find(|c: char| !c.is_ascii_digit())?;
     rest.get(digits..digits.checked_add(rest[..digits].parse().ok()?)?)

@@ -131,7 +131,7 @@ pub struct Program<'f> {
     pub functions: Vec<Function>,
     pub pieces: Vec<Piece>,
     pub groups: Vec<Group>,
-    /// What a table lists of calls through slots (`.debug_vcall`), for `resolve` to make [`Keys::slots`] of.
+    /// What a table lists of calls through slots (`.debug_vcall`), for `resolve` to make `Keys::slots` of.
     pub listed_slots: Vec<SlotKey>,
     pub blocks: BlockMap,
     pub inlines: InlineCounts,

@@ -40,7 +40,7 @@ pub struct Row {
     pub scope: u32,
     /// Line, from 1; 0 where the compiler gave none.
     pub line: u32,
-    /// Index into [`Unit::files`]; [`NONE16`] where no row of the line table covers the address.
+    /// Index into [`Unit::files`]; [`NONE16`](crate::model::NONE16) where no row of the line table covers the address.
     pub file: u16,
     /// Column, from 1; 0 where unknown or columns are not kept.
     pub column: u16,
@@ -69,7 +69,7 @@ pub struct UnitPiece {
 pub struct UnitOrigin {
     /// Index into [`Unit::names`].
     pub name: u32,
-    /// Index into [`Unit::files`], or [`NONE16`].
+    /// Index into [`Unit::files`], or [`NONE16`](crate::model::NONE16).
     pub file: u16,
     pub line: u32,
 }
@@ -80,7 +80,7 @@ pub struct UnitEdge {
     pub caller: LocalOrigin,
     pub callee: LocalOrigin,
     pub line: u32,
-    /// Index into [`Unit::files`], or [`NONE16`].
+    /// Index into [`Unit::files`], or [`NONE16`](crate::model::NONE16).
     pub file: u16,
     pub column: u16,
 }

@@ -33,11 +33,15 @@ impl Word {
 /// A frame: in the folded program, and in the other.
 pub(super) type Pair = (Word, Word);
 
+/// Sorts all frame descriptions of a static program when something is first thrown: millions of instructions.
+const SKIPPED: &str = "_Unwind_Find_FDE";
+
 /// Function symbols by address.
 pub(super) struct FunctionSymbols {
     /// Start, size, name; by start.
     all: Vec<(u64, u64, String)>,
     names: BTreeSet<String>,
+    sizes: BTreeMap<String, u64>,
 }
 
 impl FunctionSymbols {
@@ -59,7 +63,18 @@ impl FunctionSymbols {
             }
         }
         let names = all.iter().map(|(.., name)| name.clone()).collect();
-        Ok(FunctionSymbols { all, names })
+        let sizes = all.iter().map(|(_, size, name)| (name.clone(), *size)).collect();
+        Ok(FunctionSymbols { all, names, sizes })
+    }
+
+    /// Bytes of a function's code; `None` where there is none of the name.
+    fn size(&self, name: &str) -> Option<u64> {
+        self.sizes.get(name).copied()
+    }
+
+    /// Where a function begins; 0 where there is none of the name.
+    fn start(&self, name: &str) -> u64 {
+        self.all.iter().find(|(.., other)| other == name).map_or(0, |(start, ..)| *start)
     }
 
     /// The functions that have the address.
@@ -98,8 +113,8 @@ pub(super) fn trace(tracer: &Path, links: &Links, limits: [&str; 2]) -> Result<T
     let (whole, plain) = (FunctionSymbols::of(&links.whole)?, FunctionSymbols::of(&links.plain)?);
     let own = own(&defined(&links.objects)?, &whole, &plain);
     let (ours, theirs) = std::thread::scope(|scope| {
-        let ours = scope.spawn(|| run(tracer, &links.folded, &own.0, limits));
-        let theirs = run(tracer, &links.plain, &own.1, limits);
+        let ours = scope.spawn(|| run(tracer, &links.folded, &own.0, limits, whole.start(SKIPPED)));
+        let theirs = run(tracer, &links.plain, &own.1, limits, plain.start(SKIPPED));
         (ours.join().unwrap_or_else(|_| Err("tracer: a thread ended".to_owned())), theirs)
     });
     let (ours, theirs) = (ours?, theirs?);
@@ -107,9 +122,11 @@ pub(super) fn trace(tracer: &Path, links: &Links, limits: [&str; 2]) -> Result<T
     let mut end = format!("{}, {}", ours.end, theirs.end);
     let fits = |ours: Word, theirs: Word| {
         let (ours, theirs) = (whole.at(ours.address()), plain.at(theirs.address()));
-        let gone = |name: &&str| !whole.names.contains(*name);
-        ours.is_empty() == theirs.is_empty()
-            && (theirs.is_empty() || theirs.iter().any(|name| gone(name) || ours.contains(name)))
+        // A function of which the compiler or gold left no name: what has its place is of its length.
+        let gone = |name: &str| !whole.names.contains(name);
+        let is_as_long = |name: &str| ours.iter().any(|other| plain.size(other) == plain.size(name));
+        let is_one = |name: &&str| ours.contains(name) || (gone(name) && is_as_long(name));
+        ours.is_empty() == theirs.is_empty() && (theirs.is_empty() || theirs.iter().any(is_one))
     };
     for (&a, &b) in ours.entries.iter().zip(&theirs.entries) {
         let (one, other) = (&ours.stacks[a], &theirs.stacks[b]);
@@ -160,11 +177,18 @@ fn defined(objects: &[PathBuf]) -> Result<BTreeSet<String>, String> {
 }
 
 /// Steps one program.
-fn run(tracer: &Path, program: &Path, entries: &[u64], limits: [&str; 2]) -> Result<Run, String> {
+fn run(
+    tracer: &Path,
+    program: &Path,
+    entries: &[u64],
+    limits: [&str; 2],
+    skipped: u64,
+) -> Result<Run, String> {
     let text: String = entries.iter().map(|entry| format!("{entry:x}\n")).collect();
     let input = program.with_extension("entries");
     std::fs::write(&input, text).map_err(|error| format!("{}: {error}", input.display()))?;
-    let output = sh::filter(Command::new(tracer).arg(program).args(limits), &input)?;
+    let output =
+        sh::filter(Command::new(tracer).arg(program).args(limits).arg(format!("{skipped:x}")), &input)?;
     let mut run = Run { entries: Vec::new(), stacks: Vec::new(), end: String::new() };
     for line in output.lines() {
         let bad = || format!("tracer: {line}");

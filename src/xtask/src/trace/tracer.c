@@ -1,6 +1,8 @@
 // Steps one program and keeps the stack of its return addresses. Prints the stack each time a given function is entered.
 //
-//   tracer PROGRAM MAX_STEPS MAX_ENTRIES < ENTRIES      ENTRIES: addresses of functions, hexadecimal
+//   tracer PROGRAM MAX_STEPS MAX_ENTRIES SKIP < ENTRIES      ENTRIES: addresses of functions, hexadecimal
+//
+// SKIP is the address of a function that calls none of these and takes long: it runs at full speed. 0 for none.
 //
 // A line is `N`, the number of a stack, for each entry; where the stack is new, its words follow, innermost first: the address that is
 // entered, then return addresses, and `=PC` where a signal stopped the program. The last line says why the trace ended.
@@ -75,6 +77,31 @@ static int step(int signal) {
     return WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
 }
 
+// Runs the function that was just entered at full speed, up to its return. False where the program ended.
+static int skip(void) {
+    uint64_t back = ptrace(PTRACE_PEEKDATA, pid, regs.rsp, 0), slot = regs.rsp;
+    long word = ptrace(PTRACE_PEEKTEXT, pid, back, 0);
+    int status;
+    ptrace(PTRACE_POKETEXT, pid, back, (word & ~0xffL) | 0xcc);
+    do {
+        if (ptrace(PTRACE_CONT, pid, 0, 0) || waitpid(pid, &status, 0) < 0 || !WIFSTOPPED(status)) return 0;
+        if (WSTOPSIG(status) != SIGTRAP || ptrace(PTRACE_GETREGS, pid, 0, &regs)) return 0;
+        regs.rip = back;
+        if (regs.rsp <= slot) {
+            // A deeper call returned here: on from the instruction under the breakpoint.
+            ptrace(PTRACE_POKETEXT, pid, back, word);
+            ptrace(PTRACE_SETREGS, pid, 0, &regs);
+            if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0) || waitpid(pid, &status, 0) < 0) return 0;
+            ptrace(PTRACE_POKETEXT, pid, back, (word & ~0xffL) | 0xcc);
+        }
+    } while (regs.rsp <= slot);
+    ptrace(PTRACE_POKETEXT, pid, back, word);
+    ptrace(PTRACE_SETREGS, pid, 0, &regs);
+    if (look()) return 0;
+    while (depth > 0 && calls[depth - 1].slot < regs.rsp) depth--;
+    return 1;
+}
+
 static int by_value(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -92,7 +119,7 @@ static uint64_t hash(void) {
 }
 
 int main(int count, char **args) {
-    if (count != 4) return 2;
+    if (count != 5) return 2;
     static uint64_t entries[1 << 17], seen[SEEN];
     static uint32_t numbers[SEEN], next;
     size_t known = 0;
@@ -101,9 +128,14 @@ int main(int count, char **args) {
     qsort(entries, known, 8, by_value);
     if (start(args[1]) || look()) return 1;
     long steps = atol(args[2]), most = atol(args[3]), done = 0;
+    uint64_t fast = strtoull(args[4], 0, 16);
     const char *why = "steps";
     for (int signal = 0; done < steps; done++) {
         if ((signal = step(signal)) < 0) {
+            why = "ended";
+            break;
+        }
+        if (fast && regs.rip == fast && !skip()) {
             why = "ended";
             break;
         }
