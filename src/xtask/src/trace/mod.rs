@@ -145,7 +145,9 @@ fn judge(
 /// what is local to a file, and that of `-g1`, where gold drops the symbol besides.
 fn is_one(name: &str, names: &[&str]) -> bool {
     let is_plain = !name.is_empty() && !name.starts_with("_Z");
-    let part = format!("{}{name}", name.len());
+    // gcc spells template arguments in it.
+    let source = name.split('<').next().unwrap_or(name);
+    let part = format!("{}{source}", source.len());
     names.iter().any(|truth| same_function(name, truth) || (is_plain && truth.contains(&part)))
 }
 
