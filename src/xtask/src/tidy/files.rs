@@ -28,6 +28,16 @@ pub(super) fn machine_paths(files: &[Tracked]) -> Vec<Finding> {
     findings
 }
 
+/// No text holds what git leaves of a merge that was not resolved.
+pub(super) fn merged(files: &[Tracked]) -> Vec<Finding> {
+    let marker = |line: &str| ["<<<<<<< ", ">>>>>>> "].iter().any(|marker| line.starts_with(marker));
+    let lines = |file: &Tracked| {
+        let found = file.text()?.lines().position(marker)?;
+        Some(Finding::new(&file.path, found + 1, "is left of a merge that was not resolved"))
+    };
+    files.iter().filter_map(lines).collect()
+}
+
 /// The place of `needle` at the start of an absolute path: `a/b` and `./b` hold no `/b`.
 fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
     let inside = |byte: u8| {
@@ -79,6 +89,13 @@ mod tests {
             let relative = bytes("a.txt", format!("frame{path}x ../a{path}").into_bytes());
             assert_eq!(machine_paths(&[relative]).len(), 0);
         }
+    }
+
+    #[test]
+    fn what_is_left_of_a_merge_is_found() {
+        let text = bytes("run", format!("a\n{} HEAD\nb\n", "<".repeat(7)).into_bytes());
+        assert_eq!(merged(&[text])[0].line, 2);
+        assert!(merged(&[bytes("run", b"a <<<<<<< b\n=======\n".to_vec())]).is_empty());
     }
 
     #[test]

@@ -64,6 +64,7 @@ const RULES: &[Rule] = &[
     shape::functions,
     documents::paths,
     files::machine_paths,
+    files::merged,
     files::binary_sizes,
     manifest::reasons,
 ];
