@@ -98,7 +98,7 @@ impl<'s> ProgramSource<'s> {
     }
 }
 
-/// The conversion: open, read, resolve, encode, and `write` what was encoded.
+/// The conversion: loads the program ([`load`]), finds keys beside encoding, and calls `write` with the encoded file.
 fn produce(
     source: ProgramSource<'_>,
     write: impl FnOnce(&Encoded) -> Result<(), ConvertError> + Send,
@@ -149,7 +149,7 @@ impl<'f> Loaded<'_, 'f> {
     }
 }
 
-/// Opens, reads and resolves a program: everything before the file.
+/// Opens, reads, merges, recovers and places a program: every step before the file.
 pub(crate) fn load<'a, 'f>(
     files: &'f Files,
     source: ProgramSource<'f>,

@@ -75,7 +75,7 @@ pub(crate) fn keys<'f>(
     if capped {
         diagnostics.add(Kind::CapReached, 0, || {
             format!(
-                "over {MAX_STEPS} calls looked at for groups that their functions are in: not all have keys"
+                "gave up after {MAX_STEPS} steps of matching calls to folded functions: some calls stay `ambiguous`"
             )
         });
     }

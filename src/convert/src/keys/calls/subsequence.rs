@@ -1,7 +1,7 @@
-//! Pairs two lists of calls of which one lacks some.
+//! Aligns two lists of calls when the shorter one is a subsequence of the longer.
 
-/// Pairs two lists in order, where the shorter one lacks some of the other's entries: only pairs that every way
-/// to do so has. Empty where there is no way.
+/// Aligns two lists when the shorter one is a subsequence of the longer, and returns the pairs that every possible alignment
+/// has. Empty where there is no alignment.
 pub(crate) fn embed(left: usize, right: usize, same: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
     let swapped = left > right;
     let (short, long) = (left.min(right), left.max(right));

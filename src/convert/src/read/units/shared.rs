@@ -1,4 +1,4 @@
-//! What several units name is read once, or not at all: abbreviation tables and line programs.
+//! Caches abbreviation tables and line programs that several units share; refuses those whose repeated use would take quadratic time.
 //!
 //! A unit takes a few bytes, and names its abbreviations and its line program by offset. Read anew for each unit that
 //! names it, a table of half the file would take the square of the file's size in time. A table that several units
