@@ -6,6 +6,8 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod symbolicate;
+
 use foldsym_symbolize::{Modules, StackFrame, Symbolizer};
 
 /// What a report is of.

@@ -13,6 +13,8 @@ pub(crate) struct Finder {
     pub(crate) search: Vec<PathBuf>,
     pub(crate) stores: Vec<Store>,
     pub(crate) cache: Option<LocalStore>,
+    /// Programs are passed over.
+    pub(crate) files_alone: bool,
     /// How programs are converted.
     #[cfg(feature = "convert")]
     pub(crate) conversion: crate::program::Conversion,
@@ -77,7 +79,7 @@ impl Finder {
             }
         }
         #[cfg(feature = "convert")]
-        {
+        if !self.files_alone {
             let mut programs: Vec<PathBuf> = Vec::new();
             for path in &self.search {
                 programs.extend(crate::program::candidates(path, id, name));

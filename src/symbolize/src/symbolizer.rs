@@ -114,6 +114,12 @@ impl Builder {
         self
     }
 
+    /// Whether programs among the files of a search path are converted, as they are at first where the feature `convert` is on.
+    pub fn convert_programs(mut self, wanted: bool) -> Self {
+        self.finder.files_alone = !wanted;
+        self
+    }
+
     /// How many files stay open: 256, unless this says otherwise. A file that is in use stays mapped beyond that.
     pub fn open_files(self, count: NonZeroUsize) -> Self {
         Self { open_files: count.get(), ..self }

@@ -65,6 +65,8 @@ fn run() -> ExitCode {
         Command::LlvmAddr2line(passed) => shims::run(Tool::LlvmAddr2line, &passed.args),
         Command::Addr2line(passed) => shims::run(Tool::GnuAddr2line, &passed.args),
         Command::Shims(args) => shims::make(args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => commands::serve::run(args),
     };
     exit_code(result)
 }

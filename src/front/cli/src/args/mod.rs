@@ -1,5 +1,7 @@
 //! The command line as types: every command, option and example of `--help`.
 
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
 mod sources;
 pub(crate) mod store;
 
@@ -74,6 +76,9 @@ pub(crate) enum Command {
     Addr2line(Passed),
     /// Makes links named llvm-symbolizer, llvm-addr2line and addr2line, which speak as these tools do
     Shims(Shims),
+    /// Answers stacks and crash reports over HTTP, with a page
+    #[cfg(feature = "serve")]
+    Serve(serve::Serve),
 }
 
 /// Arguments of another tool's command line.
