@@ -104,7 +104,8 @@ impl Jobs {
     /// # Errors
     /// [`JobsError::Request`], with the job and what is wrong with it.
     pub fn parse(body: &[u8]) -> Result<Self, JobsError> {
-        let wrong = |error: serde_json::Error| JobsError::Request(format!("no symbolication request: {error}"));
+        let wrong =
+            |error: serde_json::Error| JobsError::Request(format!("no symbolication request: {error}"));
         let body: Body = serde_json::from_slice(body).map_err(wrong)?;
         let Body { jobs, memory_map, stacks, callers } = body;
         let given = jobs.unwrap_or_else(|| vec![JobBody { memory_map, stacks, callers }]);
@@ -178,7 +179,8 @@ impl Job {
             modules.push(module);
         }
         for (at, stack) in stacks.iter().enumerate() {
-            let known = |index: i64| usize::try_from(index).map_or(index == -1, |index| index < modules.len());
+            let known =
+                |index: i64| usize::try_from(index).map_or(index == -1, |index| index < modules.len());
             if let Some(frame) = stack.iter().position(|&(index, offset)| !known(index) || offset < -1) {
                 let what = "a module_index that isn't in modules, or an invalid module_offset";
                 return Err(format!("stack {at} frame {frame} has {what}"));
@@ -268,7 +270,8 @@ impl Job {
         json::string(out, if name.is_empty() { b"<unknown>" } else { name.as_bytes() });
         if let Some((outer, inlines)) = answer.symbol.frames.split_last() {
             let start = out.len();
-            let offset_in_function = (answer.image_address, answer.start, at > 0 && self.callers == Some(Kind::Return));
+            let offset_in_function =
+                (answer.image_address, answer.start, at > 0 && self.callers == Some(Kind::Return));
             put_location(out, outer, names, b",\"function\":");
             if let (Some(address), Some(start), is_return) = offset_in_function {
                 out.extend_from_slice(b",\"function_offset\":");
@@ -350,12 +353,7 @@ fn begin_object(out: &mut Vec<u8>, start: usize) {
 }
 
 /// Puts function, file and line, each where it is known; a line without its file means nothing.
-fn put_location(
-    out: &mut Vec<u8>,
-    frame: &foldsym_lookup::Frame,
-    names: &mut Names<'_>,
-    key: &[u8],
-) {
+fn put_location(out: &mut Vec<u8>, frame: &foldsym_lookup::Frame, names: &mut Names<'_>, key: &[u8]) {
     let function = names.function(frame.name);
     if function.len() > 2 {
         out.extend_from_slice(key);

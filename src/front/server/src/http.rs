@@ -9,11 +9,11 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
-use crate::ServeError;
 use crate::log::event;
 use crate::routes::{self, Shared};
+use crate::{Bound, ServeError};
 
 /// How long a client may take for the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(15);
@@ -23,13 +23,14 @@ pub(crate) async fn run(
     shared: Shared,
     listen: SocketAddr,
     origins: &[String],
-    ready: impl FnOnce(SocketAddr),
+    ready: impl FnOnce(Bound),
 ) -> Result<(), ServeError> {
     let limits = shared.limits.clone();
     let router = routes::router(Arc::new(shared), origins)?;
     let listener = TcpListener::bind(listen).await.map_err(|error| ServeError::Listen(listen, error))?;
     let mut stop = Stop::new()?;
-    ready(listener.local_addr()?);
+    let asked = Arc::new(Notify::new());
+    ready(Bound { address: listener.local_addr()?, stop: asked.clone() });
     let connections = Arc::new(Semaphore::new(limits.connections));
     let graceful = GracefulShutdown::new();
     loop {
@@ -38,9 +39,10 @@ pub(crate) async fn run(
             let place = connections.clone().acquire_owned().await;
             (listener.accept().await, place)
         };
-        let ((accepted, place), ()) = tokio::select! {
-            accepted = accepted => (accepted, ()),
+        let (accepted, place) = tokio::select! {
+            accepted = accepted => accepted,
             () = stop.wait() => break,
+            () = asked.notified() => break,
         };
         let stream = match accepted {
             Ok((stream, _)) => stream,

@@ -118,11 +118,27 @@ pub enum ServeError {
     Origin(String),
 }
 
-/// Answers until SIGTERM or SIGINT. `ready` is told the address that was bound.
+/// A server that runs.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Bound {
+    /// The address that it listens on.
+    pub address: SocketAddr,
+    stop: Arc<tokio::sync::Notify>,
+}
+
+impl Bound {
+    /// Ends the server as a signal does.
+    pub fn stop(&self) {
+        self.stop.notify_one();
+    }
+}
+
+/// Answers until SIGTERM, SIGINT or [`Bound::stop`]. `ready` is called once, when the server listens.
 ///
 /// # Errors
 /// The address cannot be bound, or the system refuses threads.
-pub fn serve(config: Config, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+pub fn serve(config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeError> {
     let pool = pool::Pool::start(Arc::new(config.symbolizer), config.limits.threads)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -31,7 +31,9 @@ impl Line<'_> {
     fn text(&self, now: SystemTime) -> Vec<u8> {
         let mut out = Vec::with_capacity(256);
         let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
-        out.extend_from_slice(format!("{{\"time\":{}.{:03}", since.as_secs(), since.subsec_millis()).as_bytes());
+        out.extend_from_slice(
+            format!("{{\"time\":{}.{:03}", since.as_secs(), since.subsec_millis()).as_bytes(),
+        );
         out.extend_from_slice(b",\"method\":");
         json::string(&mut out, self.method.as_bytes());
         out.extend_from_slice(b",\"path\":");

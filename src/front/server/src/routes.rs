@@ -43,14 +43,13 @@ pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, 
     let cors = if origins.iter().any(|origin| origin == "*") {
         cors.allow_origin(Any)
     } else {
-        let parse = |origin: &String| {
-            HeaderValue::from_str(origin).map_err(|_| ServeError::Origin(origin.clone()))
-        };
+        let parse =
+            |origin: &String| HeaderValue::from_str(origin).map_err(|_| ServeError::Origin(origin.clone()));
         cors.allow_origin(origins.iter().map(parse).collect::<Result<Vec<_>, _>>()?)
     };
     let mut router = Router::new()
         .route("/health", get(health))
-        .route("/symbolicate/v5", post(symbolicate_v5).layer(cors))
+        .route("/symbolicate/v5", post(symbolicate_v5).options(no_method).layer(cors))
         .route("/symbolicate", post(symbolicate))
         .route("/buildid/{id}/fsym", get(fsym));
     if shared.metrics.is_some() {
@@ -194,8 +193,10 @@ async fn fsym(State(shared): App, Path(id): Path<String>, headers: HeaderMap) ->
     let wanted = id.clone();
     let found = tokio::task::spawn_blocking(move || files::find(&known.stores, &wanted)).await;
     let failed = |what: String| Refusal::new(StatusCode::BAD_GATEWAY, what);
-    let found = found.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
-    let map = found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, format!("no file of build id {id}")))?;
+    let found =
+        found.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
+    let map =
+        found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, format!("no file of build id {id}")))?;
     let fixed = [
         (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
         (header::CACHE_CONTROL, "public, max-age=86400".to_owned()),

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use foldsym_server::{Config, serve};
+use foldsym_server::{Bound, Config, serve};
 use foldsym_store::{Store, StoreOptions, default_cache};
 use foldsym_symbolize::Symbolizer;
 
@@ -35,10 +35,10 @@ pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
     if !args.listen.ip().is_loopback() {
         complain(&format!("{}: everybody who reaches this address may ask", args.listen));
     }
-    let ready = |address| {
+    let ready = |bound: Bound| {
         // For people and scripts, which wait for it; if nobody reads it, requests are answered all the same.
         let mut out = std::io::stdout().lock();
-        let _ = writeln!(out, "http://{address}/").and_then(|()| out.flush());
+        let _ = writeln!(out, "http://{}/", bound.address).and_then(|()| out.flush());
     };
     serve(config, ready).map_err(|error| failed(error.to_string()))?;
     Ok(0)
