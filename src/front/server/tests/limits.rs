@@ -5,9 +5,10 @@ mod common;
 use std::io::Write;
 use std::time::Duration;
 
-use common::{Programs, read};
+use common::{Programs, program, read};
 use foldsym_server::Limits;
 use foldsym_symbolize::{Request, Stack};
+use foldsym_testbins::stacks::Stack as Recorded;
 use serde_json::{Value, json};
 
 /// Lines of stacks of the demo program.
@@ -59,12 +60,16 @@ fn files_go_out_by_their_build_id_alone() {
     let again = server.ask(&again, b"");
     assert_eq!((again.status, again.body.len()), (304, 0));
     assert_eq!(server.get("/buildid/0123456789abcdef/fsym").status, 404);
-    for path in
-        ["/buildid/..%2f..%2fformat/fsym", "/buildid/xyz/fsym", "/buildid/%00/fsym", "/buildid/%ff/fsym"]
-    {
+    for path in [
+        "/buildid/..%2f..%2fformat/fsym",
+        "/buildid/xyz/fsym",
+        "/buildid/%00/fsym",
+        "/buildid/%ff/fsym",
+        "/buildid//fsym",
+    ] {
         assert_eq!(server.get(path).status, 400, "{path}");
     }
-    for path in ["/buildid/../../format", "/buildid//fsym", "/symbols", "/buildid/ab/cd/fsym"] {
+    for path in ["/buildid/../../format", "/symbols", "/buildid/ab/cd/fsym"] {
         assert_eq!(server.get(path).status, 404, "{path}");
     }
     let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
@@ -161,9 +166,14 @@ fn every_key_is_documented() {
     let programs = Programs::of(&["fold.clang-lld.set/program"]);
     let server = programs.server(Limits::default());
     let map = [["program".to_owned(), programs.debug_id(0)], ["gone".to_owned(), "0".repeat(31) + "10"]];
-    let size = programs.maps[0].file().program_sections().map(|section| section.start.0 + section.len).max();
-    let stack: Vec<Value> = (0..size.unwrap() - programs.base(0)).map(|at| json!([0, at])).collect();
-    let body = json!({"memoryMap": map, "stacks": [stack, [[1, 1]]], "callers": "adjusted"}).to_string();
+    let recorded = std::fs::read_to_string(program("fold.clang-lld.set/stacks")).unwrap();
+    let recorded = recorded.lines().filter_map(|line| Recorded::parse(line).unwrap());
+    let base = programs.base(0);
+    let mut stacks: Vec<Value> = recorded
+        .map(|stack| stack.addresses.iter().map(|address| json!([0, address - stack.bias - base])).collect())
+        .collect();
+    stacks.push(json!([[1, 1]]));
+    let body = json!({"memoryMap": map, "stacks": stacks, "callers": "return"}).to_string();
     let mut all = Vec::new();
     keys(&server.post("/symbolicate/v5", body.as_bytes()).json(), &mut all);
     keys(&server.get("/buildid/x/fsym").json(), &mut all);

@@ -37,8 +37,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ORIGIN", default_value = "https://profiler.firefox.com")]
     pub(crate) allow_origin: Vec<String>,
     /// Threads that answer; 0 takes all cores
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = super::thread_count)]
-    pub(crate) threads: usize,
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
+    pub(crate) threads: u16,
     /// Largest body of a request, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 32 << 20)]
     pub(crate) max_body: usize,
