@@ -51,9 +51,12 @@ fn a_report_is_answered_as_its_stacks_are() {
         .collect();
     let ran = foldsym_with(&["symbolize", "--search", search, "-"], &text);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    let exact =
-        stack["Frames"].as_array().unwrap().iter().filter(|frame| frame["Certainty"] == "exact").count();
-    assert!(exact > 0 && ran.out.matches(" [exact: ").count() == exact, "{}", ran.out);
+    for word in ["exact", "ambiguous", "narrowed", "likely"] {
+        let frames = stack["Frames"].as_array().unwrap().iter();
+        let count =
+            frames.filter(|frame| frame["Certainty"] == word && frame["CandidateCount"].is_u64()).count();
+        assert_eq!(ran.out.matches(&format!(" [{word}")).count(), count, "{}", ran.out);
+    }
     assert!(
         ran.out.starts_with("-: sanitizer\n\nThread 0 (crashed)\n#0   0x000000000020ac42 in "),
         "{}",
