@@ -16,6 +16,8 @@ pub(crate) struct Finder {
     /// How programs are converted.
     #[cfg(feature = "convert")]
     pub(crate) conversion: crate::program::Conversion,
+    #[cfg(feature = "debuginfod")]
+    pub(crate) debuginfod: Option<crate::debuginfod::Debuginfod>,
 }
 
 /// What was seen on the way to an answer.
@@ -94,6 +96,10 @@ impl Finder {
         }
         #[cfg(not(feature = "convert"))]
         let _ = program;
+        #[cfg(feature = "debuginfod")]
+        if let Some(map) = self.fetched(id, &mut seen) {
+            return Ok(map);
+        }
         Err(seen.trouble.unwrap_or_else(|| {
             let id = id.map_or("no identity".to_owned(), |id| format!("id {id}"));
             let places = match seen.absent.is_empty() {
@@ -103,6 +109,27 @@ impl Finder {
             };
             Unknown::Absent(format!("{} ({id}): {places}", name.unwrap_or("?")).into())
         }))
+    }
+}
+
+#[cfg(feature = "debuginfod")]
+impl Finder {
+    /// Converts what a debuginfod server has of a build id.
+    fn fetched(&self, id: Option<&ModuleId>, seen: &mut Seen) -> Option<SymbolMap> {
+        let (Some(debuginfod), Some(wanted @ ModuleId::Build(id))) = (&self.debuginfod, id) else { return None };
+        match debuginfod.program(id) {
+            Ok(Some(program)) => match crate::program::of_module(&program, Some(wanted), self) {
+                Ok(Some(map)) => return Some(map),
+                Ok(None) => {
+                    let wrong = format!("{} sent another build", debuginfod.location());
+                    _ = seen.trouble.get_or_insert(Unknown::Damaged(wrong.into()));
+                }
+                Err(unknown) => _ = seen.trouble.get_or_insert(unknown),
+            },
+            Ok(None) => seen.absent.push(format!("not at {}", debuginfod.location())),
+            Err(error) => _ = seen.trouble.get_or_insert(Unknown::Failed(error.to_string().into())),
+        }
+        None
     }
 }
 

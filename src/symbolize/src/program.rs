@@ -86,6 +86,14 @@ impl Conversion {
     }
 }
 
+#[cfg(feature = "debuginfod")]
+impl Conversion {
+    /// Takes debug files from the cache of debuginfod.
+    pub(crate) fn reads_cache_of(&mut self, servers: &crate::debuginfod::Debuginfod) {
+        self.options.debuginfod_dirs.push(servers.cache().to_owned());
+    }
+}
+
 impl Builder {
     /// How programs are converted: with columns, and as `foldsym convert` does it, unless this says otherwise.
     pub fn conversion(mut self, options: Options) -> Self {

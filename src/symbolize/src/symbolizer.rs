@@ -139,6 +139,13 @@ impl Builder {
         Self { demangle: wanted, ..self }
     }
 
+    /// Asks these servers for modules with a build id that are found nowhere else, and converts what they send.
+    #[cfg(feature = "debuginfod")]
+    pub fn debuginfod(mut self, servers: crate::debuginfod::Debuginfod) -> Self {
+        self.finder.debuginfod = Some(servers);
+        self
+    }
+
     /// Makes the engine. No file of a module is opened yet.
     ///
     /// # Errors
@@ -159,6 +166,8 @@ impl Builder {
             })
             .transpose()
             .or_else(|error| if self.cache_must { Err(BuildError::Cache(error)) } else { Ok(None) })?;
+        #[cfg(feature = "debuginfod")]
+        finder.debuginfod.iter().for_each(|servers| finder.conversion.reads_cache_of(servers));
         let open_files = NonZeroUsize::new(self.open_files).unwrap_or(NonZeroUsize::MIN);
         Ok(Symbolizer {
             finder,

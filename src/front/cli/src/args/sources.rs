@@ -25,6 +25,10 @@ pub(crate) struct Sources {
     /// Folder in which converted programs are kept (default: $FOLDSYM_CACHE, else ~/.cache/foldsym)
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
+    /// Asks no server of $DEBUGINFOD_URLS for modules that are found nowhere else
+    #[cfg(feature = "debuginfod")]
+    #[arg(long)]
+    pub(crate) no_debuginfod: bool,
 }
 
 impl Sources {
