@@ -19,7 +19,11 @@ use foldsym_symbolize::{Modules, StackFrame, Symbolizer};
 use serde_json::{Map, Value};
 
 mod json_lines;
+#[cfg(feature = "unwind")]
+mod minidump;
 pub mod sanitizer;
+#[cfg(feature = "unwind")]
+mod unwind;
 
 /// What a report is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,17 +38,26 @@ pub enum Format {
     JsonLines,
     /// The text of AddressSanitizer, UndefinedBehaviorSanitizer, ThreadSanitizer, MemorySanitizer and LeakSanitizer: see [`sanitizer`].
     Sanitizer,
+    /// Minidumps, as Crashpad, Breakpad and Windows write them. Stacks are walked here.
+    ///
+    /// | frame | address |
+    /// |---|---|
+    /// | first of a stack | exact: the registers of the crash, or of the thread |
+    /// | caller of a frame that a signal made | exact |
+    /// | others | return address |
+    Minidump,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: &[Self] = &[Self::JsonLines, Self::Sanitizer];
+    pub const ALL: &[Self] = &[Self::JsonLines, Self::Sanitizer, Self::Minidump];
 
     /// The word for it in options and JSON.
     pub const fn text(self) -> &'static str {
         match self {
             Self::JsonLines => "json",
             Self::Sanitizer => "sanitizer",
+            Self::Minidump => "minidump",
         }
     }
 
@@ -55,7 +68,9 @@ impl Format {
 
     /// The format of bytes, by their content.
     pub fn of(bytes: &[u8]) -> Option<Self> {
-        if json_lines::is_one(bytes) {
+        if bytes.starts_with(b"MDMP") || bytes.starts_with(b"PMDM") {
+            Some(Self::Minidump)
+        } else if json_lines::is_one(bytes) {
             Some(Self::JsonLines)
         } else if sanitizer::is_one(bytes) {
             Some(Self::Sanitizer)
@@ -183,11 +198,44 @@ pub fn read(bytes: &[u8], symbolizer: &Symbolizer) -> Result<Report, ReportError
 /// # Errors
 /// As [`read`].
 pub fn read_with(bytes: &[u8], symbolizer: &Symbolizer, options: &Options) -> Result<Report, ReportError> {
-    let format = options.format.or_else(|| Format::of(bytes));
-    let _ = symbolizer;
-    match format {
-        Some(Format::JsonLines) => json_lines::read(bytes),
-        Some(Format::Sanitizer) => sanitizer::read(bytes, options),
-        None => Err(ReportError::UnknownFormat(bytes[..bytes.len().min(16)].to_vec())),
+    Reader::new(symbolizer).read(bytes, options)
+}
+
+/// Reads many reports: call frame information of programs is kept from one to the next. One serves all threads.
+pub struct Reader<'s> {
+    symbolizer: &'s Symbolizer,
+    #[cfg(feature = "unwind")]
+    programs: unwind::Programs,
+}
+
+impl<'s> Reader<'s> {
+    /// A reader that finds files as the symbolizer does.
+    pub fn new(symbolizer: &'s Symbolizer) -> Self {
+        Self {
+            symbolizer,
+            #[cfg(feature = "unwind")]
+            programs: unwind::Programs::default(),
+        }
+    }
+
+    /// Reads a report.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn read(&self, bytes: &[u8], options: &Options) -> Result<Report, ReportError> {
+        let format = options.format.or_else(|| Format::of(bytes));
+        let _ = self.symbolizer;
+        match format {
+            Some(Format::JsonLines) => json_lines::read(bytes),
+            Some(Format::Sanitizer) => sanitizer::read(bytes, options),
+            #[cfg(feature = "unwind")]
+            Some(Format::Minidump) => minidump::read(bytes, self.symbolizer, &self.programs, options),
+            #[cfg(not(feature = "unwind"))]
+            Some(format) => {
+                let problem = "built without the feature `unwind`".to_owned();
+                Err(ReportError::Damaged { format, problem })
+            }
+            None => Err(ReportError::UnknownFormat(bytes[..bytes.len().min(16)].to_vec())),
+        }
     }
 }

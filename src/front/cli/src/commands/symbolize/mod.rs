@@ -6,8 +6,8 @@ use std::convert::Infallible;
 use std::io::Read;
 use std::path::Path;
 
-use foldsym_reports::{Options, Report, Thread};
-use foldsym_symbolize::{Answer, Form, Innermost, Modules, Names, Place, Query, Symbolizer, Worker};
+use foldsym_reports::{Options, Reader, Report, Thread};
+use foldsym_symbolize::{Answer, Form, Innermost, Modules, Names, Place, Query, Worker};
 
 use crate::args::{Answering, Marks, Symbolize};
 use crate::io::failure::{Failure, complain, exit};
@@ -34,9 +34,10 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
         json: args.json,
         marks: args.certainty.unwrap_or(Marks::Folded),
     };
+    let reader = Reader::new(&symbolizer);
     let (mut failed, mut first) = (0, true);
     for path in &args.inputs {
-        match read(path, &symbolizer, &options) {
+        match read(path, &reader, &options) {
             Ok(report) => {
                 if !first && !args.json {
                     printer.out.text.push(b'\n');
@@ -63,10 +64,8 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     })
 }
 
-fn read(path: &Path, symbolizer: &Symbolizer, options: &Options) -> Result<Report, String> {
-    let parse = |bytes: &[u8]| {
-        foldsym_reports::read_with(bytes, symbolizer, options).map_err(|error| error.to_string())
-    };
+fn read(path: &Path, reader: &Reader<'_>, options: &Options) -> Result<Report, String> {
+    let parse = |bytes: &[u8]| reader.read(bytes, options).map_err(|error| error.to_string());
     let failed = |error: std::io::Error| error.to_string();
     let mut bytes = Vec::new();
     if path.as_os_str() == "-" {
