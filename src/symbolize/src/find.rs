@@ -6,6 +6,8 @@ use std::sync::Arc;
 use foldsym_store::{LocalStore, ModuleId, Store, StoreError, SymbolMap};
 
 use crate::frame::Unknown;
+#[cfg(feature = "convert")]
+use crate::program::of_cache;
 use crate::stack::Module;
 use crate::symbolizer::Symbolizer;
 
@@ -31,6 +33,8 @@ struct Seen {
     absent: Vec<String>,
     /// The first place that is damaged or failed.
     trouble: Option<Unknown>,
+    /// What the cache has of a program whose debug information was not all there: for when no other place has more.
+    lacking: Option<SymbolMap>,
 }
 
 impl Seen {
@@ -69,8 +73,9 @@ impl Finder {
             }
         }
         if let Some(id) = id {
-            match self.cache.as_ref().map(|cache| cache.get_module(id)) {
-                Some(Ok(Some(map))) => return Ok(map),
+            match self.cache.as_ref().map(|cache| of_cache(cache, id)) {
+                Some(Ok(Some((map, true)))) => return Ok(map),
+                Some(Ok(Some((map, false)))) => seen.lacking = Some(map),
                 Some(Err(error)) => seen.error(&error),
                 Some(Ok(None)) | None => {}
             }
@@ -102,6 +107,9 @@ impl Finder {
         let _ = program;
         #[cfg(feature = "debuginfod")]
         if let Some(map) = self.fetched(id, &mut seen) {
+            return Ok(map);
+        }
+        if let Some(map) = seen.lacking {
             return Ok(map);
         }
         Err(seen.trouble.unwrap_or_else(|| {
@@ -165,6 +173,12 @@ impl Symbolizer {
         found.retain(|path| path.is_file());
         found
     }
+}
+
+/// What the cache has of an identity. Only whoever converts programs puts files there that lack something.
+#[cfg(not(feature = "convert"))]
+fn of_cache(cache: &LocalStore, id: &ModuleId) -> Result<Option<(SymbolMap, bool)>, StoreError> {
+    Ok(cache.get_module(id)?.map(|map| (map, true)))
 }
 
 /// Looks for a `.fsym` at a search path: a folder of `NAME.fsym` files, or one file.
