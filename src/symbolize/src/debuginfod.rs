@@ -65,11 +65,18 @@ impl Debuginfod {
         if servers.is_empty() {
             return None;
         }
-        let mut found = Self::new(servers, debuginfod_cache()?, seconds("DEBUGINFOD_TIMEOUT"), seconds("DEBUGINFOD_MAXTIME"));
+        let mut found = Self::new(
+            servers,
+            debuginfod_cache()?,
+            seconds("DEBUGINFOD_TIMEOUT"),
+            seconds("DEBUGINFOD_MAXTIME"),
+        );
         found.max_bytes = positive("DEBUGINFOD_MAXSIZE").unwrap_or(MAX_BYTES);
-        let headers = std::env::var_os("DEBUGINFOD_HEADERS_FILE").and_then(|path| fs::read_to_string(path).ok());
+        let headers =
+            std::env::var_os("DEBUGINFOD_HEADERS_FILE").and_then(|path| fs::read_to_string(path).ok());
         let headers = headers.iter().flat_map(|text| text.lines()).filter_map(|line| line.split_once(':'));
-        found.headers = headers.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect();
+        found.headers =
+            headers.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect();
         Some(found)
     }
 
@@ -134,7 +141,8 @@ impl Debuginfod {
         let mut failed = None;
         for server in &self.servers {
             let url = format!("{}/buildid/{id}/{}", server.trim_end_matches('/'), artifact.name());
-            let mut file = tempfile::Builder::new().prefix(artifact.name()).tempfile_in(&folder).map_err(local)?;
+            let mut file =
+                tempfile::Builder::new().prefix(artifact.name()).tempfile_in(&folder).map_err(local)?;
             match self.fetch(&url, file.as_file_mut()) {
                 Ok(true) => {
                     file.persist(&path).map_err(|error| local(error.error))?;
@@ -166,9 +174,16 @@ impl Debuginfod {
             Err(ureq::Error::StatusCode(404)) => return Ok(false),
             Err(error) => return Err(error.to_string()),
         };
-        let length = answer.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        let length = answer
+            .headers()
+            .get("content-length")
+            .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if length.is_some_and(|length| length > self.max_bytes) {
-            return Err(format!("{} bytes, of which at most {} are taken", length.unwrap_or(0), self.max_bytes));
+            return Err(format!(
+                "{} bytes, of which at most {} are taken",
+                length.unwrap_or(0),
+                self.max_bytes
+            ));
         }
         let mut body = answer.into_body().into_with_config().limit(self.max_bytes.saturating_add(1)).reader();
         let mut written = 0u64;

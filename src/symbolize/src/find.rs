@@ -118,7 +118,9 @@ impl Finder {
 impl Finder {
     /// Converts what a debuginfod server has of a build id.
     fn fetched(&self, id: Option<&ModuleId>, seen: &mut Seen) -> Option<SymbolMap> {
-        let (Some(debuginfod), Some(wanted @ ModuleId::Build(id))) = (&self.debuginfod, id) else { return None };
+        let (Some(debuginfod), Some(wanted @ ModuleId::Build(id))) = (&self.debuginfod, id) else {
+            return None;
+        };
         match debuginfod.program(id) {
             Ok(Some(program)) => match crate::program::of_module(&program, Some(wanted), self) {
                 Ok(Some(map)) => return Some(map),

@@ -20,7 +20,8 @@ fn programs() -> PathBuf {
 }
 
 fn id() -> BuildId {
-    let identity = foldsym_convert::identify(&programs().join("stripped"), &foldsym_convert::Options::default());
+    let identity =
+        foldsym_convert::identify(&programs().join("stripped"), &foldsym_convert::Options::default());
     BuildId::new(&identity.unwrap().build_id).unwrap()
 }
 
