@@ -14,7 +14,7 @@ use glob::Pattern as Glob;
 
 use foldsym_symbolize::number;
 use sources::SOURCES;
-pub(crate) use sources::{Filter, Sources, Words};
+pub(crate) use sources::{Filter, Sources, Symbolize, Words};
 
 #[derive(Parser)]
 #[command(name = "foldsym", version, about = "A small, mapped symbol file that knows every folded function", after_help = EXAMPLES)]
@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Stack(Stack),
     /// Copies a log, and puts functions, files and lines into its stacks
     Filter(Filter),
+    /// Prints the stacks of crash reports and profiles
+    Symbolize(Symbolize),
     /// Prints the functions of a name, and where they are
     Find(Find),
     /// Prints what a .fsym file holds

@@ -15,6 +15,7 @@ pub(crate) mod serve;
 pub(crate) mod shims;
 pub(crate) mod stack;
 pub(crate) mod store;
+pub(crate) mod symbolize;
 pub(crate) mod symbolizer;
 pub(crate) mod verify;
 pub(crate) mod wave;
