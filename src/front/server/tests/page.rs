@@ -90,7 +90,7 @@ fn a_stack_a_report_and_the_store() {
     let module = json!({"id": programs.id(1).to_string(), "name": "program", "bias": 0, "start": 0x20_0000, "size": 0x10_0000});
     paste(&browser, &json!({"modules": [module], "frames": frames}).to_string());
     let shown = text(&browser, "threads");
-    assert!(shown.contains("exact") && shown.contains("candidates"), "{shown}");
+    assert!(shown.contains("ambiguous") && shown.contains("5 candidates"), "{shown}");
     assert_eq!(browser.run("return document.querySelector('details').open"), false);
     browser.run("document.querySelector('summary').focus()");
     browser.press(&["\u{e007}"]);
@@ -102,6 +102,13 @@ fn a_stack_a_report_and_the_store() {
     let body = json!({"memoryMap": [["demo.elf", programs.debug_id(0)]], "stacks": [[[0, 4763]]]});
     paste(&browser, &body.to_string());
     assert!(text(&browser, "threads").contains("demo::crash()"));
+
+    // A log of a sanitizer.
+    let log =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/tests/reports/asan-segv.txt");
+    paste(&browser, &std::fs::read_to_string(log).unwrap());
+    assert!(text(&browser, "modules").contains("libc.so.6"), "{}", text(&browser, "modules"));
+    browser.picture("sanitizer.png");
 
     // Text that is no report, and names that are no markup.
     paste(&browser, "<img src=x onerror=alert(1)>");
