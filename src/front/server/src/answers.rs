@@ -1,5 +1,6 @@
 //! What a thread does with the body of a request: stacks of our own JSON, or a report of any format, to frames as JSON.
 
+use foldsym_reports::Trust;
 use foldsym_symbolize::{
     Answer, Form, Innermost, Modules, Names, Query, Request, StackFrame, Symbolizer, Worker, json,
 };
@@ -80,7 +81,7 @@ impl Writing<'_> {
         match Request::parse(json, None) {
             Ok(request) => {
                 self.out.push(b'{');
-                self.frames(&request.modules, &request.frames, worker)?;
+                self.frames(&request.modules, &request.frames, &[], worker)?;
             }
             Err(error) => json::error(&mut self.out, None, &error.to_string()),
         }
@@ -99,27 +100,29 @@ impl Writing<'_> {
         &mut self,
         modules: &Modules,
         frames: &[StackFrame],
+        trust: &[Trust],
         worker: &mut Worker<'_>,
     ) -> Result<(), Ended> {
         self.out.extend_from_slice(b"\"Frames\":[");
         self.counts.stacks += 1;
-        let mut first = true;
+        let mut index = 0;
         let query = Query { modules, frames, innermost: Innermost::Nothing };
         worker.answer(query, Form::Json, |answer, names| {
             if !self.goes_on(self.out.len()) {
                 return Err(Ended);
             }
-            if !std::mem::take(&mut first) {
+            if index > 0 {
                 self.out.push(b',');
             }
-            self.frame(answer, modules, names);
+            self.frame(answer, modules, names, trust.get(index).copied());
+            index += 1;
             Ok(())
         })?;
         self.out.push(b']');
         Ok(())
     }
 
-    fn frame(&mut self, answer: &Answer, modules: &Modules, names: &mut Names<'_>) {
+    fn frame(&mut self, answer: &Answer, modules: &Modules, names: &mut Names<'_>, trust: Option<Trust>) {
         let module = answer.module.and_then(|module| modules.get(module));
         let module = module.map_or("", |module| &module.name);
         let start = self.out.len();
@@ -132,6 +135,10 @@ impl Writing<'_> {
             let mut without = Answer::default();
             (without.address, without.module, without.unknown) = (answer.address, answer.module, Some(why));
             json::object(&mut self.out, &without, names, module);
+        }
+        if let Some(trust) = trust {
+            self.out.extend_from_slice(b",\"Trust\":");
+            json::string(&mut self.out, trust.text().as_bytes());
         }
         self.out.push(b'}');
     }
@@ -147,7 +154,14 @@ impl Writing<'_> {
         let report = report.map_err(|error| Refusal::bad(error.to_string()))?;
         let out = &mut self.out;
         out.extend_from_slice(b"{\"Format\":");
-        json::string(out, format!("{:?}", report.format).to_lowercase().as_bytes());
+        json::string(out, report.format.text().as_bytes());
+        out.extend_from_slice(b",\"Reason\":");
+        json::string(out, report.reason.as_bytes());
+        out.extend_from_slice(b",\"CrashAddress\":");
+        match report.crash_address {
+            Some(address) => json::address(out, address),
+            None => out.extend_from_slice(b"null"),
+        }
         out.extend_from_slice(b",\"Warnings\":");
         json::list(out, &report.warnings, |out, warning| json::string(out, warning.as_bytes()));
         out.extend_from_slice(b",\"Modules\":");
@@ -172,7 +186,8 @@ impl Writing<'_> {
             json::string(&mut self.out, thread.name.as_bytes());
             let crashed = format!(",\"Crashed\":{},", thread.crashed);
             self.out.extend_from_slice(crashed.as_bytes());
-            let put = self.frames(&report.modules, &thread.frames, worker);
+            let modules = report.modules_of(thread);
+            let put = self.frames(modules, &thread.frames, &thread.trust, worker);
             put.map_err(|Ended| self.refusal())?;
             self.out.push(b'}');
         }

@@ -20,8 +20,10 @@
 mod answers;
 mod files;
 mod http;
+mod layout;
 mod log;
 mod metrics;
+mod page;
 mod pool;
 mod refusal;
 mod routes;

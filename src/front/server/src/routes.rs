@@ -12,13 +12,15 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use foldsym_reports::symbolicate::{Jobs, JobsError};
-use foldsym_store::{BuildId, Store};
+use foldsym_store::{BuildId, Store, SymbolMap};
 use tower_http::cors::{Any, CorsLayer};
 
 use crate::answers::Writing;
 use crate::files::{self, Budget};
+use crate::layout;
 use crate::log::{Counts, Line};
 use crate::metrics::Metrics;
+use crate::page;
 use crate::pool::Pool;
 use crate::refusal::Refusal;
 use crate::{Limits, ServeError};
@@ -48,9 +50,12 @@ pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, 
         cors.allow_origin(origins.iter().map(parse).collect::<Result<Vec<_>, _>>()?)
     };
     let mut router = Router::new()
+        .route("/", get(page::page))
         .route("/health", get(health))
         .route("/symbolicate/v5", post(symbolicate_v5).options(no_method).layer(cors))
         .route("/symbolicate", post(symbolicate))
+        .route("/store", get(store))
+        .route("/buildid/{id}/layout", get(bytes_of))
         .route("/buildid/{id}/fsym", get(fsym));
     if shared.metrics.is_some() {
         router = router.route("/metrics", get(metrics));
@@ -189,14 +194,7 @@ async fn answer(
 async fn fsym(State(shared): App, Path(id): Path<String>, headers: HeaderMap) -> Result<Response, Refusal> {
     let id = BuildId::parse(&id).map_err(|error| Refusal::bad(error.to_string()))?;
     let etag = format!("\"{id}-v{}\"", foldsym_format::header::VERSION);
-    let known = shared.clone();
-    let wanted = id.clone();
-    let found = tokio::task::spawn_blocking(move || files::find(&known.stores, &wanted)).await;
-    let failed = |what: String| Refusal::new(StatusCode::BAD_GATEWAY, what);
-    let found =
-        found.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
-    let map =
-        found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, format!("no file of build id {id}")))?;
+    let map = find(&shared, &id).await?;
     let fixed = [
         (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
         (header::CACHE_CONTROL, "public, max-age=86400".to_owned()),
@@ -208,6 +206,43 @@ async fn fsym(State(shared): App, Path(id): Path<String>, headers: HeaderMap) ->
     let bytes = files::bytes(map);
     let counts = Counts { sent: bytes.len() as u64, ..Counts::default() };
     let mut response = (fixed, bytes).into_response();
+    response.extensions_mut().insert(counts);
+    Ok(response)
+}
+
+/// Finds the file of a build id, which may take a while.
+async fn find(shared: &Arc<Shared>, id: &BuildId) -> Result<SymbolMap, Refusal> {
+    let (shared, wanted) = (shared.clone(), id.clone());
+    let found = tokio::task::spawn_blocking(move || files::find(&shared.stores, &wanted)).await;
+    let failed = |what: String| Refusal::new(StatusCode::BAD_GATEWAY, what);
+    let found =
+        found.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
+    found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, format!("no file of build id {id}")))
+}
+
+/// Lists the folders among the stores; other stores cannot be listed.
+async fn store(State(shared): App) -> Result<Response, Refusal> {
+    let stores = shared.stores.clone();
+    work(&shared, move |is_wanted| layout::stores(&stores, is_wanted)).await
+}
+
+/// Where the bytes of a file go.
+async fn bytes_of(State(shared): App, Path(id): Path<String>) -> Result<Response, Refusal> {
+    let id = BuildId::parse(&id).map_err(|error| Refusal::bad(error.to_string()))?;
+    let map = find(&shared, &id).await?;
+    work(&shared, move |is_wanted| layout::layout(&map, is_wanted)).await
+}
+
+/// Lets a thread that answers do work that has no body.
+async fn work(
+    shared: &Shared,
+    work: impl FnOnce(&dyn Fn() -> bool) -> Result<serde_json::Value, Refusal> + Send + 'static,
+) -> Result<Response, Refusal> {
+    let done = shared.pool.run(move |_, _, waiting| work(&|| waiting.is_there())).await;
+    let panicked = || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the server failed at this request");
+    let out = done.ok_or_else(panicked)??.to_string();
+    let counts = Counts { sent: out.len() as u64, ..Counts::default() };
+    let mut response = ([(header::CONTENT_TYPE, "application/json")], out).into_response();
     response.extensions_mut().insert(counts);
     Ok(response)
 }

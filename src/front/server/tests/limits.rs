@@ -48,6 +48,30 @@ fn json_lines_are_answered_as_the_engine_answers_them() {
     }
 }
 
+/// A log of AddressSanitizer, as it is.
+#[test]
+fn a_report_of_another_program_is_answered_as_far_as_it_goes() {
+    let programs = Programs::of(&[]);
+    let server = programs.server(Limits::default());
+    let log =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/tests/reports/asan-segv.txt");
+    let answer = server.post("/symbolicate", &std::fs::read(log).unwrap()).json();
+    assert_eq!(answer["Format"], "sanitizer");
+    let frame = &answer["Threads"][0]["Frames"][0];
+    assert_eq!(frame["Unknown"]["Kind"], "absent", "{answer}");
+    assert!(
+        frame["Unknown"]["Message"].as_str().unwrap().contains("7e9aa3f125c70bafea46bd2fc67d4ac3f3926340")
+    );
+    let schema = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../schema");
+    let text =
+        ["serve.md", "answers.md"].map(|name| std::fs::read_to_string(schema.join(name)).unwrap()).concat();
+    let mut all = Vec::new();
+    keys(&answer, &mut all);
+    for key in all {
+        assert!(text.contains(&format!("{key}`")), "{key}");
+    }
+}
+
 #[test]
 fn files_go_out_by_their_build_id_alone() {
     let programs = Programs::of(&["demo.elf"]);

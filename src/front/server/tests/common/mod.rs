@@ -1,6 +1,8 @@
 //! A server over a store of test programs, and a client of one connection a request.
 #![allow(dead_code, reason = "no test file uses all of it")]
 
+pub(crate) mod browser;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -127,10 +129,26 @@ pub(crate) fn ask(address: SocketAddr, head: &str, body: &[u8]) -> Response {
     read(&mut stream)
 }
 
-/// Reads a response to the end of its connection.
+/// Reads a response: as much as its head says, else to the end of the connection.
 pub(crate) fn read(stream: &mut TcpStream) -> Response {
-    let mut bytes = Vec::new();
-    let _ = stream.read_to_end(&mut bytes);
+    let (mut bytes, mut piece) = (Vec::new(), [0; 1 << 16]);
+    loop {
+        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+        let head = end.map(|end| String::from_utf8(bytes[..end].to_vec()).unwrap());
+        let len = head.as_ref().and_then(|head| {
+            let mut lines = head.lines().map(str::to_ascii_lowercase);
+            lines.find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok())
+        });
+        if let (Some(end), Some(len)) = (end, len)
+            && bytes.len() >= end + 4 + len
+        {
+            break;
+        }
+        match stream.read(&mut piece) {
+            Ok(count) if count > 0 => bytes.extend_from_slice(&piece[..count]),
+            _ => break,
+        }
+    }
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("the head of a response");
     let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();

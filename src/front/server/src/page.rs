@@ -1,0 +1,26 @@
+//! The page at `/`: one file, which may load nothing and run nothing but what it holds.
+
+use std::hash::{BuildHasher, RandomState};
+
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+
+/// The page, with `NONCE` where its script and its style say whose they are.
+const PAGE: &str = include_str!("page.html");
+
+/// Gives the page. The nonce is new each time, so that nobody who could write into an answer could have it run.
+pub(crate) async fn page() -> Response {
+    // SipHash under keys of the system's random numbers.
+    let nonce = format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(1));
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; img-src data:; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    );
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8".to_owned()),
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::CACHE_CONTROL, "no-store".to_owned()),
+        (header::REFERRER_POLICY, "no-referrer".to_owned()),
+    ];
+    (headers, PAGE.replace("\"NONCE\"", &format!("\"{nonce}\""))).into_response()
+}
