@@ -143,7 +143,8 @@ fn parse<'c, H: FileHeader<Endian = Endianness>>(bytes: &'c [u8]) -> Result<Core
             elf::PT_LOAD => {
                 let start: u64 = header.p_vaddr(endian).into();
                 let offset: u64 = header.p_offset(endian).into();
-                let (size, held): (u64, u64) = (header.p_memsz(endian).into(), header.p_filesz(endian).into());
+                let (size, held): (u64, u64) =
+                    (header.p_memsz(endian).into(), header.p_filesz(endian).into());
                 let at = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
                 let held = usize::try_from(held.min(size)).unwrap_or(usize::MAX);
                 let there = bytes[at..].len().min(held);
@@ -278,7 +279,11 @@ fn modules(core: &Core<'_>, options: &Options) -> Vec<Module> {
 /// The build id of the file whose first byte is at an address, from the memory of the process.
 fn build_id(core: &Core<'_>, start: u64) -> Option<BuildId> {
     let memory = core.memory(start)?;
-    if core.is_64 { note_of::<FileHeader64<Endianness>>(memory) } else { note_of::<FileHeader32<Endianness>>(memory) }
+    if core.is_64 {
+        note_of::<FileHeader64<Endianness>>(memory)
+    } else {
+        note_of::<FileHeader32<Endianness>>(memory)
+    }
 }
 
 fn note_of<H: FileHeader<Endian = Endianness>>(memory: &[u8]) -> Option<BuildId> {

@@ -54,7 +54,13 @@ pub(super) fn read(status: &[u8], cpu: Cpu, endian: Endianness) -> Option<(u64, 
             }
             let context_flags = ContextFlagsCpu::CONTEXT_ARM64.bits();
             let (sp, pc) = (register(31)?, register(32)?);
-            MinidumpRawContext::Arm64(CONTEXT_ARM64 { context_flags, iregs, sp, pc, ..CONTEXT_ARM64::default() })
+            MinidumpRawContext::Arm64(CONTEXT_ARM64 {
+                context_flags,
+                iregs,
+                sp,
+                pc,
+                ..CONTEXT_ARM64::default()
+            })
         }
         _ => return None,
     };
