@@ -20,6 +20,8 @@ pub mod symbolicate;
 use foldsym_symbolize::{Modules, StackFrame, Symbolizer};
 use serde_json::{Map, Value};
 
+#[cfg(feature = "unwind")]
+mod elf_core;
 mod json_lines;
 #[cfg(feature = "unwind")]
 mod minidump;
@@ -48,11 +50,13 @@ pub enum Format {
     /// | caller of a frame that a signal made | exact |
     /// | others | return address |
     Minidump,
+    /// ELF cores, as the Linux kernel and gdb write them, of x86-64 and AArch64. Stacks are walked here, and addresses are as in a minidump.
+    ElfCore,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: &[Self] = &[Self::JsonLines, Self::Sanitizer, Self::Minidump];
+    pub const ALL: &[Self] = &[Self::JsonLines, Self::Sanitizer, Self::Minidump, Self::ElfCore];
 
     /// The word for it in options and JSON.
     pub const fn text(self) -> &'static str {
@@ -60,6 +64,7 @@ impl Format {
             Self::JsonLines => "json",
             Self::Sanitizer => "sanitizer",
             Self::Minidump => "minidump",
+            Self::ElfCore => "core",
         }
     }
 
@@ -72,6 +77,8 @@ impl Format {
     pub fn of(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"MDMP") || bytes.starts_with(b"PMDM") {
             Some(Self::Minidump)
+        } else if bytes.starts_with(b"\x7fELF") && matches!(bytes.get(16..18), Some([4, 0] | [0, 4])) {
+            Some(Self::ElfCore)
         } else if json_lines::is_one(bytes) {
             Some(Self::JsonLines)
         } else if sanitizer::is_one(bytes) {
@@ -232,6 +239,8 @@ impl<'s> Reader<'s> {
             Some(Format::Sanitizer) => sanitizer::read(bytes, options),
             #[cfg(feature = "unwind")]
             Some(Format::Minidump) => minidump::read(bytes, self.symbolizer, &self.programs, options),
+            #[cfg(feature = "unwind")]
+            Some(Format::ElfCore) => elf_core::read(bytes, self.symbolizer, &self.programs, options),
             #[cfg(not(feature = "unwind"))]
             Some(format) => {
                 let problem = "built without the feature `unwind`".to_owned();

@@ -9,11 +9,6 @@ use minidump::{
 use crate::unwind::{MAX_STACK, Programs, Walker};
 use crate::{Format, Options, Report, ReportError, Thread};
 
-/// Whether the bytes begin as minidumps of either byte order do.
-pub(crate) fn is_one(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"MDMP") || bytes.starts_with(b"PMDM")
-}
-
 fn damaged(what: &str, error: &Error) -> ReportError {
     ReportError::Damaged { format: Format::Minidump, problem: format!("{what}: {error}") }
 }

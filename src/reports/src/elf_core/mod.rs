@@ -1,0 +1,306 @@
+//! Reads ELF core files: the threads' registers, the mapped files, and the memory that their stacks are in.
+//!
+//! A file's build id is read from the core itself, which has the first page of each file unless the kernel was told otherwise: a program that was
+//! replaced since is not taken for the one that ran.
+
+use std::collections::HashMap;
+
+use foldsym_symbolize::{BuildId, Mapping, Module, Modules, Symbolizer};
+use minidump::system_info::{Cpu, Os};
+use minidump::{Endian, MinidumpModule, MinidumpModuleList};
+use object::elf::{self, FileHeader32, FileHeader64};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endian as _, Endianness};
+
+use crate::unwind::{MAX_STACK, Programs, Walker};
+use crate::{Format, Options, Report, ReportError, Thread};
+
+mod registers;
+
+/// Threads and mapped files that a core may have; no process has more.
+const MAX_THREADS: usize = 1 << 16;
+const MAX_FILES: usize = 1 << 18;
+
+const NT_PRSTATUS: u32 = 1;
+const NT_FILE: u32 = 0x4649_4c45;
+const NT_SIGINFO: u32 = 0x5349_4749;
+
+fn damaged(problem: impl Into<String>) -> ReportError {
+    ReportError::Damaged { format: Format::ElfCore, problem: problem.into() }
+}
+
+/// A range of memory that the core may hold.
+struct Segment<'c> {
+    start: u64,
+    /// Fewer than its size where the core holds its beginning alone.
+    bytes: &'c [u8],
+    end: u64,
+    executable: bool,
+}
+
+/// A mapped part of a file.
+struct FilePart<'c> {
+    start: u64,
+    end: u64,
+    offset: u64,
+    path: &'c [u8],
+}
+
+/// What was read of a core.
+struct Core<'c> {
+    is_64: bool,
+    endian: Endianness,
+    machine: elf::Machine,
+    /// By address.
+    segments: Vec<Segment<'c>>,
+    files: Vec<FilePart<'c>>,
+    /// `NT_PRSTATUS` of each thread.
+    threads: Vec<&'c [u8]>,
+    siginfo: Option<&'c [u8]>,
+    warnings: Vec<String>,
+}
+
+pub(crate) fn read(
+    bytes: &[u8],
+    symbolizer: &Symbolizer,
+    programs: &Programs,
+    options: &Options,
+) -> Result<Report, ReportError> {
+    let core = match bytes.get(4) {
+        Some(1) => parse::<FileHeader32<Endianness>>(bytes)?,
+        Some(2) => parse::<FileHeader64<Endianness>>(bytes)?,
+        class => return Err(damaged(format!("class {class:?} at offset 4 is not known"))),
+    };
+    let cpu = match (core.machine, core.is_64) {
+        (elf::EM_X86_64, true) => Cpu::X86_64,
+        (elf::EM_AARCH64, true) => Cpu::Arm64,
+        (machine, _) => return Err(damaged(format!("processor {} at offset 18 is not known", machine.0))),
+    };
+    let found = modules(&core, options);
+    let list = found.iter().filter_map(|module| match module.mapping {
+        Mapping::LoadAddress { address, size } => {
+            let size = u32::try_from(size.unwrap_or(0)).unwrap_or(u32::MAX);
+            Some(MinidumpModule::new(address, size, &module.name))
+        }
+        _ => None,
+    });
+    let list = MinidumpModuleList::from_modules(list.collect());
+    let modules = Modules::new(found);
+    let mut report = Report::new(Format::ElfCore, modules.clone(), Vec::new());
+    report.warnings.extend(core.warnings.iter().cloned());
+    if core.files.is_empty() {
+        report.warnings.push("no list of mapped files (NT_FILE): addresses have no modules".to_owned());
+    }
+    let walker = Walker { symbolizer, programs, modules: &modules, list: &list, os: Os::Linux, cpu };
+    let endian = if core.endian.is_big_endian() { Endian::Big } else { Endian::Little };
+    for (index, status) in core.threads.iter().enumerate() {
+        let Some((id, signal, context)) = registers::read(status, cpu, core.endian) else {
+            report.warnings.push(format!("thread {index}: its registers are cut off"));
+            continue;
+        };
+        // The kernel and gdb write the thread that got the signal first.
+        let mut thread = Thread { id: Some(id), crashed: index == 0 && signal != 0, ..Thread::default() };
+        let stack = core.segment(context.get_stack_pointer());
+        let stack = stack.filter(|stack| !stack.bytes.is_empty()).map(|stack| (stack.start, stack.bytes));
+        if stack.is_none() {
+            report.warnings.push(format!("thread {id}: no memory of its stack"));
+        }
+        let walked = walker.walk(&context, stack, endian);
+        if walked.is_cut {
+            report.warnings.push(format!("thread {id}: of its stack {MAX_STACK} bytes were walked"));
+        }
+        (thread.frames, thread.trust) = (walked.frames, walked.trust);
+        if thread.crashed {
+            report.reason = registers::signal_name(signal);
+        }
+        report.threads.push(thread);
+    }
+    if report.threads.is_empty() {
+        return Err(damaged("no thread's registers (NT_PRSTATUS)"));
+    }
+    report.crash_address = core.crash_address();
+    Ok(report)
+}
+
+fn parse<'c, H: FileHeader<Endian = Endianness>>(bytes: &'c [u8]) -> Result<Core<'c>, ReportError> {
+    let header = H::parse(bytes).map_err(|error| damaged(format!("header: {error}")))?;
+    let endian = header.endian().map_err(|error| damaged(format!("header: {error}")))?;
+    let mut core = Core {
+        is_64: header.is_class_64(),
+        endian,
+        machine: header.e_machine(endian),
+        segments: Vec::new(),
+        files: Vec::new(),
+        threads: Vec::new(),
+        siginfo: None,
+        warnings: Vec::new(),
+    };
+    let headers = header.program_headers(endian, bytes);
+    let headers = headers.map_err(|error| damaged(format!("program headers: {error}")))?;
+    let mut cut = 0;
+    for header in headers {
+        match header.p_type(endian) {
+            elf::PT_LOAD => {
+                let start: u64 = header.p_vaddr(endian).into();
+                let offset: u64 = header.p_offset(endian).into();
+                let (size, held): (u64, u64) =
+                    (header.p_memsz(endian).into(), header.p_filesz(endian).into());
+                let at = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                let held = usize::try_from(held.min(size)).unwrap_or(usize::MAX);
+                let there = bytes[at..].len().min(held);
+                cut += usize::from(there < held);
+                let executable = header.p_flags(endian).0 & elf::PF_X.0 != 0;
+                let end = start.saturating_add(size);
+                core.segments.push(Segment { start, bytes: &bytes[at..at + there], end, executable });
+            }
+            elf::PT_NOTE => {
+                let offset: u64 = header.p_offset(endian).into();
+                let notes = header.notes(endian, bytes);
+                let mut notes = match notes {
+                    Ok(Some(notes)) => notes,
+                    Ok(None) => continue,
+                    Err(error) => return Err(damaged(format!("notes at offset {offset:#x}: {error}"))),
+                };
+                loop {
+                    match notes.next() {
+                        Ok(Some(note)) => core.note(note.name(), note.n_type(endian).0, note.desc()),
+                        Ok(None) => break,
+                        Err(error) => {
+                            core.warnings.push(format!("notes at offset {offset:#x}: {error}"));
+                            break;
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    if cut > 0 {
+        core.warnings.push(format!("the file is cut off: {cut} ranges of memory are missing or shorter"));
+    }
+    core.segments.sort_by_key(|segment| segment.start);
+    Ok(core)
+}
+
+impl<'c> Core<'c> {
+    fn note(&mut self, name: &[u8], kind: u32, desc: &'c [u8]) {
+        match (name, kind) {
+            (b"CORE", NT_PRSTATUS) if self.threads.len() < MAX_THREADS => self.threads.push(desc),
+            (b"CORE", NT_SIGINFO) if self.siginfo.is_none() => self.siginfo = Some(desc),
+            (b"CORE", NT_FILE) if self.files.is_empty() => {
+                if self.read_files(desc).is_none() {
+                    self.warnings.push("the list of mapped files (NT_FILE) is cut off".to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A word of the process at an offset of a note.
+    fn word(&self, desc: &[u8], at: usize) -> Option<u64> {
+        let size = if self.is_64 { 8 } else { 4 };
+        number(desc.get(at..at.checked_add(size)?)?, self.endian)
+    }
+
+    fn read_files(&mut self, desc: &'c [u8]) -> Option<()> {
+        let size = if self.is_64 { 8 } else { 4 };
+        let count = usize::try_from(self.word(desc, 0)?).ok()?.min(MAX_FILES);
+        let page = self.word(desc, size)?;
+        let mut names = desc.get(count.checked_mul(3 * size)?.checked_add(2 * size)?..)?;
+        for index in 0..count {
+            let at = (2 + 3 * index) * size;
+            let (start, end) = (self.word(desc, at)?, self.word(desc, at + size)?);
+            let offset = self.word(desc, at + 2 * size)?.wrapping_mul(page);
+            let len = names.iter().position(|byte| *byte == 0)?;
+            self.files.push(FilePart { start, end, offset, path: &names[..len] });
+            names = &names[len + 1..];
+        }
+        Some(())
+    }
+
+    /// The range that has an address.
+    fn segment(&self, address: u64) -> Option<&Segment<'c>> {
+        let behind = self.segments.partition_point(|segment| segment.start <= address);
+        self.segments[..behind].last().filter(|segment| address < segment.end)
+    }
+
+    /// Memory from an address on, as far as the core holds it.
+    fn memory(&self, address: u64) -> Option<&'c [u8]> {
+        let segment = self.segment(address)?;
+        segment.bytes.get(usize::try_from(address - segment.start).ok()?..)
+    }
+
+    fn crash_address(&self) -> Option<u64> {
+        let info = self.siginfo?;
+        let signal = number(info.get(..4)?, self.endian)?;
+        // SIGILL, SIGBUS, SIGFPE and SIGSEGV have an address; a code that is not positive says that somebody sent the signal.
+        let code = number(info.get(8..12)?, self.endian)? as u32 as i32;
+        let has_address = matches!(signal, 4 | 7 | 8 | 11) && code > 0;
+        has_address.then(|| self.word(info, 16)).flatten()
+    }
+}
+
+/// A number of 4 or 8 bytes.
+fn number(bytes: &[u8], endian: Endianness) -> Option<u64> {
+    Some(match bytes.len() {
+        4 => endian.read_u32(bytes.try_into().ok()?).into(),
+        8 => endian.read_u64(bytes.try_into().ok()?),
+        _ => return None,
+    })
+}
+
+/// A module for each file that has code: its parts from the one with the file's first byte on.
+fn modules(core: &Core<'_>, options: &Options) -> Vec<Module> {
+    let mut found: Vec<(u64, u64, bool, &[u8])> = Vec::new();
+    let mut last: HashMap<&[u8], usize> = HashMap::new();
+    for part in core.files.iter().filter(|part| part.start < part.end) {
+        let executable = core.segment(part.start).is_some_and(|segment| segment.executable);
+        // A linker may map the first bytes of a file twice, one behind the other.
+        let known = last.get(part.path).copied();
+        let known = known.filter(|index| part.offset != 0 || found[*index].1 == part.start);
+        if let Some(index) = known {
+            found[index].1 = found[index].1.max(part.end);
+            found[index].2 |= executable;
+        } else if part.offset == 0 {
+            last.insert(part.path, found.len());
+            found.push((part.start, part.end, executable, part.path));
+        }
+    }
+    let module = |&(start, end, _, path): &(u64, u64, bool, &[u8])| {
+        let name = String::from_utf8_lossy(path);
+        let mut module = Module::new(&name);
+        module.id = build_id(core, start).map(Into::into);
+        let module = module.mapped(Mapping::LoadAddress { address: start, size: Some(end - start) });
+        if options.open_paths { module.with_program(std::path::Path::new(&*name)) } else { module }
+    };
+    found.iter().filter(|(_, _, executable, _)| *executable).map(module).collect()
+}
+
+/// The build id of the file whose first byte is at an address, from the memory of the process.
+fn build_id(core: &Core<'_>, start: u64) -> Option<BuildId> {
+    let memory = core.memory(start)?;
+    if core.is_64 {
+        note_of::<FileHeader64<Endianness>>(memory)
+    } else {
+        note_of::<FileHeader32<Endianness>>(memory)
+    }
+}
+
+fn note_of<H: FileHeader<Endian = Endianness>>(memory: &[u8]) -> Option<BuildId> {
+    let header = H::parse(memory).ok()?;
+    let endian = header.endian().ok()?;
+    for header in header.program_headers(endian, memory).ok()? {
+        // Notes are in the first page, where file offsets are offsets in memory.
+        let Ok(Some(mut notes)) = header.notes(endian, memory) else { continue };
+        while let Ok(Some(note)) = notes.next() {
+            if note.name() == elf::ELF_NOTE_GNU && note.n_type(endian) == elf::NT_GNU_BUILD_ID {
+                return BuildId::new(note.desc()).ok();
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+#[path = "../elf_core_tests.rs"]
+mod tests;

@@ -1,0 +1,84 @@
+//! The registers of a thread (`struct elf_prstatus` of Linux) as `minidump-unwind` wants them.
+
+use minidump::format::{CONTEXT_AMD64, CONTEXT_ARM64, ContextFlagsCpu};
+use minidump::system_info::Cpu;
+use minidump::{MinidumpContext, MinidumpRawContext};
+use object::Endianness;
+
+use super::number;
+
+/// Offset of the registers on processors with words of 8 bytes.
+const REGISTERS: usize = 112;
+
+/// The thread's id, the signal it got, and its registers; `None` where they are cut off.
+pub(super) fn read(status: &[u8], cpu: Cpu, endian: Endianness) -> Option<(u64, u32, MinidumpContext)> {
+    let signal = number(status.get(..4)?, endian)?;
+    // `pr_info.si_signo`; `pr_cursig` behind it is the same where the thread died of it.
+    let current = status.get(12..14)?;
+    let current = match endian {
+        Endianness::Little => u16::from_le_bytes([current[0], current[1]]),
+        Endianness::Big => u16::from_be_bytes([current[0], current[1]]),
+    };
+    let signal = if current != 0 { current.into() } else { u32::try_from(signal).unwrap_or(0) };
+    let id = number(status.get(32..36)?, endian)?;
+    let register = |index: usize| {
+        let at = REGISTERS + 8 * index;
+        number(status.get(at..at + 8)?, endian)
+    };
+    let raw = match cpu {
+        Cpu::X86_64 => MinidumpRawContext::Amd64(CONTEXT_AMD64 {
+            context_flags: ContextFlagsCpu::CONTEXT_AMD64.bits(),
+            r15: register(0)?,
+            r14: register(1)?,
+            r13: register(2)?,
+            r12: register(3)?,
+            rbp: register(4)?,
+            rbx: register(5)?,
+            r11: register(6)?,
+            r10: register(7)?,
+            r9: register(8)?,
+            r8: register(9)?,
+            rax: register(10)?,
+            rcx: register(11)?,
+            rdx: register(12)?,
+            rsi: register(13)?,
+            rdi: register(14)?,
+            rip: register(16)?,
+            rsp: register(19)?,
+            ..CONTEXT_AMD64::default()
+        }),
+        Cpu::Arm64 => {
+            let mut iregs = [0; 31];
+            for (index, value) in iregs.iter_mut().enumerate() {
+                *value = register(index)?;
+            }
+            let context_flags = ContextFlagsCpu::CONTEXT_ARM64.bits();
+            let (sp, pc) = (register(31)?, register(32)?);
+            MinidumpRawContext::Arm64(CONTEXT_ARM64 {
+                context_flags,
+                iregs,
+                sp,
+                pc,
+                ..CONTEXT_ARM64::default()
+            })
+        }
+        _ => return None,
+    };
+    Some((id, signal, MinidumpContext::from_raw(raw)))
+}
+
+/// The name of a signal of Linux.
+pub(super) fn signal_name(signal: u32) -> String {
+    let name = match signal {
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        5 => "SIGTRAP",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        11 => "SIGSEGV",
+        31 => "SIGSYS",
+        other => return format!("signal {other}"),
+    };
+    name.to_owned()
+}
