@@ -101,6 +101,13 @@ pub enum Kind {
     /// An expression calls that of an entry of another unit (`DW_OP_call_ref`), which is not kept: what is evaluated says
     /// that it is missing.
     ForeignProcedure,
+    /// An entry of call frame information that cannot be read, or that the file cannot hold: its code has no rows.
+    BadFrame,
+    /// An entry of call frame information outside the executable sections: of a function that the linker removed.
+    DeadFrame,
+    /// An entry of call frame information for code that another one covers: the first of a section is kept, and that of
+    /// `.eh_frame`.
+    OverlappingFrames,
     /// What `open` had to say: a relocation it does not know, a section it could not read.
     Open,
 }
@@ -154,6 +161,9 @@ impl Kind {
             Kind::OpaqueExpression => "opaque_expression",
             Kind::BadExpression => "bad_expression",
             Kind::ForeignProcedure => "foreign_procedure",
+            Kind::BadFrame => "bad_frame",
+            Kind::DeadFrame => "dead_frame",
+            Kind::OverlappingFrames => "overlapping_frames",
             Kind::Open => "open",
         }
     }

@@ -37,6 +37,8 @@ pub struct Options {
     pub columns: bool,
     /// Keep where methods that share their code with others have the pointer to their object.
     pub locations: bool,
+    /// Keep the rows of call frame information, for walking frames.
+    pub unwind: bool,
     /// Write the index for `find`.
     pub name_index: bool,
     /// Gives the index readable names.

@@ -190,6 +190,7 @@ pub(crate) fn load<'a, 'f>(
     report.counts.units += merged.empty_units();
     report.diagnostics.merge(counted);
     let blocks = read::read_blocks(&image, &mut report.diagnostics);
+    let unwind = options.unwind.then(|| read::read_unwind(&image, &mut report.diagnostics));
     report.steps.read = Step::since(began);
 
     progress.step("resolve", 0);
@@ -200,6 +201,7 @@ pub(crate) fn load<'a, 'f>(
     let mut placed = place::place(&image, &machine, merged, &symbols, &mut diagnostics);
     drop((machine, symbols));
     placed.program_mut().blocks = blocks;
+    placed.program_mut().unwind = unwind;
     report.diagnostics.merge(diagnostics);
     report.steps.resolve = Step::since(began);
     Ok((Loaded { image, placed, split }, report))

@@ -173,6 +173,19 @@ impl<'e> FrameSection<'e> {
         row::execute::<REGISTERS, REMEMBERED>(self, fde, address)
     }
 
+    /// Gives all rows of an entry in order, each with the address behind its last one. Takes a step for each
+    /// instruction, and for each register of a row.
+    ///
+    /// # Errors
+    /// As [`Self::row`]; the rows in front of it were given.
+    pub fn each_row<const REGISTERS: usize, const REMEMBERED: usize>(
+        &self,
+        fde: &Fde<'e>,
+        take: &mut dyn FnMut(&Row<'e, REGISTERS>, u64),
+    ) -> Result<(), CfiError> {
+        row::each::<REGISTERS, REMEMBERED>(self, fde, take)
+    }
+
     /// Reads the head of the entry at `at`: its end, its first field's offset and what is there, and where it goes on.
     fn head(&self, at: usize) -> Option<Option<Head<'e>>> {
         let mut bytes = Bytes::new(self.bytes, self.big_endian);

@@ -147,3 +147,63 @@ pub mod line_code {
     /// `FIRST + n` is the origin's line plus the block's base plus n.
     pub const FIRST: u64 = 1;
 }
+
+/// Numbers of UNWIND.
+pub mod unwind {
+    /// Byte offset of how many bytes the starts have.
+    pub const STARTS_LEN: usize = 0;
+    /// Byte offset of how many bytes the table of runs has.
+    pub const RUNS_LEN: usize = 4;
+    /// Byte offset of how many bytes the table of rules has.
+    pub const RULES_LEN: usize = 8;
+    /// Byte offset of how many rules all sequences have.
+    pub const SEQUENCES: usize = 12;
+    /// Byte offset of how many bytes the records of saved registers have.
+    pub const SAVES_LEN: usize = 16;
+    /// Byte offset of the bits of a rule in a sequence.
+    pub const RULE_WIDTH: usize = 20;
+    /// Byte offset of the bits of a group of a delta.
+    pub const GROUP: usize = 21;
+    /// Byte offset of log2 of the unit of deltas.
+    pub const UNIT_LOG2: usize = 22;
+    /// Byte offset of the reserved byte.
+    pub const RESERVED: usize = 23;
+    /// Bytes of the head.
+    pub const HEAD: usize = 24;
+    /// Bits of the number of rows of a run, less one.
+    pub const COUNT_BITS: u32 = 5;
+    /// Rows of a run.
+    pub const MAX_ROWS: usize = 32;
+    /// Columns of the table of runs: first rule of its sequence, bit of its deltas.
+    pub const RUN_COLUMNS: u8 = 2;
+    /// Columns of the table of rules: base, offset, saves.
+    pub const RULE_COLUMNS: u8 = 3;
+    /// Base of rule 0: there is no entry.
+    pub const NO_ENTRY: i64 = 0;
+    /// Base of a rule whose frame address nothing says.
+    pub const UNKNOWN: i64 = 1;
+    /// Base of a rule whose frame address an expression gives; offset is its place in the records.
+    pub const BY_EXPRESSION: i64 = 2;
+    /// Base of register 0.
+    pub const FIRST_REGISTER: i64 = 3;
+    /// Registers are below it.
+    pub const MAX_REGISTER: u64 = 1 << 32;
+    /// Offsets of the frame address are less in size.
+    pub const MAX_OFFSET: u64 = 1 << 46;
+    /// Bits of the kind below a register.
+    pub const KIND_BITS: u32 = 3;
+    /// The register's value is lost.
+    pub const UNDEFINED: u64 = 0;
+    /// The register was not changed.
+    pub const SAME: u64 = 1;
+    /// It is in memory, so many bytes from the frame address.
+    pub const OFFSET: u64 = 2;
+    /// It is the frame address plus so many bytes.
+    pub const VALUE_OFFSET: u64 = 3;
+    /// It is in another register.
+    pub const REGISTER: u64 = 4;
+    /// It is in memory where an expression says.
+    pub const EXPRESSION: u64 = 5;
+    /// It is what an expression gives.
+    pub const VALUE_EXPRESSION: u64 = 6;
+}

@@ -79,6 +79,8 @@ sections! {
     LOCATED = 33;
     /// What of the program's file is loaded where.
     SEGMENTS = 34;
+    /// Rows of call frame information.
+    UNWIND = 35;
 }
 
 impl SectionId {

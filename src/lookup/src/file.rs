@@ -3,6 +3,7 @@
 use foldsym_format::header::{ALIGN, HEADER_LEN, flags};
 use foldsym_format::names::Names;
 use foldsym_format::{DirectoryEntry, FormatError, Header, SectionId, Starts, Table, What};
+use foldsym_unwind::Unwind;
 
 use crate::entities::{Aliases, Edge, Function, Group, Member, Origin, Piece};
 use crate::error::{Error, InSection};
@@ -232,6 +233,16 @@ impl<'d> SymbolFile<'d> {
     /// damaged one.
     pub fn segments(&self) -> Option<Segments<'d>> {
         Segments::new(self.section_bytes(SectionId::SEGMENTS)?, self.header.image_base)
+    }
+
+    /// Rows of call frame information, by link-time address, for walking frames; `None` of a file that was converted without
+    /// `--unwind`.
+    ///
+    /// # Errors
+    /// A damaged section.
+    pub fn unwind(&self) -> Result<Option<Unwind<'d>>, Error> {
+        let Some(data) = self.section_bytes(SectionId::UNWIND) else { return Ok(None) };
+        Unwind::open(data, self.header.image_base).within(SectionId::UNWIND).map(Some)
     }
 
     /// Function names, in the order of their bytes; [`NameId`] counts them.

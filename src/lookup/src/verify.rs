@@ -87,6 +87,9 @@ impl SymbolFile<'_> {
         if let Some(locations) = self.locations()? {
             locations.verify(self.functions.len(), &mut || work.spend(SectionId::LOCATIONS))?;
         }
+        if let Some(unwind) = self.unwind()? {
+            unwind.verify().within(SectionId::UNWIND)?;
+        }
         self.verify_program()
     }
 

@@ -29,6 +29,7 @@ mod starts;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod unwind;
 mod usage;
 
 use crate::model::{Block, Keys, Program};
@@ -215,6 +216,7 @@ pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -
     sections.extend(names);
     sections.extend(index?);
     sections.extend(basic_blocks::sections(&program.blocks, image_base));
+    sections.extend(program.unwind.as_ref().map(|rows| unwind::section(rows, image_base)));
     sections.push(Section::new(SectionId::BUILD_ID, image.build_id.clone()));
     sections.push(Section::new(SectionId::SECTIONS, sections::loaded_sections(image, image_base)));
     if !image.segments.is_empty() {

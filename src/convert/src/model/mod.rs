@@ -16,6 +16,7 @@ mod locations;
 mod name;
 mod program;
 mod unit;
+mod unwind;
 
 pub(crate) use crate::model::classes::UnitClasses;
 pub use blocks::{Block, BlockCounts, BlockMap, BlockRange, SharedBlock};
@@ -41,3 +42,4 @@ pub use unit::{
     BareLines, Lost, LostScope, Row, RowRange, Scope, Together, Unit, UnitEdge, UnitErased, UnitFunction,
     UnitOrigin, UnitPiece,
 };
+pub use unwind::{UnwindCfa, UnwindRow, UnwindRows, UnwindRule};

@@ -8,6 +8,7 @@ use super::blocks::BlockMap;
 use super::classes::SlotKey;
 use super::ids::{EdgeId, FileId, FuncId, GroupId, How, ImageAddr, LocalFunc, NameId, OriginId, UnitId};
 use super::unit::{RowRange, Unit};
+use super::unwind::UnwindRows;
 
 /// The source identity of a subprogram, whether it was compiled on its own or inlined
 /// (`DW_AT_linkage_name` or `DW_AT_name`, `DW_AT_decl_file`, `DW_AT_decl_line`; DWARF 5 2.14).
@@ -134,6 +135,8 @@ pub struct Program<'f> {
     /// What a table lists of calls through slots (`.debug_vcall`), for `resolve` to make `Keys::slots` of.
     pub listed_slots: Vec<SlotKey>,
     pub blocks: BlockMap,
+    /// Where that was asked for.
+    pub unwind: Option<UnwindRows>,
     pub inlines: InlineCounts,
 }
 

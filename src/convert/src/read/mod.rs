@@ -5,6 +5,9 @@
 //! `gimli`. The order of the result is the order of the file, whatever the number of threads.
 
 mod code;
+mod frames;
+pub(crate) use frames::read_unwind;
+
 pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod sections;

@@ -109,6 +109,44 @@ pub(super) fn execute<'e, const REGISTERS: usize, const REMEMBERED: usize>(
     Ok(machine.row)
 }
 
+/// Gives each row of the entry, with the address behind its last one. Rows without an address are left out.
+pub(super) fn each<'e, const REGISTERS: usize, const REMEMBERED: usize>(
+    section: &FrameSection<'e>,
+    fde: &Fde<'e>,
+    take: &mut dyn FnMut(&Row<'e, REGISTERS>, u64),
+) -> Result<(), CfiError> {
+    let mut machine = Machine::<REGISTERS, REMEMBERED> {
+        section,
+        cie: &fde.cie,
+        row: Row { start: fde.start, ..Row::new() },
+        initial: None,
+        remembered: [Row::new(); REMEMBERED],
+        depth: 0,
+        address: fde.start,
+    };
+    let end = fde.start.saturating_add(fde.len);
+    let at = |entry: u64| move |problem| CfiError { entry, problem };
+    machine.execute(fde.cie.instructions, fde.cie.instructions_at, &fde.cie).map_err(at(fde.cie.offset))?;
+    machine.initial = Some(machine.row);
+    let (mut instructions, mut from) = (fde.instructions, fde.instructions_at);
+    // Each turn executes the instructions of one row, and stops in front of the one that begins the next.
+    while machine.row.start < end {
+        let used = machine.execute(instructions, from, &fde.cie).map_err(at(fde.offset))?;
+        let rest = instructions.get(used..).unwrap_or_default();
+        let next = machine.next_start(rest, from.saturating_add(count(used)), &fde.cie).map_err(at(fde.offset))?;
+        let next = next.filter(|&next| next < end);
+        take(&machine.row, next.unwrap_or(end));
+        let Some(next) = next else { break };
+        machine.address = next;
+        (instructions, from) = (rest, from.saturating_add(count(used)));
+    }
+    Ok(())
+}
+
+fn count(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
 struct Machine<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> {
     section: &'s FrameSection<'e>,
     cie: &'s Cie<'e>,
@@ -122,32 +160,16 @@ struct Machine<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> {
 }
 
 impl<'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'_, 'e, REGISTERS, REMEMBERED> {
-    /// Executes instructions up to the first that begins a row behind the address.
-    fn execute(&mut self, instructions: &'e [u8], at: u64, cie: &Cie<'e>) -> Result<(), CfiProblem> {
+    /// Executes instructions up to the first that begins a row behind the address, and says how many bytes they have.
+    fn execute(&mut self, instructions: &'e [u8], at: u64, cie: &Cie<'e>) -> Result<usize, CfiProblem> {
         let mut bytes = Bytes::new(instructions, self.section.big_endian);
         while !bytes.is_empty() {
+            let before = bytes.position();
             let code = bytes.u8().ok_or(CfiProblem::Truncated)?;
             let low = u64::from(code & 0x3f);
-            let advance = match code {
-                0x40..=0x7f => Some(low),
-                0x02 => Some(bytes.number(1).ok_or(CfiProblem::Truncated)?),
-                0x03 => Some(bytes.number(2).ok_or(CfiProblem::Truncated)?),
-                0x04 => Some(bytes.number(4).ok_or(CfiProblem::Truncated)?),
-                0x1d => Some(bytes.number(8).ok_or(CfiProblem::Truncated)?),
-                _ => None,
-            };
-            if let Some(advance) = advance {
-                let next = self.row.start.wrapping_add(advance.wrapping_mul(cie.code_align));
+            if let Some(next) = self.advanced(code, &mut bytes, at, cie)? {
                 if next > self.address {
-                    return Ok(());
-                }
-                self.row.start = next;
-            } else if code == 0x01 {
-                // What the pointer is relative to counts from the section; the instructions begin at `at`.
-                let moved = FrameSection { address: self.section.address.wrapping_add(at), ..*self.section };
-                let next = moved.encoded(cie.pointer_encoding, cie.address_size, &mut bytes)?;
-                if next > self.address {
-                    return Ok(());
+                    return Ok(before);
                 }
                 self.row.start = next;
             } else {
@@ -161,7 +183,39 @@ impl<'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'_, 'e, REGIST
                 }
             }
         }
-        Ok(())
+        Ok(bytes.position())
+    }
+
+    /// Where the row begins that an instruction begins, if it is one of those.
+    fn advanced(
+        &self,
+        code: u8,
+        bytes: &mut Bytes<'e>,
+        at: u64,
+        cie: &Cie<'e>,
+    ) -> Result<Option<u64>, CfiProblem> {
+        let advance = match code {
+            0x40..=0x7f => Some(u64::from(code & 0x3f)),
+            0x02 => bytes.number(1),
+            0x03 => bytes.number(2),
+            0x04 => bytes.number(4),
+            0x1d => bytes.number(8),
+            0x01 => {
+                // What the pointer is relative to counts from the section; the instructions begin at `at`.
+                let moved = FrameSection { address: self.section.address.wrapping_add(at), ..*self.section };
+                return moved.encoded(cie.pointer_encoding, cie.address_size, bytes).map(Some);
+            }
+            _ => return Ok(None),
+        };
+        let advance = advance.ok_or(CfiProblem::Truncated)?;
+        Ok(Some(self.row.start.wrapping_add(advance.wrapping_mul(cie.code_align))))
+    }
+
+    /// The start of the next row, where instructions in front of it end one; `None` where there are none.
+    fn next_start(&self, rest: &'e [u8], at: u64, cie: &Cie<'e>) -> Result<Option<u64>, CfiProblem> {
+        let mut bytes = Bytes::new(rest, self.section.big_endian);
+        let Some(code) = bytes.u8() else { return Ok(None) };
+        self.advanced(code, &mut bytes, at, cie)
     }
 
     fn restore(&mut self, register: u64) -> Result<(), CfiProblem> {

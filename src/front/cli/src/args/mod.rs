@@ -222,6 +222,9 @@ pub(crate) struct Convert {
     /// Keeps where methods that share code have their object, for stacks with registers and memory
     #[arg(long)]
     pub(crate) locations: bool,
+    /// Keeps the rows of call frame information, for walking frames in a crash handler or a reader of crash reports
+    #[arg(long)]
+    pub(crate) unwind: bool,
     /// Writes an index of all names, which makes `find` faster and the file larger
     #[arg(long)]
     pub(crate) name_index: bool,

@@ -32,6 +32,7 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     let options = Options {
         columns: args.columns,
         locations: args.locations,
+        unwind: args.unwind,
         name_index: args.name_index,
         readable_names: args.demangled,
         ..options(&args.reading)
@@ -63,6 +64,7 @@ pub(crate) fn options(reading: &Reading) -> Options {
         remap_path: reading.remap_path.clone(),
         columns: false,
         locations: false,
+        unwind: false,
         name_index: false,
         demangle: Some(foldsym_demangle::demangle),
         readable_names: false,

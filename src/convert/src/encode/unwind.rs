@@ -1,0 +1,146 @@
+//! Writes UNWIND: the rows of call frame information, in runs that share their sequences of rules (schema, section 11).
+
+use foldsym_format::bits::TAIL;
+use foldsym_format::records::unwind as layout;
+
+use super::bits::{BitWriter, put_varint, width_of};
+use super::starts::{self, StartBuckets};
+use super::tables::Table;
+use super::Section;
+use crate::model::{UnwindCfa, UnwindRow, UnwindRows};
+use crate::util::hash::HashMap;
+use foldsym_format::SectionId;
+
+/// Few bytes count more than few comparisons.
+const BUCKETS: &StartBuckets = &starts::BLOCKS;
+
+/// Bits of a group of a delta that are tried.
+const GROUPS: std::ops::RangeInclusive<u32> = 1..=7;
+
+/// The section.
+pub(super) fn section(unwind: &UnwindRows, image_base: u64) -> Section {
+    let runs: Vec<&[UnwindRow]> = runs(&unwind.rows).collect();
+    let end = unwind.rows.last().map_or(0, |last| last.start.wrapping_sub(image_base));
+    let begins: Vec<u64> = runs.iter().map(|run| run[0].start.wrapping_sub(image_base)).collect();
+    let deltas = || runs.iter().flat_map(|run| run.windows(2)).map(|pair| pair[1].start - pair[0].start);
+    let unit_log2 = deltas().fold(4, |unit, delta| unit.min(delta.trailing_zeros()));
+    let cost = |group: u32| -> u64 {
+        let bits = |delta: u64| u64::from(width_of((delta >> unit_log2) - 1).div_ceil(group).max(1) * (group + 1));
+        deltas().map(bits).sum()
+    };
+    let group = GROUPS.min_by_key(|&group| cost(group)).unwrap_or(layout::COUNT_BITS);
+
+    let mut sequences = Sequences::default();
+    sequences.add(&runs);
+    let mut packed_deltas = Vec::new();
+    let mut places = Vec::with_capacity(runs.len());
+    let mut bits = BitWriter::new(&mut packed_deltas);
+    let mut at = 0u64;
+    for run in &runs {
+        places.push(at);
+        bits.put(run.len() as u64 - 1, layout::COUNT_BITS);
+        at += u64::from(layout::COUNT_BITS);
+        for pair in run.windows(2) {
+            let mut left = ((pair[1].start - pair[0].start) >> unit_log2) - 1;
+            loop {
+                let more = u64::from(left >> group != 0);
+                bits.put((left & ((1 << group) - 1)) << 1 | more, group + 1);
+                at += u64::from(group) + 1;
+                left >>= group;
+                if more == 0 {
+                    break;
+                }
+            }
+        }
+    }
+    bits.finish();
+
+    let (saves, rules) = rules(unwind);
+    let starts = starts::encode(&begins, end, BUCKETS);
+    let run_record = |i: usize| [i64::from(sequences.of_run[i]), places[i] as i64];
+    let run_table = Table { count: runs.len(), record: run_record }.encode();
+    let rule_table = Table { count: rules.len(), record: |i: usize| rules[i] }.encode();
+    let rule_width = width_of(rules.len() as u64 - 1);
+    let mut out = Vec::new();
+    for len in [starts.len(), run_table.len(), rule_table.len(), sequences.rules.len(), saves.len()] {
+        out.extend_from_slice(&(len as u32).to_le_bytes());
+    }
+    out.extend_from_slice(&[rule_width as u8, group as u8, unit_log2 as u8, 0]);
+    out.extend_from_slice(&starts);
+    out.extend_from_slice(&run_table);
+    out.extend_from_slice(&rule_table);
+    out.extend_from_slice(&saves);
+    let mut bits = BitWriter::new(&mut out);
+    sequences.rules.iter().for_each(|&rule| bits.put(rule.into(), rule_width));
+    bits.finish();
+    out.extend_from_slice(&packed_deltas);
+    out.resize(out.len() + TAIL, 0);
+    Section::new(SectionId::UNWIND, out)
+}
+
+/// Rows of one entry, and what follows it without one; no more than a run has room for. The last row of all, which has no
+/// rule, is of no run: the last run ends there.
+fn runs(rows: &[UnwindRow]) -> impl Iterator<Item = &[UnwindRow]> {
+    let rows = rows.split_last().map_or(rows, |(_, rows)| rows);
+    rows.chunk_by(|_, next| !next.first).flat_map(|entry| entry.chunks(layout::MAX_ROWS))
+}
+
+/// The sequences of rules of all runs, one behind the other; a run may have a part of another's.
+#[derive(Default)]
+struct Sequences {
+    rules: Vec<u32>,
+    /// Of each run, where its sequence begins.
+    of_run: Vec<u32>,
+}
+
+impl Sequences {
+    fn add(&mut self, runs: &[&[UnwindRow]]) {
+        let of = |run: &[UnwindRow]| -> Vec<u32> { run.iter().map(|row| row.rule).collect() };
+        let mut wanted: Vec<Vec<u32>> = runs.iter().map(|run| of(run)).collect();
+        // Long ones first: what they begin or end with is there then.
+        wanted.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        wanted.dedup();
+        let mut known: HashMap<Vec<u32>, u32> = HashMap::default();
+        for sequence in wanted {
+            if known.contains_key(&sequence) {
+                continue;
+            }
+            let at = self.rules.len() as u32;
+            self.rules.extend_from_slice(&sequence);
+            for cut in 1..sequence.len() {
+                known.entry(sequence[..cut].to_vec()).or_insert(at);
+                known.entry(sequence[cut..].to_vec()).or_insert(at + cut as u32);
+            }
+            known.entry(sequence).or_insert(at);
+        }
+        self.of_run = runs.iter().map(|run| known[&of(run)]).collect();
+    }
+}
+
+/// The records of saved registers, then the expressions; and the rules, which name them.
+fn rules(unwind: &UnwindRows) -> (Vec<u8>, Vec<[i64; 3]>) {
+    let mut out = Vec::new();
+    let mut place = |record: &[u8]| {
+        let at = out.len() as i64;
+        out.extend_from_slice(record);
+        at
+    };
+    let saves: Vec<i64> = unwind.saves.iter().map(|record| place(record)).collect();
+    let with_len = |bytes: &Vec<u8>| {
+        let mut record = Vec::new();
+        put_varint(&mut record, bytes.len() as u64);
+        record.extend_from_slice(bytes);
+        place(&record)
+    };
+    let expressions: Vec<i64> = unwind.expressions.iter().map(with_len).collect();
+    let rule = |rule: &crate::model::UnwindRule| {
+        let (base, offset) = match rule.cfa {
+            UnwindCfa::Unknown => (layout::UNKNOWN, 0),
+            UnwindCfa::Register { register, offset } => (layout::FIRST_REGISTER + register as i64, offset),
+            UnwindCfa::Expression(number) => (layout::BY_EXPRESSION, expressions[number as usize]),
+        };
+        [base, offset, saves[rule.saves as usize]]
+    };
+    let rules = std::iter::once([layout::NO_ENTRY, 0, 0]).chain(unwind.rules.iter().map(rule)).collect();
+    (out, rules)
+}

@@ -1,0 +1,42 @@
+//! Rows of call frame information of the whole program.
+
+/// What holds of the caller's registers from some address on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct UnwindRule {
+    /// The canonical frame address.
+    pub cfa: UnwindCfa,
+    /// Index into [`UnwindRows::saves`].
+    pub saves: u32,
+}
+
+/// How the canonical frame address is computed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum UnwindCfa {
+    /// Nothing says.
+    Unknown,
+    /// A register plus an offset.
+    Register { register: u64, offset: i64 },
+    /// Index into [`UnwindRows::expressions`].
+    Expression(u32),
+}
+
+/// From an address on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnwindRow {
+    pub start: u64,
+    /// 0: no entry covers it; else 1 + index into [`UnwindRows::rules`].
+    pub rule: u32,
+    /// It begins an entry.
+    pub first: bool,
+}
+
+/// All rows of a program.
+#[derive(Clone, Debug, Default)]
+pub struct UnwindRows {
+    /// By address; the last one has rule 0.
+    pub rows: Vec<UnwindRow>,
+    pub rules: Vec<UnwindRule>,
+    /// Where registers are saved, each as the file has it.
+    pub saves: Vec<Vec<u8>>,
+    pub expressions: Vec<Vec<u8>>,
+}

@@ -1,0 +1,222 @@
+//! `.eh_frame` and `.debug_frame` of a program to the rows of all its code, by address.
+
+use foldsym_expr::cfi::{Cfa, Fde, FrameSection, Row, Rule};
+use foldsym_format::records::unwind as code;
+use foldsym_format::varint;
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::model::{UnwindCfa, UnwindRow, UnwindRows, UnwindRule};
+use crate::open::{DebugSection, Image, ImageKind};
+use crate::util::hash::HashMap;
+
+/// Registers that a row has room for: more than a function of any processor but GPUs saves.
+const REGISTERS: usize = 64;
+/// States remembered within states: compilers nest one or two.
+const REMEMBERED: usize = 6;
+/// Rows for each byte of the sections: an instruction of a byte begins one at most.
+const ROWS_A_BYTE: usize = 1;
+
+/// The rows of the program. Of relocatable files, whose sections have no final addresses, there are none.
+pub(crate) fn read_unwind(image: &Image<'_>, diagnostics: &mut Diagnostics) -> UnwindRows {
+    let mut reader = Reader::default();
+    if image.kind == ImageKind::Relocatable {
+        return reader.rows;
+    }
+    let sections = sections(image);
+    let mut fdes = Vec::new();
+    for (order, section) in sections.iter().enumerate() {
+        for fde in section.fdes() {
+            match fde {
+                Ok(fde) => fdes.push((fde, order)),
+                Err(error) => diagnostics.add(Kind::BadFrame, error.entry, || error.to_string()),
+            }
+        }
+    }
+    // Of several at one address the first of `.eh_frame`, as `foldsym cfi` lists them.
+    fdes.sort_by_key(|(fde, order)| (fde.start, *order, fde.offset));
+    let most = sections.iter().map(|section| section.bytes.len()).sum::<usize>() * ROWS_A_BYTE;
+    let mut end = 0;
+    for (fde, order) in &fdes {
+        let Some(limit) = executable_end(image, fde) else {
+            diagnostics.add(Kind::DeadFrame, fde.offset, || {
+                format!("call frame entry for {:#x}, which is in no executable section", fde.start)
+            });
+            continue;
+        };
+        let from = fde.start.max(end);
+        let to = fde.start.saturating_add(fde.len).min(limit);
+        if fde.start < end {
+            diagnostics.add(Kind::OverlappingFrames, fde.offset, || {
+                format!("call frame entry for {:#x}..{to:#x}, of which {end:#x} is the end of another", fde.start)
+            });
+        }
+        if from >= to {
+            continue;
+        }
+        if reader.rows.rows.len() > most {
+            let problem = || "more rows of call frame information than bytes".to_owned();
+            diagnostics.add(Kind::CapReached, fde.offset, problem);
+            break;
+        }
+        reader.entry(&sections[*order], fde, from..to, end, diagnostics);
+        end = to;
+    }
+    reader.gap(end);
+    reader.rows
+}
+
+/// The sections that are there, `.eh_frame` first.
+fn sections<'f>(image: &Image<'f>) -> Vec<FrameSection<'f>> {
+    let section = |bytes, eh, address| FrameSection {
+        bytes,
+        eh,
+        address,
+        address_size: image.arch.address_size,
+        big_endian: image.arch.big_endian,
+    };
+    let named = image.sections.iter().find(|section| section.name == ".eh_frame" || section.name == "__eh_frame");
+    let eh = named.and_then(|found| {
+        let all = image.data.iter().chain(&image.code);
+        all.copied().find(|(start, bytes)| *start == found.range.start && !bytes.is_empty())
+    });
+    let debug = image.debug.get(DebugSection::Frame);
+    let mut found: Vec<_> = eh.map(|(start, bytes)| section(bytes, true, start)).into_iter().collect();
+    found.extend((!debug.is_empty()).then(|| section(debug, false, 0)));
+    found
+}
+
+/// Where the executable section ends that an entry begins in.
+fn executable_end(image: &Image<'_>, fde: &Fde<'_>) -> Option<u64> {
+    let behind = image.sections.partition_point(|section| section.range.start <= fde.start);
+    let before = image.sections[..behind].iter().rev();
+    // Sections of no bytes may stand at the same address.
+    let section = before.take(8).find(|section| section.executable && fde.start < section.range.end)?;
+    Some(section.range.end)
+}
+
+#[derive(Default)]
+struct Reader {
+    rows: UnwindRows,
+    rules: HashMap<UnwindRule, u32>,
+    saves: HashMap<Vec<u8>, u32>,
+    expressions: HashMap<Vec<u8>, u32>,
+}
+
+impl Reader {
+    /// From here on nothing is known.
+    fn gap(&mut self, from: u64) {
+        let rows = &mut self.rows.rows;
+        if rows.last().is_some_and(|last| last.rule != 0) {
+            rows.push(UnwindRow { start: from, rule: 0, first: false });
+        }
+    }
+
+    /// Appends the rows of an entry that begin in `range`; the entry before ended at `before`.
+    fn entry(
+        &mut self,
+        section: &FrameSection<'_>,
+        fde: &Fde<'_>,
+        range: std::ops::Range<u64>,
+        before: u64,
+        diagnostics: &mut Diagnostics,
+    ) {
+        if before < range.start {
+            self.gap(before);
+        }
+        let begun = self.rows.rows.len();
+        let mut foreign = false;
+        let walked = section.each_row::<REGISTERS, REMEMBERED>(fde, &mut |row: &Row<'_, REGISTERS>, row_end| {
+            let start = row.start.max(range.start);
+            if row_end <= start || start >= range.end {
+                return;
+            }
+            let rule = self.rule(row, fde).unwrap_or_else(|| {
+                foreign = true;
+                0
+            });
+            let rows = &mut self.rows.rows;
+            let first = rows.len() == begun;
+            // Instructions may go back: what they say then is not kept.
+            let same = !first && rows.last().is_some_and(|last| last.rule == rule || last.start >= start);
+            if !same {
+                rows.push(UnwindRow { start, rule, first });
+            }
+        });
+        if let Err(error) = walked {
+            diagnostics.add(Kind::BadFrame, error.entry, || error.to_string());
+            self.rows.rows.truncate(begun);
+        } else if foreign {
+            diagnostics.add(Kind::BadFrame, fde.offset, || "a frame address in another address space".to_owned());
+        }
+        if self.rows.rows.len() == begun {
+            self.rows.rows.push(UnwindRow { start: range.start, rule: 0, first: true });
+        }
+    }
+
+    /// `None` for what a file cannot hold.
+    fn rule(&mut self, row: &Row<'_, REGISTERS>, fde: &Fde<'_>) -> Option<u32> {
+        let cfa = match row.cfa {
+            Cfa::Unknown => UnwindCfa::Unknown,
+            Cfa::Register { register, offset, space: 0 } => {
+                let fits = register < code::MAX_REGISTER && offset.unsigned_abs() < code::MAX_OFFSET;
+                fits.then_some(UnwindCfa::Register { register, offset })?
+            }
+            Cfa::Register { .. } => return None,
+            Cfa::Expression(bytes) => {
+                UnwindCfa::Expression(intern(&mut self.expressions, &mut self.rows.expressions, bytes))
+            }
+        };
+        let saves = intern(&mut self.saves, &mut self.rows.saves, &saves(row, fde));
+        let rule = UnwindRule { cfa, saves };
+        if let Some(&known) = self.rules.get(&rule) {
+            return Some(known);
+        }
+        self.rows.rules.push(rule.clone());
+        let number = self.rows.rules.len() as u32;
+        self.rules.insert(rule, number);
+        Some(number)
+    }
+}
+
+fn intern(known: &mut HashMap<Vec<u8>, u32>, all: &mut Vec<Vec<u8>>, bytes: &[u8]) -> u32 {
+    if let Some(&found) = known.get(bytes) {
+        return found;
+    }
+    let number = all.len() as u32;
+    known.insert(bytes.to_vec(), number);
+    all.push(bytes.to_vec());
+    number
+}
+
+/// The record of where registers are saved.
+fn saves(row: &Row<'_, REGISTERS>, fde: &Fde<'_>) -> Vec<u8> {
+    let mut rules: Vec<(u64, Rule<'_>)> = row.rules().collect();
+    rules.sort_by_key(|(register, _)| *register);
+    let mut out = Vec::new();
+    put(&mut out, (rules.len() as u64) << 1 | u64::from(fde.is_signal()));
+    put(&mut out, fde.cie.return_register);
+    for (register, rule) in rules {
+        let (kind, value) = match rule {
+            Rule::Undefined => (code::UNDEFINED, None),
+            Rule::SameValue => (code::SAME, None),
+            Rule::Offset(offset) => (code::OFFSET, Some(varint::zigzag(offset))),
+            Rule::ValueOffset(offset) => (code::VALUE_OFFSET, Some(varint::zigzag(offset))),
+            Rule::Register(register) => (code::REGISTER, Some(register)),
+            Rule::Expression(bytes) => (code::EXPRESSION, Some(bytes.len() as u64)),
+            Rule::ValueExpression(bytes) => (code::VALUE_EXPRESSION, Some(bytes.len() as u64)),
+        };
+        // A register is a number of at most 61 bits: higher ones are damage, and name another.
+        put(&mut out, register << code::KIND_BITS | kind);
+        value.into_iter().for_each(|value| put(&mut out, value));
+        if let Rule::Expression(bytes) | Rule::ValueExpression(bytes) = rule {
+            out.extend_from_slice(bytes);
+        }
+    }
+    out
+}
+
+fn put(out: &mut Vec<u8>, value: u64) {
+    let mut bytes = [0; varint::MAX_LEN];
+    let len = varint::write(value, &mut bytes);
+    out.extend_from_slice(&bytes[..len]);
+}

@@ -1,0 +1,203 @@
+//! One frame to its caller's.
+
+use foldsym_format::FormatError;
+
+use crate::expression;
+use crate::registers::{Machine, REGISTERS, Registers};
+use crate::row::{Cfa, Row, Rule};
+use crate::section::Unwind;
+
+/// A stopped process, or what is left of one.
+pub trait Process {
+    /// Reads `bytes.len()` bytes of memory, 1 to 8; `None` where they are not there.
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Option<()>;
+
+    /// Takes the bits of pointer authentication (AArch64) off a return address. They stand above the bits of an address,
+    /// whose number the system chooses: with addresses of 48 bits `address & 0x0000_ffff_ffff_ffff`. As it is without.
+    fn strip(&self, address: u64) -> u64 {
+        address
+    }
+}
+
+/// What a step led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The frame is its caller's now.
+    Caller,
+    /// There is no caller: the frame is the outermost one.
+    Outermost,
+}
+
+/// Why there was no step. The frame is as before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stop {
+    /// No entry covers the address.
+    NoEntry,
+    /// A register that the row needs is not known.
+    Register(u64),
+    /// Memory that the row needs is not there.
+    Memory(u64),
+    /// The row needs an expression that has an unknown operation, or does not end well.
+    Expression,
+    /// The caller's frame would not be further out.
+    Stuck,
+    /// The section is damaged.
+    Damaged(FormatError),
+}
+
+impl From<FormatError> for Stop {
+    fn from(error: FormatError) -> Self {
+        Stop::Damaged(error)
+    }
+}
+
+impl core::fmt::Display for Stop {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Stop::NoEntry => f.write_str("no call frame entry covers the address"),
+            Stop::Register(number) => write!(f, "register {number} is not known"),
+            Stop::Memory(address) => write!(f, "memory at {address:#x} cannot be read"),
+            Stop::Expression => f.write_str("an expression cannot be evaluated"),
+            Stop::Stuck => f.write_str("the caller's frame is not further out"),
+            Stop::Damaged(error) => write!(f, "section UNWIND: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for Stop {}
+
+/// A frame of a walk.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    registers: Registers,
+    exact: bool,
+}
+
+impl Frame {
+    /// The frame that was running: its program counter is exact.
+    pub const fn innermost(registers: Registers) -> Self {
+        Self { registers, exact: true }
+    }
+
+    /// A frame whose program counter is a return address.
+    pub const fn caller(registers: Registers) -> Self {
+        Self { registers, exact: false }
+    }
+
+    /// What of its registers is known.
+    pub const fn registers(&self) -> &Registers {
+        &self.registers
+    }
+
+    /// Its program counter; of all but the innermost frame and those that a signal interrupted, a return address. 0 where
+    /// it is not known.
+    #[inline]
+    pub fn pc(&self) -> u64 {
+        self.registers.get(self.registers.machine().program_counter()).unwrap_or(0)
+    }
+
+    /// The program counter is that of the instruction which runs next, not a return address.
+    pub const fn is_exact(&self) -> bool {
+        self.exact
+    }
+
+    /// An address inside of the instruction that runs, or that called: by it modules, rows and lines are found.
+    #[inline]
+    pub fn lookup_pc(&self) -> u64 {
+        self.pc().wrapping_sub(u64::from(!self.exact))
+    }
+
+    /// Goes to the caller, by the module that has [`Self::lookup_pc`] and is loaded `bias` bytes above its link-time
+    /// addresses. Takes one search in the section and a read of memory for each saved register.
+    ///
+    /// # Errors
+    /// Why not; the frame is as before.
+    pub fn step(&mut self, module: &Unwind<'_>, bias: u64, process: &mut impl Process) -> Result<Step, Stop> {
+        let row = module.row(self.lookup_pc().wrapping_sub(bias))?.ok_or(Stop::NoEntry)?;
+        self.step_by(&row, process)
+    }
+
+    /// As [`Self::step`], by a row that is at hand.
+    ///
+    /// # Errors
+    /// Why not; the frame is as before.
+    pub fn step_by(&mut self, row: &Row<'_>, process: &mut impl Process) -> Result<Step, Stop> {
+        let here = &self.registers;
+        let machine = here.machine();
+        let (sp, pc) = (machine.stack_pointer(), machine.program_counter());
+        let cfa = match row.cfa {
+            Cfa::Unknown => return Err(Stop::Register(sp)),
+            Cfa::Register { register, offset } => {
+                here.get(register).ok_or(Stop::Register(register))?.wrapping_add_signed(offset)
+            }
+            Cfa::Expression(bytes) => expression::evaluate(bytes, None, here, process)?,
+        };
+        let mut next = *here;
+        next.set(sp, cfa);
+        // The program counter is where the row puts the register of the return address, or where that is itself.
+        let mut returned = None;
+        let mut lost = false;
+        for (register, rule) in row.rules().take(REGISTERS) {
+            let is_return = register == row.return_register;
+            // Registers that are not followed need no memory.
+            if !is_return && register > pc {
+                continue;
+            }
+            let value = match rule {
+                Rule::Undefined => None,
+                Rule::SameValue => here.get(register),
+                Rule::Offset(offset) => Some(word(process, cfa.wrapping_add_signed(offset))?),
+                Rule::ValueOffset(offset) => Some(cfa.wrapping_add_signed(offset)),
+                Rule::Register(other) => here.get(other),
+                Rule::Expression(bytes) => {
+                    let at = expression::evaluate(bytes, Some(cfa), here, process)?;
+                    Some(word(process, at)?)
+                }
+                Rule::ValueExpression(bytes) => Some(expression::evaluate(bytes, Some(cfa), here, process)?),
+            };
+            match value {
+                Some(value) => next.set(register, value),
+                None => next.forget(register),
+            }
+            if is_return {
+                (returned, lost) = (value, rule == Rule::Undefined);
+            }
+        }
+        if lost {
+            return Ok(Step::Outermost);
+        }
+        let returned = match returned {
+            Some(returned) => returned,
+            // A leaf of AArch64 has its return address where the call put it.
+            None if machine == Machine::Aarch64 => {
+                here.get(row.return_register).ok_or(Stop::Register(row.return_register))?
+            }
+            None => return Err(Stop::Register(row.return_register)),
+        };
+        let returned = process.strip(returned);
+        if returned == 0 {
+            return Ok(Step::Outermost);
+        }
+        next.set(pc, returned);
+        self.is_further_out(&next, row.signal)?;
+        *self = Frame { registers: next, exact: row.signal };
+        Ok(Step::Caller)
+    }
+
+    /// The stack grows down: a caller's frame is above that of its callee, but where a signal chose another stack. A leaf
+    /// may have no frame.
+    fn is_further_out(&self, next: &Registers, signal: bool) -> Result<(), Stop> {
+        let sp = self.registers.machine().stack_pointer();
+        let (before, after) = (self.registers.get(sp).unwrap_or(0), next.get(sp).unwrap_or(0));
+        let same = after == before && next.get(next.machine().program_counter()).unwrap_or(0) != self.pc();
+        if signal || after > before || (self.exact && same) { Ok(()) } else { Err(Stop::Stuck) }
+    }
+}
+
+/// Reads a word of memory.
+fn word(process: &mut impl Process, address: u64) -> Result<u64, Stop> {
+    let mut bytes = [0; 8];
+    process.read(address, &mut bytes).ok_or(Stop::Memory(address))?;
+    Ok(u64::from_le_bytes(bytes))
+}

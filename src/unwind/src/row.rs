@@ -1,0 +1,94 @@
+//! What holds of the caller's registers at an address.
+
+use crate::section;
+
+/// How the canonical frame address is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cfa<'d> {
+    /// Nothing says.
+    Unknown,
+    /// A register plus an offset.
+    Register {
+        /// The register, by DWARF's number.
+        register: u64,
+        /// Bytes to add.
+        offset: i64,
+    },
+    /// What an expression gives (DWARF 5 2.5).
+    Expression(&'d [u8]),
+}
+
+/// Where a register of the caller is (DWARF 5 6.4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule<'d> {
+    /// Nowhere.
+    Undefined,
+    /// In itself.
+    SameValue,
+    /// In memory, so many bytes from the canonical frame address.
+    Offset(i64),
+    /// It is the canonical frame address plus so many bytes.
+    ValueOffset(i64),
+    /// In another register.
+    Register(u64),
+    /// Where an expression says.
+    Expression(&'d [u8]),
+    /// It is what an expression says.
+    ValueExpression(&'d [u8]),
+}
+
+/// What holds from an address up to another.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'d> {
+    /// The first link-time address that it holds for.
+    pub start: u64,
+    /// The one behind the last.
+    pub end: u64,
+    /// The canonical frame address.
+    pub cfa: Cfa<'d>,
+    /// The register that the return address counts as.
+    pub return_register: u64,
+    /// The frame was made by a signal: the caller was interrupted, and its address is no return address.
+    pub signal: bool,
+    pub(crate) saves: &'d [u8],
+    pub(crate) at: usize,
+    pub(crate) count: u64,
+}
+
+impl<'d> Row<'d> {
+    /// The rules of registers, by number. A register without one was not changed, or need not be kept by the callee. Ends
+    /// at a damaged one.
+    pub const fn rules(&self) -> Rules<'d> {
+        Rules { saves: self.saves, at: self.at, left: self.count }
+    }
+}
+
+/// The rules of a row; see [`Row::rules`].
+#[derive(Clone, Debug)]
+pub struct Rules<'d> {
+    saves: &'d [u8],
+    at: usize,
+    left: u64,
+}
+
+impl Rules<'_> {
+    /// Where reading stands, and how many are still to come; not 0 at the end where one is damaged.
+    pub(crate) const fn rest(&self) -> (usize, u64) {
+        (self.at, self.left)
+    }
+}
+
+impl<'d> Iterator for Rules<'d> {
+    type Item = (u64, Rule<'d>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let left = self.left.checked_sub(1)?;
+        let Some((register, rule, at)) = section::rule(self.saves, self.at) else {
+            self.at = self.saves.len();
+            return None;
+        };
+        (self.left, self.at) = (left, at);
+        Some((register, rule))
+    }
+}

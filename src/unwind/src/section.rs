@@ -1,0 +1,239 @@
+//! The section UNWIND to the row of an address (schema, section 11).
+
+use foldsym_format::bits::{self, TAIL, mask, u8_at, u32_at};
+use foldsym_format::records::unwind as layout;
+use foldsym_format::{FormatError, Starts, Table, What, varint};
+
+use crate::row::{Cfa, Row, Rule};
+
+/// An opened section. It borrows the bytes and is `Copy`.
+#[derive(Clone, Copy)]
+pub struct Unwind<'d> {
+    pub(crate) data: &'d [u8],
+    pub(crate) starts: Starts<'d>,
+    pub(crate) runs: Table<'d>,
+    pub(crate) rules: Table<'d>,
+    pub(crate) saves: &'d [u8],
+    /// Bit of the first rule of the sequences, and of the first delta.
+    pub(crate) sequences_at: u64,
+    pub(crate) deltas_at: u64,
+    pub(crate) sequences: u32,
+    pub(crate) rule_width: u32,
+    pub(crate) group: u32,
+    pub(crate) unit_log2: u32,
+    pub(crate) image_base: u64,
+}
+
+impl core::fmt::Debug for Unwind<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Unwind").field("runs", &self.runs.len()).field("rules", &self.rules.len()).finish()
+    }
+}
+
+fn early(at: u64) -> FormatError {
+    FormatError::new(What::Truncated, at)
+}
+
+impl<'d> Unwind<'d> {
+    /// Opens the bytes of the section, whose addresses count from `image_base` of the file's header. Takes constant time.
+    ///
+    /// # Errors
+    /// A field out of range, or parts that are not what the section has.
+    pub fn open(data: &'d [u8], image_base: u64) -> Result<Self, FormatError> {
+        let whole = data.len() as u64;
+        let len = |at: usize| u32_at(data, at).map(|len| len as usize).ok_or(early(whole));
+        let byte = |at: usize| u8_at(data, at).map(u32::from).ok_or(early(whole));
+        let part = |from: usize, len: usize| {
+            let to = from.checked_add(len).ok_or(early(whole))?;
+            Ok::<_, FormatError>((data.get(from..to).ok_or(early(whole))?, to))
+        };
+        let (rule_width, group) = (byte(layout::RULE_WIDTH)?, byte(layout::GROUP)?);
+        let (unit_log2, reserved) = (byte(layout::UNIT_LOG2)?, byte(layout::RESERVED)?);
+        if reserved != 0 {
+            return Err(FormatError::new(What::Reserved, layout::RESERVED as u64));
+        }
+        if rule_width > 32 || !(1..=32).contains(&group) || unit_log2 > 4 {
+            return Err(FormatError::new(What::Width, layout::RULE_WIDTH as u64));
+        }
+        let (starts, at) = part(layout::HEAD, len(layout::STARTS_LEN)?)?;
+        let (runs, at) = part(at, len(layout::RUNS_LEN)?)?;
+        let (rules, at) = part(at, len(layout::RULES_LEN)?)?;
+        let (saves, at) = part(at, len(layout::SAVES_LEN)?)?;
+        let sequences = u32_at(data, layout::SEQUENCES).ok_or(early(whole))?;
+        let sequences_at = (at as u64).wrapping_shl(3);
+        // Two numbers of 32 bits: nothing wraps.
+        let bytes = u64::from(sequences).wrapping_mul(rule_width.into()).div_ceil(8);
+        let deltas = bytes.wrapping_add(at as u64);
+        if deltas.saturating_add(TAIL as u64) > whole {
+            return Err(early(whole));
+        }
+        let starts = Starts::open(starts)?;
+        let runs = Table::open(runs, layout::RUN_COLUMNS)?;
+        if starts.len() != runs.len() {
+            return Err(FormatError::new(What::Length, layout::RUNS_LEN as u64));
+        }
+        Ok(Self {
+            data,
+            starts,
+            runs,
+            rules: Table::open(rules, layout::RULE_COLUMNS)?,
+            saves,
+            sequences_at,
+            deltas_at: deltas.wrapping_shl(3),
+            sequences,
+            rule_width,
+            group,
+            unit_log2,
+            image_base,
+        })
+    }
+
+    /// The row that holds at a link-time address; `None` where no entry covers it. Takes a search among some starts and a
+    /// step for each row of a run.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn row(&self, address: u64) -> Result<Option<Row<'d>>, FormatError> {
+        let key = address.wrapping_sub(self.image_base);
+        let Some(found) = self.starts.find(key)? else { return Ok(None) };
+        if key >= found.next {
+            return Ok(None);
+        }
+        let [sequence, place] = self.runs.record(found.piece)?;
+        let mut deltas = Deltas::new(self, place)?;
+        let (mut start, mut end, mut nth) = (found.start, found.next, 0u32);
+        while let Some(delta) = deltas.next()? {
+            let next = start.saturating_add(delta);
+            if next > key {
+                end = next.min(end);
+                break;
+            }
+            start = next;
+            nth = nth.wrapping_add(1);
+        }
+        let range = [start, end].map(|at| at.wrapping_add(self.image_base));
+        self.row_of(self.rule_number(sequence, nth)?, range)
+    }
+
+    /// The number of a rule of a sequence.
+    #[inline]
+    pub(crate) fn rule_number(&self, sequence: i64, nth: u32) -> Result<u32, FormatError> {
+        let at = u64::try_from(sequence).ok().and_then(|at| at.checked_add(nth.into()));
+        let at = at.filter(|&at| at < self.sequences.into());
+        let at = at.ok_or(FormatError::new(What::NoRecord, sequence.cast_unsigned()))?;
+        let bit = at.wrapping_mul(self.rule_width.into()).wrapping_add(self.sequences_at);
+        Ok(bits::read(self.data, bit, self.rule_width).ok_or(early(bit >> 3))? as u32)
+    }
+
+    /// A rule, as the row of a range.
+    pub(crate) fn row_of(&self, rule: u32, [start, end]: [u64; 2]) -> Result<Option<Row<'d>>, FormatError> {
+        let [base, offset, saves] = self.rules.record(rule)?;
+        let cfa = match base {
+            layout::NO_ENTRY => return Ok(None),
+            layout::UNKNOWN => Cfa::Unknown,
+            layout::BY_EXPRESSION => {
+                let at = usize::try_from(offset).map_err(|_| FormatError::new(What::Value, rule.into()))?;
+                Cfa::Expression(expression(self.saves, at).ok_or(early(offset.cast_unsigned()))?.0)
+            }
+            _ => {
+                let register = base.wrapping_sub(layout::FIRST_REGISTER);
+                let register = u64::try_from(register).map_err(|_| FormatError::new(What::Value, rule.into()))?;
+                Cfa::Register { register, offset }
+            }
+        };
+        let at = usize::try_from(saves).map_err(|_| FormatError::new(What::Value, rule.into()))?;
+        let (head, at) = varint::read(self.saves, at).ok_or(early(at as u64))?;
+        let (return_register, at) = varint::read(self.saves, at).ok_or(early(at as u64))?;
+        Ok(Some(Row {
+            start,
+            end,
+            cfa,
+            return_register,
+            signal: head & 1 != 0,
+            saves: self.saves,
+            at,
+            count: head >> 1,
+        }))
+    }
+}
+
+/// How many bytes from the first row of a run on each other one begins behind the one before.
+pub(crate) struct Deltas<'u, 'd> {
+    unwind: &'u Unwind<'d>,
+    pub(crate) bit: u64,
+    pub(crate) left: u32,
+    /// What was loaded, and how many bits of it are left.
+    word: u64,
+    loaded: u32,
+}
+
+impl<'u, 'd> Deltas<'u, 'd> {
+    pub(crate) fn new(unwind: &'u Unwind<'d>, place: i64) -> Result<Self, FormatError> {
+        let bit = unwind.deltas_at.wrapping_add(place.cast_unsigned());
+        if bit < unwind.deltas_at {
+            return Err(FormatError::new(What::NoRecord, place.cast_unsigned()));
+        }
+        let mut deltas = Self { unwind, bit, left: 0, word: 0, loaded: 0 };
+        deltas.left = deltas.take(layout::COUNT_BITS)? as u32;
+        Ok(deltas)
+    }
+
+    #[inline(always)]
+    fn take(&mut self, width: u32) -> Result<u64, FormatError> {
+        if self.loaded < width {
+            self.word = bits::read(self.unwind.data, self.bit, bits::MAX_WIDTH).ok_or(early(self.bit >> 3))?;
+            self.loaded = bits::MAX_WIDTH;
+        }
+        let value = self.word & mask(width);
+        self.word = self.word.wrapping_shr(width);
+        self.loaded = self.loaded.wrapping_sub(width);
+        self.bit = self.bit.wrapping_add(width.into());
+        Ok(value)
+    }
+
+    /// The next one, in bytes; `None` behind the last row.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Result<Option<u64>, FormatError> {
+        let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
+        self.left = left;
+        let group = self.unwind.group;
+        let (mut value, mut shift) = (0u64, 0u32);
+        loop {
+            let taken = self.take(group.wrapping_add(1))?;
+            if shift >= u64::BITS {
+                return Err(FormatError::new(What::Value, self.bit >> 3));
+            }
+            value |= (taken >> 1).wrapping_shl(shift);
+            shift = shift.wrapping_add(group);
+            if taken & 1 == 0 {
+                break;
+            }
+        }
+        Ok(Some(value.saturating_add(1).wrapping_shl(self.unwind.unit_log2)))
+    }
+}
+
+/// A length and as many bytes, and where they end.
+pub(crate) fn expression(data: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let (len, at) = varint::read(data, at)?;
+    let end = at.checked_add(usize::try_from(len).ok()?)?;
+    Some((data.get(at..end)?, end))
+}
+
+/// A register and its rule, and where they end.
+pub(crate) fn rule(data: &[u8], at: usize) -> Option<(u64, Rule<'_>, usize)> {
+    let (head, at) = varint::read(data, at)?;
+    let register = head >> layout::KIND_BITS;
+    let signed = || varint::read(data, at).map(|(value, at)| (varint::unzigzag(value), at));
+    let (rule, at) = match head & mask(layout::KIND_BITS) {
+        layout::UNDEFINED => (Rule::Undefined, at),
+        layout::SAME => (Rule::SameValue, at),
+        layout::OFFSET => signed().map(|(offset, at)| (Rule::Offset(offset), at))?,
+        layout::VALUE_OFFSET => signed().map(|(offset, at)| (Rule::ValueOffset(offset), at))?,
+        layout::REGISTER => varint::read(data, at).map(|(other, at)| (Rule::Register(other), at))?,
+        layout::EXPRESSION => expression(data, at).map(|(bytes, at)| (Rule::Expression(bytes), at))?,
+        layout::VALUE_EXPRESSION => expression(data, at).map(|(bytes, at)| (Rule::ValueExpression(bytes), at))?,
+        _ => return None,
+    };
+    Some((register, rule, at))
+}
