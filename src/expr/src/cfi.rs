@@ -139,6 +139,11 @@ impl<'e> FrameSection<'e> {
         Fdes { section: *self, at: 0 }
     }
 
+    /// The entry at an offset of [`Fde::offset`]; what else is there may be any entry, or an error.
+    pub fn fde_at(&self, offset: u64) -> Option<Result<Fde<'e>, CfiError>> {
+        Fdes { section: *self, at: usize::try_from(offset).ok()? }.next()
+    }
+
     /// The entry that covers an address. Takes time by the size of the section.
     ///
     /// # Errors

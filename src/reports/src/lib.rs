@@ -1,17 +1,86 @@
 //! Reads crash reports and profiles: the modules of the process, its threads, and the addresses on their stacks.
 //!
 //! A report is found by its content ([`read`]). What comes out is the input of the engine: each [`Thread`] has frames whose kind (exact,
-//! return address, adjusted) the format defines, so that [`foldsym_symbolize`] resolves folded functions over the whole stack.
+//! return address, adjusted) the format defines, so that [`foldsym_symbolize`] resolves folded functions over the whole stack. The
+//! documentation of each [`Format`] says which addresses are of which kind.
+//!
+//! # What the crate promises
+//!
+//! - **Reports are hostile.** Sizes and counts in them are checked against the bytes that there are; damage is an error that says where, or a
+//!   warning where the rest can be read.
+//! - **A report opens no file by its path**, unless [`Options::open_paths`] says so.
+//! - **A frame that is a guess tells its neighbours nothing.** Where an unwinder found a caller by looking for anything that may be a return
+//!   address, there may be frames between: [`StackFrame::UNKNOWN`] stands there, and no caller proves a folded function across it.
 
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod symbolicate;
+
 use foldsym_symbolize::{Modules, StackFrame, Symbolizer};
+use serde_json::{Map, Value};
+
+mod json_lines;
+#[cfg(feature = "unwind")]
+mod minidump;
+pub mod sanitizer;
+#[cfg(feature = "unwind")]
+mod unwind;
 
 /// What a report is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Format {}
+pub enum Format {
+    /// Our own JSON: an object for each stack, one a line. `schema/answers.md` says what the keys are.
+    ///
+    /// | frame | address |
+    /// |---|---|
+    /// | first of a stack | exact, unless `kind` says otherwise |
+    /// | others | return address, unless `kind` says otherwise |
+    JsonLines,
+    /// The text of AddressSanitizer, UndefinedBehaviorSanitizer, ThreadSanitizer, MemorySanitizer and LeakSanitizer: see [`sanitizer`].
+    Sanitizer,
+    /// Minidumps, as Crashpad, Breakpad and Windows write them. Stacks are walked here.
+    ///
+    /// | frame | address |
+    /// |---|---|
+    /// | first of a stack | exact: the registers of the crash, or of the thread |
+    /// | caller of a frame that a signal made | exact |
+    /// | others | return address |
+    Minidump,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: &[Self] = &[Self::JsonLines, Self::Sanitizer, Self::Minidump];
+
+    /// The word for it in options and JSON.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::JsonLines => "json",
+            Self::Sanitizer => "sanitizer",
+            Self::Minidump => "minidump",
+        }
+    }
+
+    /// The format of a word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|format| format.text() == word)
+    }
+
+    /// The format of bytes, by their content.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        if bytes.starts_with(b"MDMP") || bytes.starts_with(b"PMDM") {
+            Some(Self::Minidump)
+        } else if json_lines::is_one(bytes) {
+            Some(Self::JsonLines)
+        } else if sanitizer::is_one(bytes) {
+            Some(Self::Sanitizer)
+        } else {
+            None
+        }
+    }
+}
 
 /// A crash report or profile.
 #[derive(Clone, Debug)]
@@ -23,8 +92,23 @@ pub struct Report {
     pub modules: Modules,
     /// The threads, in the report's order.
     pub threads: Vec<Thread>,
+    /// Why the process crashed, in the report's words; empty if it has none.
+    pub reason: String,
+    /// The address that the crash is about, if the report has it.
+    pub crash_address: Option<u64>,
     /// What was lost on the way, a sentence each.
     pub warnings: Vec<String>,
+}
+
+impl Report {
+    pub(crate) fn new(format: Format, modules: Modules, threads: Vec<Thread>) -> Self {
+        Self { format, modules, threads, reason: String::new(), crash_address: None, warnings: Vec::new() }
+    }
+
+    /// The modules that the frames of a thread are of: those of the report, or the thread's own.
+    pub fn modules_of<'r>(&'r self, thread: &'r Thread) -> &'r Modules {
+        thread.modules.as_ref().unwrap_or(&self.modules)
+    }
 }
 
 /// The stack of a thread.
@@ -33,12 +117,47 @@ pub struct Report {
 pub struct Thread {
     /// The thread's id in its process, if the report has it.
     pub id: Option<u64>,
-    /// The thread's name; empty if the report has none.
+    /// The thread's name, or what the report says above the stack; empty if the report has none.
     pub name: String,
     /// Whether the report says that this thread crashed.
     pub crashed: bool,
     /// The frames, innermost first.
     pub frames: Vec<StackFrame>,
+    /// How each frame was found, as many as there are frames; empty if the report does not say.
+    pub trust: Vec<Trust>,
+    /// The modules, where this stack is of another process than the rest of the report.
+    pub modules: Option<Modules>,
+    /// What the answer repeats.
+    pub echo: Map<String, Value>,
+}
+
+/// How an unwinder found a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Trust {
+    /// By the registers of the thread.
+    Context,
+    /// By call frame information.
+    Cfi,
+    /// By the frame pointer.
+    FramePointer,
+    /// By looking for anything on the stack that may be a return address.
+    Scan,
+    /// It stands for frames that may be missing: none was found.
+    Gap,
+}
+
+impl Trust {
+    /// The word for it in text and JSON.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::Cfi => "cfi",
+            Self::FramePointer => "frame_pointer",
+            Self::Scan => "scan",
+            Self::Gap => "gap",
+        }
+    }
 }
 
 /// Why bytes are no report.
@@ -46,8 +165,26 @@ pub struct Thread {
 #[non_exhaustive]
 pub enum ReportError {
     /// No format begins like this.
-    #[error("no known report: it begins with {0:?}")]
+    #[error("no known report: it begins with {}", .0.escape_ascii())]
     UnknownFormat(Vec<u8>),
+    /// The report is damaged, or of a version that is not known.
+    #[error("{}: {problem}", .format.text())]
+    Damaged {
+        /// What it is of.
+        format: Format,
+        /// What is wrong, with the place.
+        problem: String,
+    },
+}
+
+/// How a report is read.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// The format; `None` finds it by content.
+    pub format: Option<Format>,
+    /// Programs are opened at the paths that the report names: only for reports of somebody who may see this machine's files.
+    pub open_paths: bool,
 }
 
 /// Reads a report of any format. Reports that hold memory in place of stacks are unwound with the files that `symbolizer` finds.
@@ -55,6 +192,52 @@ pub enum ReportError {
 /// # Errors
 /// [`ReportError`], for bytes that are of no known format, or damaged.
 pub fn read(bytes: &[u8], symbolizer: &Symbolizer) -> Result<Report, ReportError> {
-    let _ = symbolizer;
-    Err(ReportError::UnknownFormat(bytes[..bytes.len().min(16)].to_vec()))
+    read_with(bytes, symbolizer, &Options::default())
+}
+
+/// As [`read`], with options.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(bytes: &[u8], symbolizer: &Symbolizer, options: &Options) -> Result<Report, ReportError> {
+    Reader::new(symbolizer).read(bytes, options)
+}
+
+/// Reads many reports: call frame information of programs is kept from one to the next. One serves all threads.
+pub struct Reader<'s> {
+    symbolizer: &'s Symbolizer,
+    #[cfg(feature = "unwind")]
+    programs: unwind::Programs,
+}
+
+impl<'s> Reader<'s> {
+    /// A reader that finds files as the symbolizer does.
+    pub fn new(symbolizer: &'s Symbolizer) -> Self {
+        Self {
+            symbolizer,
+            #[cfg(feature = "unwind")]
+            programs: unwind::Programs::default(),
+        }
+    }
+
+    /// Reads a report.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn read(&self, bytes: &[u8], options: &Options) -> Result<Report, ReportError> {
+        let format = options.format.or_else(|| Format::of(bytes));
+        let _ = self.symbolizer;
+        match format {
+            Some(Format::JsonLines) => json_lines::read(bytes),
+            Some(Format::Sanitizer) => sanitizer::read(bytes, options),
+            #[cfg(feature = "unwind")]
+            Some(Format::Minidump) => minidump::read(bytes, self.symbolizer, &self.programs, options),
+            #[cfg(not(feature = "unwind"))]
+            Some(format) => {
+                let problem = "built without the feature `unwind`".to_owned();
+                Err(ReportError::Damaged { format, problem })
+            }
+            None => Err(ReportError::UnknownFormat(bytes[..bytes.len().min(16)].to_vec())),
+        }
+    }
 }

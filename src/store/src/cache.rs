@@ -41,6 +41,16 @@ pub fn default_cache() -> Option<PathBuf> {
         .or_else(|| variable("HOME").map(|folder| folder.join(".cache/foldsym")))
 }
 
+/// The folder in which debuginfod's clients keep what they fetched: `DEBUGINFOD_CACHE_PATH`, else `debuginfod_client` in `$XDG_CACHE_HOME` or `~/.cache`.
+/// `None` where none of the variables is set.
+pub fn debuginfod_cache() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let below = |folder: PathBuf| folder.join("debuginfod_client");
+    set("DEBUGINFOD_CACHE_PATH")
+        .or_else(|| set("XDG_CACHE_HOME").map(below))
+        .or_else(|| set("HOME").map(|home| below(home.join(".cache"))))
+}
+
 /// A remote store with a local cache. One of many processes fetches a file; the others wait for it and then read it.
 #[derive(Clone)]
 pub struct CachedStore {

@@ -72,7 +72,7 @@ mod objects;
 mod remote;
 mod symbol_map;
 
-pub use cache::{CachedStore, Store, StoreOptions, default_cache};
+pub use cache::{CachedStore, Store, StoreOptions, debuginfod_cache, default_cache};
 pub use error::StoreError;
 pub use id::{BuildId, DebugId, IdError, ModuleId, text_id};
 pub use local::{

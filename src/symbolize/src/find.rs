@@ -6,6 +6,10 @@ use std::sync::Arc;
 use foldsym_store::{LocalStore, ModuleId, Store, StoreError, SymbolMap};
 
 use crate::frame::Unknown;
+#[cfg(feature = "convert")]
+use crate::program::of_cache;
+use crate::stack::Module;
+use crate::symbolizer::Symbolizer;
 
 /// Where files are looked for.
 #[derive(Debug, Default)]
@@ -13,9 +17,13 @@ pub(crate) struct Finder {
     pub(crate) search: Vec<PathBuf>,
     pub(crate) stores: Vec<Store>,
     pub(crate) cache: Option<LocalStore>,
+    /// Programs are passed over.
+    pub(crate) files_alone: bool,
     /// How programs are converted.
     #[cfg(feature = "convert")]
     pub(crate) conversion: crate::program::Conversion,
+    #[cfg(feature = "debuginfod")]
+    pub(crate) debuginfod: Option<crate::debuginfod::Debuginfod>,
 }
 
 /// What was seen on the way to an answer.
@@ -25,6 +33,8 @@ struct Seen {
     absent: Vec<String>,
     /// The first place that is damaged or failed.
     trouble: Option<Unknown>,
+    /// What the cache has of a program whose debug information was not all there: for when no other place has more.
+    lacking: Option<SymbolMap>,
 }
 
 impl Seen {
@@ -63,8 +73,9 @@ impl Finder {
             }
         }
         if let Some(id) = id {
-            match self.cache.as_ref().map(|cache| cache.get_module(id)) {
-                Some(Ok(Some(map))) => return Ok(map),
+            match self.cache.as_ref().map(|cache| of_cache(cache, id)) {
+                Some(Ok(Some((map, true)))) => return Ok(map),
+                Some(Ok(Some((map, false)))) => seen.lacking = Some(map),
                 Some(Err(error)) => seen.error(&error),
                 Some(Ok(None)) | None => {}
             }
@@ -77,7 +88,7 @@ impl Finder {
             }
         }
         #[cfg(feature = "convert")]
-        {
+        if !self.files_alone {
             let mut programs: Vec<PathBuf> = Vec::new();
             for path in &self.search {
                 programs.extend(crate::program::candidates(path, id, name));
@@ -94,6 +105,13 @@ impl Finder {
         }
         #[cfg(not(feature = "convert"))]
         let _ = program;
+        #[cfg(feature = "debuginfod")]
+        if let Some(map) = self.fetched(id, &mut seen) {
+            return Ok(map);
+        }
+        if let Some(map) = seen.lacking {
+            return Ok(map);
+        }
         Err(seen.trouble.unwrap_or_else(|| {
             let id = id.map_or("no identity".to_owned(), |id| format!("id {id}"));
             let places = match seen.absent.is_empty() {
@@ -104,6 +122,63 @@ impl Finder {
             Unknown::Absent(format!("{} ({id}): {places}", name.unwrap_or("?")).into())
         }))
     }
+}
+
+#[cfg(feature = "debuginfod")]
+impl Finder {
+    /// Converts what a debuginfod server has of a build id.
+    fn fetched(&self, id: Option<&ModuleId>, seen: &mut Seen) -> Option<SymbolMap> {
+        let (Some(debuginfod), Some(wanted @ ModuleId::Build(id))) = (&self.debuginfod, id) else {
+            return None;
+        };
+        match debuginfod.program(id) {
+            Ok(Some(program)) => match crate::program::of_module(&program, Some(wanted), self) {
+                Ok(Some(map)) => return Some(map),
+                Ok(None) => {
+                    let wrong = format!("{} sent another build", debuginfod.location());
+                    _ = seen.trouble.get_or_insert(Unknown::Damaged(wrong.into()));
+                }
+                Err(unknown) => _ = seen.trouble.get_or_insert(unknown),
+            },
+            Ok(None) => seen.absent.push(format!("not at {}", debuginfod.location())),
+            Err(error) => _ = seen.trouble.get_or_insert(Unknown::Failed(error.to_string().into())),
+        }
+        None
+    }
+}
+
+impl Symbolizer {
+    /// The files that may be a module's program: those of its name and build id in the search paths, and the program that the module names itself.
+    /// Whoever opens one checks that it is of the module's build.
+    pub fn programs(&self, module: &Module) -> Vec<PathBuf> {
+        let name = module.file_name();
+        let is_name = !matches!(name, "" | "." | "..") && !name.contains('\0');
+        let mut found = Vec::new();
+        for path in &self.finder.search {
+            if !path.is_dir() {
+                // A file that was named outright may have another name.
+                found.extend((!is_fsym(path)).then(|| path.clone()));
+                continue;
+            }
+            found.extend(is_name.then(|| path.join(name)));
+            if let Some(ModuleId::Build(id)) = &module.id {
+                let key = id.to_string();
+                if let Some((first, rest)) = key.split_at_checked(2).filter(|(_, rest)| !rest.is_empty()) {
+                    let folder = path.join(".build-id").join(first);
+                    found.extend([folder.join(rest), folder.join(format!("{rest}.debug"))]);
+                }
+            }
+        }
+        found.extend(module.program.as_deref().map(Path::to_owned));
+        found.retain(|path| path.is_file());
+        found
+    }
+}
+
+/// What the cache has of an identity. Only whoever converts programs puts files there that lack something.
+#[cfg(not(feature = "convert"))]
+fn of_cache(cache: &LocalStore, id: &ModuleId) -> Result<Option<(SymbolMap, bool)>, StoreError> {
+    Ok(cache.get_module(id)?.map(|map| (map, true)))
 }
 
 /// Looks for a `.fsym` at a search path: a folder of `NAME.fsym` files, or one file.

@@ -18,7 +18,7 @@
 //!
 //! # What the crate does not do
 //!
-//! It reads no crash reports, unwinds no stacks, and speaks no network protocol. Without the feature `convert` it builds neither
+//! It reads no crash reports, unwinds no stacks, and asks no server, unless the feature `debuginfod` is on and [`Builder::debuginfod`] was called. Without the feature `convert` it builds neither
 //! `gimli` nor `object`, and takes `.fsym` files alone; programs among the files of a search path are then passed over.
 //!
 //! # Example
@@ -43,6 +43,8 @@
 
 mod answer;
 mod certainty;
+#[cfg(feature = "debuginfod")]
+mod debuginfod;
 mod find;
 mod frame;
 pub mod json;
@@ -61,6 +63,8 @@ mod worker;
 
 pub use answer::{Answer, Member, Symbol};
 pub use certainty::{Certainty, Evidence, Reason};
+#[cfg(feature = "debuginfod")]
+pub use debuginfod::Debuginfod;
 pub use foldsym_store::{BuildId, DebugId, LocalStore, ModuleId, Store, StoreError, SymbolMap};
 pub use frame::{Candidate, Frame, Location, Unknown};
 pub use maps::{MapsEntry, modules_of_maps, modules_of_process, parse_maps};

@@ -5,11 +5,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use foldsym_convert::{ConvertError, NoProgress, Options};
+use foldsym_convert::{ConvertError, DebugInfo, NoProgress, Options, Report};
 use foldsym_format::header::MAGIC;
 use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, ModuleId, StoreError, SymbolMap, text_id};
+use tempfile::TempDir;
 
 use crate::find::{Finder, is_fsym, of_error};
 use crate::frame::Unknown;
@@ -65,6 +66,9 @@ impl LoadError {
     }
 }
 
+/// What was converted without a part of its debug information is converted again after so many seconds, also where no folder that is watched changed.
+const LACKING_FOR: u64 = 600;
+
 /// How programs are converted.
 #[derive(Debug)]
 pub(crate) struct Conversion {
@@ -83,6 +87,14 @@ impl Conversion {
     /// The folder of the cache. What is converted otherwise is kept apart: one identity has one file in a store.
     pub(crate) fn cache(&self, folder: &Path) -> PathBuf {
         if self.key.is_empty() { folder.to_owned() } else { folder.join("with").join(&self.key) }
+    }
+}
+
+#[cfg(feature = "debuginfod")]
+impl Conversion {
+    /// Takes debug files from the cache of debuginfod.
+    pub(crate) fn reads_cache_of(&mut self, servers: &crate::debuginfod::Debuginfod) {
+        self.options.debuginfod_dirs.push(servers.cache().to_owned());
     }
 }
 
@@ -229,7 +241,7 @@ fn into_cache(
     cache: &LocalStore,
     options: &Options,
 ) -> Result<SymbolMap, LoadError> {
-    let cause = cause(program);
+    let cause = cause(program, options);
     if let Some(map) = kept(cache, id, derived.is_some(), &cause) {
         return Ok(map);
     }
@@ -246,15 +258,21 @@ fn into_cache(
     info.name = program.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
     info.derived_id = derived;
-    info.conversion = Some(serde_json::json!({ "cause": &*cause }));
     info.replace = true;
-    let published = lock.publish(&info, |to| write(program, to, options));
-    if let Err(LoadError::Convert(error)) = &published
+    // Converted beside the cache first: what the entry says of itself is known only then.
+    let made = Made::of(program, options);
+    if let Err(LoadError::Convert(error)) = &made
         && !matches!(error, ConvertError::Write { .. })
     {
         cache.note_malformed(id, &cause, &error.to_string())?;
     }
-    published?;
+    let made = made?;
+    let whole = made.report.debug_info() == DebugInfo::Full;
+    info.conversion = Some(serde_json::json!({ "cause": &*cause, "whole": whole, "asked": now() }));
+    lock.publish(&info, |to| -> Result<(), LoadError> {
+        std::fs::copy(&made.path, to).map_err(|source| at(to, "write", source))?;
+        Ok(())
+    })?;
     drop(lock);
     Ok(cache.get(id)?.ok_or_else(|| {
         let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
@@ -264,35 +282,82 @@ fn into_cache(
 
 /// What the cache has of an identity, if it serves this program. A stripped program and its debug file share a build id, and programs that
 /// differ in their debug information alone share an identity that is derived from code: such an entry serves the file that it was
-/// made from, while one with line tables serves all files of its build id.
+/// made from, while one that lacked nothing serves all files of its build id. What lacked something is made anew when it may have appeared.
 fn kept(cache: &LocalStore, id: &BuildId, is_derived: bool, cause: &str) -> Option<SymbolMap> {
     let map = cache.get(id).ok()??;
-    if !is_derived && !map.file().files().is_empty() {
+    let conversion = conversion(cache, id);
+    let is_whole = conversion["whole"] != false;
+    if !is_derived && is_whole && !map.file().files().is_empty() {
         return Some(map);
     }
-    let report: serde_json::Value = serde_json::from_str(&cache.report(id).ok()??).ok()?;
-    (report["conversion"]["cause"] == cause).then_some(map)
+    let asked = conversion["asked"].as_u64().unwrap_or(0);
+    let is_recent = is_whole || now().abs_diff(asked) < LACKING_FOR;
+    (conversion["cause"] == cause && is_recent).then_some(map)
+}
+
+/// What the cache has of an identity, and whether nothing was missing when it was made. Other entries are worth a look for the program.
+pub(crate) fn of_cache(cache: &LocalStore, id: &ModuleId) -> Result<Option<(SymbolMap, bool)>, StoreError> {
+    let Some(map) = cache.get_module(id)? else { return Ok(None) };
+    let is_whole = map.build_id().is_none_or(|id| conversion(cache, &id)["whole"] != false);
+    Ok(Some((map, is_whole)))
+}
+
+/// How an entry was made, as its report says; null where it says nothing.
+fn conversion(cache: &LocalStore, id: &BuildId) -> serde_json::Value {
+    let report = cache.report(id).ok().flatten();
+    let report = report.and_then(|report| serde_json::from_str::<serde_json::Value>(&report).ok());
+    report.map_or(serde_json::Value::Null, |mut report| report["conversion"].take())
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+fn at(path: &Path, doing: &'static str, source: std::io::Error) -> StoreError {
+    StoreError::Io { path: path.to_owned(), doing, source }
+}
+
+/// A converted program in a folder that is gone with it.
+struct Made {
+    path: PathBuf,
+    report: Report,
+    _folder: TempDir,
+}
+
+impl Made {
+    fn of(program: &Path, options: &Options) -> Result<Self, LoadError> {
+        let folder = tempfile::tempdir().map_err(|source| at(&std::env::temp_dir(), "write to", source))?;
+        let path = folder.path().join("program.fsym");
+        let report =
+            foldsym_convert::convert(program, &path, options, &NoProgress).map_err(LoadError::Convert)?;
+        Ok(Self { path, report, _folder: folder })
+    }
 }
 
 /// Converts into a file that is gone when it is not mapped any more.
 fn alone(program: &Path, options: &Options) -> Result<SymbolMap, LoadError> {
-    let folder = tempfile::tempdir();
-    let folder =
-        folder.map_err(|source| StoreError::Io { path: std::env::temp_dir(), doing: "write to", source })?;
-    let path = folder.path().join("program.fsym");
-    write(program, &path, options)?;
-    Ok(SymbolMap::open(&path)?)
+    Ok(SymbolMap::open(&Made::of(program, options)?.path)?)
 }
 
-fn write(program: &Path, to: &Path, options: &Options) -> Result<(), LoadError> {
-    let converted = foldsym_convert::convert(program, to, options, &NoProgress);
-    converted.map(|_| ()).map_err(LoadError::Convert)
-}
-
-/// What a failure depends on: the program, by size and time, and the converter.
-fn cause(program: &Path) -> Arc<str> {
-    let found = program.metadata().ok();
-    let time = found.as_ref().and_then(|found| found.modified().ok()?.duration_since(UNIX_EPOCH).ok());
-    let (size, time) = (found.map_or(0, |found| found.len()), time.unwrap_or_default().as_nanos());
-    format!("{} {size} {time}", env!("CARGO_PKG_VERSION")).into()
+/// What a conversion depends on: the program, by size and time, the converter, and the folders in which a debug file or `.dwo` files may have
+/// appeared since, by time.
+fn cause(program: &Path, options: &Options) -> Arc<str> {
+    let stamp = |path: &Path| {
+        let found = path.metadata().ok()?;
+        let time = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        Some((found.len(), time.as_nanos()))
+    };
+    let (size, time) = stamp(program).unwrap_or_default();
+    let own = program.parent().unwrap_or(Path::new(""));
+    let own = if own.as_os_str().is_empty() { Path::new(".") } else { own };
+    let mut hash = DefaultHasher::new();
+    (stamp(own), stamp(&own.join(".debug"))).hash(&mut hash);
+    let Options { dwp, dwo_dirs, debug_dirs, debug_file, debuginfod_dirs, .. } = options;
+    for path in
+        [dwp, debug_file].into_iter().flatten().chain(dwo_dirs).chain(debug_dirs).chain(debuginfod_dirs)
+    {
+        stamp(path).hash(&mut hash);
+    }
+    format!("{} {size} {time} {:016x}", env!("CARGO_PKG_VERSION"), hash.finish()).into()
 }

@@ -114,6 +114,12 @@ impl Builder {
         self
     }
 
+    /// Whether programs among the files of a search path are converted, as they are at first where the feature `convert` is on.
+    pub fn convert_programs(mut self, wanted: bool) -> Self {
+        self.finder.files_alone = !wanted;
+        self
+    }
+
     /// How many files stay open: 256, unless this says otherwise. A file that is in use stays mapped beyond that.
     pub fn open_files(self, count: NonZeroUsize) -> Self {
         Self { open_files: count.get(), ..self }
@@ -139,6 +145,13 @@ impl Builder {
         Self { demangle: wanted, ..self }
     }
 
+    /// Asks these servers for modules with a build id that are found nowhere else, and converts what they send.
+    #[cfg(feature = "debuginfod")]
+    pub fn debuginfod(mut self, servers: crate::debuginfod::Debuginfod) -> Self {
+        self.finder.debuginfod = Some(servers);
+        self
+    }
+
     /// Makes the engine. No file of a module is opened yet.
     ///
     /// # Errors
@@ -159,6 +172,8 @@ impl Builder {
             })
             .transpose()
             .or_else(|error| if self.cache_must { Err(BuildError::Cache(error)) } else { Ok(None) })?;
+        #[cfg(feature = "debuginfod")]
+        finder.debuginfod.iter().for_each(|servers| finder.conversion.reads_cache_of(servers));
         let open_files = NonZeroUsize::new(self.open_files).unwrap_or(NonZeroUsize::MIN);
         Ok(Symbolizer {
             finder,

@@ -161,7 +161,7 @@ impl Check<'_, '_> {
 
     /// Further plain names may be of functions that were folded, where not each of those has an entry or lines.
     fn of_names(&self, here: &[CodeSymbol<'_>], function: &Function) -> Option<Reason> {
-        if !self.can_fold || !self.has_objects {
+        if !self.can_fold || !(self.has_objects || self.image.linker.is_folding()) {
             return None;
         }
         if !self.compared.spend(here.len()) {

@@ -11,8 +11,8 @@ use args::{Cli, Command};
 use clap::Parser;
 use commands::symbolizer::Tool;
 use commands::{
-    blocks, cfi, completions, convert, dump, export, filter, find, info, lookup, shims, stack, store, verify,
-    wave,
+    blocks, cfi, completions, convert, dump, export, filter, find, info, lookup, shims, stack, store,
+    symbolize, verify, wave,
 };
 use io::failure::Failure;
 use io::limits;
@@ -51,6 +51,7 @@ fn run() -> ExitCode {
         Command::Lookup(args) => lookup::run(args),
         Command::Stack(args) => stack::run(args),
         Command::Filter(args) => filter::run(args),
+        Command::Symbolize(args) => symbolize::run(args),
         Command::Find(args) => find::run(args),
         Command::Info(args) => info::run(args),
         Command::Dump(args) => dump::run(args),
@@ -65,6 +66,8 @@ fn run() -> ExitCode {
         Command::LlvmAddr2line(passed) => shims::run(Tool::LlvmAddr2line, &passed.args),
         Command::Addr2line(passed) => shims::run(Tool::GnuAddr2line, &passed.args),
         Command::Shims(args) => shims::make(args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => commands::serve::run(args),
     };
     exit_code(result)
 }

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{Fsym, foldsym, program};
+use common::{Fsym, foldsym, foldsym_with, program};
 use serde_json::Value;
 
 fn root(path: &str) -> String {
@@ -131,8 +131,10 @@ fn every_key_of_an_answer_is_documented() {
     let place = aliases.run("find", &["real_read"]).out.split(['\t', '-']).nth(1).unwrap().to_owned();
     take(&aliases.run("lookup", &["--json", &place]).out);
     take(&foldsym(&["lookup", "--search", aliases.str(), "--json", "libgone.so+0x10"]).out);
+    let report = root("src/reports/tests/reports/asan.txt");
+    take(&foldsym_with(&["symbolize", "--json", "-"], &report).out);
     // Frames and candidates repeat what an address has.
-    let nested = ["Frames[].", "Candidates[].Symbol[]."];
+    let nested = ["Frames[].", "Candidates[].Symbol[].", "Threads[].Frames[]."];
     let found: BTreeSet<String> =
         found.into_iter().filter(|path| !nested.iter().any(|prefix| path.starts_with(prefix))).collect();
     assert!(found.len() > 25, "{found:?}");

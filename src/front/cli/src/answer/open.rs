@@ -59,6 +59,12 @@ pub(crate) fn symbolizer(args: &Answering, sources: &Sources) -> Result<Symboliz
     for location in &sources.store {
         builder = builder.store(Store::open(location, StoreOptions::default())?);
     }
+    #[cfg(feature = "debuginfod")]
+    if !sources.no_debuginfod
+        && let Some(servers) = foldsym_symbolize::Debuginfod::from_env()
+    {
+        builder = builder.debuginfod(servers);
+    }
     builder.build().map_err(|error| Failure { message: error.to_string(), code: exit::BAD_INPUT })
 }
 

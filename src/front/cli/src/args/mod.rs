@@ -1,5 +1,7 @@
 //! The command line as types: every command, option and example of `--help`.
 
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
 mod sources;
 pub(crate) mod store;
 
@@ -12,7 +14,7 @@ use glob::Pattern as Glob;
 
 use foldsym_symbolize::number;
 use sources::SOURCES;
-pub(crate) use sources::{Filter, Sources, Words};
+pub(crate) use sources::{Filter, Sources, Symbolize, Words};
 
 #[derive(Parser)]
 #[command(name = "foldsym", version, about = "A small, mapped symbol file that knows every folded function", after_help = EXAMPLES)]
@@ -43,6 +45,8 @@ pub(crate) enum Command {
     Stack(Stack),
     /// Copies a log, and puts functions, files and lines into its stacks
     Filter(Filter),
+    /// Prints the stacks of crash reports and profiles
+    Symbolize(Symbolize),
     /// Prints the functions of a name, and where they are
     Find(Find),
     /// Prints what a .fsym file holds
@@ -74,6 +78,9 @@ pub(crate) enum Command {
     Addr2line(Passed),
     /// Makes links named llvm-symbolizer, llvm-addr2line and addr2line, which speak as these tools do
     Shims(Shims),
+    /// Answers stacks and crash reports over HTTP, with a page
+    #[cfg(feature = "serve")]
+    Serve(serve::Serve),
 }
 
 /// Arguments of another tool's command line.

@@ -25,6 +25,10 @@ pub(crate) struct Sources {
     /// Folder in which converted programs are kept (default: $FOLDSYM_CACHE, else ~/.cache/foldsym)
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
+    /// Asks no server of $DEBUGINFOD_URLS for modules that are found nowhere else
+    #[cfg(feature = "debuginfod")]
+    #[arg(long)]
+    pub(crate) no_debuginfod: bool,
 }
 
 impl Sources {
@@ -58,6 +62,45 @@ pub(crate) struct Filter {
     /// Says after the name how sure a frame is (default: folded ones)
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "folded")]
     pub(crate) certainty: Option<Marks>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+A report says which modules its process had, and where its stacks are; its format is found by its content. A report that cannot be read
+does not stop the others: then the exit code is 4.
+
+Examples:
+  foldsym symbolize --store /srv/symbols crash.dmp
+  foldsym symbolize --search build/ core.1234 --json
+  foldsym symbolize --store /srv/symbols reports/*.txt --json > answers.jsonl")]
+pub(crate) struct Symbolize {
+    /// Reports; - is standard input
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    /// Format of the reports (default: found by content)
+    #[arg(long, value_name = "F", value_parser = report_format)]
+    pub(crate) format: Option<foldsym_reports::Format>,
+    /// One JSON object for each report, a line
+    #[arg(long, conflicts_with = "text")]
+    pub(crate) json: bool,
+    /// Stacks as a debugger prints them: what is printed anyhow
+    #[arg(long)]
+    pub(crate) text: bool,
+    /// Linkage names as they are
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
+    /// Says after the name how sure a frame is (default: folded ones)
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "folded")]
+    pub(crate) certainty: Option<Marks>,
+}
+
+/// The format of a word of `--format`.
+fn report_format(word: &str) -> Result<foldsym_reports::Format, String> {
+    let words =
+        || foldsym_reports::Format::ALL.iter().map(|format| format.text()).collect::<Vec<_>>().join(", ");
+    foldsym_reports::Format::parse(word).ok_or_else(|| format!("expected one of {}", words()))
 }
 
 /// The words of a command line whose first is a file, unless addresses are of many modules.

@@ -10,9 +10,12 @@ pub(crate) mod filter;
 pub(crate) mod find;
 pub(crate) mod info;
 pub(crate) mod lookup;
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
 pub(crate) mod shims;
 pub(crate) mod stack;
 pub(crate) mod store;
+pub(crate) mod symbolize;
 pub(crate) mod symbolizer;
 pub(crate) mod verify;
 pub(crate) mod wave;

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use foldsym_convert::Options;
+use foldsym_store::debuginfod_cache;
 
 use crate::args::{Convert, Reading};
 use crate::io::escape::push_escaped;
@@ -66,15 +67,6 @@ pub(crate) fn options(reading: &Reading) -> Options {
         demangle: Some(foldsym_demangle::demangle),
         readable_names: false,
     }
-}
-
-/// Where debuginfod's clients keep what they fetched. Nothing is fetched here.
-fn debuginfod_cache() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let below = |folder: PathBuf| folder.join("debuginfod_client");
-    set("DEBUGINFOD_CACHE_PATH")
-        .or_else(|| set("XDG_CACHE_HOME").map(below))
-        .or_else(|| set("HOME").map(|home| below(home.join(".cache"))))
 }
 
 /// Standard output takes one thing, and a terminal no symbol file.

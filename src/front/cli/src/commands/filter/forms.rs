@@ -1,6 +1,7 @@
 //! The forms of lines that are frames: reports of sanitizers, symbolizer markup, and `backtrace_symbols`.
 
-use foldsym_symbolize::{Kind, module_and_offset, number};
+use foldsym_reports::sanitizer::Line;
+use foldsym_symbolize::{Kind, number};
 use rustc_hash::FxHashMap;
 
 /// Which form a line has.
@@ -19,8 +20,10 @@ pub(super) enum Form {
 pub(super) struct Frame {
     /// Its number in the stack, where the line has one.
     pub(super) number: Option<u64>,
-    /// The address of the process, as it was written.
+    /// The address of the process, as it was written; empty where the line has none.
     pub(super) given: String,
+    /// Functions and places that the line has already.
+    pub(super) names: String,
     pub(super) module: String,
     pub(super) id: Option<String>,
     /// A link-time address of the module.
@@ -91,28 +94,16 @@ pub(super) fn parse(line: &str, markup: &Markup) -> Option<(Form, Frame)> {
 }
 
 fn sanitizer(line: &str) -> Option<Frame> {
-    let rest = line.trim_start().strip_prefix('#')?;
-    let (index, rest) = rest.split_once(' ')?;
-    let index = index.parse().ok()?;
-    let rest = rest.trim_start();
-    let given = rest.split(' ').next().filter(|word| word.starts_with("0x") && number(word).is_some())?;
-    let (before, id) = match rest.rsplit_once(" (BuildId: ") {
-        Some((before, id)) => (before, Some(id.trim_end().strip_suffix(')')?.to_owned())),
-        None => (rest, None),
-    };
-    // The name of a module may hold spaces and parentheses: it begins at the last ` (` that is followed by a path or the rest.
-    let at = before.rfind(" (/").or_else(|| before.rfind(" ("))?;
-    let (module, address) = module_and_offset(before[at + 1..].trim_end()).ok()?;
-    let module = module.trim_start_matches('(');
-    // The runtime moved the addresses of callers into their calls.
-    let kind = if index == 0 { Kind::Exact } else { Kind::Adjusted };
+    let line = Line::parse(line)?;
+    let (module, address) = line.place?;
     Some(Frame {
-        number: Some(index),
-        given: given.to_owned(),
+        number: Some(line.number),
+        given: line.given.to_owned(),
+        names: line.names.to_owned(),
         module: module.to_owned(),
-        id,
+        id: line.id.map(str::to_owned),
         address,
-        kind: Some(kind),
+        kind: Some(line.kind),
     })
 }
 
@@ -129,6 +120,7 @@ fn bt(line: &str, markup: &Markup) -> Option<Frame> {
     Some(Frame {
         number: Some(index),
         given: given.to_owned(),
+        names: String::new(),
         module: name.clone(),
         id: Some(id.clone()),
         address: relative.wrapping_add(back),
@@ -146,6 +138,7 @@ fn backtrace(line: &str) -> Option<Frame> {
     (!module.is_empty() && !offset.starts_with('+')).then(|| Frame {
         number: None,
         given: given.to_owned(),
+        names: String::new(),
         module: module.to_owned(),
         id: None,
         address,
@@ -173,6 +166,9 @@ mod tests {
         assert_eq!((frame.module.as_str(), frame.address, frame.kind), ("app", 16, Some(Kind::Exact)));
         let (form, frame) = parse("log: {{{bt:1:0x8000:ra}}}").unwrap();
         assert_eq!((form, frame.module.as_str(), frame.address), (Form::Markup, "libx.so", 0x1200));
+        // ThreadSanitizer writes no address of the process.
+        let (_, frame) = parse("    #1 <null> <null> (t.tsan+0xe93ba) (BuildId: ab)").unwrap();
+        assert_eq!((frame.given.as_str(), frame.address), ("", 0xe93ba));
         assert!(parse("{{{bt:1:0x8000:pc}}}").is_none());
         let (form, frame) = parse("/opt/app(+0x1f) [0x55d01f]").unwrap();
         assert_eq!((form, frame.module.as_str(), frame.address), (Form::Backtrace, "/opt/app", 0x1f));

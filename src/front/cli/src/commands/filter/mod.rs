@@ -116,11 +116,19 @@ impl State<'_> {
     /// Answers the stack that waits.
     fn end(&mut self) {
         let mut pending = std::mem::take(&mut self.pending);
-        // Reports that are symbolized in part repeat an address for each function that is inlined there.
+        // Reports that are symbolized in part repeat an address for each function that is inlined there. A function that called itself
+        // has the same address and the same names.
+        let mut last = String::new();
         pending.dedup_by(|next, first| {
-            next.form == LineForm::Sanitizer
+            if last.is_empty() {
+                last.clone_from(&first.frame.names);
+            }
+            let repeats = next.form == LineForm::Sanitizer
                 && next.place == first.place
                 && next.frame.given == first.frame.given
+                && next.frame.names != last;
+            last.clone_from(&next.frame.names);
+            repeats
         });
         let kind = |index: usize, frame: &Frame| match (index, frame.kind) {
             (0, None) => Kind::Exact,
@@ -164,7 +172,10 @@ fn put(
         let inlined = at + 1 < count;
         match waiting.form {
             LineForm::Sanitizer => {
-                out.extend_from_slice(format!("    #{number} {given} in ").as_bytes());
+                out.extend_from_slice(format!("    #{number} ").as_bytes());
+                if !given.is_empty() {
+                    out.extend_from_slice(format!("{given} in ").as_bytes());
+                }
                 *number += 1;
             }
             LineForm::Markup => {

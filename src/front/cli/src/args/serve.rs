@@ -1,0 +1,51 @@
+//! The arguments of `foldsym serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Args)]
+#[command(after_help = "\
+Endpoints: / (a page), /symbolicate/v5 (Firefox Profiler, samply), /symbolicate (stacks as JSON lines, or any report),
+/buildid/HEX/fsym, /health and /metrics. schema/serve.md describes them. A line of JSON for each request goes to standard error.
+
+Examples:
+  foldsym serve --store /srv/symbols
+  foldsym serve --search build/ --listen 127.0.0.1:0          programs are converted when a stack names them
+  curl --data-binary @stacks.jsonl http://127.0.0.1:3977/symbolicate")]
+pub(crate) struct Serve {
+    /// Folder or address of a store of .fsym files; several are asked in order
+    #[arg(long, value_name = "STORE", required_unless_present = "search")]
+    pub(crate) store: Vec<String>,
+    /// Folder of .fsym files, programs and debug files, or one file: modules are found there by build id and name
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    pub(crate) search: Vec<PathBuf>,
+    /// Folder in which converted programs are kept (default: $FOLDSYM_CACHE, else ~/.cache/foldsym)
+    #[arg(long, value_name = "DIR", conflicts_with = "read_only")]
+    pub(crate) cache: Option<PathBuf>,
+    /// Address to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:3977")]
+    pub(crate) listen: SocketAddr,
+    /// Converts no program, keeps nothing
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    /// Answers /metrics, in Prometheus' text format
+    #[arg(long)]
+    pub(crate) metrics: bool,
+    /// Origin whose pages may ask /symbolicate/v5; * stands for all
+    #[arg(long, value_name = "ORIGIN", default_value = "https://profiler.firefox.com")]
+    pub(crate) allow_origin: Vec<String>,
+    /// Threads that answer; 0 takes all cores
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
+    pub(crate) threads: u16,
+    /// Largest body of a request, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 32 << 20)]
+    pub(crate) max_body: usize,
+    /// Seconds that a request may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) max_seconds: u64,
+    /// Requests that are answered at once, or wait for that; more are refused
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    pub(crate) max_requests: usize,
+}

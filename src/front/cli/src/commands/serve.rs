@@ -1,0 +1,45 @@
+//! `foldsym serve`: the engine and its stores behind HTTP.
+
+use std::io::Write;
+use std::time::Duration;
+
+use foldsym_server::{Bound, Config, serve};
+use foldsym_store::{Store, StoreOptions, default_cache};
+use foldsym_symbolize::Symbolizer;
+
+use crate::args::serve::Serve;
+use crate::io::failure::{Failure, complain, exit};
+
+/// Answers until a signal says stop.
+pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
+    let failed = |message: String| Failure { message, code: exit::BAD_INPUT };
+    let open = |location: &String| Store::open(location, StoreOptions::default());
+    let stores = args.store.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let mut builder = Symbolizer::builder().search(&args.search).convert_programs(!args.read_only);
+    for store in &stores {
+        builder = builder.store(store.clone());
+    }
+    builder = match &args.cache {
+        Some(folder) => builder.cache(folder),
+        None if args.read_only => builder,
+        None => builder.cache_if_usable(default_cache()),
+    };
+    let symbolizer = builder.build().map_err(|error| failed(error.to_string()))?;
+    let mut config = Config::new(symbolizer);
+    (config.stores, config.listen, config.metrics) = (stores, args.listen, args.metrics);
+    config.origins.clone_from(&args.allow_origin);
+    config.limits.threads = args.threads.into();
+    config.limits.body = args.max_body;
+    config.limits.requests = args.max_requests;
+    config.limits.time = Duration::from_secs(args.max_seconds);
+    if !args.listen.ip().is_loopback() {
+        complain(&format!("{}: everybody who reaches this address may ask", args.listen));
+    }
+    let ready = |bound: Bound| {
+        // For people and scripts, which wait for it; if nobody reads it, requests are answered all the same.
+        let mut out = std::io::stdout().lock();
+        let _ = writeln!(out, "http://{}/", bound.address).and_then(|()| out.flush());
+    };
+    serve(config, ready).map_err(|error| failed(error.to_string()))?;
+    Ok(0)
+}

@@ -1,0 +1,234 @@
+//! A report as text, as gdb prints stacks, and as a line of JSON (`schema/answers.md` says what the keys are).
+
+use std::path::Path;
+
+use foldsym_reports::{Report, Thread, Trust};
+use foldsym_symbolize::json::{self, address, hex, list, number, string};
+use foldsym_symbolize::{Answer, Modules, Names, Place, Unknown};
+
+use crate::answer::text;
+use crate::args::Marks;
+use crate::io::escape::push_escaped;
+
+/// Puts what a report is, and why its process crashed.
+pub(super) fn text_begin(out: &mut Vec<u8>, path: &Path, report: &Report) {
+    push_escaped(out, path.as_os_str().as_encoded_bytes());
+    out.extend_from_slice(format!(": {}", report.format.text()).as_bytes());
+    if !report.reason.is_empty() {
+        out.extend_from_slice(b": ");
+        push_escaped(out, report.reason.as_bytes());
+    }
+    if let Some(crash) = report.crash_address {
+        out.extend_from_slice(b" at ");
+        hex(out, crash);
+    }
+    out.push(b'\n');
+}
+
+pub(super) fn text_end(out: &mut Vec<u8>, report: &Report) {
+    for warning in &report.warnings {
+        out.extend_from_slice(b"warning: ");
+        push_escaped(out, warning.as_bytes());
+        out.push(b'\n');
+    }
+}
+
+pub(super) fn text_thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
+    out.extend_from_slice(format!("\nThread {index}").as_bytes());
+    if let Some(id) = thread.id {
+        out.extend_from_slice(format!(" ({id})").as_bytes());
+    }
+    if !thread.name.is_empty() {
+        out.push(b' ');
+        push_escaped(out, thread.name.as_bytes());
+    }
+    out.extend_from_slice(if thread.crashed { b" (crashed)\n" } else { b"\n" });
+}
+
+/// Puts the lines of one frame: `#1  0x55a2 in mid at a.c:3`, inlined functions first, each with a number.
+pub(super) fn text_frame(
+    out: &mut Vec<u8>,
+    (count, place): (&mut usize, Place),
+    answer: &Answer,
+    names: &mut Names<'_>,
+    modules: &Modules,
+    (marks, trust): (Marks, Option<Trust>),
+) {
+    if trust == Some(Trust::Gap) {
+        return out.extend_from_slice(b"    (frames may be missing here)\n");
+    }
+    let start = out.len();
+    let first = *count;
+    names.begin(start);
+    let frames = &answer.symbol.frames;
+    for (at, frame) in frames.iter().enumerate() {
+        begin(out, count, place);
+        match names.function(frame.name) {
+            b"" => out.extend_from_slice(b"??"),
+            name => push_escaped(out, name),
+        }
+        if at + 1 < frames.len() {
+            out.extend_from_slice(b" (inlined)");
+        } else if marks != Marks::None {
+            text::certainty(out, answer, marks);
+        }
+        match names.path(frame.file) {
+            b"" => from(out, answer, modules),
+            path => {
+                out.extend_from_slice(b" at ");
+                push_escaped(out, path);
+                out.push(b':');
+                number(out, frame.line);
+            }
+        }
+        if at + 1 == frames.len() {
+            found_by(out, trust);
+        }
+        out.push(b'\n');
+    }
+    if frames.is_empty() || names.take_damage().is_some() {
+        out.truncate(start);
+        *count = first;
+        begin(out, count, place);
+        out.extend_from_slice(b"??");
+        from(out, answer, modules);
+        if let Some(why) = &answer.unknown
+            && matches!(why, Unknown::Damaged(_) | Unknown::Failed(_) | Unknown::NoMapping(_))
+        {
+            out.extend_from_slice(b" [");
+            push_escaped(out, why.to_string().as_bytes());
+            out.push(b']');
+        }
+        found_by(out, trust);
+        out.push(b'\n');
+    }
+}
+
+fn begin(out: &mut Vec<u8>, count: &mut usize, place: Place) {
+    out.extend_from_slice(format!("#{count:<3} ").as_bytes());
+    *count += 1;
+    let given = match place {
+        Place::Memory(address) | Place::Image { address, .. } => address,
+        Place::Offset { offset, .. } | Place::Section { offset, .. } => offset,
+        _ => return,
+    };
+    out.extend_from_slice(format!("{given:#018x} in ").as_bytes());
+}
+
+/// The module, where there is no file.
+fn from(out: &mut Vec<u8>, answer: &Answer, modules: &Modules) {
+    if let Some(module) = answer.module.and_then(|module| modules.get(module)) {
+        out.extend_from_slice(b" from ");
+        push_escaped(out, module.name.as_bytes());
+    }
+}
+
+/// How a frame was found, where that is a guess.
+fn found_by(out: &mut Vec<u8>, trust: Option<Trust>) {
+    if trust == Some(Trust::Scan) {
+        out.extend_from_slice(b" (found by scanning)");
+    }
+}
+
+fn text_of(path: &Path) -> &[u8] {
+    path.as_os_str().as_encoded_bytes()
+}
+
+/// Puts the object of a report up to its threads.
+pub(super) fn json_begin(out: &mut Vec<u8>, path: &Path, report: &Report) {
+    out.extend_from_slice(b"{\"File\":");
+    string(out, text_of(path));
+    out.extend_from_slice(b",\"Format\":");
+    string(out, report.format.text().as_bytes());
+    out.extend_from_slice(b",\"Reason\":");
+    string(out, report.reason.as_bytes());
+    out.extend_from_slice(b",\"CrashAddress\":");
+    match report.crash_address {
+        Some(crash) => address(out, crash),
+        None => out.extend_from_slice(b"null"),
+    }
+    out.extend_from_slice(b",\"Modules\":");
+    list(out, report.modules.iter(), |out, module| {
+        out.extend_from_slice(b"{\"Name\":");
+        string(out, module.name.as_bytes());
+        out.extend_from_slice(b",\"Id\":");
+        match &module.id {
+            Some(id) => string(out, id.to_string().as_bytes()),
+            None => out.extend_from_slice(b"null"),
+        }
+        out.push(b'}');
+    });
+    out.extend_from_slice(b",\"Threads\":[");
+}
+
+pub(super) fn json_thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
+    if index > 0 {
+        out.push(b',');
+    }
+    out.extend_from_slice(b"{\"Id\":");
+    match thread.id {
+        Some(id) => number(out, id),
+        None => out.extend_from_slice(b"null"),
+    }
+    out.extend_from_slice(b",\"Name\":");
+    string(out, thread.name.as_bytes());
+    out.extend_from_slice(format!(",\"Crashed\":{}", thread.crashed).as_bytes());
+    // Keys of a stack's own that are named like ours are left out: an object has each key once.
+    for (key, value) in
+        thread.echo.iter().filter(|(key, _)| !["Id", "Name", "Crashed"].contains(&key.as_str()))
+    {
+        out.push(b',');
+        string(out, key.as_bytes());
+        out.extend_from_slice(format!(":{value}").as_bytes());
+    }
+    out.extend_from_slice(b",\"Frames\":[");
+}
+
+pub(super) fn json_frame(
+    out: &mut Vec<u8>,
+    index: usize,
+    answer: &Answer,
+    names: &mut Names<'_>,
+    modules: &Modules,
+    trust: Option<Trust>,
+) {
+    if index > 0 {
+        out.push(b',');
+    }
+    let start = out.len();
+    names.begin(start);
+    let module = answer.module.and_then(|module| modules.get(module)).map_or("", |module| &module.name);
+    json::object(out, answer, names, module);
+    if let Some(why) = names.take_damage() {
+        out.truncate(start);
+        json::object(out, &without(answer, why), names, module);
+    }
+    if let Some(trust) = trust {
+        out.extend_from_slice(b",\"Trust\":");
+        string(out, trust.text().as_bytes());
+    }
+    out.push(b'}');
+}
+
+/// The same frame without an answer.
+fn without(answer: &Answer, why: Unknown) -> Answer {
+    let mut bare = Answer::default();
+    (bare.address, bare.module, bare.image_address) = (answer.address, answer.module, answer.image_address);
+    bare.unknown = Some(why);
+    bare
+}
+
+pub(super) fn json_end(out: &mut Vec<u8>, report: &Report) {
+    out.extend_from_slice(b"],\"Warnings\":");
+    list(out, &report.warnings, |out, warning| string(out, warning.as_bytes()));
+    out.extend_from_slice(b"}\n");
+}
+
+/// Puts the object of a report that could not be read.
+pub(super) fn error(out: &mut Vec<u8>, path: &Path, message: &str) {
+    out.extend_from_slice(b"{\"File\":");
+    string(out, text_of(path));
+    out.extend_from_slice(b",\"Error\":{\"Message\":");
+    string(out, message.as_bytes());
+    out.extend_from_slice(b"}}\n");
+}

@@ -1,0 +1,54 @@
+//! `foldsym serve` as a process: it says where it listens, answers as `foldsym stack` does, and ends on a signal.
+#![cfg(all(feature = "serve", unix))]
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+
+use common::{Fsym, command, foldsym, foldsym_with};
+
+fn post(address: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = format!("POST /symbolicate HTTP/1.1\r\nHost: {address}\r\nConnection: close");
+    write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200"), "{response}");
+    body.to_owned()
+}
+
+#[test]
+fn a_server_from_its_start_to_a_signal() {
+    let fsym = Fsym::of("demo.elf", &[]);
+    let store = fsym.folder.path().join("symbols");
+    let store = store.to_str().unwrap();
+    let added = foldsym(&["store", "add", store, fsym.str(), "--json"]);
+    let id = added.json()[0]["BuildId"].as_str().unwrap().to_owned();
+    let serve = ["serve", "--store", store, "--read-only", "--listen", "127.0.0.1:0"];
+    let mut child = command().args(serve).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("http://").unwrap().trim_end_matches('/');
+    let frames = r#"["0x20129b","0x201fbd","0x201e8d","0x2018f9"]"#;
+    let stack =
+        format!(r#"{{"id":7,"modules":[{{"id":"{id}","name":"d","base":"0x200000"}}],"frames":{frames}}}"#);
+    let printed = foldsym_with(&["stack", "--store", store, "--json"], &format!("{stack}\n"));
+    assert!(printed.out.contains("demo::crash()"), "{printed:?}");
+    assert_eq!(post(address, &stack), printed.out);
+    // The address is taken.
+    let second = foldsym(&["serve", "--store", store, "--listen", address]);
+    assert!(second.code == 3 && second.err.contains("cannot listen on"), "{second:?}");
+
+    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let out = child.wait_with_output().unwrap();
+    let log = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(0), "{log}");
+    let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["path"], &lines[0]["frames"]), (&"/symbolicate".into(), &4.into()));
+    assert_eq!(lines.last().unwrap()["event"], "stopping");
+    assert_eq!(foldsym(&["serve", "--listen", "127.0.0.1:0"]).code, 2);
+}

@@ -1,0 +1,182 @@
+//! What a thread does with the body of a request: stacks of our own JSON, or a report of any format, to frames as JSON.
+
+use foldsym_symbolize::{
+    Answer, Form, Innermost, Modules, Names, Query, Request, StackFrame, Symbolizer, Worker, json,
+};
+use serde_json::Value;
+
+use crate::log::Counts;
+use crate::refusal::Refusal;
+
+/// An answer that is being written.
+pub(crate) struct Writing<'w> {
+    pub(crate) out: Vec<u8>,
+    pub(crate) counts: Counts,
+    /// Bytes that it may have.
+    pub(crate) limit: usize,
+    /// Whether the client waits for it.
+    pub(crate) is_wanted: &'w dyn Fn() -> bool,
+}
+
+/// Why writing ended early.
+struct Ended;
+
+impl Writing<'_> {
+    /// Whether to go on, with so many bytes written.
+    pub(crate) fn goes_on(&self, bytes: usize) -> bool {
+        bytes <= self.limit && (self.is_wanted)()
+    }
+
+    /// What the client is told that had no whole answer.
+    pub(crate) fn refusal(&self) -> Refusal {
+        Refusal::too_large(format!("the answer has more than {} bytes: ask for fewer frames", self.limit))
+    }
+
+    /// Answers a body.
+    pub(crate) fn body(
+        &mut self,
+        body: &[u8],
+        symbolizer: &Symbolizer,
+        worker: &mut Worker<'_>,
+    ) -> Result<(), Refusal> {
+        match self.stacks(body, worker) {
+            Ok(true) => Ok(()),
+            Ok(false) => self.report(body, symbolizer, worker),
+            Err(Ended) => Err(self.refusal()),
+        }
+    }
+
+    /// Answers JSON stacks: one object a line, or one object over many lines. `false` for what is something else.
+    fn stacks(&mut self, body: &[u8], worker: &mut Worker<'_>) -> Result<bool, Ended> {
+        let is_stack = |json: &Value| json.get("frames").is_some_and(Value::is_array);
+        let mut lines = body.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+        let Some(first) = lines.next().filter(|line| line.trim_ascii_start().starts_with(b"{")) else {
+            return Ok(false);
+        };
+        let Ok(first) = serde_json::from_slice::<Value>(first) else {
+            return match serde_json::from_slice::<Value>(body) {
+                Ok(json) if is_stack(&json) => self.line(&json, worker).map(|()| true),
+                _ => Ok(false),
+            };
+        };
+        if !is_stack(&first) {
+            return Ok(false);
+        }
+        self.line(&first, worker)?;
+        for line in lines {
+            match serde_json::from_slice::<Value>(line) {
+                Ok(json) => self.line(&json, worker)?,
+                Err(error) => {
+                    json::error(&mut self.out, None, &error.to_string());
+                    self.out.extend_from_slice(b"}\n");
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Puts the line that answers a stack: what `foldsym stack --json` prints.
+    fn line(&mut self, json: &Value, worker: &mut Worker<'_>) -> Result<(), Ended> {
+        match Request::parse(json, None) {
+            Ok(request) => {
+                self.out.push(b'{');
+                self.frames(&request.modules, &request.frames, worker)?;
+            }
+            Err(error) => json::error(&mut self.out, None, &error.to_string()),
+        }
+        for (key, value) in Request::echo(json) {
+            self.out.push(b',');
+            json::string(&mut self.out, key.as_bytes());
+            self.out.push(b':');
+            self.out.extend_from_slice(value.to_string().as_bytes());
+        }
+        self.out.extend_from_slice(b"}\n");
+        if self.goes_on(self.out.len()) { Ok(()) } else { Err(Ended) }
+    }
+
+    /// Puts `"Frames":[...]`.
+    fn frames(
+        &mut self,
+        modules: &Modules,
+        frames: &[StackFrame],
+        worker: &mut Worker<'_>,
+    ) -> Result<(), Ended> {
+        self.out.extend_from_slice(b"\"Frames\":[");
+        self.counts.stacks += 1;
+        let mut first = true;
+        let query = Query { modules, frames, innermost: Innermost::Nothing };
+        worker.answer(query, Form::Json, |answer, names| {
+            if !self.goes_on(self.out.len()) {
+                return Err(Ended);
+            }
+            if !std::mem::take(&mut first) {
+                self.out.push(b',');
+            }
+            self.frame(answer, modules, names);
+            Ok(())
+        })?;
+        self.out.push(b']');
+        Ok(())
+    }
+
+    fn frame(&mut self, answer: &Answer, modules: &Modules, names: &mut Names<'_>) {
+        let module = answer.module.and_then(|module| modules.get(module));
+        let module = module.map_or("", |module| &module.name);
+        let start = self.out.len();
+        names.begin(start);
+        json::object(&mut self.out, answer, names, module);
+        self.counts.frames += 1;
+        self.counts.named += u64::from(answer.certainty.is_some());
+        if let Some(why) = names.take_damage() {
+            self.out.truncate(start);
+            let mut without = Answer::default();
+            (without.address, without.module, without.unknown) = (answer.address, answer.module, Some(why));
+            json::object(&mut self.out, &without, names, module);
+        }
+        self.out.push(b'}');
+    }
+
+    /// Answers a report: its threads, with the modules and what was lost.
+    fn report(
+        &mut self,
+        body: &[u8],
+        symbolizer: &Symbolizer,
+        worker: &mut Worker<'_>,
+    ) -> Result<(), Refusal> {
+        let report = foldsym_reports::read(body, symbolizer);
+        let report = report.map_err(|error| Refusal::bad(error.to_string()))?;
+        let out = &mut self.out;
+        out.extend_from_slice(b"{\"Format\":");
+        json::string(out, format!("{:?}", report.format).to_lowercase().as_bytes());
+        out.extend_from_slice(b",\"Warnings\":");
+        json::list(out, &report.warnings, |out, warning| json::string(out, warning.as_bytes()));
+        out.extend_from_slice(b",\"Modules\":");
+        json::list(out, report.modules.iter(), |out, module| {
+            out.extend_from_slice(b"{\"Name\":");
+            json::string(out, module.name.as_bytes());
+            out.extend_from_slice(b",\"Id\":");
+            match &module.id {
+                Some(id) => json::string(out, id.to_string().as_bytes()),
+                None => out.extend_from_slice(b"null"),
+            }
+            out.push(b'}');
+        });
+        out.extend_from_slice(b",\"Threads\":[");
+        for (index, thread) in report.threads.iter().enumerate() {
+            self.out.extend_from_slice(if index > 0 { b",{\"Id\":" } else { b"{\"Id\":" });
+            match thread.id {
+                Some(id) => json::number(&mut self.out, id),
+                None => self.out.extend_from_slice(b"null"),
+            }
+            self.out.extend_from_slice(b",\"Name\":");
+            json::string(&mut self.out, thread.name.as_bytes());
+            let crashed = format!(",\"Crashed\":{},", thread.crashed);
+            self.out.extend_from_slice(crashed.as_bytes());
+            let put = self.frames(&report.modules, &thread.frames, worker);
+            put.map_err(|Ended| self.refusal())?;
+            self.out.push(b'}');
+        }
+        self.out.extend_from_slice(b"]}\n");
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! Threads that answer: each has an engine's worker of its own, which keeps names from request to request.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+
+use foldsym_symbolize::{Symbolizer, Worker};
+use tokio::sync::oneshot;
+
+/// What a thread does for a request.
+type Task = Box<dyn FnOnce(&Symbolizer, &mut Worker<'_>) + Send>;
+
+/// The threads. They end when it is dropped.
+pub(crate) struct Pool {
+    tasks: mpsc::Sender<Task>,
+}
+
+/// Asks whether the client still waits.
+pub(crate) struct Waiting<T>(oneshot::Sender<T>);
+
+impl<T> Waiting<T> {
+    pub(crate) fn is_there(&self) -> bool {
+        !self.0.is_closed()
+    }
+}
+
+impl Pool {
+    pub(crate) fn start(symbolizer: Arc<Symbolizer>, threads: usize) -> io::Result<Self> {
+        let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads = if threads == 0 { available() } else { threads };
+        let (sender, receiver) = mpsc::channel::<Task>();
+        let receiver = Arc::new(Mutex::new(receiver));
+        for number in 0..threads {
+            let (symbolizer, receiver) = (symbolizer.clone(), receiver.clone());
+            let work = move || {
+                let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                let mut worker = symbolizer.worker();
+                while let Ok(task) = next() {
+                    // A panic was printed where it happened; what the worker kept may be half of something.
+                    if catch_unwind(AssertUnwindSafe(|| task(&symbolizer, &mut worker))).is_err() {
+                        worker = symbolizer.worker();
+                    }
+                }
+            };
+            // Demangling and reading need what a command has.
+            std::thread::Builder::new().name(format!("answer-{number}")).stack_size(8 << 20).spawn(work)?;
+        }
+        Ok(Self { tasks: sender })
+    }
+
+    /// Runs a task on the next free thread. `None` where it panicked.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        task: impl FnOnce(&Symbolizer, &mut Worker<'_>, &Waiting<T>) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (sender, receiver) = oneshot::channel();
+        let waiting = Waiting(sender);
+        let task: Task = Box::new(move |symbolizer, worker| {
+            // The client may have gone while the task waited for a thread.
+            if waiting.is_there() {
+                let result = task(symbolizer, worker, &waiting);
+                let _ = waiting.0.send(result);
+            }
+        });
+        self.tasks.send(task).ok()?;
+        receiver.await.ok()
+    }
+}

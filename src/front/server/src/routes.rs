@@ -1,0 +1,213 @@
+//! The endpoints: what each takes from a request, and what it gives back.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{MatchedPath, Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use foldsym_reports::symbolicate::{Jobs, JobsError};
+use foldsym_store::{BuildId, Store};
+use tower_http::cors::{Any, CorsLayer};
+
+use crate::answers::Writing;
+use crate::files::{self, Budget};
+use crate::log::{Counts, Line};
+use crate::metrics::Metrics;
+use crate::pool::Pool;
+use crate::refusal::Refusal;
+use crate::{Limits, ServeError};
+
+/// What all requests share.
+pub(crate) struct Shared {
+    pub(crate) pool: Pool,
+    pub(crate) stores: Vec<Store>,
+    pub(crate) limits: Limits,
+    pub(crate) metrics: Option<Metrics>,
+    pub(crate) bodies: Arc<Budget>,
+    pub(crate) running: AtomicUsize,
+}
+
+type App = State<Arc<Shared>>;
+
+/// All endpoints. Pages of `origins` may ask `/symbolicate/v5`.
+pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, ServeError> {
+    let cors = CorsLayer::new().allow_methods([Method::POST]).allow_headers([header::CONTENT_TYPE]);
+    // A page of the network asks a server of this machine only after it was told that it may.
+    let cors = cors.allow_private_network(true);
+    let cors = if origins.iter().any(|origin| origin == "*") {
+        cors.allow_origin(Any)
+    } else {
+        let parse =
+            |origin: &String| HeaderValue::from_str(origin).map_err(|_| ServeError::Origin(origin.clone()));
+        cors.allow_origin(origins.iter().map(parse).collect::<Result<Vec<_>, _>>()?)
+    };
+    let mut router = Router::new()
+        .route("/health", get(health))
+        .route("/symbolicate/v5", post(symbolicate_v5).options(no_method).layer(cors))
+        .route("/symbolicate", post(symbolicate))
+        .route("/buildid/{id}/fsym", get(fsym));
+    if shared.metrics.is_some() {
+        router = router.route("/metrics", get(metrics));
+    }
+    let router = router.fallback(nothing).method_not_allowed_fallback(no_method);
+    Ok(router.layer(middleware::from_fn_with_state(shared.clone(), around)).with_state(shared))
+}
+
+/// Around every request: how many there may be, how long one may take, and what is said of it.
+async fn around(State(shared): App, request: Request, next: Next) -> Response {
+    let start = Instant::now();
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().map(|route| route.as_str().to_owned());
+    let path = request.uri().path().to_owned();
+    let running = Running::new(&shared);
+    let mut response = if running.before >= shared.limits.requests && route.as_deref() != Some("/health") {
+        Refusal::busy().into_response()
+    } else {
+        match tokio::time::timeout(shared.limits.time, next.run(request)).await {
+            Ok(response) => response,
+            Err(_) => {
+                let what = format!("not done within {} seconds", shared.limits.time.as_secs());
+                Refusal::new(StatusCode::REQUEST_TIMEOUT, what).into_response()
+            }
+        }
+    };
+    drop(running);
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let counts = response.extensions().get::<Counts>().copied().unwrap_or_default();
+    let (status, time) = (response.status().as_u16(), start.elapsed());
+    if let Some(metrics) = &shared.metrics {
+        metrics.note(route.as_deref().unwrap_or("none"), status, time, counts);
+    }
+    Line { method: method.as_str(), path: &path, status, time, counts }.write();
+    response
+}
+
+/// A request that runs, counted until it is dropped.
+struct Running<'s> {
+    shared: &'s Shared,
+    before: usize,
+}
+
+impl<'s> Running<'s> {
+    fn new(shared: &'s Shared) -> Self {
+        if let Some(metrics) = &shared.metrics {
+            metrics.running.inc();
+        }
+        Self { shared, before: shared.running.fetch_add(1, Ordering::Relaxed) }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.shared.running.fetch_sub(1, Ordering::Relaxed);
+        if let Some(metrics) = &self.shared.metrics {
+            metrics.running.dec();
+        }
+    }
+}
+
+async fn nothing() -> Refusal {
+    Refusal::new(StatusCode::NOT_FOUND, "no such endpoint")
+}
+
+async fn no_method() -> Refusal {
+    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "this endpoint has another method")
+}
+
+async fn health() -> Response {
+    let text = concat!("{\"status\":\"ok\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}\n");
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+}
+
+async fn metrics(State(shared): App) -> Response {
+    let text = shared.metrics.as_ref().map(Metrics::text).unwrap_or_default();
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
+}
+
+async fn symbolicate_v5(State(shared): App, body: Body) -> Result<Response, Refusal> {
+    answer(&shared, body, |body, _, worker, writing| {
+        let jobs = Jobs::parse(body).map_err(|error| Refusal::bad(error.to_string()))?;
+        let mut out = std::mem::take(&mut writing.out);
+        match jobs.answer(worker, &mut out, |bytes| writing.goes_on(bytes)) {
+            Ok(answered) => {
+                writing.counts.stacks = jobs.jobs.iter().map(|job| job.stacks.len() as u64).sum();
+                (writing.counts.frames, writing.counts.named) = (answered.frames, answered.named);
+                writing.out = out;
+                Ok(())
+            }
+            Err(JobsError::Stopped) => Err(writing.refusal()),
+            Err(error) => Err(Refusal::bad(error.to_string())),
+        }
+    })
+    .await
+}
+
+async fn symbolicate(State(shared): App, body: Body) -> Result<Response, Refusal> {
+    answer(&shared, body, |body, symbolizer, worker, writing| writing.body(body, symbolizer, worker)).await
+}
+
+/// Receives a body, lets a thread answer it, and makes the answer a response.
+async fn answer(
+    shared: &Shared,
+    body: Body,
+    write: impl FnOnce(
+        &[u8],
+        &foldsym_symbolize::Symbolizer,
+        &mut foldsym_symbolize::Worker<'_>,
+        &mut Writing<'_>,
+    ) -> Result<(), Refusal>
+    + Send
+    + 'static,
+) -> Result<Response, Refusal> {
+    let Limits { body: one, bodies: all, answer: limit, .. } = shared.limits;
+    let received = shared.bodies.receive(body, one, all).await?;
+    let bytes = received.bytes.len() as u64;
+    let answered = shared.pool.run(move |symbolizer, worker, waiting| {
+        let is_wanted = || waiting.is_there();
+        let counts = Counts { received: bytes, ..Counts::default() };
+        let mut writing = Writing { out: Vec::new(), counts, limit, is_wanted: &is_wanted };
+        write(&received.bytes, symbolizer, worker, &mut writing)?;
+        writing.counts.sent = writing.out.len() as u64;
+        Ok((writing.out, writing.counts))
+    });
+    let panicked = || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the server failed at this request");
+    let (out, counts) = answered.await.ok_or_else(panicked)??;
+    let mut response = ([(header::CONTENT_TYPE, "application/json")], out).into_response();
+    response.extensions_mut().insert(counts);
+    Ok(response)
+}
+
+/// The file of a build id, which never changes: one identity has one content.
+async fn fsym(State(shared): App, Path(id): Path<String>, headers: HeaderMap) -> Result<Response, Refusal> {
+    let id = BuildId::parse(&id).map_err(|error| Refusal::bad(error.to_string()))?;
+    let etag = format!("\"{id}-v{}\"", foldsym_format::header::VERSION);
+    let known = shared.clone();
+    let wanted = id.clone();
+    let found = tokio::task::spawn_blocking(move || files::find(&known.stores, &wanted)).await;
+    let failed = |what: String| Refusal::new(StatusCode::BAD_GATEWAY, what);
+    let found =
+        found.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
+    let map =
+        found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, format!("no file of build id {id}")))?;
+    let fixed = [
+        (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
+        (header::CACHE_CONTROL, "public, max-age=86400".to_owned()),
+        (header::ETAG, etag.clone()),
+    ];
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|known| known == etag.as_str()) {
+        return Ok((StatusCode::NOT_MODIFIED, fixed).into_response());
+    }
+    let bytes = files::bytes(map);
+    let counts = Counts { sent: bytes.len() as u64, ..Counts::default() };
+    let mut response = (fixed, bytes).into_response();
+    response.extensions_mut().insert(counts);
+    Ok(response)
+}

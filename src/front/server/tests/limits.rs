@@ -1,0 +1,188 @@
+//! The other endpoints, what the server refuses, and how it ends.
+
+mod common;
+
+use std::io::Write;
+use std::time::Duration;
+
+use common::{Programs, program, read};
+use foldsym_server::Limits;
+use foldsym_symbolize::{Request, Stack};
+use foldsym_testbins::stacks::Stack as Recorded;
+use serde_json::{Value, json};
+
+/// Lines of stacks of the demo program.
+fn lines(programs: &Programs) -> String {
+    let module = json!({"id": programs.id(0).to_string(), "name": "demo.elf", "base": "0x200000"});
+    let frames = ["0x20129b", "0x201fbd", "0x201e8d", "0x2018f9"];
+    let line = json!({"id": 7, "tag": "x", "modules": [module], "frames": frames}).to_string();
+    format!("{line}\n{{\"frames\": 1}}\n\n{{\n{line}")
+}
+
+#[test]
+fn json_lines_are_answered_as_the_engine_answers_them() {
+    let programs = Programs::of(&["demo.elf"]);
+    let server = programs.server(Limits::default());
+    let body = lines(&programs);
+    let response = server.post("/symbolicate", body.as_bytes());
+    assert_eq!(response.status, 200);
+    let text = String::from_utf8(response.body).unwrap();
+    let answers: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let first: Value = serde_json::from_str(body.lines().next().unwrap()).unwrap();
+    let request = Request::parse(&first, None).unwrap();
+    let mut expected = Vec::new();
+    let symbolizer = programs.symbolizer();
+    symbolizer.worker().write_json(&Stack::new(&request.modules, request.frames), &mut expected);
+    let mut expected: Value = serde_json::from_slice(&expected).unwrap();
+    (expected["id"], expected["tag"]) = (7.into(), "x".into());
+    assert!(expected["Frames"][1]["Symbol"][0]["FunctionName"].as_str().unwrap().contains("demo"));
+    // A line that is no stack has an error, and the ones behind it their answers.
+    assert_eq!((answers.len(), &answers[0], &answers[3]), (4, &expected, &expected));
+    assert!(answers[1]["Error"]["Message"].as_str().unwrap().contains("modules"));
+    assert!(answers[2]["Error"]["Message"].is_string());
+    // One object over many lines.
+    let pretty = serde_json::to_string_pretty(&first).unwrap();
+    assert_eq!(server.post("/symbolicate", pretty.as_bytes()).json(), expected);
+    for other in ["", "hello", "{}", "{\"a\": 1}", "{"] {
+        assert_eq!(server.post("/symbolicate", other.as_bytes()).status, 400, "{other}");
+    }
+}
+
+#[test]
+fn files_go_out_by_their_build_id_alone() {
+    let programs = Programs::of(&["demo.elf"]);
+    let server = programs.server(Limits::default());
+    let id = programs.id(0).to_string();
+    let response = server.get(&format!("/buildid/{id}/fsym"));
+    assert_eq!((response.status, &response.body[..]), (200, programs.maps[0].bytes()));
+    let etag = response.header("etag").unwrap().to_owned();
+    let again = format!("GET /buildid/{id}/fsym HTTP/1.1\r\nIf-None-Match: {etag}");
+    let again = server.ask(&again, b"");
+    assert_eq!((again.status, again.body.len()), (304, 0));
+    assert_eq!(server.get("/buildid/0123456789abcdef/fsym").status, 404);
+    for path in [
+        "/buildid/..%2f..%2fformat/fsym",
+        "/buildid/xyz/fsym",
+        "/buildid/%00/fsym",
+        "/buildid/%ff/fsym",
+        "/buildid//fsym",
+    ] {
+        assert_eq!(server.get(path).status, 400, "{path}");
+    }
+    for path in ["/buildid/../../format", "/symbols", "/buildid/ab/cd/fsym"] {
+        assert_eq!(server.get(path).status, 404, "{path}");
+    }
+    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
+    assert!(
+        metrics.contains("foldsym_requests_total{route=\"/buildid/{id}/fsym\",status=\"200\"} 1"),
+        "{metrics}"
+    );
+    // What is no route has no label of its own.
+    assert!(metrics.contains("route=\"none\"") && !metrics.contains("symbols"), "{metrics}");
+}
+
+#[test]
+fn what_is_over_a_limit_is_refused() {
+    let programs = Programs::of(&["demo.elf"]);
+    let mut limits = Limits::default();
+    (limits.body, limits.answer, limits.time) = (1000, 2500, Duration::from_millis(500));
+    (limits.requests, limits.bodies) = (3, 1500);
+    let server = programs.server(limits);
+    assert_eq!(server.post("/symbolicate", &[b' '; 1001]).status, 413);
+    // An answer that grows too large is given up.
+    let body = lines(&programs);
+    let line = body.lines().next().unwrap();
+    assert_eq!(server.post("/symbolicate", line.as_bytes()).status, 200);
+    let two = server.post("/symbolicate", format!("{line}\n{line}").as_bytes());
+    assert_eq!(two.status, 413);
+    assert!(two.json()["error"].as_str().unwrap().contains("2500 bytes"), "{two:?}");
+
+    // Clients that never send the rest: all places are taken, then given back.
+    let slow = |bytes: usize| {
+        let mut stream = server.connect();
+        let head =
+            "POST /symbolicate HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 999\r\n\r\n";
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&vec![b' '; bytes]).unwrap();
+        stream
+    };
+    let mut waiting: Vec<_> = (0..3).map(|_| slow(10)).collect();
+    std::thread::sleep(Duration::from_millis(100));
+    let refused = server.post("/symbolicate", line.as_bytes());
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+    assert_eq!(server.get("/health").status, 200);
+    for stream in &mut waiting {
+        assert_eq!(read(stream).status, 408);
+    }
+    // Bodies together.
+    let mut waiting = [slow(900), slow(900)];
+    let mut statuses: Vec<u16> = waiting.iter_mut().map(|stream| read(stream).status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [408, 503]);
+    assert_eq!(server.post("/symbolicate", line.as_bytes()).status, 200);
+}
+
+#[test]
+fn a_stop_waits_for_requests_that_run() {
+    let programs = Programs::of(&["demo.elf"]);
+    let server = programs.server(Limits::default());
+    let body = lines(&programs);
+    let body = body.lines().next().unwrap();
+    let mut stream = server.connect();
+    let head = "POST /symbolicate HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+    let head = format!("{head}Content-Length: {}\r\n\r\n{}", body.len(), &body[..20]);
+    stream.write_all(head.as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    server.bound.stop();
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(std::net::TcpStream::connect(server.bound.address).is_err());
+    stream.write_all(&body.as_bytes()[20..]).unwrap();
+    let response = read(&mut stream);
+    assert_eq!((response.status, response.json()["id"].as_u64()), (200, Some(7)));
+    server.thread.join().unwrap().unwrap();
+}
+
+/// All keys of an answer, however deep.
+fn keys(json: &Value, all: &mut Vec<String>) {
+    match json {
+        Value::Object(object) => {
+            for (key, value) in object {
+                // Names of modules are keys too.
+                if !key.contains('/') {
+                    all.push(key.clone());
+                }
+                keys(value, all);
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|item| keys(item, all)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_is_documented() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../schema/serve.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let programs = Programs::of(&["fold.clang-lld.set/program"]);
+    let server = programs.server(Limits::default());
+    let map = [["program".to_owned(), programs.debug_id(0)], ["gone".to_owned(), "0".repeat(31) + "10"]];
+    let recorded = std::fs::read_to_string(program("fold.clang-lld.set/stacks")).unwrap();
+    let recorded = recorded.lines().filter_map(|line| Recorded::parse(line).unwrap());
+    let base = programs.base(0);
+    let mut stacks: Vec<Value> = recorded
+        .map(|stack| stack.addresses.iter().map(|address| json!([0, address - stack.bias - base])).collect())
+        .collect();
+    stacks.push(json!([[1, 1]]));
+    let body = json!({"memoryMap": map, "stacks": stacks, "callers": "return"}).to_string();
+    let mut all = Vec::new();
+    keys(&server.post("/symbolicate/v5", body.as_bytes()).json(), &mut all);
+    keys(&server.get("/buildid/x/fsym").json(), &mut all);
+    all.sort();
+    all.dedup();
+    for known in ["inlines", "candidates", "evidence", "module_errors", "title"] {
+        assert!(all.iter().any(|key| key == known), "{known}: {all:?}");
+    }
+    for key in all {
+        assert!(text.contains(&format!("`{key}`")), "{key}");
+    }
+}

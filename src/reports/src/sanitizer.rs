@@ -1,0 +1,201 @@
+//! Reads the stacks in the text of sanitizers (clang's and gcc's runtimes).
+//!
+//! Which addresses are which, as checked on reports of clang 22 with `symbolize=0` against the disassembled programs:
+//!
+//! | report | frame 0 | callers |
+//! |---|---|---|
+//! | AddressSanitizer, of a signal (`SEGV on unknown address`) | exact | adjusted |
+//! | AddressSanitizer, of a memory access or an allocation | adjusted: inside the call of the runtime | adjusted |
+//! | UndefinedBehaviorSanitizer, MemorySanitizer | adjusted | adjusted |
+//! | ThreadSanitizer | adjusted | adjusted |
+//!
+//! On x86 an adjusted address is the return address less 1. For frame 0 both kinds are looked up as they stand, so nothing depends on which it is: it
+//! calls nobody on the stack, and is given as exact. The number behind `0x` and the offset in `(MODULE+0x...)` are moved alike. ThreadSanitizer
+//! writes no address of the process.
+//!
+//! A frame that was symbolized by the runtime and names no module keeps its place in the stack, and is not known.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use foldsym_symbolize::{Kind, Module, ModuleId, Modules, Place, StackFrame, module_and_offset, number};
+
+use crate::{Format, Options, Report, ReportError, Thread};
+
+/// Frames of one stack; what is behind them is left out.
+const MAX_FRAMES: usize = 1 << 17;
+/// Modules that a report may name.
+const MAX_MODULES: usize = 1 << 16;
+
+/// A line that is a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Line<'l> {
+    /// Its number in the stack.
+    pub number: u64,
+    /// The address of the process, as it was written; empty where the line has none.
+    pub given: &'l str,
+    /// What stands between the address and the module: function, file and line, if the runtime knew them.
+    pub names: &'l str,
+    /// The module, and the link-time address in it.
+    pub place: Option<(&'l str, u64)>,
+    /// The module's build id, as it was written.
+    pub id: Option<&'l str>,
+    /// What the address is.
+    pub kind: Kind,
+}
+
+impl<'l> Line<'l> {
+    /// Reads `    #1 0x55d0c1234567 in f app.cpp:3 (/opt/app+0x1567) (BuildId: abcd)`, where all but the number and one of address and module may be
+    /// missing. `None` where the line is no frame.
+    pub fn parse(line: &'l str) -> Option<Self> {
+        let rest = line.trim().strip_prefix('#')?;
+        let (index, rest) = rest.split_once(' ')?;
+        let index: u64 = index.parse().ok()?;
+        let rest = rest.trim_start();
+        let first = rest.split(' ').next().unwrap_or("");
+        let given = if first.starts_with("0x") && number(first).is_some() { first } else { "" };
+        let (before, id) = match rest.rsplit_once(" (BuildId:") {
+            Some((before, id)) => (before, Some(id.trim_start().strip_suffix(')')?)),
+            None => (rest, None),
+        };
+        // The name of a module may hold spaces and parentheses: it begins at the last ` (` that is followed by a path, else at the last.
+        let at = before.rfind(" (/").or_else(|| before.rfind(" ("));
+        let parsed = at.and_then(|at| Some((at, module_and_offset(before[at + 1..].trim_end()).ok()?)));
+        let (names, place) = match parsed {
+            Some((at, (module, address))) => {
+                (&before[given.len()..at.max(given.len())], Some((module.trim_start_matches('('), address)))
+            }
+            None => (&before[given.len()..], None),
+        };
+        if given.is_empty() && place.is_none() {
+            return None;
+        }
+        // The runtime moved the addresses of callers into their calls.
+        let kind = if index == 0 { Kind::Exact } else { Kind::Adjusted };
+        Some(Self { number: index, given, names: names.trim(), place, id, kind })
+    }
+
+    /// Whether this line and the one before it are one frame: runtimes write a line for each function that is inlined there. A function that
+    /// called itself has the same address twice too, with the same names.
+    pub fn repeats(&self, before: &Line<'_>) -> bool {
+        self.number > 0
+            && self.place.is_some()
+            && (self.given, self.place, self.id) == (before.given, before.place, before.id)
+            && self.names != before.names
+    }
+}
+
+/// Whether any line is a frame with a module.
+pub(crate) fn is_one(bytes: &[u8]) -> bool {
+    let lines = bytes.split(|byte| *byte == b'\n');
+    let mut texts = lines.filter(|line| line.trim_ascii_start().starts_with(b"#"));
+    texts.any(|line| {
+        let line = std::str::from_utf8(line).ok().and_then(Line::parse);
+        line.is_some_and(|line| line.place.is_some())
+    })
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct State<'b> {
+    modules: Vec<Module>,
+    known: HashMap<(&'b str, Option<&'b str>), usize>,
+    threads: Vec<Thread>,
+    last: Option<Line<'b>>,
+    heading: &'b str,
+    reason: &'b str,
+    left_out: usize,
+}
+
+pub(crate) fn read(bytes: &[u8], options: &Options) -> Result<Report, ReportError> {
+    let mut state = State::default();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        // A line that is not UTF-8 has no frame that could be named.
+        let Ok(line) = std::str::from_utf8(line) else {
+            state.last = None;
+            continue;
+        };
+        match Line::parse(line) {
+            Some(frame) => state.frame(frame, options),
+            None => state.other(line.trim()),
+        }
+    }
+    if state.threads.is_empty() {
+        let problem = "no line is a frame".to_owned();
+        return Err(ReportError::Damaged { format: Format::Sanitizer, problem });
+    }
+    if let Some(first) = state.threads.first_mut() {
+        first.crashed = true;
+    }
+    let mut report = Report::new(Format::Sanitizer, Modules::new(state.modules), state.threads);
+    report.reason = state.reason.to_owned();
+    if state.left_out > 0 {
+        report.warnings.push(format!(
+            "{} frames were left out: the stack or the list of modules is too long",
+            state.left_out
+        ));
+    }
+    Ok(report)
+}
+
+impl<'b> State<'b> {
+    fn frame(&mut self, line: Line<'b>, options: &Options) {
+        if line.number == 0 || self.last.is_none() {
+            self.threads.push(Thread { name: self.heading.to_owned(), ..Thread::default() });
+        } else if self.last.as_ref().is_some_and(|last| line.repeats(last)) {
+            return;
+        }
+        let place = match line.place {
+            None => Place::Unknown,
+            Some((name, address)) => {
+                let key = (name, line.id);
+                let known = self.known.get(&key).copied();
+                let room = self.modules.len() < MAX_MODULES;
+                match known.or_else(|| room.then(|| self.module(key, options))) {
+                    Some(module) => Place::Image { module, address },
+                    None => Place::Unknown,
+                }
+            }
+        };
+        let kind = line.kind;
+        self.last = Some(line);
+        match self.threads.last_mut() {
+            Some(thread) if thread.frames.len() < MAX_FRAMES => {
+                thread.frames.push(StackFrame { place, kind })
+            }
+            _ => self.left_out += 1,
+        }
+    }
+
+    fn module(&mut self, (name, id): (&'b str, Option<&'b str>), options: &Options) -> usize {
+        let mut module = Module::new(name);
+        module.id = id.and_then(|id| ModuleId::parse(id).ok());
+        if options.open_paths {
+            module = module.with_program(Path::new(name));
+        }
+        self.modules.push(module);
+        self.known.insert((name, id), self.modules.len() - 1);
+        self.modules.len() - 1
+    }
+
+    /// A line that is no frame: the last before a stack is what the stack is of.
+    fn other(&mut self, line: &'b str) {
+        self.last = None;
+        if line.is_empty() {
+            return;
+        }
+        self.heading = line;
+        let says = ["ERROR: ", "WARNING: "].iter().find_map(|word| Some(line.split_once(word)?.1));
+        let says = says.filter(|text| text.contains("Sanitizer: "));
+        if let Some(says) = says.or_else(|| line.contains(": runtime error: ").then_some(line))
+            && self.reason.is_empty()
+        {
+            self.reason = says;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "sanitizer_tests.rs"]
+mod tests;

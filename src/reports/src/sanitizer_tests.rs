@@ -1,0 +1,99 @@
+//! Reports that the runtimes wrote (`tests/reports`), and lines that they do not write.
+
+use super::*;
+
+fn read_text(text: &str) -> Report {
+    read(text.as_bytes(), &Options::default()).unwrap()
+}
+
+/// Offsets and kinds of a stack.
+fn offsets(report: &Report, thread: usize) -> Vec<u64> {
+    let offset = |frame: &StackFrame| match frame.place {
+        Place::Image { address, .. } => address,
+        other => panic!("{other:?}"),
+    };
+    report.threads[thread].frames.iter().map(offset).collect()
+}
+
+#[test]
+fn address_sanitizer() {
+    let text = include_str!("../tests/reports/asan.txt");
+    assert!(is_one(text.as_bytes()));
+    let report = read_text(text);
+    assert_eq!(report.threads.len(), 3);
+    assert!(report.reason.starts_with("AddressSanitizer: heap-use-after-free on address"));
+    assert_eq!(report.threads[1].name, "freed by thread T0 here:");
+    assert!(report.threads[0].crashed && !report.threads[1].crashed);
+    // `callq boom` of `mid` returns to 0x1158bd.
+    assert_eq!(offsets(&report, 0)[..2], [0x115856, 0x1158bc]);
+    let kinds: Vec<Kind> = report.threads[0].frames.iter().map(|frame| frame.kind).collect();
+    assert_eq!(kinds[..3], [Kind::Exact, Kind::Adjusted, Kind::Adjusted]);
+    assert_eq!(report.modules.len(), 2);
+    assert_eq!(&*report.modules[0].name, "/build/t.asan");
+    let id = report.modules[0].id.as_ref().unwrap().to_string();
+    assert_eq!(id, "7e9aa3f125c70bafea46bd2fc67d4ac3f3926340");
+}
+
+#[test]
+fn the_other_runtimes() {
+    let report = read_text(include_str!("../tests/reports/tsan.txt"));
+    assert_eq!(report.threads.len(), 3);
+    assert_eq!(report.reason, "ThreadSanitizer: data race (pid=16225)");
+    // `callq pthread_create` of `main` returns to 0xe93bb.
+    assert_eq!(offsets(&report, 2)[..2], [0x6495a, 0xe93ba]);
+    assert_eq!(&*report.modules[0].name, "t.tsan");
+    let report = read_text(include_str!("../tests/reports/ubsan.txt"));
+    assert!(report.reason.contains("runtime error: signed integer overflow"), "{}", report.reason);
+    assert_eq!(offsets(&report, 0)[0], 0x320f7);
+    let report = read_text(include_str!("../tests/reports/msan.txt"));
+    assert_eq!(report.reason, "MemorySanitizer: use-of-uninitialized-value");
+    let report = read_text(include_str!("../tests/reports/asan-segv.txt"));
+    assert!(report.reason.starts_with("AddressSanitizer: SEGV on unknown address"));
+    assert_eq!(offsets(&report, 0).len(), 4);
+}
+
+#[test]
+fn a_cut_report_has_the_frames_before_the_cut() {
+    let text = include_str!("../tests/reports/asan.txt");
+    for end in (0..text.len()).step_by(37) {
+        if let Ok(report) = read(&text.as_bytes()[..end], &Options::default()) {
+            assert!(report.threads.iter().all(|thread| !thread.frames.is_empty()));
+        }
+    }
+    assert!(read(b"==1==ERROR: AddressSanitizer: x\n", &Options::default()).is_err());
+}
+
+#[test]
+fn a_line_for_each_inlined_function_is_one_frame_and_recursion_is_many() {
+    let report = read_text(
+        "#0 0x10 in inner a.c:1 (app+0x10)\n#1 0x10 in outer a.c:2 (app+0x10)\n#2 0x20 in r a.c:3 (app+0x20)\n\
+         #3 0x20 in r a.c:3 (app+0x20)\n#4 0x30 in gone a.c:4\n#5 0x40 (app+0x40)\n",
+    );
+    let places: Vec<Place> = report.threads[0].frames.iter().map(|frame| frame.place).collect();
+    let image = |address| Place::Image { module: 0, address };
+    assert_eq!(places, [image(0x10), image(0x20), image(0x20), Place::Unknown, image(0x40)]);
+}
+
+#[test]
+fn lines() {
+    let line = Line::parse("    #3 0x55d0 in f(int) (.cold) a.cpp:3 (/opt/my (x)/app+0x1567) (BuildId: ab)")
+        .unwrap();
+    assert_eq!((line.number, line.given, line.id, line.kind), (3, "0x55d0", Some("ab"), Kind::Adjusted));
+    assert_eq!(line.place, Some(("/opt/my (x)/app", 0x1567)));
+    assert_eq!(line.names, "in f(int) (.cold) a.cpp:3");
+    let line = Line::parse("#0 0x55d0  (app+0x10)").unwrap();
+    assert_eq!((line.place, line.names, line.kind), (Some(("app", 16)), "", Kind::Exact));
+    let line = Line::parse("    #1 <null> <null> (libc.so.6+0x27249) (BuildId: 93)").unwrap();
+    assert_eq!((line.given, line.place), ("", Some(("libc.so.6", 0x27249))));
+    for text in [
+        "",
+        "#",
+        "# 0x10 (a+0x1)",
+        "#1 x",
+        "#99999999999999999999 0x1 (a+0x1)",
+        "#1 0x1 (a+0x1) (BuildId: ",
+        "#include <a> (b)",
+    ] {
+        assert_eq!(Line::parse(text), None, "{text}");
+    }
+}

@@ -1,0 +1,397 @@
+//! Reads and answers requests of Mozilla's symbolication API, `/symbolicate/v5`: modules by Breakpad's debug id, and addresses as offsets in them.
+//!
+//! # Which addresses these are
+//!
+//! | client | what a "stack" is | its addresses |
+//! |---|---|---|
+//! | Firefox Profiler, also before samply | a set: every address of one library that the profile has, in no order | frame 0 as sampled; callers one byte before the return address |
+//! | crash reports by way of Breakpad or rust-minidump | a stack, innermost first | frame 0 exact; callers inside of the call |
+//!
+//! The two look the same, and neighbours in a set are no callers of each other. So each address is answered by itself, looked up as it is,
+//! unless the request says that its stacks are stacks: `"callers": "adjusted"` for addresses inside of the calls, `"callers": "return"` for
+//! return addresses, beside `memoryMap` or beside `jobs`. Only then do callers tell which folded function ran.
+
+use std::collections::BTreeMap;
+
+use foldsym_symbolize::{
+    Answer, DebugId, Form, Innermost, Kind, Member, Module, ModuleId, Modules, Names, Place, Query,
+    StackFrame, Unknown, Worker, json,
+};
+use serde::Deserialize;
+
+/// Bounds of a request: a name is repeated in each frame of its module.
+const MAX_NAME: usize = 1024;
+const MAX_ID: usize = 64;
+const MAX_JOBS: usize = 10_000;
+const MAX_MODULES: usize = 1 << 17;
+/// Frames of all jobs together.
+const MAX_FRAMES: usize = 1 << 20;
+/// The candidates of a frame that an answer lists.
+const MAX_CANDIDATES: usize = 16;
+
+/// A request: jobs, each with modules of its own.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Jobs {
+    /// The jobs, in the request's order.
+    pub jobs: Vec<Job>,
+}
+
+/// Addresses of one process.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Job {
+    /// Debug names and debug ids as the request has them.
+    pub libraries: Vec<(String, String)>,
+    /// The same for the engine.
+    pub modules: Modules,
+    /// Index of the library and offset in it; -1 is no library.
+    pub stacks: Vec<Vec<(i64, i64)>>,
+    /// What the addresses of callers are. `None` where neighbours in `stacks` need not be callers of each other.
+    pub callers: Option<Kind>,
+}
+
+/// What was answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answered {
+    /// Frames of all stacks.
+    pub frames: u64,
+    /// Those that have a function.
+    pub named: u64,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobsError {
+    /// The request is not one.
+    #[error("{0}")]
+    Request(String),
+    /// Whoever asked does not want more.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// The request as JSON has it; other keys are passed over.
+#[derive(Deserialize)]
+struct Body {
+    jobs: Option<Vec<JobBody>>,
+    #[serde(rename = "memoryMap")]
+    memory_map: Option<Vec<(String, String)>>,
+    stacks: Option<Vec<Vec<(i64, i64)>>>,
+    callers: Option<Callers>,
+}
+
+#[derive(Deserialize)]
+struct JobBody {
+    #[serde(rename = "memoryMap")]
+    memory_map: Option<Vec<(String, String)>>,
+    stacks: Option<Vec<Vec<(i64, i64)>>>,
+    callers: Option<Callers>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Callers {
+    Return,
+    Adjusted,
+}
+
+impl Jobs {
+    /// Reads a request: `{"jobs": [...]}`, or one job by itself.
+    ///
+    /// # Errors
+    /// [`JobsError::Request`], with the job and what is wrong with it.
+    pub fn parse(body: &[u8]) -> Result<Self, JobsError> {
+        let wrong =
+            |error: serde_json::Error| JobsError::Request(format!("no symbolication request: {error}"));
+        let body: Body = serde_json::from_slice(body).map_err(wrong)?;
+        let Body { jobs, memory_map, stacks, callers } = body;
+        let given = jobs.unwrap_or_else(|| vec![JobBody { memory_map, stacks, callers }]);
+        if given.len() > MAX_JOBS {
+            return Err(JobsError::Request(format!("{} jobs, more than {MAX_JOBS}", given.len())));
+        }
+        let mut frames = 0;
+        let job = |(index, job): (usize, JobBody)| {
+            Job::new(job, callers, &mut frames)
+                .map_err(|what| JobsError::Request(format!("job {index} is invalid: {what}")))
+        };
+        Ok(Self { jobs: given.into_iter().enumerate().map(job).collect::<Result<_, _>>()? })
+    }
+
+    /// Appends the answer. `go_on` is asked before each frame, with the bytes of the answer so far, whether it is still wanted.
+    ///
+    /// # Errors
+    /// [`JobsError::Stopped`], when `go_on` says no.
+    pub fn answer(
+        &self,
+        worker: &mut Worker<'_>,
+        out: &mut Vec<u8>,
+        mut go_on: impl FnMut(usize) -> bool,
+    ) -> Result<Answered, JobsError> {
+        let mut answered = Answered::default();
+        out.extend_from_slice(b"{\"results\":[");
+        for (index, job) in self.jobs.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            job.answer(worker, out, &mut go_on, &mut answered)?;
+        }
+        out.extend_from_slice(b"]}");
+        Ok(answered)
+    }
+}
+
+/// What a job found of a library.
+#[derive(Clone, Default)]
+struct Found {
+    /// Whether there are symbols; `None` where nobody asked.
+    there: Option<bool>,
+    /// Why there are none.
+    why: Option<Unknown>,
+}
+
+impl Job {
+    fn new(job: JobBody, callers: Option<Callers>, frames: &mut usize) -> Result<Self, String> {
+        let libraries = job.memory_map.ok_or("no memoryMap specified")?;
+        let stacks = job.stacks.ok_or("no stacks specified")?;
+        if libraries.len() > MAX_MODULES {
+            return Err(format!("{} modules, more than {MAX_MODULES}", libraries.len()));
+        }
+        *frames += stacks.iter().map(Vec::len).sum::<usize>();
+        if *frames > MAX_FRAMES {
+            return Err(format!("more than {MAX_FRAMES} frames"));
+        }
+        let mut modules = Vec::with_capacity(libraries.len());
+        for (index, (name, id)) in libraries.iter().enumerate() {
+            if name.len() > MAX_NAME || id.len() > MAX_ID {
+                return Err(format!("module index {index} has a name or an id that is too long"));
+            }
+            if !id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
+                return Err(format!("module index {index} has an invalid debug_id"));
+            }
+            // A module that has no identity must not be answered from a file that only has its name.
+            let mut module = Module::new("");
+            if let Ok(id) = DebugId::parse(id) {
+                (module.id, module.name) = (Some(ModuleId::Debug(id)), name.as_str().into());
+            }
+            modules.push(module);
+        }
+        for (at, stack) in stacks.iter().enumerate() {
+            let known =
+                |index: i64| usize::try_from(index).map_or(index == -1, |index| index < modules.len());
+            if let Some(frame) = stack.iter().position(|&(index, offset)| !known(index) || offset < -1) {
+                let what = "a module_index that isn't in modules, or an invalid module_offset";
+                return Err(format!("stack {at} frame {frame} has {what}"));
+            }
+        }
+        let callers = job.callers.or(callers).map(|callers| match callers {
+            Callers::Return => Kind::Return,
+            Callers::Adjusted => Kind::Adjusted,
+        });
+        Ok(Self { libraries, modules: Modules::new(modules), stacks, callers })
+    }
+
+    /// The frames of a stack for the engine, innermost first.
+    pub fn frames(&self, stack: &[(i64, i64)]) -> Vec<StackFrame> {
+        let frame = |(at, &(module, offset)): (usize, &(i64, i64))| {
+            let kind = self.callers.filter(|_| at > 0).unwrap_or(Kind::Exact);
+            match (usize::try_from(module), u64::try_from(offset)) {
+                (Ok(module), Ok(offset)) => StackFrame { place: Place::Offset { module, offset }, kind },
+                _ => StackFrame::UNKNOWN,
+            }
+        };
+        stack.iter().enumerate().map(frame).collect()
+    }
+
+    fn answer(
+        &self,
+        worker: &mut Worker<'_>,
+        out: &mut Vec<u8>,
+        go_on: &mut impl FnMut(usize) -> bool,
+        answered: &mut Answered,
+    ) -> Result<(), JobsError> {
+        let mut found = vec![Found::default(); self.libraries.len()];
+        out.extend_from_slice(b"{\"stacks\":[");
+        for (index, stack) in self.stacks.iter().enumerate() {
+            out.extend_from_slice(if index > 0 { b",[" } else { b"[" });
+            let frames = self.frames(stack);
+            let mut at = 0;
+            let mut put = |answer: &Answer, names: &mut Names<'_>| {
+                if !go_on(out.len()) {
+                    return Err(JobsError::Stopped);
+                }
+                let Some(&given) = stack.get(at) else { return Ok(()) };
+                if let Some(found) = usize::try_from(given.0).ok().and_then(|module| found.get_mut(module)) {
+                    found.note(answer);
+                }
+                self.put(out, at, given, answer, names);
+                answered.frames += 1;
+                answered.named += u64::from(!answer.symbol.frames.is_empty());
+                at += 1;
+                Ok(())
+            };
+            let alone = if self.callers.is_some() { frames.len().max(1) } else { 1 };
+            for frames in frames.chunks(alone) {
+                let query = Query { modules: &self.modules, frames, innermost: Innermost::Nothing };
+                worker.answer(query, Form::Json, &mut put)?;
+            }
+            out.push(b']');
+        }
+        out.push(b']');
+        self.put_modules(out, &found);
+        out.push(b'}');
+        Ok(())
+    }
+
+    /// Puts one frame, innermost inlined function first among `inlines`.
+    fn put(
+        &self,
+        out: &mut Vec<u8>,
+        at: usize,
+        (module, offset): (i64, i64),
+        answer: &Answer,
+        names: &mut Names<'_>,
+    ) {
+        if at > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(b"{\"frame\":");
+        json::number(out, at as u64);
+        out.extend_from_slice(b",\"module_offset\":");
+        match u64::try_from(offset) {
+            Ok(offset) => json::address(out, offset),
+            Err(_) => out.extend_from_slice(b"\"-0x1\""),
+        }
+        out.extend_from_slice(b",\"module\":");
+        let library = usize::try_from(module).ok().and_then(|module| self.libraries.get(module));
+        let name = library.map_or("", |(name, _)| name.as_str());
+        json::string(out, if name.is_empty() { b"<unknown>" } else { name.as_bytes() });
+        if let Some((outer, inlines)) = answer.symbol.frames.split_last() {
+            let start = out.len();
+            let offset_in_function =
+                (answer.image_address, answer.start, at > 0 && self.callers == Some(Kind::Return));
+            put_location(out, outer, names, b",\"function\":");
+            if let (Some(address), Some(start), is_return) = offset_in_function {
+                out.extend_from_slice(b",\"function_offset\":");
+                json::address(out, address.wrapping_sub(start).wrapping_add(is_return.into()));
+            }
+            if !inlines.is_empty() {
+                out.extend_from_slice(b",\"inlines\":");
+                json::list(out, inlines, |out, inline| {
+                    let start = out.len();
+                    put_location(out, inline, names, b",\"function\":");
+                    begin_object(out, start);
+                });
+            }
+            put_certainty(out, answer, names);
+            if names.take_damage().is_some() {
+                out.truncate(start);
+            }
+        }
+        out.push(b'}');
+    }
+
+    /// Puts which modules have symbols, and why others have none.
+    fn put_modules(&self, out: &mut Vec<u8>, found: &[Found]) {
+        let mut by_key: BTreeMap<String, Found> = BTreeMap::new();
+        for ((name, id), found) in self.libraries.iter().zip(found) {
+            let known = by_key.entry(format!("{name}/{id}")).or_default();
+            if known.there.is_none() {
+                *known = found.clone();
+            }
+        }
+        let mut separator = b",\"found_modules\":{".as_slice();
+        for (key, found) in &by_key {
+            out.extend_from_slice(separator);
+            json::string(out, key.as_bytes());
+            out.extend_from_slice(match found.there {
+                None => b":null",
+                Some(true) => b":true",
+                Some(false) => b":false",
+            });
+            separator = b",";
+        }
+        out.extend_from_slice(if by_key.is_empty() { b",\"found_modules\":{}" } else { b"}" });
+        let mut separator = b",\"module_errors\":{".as_slice();
+        for (key, why) in by_key.iter().filter_map(|(key, found)| Some((key, found.why.as_ref()?))) {
+            out.extend_from_slice(separator);
+            json::string(out, key.as_bytes());
+            out.extend_from_slice(b":[{\"name\":");
+            json::string(out, why.text().as_bytes());
+            out.extend_from_slice(b",\"message\":");
+            json::string(out, why.to_string().as_bytes());
+            out.extend_from_slice(b"}]");
+            separator = b",";
+        }
+        if by_key.values().any(|found| found.why.is_some()) {
+            out.push(b'}');
+        }
+    }
+}
+
+impl Found {
+    fn note(&mut self, answer: &Answer) {
+        let has_file = matches!(answer.unknown, None | Some(Unknown::NoFunction));
+        // An offset of -1 tells nothing of its module.
+        if matches!(answer.unknown, Some(Unknown::NoAddress)) || self.there == Some(true) {
+            return;
+        }
+        self.there = Some(has_file);
+        self.why = answer.unknown.clone().filter(|_| !has_file);
+    }
+}
+
+/// Turns the comma that the first key begins with into the brace of an object.
+fn begin_object(out: &mut Vec<u8>, start: usize) {
+    match out.get_mut(start) {
+        Some(comma) => *comma = b'{',
+        None => out.push(b'{'),
+    }
+    out.push(b'}');
+}
+
+/// Puts function, file and line, each where it is known; a line without its file means nothing.
+fn put_location(out: &mut Vec<u8>, frame: &foldsym_lookup::Frame, names: &mut Names<'_>, key: &[u8]) {
+    let function = names.function(frame.name);
+    if function.len() > 2 {
+        out.extend_from_slice(key);
+        out.extend_from_slice(function);
+    }
+    let file = names.path(frame.file);
+    if file.len() > 2 {
+        out.extend_from_slice(b",\"file\":");
+        out.extend_from_slice(file);
+        if frame.line > 0 {
+            out.extend_from_slice(b",\"line\":");
+            json::number(out, frame.line);
+        }
+    }
+}
+
+/// Puts our own keys, which other clients pass over.
+fn put_certainty(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>) {
+    let word = |out: &mut Vec<u8>, key: &[u8], word: Option<&str>| {
+        if let Some(word) = word {
+            out.extend_from_slice(key);
+            json::string(out, word.as_bytes());
+        }
+    };
+    word(out, b",\"certainty\":", answer.certainty.map(|certainty| certainty.text()));
+    word(out, b",\"evidence\":", answer.evidence.map(|evidence| evidence.text()));
+    word(out, b",\"reason\":", answer.reason.map(|reason| reason.text()));
+    let Some(count) = answer.candidate_count else { return };
+    out.extend_from_slice(b",\"candidate_count\":");
+    json::number(out, count);
+    out.extend_from_slice(b",\"candidates\":");
+    let listed: &[Member] = &answer.candidates[..answer.candidates.len().min(MAX_CANDIDATES)];
+    json::list(out, listed, |out, candidate| {
+        let start = out.len();
+        if let Some(outer) = candidate.symbol.frames.last() {
+            put_location(out, outer, names, b",\"function\":");
+        }
+        word(out, b",\"how\":", Some(candidate.how));
+        begin_object(out, start);
+    });
+}

@@ -1,0 +1,265 @@
+//! Walks stacks: by call frame information of the programs that are at hand, else by the frame pointer, else by looking for anything on the stack
+//! that may be a return address. The second and third are those of `minidump-unwind`.
+
+use std::collections::{HashMap, HashSet};
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{self, Poll, Waker};
+
+use foldsym_symbolize::{Kind, Modules, Place, Stack, StackFrame, Symbolizer};
+use minidump::system_info::{Cpu, Os};
+use minidump::{Endian, MinidumpContext, MinidumpMemory, MinidumpModuleList, Module, UnifiedMemory};
+use minidump_unwind::{
+    CallStack, FileError, FileKind, FillSymbolError, FrameSymbolizer, FrameTrust, FrameWalker,
+    SymbolProvider, SystemInfo,
+};
+
+use crate::Trust;
+
+mod program;
+
+use program::{Caller, Program, State};
+
+/// Bytes of a stack that are walked, from the stack pointer on: each frame found costs some kilobytes until the stack is done.
+pub(crate) const MAX_STACK: usize = 1 << 20;
+/// What a function that calls nobody may use below its stack pointer.
+const RED_ZONE: u64 = 128;
+/// Programs whose call frame information is kept; then all are forgotten.
+const MAX_PROGRAMS: usize = 512;
+
+/// Call frame information of programs, kept from report to report.
+#[derive(Default)]
+pub(crate) struct Programs {
+    known: Mutex<HashMap<(String, Option<foldsym_symbolize::ModuleId>), Option<Arc<Program>>>>,
+}
+
+impl Programs {
+    fn get(&self, module: &foldsym_symbolize::Module, symbolizer: &Symbolizer) -> Option<Arc<Program>> {
+        let key = (module.name.to_string(), module.id.clone());
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = known.get(&key) {
+            return program.clone();
+        }
+        let paths = symbolizer.programs(module);
+        let program = paths.iter().find_map(|path| Program::open(path, module.id.as_ref())).map(Arc::new);
+        if known.len() >= MAX_PROGRAMS {
+            known.clear();
+        }
+        known.insert(key, program.clone());
+        program
+    }
+}
+
+/// The process whose stacks are walked.
+pub(crate) struct Walker<'w> {
+    pub(crate) symbolizer: &'w Symbolizer,
+    pub(crate) programs: &'w Programs,
+    pub(crate) modules: &'w Modules,
+    /// The same modules, as `minidump-unwind` wants them.
+    pub(crate) list: &'w MinidumpModuleList,
+    pub(crate) os: Os,
+    pub(crate) cpu: Cpu,
+}
+
+/// Frames of a stack, and how each was found.
+#[derive(Default)]
+pub(crate) struct Walked {
+    pub(crate) frames: Vec<StackFrame>,
+    pub(crate) trust: Vec<Trust>,
+    /// The stack was longer than what is walked.
+    pub(crate) is_cut: bool,
+}
+
+impl Walker<'_> {
+    /// Walks a stack from its registers. `memory` begins at `base`.
+    pub(crate) fn walk(
+        &self,
+        context: &MinidumpContext,
+        memory: Option<(u64, &[u8])>,
+        endian: Endian,
+    ) -> Walked {
+        let mut walked = Walked::default();
+        let from = context.get_stack_pointer().saturating_sub(RED_ZONE);
+        let memory = memory.and_then(|(base, bytes)| {
+            let skip = usize::try_from(from.saturating_sub(base)).ok()?;
+            let bytes = bytes.get(skip..)?;
+            walked.is_cut = bytes.len() > MAX_STACK;
+            let bytes = &bytes[..bytes.len().min(MAX_STACK)];
+            let base_address = base.checked_add(skip as u64)?;
+            let size = bytes.len() as u64;
+            (size > 0).then_some(MinidumpMemory {
+                desc: Default::default(),
+                base_address,
+                size,
+                bytes,
+                endian,
+            })
+        });
+        let info = SystemInfo {
+            os: self.os,
+            os_version: None,
+            os_build: None,
+            cpu: self.cpu,
+            cpu_info: None,
+            cpu_microcode_version: None,
+            cpu_count: 1,
+        };
+        let provider = Provider { walker: self, after_signal: Mutex::default() };
+        let mut stack = CallStack::with_context(context.clone());
+        let memory = memory.as_ref().map(UnifiedMemory::Memory);
+        run(minidump_unwind::walk_stack(0, (), &mut stack, memory, self.list, &info, &provider));
+        let after_signal = provider.after_signal.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (index, frame) in stack.frames.iter().enumerate() {
+            let address = frame.resume_address;
+            let trust = match frame.trust {
+                FrameTrust::Context => Trust::Context,
+                FrameTrust::CallFrameInfo => Trust::Cfi,
+                FrameTrust::FramePointer => Trust::FramePointer,
+                _ => Trust::Scan,
+            };
+            if trust == Trust::Scan {
+                walked.frames.push(StackFrame::UNKNOWN);
+                walked.trust.push(Trust::Gap);
+            }
+            let is_exact = index == 0 || after_signal.contains(&address);
+            let kind = if is_exact { Kind::Exact } else { Kind::Return };
+            walked.frames.push(StackFrame { place: Place::Memory(address), kind });
+            walked.trust.push(trust);
+        }
+        walked
+    }
+}
+
+/// Runs a future that never waits.
+fn run(future: impl Future<Output = ()>) {
+    let mut future = pin!(future);
+    let mut context = task::Context::from_waker(Waker::noop());
+    if let Poll::Pending = future.as_mut().poll(&mut context) {
+        debug_assert!(false, "nothing here waits");
+    }
+}
+
+/// Answers `minidump-unwind`.
+struct Provider<'w> {
+    walker: &'w Walker<'w>,
+    /// Return addresses at which a frame stands that a signal interrupted.
+    after_signal: Mutex<HashSet<u64>>,
+}
+
+impl Provider<'_> {
+    /// The program of an address of the process, and what runtime addresses are more than its own.
+    fn program(&self, address: u64) -> Option<(Arc<Program>, u64)> {
+        let module = &self.walker.modules[self.walker.modules.find(address)?];
+        let program = self.walker.programs.get(module, self.walker.symbolizer)?;
+        let base = match module.mapping {
+            foldsym_symbolize::Mapping::LoadAddress { address, .. } => address,
+            _ => return None,
+        };
+        let bias = base.wrapping_sub(program.first);
+        Some((program, bias))
+    }
+}
+
+#[async_trait::async_trait]
+impl SymbolProvider for Provider<'_> {
+    /// Says whether there is code at an address: stacks are scanned by that.
+    async fn fill_symbol(
+        &self,
+        _module: &(dyn Module + Sync),
+        frame: &mut (dyn FrameSymbolizer + Send),
+    ) -> Result<(), FillSymbolError> {
+        let address = frame.get_instruction();
+        if let Some((program, bias)) = self.program(address) {
+            if program.covers(address.wrapping_sub(bias)) {
+                frame.set_function("?", address, 0);
+            }
+            return Ok(());
+        }
+        let stack = Stack::new(self.walker.modules, vec![StackFrame::exact(address)]);
+        let answers = self.walker.symbolizer.symbolize(&stack);
+        match answers.first() {
+            Some(answer) if answer.certainty.is_some() => frame.set_function("?", address, 0),
+            Some(answer) if answer.unknown == Some(foldsym_symbolize::Unknown::NoFunction) => {}
+            _ => return Err(FillSymbolError {}),
+        }
+        Ok(())
+    }
+
+    async fn walk_frame(
+        &self,
+        _module: &(dyn Module + Sync),
+        walker: &mut (dyn FrameWalker + Send),
+    ) -> Option<()> {
+        let mut at = walker.get_instruction();
+        let step = if matches!(self.walker.cpu, Cpu::Arm64) { 4 } else { 1 };
+        {
+            let after_signal = self.after_signal.lock().unwrap_or_else(PoisonError::into_inner);
+            if walker.has_grand_callee() && after_signal.contains(&at.wrapping_add(step)) {
+                at = at.wrapping_add(step);
+            }
+        }
+        let (program, bias) = self.program(at)?;
+        let names = names(self.walker.cpu)?;
+        let caller = program.leave(at.wrapping_sub(bias), &Frame { walker, names })?;
+        let Caller { cfa, return_address, registers, is_signal } = caller;
+        for (register, value) in registers {
+            let Some(name) = usize::try_from(register).ok().and_then(|register| names.get(register)) else {
+                continue;
+            };
+            match value {
+                Some(value) => walker.set_caller_register(name, value)?,
+                None => walker.clear_caller_register(name),
+            }
+        }
+        walker.set_cfa(cfa)?;
+        // Where the entry says that nobody called, 0 ends the walk.
+        walker.set_ra(return_address.unwrap_or(0))?;
+        if let Some(address) = return_address.filter(|_| is_signal) {
+            self.after_signal.lock().unwrap_or_else(PoisonError::into_inner).insert(address);
+        }
+        Some(())
+    }
+
+    async fn get_file_path(
+        &self,
+        _module: &(dyn Module + Sync),
+        _kind: FileKind,
+    ) -> Result<PathBuf, FileError> {
+        Err(FileError::NotFound)
+    }
+}
+
+/// The registers by DWARF's numbers.
+fn names(cpu: Cpu) -> Option<&'static [&'static str]> {
+    Some(match cpu {
+        Cpu::X86_64 => &[
+            "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13",
+            "r14", "r15", "rip",
+        ],
+        Cpu::X86 => &["eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "eip"],
+        Cpu::Arm64 => &[
+            "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14",
+            "x15", "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28",
+            "fp", "lr", "sp",
+        ],
+        _ => return None,
+    })
+}
+
+/// The frame that is left, by the names of its registers.
+struct Frame<'w> {
+    walker: &'w (dyn FrameWalker + Send),
+    names: &'static [&'static str],
+}
+
+impl State for Frame<'_> {
+    fn register(&self, number: u64) -> Option<u64> {
+        self.walker.get_callee_register(self.names.get(usize::try_from(number).ok()?)?)
+    }
+
+    fn memory(&self, address: u64) -> Option<u64> {
+        self.walker.get_register_at_address(address)
+    }
+}

@@ -1,0 +1,231 @@
+//! Fetches programs and debug files from debuginfod servers, into the cache that elfutils' client has.
+//!
+//! The protocol is `GET PREFIX/buildid/HEX/executable` and `/debuginfo`. The cache is a folder `HEX` with a file of each name; an empty
+//! file says that no server had it when they were asked. Both are as elfutils 0.188 writes and reads them, so that gdb and this crate fetch a
+//! file once. Files that nobody used are removed by elfutils' client alone.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use foldsym_store::{BuildId, debuginfod_cache};
+use ureq::Agent;
+
+/// Larger files are refused where `DEBUGINFOD_MAXSIZE` does not say what is.
+const MAX_BYTES: u64 = 16 << 30;
+/// For how long servers that had no file are not asked again, where the cache does not say (seconds).
+const MISSING_FOR: u64 = 600;
+
+/// Debuginfod servers, and the folder that keeps what they sent.
+///
+/// Nothing is asked of a server unless [`Builder::debuginfod`](crate::Builder::debuginfod) is called. Calls block.
+#[derive(Clone, Debug)]
+pub struct Debuginfod {
+    servers: Vec<String>,
+    cache: PathBuf,
+    headers: Vec<(String, String)>,
+    max_bytes: u64,
+    agent: Agent,
+}
+
+/// Why a server did not answer.
+#[derive(Debug, thiserror::Error)]
+#[error("{url}: {problem}")]
+pub(crate) struct FetchError {
+    url: String,
+    problem: String,
+}
+
+/// What is asked of a server.
+#[derive(Clone, Copy, Debug)]
+enum Artifact {
+    Executable,
+    DebugInfo,
+}
+
+impl Artifact {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Executable => "executable",
+            Self::DebugInfo => "debuginfo",
+        }
+    }
+}
+
+impl Debuginfod {
+    /// The servers of `DEBUGINFOD_URLS` (prefixes, with spaces between them), with elfutils' cache and variables. `None` where
+    /// the variable names no server, or no folder for a cache is known.
+    ///
+    /// Obeyed are `DEBUGINFOD_CACHE_PATH`, `DEBUGINFOD_TIMEOUT` (seconds until an answer begins; 90), `DEBUGINFOD_MAXTIME` (seconds for
+    /// a whole answer), `DEBUGINFOD_MAXSIZE` (bytes) and `DEBUGINFOD_HEADERS_FILE` (a header a line).
+    pub fn from_env() -> Option<Self> {
+        let urls = std::env::var("DEBUGINFOD_URLS").ok()?;
+        let servers: Vec<String> = urls.split_whitespace().map(str::to_owned).collect();
+        if servers.is_empty() {
+            return None;
+        }
+        let mut found = Self::new(
+            servers,
+            debuginfod_cache()?,
+            seconds("DEBUGINFOD_TIMEOUT"),
+            seconds("DEBUGINFOD_MAXTIME"),
+        );
+        found.max_bytes = positive("DEBUGINFOD_MAXSIZE").unwrap_or(MAX_BYTES);
+        let headers =
+            std::env::var_os("DEBUGINFOD_HEADERS_FILE").and_then(|path| fs::read_to_string(path).ok());
+        let headers = headers.iter().flat_map(|text| text.lines()).filter_map(|line| line.split_once(':'));
+        found.headers =
+            headers.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect();
+        Some(found)
+    }
+
+    /// Servers by the prefix of their addresses, asked in order, and the folder for what they send. `timeout` bounds the wait until an answer begins (90
+    /// seconds where it is `None`), `whole` the time for all of it.
+    pub fn new(
+        servers: Vec<String>,
+        cache: impl Into<PathBuf>,
+        timeout: Option<Duration>,
+        whole: Option<Duration>,
+    ) -> Self {
+        let timeout = timeout.unwrap_or(Duration::from_secs(90));
+        let config = Agent::config_builder()
+            .timeout_connect(Some(timeout))
+            .timeout_recv_response(Some(timeout))
+            .timeout_global(whole)
+            .user_agent(concat!("foldsym/", env!("CARGO_PKG_VERSION")))
+            .build();
+        let agent = Agent::new_with_config(config);
+        Self { servers, cache: cache.into(), headers: Vec::new(), max_bytes: MAX_BYTES, agent }
+    }
+
+    /// The folder of the cache.
+    pub(crate) fn cache(&self) -> &Path {
+        &self.cache
+    }
+
+    /// The program of a build id, with its debug file beside it in the cache; the debug file where no server has the program. `Ok(None)`
+    /// where no server has either.
+    pub(crate) fn program(&self, id: &BuildId) -> Result<Option<PathBuf>, FetchError> {
+        // Without its debug file a program is worth little: an error there is told, one of the program is not.
+        let debug = self.get(id, Artifact::DebugInfo)?;
+        let program = match self.get(id, Artifact::Executable) {
+            Err(error) if debug.is_none() => return Err(error),
+            found => found.ok().flatten(),
+        };
+        Ok(program.or(debug))
+    }
+
+    /// The servers, for messages.
+    pub(crate) fn location(&self) -> String {
+        self.servers.join(" ")
+    }
+
+    fn get(&self, id: &BuildId, artifact: Artifact) -> Result<Option<PathBuf>, FetchError> {
+        let folder = self.cache.join(id.to_string());
+        let path = folder.join(artifact.name());
+        if let Ok(found) = path.metadata() {
+            if found.len() > 0 {
+                return Ok(Some(path));
+            }
+            let age = found.modified().ok().and_then(|time| time.elapsed().ok());
+            if age.is_none_or(|age| age.as_secs() < self.missing_for()) {
+                return Ok(None);
+            }
+        }
+        let local = |error: std::io::Error| FetchError {
+            url: folder.display().to_string(),
+            problem: error.to_string(),
+        };
+        private_folder(&folder).map_err(local)?;
+        let mut failed = None;
+        for server in &self.servers {
+            let url = format!("{}/buildid/{id}/{}", server.trim_end_matches('/'), artifact.name());
+            let mut file =
+                tempfile::Builder::new().prefix(artifact.name()).tempfile_in(&folder).map_err(local)?;
+            match self.fetch(&url, file.as_file_mut()) {
+                Ok(true) => {
+                    file.persist(&path).map_err(|error| local(error.error))?;
+                    return Ok(Some(path));
+                }
+                Ok(false) => {}
+                Err(problem) => _ = failed.get_or_insert(FetchError { url, problem }),
+            }
+        }
+        match failed {
+            Some(error) => Err(error),
+            None => {
+                // An empty file of this time: asked, and not there. An old one is replaced so that its time is new.
+                let missing = tempfile::Builder::new().prefix(artifact.name()).tempfile_in(&folder);
+                missing.map_err(local)?.persist(&path).map_err(|error| local(error.error))?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Writes an answer to `out`. `Ok(false)` where the server does not have it.
+    fn fetch(&self, url: &str, out: &mut File) -> Result<bool, String> {
+        let mut request = self.agent.get(url);
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let answer = match request.call() {
+            Ok(answer) => answer,
+            Err(ureq::Error::StatusCode(404)) => return Ok(false),
+            Err(error) => return Err(error.to_string()),
+        };
+        let length = answer
+            .headers()
+            .get("content-length")
+            .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        if length.is_some_and(|length| length > self.max_bytes) {
+            return Err(format!(
+                "{} bytes, of which at most {} are taken",
+                length.unwrap_or(0),
+                self.max_bytes
+            ));
+        }
+        let mut body = answer.into_body().into_with_config().limit(self.max_bytes.saturating_add(1)).reader();
+        let mut written = 0u64;
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            let count = body.read(&mut buffer).map_err(|error| error.to_string())?;
+            if count == 0 {
+                break;
+            }
+            written += count as u64;
+            if written > self.max_bytes {
+                return Err(format!("more than {} bytes", self.max_bytes));
+            }
+            out.write_all(&buffer[..count]).map_err(|error| error.to_string())?;
+        }
+        match written {
+            0 => Err("an empty file".to_owned()),
+            _ => Ok(true),
+        }
+    }
+
+    /// Seconds; the cache's owner may have written another number into it.
+    fn missing_for(&self) -> u64 {
+        let text = fs::read_to_string(self.cache.join("cache_miss_s"));
+        text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(MISSING_FOR)
+    }
+}
+
+/// Makes a folder that others cannot write to.
+fn private_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// A number of the environment; zero and what is no number count as not set.
+fn positive(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.trim().parse().ok().filter(|&number| number > 0)
+}
+
+fn seconds(name: &str) -> Option<Duration> {
+    positive(name).map(Duration::from_secs)
+}

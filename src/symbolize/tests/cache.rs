@@ -1,0 +1,41 @@
+//! What the cache of converted programs keeps, and what it makes anew.
+#![cfg(feature = "convert")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use foldsym_symbolize::{Kind, Module, Modules, Place, Stack, StackFrame, Symbolizer, Unknown};
+
+fn built(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins/built").join(name)
+}
+
+/// The line at an address, as a process of its own finds it: engines share nothing but the cache.
+fn line(program: &Path, cache: &Path, address: u64, is_named: bool) -> u32 {
+    let module = Module::new("app");
+    let (builder, module) = match is_named {
+        true => (Symbolizer::builder(), module.with_program(program)),
+        false => (Symbolizer::builder().search([program.parent().unwrap()]), module),
+    };
+    let symbolizer = builder.cache(cache).build().unwrap();
+    let place = Place::Image { module: 0, address };
+    let stack = Stack::new(&Modules::new(vec![module]), vec![StackFrame { place, kind: Kind::Exact }]);
+    let frame = symbolizer.symbolize(&stack).remove(0);
+    assert!(matches!(frame.unknown, None | Some(Unknown::NoFunction)), "{frame:?}");
+    frame.functions.first().map_or(0, |location| location.line)
+}
+
+#[test]
+fn a_debug_file_that_appears_later_is_taken() {
+    for is_named in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let (programs, cache) = (folder.path().join("programs"), folder.path().join("cache"));
+        fs::create_dir(&programs).unwrap();
+        let program = programs.join("app");
+        fs::copy(built("split.gcc-dwarf4.set/stripped"), &program).unwrap();
+        assert_eq!(line(&program, &cache, 0x401030, is_named), 0);
+        fs::copy(built("split.gcc-dwarf4.set/stripped.debug"), programs.join("app.debug")).unwrap();
+        // llvm-symbolizer's line for the debug file.
+        assert_eq!(line(&program, &cache, 0x401030, is_named), 41, "named: {is_named}");
+    }
+}

@@ -1,0 +1,188 @@
+//! Programs by build id from debuginfod servers: Debian's own (`debuginfod`), and servers that fail. Needs the feature `debuginfod`.
+#![cfg(feature = "debuginfod")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use foldsym_symbolize::{
+    BuildId, Debuginfod, Frame, Kind, Module, Modules, Place, Stack, StackFrame, Symbolizer, Unknown,
+};
+
+/// A program without debug information, and its debug file.
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins/built/split.gcc-dwarf4.set")
+}
+
+fn id() -> BuildId {
+    let identity =
+        foldsym_convert::identify(&programs().join("stripped"), &foldsym_convert::Options::default());
+    BuildId::new(&identity.unwrap().build_id).unwrap()
+}
+
+/// `outer(int)`, as llvm-nm and llvm-symbolizer say of the debug file.
+const OUTER: u64 = 0x401030;
+
+fn ask(servers: &[String], cache: &Path) -> Frame {
+    let wait = Some(Duration::from_secs(20));
+    let servers = Debuginfod::new(servers.to_vec(), cache, wait, wait);
+    let module = Module::new("stripped").with_id(id());
+    let place = Place::Image { module: 0, address: OUTER };
+    let stack = Stack::new(&Modules::new(vec![module]), vec![StackFrame { place, kind: Kind::Exact }]);
+    Symbolizer::builder().debuginfod(servers).build().unwrap().symbolize(&stack).remove(0)
+}
+
+fn assert_answered(frame: &Frame) {
+    let last = frame.functions.last().unwrap_or_else(|| panic!("{:?}", frame.unknown));
+    assert_eq!((&*last.linkage_name, last.line > 0), ("_Z5outeri", true), "{last:?}");
+}
+
+fn failure(frame: &Frame) -> String {
+    match &frame.unknown {
+        Some(Unknown::Failed(why) | Unknown::Absent(why) | Unknown::Damaged(why)) => why.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A server that sends the same answer to every request, and counts requests.
+fn canned(answer: Vec<u8>) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut line = String::new();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            while reader.read_line(&mut line).is_ok_and(|count| count > 2) {
+                line.clear();
+            }
+            counted.fetch_add(1, Ordering::Relaxed);
+            let _ = stream.write_all(&answer);
+        }
+    });
+    (url, count)
+}
+
+fn http(status: &str, length: usize, body: &[u8]) -> Vec<u8> {
+    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    [head.as_bytes(), body].concat()
+}
+
+#[test]
+fn what_no_server_has_is_not_asked_for_again() {
+    let cache = tempfile::tempdir().unwrap();
+    let (url, count) = canned(http("404 Not Found", 0, b""));
+    for _ in 0..2 {
+        let why = failure(&ask(std::slice::from_ref(&url), cache.path()));
+        assert!(why.contains(&format!("not at {url}")), "{why}");
+    }
+    // The program and its debug file.
+    assert_eq!(count.load(Ordering::Relaxed), 2);
+    let marker = cache.path().join(id().to_string()).join("debuginfo");
+    assert_eq!(marker.metadata().unwrap().len(), 0);
+    // The owner of the cache may say that markers do not hold.
+    fs::write(cache.path().join("cache_miss_s"), "0\n").unwrap();
+    failure(&ask(std::slice::from_ref(&url), cache.path()));
+    assert_eq!(count.load(Ordering::Relaxed), 4);
+}
+
+#[test]
+fn failures_are_told_and_leave_nothing() {
+    let program = fs::read(programs().join("stripped.debug")).unwrap();
+    let refused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (broken, _) = canned(http("500 Internal Server Error", 0, b""));
+    let (short, _) = canned(http("200 OK", program.len() + 1, &program));
+    let (huge, _) = canned(http("200 OK", usize::MAX / 2, b""));
+    let (empty, _) = canned(http("200 OK", 0, b""));
+    for (url, says) in [
+        (format!("http://{refused}"), "onnect"),
+        (broken, "500"),
+        (short, "/debuginfo: "),
+        (huge, "of which at most"),
+        (empty, "an empty file"),
+    ] {
+        let cache = tempfile::tempdir().unwrap();
+        let why = failure(&ask(std::slice::from_ref(&url), cache.path()));
+        assert!(why.starts_with(&url) && why.contains(says), "{url}: {why}");
+        let left = fs::read_dir(cache.path().join(id().to_string())).unwrap().count();
+        assert_eq!(left, 0, "{url}");
+    }
+}
+
+#[test]
+fn a_server_that_sends_another_build_is_not_believed() {
+    let other = fs::read(programs().join("../split.clang-dwarf5.set/stripped.debug")).unwrap();
+    let (url, _) = canned(http("200 OK", other.len(), &other));
+    let cache = tempfile::tempdir().unwrap();
+    let why = failure(&ask(std::slice::from_ref(&url), cache.path()));
+    assert!(why.contains("sent another build"), "{why}");
+}
+
+/// Ends with the test.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn debians_server_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = folder.path().join("served");
+    fs::create_dir(&served).unwrap();
+    for name in ["stripped", "stripped.debug"] {
+        fs::copy(programs().join(name), served.join(name)).unwrap();
+    }
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut command = Command::new("debuginfod");
+    command.arg("-d").arg(folder.path().join("index")).args(["-p", &port.to_string(), "-F"]).arg(&served);
+    let _server = match command.stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
+        Ok(child) => Server(child),
+        Err(error) => {
+            assert!(std::env::var_os("CI").is_none(), "needs debuginfod: {error}");
+            return println!("skipped: needs debuginfod");
+        }
+    };
+    // It listens before it has read the folder.
+    let end = Instant::now() + Duration::from_secs(60);
+    let path = format!("/buildid/{}/debuginfo", id());
+    while !has(port, &path) || !has(port, &path.replace("debuginfo", "executable")) {
+        assert!(Instant::now() < end, "debuginfod does not have the program");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let cache = folder.path().join("cache");
+    let servers = [format!("http://{nobody}"), format!("http://127.0.0.1:{port}/")];
+    let frame = ask(&servers, &cache);
+    assert_answered(&frame);
+    // The program was converted with its debug file, not the debug file alone.
+    assert!(frame.reason.is_none_or(|reason| reason.text() != "no_code"), "{frame:?}");
+    for name in ["debuginfo", "executable"] {
+        assert!(cache.join(id().to_string()).join(name).metadata().unwrap().len() > 0);
+    }
+    // Elfutils' own client takes what was fetched, with no server at hand.
+    let mut client = Command::new("debuginfod-find");
+    client.args(["debuginfo", &id().to_string()]).env("DEBUGINFOD_CACHE_PATH", &cache);
+    let found = client.env("DEBUGINFOD_URLS", format!("http://{nobody}")).output().unwrap();
+    assert!(found.status.success(), "{found:?}");
+    // And we take what is there.
+    assert_answered(&ask(&[format!("http://{nobody}")], &cache));
+}
+
+/// Whether a server answers a request with 200.
+fn has(port: u16, path: &str) -> bool {
+    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return false };
+    let _ = write!(stream, "GET {path} HTTP/1.0\r\n\r\n");
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).is_ok() && line.contains(" 200 ")
+}
