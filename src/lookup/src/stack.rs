@@ -115,6 +115,20 @@ impl Resolved {
         Some(member)
     }
 
+    /// How many candidates stand first by evidence; 0 where nothing tells them apart. The others keep the order of the file.
+    pub const fn named_count(&self) -> u32 {
+        self.named_len as u32
+    }
+
+    /// What would be known if candidate `index` were the function that ran: to ask whom it calls. Nobody where there is none.
+    pub fn only(&self, index: u32) -> Self {
+        let mut only = Self { group: self.group, group_len: self.group_len, ..Self::NONE };
+        if let Some(member) = self.candidate(index) {
+            only.name(member);
+        }
+        only
+    }
+
     fn name(&mut self, member: u32) {
         if self.full || self.named().contains(&member) {
             return;

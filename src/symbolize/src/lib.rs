@@ -54,6 +54,7 @@ mod objects;
 mod parse;
 #[cfg(feature = "convert")]
 mod program;
+mod rank;
 mod request;
 mod resolve;
 mod stack;

@@ -25,7 +25,7 @@ impl Resolver {
     }
 
     /// Puts what is known of a link-time address into an answer that is empty. At shared code these are the candidates that the stack
-    /// leaves, where there is one. Gives whether the file has the address.
+    /// leaves, where there is one, that of the number beside it before the others. Gives whether the file has the address.
     ///
     /// # Errors
     /// The file is damaged where the answer should be, or the answer has more than its bytes can hold.
@@ -33,7 +33,7 @@ impl Resolver {
         &mut self,
         file: &SymbolFile<'_>,
         image: ImageAddr,
-        resolved: Option<Resolved>,
+        resolved: Option<(Resolved, u32)>,
         answer: &mut Answer,
     ) -> Result<bool, Error> {
         self.left = file.bytes().len().saturating_add(MIN_ITEMS);
@@ -43,9 +43,13 @@ impl Resolver {
         answer.start = (!found.padding).then_some(found.function_start.0);
         let mut function = found.function;
         // The group of a stack's frame and that of its address are one, unless the file is damaged.
-        let resolved = resolved.filter(|resolved| found.group.is_some() && resolved.group == found.group);
+        let resolved =
+            resolved.filter(|(resolved, _)| found.group.is_some() && resolved.group == found.group);
+        let front = resolved.map_or(0, |(_, front)| front);
+        let resolved = resolved.map(|(resolved, _)| resolved);
         let count = resolved.map_or(found.member_count(), |resolved| resolved.candidate_count());
-        let member = |index| resolved.map_or(Some(index), |resolved| resolved.candidate(index));
+        let member =
+            |index: u32| resolved.map_or(Some(index), |resolved| resolved.candidate(behind(front, index)));
         if let Some(resolved) = resolved {
             answer.certainty = resolved.certainty.map(Into::into);
             answer.evidence = resolved.evidence.map(Into::into);
@@ -93,5 +97,14 @@ impl Resolver {
         }
         self.left = left;
         Ok(())
+    }
+}
+
+/// The candidate that stands at an index where candidate `front` stands before the others.
+fn behind(front: u32, index: u32) -> u32 {
+    match index {
+        0 => front,
+        index if index <= front => index - 1,
+        index => index,
     }
 }

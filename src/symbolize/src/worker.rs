@@ -13,6 +13,7 @@ use crate::frame::{Frame, Unknown};
 use crate::json;
 use crate::names::{Form, Kept, Names, damage};
 use crate::objects::Objects;
+use crate::rank::{Caller, Ranker};
 use crate::resolve::Resolver;
 use crate::stack::{Kind, Mapping, Module, Modules, Place, Stack, StackFrame};
 use crate::symbolizer::Symbolizer;
@@ -34,6 +35,9 @@ pub struct Worker<'s> {
     unknown: Vec<(usize, Unknown)>,
     addresses: Vec<StackAddr>,
     resolved: Vec<Resolved>,
+    /// By frame: which of its candidates stands first.
+    firsts: Vec<u32>,
+    ranker: Ranker,
     resolver: Resolver,
     answer: Answer,
     /// Names of no file.
@@ -153,6 +157,8 @@ impl<'s> Worker<'s> {
             unknown: Vec::new(),
             addresses: Vec::new(),
             resolved: Vec::new(),
+            firsts: Vec::new(),
+            ranker: Ranker::default(),
             resolver: Resolver::new(symbolizer.candidates),
             answer: Answer::default(),
             none: NamesOfFile::new(symbolizer.demangle),
@@ -269,6 +275,7 @@ impl<'s> Worker<'s> {
                         Some(Module { mapping: Mapping::Everywhere { .. }, .. })
                     );
                     let resolved = self.resolved.get(index).copied();
+                    let resolved = resolved.map(|all| (all, self.firsts.get(index).copied().unwrap_or(0)));
                     fill(&mut self.resolver, loaded, placed.address, resolved, everywhere, answer);
                     answer.object = object.take();
                     result = each(answer, Some(&loaded.map), &mut loaded.names);
@@ -287,6 +294,7 @@ impl<'s> Worker<'s> {
         if self.files.len() > MAX_FILES {
             self.files.clear();
             self.by_map.clear();
+            self.ranker.clear();
             self.modules = None;
         }
         if !self.modules.as_ref().is_some_and(|known| known.is(modules)) {
@@ -393,11 +401,13 @@ impl<'s> Worker<'s> {
     /// Says which functions of folded code each frame may be. The chain of callers breaks where the file changes.
     fn resolve(&mut self, placed: &mut [Placed]) {
         self.resolved.clear();
+        self.firsts.clear();
         // A frame without a caller may be any function of its group, which the answer says by itself.
         if placed.len() < 2 {
             return;
         }
         self.resolved.resize(placed.len(), Resolved::NONE);
+        self.firsts.resize(placed.len(), 0);
         for index in (0..placed.len()).rev() {
             let frame = &placed[index];
             let Some(file) = frame.file else { continue };
@@ -405,7 +415,13 @@ impl<'s> Worker<'s> {
             let caller = caller.map(|caller| (caller.address, &self.resolved[index + 1]));
             let map = &self.files[file].map;
             match map.file().resolve_one(frame.address, caller) {
-                Ok(resolved) => self.resolved[index] = resolved,
+                Ok(resolved) => {
+                    let first = self.firsts.get(index + 1).copied().unwrap_or(0);
+                    let caller = caller.map(|(address, resolved)| Caller { address, resolved, first });
+                    self.firsts[index] =
+                        self.ranker.first((file, map.file()), frame.address, &resolved, caller);
+                    self.resolved[index] = resolved;
+                }
                 Err(error) => {
                     self.unknown.push((index, damage(map.path(), error)));
                     placed[index].file = None;
@@ -442,6 +458,7 @@ impl<'s> Worker<'s> {
             vtable.and_then(|place| self.place(query.modules, StackFrame { place, kind: Kind::Exact }).ok());
         let Loaded { map, objects, .. } = &mut self.files[file];
         let resolved = self.resolved.get_mut(..same)?;
+        let before = resolved.first().copied();
         let found: Result<_, Error> = match query.innermost {
             Innermost::State(machine) => {
                 objects.resolve(map.file(), &self.addresses, resolved, (machine, bias))
@@ -453,6 +470,10 @@ impl<'s> Worker<'s> {
                 _ => Ok(None),
             },
         };
+        // What the object tells comes before what names suggest.
+        if let Some(first) = self.firsts.first_mut().filter(|_| before != resolved.first().copied()) {
+            *first = 0;
+        }
         match found {
             Ok(object) => object,
             Err(error) => {
@@ -469,7 +490,7 @@ fn fill(
     resolver: &mut Resolver,
     loaded: &Loaded,
     address: StackAddr,
-    resolved: Option<Resolved>,
+    resolved: Option<(Resolved, u32)>,
     everywhere: bool,
     answer: &mut Answer,
 ) {

@@ -1,0 +1,205 @@
+//! Which candidate stands first where the stack leaves several: a guess, which never changes the word of certainty.
+//!
+//! In this order:
+//! 1. what evidence names, as the reader orders it;
+//! 2. whom the caller's own first candidate calls, where the caller is folded too;
+//! 3. the highest score of names and files against the function that holds the call, which may be inlined there: 8 for its class
+//!    or namespace with template arguments, 3 for its file, 2 for each word of the readable name that the caller's name has, and
+//!    1 less for each that it has not;
+//! 4. the order of the file: the survivor first.
+
+use foldsym_demangle::demangle;
+use foldsym_lookup::{Error, FileId, Frames, FunctionId, Lookup, NameId, Resolved, StackAddr, SymbolFile};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Candidates that are compared; those behind them keep their places.
+const MAX_COMPARED: u32 = 128;
+
+/// Bytes of a name; longer ones are not compared.
+const MAX_NAME: usize = 1024;
+
+/// Guesses that are kept; then it begins anew.
+const MAX_KEPT: usize = 1 << 13;
+
+/// A caller: its frame, and which of its candidates is taken for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller<'r> {
+    pub(crate) address: StackAddr,
+    pub(crate) resolved: &'r Resolved,
+    pub(crate) first: u32,
+}
+
+/// A file's number, a group, a caller's address, and which member the caller is.
+type Call = (usize, u32, u64, Option<u32>);
+
+/// Guesses, with those that were made before.
+#[derive(Default)]
+pub(crate) struct Ranker {
+    kept: FxHashMap<Call, (Resolved, u32)>,
+    frames: Frames,
+}
+
+impl Ranker {
+    /// The candidate of a frame that stands first: an index for [`Resolved::candidate`]. 0 where nothing tells.
+    pub(crate) fn first(
+        &mut self,
+        (number, file): (usize, &SymbolFile<'_>),
+        address: StackAddr,
+        resolved: &Resolved,
+        caller: Option<Caller<'_>>,
+    ) -> u32 {
+        let Some((group, caller)) = resolved.group.zip(caller) else { return 0 };
+        let (StackAddr::Return(returns_to), 2..) = (caller.address, resolved.candidate_count()) else {
+            return 0;
+        };
+        let member = caller.resolved.candidate(caller.first);
+        let call = (number, group.0, returns_to.0, member);
+        if let Some((known, first)) = self.kept.get(&call)
+            && known == resolved
+        {
+            return *first;
+        }
+        // A guess is no answer: damage shows where the frame is answered.
+        let first = self.guess(file, address, resolved, caller).unwrap_or(0);
+        if self.kept.len() >= MAX_KEPT {
+            self.kept.clear();
+        }
+        self.kept.insert(call, (*resolved, first));
+        first
+    }
+
+    /// Forgets the files.
+    pub(crate) fn clear(&mut self) {
+        self.kept.clear();
+    }
+
+    fn guess(
+        &mut self,
+        file: &SymbolFile<'_>,
+        address: StackAddr,
+        resolved: &Resolved,
+        caller: Caller<'_>,
+    ) -> Result<u32, Error> {
+        let Some(group) = resolved.group else { return Ok(0) };
+        let compared = match resolved.named_count() {
+            0 => resolved.candidate_count().min(MAX_COMPARED),
+            // Evidence comes before names.
+            named => named,
+        };
+        let only = caller.resolved.only(caller.first);
+        if caller.resolved.candidate_count() > 1 {
+            let told = file.resolve_one(address, Some((caller.address, &only)))?;
+            if told.candidate_count() == 1
+                && let Some(at) = (0..compared).find(|&at| resolved.candidate(at) == told.candidate(0))
+            {
+                return Ok(at);
+            }
+        }
+        let Some(calling) = self.calling(file, caller.address, &only)? else { return Ok(0) };
+        let group = file.group(group)?;
+        let mut best = (i64::MIN, 0);
+        for at in 0..compared {
+            let Some(member) = resolved.candidate(at) else { break };
+            let function = file.member(group, member)?.function;
+            let score = calling.score(&Described::of_function(file, function)?);
+            if score > best.0 {
+                best = (score, at);
+            }
+        }
+        Ok(best.1)
+    }
+
+    /// The function that holds a call in the source.
+    fn calling(
+        &mut self,
+        file: &SymbolFile<'_>,
+        address: StackAddr,
+        only: &Resolved,
+    ) -> Result<Option<Described>, Error> {
+        let Some(address) = address.lookup_address() else { return Ok(None) };
+        let Lookup::Found(found) = file.lookup(address, &mut self.frames)? else { return Ok(None) };
+        if let Some(member) = only.candidate(0).filter(|_| found.group.is_some() && found.group == only.group)
+        {
+            file.member_frames(&found, member, &mut self.frames)?;
+        }
+        let Some(frame) = file.frames(&self.frames).next() else { return Ok(None) };
+        let frame = frame?;
+        Ok(Some(Described::of(file, frame.name, frame.start_file)))
+    }
+}
+
+/// What is compared of a function.
+struct Described {
+    file: Option<FileId>,
+    scope: String,
+    words: FxHashSet<String>,
+}
+
+impl Described {
+    fn of_function(file: &SymbolFile<'_>, function: FunctionId) -> Result<Described, Error> {
+        let origin = file.origin(file.function(function)?.origin)?;
+        Ok(Described::of(file, file.function_name(function)?, origin.file))
+    }
+
+    fn of(file: &SymbolFile<'_>, name: Option<NameId>, declared: Option<FileId>) -> Described {
+        let mut buffer = [0; MAX_NAME];
+        let length = name.and_then(|name| file.write_name(name, &mut buffer)).unwrap_or(0);
+        let linkage = buffer.get(..length).unwrap_or_default();
+        let readable = demangle(linkage).unwrap_or_else(|| String::from_utf8_lossy(linkage).into_owned());
+        Described { file: declared, scope: scope(&readable).to_owned(), words: words(&readable) }
+    }
+
+    /// How well a candidate fits to this caller.
+    fn score(&self, candidate: &Described) -> i64 {
+        let in_scope = !self.scope.is_empty() && self.scope == candidate.scope;
+        let in_file = self.file.is_some() && self.file == candidate.file;
+        let shared = candidate.words.iter().filter(|word| self.words.contains(*word)).count();
+        let others = candidate.words.len() - shared;
+        i64::from(in_scope) * 8 + i64::from(in_file) * 3 + shared as i64 * 2 - others as i64
+    }
+}
+
+/// The class or namespace of a readable name, with its template arguments: what is before the last `::` that stands in no brackets.
+fn scope(readable: &str) -> &str {
+    let (mut depth, mut end, mut start) = (0_i32, 0, 0);
+    for (at, byte) in readable.bytes().enumerate() {
+        match byte {
+            b'(' if depth == 0 && at > start => break,
+            b'<' | b'(' | b'[' | b'{' => depth += 1,
+            b'>' | b')' | b']' | b'}' => depth -= 1,
+            b' ' if depth == 0 => start = at + 1,
+            b':' if depth == 0 && readable[at..].starts_with("::") => end = at,
+            _ => {}
+        }
+    }
+    readable.get(start.min(end)..end).unwrap_or_default()
+}
+
+/// The words of a readable name.
+fn words(readable: &str) -> FxHashSet<String> {
+    let all = readable.split(|letter: char| !letter.is_alphanumeric());
+    all.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scope_has_its_template_arguments() {
+        assert_eq!(scope("Stack<Button*>::push(Button*)"), "Stack<Button*>");
+        assert_eq!(scope("void a::sort<a::It>(a::It, a::It)"), "a");
+        assert_eq!(scope("main"), "");
+        assert_eq!(scope("<a::B as c::D>::run"), "<a::B as c::D>");
+        assert_eq!(scope(">>::é)("), ">>");
+    }
+
+    #[test]
+    fn own_class_and_template_arguments_come_before_others() {
+        let of = |text: &str| Described { file: None, scope: scope(text).to_owned(), words: words(text) };
+        let caller = of("Stack<Button*>::push(Button*)");
+        let score = |text: &str| caller.score(&of(text));
+        assert!(score("Stack<Button*>::grow()") > score("Stack<Label*>::grow()"));
+        assert!(score("std::copy<Button*>(Button*)") > score("std::copy<Label*>(Label*)"));
+    }
+}
