@@ -137,7 +137,8 @@ impl<'d> Unwind<'d> {
             }
             _ => {
                 let register = base.wrapping_sub(layout::FIRST_REGISTER);
-                let register = u64::try_from(register).map_err(|_| FormatError::new(What::Value, rule.into()))?;
+                let register =
+                    u64::try_from(register).map_err(|_| FormatError::new(What::Value, rule.into()))?;
                 Cfa::Register { register, offset }
             }
         };
@@ -181,7 +182,8 @@ impl<'u, 'd> Deltas<'u, 'd> {
     #[inline(always)]
     fn take(&mut self, width: u32) -> Result<u64, FormatError> {
         if self.loaded < width {
-            self.word = bits::read(self.unwind.data, self.bit, bits::MAX_WIDTH).ok_or(early(self.bit >> 3))?;
+            self.word =
+                bits::read(self.unwind.data, self.bit, bits::MAX_WIDTH).ok_or(early(self.bit >> 3))?;
             self.loaded = bits::MAX_WIDTH;
         }
         let value = self.word & mask(width);
@@ -232,7 +234,9 @@ pub(crate) fn rule(data: &[u8], at: usize) -> Option<(u64, Rule<'_>, usize)> {
         layout::VALUE_OFFSET => signed().map(|(offset, at)| (Rule::ValueOffset(offset), at))?,
         layout::REGISTER => varint::read(data, at).map(|(other, at)| (Rule::Register(other), at))?,
         layout::EXPRESSION => expression(data, at).map(|(bytes, at)| (Rule::Expression(bytes), at))?,
-        layout::VALUE_EXPRESSION => expression(data, at).map(|(bytes, at)| (Rule::ValueExpression(bytes), at))?,
+        layout::VALUE_EXPRESSION => {
+            expression(data, at).map(|(bytes, at)| (Rule::ValueExpression(bytes), at))?
+        }
         _ => return None,
     };
     Some((register, rule, at))

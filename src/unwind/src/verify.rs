@@ -106,7 +106,10 @@ impl<'d> Unwind<'d> {
         let tail = self.data.get(end..).ok_or(FormatError::new(What::Truncated, end_bit >> 3))?;
         let used = end_bit & 7;
         let last = end.checked_sub(1).and_then(|at| self.data.get(at)).copied().unwrap_or(0);
-        if tail.len() != TAIL || tail.iter().any(|&byte| byte != 0) || (used != 0 && last.wrapping_shr(used as u32) != 0) {
+        if tail.len() != TAIL
+            || tail.iter().any(|&byte| byte != 0)
+            || (used != 0 && last.wrapping_shr(used as u32) != 0)
+        {
             return Err(FormatError::new(What::Reserved, end as u64));
         }
         Ok(())

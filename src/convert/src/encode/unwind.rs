@@ -3,10 +3,10 @@
 use foldsym_format::bits::TAIL;
 use foldsym_format::records::unwind as layout;
 
+use super::Section;
 use super::bits::{BitWriter, put_varint, width_of};
 use super::starts::{self, StartBuckets};
 use super::tables::Table;
-use super::Section;
 use crate::model::{UnwindCfa, UnwindRow, UnwindRows};
 use crate::util::hash::HashMap;
 use foldsym_format::SectionId;
@@ -25,7 +25,8 @@ pub(super) fn section(unwind: &UnwindRows, image_base: u64) -> Section {
     let deltas = || runs.iter().flat_map(|run| run.windows(2)).map(|pair| pair[1].start - pair[0].start);
     let unit_log2 = deltas().fold(4, |unit, delta| unit.min(delta.trailing_zeros()));
     let cost = |group: u32| -> u64 {
-        let bits = |delta: u64| u64::from(width_of((delta >> unit_log2) - 1).div_ceil(group).max(1) * (group + 1));
+        let bits =
+            |delta: u64| u64::from(width_of((delta >> unit_log2) - 1).div_ceil(group).max(1) * (group + 1));
         deltas().map(bits).sum()
     };
     let group = GROUPS.min_by_key(|&group| cost(group)).unwrap_or(layout::COUNT_BITS);

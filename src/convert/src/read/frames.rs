@@ -47,7 +47,10 @@ pub(crate) fn read_unwind(image: &Image<'_>, diagnostics: &mut Diagnostics) -> U
         let to = fde.start.saturating_add(fde.len).min(limit);
         if fde.start < end {
             diagnostics.add(Kind::OverlappingFrames, fde.offset, || {
-                format!("call frame entry for {:#x}..{to:#x}, of which {end:#x} is the end of another", fde.start)
+                format!(
+                    "call frame entry for {:#x}..{to:#x}, of which {end:#x} is the end of another",
+                    fde.start
+                )
             });
         }
         if from >= to {
@@ -74,7 +77,8 @@ fn sections<'f>(image: &Image<'f>) -> Vec<FrameSection<'f>> {
         address_size: image.arch.address_size,
         big_endian: image.arch.big_endian,
     };
-    let named = image.sections.iter().find(|section| section.name == ".eh_frame" || section.name == "__eh_frame");
+    let named =
+        image.sections.iter().find(|section| section.name == ".eh_frame" || section.name == "__eh_frame");
     let eh = named.and_then(|found| {
         let all = image.data.iter().chain(&image.code);
         all.copied().find(|(start, bytes)| *start == found.range.start && !bytes.is_empty())
@@ -125,28 +129,30 @@ impl Reader {
         }
         let begun = self.rows.rows.len();
         let mut foreign = false;
-        let walked = section.each_row::<REGISTERS, REMEMBERED>(fde, &mut |row: &Row<'_, REGISTERS>, row_end| {
-            let start = row.start.max(range.start);
-            if row_end <= start || start >= range.end {
-                return;
-            }
-            let rule = self.rule(row, fde).unwrap_or_else(|| {
-                foreign = true;
-                0
+        let walked =
+            section.each_row::<REGISTERS, REMEMBERED>(fde, &mut |row: &Row<'_, REGISTERS>, row_end| {
+                let start = row.start.max(range.start);
+                if row_end <= start || start >= range.end {
+                    return;
+                }
+                let rule = self.rule(row, fde).unwrap_or_else(|| {
+                    foreign = true;
+                    0
+                });
+                let rows = &mut self.rows.rows;
+                let first = rows.len() == begun;
+                // Instructions may go back: what they say then is not kept.
+                let same = !first && rows.last().is_some_and(|last| last.rule == rule || last.start >= start);
+                if !same {
+                    rows.push(UnwindRow { start, rule, first });
+                }
             });
-            let rows = &mut self.rows.rows;
-            let first = rows.len() == begun;
-            // Instructions may go back: what they say then is not kept.
-            let same = !first && rows.last().is_some_and(|last| last.rule == rule || last.start >= start);
-            if !same {
-                rows.push(UnwindRow { start, rule, first });
-            }
-        });
         if let Err(error) = walked {
             diagnostics.add(Kind::BadFrame, error.entry, || error.to_string());
             self.rows.rows.truncate(begun);
         } else if foreign {
-            diagnostics.add(Kind::BadFrame, fde.offset, || "a frame address in another address space".to_owned());
+            diagnostics
+                .add(Kind::BadFrame, fde.offset, || "a frame address in another address space".to_owned());
         }
         if self.rows.rows.len() == begun {
             self.rows.rows.push(UnwindRow { start: range.start, rule: 0, first: true });

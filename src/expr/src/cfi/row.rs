@@ -133,7 +133,8 @@ pub(super) fn each<'e, const REGISTERS: usize, const REMEMBERED: usize>(
     while machine.row.start < end {
         let used = machine.execute(instructions, from, &fde.cie).map_err(at(fde.offset))?;
         let rest = instructions.get(used..).unwrap_or_default();
-        let next = machine.next_start(rest, from.saturating_add(count(used)), &fde.cie).map_err(at(fde.offset))?;
+        let next =
+            machine.next_start(rest, from.saturating_add(count(used)), &fde.cie).map_err(at(fde.offset))?;
         let next = next.filter(|&next| next < end);
         take(&machine.row, next.unwrap_or(end));
         let Some(next) = next else { break };
