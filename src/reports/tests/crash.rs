@@ -23,7 +23,6 @@ const CHAIN: [&str; 6] =
     ["write_to_target(int)", "save_world(int)", "twice(int)", "store(int)", "level(int)", "main"];
 
 /// The crashed thread's functions in the program itself, innermost first.
-#[cfg(feature = "convert")]
 fn chain(report: &Report, symbolizer: &Symbolizer) -> (Vec<String>, Vec<Frame>) {
     let thread = report.threads.iter().find(|thread| thread.crashed).unwrap();
     let frames = symbolizer.symbolize(&Stack::new(report.modules_of(thread), thread.frames.clone()));
@@ -32,7 +31,6 @@ fn chain(report: &Report, symbolizer: &Symbolizer) -> (Vec<String>, Vec<Frame>) 
     (names.take(CHAIN.len()).collect(), frames)
 }
 
-#[cfg(feature = "convert")]
 #[test]
 fn a_minidump_is_walked_and_its_folded_function_is_exact() {
     let symbolizer = symbolizer(&[file("crash")]);
@@ -80,7 +78,6 @@ fn cut_and_changed_minidumps_are_errors_or_less() {
     assert_eq!(error, "minidump: header: Minidump version mismatch");
 }
 
-#[cfg(feature = "convert")]
 #[test]
 fn a_core_is_walked_as_gdb_walks_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,8 +8,6 @@ use foldsym_store::{LocalStore, ModuleId, Store, StoreError, SymbolMap};
 use crate::frame::Unknown;
 #[cfg(feature = "convert")]
 use crate::program::of_cache;
-use crate::stack::Module;
-use crate::symbolizer::Symbolizer;
 
 /// Where files are looked for.
 #[derive(Debug, Default)]
@@ -144,34 +142,6 @@ impl Finder {
             Err(error) => _ = seen.trouble.get_or_insert(Unknown::Failed(error.to_string().into())),
         }
         None
-    }
-}
-
-impl Symbolizer {
-    /// The files that may be a module's program: those of its name and build id in the search paths, and the program that the module names itself.
-    /// Whoever opens one checks that it is of the module's build.
-    pub fn programs(&self, module: &Module) -> Vec<PathBuf> {
-        let name = module.file_name();
-        let is_name = !matches!(name, "" | "." | "..") && !name.contains('\0');
-        let mut found = Vec::new();
-        for path in &self.finder.search {
-            if !path.is_dir() {
-                // A file that was named outright may have another name.
-                found.extend((!is_fsym(path)).then(|| path.clone()));
-                continue;
-            }
-            found.extend(is_name.then(|| path.join(name)));
-            if let Some(ModuleId::Build(id)) = &module.id {
-                let key = id.to_string();
-                if let Some((first, rest)) = key.split_at_checked(2).filter(|(_, rest)| !rest.is_empty()) {
-                    let folder = path.join(".build-id").join(first);
-                    found.extend([folder.join(rest), folder.join(format!("{rest}.debug"))]);
-                }
-            }
-        }
-        found.extend(module.program.as_deref().map(Path::to_owned));
-        found.retain(|path| path.is_file());
-        found
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use foldsym_store::{LocalStore, ModuleId, Store, StoreError, SymbolMap};
 use lru::LruCache;
 
-use crate::find::Finder;
+use crate::find::{Finder, is_fsym};
 use crate::frame::{Frame, Unknown};
 use crate::stack::{Module, Stack};
 use crate::worker::Worker;
@@ -268,6 +268,34 @@ impl Symbolizer {
     /// Whether a failure is old enough to try again.
     fn is_stale(&self, slot: &Slot) -> bool {
         matches!(slot.found.get(), Some((Err(_), when)) if when.elapsed() >= self.retry_after)
+    }
+}
+
+impl Symbolizer {
+    /// The files that may be a module's program: those of its name and build id in the search paths, and the program that the module names itself.
+    /// Whoever opens one checks that it is of the module's build.
+    pub fn programs(&self, module: &Module) -> Vec<PathBuf> {
+        let name = module.file_name();
+        let is_name = !matches!(name, "" | "." | "..") && !name.contains('\0');
+        let mut found = Vec::new();
+        for path in &self.finder.search {
+            if !path.is_dir() {
+                // A file that was named outright may have another name.
+                found.extend((!is_fsym(path)).then(|| path.clone()));
+                continue;
+            }
+            found.extend(is_name.then(|| path.join(name)));
+            if let Some(ModuleId::Build(id)) = &module.id {
+                let key = id.to_string();
+                if let Some((first, rest)) = key.split_at_checked(2).filter(|(_, rest)| !rest.is_empty()) {
+                    let folder = path.join(".build-id").join(first);
+                    found.extend([folder.join(rest), folder.join(format!("{rest}.debug"))]);
+                }
+            }
+        }
+        found.extend(module.program.as_deref().map(Path::to_owned));
+        found.retain(|path| path.is_file());
+        found
     }
 }
 

@@ -5,7 +5,7 @@
 
 use foldsym_format::{bits, varint};
 
-use crate::frame::{Process, Stop};
+use crate::process::{Process, Stop};
 use crate::registers::Registers;
 
 /// Numbers on the stack, and operations of one evaluation, at most.

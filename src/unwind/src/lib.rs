@@ -53,13 +53,15 @@
 
 mod expression;
 mod frame;
+mod process;
 mod registers;
 mod row;
 mod section;
 mod verify;
 
 pub use foldsym_format::FormatError;
-pub use frame::{Frame, Process, Step, Stop};
+pub use frame::Frame;
+pub use process::{Process, Step, Stop};
 pub use registers::{Machine, Registers};
 pub use row::{Cfa, Row, Rule, Rules};
 pub use section::Unwind;

@@ -1,6 +1,8 @@
 //! What holds of the caller's registers at an address.
 
-use crate::section;
+use foldsym_format::bits::mask;
+use foldsym_format::records::unwind as layout;
+use foldsym_format::varint;
 
 /// How the canonical frame address is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,11 +86,38 @@ impl<'d> Iterator for Rules<'d> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let left = self.left.checked_sub(1)?;
-        let Some((register, rule, at)) = section::rule(self.saves, self.at) else {
+        let Some((register, rule, at)) = rule(self.saves, self.at) else {
             self.at = self.saves.len();
             return None;
         };
         (self.left, self.at) = (left, at);
         Some((register, rule))
     }
+}
+
+/// A length and as many bytes, and where they end.
+pub(crate) fn expression(data: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let (len, at) = varint::read(data, at)?;
+    let end = at.checked_add(usize::try_from(len).ok()?)?;
+    Some((data.get(at..end)?, end))
+}
+
+/// A register and its rule, and where they end.
+pub(crate) fn rule(data: &[u8], at: usize) -> Option<(u64, Rule<'_>, usize)> {
+    let (head, at) = varint::read(data, at)?;
+    let register = head >> layout::KIND_BITS;
+    let signed = || varint::read(data, at).map(|(value, at)| (varint::unzigzag(value), at));
+    let (rule, at) = match head & mask(layout::KIND_BITS) {
+        layout::UNDEFINED => (Rule::Undefined, at),
+        layout::SAME => (Rule::SameValue, at),
+        layout::OFFSET => signed().map(|(offset, at)| (Rule::Offset(offset), at))?,
+        layout::VALUE_OFFSET => signed().map(|(offset, at)| (Rule::ValueOffset(offset), at))?,
+        layout::REGISTER => varint::read(data, at).map(|(other, at)| (Rule::Register(other), at))?,
+        layout::EXPRESSION => expression(data, at).map(|(bytes, at)| (Rule::Expression(bytes), at))?,
+        layout::VALUE_EXPRESSION => {
+            expression(data, at).map(|(bytes, at)| (Rule::ValueExpression(bytes), at))?
+        }
+        _ => return None,
+    };
+    Some((register, rule, at))
 }

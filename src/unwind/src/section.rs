@@ -4,7 +4,7 @@ use foldsym_format::bits::{self, TAIL, mask, u8_at, u32_at};
 use foldsym_format::records::unwind as layout;
 use foldsym_format::{FormatError, Starts, Table, What, varint};
 
-use crate::row::{Cfa, Row, Rule};
+use crate::row::{Cfa, Row, expression};
 
 /// An opened section. It borrows the bytes and is `Copy`.
 #[derive(Clone, Copy)]
@@ -213,31 +213,4 @@ impl<'u, 'd> Deltas<'u, 'd> {
         }
         Ok(Some(value.saturating_add(1).wrapping_shl(self.unwind.unit_log2)))
     }
-}
-
-/// A length and as many bytes, and where they end.
-pub(crate) fn expression(data: &[u8], at: usize) -> Option<(&[u8], usize)> {
-    let (len, at) = varint::read(data, at)?;
-    let end = at.checked_add(usize::try_from(len).ok()?)?;
-    Some((data.get(at..end)?, end))
-}
-
-/// A register and its rule, and where they end.
-pub(crate) fn rule(data: &[u8], at: usize) -> Option<(u64, Rule<'_>, usize)> {
-    let (head, at) = varint::read(data, at)?;
-    let register = head >> layout::KIND_BITS;
-    let signed = || varint::read(data, at).map(|(value, at)| (varint::unzigzag(value), at));
-    let (rule, at) = match head & mask(layout::KIND_BITS) {
-        layout::UNDEFINED => (Rule::Undefined, at),
-        layout::SAME => (Rule::SameValue, at),
-        layout::OFFSET => signed().map(|(offset, at)| (Rule::Offset(offset), at))?,
-        layout::VALUE_OFFSET => signed().map(|(offset, at)| (Rule::ValueOffset(offset), at))?,
-        layout::REGISTER => varint::read(data, at).map(|(other, at)| (Rule::Register(other), at))?,
-        layout::EXPRESSION => expression(data, at).map(|(bytes, at)| (Rule::Expression(bytes), at))?,
-        layout::VALUE_EXPRESSION => {
-            expression(data, at).map(|(bytes, at)| (Rule::ValueExpression(bytes), at))?
-        }
-        _ => return None,
-    };
-    Some((register, rule, at))
 }

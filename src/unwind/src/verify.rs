@@ -4,8 +4,9 @@ use foldsym_format::bits::TAIL;
 use foldsym_format::records::unwind as layout;
 use foldsym_format::{FormatError, What, varint};
 
+use crate::row::expression;
 use crate::row::{Cfa, Row};
-use crate::section::{Deltas, Unwind, expression};
+use crate::section::{Deltas, Unwind};
 
 impl<'d> Unwind<'d> {
     /// How many runs of rows the section has.

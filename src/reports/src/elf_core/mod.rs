@@ -17,6 +17,8 @@ use crate::{Format, Options, Report, ReportError, Thread};
 
 mod registers;
 
+use registers::number;
+
 /// Threads and mapped files that a core may have; no process has more.
 const MAX_THREADS: usize = 1 << 16;
 const MAX_FILES: usize = 1 << 18;
@@ -187,10 +189,8 @@ impl<'c> Core<'c> {
         match (name, kind) {
             (b"CORE", NT_PRSTATUS) if self.threads.len() < MAX_THREADS => self.threads.push(desc),
             (b"CORE", NT_SIGINFO) if self.siginfo.is_none() => self.siginfo = Some(desc),
-            (b"CORE", NT_FILE) if self.files.is_empty() => {
-                if self.read_files(desc).is_none() {
-                    self.warnings.push("the list of mapped files (NT_FILE) is cut off".to_owned());
-                }
+            (b"CORE", NT_FILE) if self.files.is_empty() && self.read_files(desc).is_none() => {
+                self.warnings.push("the list of mapped files (NT_FILE) is cut off".to_owned());
             }
             _ => {}
         }
@@ -238,15 +238,6 @@ impl<'c> Core<'c> {
         let has_address = matches!(signal, 4 | 7 | 8 | 11) && code > 0;
         has_address.then(|| self.word(info, 16)).flatten()
     }
-}
-
-/// A number of 4 or 8 bytes.
-fn number(bytes: &[u8], endian: Endianness) -> Option<u64> {
-    Some(match bytes.len() {
-        4 => endian.read_u32(bytes.try_into().ok()?).into(),
-        8 => endian.read_u64(bytes.try_into().ok()?),
-        _ => return None,
-    })
 }
 
 /// A module for each file that has code: its parts from the one with the file's first byte on.

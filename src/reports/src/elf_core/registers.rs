@@ -3,9 +3,7 @@
 use minidump::format::{CONTEXT_AMD64, CONTEXT_ARM64, ContextFlagsCpu};
 use minidump::system_info::Cpu;
 use minidump::{MinidumpContext, MinidumpRawContext};
-use object::Endianness;
-
-use super::number;
+use object::{Endian as _, Endianness};
 
 /// Offset of the registers on processors with words of 8 bytes.
 const REGISTERS: usize = 112;
@@ -81,4 +79,13 @@ pub(super) fn signal_name(signal: u32) -> String {
         other => return format!("signal {other}"),
     };
     name.to_owned()
+}
+
+/// A number of 4 or 8 bytes.
+pub(super) fn number(bytes: &[u8], endian: Endianness) -> Option<u64> {
+    Some(match bytes.len() {
+        4 => endian.read_u32(bytes.try_into().ok()?).into(),
+        8 => endian.read_u64(bytes.try_into().ok()?),
+        _ => return None,
+    })
 }

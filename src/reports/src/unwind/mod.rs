@@ -6,7 +6,7 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{self, Poll, Waker};
+use std::task::{self, Waker};
 
 use foldsym_symbolize::{Kind, Modules, Place, Stack, StackFrame, Symbolizer};
 use minidump::system_info::{Cpu, Os};
@@ -20,7 +20,7 @@ use crate::Trust;
 
 mod program;
 
-use program::{Caller, Program, State};
+use program::{Caller, Program, ThreadState};
 
 /// Bytes of a stack that are walked, from the stack pointer on: each frame found costs some kilobytes until the stack is done.
 pub(crate) const MAX_STACK: usize = 1 << 20;
@@ -29,10 +29,13 @@ const RED_ZONE: u64 = 128;
 /// Programs whose call frame information is kept; then all are forgotten.
 const MAX_PROGRAMS: usize = 512;
 
+/// A module, as its report names it.
+type Key = (String, Option<foldsym_symbolize::ModuleId>);
+
 /// Call frame information of programs, kept from report to report.
 #[derive(Default)]
 pub(crate) struct Programs {
-    known: Mutex<HashMap<(String, Option<foldsym_symbolize::ModuleId>), Option<Arc<Program>>>>,
+    known: Mutex<HashMap<Key, Option<Arc<Program>>>>,
 }
 
 impl Programs {
@@ -136,7 +139,7 @@ impl Walker<'_> {
 fn run(future: impl Future<Output = ()>) {
     let mut future = pin!(future);
     let mut context = task::Context::from_waker(Waker::noop());
-    if let Poll::Pending = future.as_mut().poll(&mut context) {
+    if future.as_mut().poll(&mut context).is_pending() {
         debug_assert!(false, "nothing here waits");
     }
 }
@@ -254,7 +257,7 @@ struct Frame<'w> {
     names: &'static [&'static str],
 }
 
-impl State for Frame<'_> {
+impl ThreadState for Frame<'_> {
     fn register(&self, number: u64) -> Option<u64> {
         self.walker.get_callee_register(self.names.get(usize::try_from(number).ok()?)?)
     }

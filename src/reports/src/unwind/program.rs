@@ -28,7 +28,7 @@ pub(crate) struct Program {
 }
 
 /// Registers and memory of the frame that is left.
-pub(crate) trait State {
+pub(crate) trait ThreadState {
     fn register(&self, number: u64) -> Option<u64>;
     fn memory(&self, address: u64) -> Option<u64>;
 }
@@ -105,7 +105,7 @@ impl Program {
     }
 
     /// Leaves the frame whose code stands at a link-time address. `None` where the program does not say how.
-    pub(crate) fn leave(&self, address: u64, state: &dyn State) -> Option<Caller> {
+    pub(crate) fn leave(&self, address: u64, state: &dyn ThreadState) -> Option<Caller> {
         let fde = self.entry(address)?;
         let row: Row<'_, REGISTERS> = self.section().row::<REGISTERS, REMEMBERED>(&fde, address).ok()?;
         let cfa = match row.cfa {
@@ -136,7 +136,7 @@ impl Program {
         Some(Caller { cfa, return_address, registers, is_signal: fde.is_signal() })
     }
 
-    fn evaluate(&self, expression: &[u8], cfa: Option<u64>, state: &dyn State) -> Option<u64> {
+    fn evaluate(&self, expression: &[u8], cfa: Option<u64>, state: &dyn ThreadState) -> Option<u64> {
         let settings = Settings {
             address_size: self.address_size,
             big_endian: self.big_endian,
@@ -156,9 +156,9 @@ impl Program {
     }
 }
 
-/// A [`State`] as expressions read it.
+/// A [`ThreadState`] as expressions read it.
 struct Machine<'s> {
-    state: &'s dyn State,
+    state: &'s dyn ThreadState,
     big_endian: bool,
 }
 
