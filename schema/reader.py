@@ -8,6 +8,7 @@
     reader.py FILE --stack              the same for each line of standard input, a stack (see stacks.py)
     reader.py FILE --blocks             every basic block, one JSON a line
     reader.py FILE --locations          every function's expressions, one JSON a line
+    reader.py FILE --unwind             every row of call frame information, one JSON a line
     reader.py FILE --annotate           every byte of the file with its meaning, as Markdown
 
 An answer is {"address", "frames": [[name, file, line, column], ...]}, innermost frame first; null is a name or
@@ -15,7 +16,7 @@ file that is not known, 0 a line or column. Folded code adds "members": [{"how",
 are the first member's. Bytes of names that are not UTF-8 are lone surrogates (Python's `surrogateescape`).
 
 Needs Python 3.9 and its standard library. `parts.py` reads what a section consists of, `stacks.py` tells which function
-of a group ran, `blocks.py` reads basic blocks, `locations.py` expressions; here are the file (sections 2, 3, 7 and 8), then what is asked of it.
+of a group ran, `blocks.py` reads basic blocks, `locations.py` expressions, `unwind.py` call frame information; here are the file (sections 2, 3, 7 and 8), then what is asked of it.
 """
 
 import argparse
@@ -31,6 +32,7 @@ sys.dont_write_bytecode = True  # no `__pycache__` beside the specification
 import blocks  # noqa: E402
 import locations  # noqa: E402
 import stacks  # noqa: E402
+import unwind  # noqa: E402
 from parts import (TAIL, Damaged, Names, Pieces, RowRecord, ScopeRecord, Starts, Table, byte, field, need,  # noqa: E402
                    text, varint)
 
@@ -42,7 +44,7 @@ HEADER_OFFSETS = (0, 8, 12, 16, 24, 32, 40, 42, 43, 44, 45, 48, 52, 56, 60, 64)
 ENTRY = struct.Struct("<IIQQII")
 SECTION_IDS = {
     1: "BUILD_ID", 2: "PIECES", 3: "FUNCTIONS", 4: "ORIGINS", 5: "EDGES", 6: "ROWS", 7: "SCOPES", 8: "NAMES",
-    9: "FILES", 10: "GROUPS", 11: "MEMBERS", 12: "ALIASES", 13: "SECTIONS", 34: "SEGMENTS", 14: "NAME_INDEX", 15: "RECORD",
+    9: "FILES", 10: "GROUPS", 11: "MEMBERS", 12: "ALIASES", 13: "SECTIONS", 34: "SEGMENTS", 35: "UNWIND", 14: "NAME_INDEX", 15: "RECORD",
     16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS", 20: "STARTS", 21: "VTABLES", 22: "SLOTS",
     30: "BLOCK_STARTS", 32: "BLOCK_RANGES", 33: "LOCATED"}
 REQUIRED = (*range(2, 10), 20)
@@ -469,6 +471,9 @@ class Check:
     def check_locations(self):
         locations.Locations(self.file)
 
+    def check_unwind(self):
+        unwind.Unwind(self.file)
+
     def check_name_index(self):
         if "NAME_INDEX" in self.file.sections:
             self.file.name_index()
@@ -608,7 +613,7 @@ def main():
         usage=__doc__.split("\n\n")[1], formatter_class=argparse.RawDescriptionHelpFormatter, add_help=True)
     parser.add_argument("file")
     what = parser.add_mutually_exclusive_group(required=True)
-    for name in ("check", "dump", "annotate", "stack", "blocks", "locations"):
+    for name in ("check", "dump", "annotate", "stack", "blocks", "locations", "unwind"):
         what.add_argument("--" + name, action="store_true")
     what.add_argument("--lookup", nargs="*", metavar="ADDR")
     arguments = parser.parse_args()
@@ -629,6 +634,9 @@ def main():
         elif arguments.locations:
             for located in locations.Locations(file).all():
                 print(json.dumps(located))
+        elif arguments.unwind:
+            for row in unwind.Unwind(file).all():
+                print(json.dumps(row))
         elif arguments.blocks:
             for block in blocks.Blocks(file).all():
                 print(json.dumps(block))
