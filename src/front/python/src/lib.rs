@@ -11,7 +11,12 @@ use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-pyo3::create_exception!(foldsym, FoldsymError, PyException, "A file cannot be read, is damaged, or cannot be converted.");
+pyo3::create_exception!(
+    foldsym,
+    FoldsymError,
+    PyException,
+    "A file cannot be read, is damaged, or cannot be converted."
+);
 
 fn failed(error: impl std::fmt::Display) -> PyErr {
     FoldsymError::new_err(error.to_string())
@@ -39,7 +44,8 @@ fn open(source: Source) -> Result<Arc<SymbolMap>, String> {
     let name = Path::new("<bytes>");
     match source {
         Source::Path(path) => {
-            let engine = foldsym_symbolize::Symbolizer::builder().build().map_err(|error| error.to_string())?;
+            let engine =
+                foldsym_symbolize::Symbolizer::builder().build().map_err(|error| error.to_string())?;
             engine.load(&path).map_err(|error| error.to_string())
         }
         Source::Bytes(bytes) => {
@@ -69,7 +75,12 @@ impl SymbolFile {
         Ok(Self { map, engine: Arc::new(engine) })
     }
 
-    fn answer<'py>(&self, py: Python<'py>, frames: Vec<StackFrame>, bias: u64) -> PyResult<Bound<'py, PyAny>> {
+    fn answer<'py>(
+        &self,
+        py: Python<'py>,
+        frames: Vec<StackFrame>,
+        bias: u64,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let json = py.detach(|| {
             let name = self.map.path().to_string_lossy();
             let module = Module::new(&name).mapped(Mapping::Everywhere { bias }).with_file(self.map.clone());
