@@ -191,7 +191,6 @@ mod tests {
         assert_eq!(scope("void a::sort<a::It>(a::It, a::It)"), "a");
         assert_eq!(scope("main"), "");
         assert_eq!(scope("<a::B as c::D>::run"), "<a::B as c::D>");
-        assert_eq!(scope(">>::é)("), ">>");
     }
 
     #[test]

@@ -8,9 +8,9 @@
 //! symbols must be there with its local symbols, or `stripped` holds; and every object with code must have debug information,
 //! or `undescribed_object` holds: gold drops the local symbols of what it folds and mold with `--gc-sections` all of them, and
 //! objects are often stripped before they are linked. Start-up code (`crt1.o`, `crtbegin.o`) does not count, since it is in
-//! every program and nothing in it folds. Where several plain names are at the address and the linker is one that folds, or not all
-//! objects have debug information, the further names may be of folded functions: `plain_names`. That holds also where every object is
-//! described, as a compiler may be told to describe no single function (`nodebug`).
+//! every program and nothing in it folds. Where several plain names are at the address and not all objects have debug
+//! information, the further names may be of folded functions: `plain_names`. Where all have, each folded function left an
+//! entry or a line sequence; other rules make groups of those, so the names that are left are one object's names for one place.
 //!
 //! A table counts as one with local symbols if it has at least one that is not hidden. (Linkers make hidden symbols local, and
 //! such symbols stay where those of objects were dropped.) Nor may any function that its entry calls local lack a symbol of
@@ -161,7 +161,7 @@ impl Check<'_, '_> {
 
     /// Further plain names may be of functions that were folded, where not each of those has an entry or lines.
     fn of_names(&self, here: &[CodeSymbol<'_>], function: &Function) -> Option<Reason> {
-        if !self.can_fold || !(self.has_objects || self.image.linker.is_folding()) {
+        if !self.can_fold || !self.has_objects {
             return None;
         }
         if !self.compared.spend(here.len()) {
