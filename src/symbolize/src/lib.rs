@@ -18,7 +18,7 @@
 //!
 //! # What the crate does not do
 //!
-//! It reads no crash reports, unwinds no stacks, and asks no server, unless the feature `debuginfod` is on and [`Builder::debuginfod`] was called. Without the feature `convert` it builds neither
+//! It reads no crash reports, unwinds no stacks, and asks no server, unless the feature `debuginfod` is on and `Builder::debuginfod` was called. Without the feature `convert` it builds neither
 //! `gimli` nor `object`, and takes `.fsym` files alone; programs among the files of a search path are then passed over.
 //!
 //! # Example
