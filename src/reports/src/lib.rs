@@ -1,4 +1,4 @@
-//! Reads crash reports and profiles: the modules of the process, its threads, and the addresses on their stacks.
+//! Reads crash reports: the modules of the process, its threads, and the addresses on their stacks.
 //!
 //! A report is found by its content ([`read`]). What comes out is the input of the engine: each [`Thread`] has frames whose kind (exact,
 //! return address, adjusted) the format defines, so that [`foldsym_symbolize`] resolves folded functions over the whole stack. The
@@ -15,6 +15,7 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod json;
 pub mod symbolicate;
 
 use foldsym_symbolize::{Modules, StackFrame, Symbolizer};
@@ -89,7 +90,7 @@ impl Format {
     }
 }
 
-/// A crash report or profile.
+/// A crash report.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {

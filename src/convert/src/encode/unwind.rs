@@ -31,7 +31,7 @@ pub(super) fn section(unwind: &UnwindRows, image_base: u64) -> Section {
     };
     let group = GROUPS.min_by_key(|&group| cost(group)).unwrap_or(layout::COUNT_BITS);
 
-    let mut sequences = DeltaRuns::default();
+    let mut sequences = RuleSequences::default();
     sequences.add(&runs);
     let mut packed_deltas = Vec::new();
     let mut places = Vec::with_capacity(runs.len());
@@ -88,13 +88,13 @@ fn runs(rows: &[UnwindRow]) -> impl Iterator<Item = &[UnwindRow]> {
 
 /// The sequences of rules of all runs, one behind the other; a run may have a part of another's.
 #[derive(Default)]
-struct DeltaRuns {
+struct RuleSequences {
     rules: Vec<u32>,
     /// Of each run, where its sequence begins.
     of_run: Vec<u32>,
 }
 
-impl DeltaRuns {
+impl RuleSequences {
     fn add(&mut self, runs: &[&[UnwindRow]]) {
         let of = |run: &[UnwindRow]| -> Vec<u32> { run.iter().map(|row| row.rule).collect() };
         let mut wanted: Vec<Vec<u32>> = runs.iter().map(|run| of(run)).collect();

@@ -1,7 +1,7 @@
 //! `.eh_frame` and `.debug_frame` of a program to the rows of all its code, by address.
 
 use foldsym_expr::cfi::{Cfa, Fde, FrameSection, Row, Rule};
-use foldsym_format::records::unwind as code;
+use foldsym_format::records::unwind as layout;
 use foldsym_format::varint;
 
 use crate::diagnostics::{Diagnostics, Kind};
@@ -164,7 +164,7 @@ impl Reader {
         let cfa = match row.cfa {
             Cfa::Unknown => UnwindCfa::Unknown,
             Cfa::Register { register, offset, space: 0 } => {
-                let fits = register < code::MAX_REGISTER && offset.unsigned_abs() < code::MAX_OFFSET;
+                let fits = register < layout::MAX_REGISTER && offset.unsigned_abs() < layout::MAX_OFFSET;
                 fits.then_some(UnwindCfa::Register { register, offset })?
             }
             Cfa::Register { .. } => return None,
@@ -203,16 +203,16 @@ fn saves(row: &Row<'_, REGISTERS>, fde: &Fde<'_>) -> Vec<u8> {
     put(&mut out, fde.cie.return_register);
     for (register, rule) in rules {
         let (kind, value) = match rule {
-            Rule::Undefined => (code::UNDEFINED, None),
-            Rule::SameValue => (code::SAME, None),
-            Rule::Offset(offset) => (code::OFFSET, Some(varint::zigzag(offset))),
-            Rule::ValueOffset(offset) => (code::VALUE_OFFSET, Some(varint::zigzag(offset))),
-            Rule::Register(register) => (code::REGISTER, Some(register)),
-            Rule::Expression(bytes) => (code::EXPRESSION, Some(bytes.len() as u64)),
-            Rule::ValueExpression(bytes) => (code::VALUE_EXPRESSION, Some(bytes.len() as u64)),
+            Rule::Undefined => (layout::UNDEFINED, None),
+            Rule::SameValue => (layout::SAME, None),
+            Rule::Offset(offset) => (layout::OFFSET, Some(varint::zigzag(offset))),
+            Rule::ValueOffset(offset) => (layout::VALUE_OFFSET, Some(varint::zigzag(offset))),
+            Rule::Register(register) => (layout::REGISTER, Some(register)),
+            Rule::Expression(bytes) => (layout::EXPRESSION, Some(bytes.len() as u64)),
+            Rule::ValueExpression(bytes) => (layout::VALUE_EXPRESSION, Some(bytes.len() as u64)),
         };
         // A register is a number of at most 61 bits: higher ones are damage, and name another.
-        put(&mut out, register << code::KIND_BITS | kind);
+        put(&mut out, register << layout::KIND_BITS | kind);
         value.into_iter().for_each(|value| put(&mut out, value));
         if let Rule::Expression(bytes) | Rule::ValueExpression(bytes) = rule {
             out.extend_from_slice(bytes);

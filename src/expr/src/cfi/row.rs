@@ -93,18 +93,8 @@ pub(super) fn execute<'e, const REGISTERS: usize, const REMEMBERED: usize>(
     fde: &Fde<'e>,
     address: u64,
 ) -> Result<Row<'e, REGISTERS>, CfiError> {
-    let mut machine = Machine::<REGISTERS, REMEMBERED> {
-        section,
-        cie: &fde.cie,
-        row: Row { start: fde.start, ..Row::new() },
-        initial: None,
-        remembered: [Row::new(); REMEMBERED],
-        depth: 0,
-        address,
-    };
+    let mut machine = Machine::<REGISTERS, REMEMBERED>::at_start(section, fde, address)?;
     let at = |entry: u64| move |problem| CfiError { entry, problem };
-    machine.execute(fde.cie.instructions, fde.cie.instructions_at, &fde.cie).map_err(at(fde.cie.offset))?;
-    machine.initial = Some(machine.row);
     machine.execute(fde.instructions, fde.instructions_at, &fde.cie).map_err(at(fde.offset))?;
     Ok(machine.row)
 }
@@ -115,19 +105,9 @@ pub(super) fn each<'e, const REGISTERS: usize, const REMEMBERED: usize>(
     fde: &Fde<'e>,
     take: &mut dyn FnMut(&Row<'e, REGISTERS>, u64),
 ) -> Result<(), CfiError> {
-    let mut machine = Machine::<REGISTERS, REMEMBERED> {
-        section,
-        cie: &fde.cie,
-        row: Row { start: fde.start, ..Row::new() },
-        initial: None,
-        remembered: [Row::new(); REMEMBERED],
-        depth: 0,
-        address: fde.start,
-    };
+    let mut machine = Machine::<REGISTERS, REMEMBERED>::at_start(section, fde, fde.start)?;
     let end = fde.start.saturating_add(fde.len);
     let at = |entry: u64| move |problem| CfiError { entry, problem };
-    machine.execute(fde.cie.instructions, fde.cie.instructions_at, &fde.cie).map_err(at(fde.cie.offset))?;
-    machine.initial = Some(machine.row);
     let (mut instructions, mut from) = (fde.instructions, fde.instructions_at);
     // Each turn executes the instructions of one row, and stops in front of the one that begins the next.
     while machine.row.start < end {
@@ -160,7 +140,25 @@ struct Machine<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> {
     address: u64,
 }
 
-impl<'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'_, 'e, REGISTERS, REMEMBERED> {
+impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, REGISTERS, REMEMBERED> {
+    /// At the start of an entry, with the instructions of its CIE executed. It stops in front of the first row behind `address`.
+    fn at_start(section: &'s FrameSection<'e>, fde: &'s Fde<'e>, address: u64) -> Result<Self, CfiError> {
+        let mut machine = Self {
+            section,
+            cie: &fde.cie,
+            row: Row { start: fde.start, ..Row::new() },
+            initial: None,
+            remembered: [Row::new(); REMEMBERED],
+            depth: 0,
+            address,
+        };
+        let Cie { instructions, instructions_at, offset, .. } = fde.cie;
+        let executed = machine.execute(instructions, instructions_at, &fde.cie);
+        executed.map_err(|problem| CfiError { entry: offset, problem })?;
+        machine.initial = Some(machine.row);
+        Ok(machine)
+    }
+
     /// Executes instructions up to the first that begins a row behind the address, and says how many bytes they have.
     fn execute(&mut self, instructions: &'e [u8], at: u64, cie: &Cie<'e>) -> Result<usize, CfiProblem> {
         let mut bytes = Bytes::new(instructions, self.section.big_endian);

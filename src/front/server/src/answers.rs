@@ -1,9 +1,7 @@
 //! What a thread does with the body of a request: stacks of our own JSON, or a report of any format, to frames as JSON.
 
 use foldsym_reports::Trust;
-use foldsym_symbolize::{
-    Answer, Form, Innermost, Modules, Names, Query, Request, StackFrame, Symbolizer, Worker, json,
-};
+use foldsym_symbolize::{Form, Innermost, Modules, Query, Request, StackFrame, Symbolizer, Worker, json};
 use serde_json::Value;
 
 use crate::log::Counts;
@@ -80,8 +78,9 @@ impl Writing<'_> {
     fn line(&mut self, json: &Value, worker: &mut Worker<'_>) -> Result<(), Ended> {
         match Request::parse(json, None) {
             Ok(request) => {
-                self.out.push(b'{');
+                self.out.extend_from_slice(b"{\"Frames\":[");
                 self.frames(&request.modules, &request.frames, &[], worker)?;
+                self.out.push(b']');
             }
             Err(error) => json::error(&mut self.out, None, &error.to_string()),
         }
@@ -95,7 +94,7 @@ impl Writing<'_> {
         if self.goes_on(self.out.len()) { Ok(()) } else { Err(Ended) }
     }
 
-    /// Puts `"Frames":[...]`.
+    /// Puts the answers to frames, without the brackets of their list.
     fn frames(
         &mut self,
         modules: &Modules,
@@ -103,7 +102,6 @@ impl Writing<'_> {
         trust: &[Trust],
         worker: &mut Worker<'_>,
     ) -> Result<(), Ended> {
-        self.out.extend_from_slice(b"\"Frames\":[");
         self.counts.stacks += 1;
         let mut index = 0;
         let query = Query { modules, frames, innermost: Innermost::Nothing };
@@ -111,36 +109,19 @@ impl Writing<'_> {
             if !self.goes_on(self.out.len()) {
                 return Err(Ended);
             }
-            if index > 0 {
-                self.out.push(b',');
-            }
-            self.frame(answer, modules, names, trust.get(index).copied());
+            foldsym_reports::json::frame(
+                &mut self.out,
+                index,
+                answer,
+                names,
+                modules,
+                trust.get(index).copied(),
+            );
+            self.counts.frames += 1;
+            self.counts.named += u64::from(answer.certainty.is_some());
             index += 1;
             Ok(())
-        })?;
-        self.out.push(b']');
-        Ok(())
-    }
-
-    fn frame(&mut self, answer: &Answer, modules: &Modules, names: &mut Names<'_>, trust: Option<Trust>) {
-        let module = answer.module.and_then(|module| modules.get(module));
-        let module = module.map_or("", |module| &module.name);
-        let start = self.out.len();
-        names.begin(start);
-        json::object(&mut self.out, answer, names, module);
-        self.counts.frames += 1;
-        self.counts.named += u64::from(answer.certainty.is_some());
-        if let Some(why) = names.take_damage() {
-            self.out.truncate(start);
-            let mut without = Answer::default();
-            (without.address, without.module, without.unknown) = (answer.address, answer.module, Some(why));
-            json::object(&mut self.out, &without, names, module);
-        }
-        if let Some(trust) = trust {
-            self.out.extend_from_slice(b",\"Trust\":");
-            json::string(&mut self.out, trust.text().as_bytes());
-        }
-        self.out.push(b'}');
+        })
     }
 
     /// Answers a report: its threads, with the modules and what was lost.
@@ -152,46 +133,15 @@ impl Writing<'_> {
     ) -> Result<(), Refusal> {
         let report = foldsym_reports::read(body, symbolizer);
         let report = report.map_err(|error| Refusal::bad(error.to_string()))?;
-        let out = &mut self.out;
-        out.extend_from_slice(b"{\"Format\":");
-        json::string(out, report.format.text().as_bytes());
-        out.extend_from_slice(b",\"Reason\":");
-        json::string(out, report.reason.as_bytes());
-        out.extend_from_slice(b",\"CrashAddress\":");
-        match report.crash_address {
-            Some(address) => json::address(out, address),
-            None => out.extend_from_slice(b"null"),
-        }
-        out.extend_from_slice(b",\"Warnings\":");
-        json::list(out, &report.warnings, |out, warning| json::string(out, warning.as_bytes()));
-        out.extend_from_slice(b",\"Modules\":");
-        json::list(out, report.modules.iter(), |out, module| {
-            out.extend_from_slice(b"{\"Name\":");
-            json::string(out, module.name.as_bytes());
-            out.extend_from_slice(b",\"Id\":");
-            match &module.id {
-                Some(id) => json::string(out, id.to_string().as_bytes()),
-                None => out.extend_from_slice(b"null"),
-            }
-            out.push(b'}');
-        });
-        out.extend_from_slice(b",\"Threads\":[");
+        self.out.push(b'{');
+        foldsym_reports::json::begin(&mut self.out, &report);
         for (index, thread) in report.threads.iter().enumerate() {
-            self.out.extend_from_slice(if index > 0 { b",{\"Id\":" } else { b"{\"Id\":" });
-            match thread.id {
-                Some(id) => json::number(&mut self.out, id),
-                None => self.out.extend_from_slice(b"null"),
-            }
-            self.out.extend_from_slice(b",\"Name\":");
-            json::string(&mut self.out, thread.name.as_bytes());
-            let crashed = format!(",\"Crashed\":{},", thread.crashed);
-            self.out.extend_from_slice(crashed.as_bytes());
-            let modules = report.modules_of(thread);
-            let put = self.frames(modules, &thread.frames, &thread.trust, worker);
+            foldsym_reports::json::thread(&mut self.out, index, thread);
+            let put = self.frames(report.modules_of(thread), &thread.frames, &thread.trust, worker);
             put.map_err(|Ended| self.refusal())?;
-            self.out.push(b'}');
+            self.out.extend_from_slice(b"]}");
         }
-        self.out.extend_from_slice(b"]}\n");
+        foldsym_reports::json::end(&mut self.out, &report);
         Ok(())
     }
 }

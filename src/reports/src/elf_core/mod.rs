@@ -293,5 +293,4 @@ fn note_of<H: FileHeader<Endian = Endianness>>(memory: &[u8]) -> Option<BuildId>
 }
 
 #[cfg(test)]
-#[path = "../elf_core_tests.rs"]
 mod tests;

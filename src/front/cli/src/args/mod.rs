@@ -45,7 +45,7 @@ pub(crate) enum Command {
     Stack(Stack),
     /// Copies a log, and puts functions, files and lines into its stacks
     Filter(Filter),
-    /// Prints the stacks of crash reports and profiles
+    /// Prints the stacks of crash reports
     Symbolize(Symbolize),
     /// Prints the functions of a name, and where they are
     Find(Find),

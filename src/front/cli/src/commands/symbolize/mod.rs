@@ -1,4 +1,4 @@
-//! `foldsym symbolize`: prints the stacks of crash reports and profiles.
+//! `foldsym symbolize`: prints the stacks of crash reports.
 //!
 //! Reports are read one by one. One that cannot be read is told of on standard error, and in JSON by an object of its own; the rest go on.
 
@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::io::Read;
 use std::path::Path;
 
-use foldsym_reports::{Options, Reader, Report, Thread};
+use foldsym_reports::{Options, Reader, Report, Thread, json};
 use foldsym_symbolize::{Answer, Form, Innermost, Modules, Names, Place, Query, Worker};
 
 use crate::args::{Answering, Marks, Symbolize};
@@ -100,7 +100,7 @@ impl Printer<'_> {
         }
         for (index, thread) in report.threads.iter().enumerate() {
             if self.json {
-                print::json_thread(&mut self.out.text, index, thread);
+                json::thread(&mut self.out.text, index, thread);
             } else {
                 print::text_thread(&mut self.out.text, index, thread);
             }
@@ -111,7 +111,7 @@ impl Printer<'_> {
             self.out.give()?;
         }
         if self.json {
-            print::json_end(&mut self.out.text, report);
+            json::end(&mut self.out.text, report);
         } else {
             print::text_end(&mut self.out.text, report);
         }
@@ -121,12 +121,12 @@ impl Printer<'_> {
     fn frames(&mut self, modules: &Modules, thread: &Thread) {
         let query = Query { modules, frames: &thread.frames, innermost: Innermost::Nothing };
         let form = if self.json { Form::Json } else { Form::Plain };
-        let (out, json, marks) = (&mut self.out.text, self.json, self.marks);
+        let (out, is_json, marks) = (&mut self.out.text, self.json, self.marks);
         let (mut index, mut number) = (0, 0);
         let put = |answer: &Answer, names: &mut Names<'_>| {
             let trust = thread.trust.get(index).copied();
-            if json {
-                print::json_frame(out, index, answer, names, modules, trust);
+            if is_json {
+                json::frame(out, index, answer, names, modules, trust);
             } else {
                 let place = thread.frames.get(index).map_or(Place::Unknown, |frame| frame.place);
                 print::text_frame(out, (&mut number, place), answer, names, modules, (marks, trust));

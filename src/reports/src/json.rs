@@ -1,0 +1,99 @@
+//! A report as JSON, as the command line and the server print it. `schema/answers.md` says what the keys are.
+//!
+//! An object is put in parts, in this order: [`begin`], then for each thread [`thread`], its frames by [`frame`], and `]}`, then [`end`].
+
+use foldsym_symbolize::json::{address, list, number, object, string};
+use foldsym_symbolize::{Answer, Modules, Names, Unknown};
+
+use crate::{Report, Thread, Trust};
+
+/// Puts the keys of a report in front of its threads, and the start of their list; not the brace of the object.
+pub fn begin(out: &mut Vec<u8>, report: &Report) {
+    out.extend_from_slice(b"\"Format\":");
+    string(out, report.format.text().as_bytes());
+    out.extend_from_slice(b",\"Reason\":");
+    string(out, report.reason.as_bytes());
+    out.extend_from_slice(b",\"CrashAddress\":");
+    match report.crash_address {
+        Some(crash) => address(out, crash),
+        None => out.extend_from_slice(b"null"),
+    }
+    out.extend_from_slice(b",\"Modules\":");
+    list(out, report.modules.iter(), |out, module| {
+        out.extend_from_slice(b"{\"Name\":");
+        string(out, module.name.as_bytes());
+        out.extend_from_slice(b",\"Id\":");
+        match &module.id {
+            Some(id) => string(out, id.to_string().as_bytes()),
+            None => out.extend_from_slice(b"null"),
+        }
+        out.push(b'}');
+    });
+    out.extend_from_slice(b",\"Threads\":[");
+}
+
+/// Puts the keys of a thread in front of its frames, and the start of their list. `index` is the thread's place in the report.
+pub fn thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
+    if index > 0 {
+        out.push(b',');
+    }
+    out.extend_from_slice(b"{\"Id\":");
+    match thread.id {
+        Some(id) => number(out, id),
+        None => out.extend_from_slice(b"null"),
+    }
+    out.extend_from_slice(b",\"Name\":");
+    string(out, thread.name.as_bytes());
+    out.extend_from_slice(format!(",\"Crashed\":{}", thread.crashed).as_bytes());
+    // Keys of a stack's own that are named like ours are left out: an object has each key once.
+    for (key, value) in
+        thread.echo.iter().filter(|(key, _)| !["Id", "Name", "Crashed"].contains(&key.as_str()))
+    {
+        out.push(b',');
+        string(out, key.as_bytes());
+        out.extend_from_slice(format!(":{value}").as_bytes());
+    }
+    out.extend_from_slice(b",\"Frames\":[");
+}
+
+/// Puts the answer to a frame. `index` is the frame's place in its stack, `trust` how an unwinder found it.
+pub fn frame(
+    out: &mut Vec<u8>,
+    index: usize,
+    answer: &Answer,
+    names: &mut Names<'_>,
+    modules: &Modules,
+    trust: Option<Trust>,
+) {
+    if index > 0 {
+        out.push(b',');
+    }
+    let start = out.len();
+    names.begin(start);
+    let module = answer.module.and_then(|module| modules.get(module)).map_or("", |module| &module.name);
+    object(out, answer, names, module);
+    if let Some(why) = names.take_damage() {
+        out.truncate(start);
+        object(out, &without(answer, why), names, module);
+    }
+    if let Some(trust) = trust {
+        out.extend_from_slice(b",\"Trust\":");
+        string(out, trust.text().as_bytes());
+    }
+    out.push(b'}');
+}
+
+/// The same frame without an answer.
+fn without(answer: &Answer, why: Unknown) -> Answer {
+    let mut bare = Answer::default();
+    (bare.address, bare.module, bare.image_address) = (answer.address, answer.module, answer.image_address);
+    bare.unknown = Some(why);
+    bare
+}
+
+/// Puts the end of the list of threads, the warnings, and the end of the object with a line end.
+pub fn end(out: &mut Vec<u8>, report: &Report) {
+    out.extend_from_slice(b"],\"Warnings\":");
+    list(out, &report.warnings, |out, warning| string(out, warning.as_bytes()));
+    out.extend_from_slice(b"}\n");
+}
