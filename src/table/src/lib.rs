@@ -91,6 +91,14 @@ pub fn schema_of(stacks: &Schema, options: TableOptions) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, metadata))
 }
 
+/// One batch of several.
+///
+/// # Errors
+/// They are not of this schema, or too large for one.
+pub fn concat(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch, TableError> {
+    Ok(arrow_select::concat::concat_batches(schema, batches)?)
+}
+
 /// Answers the stacks of a batch, a row each: gives its columns and [`SYMBOLS`].
 ///
 /// # Errors
