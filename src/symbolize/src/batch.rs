@@ -220,8 +220,10 @@ impl Worker<'_> {
                         Base::Alone(answer, found) => {
                             let everywhere = module.and_then(|module| query.modules.get(module));
                             if !found
-                                && let Some(Mapping::Everywhere { .. }) = everywhere.map(|module| module.mapping)
-                                && let Some((file, address)) = placed.file.zip(placed.address.lookup_address())
+                                && let Some(Mapping::Everywhere { .. }) =
+                                    everywhere.map(|module| module.mapping)
+                                && let Some((file, address)) =
+                                    placed.file.zip(placed.address.lookup_address())
                                 && self.files[file].is_outside(address.0)
                             {
                                 module = None;
@@ -233,7 +235,8 @@ impl Worker<'_> {
                             self.without_file(batch, placed, why.unwrap_or(Unknown::NoFunction), each)
                         }
                     };
-                    batch.frames[first + index - start] = BatchFrame { answer, module: module.map(|at| at as u32) };
+                    batch.frames[first + index - start] =
+                        BatchFrame { answer, module: module.map(|at| at as u32) };
                 }
             } else {
                 while unknown.next_if(|(at, _)| *at < end).is_some() {}
@@ -262,7 +265,8 @@ impl Worker<'_> {
             }
             let Some(file) = placed.file else { return false };
             let caller = batch.placed.get(index + 1).filter(|_| index + 1 < range.end);
-            let caller = caller.filter(|caller| placed.shares_module(caller)).map(|caller| (caller.address, behind));
+            let caller =
+                caller.filter(|caller| placed.shares_module(caller)).map(|caller| (caller.address, behind));
             let call = (file, placed.address, caller);
             behind = match batch.known.get(&call) {
                 Some(&known) => known,
@@ -300,8 +304,11 @@ impl Worker<'_> {
             let given = caller.as_ref().map(|(address, (resolved, _))| (*address, resolved));
             resolved = map.file().resolve_one(address, given).ok()?;
             let caller = caller.as_ref();
-            let caller =
-                caller.map(|(address, (resolved, first))| Caller { address: *address, resolved, first: *first });
+            let caller = caller.map(|(address, (resolved, first))| Caller {
+                address: *address,
+                resolved,
+                first: *first,
+            });
             front = self.ranker.first((file, map.file()), address, &resolved, caller);
         }
         let mut answer = Answer { address: placed.given, module: placed.module, ..Answer::default() };

@@ -340,7 +340,11 @@ impl<'s> Worker<'s> {
         }
     }
 
-    pub(crate) fn place(&mut self, modules: &Modules, frame: StackFrame) -> Result<Placed, (Option<usize>, Unknown)> {
+    pub(crate) fn place(
+        &mut self,
+        modules: &Modules,
+        frame: StackFrame,
+    ) -> Result<Placed, (Option<usize>, Unknown)> {
         // A call may be the last instruction of its module.
         let back = u64::from(frame.kind == Kind::Return);
         let given = frame.place.given();

@@ -46,9 +46,11 @@ fn numbers(column: &str, array: &dyn Array) -> Result<Int64Array, TableError> {
 
 fn texts(column: &str, array: &dyn Array) -> Result<StringArray, TableError> {
     match array.data_type() {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) | DataType::Null => {
-            Ok(arrow_cast::cast(array, &DataType::Utf8)?.as_string::<i32>().clone())
-        }
+        DataType::Utf8
+        | DataType::LargeUtf8
+        | DataType::Utf8View
+        | DataType::Dictionary(..)
+        | DataType::Null => Ok(arrow_cast::cast(array, &DataType::Utf8)?.as_string::<i32>().clone()),
         kind => Err(wrong(column, format!("expected text, found {kind}"))),
     }
 }
@@ -57,7 +59,9 @@ fn texts(column: &str, array: &dyn Array) -> Result<StringArray, TableError> {
 fn list(column: &str, array: &dyn Array) -> Result<ListArray, TableError> {
     let inner = match array.data_type() {
         DataType::List(_) => return Ok(array.as_list::<i32>().clone()),
-        DataType::LargeList(inner) | DataType::FixedSizeList(inner, _) | DataType::ListView(inner)
+        DataType::LargeList(inner)
+        | DataType::FixedSizeList(inner, _)
+        | DataType::ListView(inner)
         | DataType::LargeListView(inner) => inner.clone(),
         DataType::Null => Arc::new(Field::new("item", DataType::Int64, true)),
         kind => return Err(wrong(column, format!("expected a list, found {kind}"))),
@@ -113,7 +117,9 @@ impl Stacks {
                 for (at, index) in range.enumerate() {
                     let default = if at == 0 { Kind::Exact } else { Kind::Return };
                     let kind = match words {
-                        Some((words, start)) if words.is_valid(start + at) => kind(words.value(start + at), row)?,
+                        Some((words, start)) if words.is_valid(start + at) => {
+                            kind(words.value(start + at), row)?
+                        }
                         _ => default,
                     };
                     read.frames.push(match addresses.is_valid(index) {
@@ -170,8 +176,7 @@ impl Stacks {
                         let mut modules = Vec::new();
                         for at in range {
                             let id = text_at(ids.as_ref(), at);
-                            let mut module =
-                                Module::new(text_at(names.as_ref(), at).or(id).unwrap_or("?"));
+                            let mut module = Module::new(text_at(names.as_ref(), at).or(id).unwrap_or("?"));
                             module.id = id.map(|id| identity(id, row)).transpose()?;
                             let base = bases.is_valid(at).then(|| bases.value(at).cast_unsigned());
                             modules.push(base.into_iter().fold(module, Module::at));
@@ -192,14 +197,16 @@ impl Stacks {
         for row in 0..rows {
             let (id, name) = (text_at(Some(&ids), row), text_at(names.as_ref(), row));
             let base = bases.as_ref().filter(|bases| bases.is_valid(row)).map(|bases| bases.value(row));
-            let key = format!("{base:?} {} {} {}", id.unwrap_or("").len(), id.unwrap_or(""), name.unwrap_or(""));
+            let key =
+                format!("{base:?} {} {} {}", id.unwrap_or("").len(), id.unwrap_or(""), name.unwrap_or(""));
             linked[row] = base.is_none();
             let which = match known.get(key.as_bytes()) {
                 Some(&which) => which,
                 None => {
                     let mut module = Module::new(name.or(id).unwrap_or("?"));
                     module.id = id.map(|id| identity(id, row)).transpose()?;
-                    let module = base.into_iter().fold(module, |module, base| module.at(base.cast_unsigned()));
+                    let module =
+                        base.into_iter().fold(module, |module, base| module.at(base.cast_unsigned()));
                     self.modules.push(Modules::new(vec![module]));
                     known.insert(key.into_bytes(), self.modules.len() - 1);
                     self.modules.len() - 1

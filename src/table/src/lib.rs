@@ -84,7 +84,8 @@ impl Default for TableOptions {
 
 /// The columns of an answered table: those of the stacks, and [`SYMBOLS`] in place of a column of that name.
 pub fn schema_of(stacks: &Schema, options: TableOptions) -> SchemaRef {
-    let mut fields: Vec<_> = stacks.fields().iter().filter(|field| field.name() != SYMBOLS).cloned().collect();
+    let mut fields: Vec<_> =
+        stacks.fields().iter().filter(|field| field.name() != SYMBOLS).cloned().collect();
     fields.push(Arc::new(symbols_field(options)));
     let mut metadata = stacks.metadata().clone();
     metadata.insert(VERSION_KEY.to_owned(), VERSION.to_owned());

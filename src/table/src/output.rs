@@ -84,7 +84,13 @@ fn known(number: u32) -> Option<i32> {
 
 impl Symbols {
     /// Takes the next distinct answer.
-    pub(crate) fn answer(&mut self, number: u32, file: Option<usize>, answer: &Answer, names: &mut Names<'_>) {
+    pub(crate) fn answer(
+        &mut self,
+        number: u32,
+        file: Option<usize>,
+        answer: &Answer,
+        names: &mut Names<'_>,
+    ) {
         debug_assert_eq!(number as usize, self.made.len());
         if file != self.file {
             self.file = file;
@@ -119,7 +125,14 @@ impl Symbols {
         }
         if answer.symbol.frames.is_empty() {
             let (function, linkage_name, file) = (None, None, None);
-            self.elements.push(Element { function, linkage_name, file, line: None, column: None, inlined: false });
+            self.elements.push(Element {
+                function,
+                linkage_name,
+                file,
+                line: None,
+                column: None,
+                inlined: false,
+            });
         }
         for member in &answer.candidates {
             let name = member.symbol.name();
@@ -192,7 +205,12 @@ impl Symbols {
             return Err(ArrowError::SchemaError("the column of symbols is a list".to_owned()).into());
         };
         let offsets = OffsetBuffer::from_lengths(lengths);
-        Ok(Arc::new(ListArray::try_new(field, offsets, Arc::new(struct_array), Some(NullBuffer::from(valid)))?))
+        Ok(Arc::new(ListArray::try_new(
+            field,
+            offsets,
+            Arc::new(struct_array),
+            Some(NullBuffer::from(valid)),
+        )?))
     }
 }
 

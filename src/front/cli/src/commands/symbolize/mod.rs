@@ -13,6 +13,8 @@ use crate::args::{Answering, Marks, Symbolize};
 use crate::io::failure::{Failure, complain, exit};
 use crate::io::output::Output;
 
+#[cfg(feature = "parquet")]
+mod parquet;
 mod print;
 
 /// Reports are not larger; cores of the kernel are mapped, and do not count.
@@ -22,6 +24,10 @@ const MAX_REPORT: u64 = 4 << 30;
 pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     if args.sources.maps.is_some() {
         return Err(Failure::usage("--maps: a report says itself which modules its process had"));
+    }
+    #[cfg(feature = "parquet")]
+    if let (Some(input), Some(output)) = (&args.parquet, &args.output) {
+        return parquet::run(args, input, output);
     }
     let answering = Answering { json: args.json, no_demangle: args.no_demangle, ..Answering::default() };
     let symbolizer = crate::answer::open::symbolizer(&answering, &args.sources)?;
