@@ -9,7 +9,7 @@ if ! python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11
 fi
 venv=${FOLDSYM_VENV:-$(mktemp -d)/venv}
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-"$venv/bin/pip" install --quiet maturin pytest
+"$venv/bin/pip" install --quiet maturin pytest pyarrow 'pandas<3' polars duckdb nanoarrow 'pyspark>=4,<5'
 (cd ../../.. && cargo build --package foldsym)
 wheels=$(mktemp -d)
 "$venv/bin/maturin" build --quiet --profile dev --interpreter "$venv/bin/python" --out "$wheels"

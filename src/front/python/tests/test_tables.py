@@ -186,13 +186,15 @@ def test_a_damaged_file_is_told_of(fleet, tmp_path):
     assert ours[0][0]["unknown"] == "damaged" and "fsym" in ours[0][0]["message"]
     whole = pa.record_batch(foldsym.symbolize_batch(table(rows), store))["symbols"].to_pylist()
     others = [at for at, row in enumerate(rows) if row["modules"] and row["modules"][0]["id"] != broken]
+    # Messages name the store.
+    ours, whole = without_reasons(ours), without_reasons(whole)
     assert len(others) > 100 and all(ours[at] == whole[at] for at in others)
 
 
 def test_many_modules_without_files(fleet):
     store, _ = fleet
     rows = [
-        {"row": at, "modules": [{"id": f"{at:040x}", "name": f"m{at}", "base": 0x1000}], "frames": [0x1001]}
+        {"row": at, "modules": [{"id": f"{at + 1:040x}", "name": f"m{at}", "base": 0x1000}], "frames": [0x1001]}
         for at in range(2000)
     ]
     ours = pa.record_batch(foldsym.symbolize_batch(table(rows), store))["symbols"].to_pylist()
@@ -215,7 +217,7 @@ def test_other_libraries(fleet):
         assert plain["symbols"].to_pylist() == whole
         query = "select count(*) from (select unnest(symbols) as s from plain) where s.certainty = 'exact'"
         exact = sum(one["certainty"] == "exact" for row in whole if row for one in row)
-        assert connection.sql(query).fetchone() == (exact,) and exact > 0
+        assert connection.sql(query).fetchall() == [(exact,)] and exact > 0
     nanoarrow = pytest.importorskip("nanoarrow")
     assert len(nanoarrow.Array(ours)) == len(rows)
     pandas = pytest.importorskip("pandas")
