@@ -239,8 +239,7 @@ fn encoded(
     let program = loaded.placed.program();
     report.decided(program, &keys);
     // Without times and threads, so that the bytes depend on the program and the options alone.
-    let record = report.record().to_string();
-    body?.finish(program, &keys, Some(record.as_bytes()))
+    body?.finish(program, &keys, Some(&report.record().encode()))
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Step) {
