@@ -18,7 +18,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::model::{BlockMap, Unit, UnitClasses};
+use crate::model::{BlockMap, ClassUnit, Unit, UnitClasses};
 use crate::open::{DebugSection, Image};
 use crate::read::code::CodeSections;
 use crate::read::limits::{UNITS_BETWEEN, allowed_entries, held_by_lists};
@@ -52,23 +52,31 @@ pub(crate) fn read<'f>(
     }
 }
 
-/// Reads the classes of the units at these offsets, which are sorted: each that is returned has those and names alone.
+/// Reads the classes of the units at these offsets, which are sorted.
 /// Of what is damaged [`read`] has told.
 pub(crate) fn read_classes<'f>(
     image: &Image<'f>,
     split: &SplitFiles<'_, 'f>,
     units: &[UnitClasses<'_>],
     diagnostics: &mut Diagnostics,
-) -> Vec<Unit<'f>> {
+) -> Vec<ClassUnit<'f>> {
+    if units.is_empty() {
+        return Vec::new();
+    }
     let how = ReadPlan { options: ReadOptions::default(), walk: UnitWalk::Classes(units), advance: &|_| () };
-    let mut read = Vec::new();
+    let mut read: Vec<Unit<'f>> = Vec::new();
     let counted = if image.arch.big_endian {
         read_with(image, split, gimli::BigEndian, how, &mut read)
     } else {
         read_with(image, split, gimli::LittleEndian, how, &mut read)
     };
     diagnostics.merge(counted.only(Kind::SkippedClasses));
-    read
+    // A split unit is numbered by its skeleton.
+    let classes = |unit: Unit<'f>| {
+        let described = unit.records.described?;
+        Some(ClassUnit { offset: unit.head.offset, ..*described })
+    };
+    read.into_iter().filter_map(classes).collect()
 }
 
 /// How units are read.

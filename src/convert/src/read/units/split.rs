@@ -199,8 +199,7 @@ pub(crate) fn read<'f, E: Endianity>(
             Ok(mut unit) => {
                 unit.tables.brings = brings;
                 unit.tables.strings += file.debug.get(DebugSection::Str).len() as u64;
-                let names = task.supply.names.keep(&std::mem::take(&mut unit.tables.names));
-                return Some(unit.with_names(names));
+                return Some(unit.with_names(|names| task.supply.names.keep(names)));
             }
             Err(problem) => missed.other_build(format!("{}: {problem}", path.display())),
         }

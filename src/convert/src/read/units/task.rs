@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::model::{ClassPlaces, ClassUnit, Unit, UnitClasses, UnitHead};
+use crate::model::{ClassPlaces, Unit, UnitClasses, UnitHead};
 use crate::open::DebugSection;
 use crate::read::code::CodeSections;
 use crate::read::limits::Limits;
@@ -73,13 +73,18 @@ impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
                 if self.options.classes && main && unit.records.class_places.is_of_tables() {
                     let places = std::mem::take(&mut unit.records.class_places);
                     let mut counted = Diagnostics::default();
-                    let described = unit::classes(source, &places, &mut memory, &mut counted);
-                    let skipped = counted.only(Kind::SkippedClasses);
-                    unit.records.described = Some(Box::new(ClassUnit { unit: described, skipped }));
+                    let mut described = unit::classes(source, &places, &mut memory, &mut counted);
+                    described.skipped = counted.only(Kind::SkippedClasses);
+                    unit.records.described = Some(Box::new(described));
                 }
                 (unit, shared)
             }
-            UnitWalk::ClassesAt(places) => (unit::classes(source, places, &mut memory, diagnostics), 0),
+            UnitWalk::ClassesAt(places) => {
+                let described = unit::classes(source, places, &mut memory, diagnostics);
+                let mut unit = empty(described.offset);
+                unit.records.described = Some(Box::new(described));
+                (unit, 0)
+            }
             // The unit is none of those.
             UnitWalk::Classes(_) => (Unit::default(), 0),
         }
