@@ -72,7 +72,7 @@ pub(crate) fn keys<'u, 'f>(
         units.push((number, described));
     }
     units.sort_by_key(|unit| unit.0);
-    let classes = Classes::new(&units, |_| true);
+    let classes = Classes::new(&units, |unit| !heads[unit as usize].keeps_callees);
     if classes.list.is_empty() {
         return found;
     }
