@@ -1,6 +1,6 @@
 //! How much memory units take: what [`crate::util::budget`] charges them with.
 
-use super::{ClassUnit, Unit, UnitMap};
+use super::{ClassUnit, Unit, UnitCode, UnitMap};
 
 impl Unit<'_> {
     /// True for a unit of which only the offset is known: it has no name, no code, and nothing that others refer to.
@@ -21,12 +21,8 @@ impl Unit<'_> {
             size_of_val(&self.tables.files[..]),
             size_of_val(&self.tables.origins[..]),
             size_of_val(&self.tables.edges[..]),
-            size_of_val(&self.code.scopes[..]),
             size_of_val(&self.traces.lost[..]),
             size_of_val(&self.traces.lost_ranges[..]),
-            size_of_val(&self.code.rows[..]),
-            size_of_val(&self.code.pieces[..]),
-            size_of_val(&self.code.functions[..]),
             size_of_val(&self.records.calls[..]),
             size_of_val(&self.records.listed[..]),
             size_of_val(&self.records.callees[..]),
@@ -37,7 +33,18 @@ impl Unit<'_> {
             size_of_val(&self.records.class_places.tables[..]),
             size_of_val(&self.records.class_places.dynamic[..]),
         ];
-        (size_of::<Self>() + lists.iter().sum::<usize>()) as u64
+        (size_of::<Self>() + lists.iter().sum::<usize>()) as u64 + self.code.bytes()
+    }
+}
+
+impl UnitCode {
+    /// Bytes of memory that its lists take.
+    pub(crate) fn bytes(&self) -> u64 {
+        let lists = size_of_val(&self.scopes[..])
+            + size_of_val(&self.rows[..])
+            + size_of_val(&self.pieces[..])
+            + size_of_val(&self.functions[..]);
+        lists as u64
     }
 }
 

@@ -67,7 +67,7 @@ impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
         match self.walk {
             UnitWalk::Functions => {
                 let (mut unit, shared) =
-                    unit::walk(source, self.code, self.options, &mut memory, limits, diagnostics);
+                    unit::read(source, self.code, self.options, &mut memory, limits, diagnostics);
                 // gcc does not say which of its classes matter, and a `.dwo` does not live as long as its classes.
                 let main = source.space.main.dwarf.file_type == gimli::DwarfFileType::Main;
                 if self.options.classes && main && unit.records.class_places.is_of_tables() {
