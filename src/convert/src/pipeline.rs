@@ -128,7 +128,7 @@ fn produce(
     })?
 }
 
-/// A program that was opened, read and resolved.
+/// A program whose functions are placed.
 pub(crate) struct Loaded<'a, 'f> {
     pub(crate) image: Image<'f>,
     pub(crate) placed: Placed<'f>,

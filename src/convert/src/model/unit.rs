@@ -118,7 +118,7 @@ impl Lost {
     }
 }
 
-/// A subprogram, or one range of it, whose address the linker erased, for `resolve` to find again.
+/// A subprogram, or one range of it, whose address the linker erased, for `recover` to find again.
 #[derive(Clone, Debug)]
 pub struct UnitErased {
     pub die: DieOffset,

@@ -11,6 +11,8 @@ pub(crate) use frames::read_unwind;
 pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod sections;
+pub(crate) mod shared;
+pub(crate) mod space;
 pub(crate) mod unit;
 pub(crate) mod units;
 
@@ -26,11 +28,11 @@ use crate::read::options::ReadOptions;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::call_tables::CallTables;
 use crate::read::sections::{basic_blocks, call_tables};
+use crate::read::space::Space;
 use crate::read::units::queue::{self, Queue, Take};
-use crate::read::units::space::Space;
 use crate::read::units::split::{SplitFiles, Supply};
+use crate::read::units::task;
 use crate::read::units::task::{UnitTask, UnitWalk};
-use crate::read::units::{space, task};
 
 /// Reads every unit of the image's debug information, split units from where `split` says. An image
 /// without any gives no unit.

@@ -1,6 +1,6 @@
 //! Compares a `.fsym` with the program that it was made from: what both say at every address.
 //!
-//! The program is opened, read and resolved anew; the file is asked through the reader. What is between
+//! The program is opened, read and placed anew; the file is asked through the reader. What is between
 //! the two, the encoder and the format, is what this checks. Both sides are turned into the same plain
 //! [`Answer`]. An answer changes only where a piece or a row of one of the sides begins or ends, so the
 //! address space is cut at all of these, of both sides, and each interval between two cuts is asked at its

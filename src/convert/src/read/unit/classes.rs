@@ -13,13 +13,13 @@ use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{ClassPlaces, ClassUnit, Instance, NONE16, UnitBase, UnitClass, UnitMethod, UnitVtable};
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::entries::{Attribute, Entries, Entry, Plans, Wanted};
+use crate::read::space::offset_of;
 use crate::read::unit::class_places::MAX_CLASSES;
+use crate::read::unit::memory::Memory;
 use crate::read::unit::origins::{IDENTITY, NameText, Origins, UnitTables};
 use crate::read::unit::roles::{MemberRole, Role};
+use crate::read::unit::source::UnitSource;
 use crate::read::unit::walk::{UnitEntries, Walk};
-use crate::read::units::memory::Memory;
-use crate::read::units::space::offset_of;
-use crate::read::units::task::UnitSource;
 use crate::util::hash::HashMap;
 
 /// Entries that are read of the classes of one unit: one class may stand in another. No more than a multiple of the unit's

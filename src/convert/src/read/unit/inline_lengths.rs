@@ -3,7 +3,7 @@
 //!
 //! A linker writes a tombstone over each address of a folded function. `DW_AT_high_pc` as a length is no address, and
 //! neither are the offset pairs of a range list (DWARF 5 2.17.3): clang lets those of one section count from the
-//! address of its first function, and a function that was folded is the first of its section. `resolve` finds the
+//! address of its first function, and a function that was folded is the first of its section. `recover` finds the
 //! places of those of which a length is left.
 
 use gimli::{AttributeValue, RawRngListEntry};
@@ -11,8 +11,8 @@ use gimli::{AttributeValue, RawRngListEntry};
 use crate::model::{How, LocalEdge, Lost, LostScope};
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::Sequence;
-use crate::read::sections::lists;
 use crate::read::unit::addresses::Addresses;
+use crate::read::unit::lists;
 use crate::read::unit::tree::LostTree;
 use crate::read::unit::walk::{OpenFunction, Walk};
 

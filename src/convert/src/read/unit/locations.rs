@@ -17,10 +17,10 @@ use crate::model::{
 };
 use crate::read::limits::MAX_ATTRIBUTES;
 use crate::read::sections::bytes::{Bytes, Endianity};
-use crate::read::sections::lists;
+use crate::read::space::{root_attributes, string};
 use crate::read::unit::attributes as attribute;
+use crate::read::unit::lists;
 use crate::read::unit::walk::Walk;
-use crate::read::units::space::{root_attributes, string};
 use crate::util::hash::HashSet;
 
 /// Lanes that a thread may have.

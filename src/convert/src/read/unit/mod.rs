@@ -3,7 +3,9 @@
 //! One walk over the entries in file order, without recursion. Entries that are neither a subprogram
 //! with code nor an inlined subroutine inside one are skipped by their abbreviation, never decoded.
 //!
-//! Long because the walk over the entries and the state that it fills are one type.
+//! `walk` turns entries into functions with inline trees, calls and erased functions, and hands each function over as it ends.
+//! `assign` has the line program: it gives a function its rows at once where its sequence is certain (`rows`). The others wait
+//! until all functions are known (`sequences`, `sequence_owners`).
 
 mod addresses;
 mod assign;
@@ -12,9 +14,12 @@ mod calls;
 mod class_places;
 mod classes;
 mod codeless;
+pub(crate) mod file;
 mod inline_lengths;
 mod inlined;
+mod lists;
 mod locations;
+pub(crate) mod memory;
 mod numbering;
 pub(crate) mod origins;
 mod ranges;
@@ -23,6 +28,7 @@ mod root;
 mod rows;
 mod sequence_owners;
 mod sequences;
+pub(crate) mod source;
 mod subprogram;
 mod table_calls;
 pub(crate) mod tree;
@@ -36,9 +42,9 @@ use crate::read::code::CodeSections;
 use crate::read::limits::Limits;
 use crate::read::options::ReadOptions;
 use crate::read::sections::bytes::Endianity;
+use crate::read::unit::memory::Memory;
+use crate::read::unit::source::UnitSource;
 use crate::read::unit::walk::Walk;
-use crate::read::units::memory::Memory;
-use crate::read::units::task::UnitSource;
 
 /// Reads one unit: walks its entries, and gives its functions their lines. What it has that others may have as well is returned:
 /// entries of range lists, and rows past [`OWN_ROWS`](crate::read::limits::OWN_ROWS).

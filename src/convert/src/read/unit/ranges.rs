@@ -7,8 +7,8 @@ use crate::diagnostics::Kind;
 use crate::model::{DieOffset, MAX_PIECE};
 use crate::open::DebugSection;
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
-use crate::read::sections::lists;
 use crate::read::unit::addresses::{Addresses, DeadRange};
+use crate::read::unit::lists;
 use crate::read::unit::walk::Walk;
 
 impl<'f, E: Endianity> Walk<'_, 'f, E> {

@@ -4,9 +4,9 @@ use crate::model::Together;
 use crate::program::names::toolchain::Producer;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::entries::Entry;
+use crate::read::space::string_within;
 use crate::read::unit::roles::Role;
 use crate::read::unit::walk::{UnitEntries, Walk};
-use crate::read::units::space::string_within;
 
 /// Bytes of a compiler's name of itself, with its command line, that are read.
 const MAX_PRODUCER: usize = 4096;

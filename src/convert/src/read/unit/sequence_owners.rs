@@ -4,7 +4,7 @@
 //! remains there: linkers fold what has the same bytes. A tool that rewrote the line table may have left the attribute
 //! behind, so that it names any sequence. Where the sequence has the length of another function that begins there, and
 //! not of this one, it is that function's; so it is where the other function names it too, and the unit has fewer
-//! sequences there than functions. Then nothing is known yet of where this one went: `resolve` looks for it by its symbol
+//! sequences there than functions. Then nothing is known yet of where this one went: `recover` looks for it by its symbol
 //! and its lines, as for those without the attribute. A length alone tells nothing: what stands behind a function
 //! (padding, constants) may belong to its sequence or not.
 

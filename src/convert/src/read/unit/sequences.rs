@@ -8,7 +8,7 @@
 //! has in another, the declarations of all functions of the address are asked as well.
 //!
 //! Each function has one sequence. What is left over shows that there are more functions than the unit describes, so
-//! it is kept for `resolve` (`unclaimed`); where it may be the lines of a function that got none, without its rows.
+//! it is kept for `recover` (`unclaimed`); where it may be the lines of a function that got none, without its rows.
 
 use std::ops::Range;
 

@@ -15,18 +15,19 @@ use crate::read::sections::abbreviations::Abbreviations;
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::sections::entries::{Entries, Plans};
 use crate::read::sections::line::{self, Lines};
+use crate::read::space::offset_of;
 use crate::read::unit::addresses::DeadRange;
 use crate::read::unit::assign::Assign;
 use crate::read::unit::class_places::Noted;
+use crate::read::unit::memory::Memory;
 use crate::read::unit::numbering::Numbering;
 use crate::read::unit::origins::{DiePlace, IDENTITY, Origins, UnitTables};
 use crate::read::unit::roles::{Role, wanted};
+use crate::read::unit::source::UnitSource;
 use crate::read::unit::tree::{InlineTree, InlinedCall, LostTree};
-use crate::read::units::memory::{Memory, empty};
-use crate::read::units::space::offset_of;
-use crate::read::units::task::UnitSource;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::numbers::NumberedMap;
+use crate::util::reuse::empty;
 use crate::util::text::base_name;
 
 /// Entries of range lists that a unit may have, and as many as its sections may hold: any number of DIEs may name one long

@@ -16,11 +16,12 @@ use crate::open::{
 use crate::read::limits::{allowed_entries, held_by_lists};
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
-use crate::read::sections::file::FileTable;
 use crate::read::sections::package::Package;
+use crate::read::space::{Info, Space, Without, load, offset_of, root_attributes, string};
+use crate::read::unit::file::FileTable;
+use crate::read::unit::source::UnitSource;
 use crate::read::units::pool::NamePool;
-use crate::read::units::space::{Info, Space, Without, load, offset_of, root_attributes, string};
-use crate::read::units::task::{UnitSource, UnitTask};
+use crate::read::units::task::UnitTask;
 
 /// Steps for opening a file, and for each unit that is found in one: of the order of the bytes that are looked at.
 const OPEN_STEPS: u64 = 1 << 12;

@@ -1,7 +1,5 @@
 //! Tables that the units a thread reads fill one after the other, so that none of them grows from nothing.
 
-use std::hash::Hash;
-
 use crate::model::{LocalCallee, LocalEdge};
 use crate::read::sections::abbreviations::AbbreviationTable;
 use crate::read::sections::entries::Plans;
@@ -9,7 +7,7 @@ use crate::read::unit::origins::{DiePlace, Ids};
 use crate::read::unit::roles::{MemberRole, Role};
 use crate::read::unit::tree::InlinedCall;
 use crate::util::hash::HashMap;
-use crate::util::numbers::{KEPT, KEPT_TIMES, NumberedMap};
+use crate::util::numbers::NumberedMap;
 
 /// The tables, empty.
 #[derive(Default)]
@@ -21,22 +19,4 @@ pub(crate) struct Memory {
     pub(crate) plans: Plans<Role>,
     pub(crate) identities: Plans<()>,
     pub(crate) members: Plans<MemberRole>,
-}
-
-/// Empties a table and keeps its memory, unless that is far more than was filled.
-pub(crate) fn empty<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
-    if table.capacity() > KEPT.max(table.len().saturating_mul(KEPT_TIMES)) {
-        *table = HashMap::default();
-    } else {
-        table.clear();
-    }
-}
-
-/// Empties a list and keeps its memory, unless that is far more than was filled.
-pub(crate) fn clear<T>(list: &mut Vec<T>) {
-    if list.capacity() > KEPT.max(list.len().saturating_mul(KEPT_TIMES)) {
-        *list = Vec::new();
-    } else {
-        list.clear();
-    }
 }
