@@ -3,10 +3,10 @@
 use std::ops::Deref;
 
 use crate::keys::callee::Callee;
-use crate::keys::calls::overrides;
-use crate::keys::calls::rewritten::{Rewritten, SymbolMembers};
-use crate::keys::calls::thunks::Passing;
 use crate::keys::functions::Functions;
+use crate::keys::overrides;
+use crate::keys::rewritten::{Rewritten, SymbolMembers};
+use crate::keys::thunks::Passing;
 use crate::model::{CalleePlace, FuncId, ImageAddr, LocalCallee, UnitCallee};
 use crate::program::names::itanium::is_program_wide;
 use crate::util::hash::HashSet;

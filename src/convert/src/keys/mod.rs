@@ -13,12 +13,15 @@
 //! reaches. Where it may reach functions that are not known, nothing can be ruled out. What the compiler recorded
 //! of tail calls is compared with the jumps in the code, since it leaves some out.
 
-pub(crate) mod callee;
+mod callee;
 mod calls;
 mod functions;
 mod index;
 mod objects;
+mod overrides;
+mod rewritten;
 mod tail_calls;
+mod thunks;
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::keys::calls::OfCalls;

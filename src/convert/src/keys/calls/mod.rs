@@ -5,15 +5,11 @@ pub(crate) mod call_sites;
 pub(crate) mod call_tables;
 pub(crate) mod folded_parts;
 pub(crate) mod indirect;
-pub(crate) mod overrides;
 pub(crate) mod pairs;
-
 pub(crate) mod relocations;
 pub(crate) mod rewrites;
-pub(crate) mod rewritten;
 pub(crate) mod structors;
 pub(crate) mod subsequence;
-pub(crate) mod thunks;
 
 use crate::keys::calls::call_keys::CallKeys;
 use crate::keys::index::Index;

@@ -5,8 +5,8 @@
 //! is asked to, which shows in such jumps; rustc runs it always. gcc (`-fipa-icf`) leaves a jump where both functions have
 //! their addresses taken, and removes one where it knows the whole program (`-flto`); else it says who was called.
 
-use crate::keys::calls::rewritten::Within;
 use crate::keys::index::Index;
+use crate::keys::rewritten::Within;
 use crate::model::{CallHow, FuncId, UnitId};
 use crate::program::names::toolchain::is_rust;
 
