@@ -37,9 +37,9 @@
 use crate::model::{DieOffset, Function, How, Member, NameId, Reason, UnitId};
 use crate::open::{Image, ImageKind, Linker};
 use crate::place::aliases::AliasRules;
-use crate::place::candidates::{Candidate, Candidates};
+use crate::place::candidate::{Candidate, Candidates};
 use crate::place::placing::Placing;
-use crate::place::thunks::MAX_THUNK;
+use crate::place::thunks::bounds::MAX_THUNK;
 use crate::program::machine::Machine;
 use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::{Relation, relation, spellings};
@@ -384,22 +384,6 @@ fn lines(placing: &Placing<'_, '_>) -> Vec<(u64, u64, UnitId)> {
     let mut lines: Vec<_> = placing.recovered.all().enumerate().flat_map(of_unit).collect();
     lines.sort_unstable();
     lines
-}
-
-/// By unit: whether any of its functions has a symbol of its name, anywhere.
-pub(crate) fn units_with_symbols(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> Vec<bool> {
-    let mut has_symbol = vec![false; placing.names.len()];
-    for symbol in symbols.iter() {
-        if let Some(name) = placing.names.find(symbol.name) {
-            has_symbol[name.index()] = true;
-        }
-    }
-    let of_unit = |unit: UnitView<'_, '_>| {
-        let functions = unit.code.functions.iter().map(|function| function.origin);
-        let mut origins = functions.chain(unit.records.erased.iter().map(|erased| erased.origin));
-        origins.any(|origin| has_symbol[placing.names.of_origin(unit.origin_of(origin)).index()])
-    };
-    placing.recovered.all().map(of_unit).collect()
 }
 
 /// The unit that has lines for an address. Few lines overlap: the last that begin at or before an address mostly hold it.

@@ -1,6 +1,8 @@
 //! Presents one ELF file: its tables as plain rows, its sections at image addresses, its symbols and debug sections.
 
+mod action;
 pub(super) mod kept;
+mod layout;
 mod others;
 mod relocate;
 mod restore;
@@ -20,6 +22,7 @@ use super::image::{
 };
 use crate::util::text;
 use kept::KeptRelocations;
+use layout::Layout;
 use sections::{Contents, DebugLayout};
 pub(super) use tables::{ElfSection, Tables};
 
@@ -40,17 +43,6 @@ pub(super) struct Links<'f> {
     pub minidebug: Option<&'f [u8]>,
     /// The file has a `.symtab`.
     pub symtab: bool,
-}
-
-/// Where the sections of a file are in the image's address space.
-pub(super) struct Layout {
-    /// Loaded sections, by address, then index.
-    pub sections: Vec<CodeSection>,
-    /// For each section of the file its position in `sections`, or `u32::MAX`.
-    pub position: Vec<u32>,
-    /// For each section of the file what to add to the value of a symbol in it: the synthetic address in `ET_REL`,
-    /// 0 in a linked file, whose symbols hold addresses already.
-    pub bias: Vec<u64>,
 }
 
 /// Reads an ELF file without looking at any other file.
