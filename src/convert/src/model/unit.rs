@@ -175,6 +175,8 @@ pub struct Unit<'f> {
     pub rewrites: Option<Together>,
     /// The compiler merges no functions (Go's).
     pub merges_nothing: bool,
+    /// The compiler merges functions if it is asked to, and the unit does not say whether it was (clang).
+    pub may_merge_unsaid: bool,
     /// The unit is of assembly code (`DW_LANG_Mips_Assembler`).
     pub assembly: bool,
     pub names: Vec<UnitName<'f>>,
@@ -248,6 +250,7 @@ impl Unit<'_> {
             keeps_callees: self.keeps_callees,
             rewrites: self.rewrites,
             merges_nothing: self.merges_nothing,
+            may_merge_unsaid: self.may_merge_unsaid,
             assembly: self.assembly,
             names,
             strings: self.strings,

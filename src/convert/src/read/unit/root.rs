@@ -33,6 +33,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         self.out.assembly = is(gimli::DW_LANG_Mips_Assembler);
         self.out.keeps_callees = producer.keeps_callees;
         self.out.merges_nothing = producer.merges_nothing;
+        self.out.may_merge_unsaid = producer.may_merge_unsaid;
         self.out.rewrites = match producer.keeps_callees {
             true => producer.of_link.then_some(Together::Program),
             false if producer.merges || is(gimli::DW_LANG_Rust) || is(gimli::DW_LANG_Swift) => {
