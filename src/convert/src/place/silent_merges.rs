@@ -17,9 +17,9 @@
 
 use std::cell::OnceCell;
 
-use crate::merge::Merged;
-use crate::model::{Function, How, NameId, Reason, Unit, UnitId};
+use crate::model::{Function, How, LocalOrigin, NameId, Reason, UnitHead, UnitId};
 use crate::place::candidates::{Candidate, Candidates};
+use crate::place::placing::Placing;
 use crate::program::machine::Machine;
 use crate::program::names::itanium::is_mangled;
 use crate::util::hash::{HashSet, hash_of};
@@ -29,7 +29,7 @@ use crate::util::hash::{HashSet, hash_of};
 const MIN_PAIR: u64 = 16;
 
 pub(crate) struct SilentMerges<'a, 'f> {
-    merged: &'a Merged<'f>,
+    placing: &'a Placing<'a, 'f>,
     /// What holds for functions that may stand for others: `None` where nobody was asked to merge.
     of_program: Option<Reason>,
     /// A unit of the program shows that its compiler merged functions.
@@ -40,71 +40,66 @@ pub(crate) struct SilentMerges<'a, 'f> {
 
 impl<'a, 'f> SilentMerges<'a, 'f> {
     pub(crate) fn new(
-        merged: &'a Merged<'f>,
+        placing: &'a Placing<'a, 'f>,
         machine: &Machine<'_, 'f>,
         relocatable: bool,
         candidates: &Candidates,
     ) -> SilentMerges<'a, 'f> {
-        let units = &merged.program.units;
-        let shown = candidates.merging.iter().any(|unit| may_merge(&units[unit.index()]));
+        let units = &placing.recovered.units.heads;
+        let shown = candidates.merging.iter().any(|unit| units[unit.index()].may_merge());
         let of_program = match shown {
             true => Some(Reason::MergedWithoutTrace),
             false if !units.iter().any(is_unsaid) => None,
-            false => unless_apart(merged, machine, relocatable, candidates),
+            false => unless_apart(placing, machine, relocatable, candidates),
         };
-        SilentMerges { merged, of_program, shown, called: vec![OnceCell::new(); units.len()] }
+        SilentMerges { placing, of_program, shown, called: vec![OnceCell::new(); units.len()] }
     }
 
     /// Why a function may not be the only one of its unit that has its code.
     pub(crate) fn reason(&self, unit: UnitId, function: &Function) -> Option<Reason> {
-        let of = &self.merged.program.units[unit.index()];
-        let asked = if self.shown { may_merge(of) } else { is_unsaid(of) };
+        let of = &self.placing.recovered.units.heads[unit.index()];
+        let asked = if self.shown { of.may_merge() } else { is_unsaid(of) };
         self.of_program.filter(|_| asked && self.may_stand_for_another(unit, function))
     }
 
     fn may_stand_for_another(&self, unit: UnitId, function: &Function) -> bool {
-        let program = &self.merged.program;
-        let names = [program.name_of(function), program.origins[function.origin.index()].name];
-        let called = self.called[unit.index()].get_or_init(|| called(self.merged, unit));
+        let known = &self.placing.names;
+        let names = [known.of_function(function), known.of_origin(function.origin)];
+        let called = self.called[unit.index()].get_or_init(|| called(self.placing, unit));
         called.as_ref().is_none_or(|called| names.iter().any(|name| called.contains(name)))
     }
 }
 
-/// True for a unit whose compiler may have merged functions, if another unit shows that it did.
-fn may_merge(unit: &Unit<'_>) -> bool {
-    !unit.keeps_callees && !unit.assembly && !unit.merges_nothing
-}
-
 /// True for a unit whose compiler may have been asked to merge, and does not say.
-fn is_unsaid(unit: &Unit<'_>) -> bool {
+fn is_unsaid(unit: &UnitHead<'_>) -> bool {
     unit.may_merge_unsaid && !unit.assembly && unit.rewrites.is_none()
 }
 
 /// The names that a unit's calls give; `None` where one may be missing, or where what is removed need not be called.
-fn called(merged: &Merged<'_>, unit: UnitId) -> Option<HashSet<NameId>> {
-    let (program, unit_index) = (&merged.program, unit.index());
-    let (unit, map) = (&program.units[unit_index], &program.maps[unit_index]);
-    let name = |origin: usize| program.origins[map.origins[origin].index()].name;
-    let calls = unit.functions.iter().map(|function| (&function.calls, function.origin));
-    let calls = calls.chain(unit.erased.iter().map(|erased| (&erased.calls, erased.origin)));
+fn called(placing: &Placing<'_, '_>, unit: UnitId) -> Option<HashSet<NameId>> {
+    let (names, unit) = (&placing.names, placing.recovered.unit(unit.index()));
+    let name = |origin: LocalOrigin| names.of_origin(unit.origin_of(origin));
+    let (functions, erased) = (&unit.code.functions, &unit.records.erased);
+    let calls = functions.iter().map(|function| (&function.calls, function.origin));
+    let calls = calls.chain(erased.iter().map(|erased| (&erased.calls, erased.origin)));
     for (calls, origin) in calls {
-        if !calls.all_calls || is_mangled(merged.name_bytes(name(origin.index()))) {
+        if !calls.all_calls || is_mangled(names.text(name(origin))) {
             return None;
         }
     }
-    let is_bare = unit.functions.is_empty() || !unit.bare.is_empty() || unit.partial;
-    (!is_bare).then(|| unit.callees.iter().map(|callee| name(callee.origin.index())).collect())
+    let is_bare = functions.is_empty() || !unit.traces.bare.is_empty() || unit.head.partial;
+    (!is_bare).then(|| unit.records.callees.iter().map(|callee| name(callee.origin)).collect())
 }
 
 /// What holds for functions that may stand for others, as no unit shows that it merged any: nothing, if two functions of a unit
 /// have the same code.
 fn unless_apart(
-    merged: &Merged<'_>,
+    placing: &Placing<'_, '_>,
     machine: &Machine<'_, '_>,
     relocatable: bool,
     candidates: &Candidates,
 ) -> Option<Reason> {
-    let units = &merged.program.units;
+    let units = &placing.recovered.units.heads;
     let unit_of = |candidate: &Candidate, at: usize| {
         let source = candidates.functions[candidate.members[at].function.index()].source?;
         Some(source.unit).filter(|unit| is_unsaid(&units[unit.index()]))
