@@ -8,9 +8,9 @@
 //! symbols must be there with its local symbols, or `stripped` holds; and every object with code must have debug information,
 //! or `undescribed_object` holds: gold drops the local symbols of what it folds and mold with `--gc-sections` all of them, and
 //! objects are often stripped before they are linked. Start-up code (`crt1.o`, `crtbegin.o`) does not count, since it is in
-//! every program and nothing in it folds. Where several plain names are at the address and not all objects have debug
-//! information, the further names may be of folded functions: `plain_names`. Where all have, each folded function left an
-//! entry or a line sequence; other rules make groups of those, so the names that are left are one object's names for one place.
+//! every program and nothing in it folds. Where several plain names are at the address, the further names may be of folded
+//! functions: `plain_names`. That holds also where all objects have debug information, if the linker is one that folds, since a
+//! compiler may be told not to describe a function (`nodebug`), whose symbol is all that is left of it.
 //!
 //! A table counts as one with local symbols if it has at least one that is not hidden. (Linkers make hidden symbols local, and
 //! such symbols stay where those of objects were dropped.) Nor may any function that its entry calls local lack a symbol of
@@ -18,8 +18,10 @@
 //!
 //! **The compiler.** rustc and Swift run LLVM's MergeFunctions always, clang where it is asked to. It removes functions that
 //! nobody outside can call, with their symbols and entries. gcc does so with link-time optimization. Nothing is left to look
-//! for: `merged_without_trace`. clang does not say in the debug information that it was asked to, but where it merges functions
-//! that others can call it leaves a jump, which [`crate::place::thunks`] looks for. Where a unit of LLVM shows such a jump, all units of
+//! for: `merged_without_trace`. clang does not say in the debug information that it was asked to, unless it records its command
+//! line. Where it merges functions that others can call it leaves a jump, which [`crate::place::thunks`] looks for. Where it
+//! leaves nothing, [`crate::place::silent_merges`] looks for what shows that it was not asked to, or that it had nothing to merge
+//! with the function: else `merged_without_trace`. Where a unit of LLVM shows such a jump, all units of
 //! LLVM in the program count as merging: a program is mostly built with the same options throughout. Where the code is missing
 //! or not read, a small function without an entry might be such a jump: `no_code`. gcc (without link-time
 //! optimization) describes what it merged: an entry without an address, which [`crate::recover::gcc_icf`] places. Where one stays
@@ -39,6 +41,7 @@ use crate::open::{Image, ImageKind, Linker};
 use crate::place::aliases::AliasRules;
 use crate::place::candidate::{Candidate, Candidates};
 use crate::place::placing::Placing;
+use crate::place::silent_merges::SilentMerges;
 use crate::place::thunks::bounds::MAX_THUNK;
 use crate::program::machine::Machine;
 use crate::program::names::itanium::is_mangled;
@@ -72,6 +75,7 @@ pub(crate) fn decide<'f>(
         can_fold,
         is_whole,
         units: units(placing, symbols, machine, candidates),
+        silent: SilentMerges::new(placing, machine, image.kind == ImageKind::Relocatable, candidates),
         lines,
         compared: Budget::new(MAX_COMPARED),
     };
@@ -127,6 +131,8 @@ struct Check<'a, 'f> {
     is_whole: bool,
     /// By unit: what its compiler may have done.
     units: Vec<Option<Reason>>,
+    /// What it may have done without a trace, if it was asked to.
+    silent: SilentMerges<'a, 'f>,
     /// Code that has lines and no entry, by start: start, end, unit.
     lines: Vec<(u64, u64, UnitId)>,
     compared: Budget,
@@ -162,7 +168,9 @@ impl Check<'_, '_> {
 
     /// Further plain names may be of functions that were folded, where not each of those has an entry or lines.
     fn of_names(&self, here: &[CodeSymbol<'_>], function: &Function) -> Option<Reason> {
-        if !self.can_fold || !self.has_objects {
+        // Objects whose linker is not known, and that are all described, have names of their own alone.
+        let named = || here.iter().filter(|symbol| symbol.function && !symbol.indirect).count();
+        if !self.can_fold || !(self.has_objects || (self.image.linker.is_folding() && named() > 1)) {
             return None;
         }
         if !self.compared.spend(here.len()) {
@@ -182,7 +190,7 @@ impl Check<'_, '_> {
     /// What the compiler of the function may have done.
     fn of_unit(&self, candidate: &Candidate, function: &Function, here: &[CodeSymbol<'_>]) -> Option<Reason> {
         if let Some(unit) = self.unit(candidate, function) {
-            return self.units[unit.index()];
+            return self.units[unit.index()].or_else(|| self.silent.reason(unit, function));
         }
         let name = self.placing.names.text(self.placing.names.of_function(function));
         if is_rust(name) {
@@ -271,15 +279,11 @@ fn units(
     candidates: &Candidates,
 ) -> Vec<Option<Reason>> {
     let (unread, lost) = (UnreadCode::new(symbols, machine, candidates), with_lost(placing, symbols));
-    let merges =
-        candidates.merging.iter().any(|unit| placing.recovered.units.heads[unit.index()].may_merge());
     let of_unit = |(index, unit): (usize, UnitView<'_, '_>)| {
         if unit.head.rewrites.is_some() || lost.contains(&index) {
             Some(Reason::MergedWithoutTrace)
         } else if unread.may_be_of(placing, index, symbols) {
             Some(Reason::NoCode)
-        } else if merges && unit.head.may_merge() {
-            Some(Reason::MergedWithoutTrace)
         } else {
             // What the compiler describes without an address is in the `.dwo` that is missing.
             unit.head.partial.then_some(Reason::UndescribedObject)

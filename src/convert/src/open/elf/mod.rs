@@ -135,20 +135,22 @@ fn linker(tables: &Tables<'_>) -> Linker {
     if tables.section(b".note.gnu.gold-version").is_some() {
         return Linker::MayFoldAndForget;
     }
+    // BOLT folds functions of a program that was linked before.
+    let is_rewritten = tables.section(b".note.bolt_info").is_some();
     // The content of a section that a separate debug file leaves out is not there.
     let Some(comment) = tables.section(b".comment").map(|section| tables.bytes(section)) else {
-        return Linker::Unknown;
+        // Go's own linker folds nothing. Where it calls another one, that leaves a comment.
+        let of_go = tables.section(b".note.go.buildid").is_some() && !is_rewritten;
+        return if of_go { Linker::NeverFolds } else { Linker::Unknown };
     };
     let names = |tool: &[u8]| {
         comment.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| word.eq_ignore_ascii_case(tool))
     };
     // Other linkers call themselves so (armlink, `IAR ELF Linker`), and some of them fold. GNU ld leaves no name.
     let other = comment.windows(4).any(|word| word.eq_ignore_ascii_case(b"link"));
-    // BOLT folds functions of a program that was linked before.
-    let rewritten = tables.section(b".note.bolt_info").is_some();
     match comment.is_empty() {
         true => Linker::Unknown,
-        false if names(b"LLD") || names(b"mold") || rewritten => Linker::MayFold,
+        false if names(b"LLD") || names(b"mold") || is_rewritten => Linker::MayFold,
         false if other => Linker::Unknown,
         false => Linker::NeverFolds,
     }
