@@ -14,7 +14,7 @@ use glob::Pattern as Glob;
 
 use foldsym_symbolize::number;
 use sources::SOURCES;
-pub(crate) use sources::{Filter, Sources, Symbolize, Words};
+pub(crate) use sources::{Callers, Filter, Sources, Style, Symbolize, Words};
 
 #[derive(Parser)]
 #[command(name = "foldsym", version, about = "A small, mapped symbol file that knows every folded function", after_help = EXAMPLES)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::Marks;
 
@@ -72,7 +72,9 @@ does not stop the others: then the exit code is 4.
 Examples:
   foldsym symbolize --store /srv/symbols crash.dmp
   foldsym symbolize --search build/ core.1234 --json
-  foldsym symbolize --store /srv/symbols reports/*.txt --json > answers.jsonl")]
+  foldsym symbolize --store /srv/symbols reports/*.txt --json > answers.jsonl
+  foldsym symbolize --search app cpu.pb.gz --pprof named.pb.gz     then: go tool pprof -top named.pb.gz
+  foldsym symbolize --search app cpu.pb.gz --collapsed | flamegraph.pl > cpu.svg")]
 pub(crate) struct Symbolize {
     /// Reports; - is standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -83,11 +85,23 @@ pub(crate) struct Symbolize {
     #[arg(long, value_name = "F", value_parser = report_format)]
     pub(crate) format: Option<foldsym_reports::Format>,
     /// One JSON object for each report, a line
-    #[arg(long, conflicts_with = "text")]
+    #[arg(long, conflicts_with_all = ["text", "collapsed", "pprof"])]
     pub(crate) json: bool,
-    /// Stacks as a debugger prints them: what is printed anyhow
+    /// Text: what is printed anyhow
     #[arg(long)]
     pub(crate) text: bool,
+    /// How text prints stacks
+    #[arg(long, value_name = "STYLE", default_value = "plain", conflicts_with_all = ["json", "collapsed", "pprof"])]
+    pub(crate) style: Style,
+    /// Lines of flame graphs, OUTERMOST;...;INNERMOST COUNT, over all reports; of a profile the sums of VALUE (default: as the profile says)
+    #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["text", "pprof"])]
+    pub(crate) collapsed: Option<String>,
+    /// Writes a profile anew, with functions and lines; - is standard output
+    #[arg(long, value_name = "OUT.pb.gz", conflicts_with = "text")]
+    pub(crate) pprof: Option<PathBuf>,
+    /// What the addresses of callers are in profiles, where producers differ
+    #[arg(long, value_name = "KIND", default_value = "adjusted")]
+    pub(crate) callers: Callers,
     /// Linkage names as they are
     #[arg(long)]
     pub(crate) no_demangle: bool,
@@ -97,6 +111,28 @@ pub(crate) struct Symbolize {
 }
 
 /// The format of a word of `--format`.
+/// How text prints stacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Style {
+    /// With certainty, and how each frame was found
+    #[default]
+    Plain,
+    /// As gdb's `backtrace`
+    Gdb,
+    /// As `minidump-stackwalk`
+    Stackwalk,
+}
+
+/// What the address of a caller is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Callers {
+    /// Inside the call: one less than a return address
+    #[default]
+    Adjusted,
+    /// The return address
+    Return,
+}
+
 fn report_format(word: &str) -> Result<foldsym_reports::Format, String> {
     let words =
         || foldsym_reports::Format::ALL.iter().map(|format| format.text()).collect::<Vec<_>>().join(", ");
