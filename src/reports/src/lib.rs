@@ -68,14 +68,8 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: &[Self] = &[
-        Self::JsonLines,
-        Self::Sanitizer,
-        Self::Minidump,
-        Self::ElfCore,
-        Self::Symbolicate,
-        Self::Pprof,
-    ];
+    pub const ALL: &[Self] =
+        &[Self::JsonLines, Self::Sanitizer, Self::Minidump, Self::ElfCore, Self::Symbolicate, Self::Pprof];
 
     /// The word for it in options and JSON.
     pub const fn text(self) -> &'static str {

@@ -48,10 +48,8 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
 
 /// The request as a report: a stack for each of its stacks.
 pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
-    let damaged = |error: JobsError| ReportError::Damaged {
-        format: Format::Symbolicate,
-        problem: error.to_string(),
-    };
+    let damaged =
+        |error: JobsError| ReportError::Damaged { format: Format::Symbolicate, problem: error.to_string() };
     let jobs = Jobs::parse(bytes).map_err(damaged)?;
     let modules = jobs.jobs.first().map_or_else(|| Modules::new(Vec::new()), |job| job.modules.clone());
     let mut report = Report::new(Format::Symbolicate, modules, Vec::new());

@@ -124,8 +124,7 @@ fn what_is_over_a_limit_is_refused() {
     // Clients that never send the rest: all places are taken, then given back.
     let slow = |bytes: usize| {
         let mut stream = server.connect();
-        let head =
-            "POST /symbolicate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 999\r\n\r\n";
+        let head = "POST /symbolicate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 999\r\n\r\n";
         stream.write_all(head.as_bytes()).unwrap();
         stream.write_all(&vec![b' '; bytes]).unwrap();
         stream

@@ -121,8 +121,7 @@ fn begins_as_profile(bytes: &[u8]) -> bool {
             Some((number @ (1..=6 | 11), Field::Bytes(body))) => {
                 let types = |body| {
                     let mut fields = Fields(body);
-                    !body.is_empty()
-                        && fields.all(|field| matches!(field, Some((1 | 2, Field::Varint))))
+                    !body.is_empty() && fields.all(|field| matches!(field, Some((1 | 2, Field::Varint))))
                 };
                 if first { number == 1 && types(body) } else { true }
             }
@@ -162,7 +161,8 @@ impl Profile {
     pub fn parse(bytes: &[u8], options: &Options) -> Result<Self, ReportError> {
         let mut unpacked = Vec::new();
         let bytes = if bytes.starts_with(&GZIP) {
-            let most = (bytes.len() as u64).saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES).min(MAX_BYTES);
+            let most =
+                (bytes.len() as u64).saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES).min(MAX_BYTES);
             let read = flate2::read::MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut unpacked);
             read.map_err(|error| damaged(format!("gzip, behind {} bytes: {error}", unpacked.len())))?;
             if unpacked.len() as u64 > most {
@@ -183,7 +183,9 @@ impl Profile {
         }
         let inner = profile::Profile::decode(bytes).map_err(|error| damaged(error.to_string()))?;
         if inner.sample_type.is_empty() {
-            return Err(damaged("no kind of value (sample_type): this is no profile, or of a version that is not known"));
+            return Err(damaged(
+                "no kind of value (sample_type): this is no profile, or of a version that is not known",
+            ));
         }
         Ok(Self::new(inner, options))
     }
@@ -281,11 +283,8 @@ impl Profile {
             let mut thread = Thread { values: sample.value.clone(), ..Thread::default() };
             self.frames(sample, &mut thread.frames);
             let values = types.iter().zip(&sample.value);
-            thread.name = values
-                .clone()
-                .map(|(kind, value)| format!("{kind}={value}"))
-                .collect::<Vec<_>>()
-                .join(" ");
+            thread.name =
+                values.clone().map(|(kind, value)| format!("{kind}={value}")).collect::<Vec<_>>().join(" ");
             let values: Map<String, Value> =
                 values.map(|(kind, value)| (kind.clone(), json!(value))).collect();
             thread.echo.insert("Values".to_owned(), values.into());

@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use foldsym_symbolize::{Answer, Certainty, Form, Innermost, Names, Query, Worker};
 use prost::Message;
 
-use super::profile;
 use super::Profile;
+use super::profile;
 
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,8 +37,7 @@ impl Growing {
         if strings.is_empty() {
             strings.push(String::new());
         }
-        let string_ids =
-            strings.iter().enumerate().map(|(id, text)| (text.clone(), id as i64)).collect();
+        let string_ids = strings.iter().enumerate().map(|(id, text)| (text.clone(), id as i64)).collect();
         let functions = std::mem::take(&mut profile.function);
         let next_function = functions.iter().map(|function| function.id).max().unwrap_or(0);
         let key = |one: &profile::Function| (one.name, one.system_name, one.filename, one.start_line);

@@ -7,7 +7,9 @@ use std::io::Read;
 use std::path::Path;
 
 use foldsym_reports::{Options, Reader, Report, Thread, json, pprof};
-use foldsym_symbolize::{Answer, Form, Innermost, Kind, Modules, Names, Query, StackFrame, Symbolizer, Worker};
+use foldsym_symbolize::{
+    Answer, Form, Innermost, Kind, Modules, Names, Query, StackFrame, Symbolizer, Worker,
+};
 
 use crate::args::{Answering, Callers, Marks, Style, Symbolize};
 use crate::io::failure::{Failure, complain, exit};
@@ -188,7 +190,14 @@ impl Printer<'_> {
             } else {
                 let frame = thread.frames.get(index).copied().unwrap_or(StackFrame::UNKNOWN);
                 if style == Style::Plain {
-                    print::text_frame(out, (&mut number, frame.place), answer, names, modules, (marks, trust));
+                    print::text_frame(
+                        out,
+                        (&mut number, frame.place),
+                        answer,
+                        names,
+                        modules,
+                        (marks, trust),
+                    );
                 } else {
                     let printed = style::Printed { answer, frame, modules, trust };
                     style::frame(out, style, &mut number, &printed, names);

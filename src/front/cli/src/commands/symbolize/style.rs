@@ -137,7 +137,8 @@ fn without_parameters(name: &[u8]) -> &[u8] {
                 depth = depth.saturating_sub(1);
                 // `(anonymous namespace)` and `operator()` are parts of a name.
                 if depth == 0 {
-                    let is_list = at > 0 && !name[at..].starts_with(b"(anonymous") && !name[..at].ends_with(b"::");
+                    let is_list =
+                        at > 0 && !name[at..].starts_with(b"(anonymous") && !name[..at].ends_with(b"::");
                     return if is_list && !name[..at].ends_with(b"operator") { &name[..at] } else { name };
                 }
             }
@@ -147,7 +148,13 @@ fn without_parameters(name: &[u8]) -> &[u8] {
     name
 }
 
-fn stackwalk(out: &mut Vec<u8>, count: &mut usize, printed: &Printed<'_>, known: bool, names: &mut Names<'_>) {
+fn stackwalk(
+    out: &mut Vec<u8>,
+    count: &mut usize,
+    printed: &Printed<'_>,
+    known: bool,
+    names: &mut Names<'_>,
+) {
     let Printed { answer, frame, modules, trust } = printed;
     let frames = if known { answer.symbol.frames.as_slice() } else { &[] };
     let module = answer.module.and_then(|module| modules.get(module));
@@ -172,7 +179,8 @@ fn stackwalk(out: &mut Vec<u8>, count: &mut usize, printed: &Printed<'_>, known:
                 out.extend_from_slice(format!(" : {line}]").as_bytes());
             }
             _ => {
-                if let (true, Some(address), Some(start)) = (is_outermost, answer.image_address, answer.start) {
+                if let (true, Some(address), Some(start)) = (is_outermost, answer.image_address, answer.start)
+                {
                     out.extend_from_slice(b" + ");
                     hex(out, address.wrapping_sub(start));
                 }
@@ -187,7 +195,9 @@ fn stackwalk(out: &mut Vec<u8>, count: &mut usize, printed: &Printed<'_>, known:
         begin(out);
         let address = number_of(frame.place).map(|address| address.wrapping_sub(back));
         let offset = module.and_then(|module| match (module.mapping, frame.place) {
-            (Mapping::LoadAddress { address: base, .. }, Place::Memory(_)) => Some(address?.wrapping_sub(base)),
+            (Mapping::LoadAddress { address: base, .. }, Place::Memory(_)) => {
+                Some(address?.wrapping_sub(base))
+            }
             (_, Place::Offset { .. } | Place::Image { .. }) => address,
             _ => None,
         });
