@@ -231,3 +231,20 @@ fn a_name_of_a_stranger_is_refused_at_every_endpoint() {
     assert_eq!(named.ask("GET /health HTTP/1.1\r\nHost: symbols.example", b"").status, 200);
     assert_eq!(named.ask("GET /health HTTP/1.1\r\nHost: evil.example", b"").status, 421);
 }
+
+#[test]
+fn a_request_of_version_5_is_a_report_at_the_other_endpoint() {
+    let programs = Programs::of(&["demo.elf"]);
+    let server = programs.server(Limits::default());
+    let offset = 0x0020_129b - programs.base(0);
+    let request =
+        json!({"memoryMap": [["demo.elf", programs.debug_id(0)]], "stacks": [[[0, offset]]], "version": 5});
+    let answer = server.post("/symbolicate", request.to_string().as_bytes()).json();
+    assert_eq!(answer["Format"], "symbolicate", "{answer}");
+    let named = &answer["Threads"][0]["Frames"][0]["Symbol"][0]["FunctionName"];
+    let other = server.post("/symbolicate/v5", request.to_string().as_bytes()).json();
+    let frame = &other["results"][0]["stacks"][0][0];
+    let innermost = frame["inlines"].get(0).map_or(&frame["function"], |inline| &inline["function"]);
+    assert_eq!(named, innermost);
+    assert!(named.as_str().is_some_and(|name| !name.is_empty()), "{answer}");
+}
