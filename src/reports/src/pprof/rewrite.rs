@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use foldsym_symbolize::{Answer, Certainty, Form, Innermost, Names, Query, Worker};
 use prost::Message;
 
-use super::Profile;
 use super::profile;
+use super::read::Profile;
 
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ struct Growing {
 }
 
 impl Growing {
-    fn new(profile: &mut profile::Profile) -> Self {
+    fn new(profile: &mut profile::ProfileRecord) -> Self {
         let mut strings = std::mem::take(&mut profile.string_table);
         if strings.is_empty() {
             strings.push(String::new());
@@ -68,7 +68,7 @@ impl Growing {
         id
     }
 
-    fn lines(&mut self, answer: &Answer, names: &mut Names<'_>) -> Vec<profile::Line> {
+    fn lines(&mut self, answer: &Answer, names: &mut Names<'_>) -> Vec<profile::LineRecord> {
         let mut lines = Vec::with_capacity(answer.symbol.frames.len());
         for frame in &answer.symbol.frames {
             let system_name = self.string(names.linkage(frame.name));
@@ -76,7 +76,11 @@ impl Growing {
             // A function that is named by no source file has the path of its line.
             let filename = self.string(names.path(frame.start_file.or(frame.file)));
             let function_id = self.function((name, system_name, filename, frame.start_line.into()));
-            lines.push(profile::Line { function_id, line: frame.line.into(), column: frame.column.into() });
+            lines.push(profile::LineRecord {
+                function_id,
+                line: frame.line.into(),
+                column: frame.column.into(),
+            });
         }
         lines
     }

@@ -120,12 +120,12 @@ fn mappings_that_overlap_are_told_apart() {
         address,
         ..profile::Location::default()
     };
-    let inner = profile::Profile {
+    let inner = profile::ProfileRecord {
         sample_type: vec![profile::ValueType::default()],
         sample: vec![profile::Sample { location_id: vec![1, 2, 3], value: vec![1], label: Vec::new() }],
         mapping: vec![mapping(1, 0x1000, 0x3000), mapping(2, 0x2000, 0x4000)],
         location: vec![location(1, 1, 0x2500), location(2, 2, 0x2500), location(3, 9, 0x2500)],
-        ..profile::Profile::default()
+        ..profile::ProfileRecord::default()
     };
     let report = Profile::new(inner, &Options::default()).report();
     let module = |at: usize| match report.threads[0].frames[at].place {
