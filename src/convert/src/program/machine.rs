@@ -170,7 +170,8 @@ impl<'i, 'f> Machine<'i, 'f> {
         }
     }
 
-    fn bytes(&self, start: u64, end: u64) -> Option<&'f [u8]> {
+    /// The bytes of a range of code; `None` where the file does not have them.
+    pub(crate) fn bytes(&self, start: u64, end: u64) -> Option<&'f [u8]> {
         Some(self.section_bytes(start, end)?.1)
     }
 

@@ -1,6 +1,7 @@
 //! Keys of calls that a table lists (`.debug_dcall`) and no entry of debug information describes.
 
-use crate::keys::{CallKeys, Callee};
+use crate::keys::callee::Callee;
+use crate::keys::calls::call_keys::CallKeys;
 use crate::model::{How, ImageAddr};
 use crate::util::hash::HashSet;
 
@@ -8,7 +9,7 @@ impl CallKeys<'_, '_, '_> {
     /// Calls that tables alone record.
     pub(crate) fn of_tables(&mut self) {
         let index = self.index;
-        let units = &index.program.units;
+        let units = &index.records.units;
         if units.iter().all(|unit| unit.listed.is_empty()) {
             return;
         }

@@ -5,53 +5,10 @@
 //! is asked to, which shows in such jumps; rustc runs it always. gcc (`-fipa-icf`) leaves a jump where both functions have
 //! their addresses taken, and removes one where it knows the whole program (`-flto`); else it says who was called.
 
-use crate::keys::Index;
-use crate::model::{CallHow, FuncId, Group, How, NameId, Program, Together, UnitId};
-use crate::program::names::itanium::is_mangled;
+use crate::keys::index::Index;
+use crate::keys::rewritten::Within;
+use crate::model::{CallHow, FuncId, UnitId};
 use crate::program::names::toolchain::is_rust;
-use crate::util::hash::HashSet;
-
-/// What is known of units whose compiler did so.
-pub(crate) struct Rewritten {
-    /// Names of functions that may stand for others, also where another unit has the copy that is left.
-    defined: HashSet<(Within, NameId)>,
-    /// By unit: where such calls are.
-    within: Vec<Option<Within>>,
-    /// gcc's units in which functions jump to others of the same code.
-    jumping: HashSet<UnitId>,
-}
-
-/// Where calls of a function that was merged are rewritten.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Within {
-    Unit(UnitId),
-    Units(Together),
-}
-
-impl Rewritten {
-    /// `merging`: units that have functions that jump to others.
-    pub(crate) fn new(program: &Program<'_>, merging: &[UnitId]) -> Self {
-        let mut within: Vec<Option<Within>> =
-            program.units.iter().map(|unit| unit.rewrites.map(Within::Units)).collect();
-        let mut jumping = HashSet::default();
-        for &unit in merging {
-            if program.units[unit.index()].keeps_callees {
-                jumping.insert(unit);
-            } else {
-                within[unit.index()].get_or_insert(Within::Unit(unit));
-            }
-        }
-        let mut defined = HashSet::default();
-        for ((data, map), within) in program.units.iter().zip(&program.maps).zip(&within) {
-            let Some(within) = *within else { continue };
-            let functions = data.functions.iter().map(|function| function.origin);
-            for origin in functions.chain(data.erased.iter().map(|erased| erased.origin)) {
-                defined.insert((within, program.origins[map.origins[origin.index()].index()].name));
-            }
-        }
-        Rewritten { defined, within, jumping }
-    }
-}
 
 /// What names the callee of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -102,7 +59,7 @@ impl Index<'_, '_> {
     /// Whether what is recorded of a call may name another function than the source.
     fn doubt(&self, unit: Option<usize>, callee: FuncId, named: CalleeSource) -> Doubt {
         let keeps =
-            named == CalleeSource::Record && unit.is_some_and(|unit| self.program.units[unit].keeps_callees);
+            named == CalleeSource::Record && unit.is_some_and(|unit| self.program.heads[unit].keeps_callees);
         let jumped_to = || unit.is_some_and(|unit| self.is_jumped_to_within(unit, callee));
         if self.is_rewritten(unit, callee) || (!keeps && self.is_jumped_to(callee)) {
             Doubt::Lost
@@ -125,7 +82,7 @@ impl Index<'_, '_> {
                     || (of_object && is_rust(&self.program.names[name.index()]))
             }),
             None => match function.source {
-                Some(source) => self.program.units[source.unit.index()].rewrites.is_some(),
+                Some(source) => self.program.heads[source.unit.index()].rewrites.is_some(),
                 None => is_rust(&self.program.names[name.index()]),
             },
         }
@@ -140,25 +97,4 @@ enum Doubt {
     Named,
     /// It may be one of which nothing is left.
     Lost,
-}
-
-/// Functions of a group that no DIE gives an address.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct SymbolMembers {
-    any: bool,
-    /// One of them has a mangled name.
-    mangled: bool,
-}
-
-impl SymbolMembers {
-    pub(crate) fn of(program: &Program<'_>, group: &Group) -> SymbolMembers {
-        let name = |function: FuncId| {
-            &program.names[program.origins[program.functions[function.index()].origin.index()].name.index()]
-        };
-        let mut by_symbol = group.members.iter().filter(|member| member.how == How::SymbolOnly).peekable();
-        SymbolMembers {
-            any: by_symbol.peek().is_some(),
-            mangled: by_symbol.any(|member| is_mangled(name(member.function))),
-        }
-    }
 }

@@ -12,40 +12,33 @@
 //! gcc (`-fipa-icf`) does so where both functions have their addresses taken. It describes the one that jumps, without an
 //! address.
 
+pub(crate) mod bounds;
 mod gcc;
 mod llvm;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::merge::Merged;
-use crate::model::{Function, Member, UnitId};
+use crate::model::UnitId;
 use crate::place::aliases::AliasRules;
-use crate::place::candidates::{Candidate, Candidates};
+use crate::place::candidate::Candidates;
+use crate::place::placing::Placing;
+use crate::place::thunks::bounds::may_merge;
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
 
-/// Bytes of a function that only jumps to another, or calls it and returns, with what each function begins and ends with.
-pub(crate) const MAX_THUNK: u64 = 512;
-
-/// Units that are asked for the names of functions that jump, and functions that a name is compared with.
-const MAX_STEPS: u64 = 1 << 24;
-
-/// Functions at one address that a name is compared with.
-const MAX_COMPARED: usize = 256;
-
 /// Adds the functions that jump to others to those at whose code they arrive. Gives the units whose compiler made such.
 pub(crate) fn add<'f>(
-    merged: &mut Merged<'f>,
+    placing: &mut Placing<'_, 'f>,
     machine: &Machine<'_, 'f>,
     undescribed: &AliasRules,
     symbols: &Symbols<'f>,
     candidates: &mut Candidates,
     diagnostics: &mut Diagnostics,
 ) -> Vec<UnitId> {
-    let gcc = gcc::find(merged, machine, candidates);
+    let gcc = gcc::find(placing, machine, candidates);
     let mut units = gcc.units;
     let mut capped = gcc.capped;
-    if (0..merged.program.units.len()).any(|unit| may_merge(merged, UnitId(unit as u32))) {
-        let llvm = llvm::Llvm { merged, machine, undescribed, symbols };
+    if (0..placing.recovered.units.len()).any(|unit| may_merge(placing, UnitId(unit as u32))) {
+        let llvm = llvm::Llvm { placing, machine, undescribed, symbols };
         capped |= llvm.add(candidates, &gcc.added, &mut units);
     }
     if capped {
@@ -56,18 +49,4 @@ pub(crate) fn add<'f>(
     units.sort_unstable();
     units.dedup();
     units
-}
-
-/// True for a unit whose compiler is not known to say who was called.
-fn may_merge(merged: &Merged<'_>, unit: UnitId) -> bool {
-    let unit = &merged.program.units[unit.index()];
-    !unit.keeps_callees && !unit.assembly && !unit.merges_nothing
-}
-
-fn units_of<'a>(
-    candidate: &'a Candidate,
-    functions: &'a [Function],
-) -> impl Iterator<Item = UnitId> + use<'a> {
-    let source = |member: &Member| functions[member.function.index()].source;
-    candidate.members.iter().filter_map(source).map(|source| source.unit)
 }

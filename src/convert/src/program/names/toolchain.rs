@@ -83,8 +83,12 @@ const GNU_LINK: &[u8] = b"GNU GIMPLE ";
 /// Go's own compiler.
 const GO: &[u8] = b"Go cmd/compile";
 
-/// How clang is asked to merge functions, where it writes its command line (`-grecord-command-line`).
-const MERGES: &[u8] = b"-fmerge-functions";
+/// How clang is asked to merge functions, where it writes its command line (`-grecord-command-line`): `-fmerge-functions`, or
+/// `-enable-merge-functions` of LLVM.
+const MERGES: &[u8] = b"merge-functions";
+
+/// How clang names itself, with whatever its distributor puts before that.
+const CLANG: &[u8] = b"clang version";
 
 /// True for the name of a part of a function that stands elsewhere (`f.cold`, `f.isra.0.cold.1`, `f.__part.2`).
 pub(crate) fn names_part(symbol: &[u8]) -> bool {
@@ -165,15 +169,19 @@ pub(crate) struct Producer {
     pub(crate) merges_nothing: bool,
     /// It was asked to merge functions, and rewrites the calls of those that it merged.
     pub(crate) merges: bool,
+    /// It is clang, which merges functions if it is asked to, and it does not say what it was asked (`-grecord-command-line`).
+    pub(crate) may_merge_unsaid: bool,
 }
 
 impl Producer {
     pub(crate) fn of(name: &[u8]) -> Producer {
+        let contains = |part: &[u8]| memchr::memmem::find(name, part).is_some();
         Producer {
             keeps_callees: name.starts_with(GNU),
             of_link: name.starts_with(GNU_LINK),
             merges_nothing: name.starts_with(GO),
-            merges: memchr::memmem::find(name, MERGES).is_some(),
+            merges: contains(MERGES),
+            may_merge_unsaid: contains(CLANG) && !contains(b" -"),
         }
     }
 }
@@ -282,7 +290,8 @@ mod tests {
             ("GNU GIMPLE 13.2.0 -flto", Producer { of_link: true, ..gnu }),
             ("Go cmd/compile go1.22", Producer { merges_nothing: true, ..none }),
             ("clang version 22 -O2 -mllvm -fmerge-functions", Producer { merges: true, ..none }),
-            ("clang version 22", none),
+            ("clang version 22 -O2", none),
+            ("Debian clang version 22", Producer { may_merge_unsaid: true, ..none }),
             ("", none),
         ] {
             assert_eq!(Producer::of(name.as_bytes()), expected, "{name}");

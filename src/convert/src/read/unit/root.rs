@@ -1,17 +1,17 @@
 //! Reads what the root of a unit says of the compiler that made it.
 
-use super::roles::Role;
-use super::{UnitEntries, UnitReader};
 use crate::model::Together;
 use crate::program::names::toolchain::Producer;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::entries::Entry;
-use crate::read::units::space::string_within;
+use crate::read::space::string_within;
+use crate::read::unit::roles::Role;
+use crate::read::unit::walk::{UnitEntries, Walk};
 
 /// Bytes of a compiler's name of itself, with its command line, that are read.
 const MAX_PRODUCER: usize = 4096;
 
-impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
+impl<'f, E: Endianity> Walk<'_, 'f, E> {
     /// Reads what the root says of the compiler (DWARF 5 3.1.1).
     pub(crate) fn root(
         &mut self,
@@ -30,10 +30,11 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             }
         }
         let is = |of: gimli::DwLang| language == Some(of.0.into());
-        self.out.assembly = is(gimli::DW_LANG_Mips_Assembler);
-        self.out.keeps_callees = producer.keeps_callees;
-        self.out.merges_nothing = producer.merges_nothing;
-        self.out.rewrites = match producer.keeps_callees {
+        self.out.head.assembly = is(gimli::DW_LANG_Mips_Assembler);
+        self.out.head.keeps_callees = producer.keeps_callees;
+        self.out.head.merges_nothing = producer.merges_nothing;
+        self.out.head.may_merge_unsaid = producer.may_merge_unsaid;
+        self.out.head.rewrites = match producer.keeps_callees {
             true => producer.of_link.then_some(Together::Program),
             false if producer.merges || is(gimli::DW_LANG_Rust) || is(gimli::DW_LANG_Swift) => {
                 Some(Together::Object(self.unit.header.debug_abbrev_offset().0 as u64))

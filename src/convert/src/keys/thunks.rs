@@ -3,7 +3,7 @@
 //! (`--icf=safe_thunks` of lld for Mach-O, where the function's address is taken).
 
 use crate::model::{FuncId, NameId, Owner, Piece, Program};
-use crate::place::thunks::MAX_THUNK;
+use crate::place::thunks::bounds::MAX_THUNK;
 use crate::program::machine::Machine;
 use crate::program::names::toolchain::{checked_name, may_be_merged};
 use crate::util::hash::{HashMap, HashSet};
@@ -97,7 +97,7 @@ fn is_described(program: &Program<'_>, function: FuncId) -> bool {
 /// compiler may have merged one of them.
 fn is_external(program: &Program<'_>, function: FuncId) -> bool {
     let source = program.functions[function.index()].source;
-    source.is_some_and(|at| program.units[at.unit.index()].functions[at.function.index()].external)
+    source.is_some_and(|at| program.code[at.unit.index()].functions[at.function.index()].external)
 }
 
 fn name(program: &Program<'_>, function: FuncId) -> NameId {
