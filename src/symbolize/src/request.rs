@@ -198,9 +198,8 @@ fn find_module(json: &Value, modules: &Modules) -> Option<usize> {
         return usize::try_from(index).ok().filter(|index| *index < modules.len());
     }
     let text = json.as_str()?;
-    let id = ModuleId::parse(text).ok();
-    let by_id = modules.iter().position(|module| id.is_some() && module.id == id);
-    by_id.or_else(|| modules.iter().position(|module| *module.name == *text || module.file_name() == text))
+    let by_id = ModuleId::parse(text).ok().and_then(|id| modules.of_id(&id));
+    by_id.or_else(|| modules.of_name(text))
 }
 
 fn unsigned(json: &Value, key: &str) -> Result<u64, RequestError> {

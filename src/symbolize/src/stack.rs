@@ -1,9 +1,11 @@
 //! Stacks as they come from a report: modules with their mappings, and addresses with their kinds.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use foldsym_store::{ModuleId, SymbolMap};
 
@@ -128,11 +130,63 @@ pub struct Modules {
 
 #[derive(Debug)]
 struct Inner {
+    /// Differs between values whose modules do; stays as modules are added at the end.
+    serial: u64,
     modules: Vec<Module>,
     /// Mapped modules: first and last address, and index; by first address.
     ranges: Vec<(u64, u64, usize)>,
     /// The module that has all other addresses.
     everywhere: Option<usize>,
+    /// What texts call the modules, made when the first text asks.
+    called: OnceLock<Called>,
+}
+
+/// The first module of each identity, and of each name and file name. Strangers choose the names, so the hashes have a key.
+#[derive(Clone, Debug, Default)]
+struct Called {
+    by_id: HashMap<ModuleId, usize>,
+    by_name: HashMap<Arc<str>, usize>,
+}
+
+impl Called {
+    fn add(&mut self, index: usize, module: &Module) {
+        if let Some(id) = &module.id {
+            self.by_id.entry(id.clone()).or_insert(index);
+        }
+        let file_name = module.file_name();
+        if !self.by_name.contains_key(file_name) {
+            self.by_name.insert(file_name.into(), index);
+        }
+        self.by_name.entry(module.name.clone()).or_insert(index);
+    }
+}
+
+impl Clone for Inner {
+    fn clone(&self) -> Self {
+        let Self { modules, ranges, everywhere, called, .. } = self;
+        let (modules, ranges, called) = (modules.clone(), ranges.clone(), called.clone());
+        Self { serial: serial(), modules, ranges, everywhere: *everywhere, called }
+    }
+}
+
+/// A number that no value of this process has had.
+fn serial() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// First and last address of a module that is mapped.
+fn range(mapping: Mapping) -> Option<(u64, u64)> {
+    let (start, size) = match mapping {
+        Mapping::Unknown | Mapping::Everywhere { .. } => return None,
+        Mapping::LoadAddress { address, size } => (address, size),
+        Mapping::Bias { start, size, .. } | Mapping::FilePart { start, size, .. } => (start, Some(size)),
+    };
+    match size {
+        Some(0) => None,
+        Some(size) => Some((start, start.saturating_add(size - 1))),
+        None => Some((start, u64::MAX)),
+    }
 }
 
 impl Modules {
@@ -141,26 +195,52 @@ impl Modules {
         let mut ranges: Vec<(u64, u64, usize)> = Vec::new();
         let mut everywhere = None;
         for (index, module) in modules.iter().enumerate() {
-            let (start, size) = match module.mapping {
-                Mapping::Unknown => continue,
-                Mapping::Everywhere { .. } => {
-                    everywhere.get_or_insert(index);
-                    continue;
-                }
-                Mapping::LoadAddress { address, size } => (address, size),
-                Mapping::Bias { start, size, .. } | Mapping::FilePart { start, size, .. } => {
-                    (start, Some(size))
-                }
-            };
-            let last = match size {
-                Some(0) => continue,
-                Some(size) => start.saturating_add(size - 1),
-                None => u64::MAX,
-            };
-            ranges.push((start, last, index));
+            ranges.extend(range(module.mapping).map(|(start, last)| (start, last, index)));
+            if let Mapping::Everywhere { .. } = module.mapping {
+                everywhere.get_or_insert(index);
+            }
         }
         ranges.sort_unstable();
-        Self { inner: Arc::new(Inner { modules, ranges, everywhere }) }
+        let called = OnceLock::new();
+        Self { inner: Arc::new(Inner { serial: serial(), modules, ranges, everywhere, called }) }
+    }
+
+    /// Adds a module at the end, and gives its index. Takes constant time for a module without a mapping, unless another value shares these
+    /// modules: then they are copied first.
+    pub fn push(&mut self, module: Module) -> usize {
+        let inner = Arc::make_mut(&mut self.inner);
+        let index = inner.modules.len();
+        if let Some((start, last)) = range(module.mapping) {
+            let new = (start, last, index);
+            let at = inner.ranges.partition_point(|range| *range < new);
+            inner.ranges.insert(at, new);
+        }
+        if let Mapping::Everywhere { .. } = module.mapping {
+            inner.everywhere.get_or_insert(index);
+        }
+        if let Some(called) = inner.called.get_mut() {
+            called.add(index, &module);
+        }
+        inner.modules.push(module);
+        index
+    }
+
+    /// The first module with an identity.
+    pub fn of_id(&self, id: &ModuleId) -> Option<usize> {
+        self.called().by_id.get(id).copied()
+    }
+
+    /// The first module that has this name, or this file name.
+    pub fn of_name(&self, name: &str) -> Option<usize> {
+        self.called().by_name.get(name).copied()
+    }
+
+    fn called(&self) -> &Called {
+        self.inner.called.get_or_init(|| {
+            let mut called = Called::default();
+            self.inner.modules.iter().enumerate().for_each(|(index, module)| called.add(index, module));
+            called
+        })
     }
 
     /// The module that has an address of the process.
@@ -171,9 +251,9 @@ impl Modules {
         found.or(self.inner.everywhere)
     }
 
-    /// Whether both are one value, not only equal.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner)
+    /// Tells values apart: modules of one number are the same as far as both have them.
+    pub(crate) fn serial(&self) -> u64 {
+        self.inner.serial
     }
 }
 
@@ -315,8 +395,42 @@ mod tests {
         ] {
             assert_eq!(modules.find(address), found, "{address:#x}");
         }
+        let mut grown = Modules::new(modules[..2].to_vec());
+        for (index, module) in modules.iter().enumerate().skip(2) {
+            assert_eq!(grown.push(module.clone()), index);
+        }
+        for address in [0xff, 0x100, 0x110, 0x1000, 0x2fff, 0x3000, 0x3100, u64::MAX] {
+            assert_eq!(grown.find(address), modules.find(address), "{address:#x}");
+        }
         assert_eq!(Module::new("/usr/lib/libc.so.6").file_name(), "libc.so.6");
         assert_eq!(Module::new("C:\\x\\a.so").file_name(), "a.so");
         assert_eq!(Module::new("..").file_name(), "..");
+    }
+    #[test]
+    fn texts_find_the_first_module() {
+        let id = |text: &str| ModuleId::parse(text).unwrap();
+        let mut modules = Modules::new(vec![
+            Module::new("/a/libx.so").with_id(id("abcd")),
+            Module::new("libx.so").with_id(id("ef01")),
+            Module::new("C:\\y.dll").with_id(id("abcd")),
+        ]);
+        let alone = modules.serial();
+        for (name, found) in [
+            ("/a/libx.so", Some(0)),
+            ("libx.so", Some(0)),
+            ("y.dll", Some(2)),
+            ("C:\\y.dll", Some(2)),
+            ("z", None),
+        ] {
+            assert_eq!(modules.of_name(name), found, "{name}");
+        }
+        assert_eq!((modules.of_id(&id("abcd")), modules.of_id(&id("ef01"))), (Some(0), Some(1)));
+        assert_eq!(modules.push(Module::new("z")), 3);
+        assert_eq!((modules.of_name("z"), modules.serial()), (Some(3), alone));
+        // What others hold does not change under them.
+        let shared = modules.clone();
+        modules.push(Module::new("w"));
+        assert_eq!((shared.len(), modules.len(), shared.serial()), (4, 5, alone));
+        assert!(modules.serial() != alone && modules.of_name("libx.so") == Some(0));
     }
 }
