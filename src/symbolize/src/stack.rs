@@ -64,6 +64,8 @@ pub struct Module {
     /// Where its program is on this machine, if whoever made the stack may be trusted with that. It is asked for its identity, and converted
     /// where no search path and no store has that; this needs the feature `convert`.
     pub program: Option<Arc<Path>>,
+    /// Where sections of its program are in memory, by name, as of a module of the Linux kernel: a relocatable program has no other addresses.
+    pub sections: Option<Arc<[(String, u64)]>>,
 }
 
 /// A file that is open.
@@ -88,7 +90,14 @@ impl fmt::Debug for OpenFile {
 impl Module {
     /// A module without identity and mapping.
     pub fn new(name: &str) -> Self {
-        Self { id: None, name: name.into(), mapping: Mapping::Unknown, file: None, program: None }
+        Self {
+            id: None,
+            name: name.into(),
+            mapping: Mapping::Unknown,
+            file: None,
+            program: None,
+            sections: None,
+        }
     }
 
     /// The same with an identity.
@@ -114,6 +123,24 @@ impl Module {
     /// The same with its program on this machine.
     pub fn with_program(self, path: &Path) -> Self {
         Self { program: Some(path.into()), ..self }
+    }
+
+    /// The same with its sections at these addresses, in place of a mapping.
+    pub fn with_sections(self, sections: impl IntoIterator<Item = (String, u64)>) -> Self {
+        Self { sections: Some(sections.into_iter().collect()), mapping: Mapping::Unknown, ..self }
+    }
+
+    /// The section that an address of the process is in, if sections are known: the one that begins last before it; and the offset there.
+    pub(crate) fn section_of(&self, address: u64) -> Option<(&str, u64)> {
+        let sections = self.sections.as_deref()?.iter().filter(|(_, base)| *base <= address);
+        let (name, base) = sections.max_by_key(|(_, base)| *base)?;
+        Some((name, address - base))
+    }
+
+    /// Where it is in memory: ranges of first and last addresses.
+    fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
+        let sections = self.sections.as_deref().unwrap_or_default();
+        range(self.mapping).into_iter().chain(sections.iter().map(|(_, base)| (*base, u64::MAX)))
     }
 
     /// The last part of the name, behind `/` and `\`.
@@ -195,7 +222,7 @@ impl Modules {
         let mut ranges: Vec<(u64, u64, usize)> = Vec::new();
         let mut everywhere = None;
         for (index, module) in modules.iter().enumerate() {
-            ranges.extend(range(module.mapping).map(|(start, last)| (start, last, index)));
+            ranges.extend(module.ranges().map(|(start, last)| (start, last, index)));
             if let Mapping::Everywhere { .. } = module.mapping {
                 everywhere.get_or_insert(index);
             }
@@ -210,7 +237,7 @@ impl Modules {
     pub fn push(&mut self, module: Module) -> usize {
         let inner = Arc::make_mut(&mut self.inner);
         let index = inner.modules.len();
-        if let Some((start, last)) = range(module.mapping) {
+        for (start, last) in module.ranges() {
             let new = (start, last, index);
             let at = inner.ranges.partition_point(|range| *range < new);
             inner.ranges.insert(at, new);

@@ -387,6 +387,19 @@ impl<'s> Worker<'s> {
                 }
                 return placed(Some(address), of_kind(address, frame.kind, header.machine));
             }
+            Place::Memory(address) if module.sections.is_some() => {
+                let found = module.section_of(address.wrapping_sub(back));
+                let found = found.and_then(|(name, offset)| {
+                    let mut sections = map.file().program_sections();
+                    Some((sections.find(|section| section.name == name.as_bytes())?, offset))
+                });
+                match found {
+                    Some((section, offset)) if offset < section.len => {
+                        section.start.0.wrapping_add(offset).wrapping_add(back)
+                    }
+                    _ => return placed(given, StackAddr::Foreign),
+                }
+            }
             Place::Memory(address) => match bias {
                 Some(bias) => address.wrapping_sub(bias),
                 None => match in_file_part(address, back, module, map) {

@@ -6,4 +6,5 @@ pub(crate) mod open;
 pub(crate) mod process;
 pub(crate) mod session;
 pub(crate) mod stopped;
+pub(crate) mod symbols;
 pub(crate) mod text;

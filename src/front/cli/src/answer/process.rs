@@ -16,6 +16,8 @@ use crate::io::failure::{Failure, quoted};
 const MAX_FRAMES: usize = 1 << 17;
 /// Modules that lines may name; then the list begins anew.
 const MAX_NAMED: usize = 1 << 16;
+/// A module has few sections: each costs a comparison for each address in it.
+const MAX_SECTIONS: usize = 1 << 10;
 /// Files of `--maps` are not larger.
 const MAX_MAPS: u64 = 256 << 20;
 
@@ -44,6 +46,9 @@ impl Process {
             // What the kernel says of a process that runs is trusted, and nothing else without a word of the user.
             let trusted = sources.open_paths || path.starts_with("/proc");
             mapped = if trusted { modules_of_process(&entries) } else { modules_of_maps(&entries) };
+        }
+        for (name, path) in &sources.sections {
+            mapped.push(Module::new(name).with_sections(read_sections(path)?));
         }
         Ok(Self {
             modules: mapped.clone(),
@@ -175,6 +180,37 @@ impl Process {
             self.named.clear();
         }
     }
+}
+
+/// Names and addresses of sections: a folder as `/sys/module/NAME/sections`, where each file has the address of the section of its
+/// name, or a file of lines `SECTION ADDRESS`.
+fn read_sections(path: &Path) -> Result<Vec<(String, u64)>, Failure> {
+    let mut sections = Vec::new();
+    let mut add = |from: &Path, name: &str, address: &str| {
+        let address = number(address).or_else(|| u64::from_str_radix(address, 16).ok());
+        let wrong = || Failure::input(from, "expected the address of a section: 0x and hexadecimal digits");
+        if sections.len() == MAX_SECTIONS {
+            return Err(Failure::input(path, format!("more than {MAX_SECTIONS} sections")));
+        }
+        sections.push((name.to_owned(), address.ok_or_else(wrong)?));
+        Ok(())
+    };
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).map_err(|error| Failure::input(path, error))? {
+            let entry = entry.map_err(|error| Failure::input(path, error))?;
+            add(&entry.path(), &entry.file_name().to_string_lossy(), read(&entry.path())?.trim())?;
+        }
+    } else {
+        for line in read(path)?.lines().filter(|line| !line.trim().is_empty()) {
+            let (name, address) = line.trim().split_once(char::is_whitespace).unwrap_or_default();
+            add(path, name, address.trim())?;
+        }
+    }
+    // The kernel shows addresses of 0 to whoever is not root.
+    if sections.iter().all(|(_, address)| *address == 0) {
+        return Err(Failure::input(path, "no section has an address: /sys/module is to be read as root"));
+    }
+    Ok(sections)
 }
 
 /// The two words of `FILE ADDRESS`; the file may be quoted.
