@@ -10,7 +10,8 @@ use crate::diagnostics::Diagnostics;
 use crate::encode::{self, EncodeError, EncodeOptions, Encoded, ImageInfo};
 use crate::error::ConvertError;
 use crate::keys;
-use crate::merge::{Merged, Sizes};
+use crate::merge::units::Records;
+use crate::merge::{Merged, Merging, Sizes};
 use crate::model::{Keys, UnitClasses};
 use crate::open::{self, Files, Image, Linker, OpenOptions};
 use crate::options::{MAX_THREADS, Options, Progress};
@@ -131,6 +132,8 @@ fn produce(
 pub(crate) struct Loaded<'a, 'f> {
     pub(crate) image: Image<'f>,
     pub(crate) placed: Placed<'f>,
+    /// Empty once keys are found.
+    records: Records<'f>,
     split: SplitFiles<'a, 'f>,
 }
 
@@ -141,7 +144,7 @@ impl<'f> Loaded<'_, 'f> {
         let classes = |units: &[UnitClasses<'_>], counted: &mut _| {
             read::read_classes(&self.image, &self.split, units, counted)
         };
-        let keys = keys::keys(&self.placed, &self.image, &classes, &mut diagnostics);
+        let keys = keys::keys(&self.placed, &self.records, &self.image, &classes, &mut diagnostics);
         // What is encoded may have the memory of what is not asked for any more.
         let code = self.image.code.iter().chain(&self.image.data);
         code.for_each(|(_, bytes)| self.split.files.release(bytes));
@@ -178,16 +181,18 @@ pub(crate) fn load<'a, 'f>(
     let package_sections = split.package.as_ref().map(|package| &package.debug);
     // Takes each unit as it is read: one thread numbers its names while others read.
     let allowance = files.allowance();
-    let mut merged = Merged::new(options.remapped_paths(), Sizes::of(&image, package_sections), allowance);
+    let mut merging = Merging::new(options.remapped_paths(), Sizes::of(&image, package_sections), allowance);
     let classes = image.linker != Linker::NeverFolds;
     let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };
     let (counted, (mut symbols, mut diagnostics)) = rayon::join(
-        || read::read(&image, &split, read_options, &|n| progress.advance(n), &mut merged),
+        || read::read(&image, &split, read_options, &|n| progress.advance(n), &mut merging),
         || Symbols::new(&image),
     );
-    merged.is_within().map_err(|source| ConvertError::TooMuch { path: image.path.clone(), source })?;
-    report.counts = Counts::of(merged.units());
-    report.counts.units += merged.empty_units();
+    let merged = merging.finish();
+    let Merged { names, units, records, code, traces, empty_units } =
+        merged.map_err(|source| ConvertError::TooMuch { path: image.path.clone(), source })?;
+    report.counts = Counts::of(&units.heads, &code);
+    report.counts.units += empty_units;
     report.diagnostics.merge(counted);
     let blocks = read::read_blocks(&image, &mut report.diagnostics);
     let unwind = options.unwind.then(|| read::read_unwind(&image, &mut report.diagnostics));
@@ -195,16 +200,16 @@ pub(crate) fn load<'a, 'f>(
 
     progress.step("resolve", 0);
     let began = Instant::now();
-    merged.end_units();
     let machine = Machine::new(&image);
-    recover::recover(&image, &machine, &mut merged, &mut symbols, &mut diagnostics);
-    let mut placed = place::place(&image, &machine, merged, &symbols, &mut diagnostics);
+    let (read, found) = ((&units, &records), (code, traces));
+    let recovered = recover::recover(&image, &machine, &names, read, found, &mut symbols, &mut diagnostics);
+    let placed = place::place(&image, &machine, names, recovered, &symbols, &mut diagnostics);
     drop((machine, symbols));
-    placed.program_mut().blocks = blocks;
-    placed.program_mut().unwind = unwind;
+    let mut placed = placed.with_units(units);
+    (placed.program.blocks, placed.program.unwind) = (blocks, unwind);
     report.diagnostics.merge(diagnostics);
     report.steps.resolve = Step::since(began);
-    Ok((Loaded { image, placed, split }, report))
+    Ok((Loaded { image, placed, records, split }, report))
 }
 
 /// Encodes a program, and finds its keys beside that or, where it cannot be, before.
@@ -221,14 +226,15 @@ fn encoded(
     let info = ImageInfo { readable_names: options.readable_names, ..ImageInfo::of(&loaded.image) };
     let keys = |loaded: &Loaded<'_, '_>| timed(|| loaded.keys());
     let body =
-        |loaded: &Loaded<'_, '_>| timed(|| encode::body(loaded.placed.program(), &info, &encode_options));
+        |loaded: &Loaded<'_, '_>| timed(|| encode::body(&loaded.placed.program, &info, &encode_options));
     // Keys are found by linkage names, and one thread does them first anyhow.
     let apart = options.readable_names || rayon::current_num_threads() == 1;
     let (((keys, diagnostics), found), (body, encoded)) = if apart {
         let found = keys(loaded);
-        loaded.placed.end_keys();
+        // Freed before encoding begins.
+        (loaded.records, loaded.placed.names) = Default::default();
         if options.readable_names {
-            encode::readable::rename(loaded.placed.program_mut());
+            encode::readable::rename(&mut loaded.placed.program);
         }
         (found, body(loaded))
     } else {
@@ -236,7 +242,7 @@ fn encoded(
     };
     report.diagnostics.merge(diagnostics);
     (report.steps.keys, report.steps.encode) = (found, encoded);
-    let program = loaded.placed.program();
+    let program = &loaded.placed.program;
     report.decided(program, &keys);
     // Without times and threads, so that the bytes depend on the program and the options alone.
     let record = report.record().to_string();

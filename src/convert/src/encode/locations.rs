@@ -30,7 +30,7 @@ pub(super) fn sections(
     image_base: u64,
 ) -> (Vec<Section>, ObjectCounts) {
     let mut counts = ObjectCounts::default();
-    if program.units.iter().all(|unit| unit.locations.is_none()) {
+    if program.code.iter().all(|unit| unit.locations.is_none()) {
         return (Vec::new(), counts);
     }
     let mut in_group = vec![false; program.functions.len()];
@@ -38,7 +38,7 @@ pub(super) fn sections(
         members(program, piece.owner).iter().for_each(|member| in_group[member.function.index()] = true);
     }
     // The functions of each unit.
-    let mut of_unit: Vec<Vec<FuncId>> = vec![Vec::new(); program.units.len()];
+    let mut of_unit: Vec<Vec<FuncId>> = vec![Vec::new(); program.code.len()];
     for &id in &outline.functions {
         if let Some(source) = program.functions[id.index()].source {
             of_unit[source.unit.index()].push(id);
@@ -46,7 +46,7 @@ pub(super) fn sections(
     }
     let mut writer = Writer { image_base, out: vec![0], places: HashMap::default() };
     let mut rows: Vec<[i64; 4]> = Vec::new();
-    for (unit, ids) in program.units.iter().zip(&of_unit) {
+    for (unit, ids) in program.code.iter().zip(&of_unit) {
         let Some(locations) = &unit.locations else { continue };
         let first = rows.len();
         for &id in ids {

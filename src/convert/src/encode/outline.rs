@@ -4,7 +4,7 @@
 //! a function's piece or of a member of a group, cut to the piece.
 
 use super::sort::Buckets;
-use crate::model::{FuncId, Member, NameId, Owner, Program, Row, Rows, Unit};
+use crate::model::{FuncId, Member, NameId, Owner, Program, Row, Rows, UnitCode};
 
 /// No rank: not in the file.
 pub(super) const ABSENT: u32 = u32::MAX;
@@ -108,7 +108,7 @@ pub(super) fn extra_names<'p>(
 }
 
 /// The rows of a unit that hold inside a job's piece; the first may begin before it.
-pub(super) fn window<'r>(units: &'r [Unit<'_>], job: &Job) -> &'r [Row] {
+pub(super) fn window<'r>(units: &'r [UnitCode], job: &Job) -> &'r [Row] {
     let Some(Rows { unit, range, skip }) = job.rows else { return &[] };
     let rows = &units[unit.index()].rows[range.start as usize..][..range.len as usize];
     let end = u64::from(skip) + job.span;

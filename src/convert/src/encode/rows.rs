@@ -135,7 +135,7 @@ impl RowSource<'_> {
         let files = &self.program.maps[unit.index()].files;
         let tree = self.trees.of(job.function);
         let (mut scope, mut file) = (ScopeOrigin::of(0, tree, self.plan), (NONE16, 0));
-        for row in window(&self.program.units, job) {
+        for row in window(&self.program.code, job) {
             // The first row holds from the start of the piece on, wherever it began.
             let offset = if cells.is_empty() { 0 } else { (row.offset - skip) >> self.unit_log2 };
             // Neighbours mostly agree in both.

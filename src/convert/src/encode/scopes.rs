@@ -101,7 +101,7 @@ impl Trees {
                     let (scopes, edges) = match function.source {
                         None => (&[][..], &[][..]),
                         Some(source) => {
-                            let unit = &program.units[source.unit.index()];
+                            let unit = &program.code[source.unit.index()];
                             let range = unit.functions[source.function.index()].scopes.clone();
                             let edges = &program.maps[source.unit.index()].edges;
                             (&unit.scopes[range.start as usize..range.end as usize], &edges[..])

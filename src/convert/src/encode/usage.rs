@@ -122,7 +122,7 @@ fn function_needs(
 ) {
     let source = program.functions[outline.functions[function].index()].source;
     let scopes = source.map_or(&[][..], |source| {
-        let unit = &program.units[source.unit.index()];
+        let unit = &program.code[source.unit.index()];
         let UnitFunction { scopes, .. } = &unit.functions[source.function.index()];
         &unit.scopes[scopes.start as usize..scopes.end as usize]
     });
@@ -156,7 +156,7 @@ fn function_needs(
 /// Marks the nodes that a job's rows refer to. Returns their offsets or'ed, how many rows there are, and
 /// how many of them have no such node.
 fn job_needs(program: &Program<'_>, job: &Job, nodes: &mut [bool], files: &Marks) -> (u32, u64, u64) {
-    let rows = window(&program.units, job);
+    let rows = window(&program.code, job);
     let (mut offsets, mut stray, mut last_file) = (0, 0, NONE16);
     let skip = job.rows.map_or(0, |rows| rows.skip);
     for row in rows {

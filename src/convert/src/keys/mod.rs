@@ -24,14 +24,13 @@ use crate::keys::calls::folded_parts::Twice;
 use crate::keys::calls::rewrites::{CalleeSource, Rewritten, SymbolMembers};
 use crate::keys::calls::thunks::Passing;
 use crate::keys::tail_calls::{JumpsOf, Reach};
-use crate::merge::Merged;
+use crate::merge::units::Records;
 use crate::model::{
     CallCounts, CallHow, CallKey, CalleePlace, Calls, DieOffset, FuncId, Function, GroupId, How, ImageAddr,
-    Keys, LocalCallee, NameId, Owner, Piece, Program, TailKey, Unit, UnitCall, UnitClasses,
+    Keys, LocalCallee, NameId, Owner, Piece, Program, TailKey, Unit, UnitCall, UnitCallee, UnitClasses,
 };
 use crate::open::Image;
 use crate::place::Placed;
-use crate::place::pieces::Cut;
 use crate::program::machine::Machine;
 use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::util::budget::Budget;
@@ -59,16 +58,16 @@ pub(crate) type ReadClasses<'a, 'f> =
 /// The keys of the program.
 pub(crate) fn keys<'f>(
     placed: &Placed<'f>,
+    records: &Records<'f>,
     image: &Image<'f>,
     classes: ReadClasses<'_, 'f>,
     diagnostics: &mut Diagnostics,
 ) -> Keys {
-    let Placed { cut, forgotten } = placed;
-    if cut.merged.program.groups.is_empty() {
+    if placed.program.groups.is_empty() {
         return Keys::default();
     }
     let machine = Machine::new(image);
-    let index = Index::new(cut, &machine, *forgotten);
+    let index = Index::new(placed, records, &machine);
     // Objects and calls tell nothing of each other.
     let (found, OfCalls { calls, tails, counts, unknown_calls, capped }) =
         rayon::join(|| objects::classes::keys(&index, image, classes, diagnostics), || OfCalls::of(&index));
@@ -126,7 +125,7 @@ impl OfCalls {
             .flat_map(|(function, reach)| reach.keys(function).collect::<Vec<_>>())
             .collect();
         listed.sort_unstable();
-        let unknown_calls = match index.program.units.iter().any(|unit| unit.locations.is_some()) {
+        let unknown_calls = match index.program.code.iter().any(|unit| unit.locations.is_some()) {
             true => calls::indirect::calls(index),
             false => Vec::new(),
         };
@@ -137,7 +136,8 @@ impl OfCalls {
 /// What the calls refer to, by each way of referring.
 struct Index<'p, 'f> {
     program: &'p Program<'f>,
-    merged: &'p Merged<'f>,
+    placed: &'p Placed<'f>,
+    records: &'p Records<'f>,
     machine: &'p Machine<'p, 'f>,
     /// Any caller may stand for one that nothing names, so that no call rules a function out.
     forgotten: bool,
@@ -164,14 +164,10 @@ struct Index<'p, 'f> {
 }
 
 impl<'p, 'f> Index<'p, 'f> {
-    fn new(
-        Cut { merged, numbers, merging }: &'p Cut<'f>,
-        machine: &'p Machine<'p, 'f>,
-        forgotten: bool,
-    ) -> Self {
-        let program = &merged.program;
+    fn new(placed: &'p Placed<'f>, records: &'p Records<'f>, machine: &'p Machine<'p, 'f>) -> Self {
+        let Placed { program, numbers, merging, forgotten, .. } = placed;
         let mut rest = &numbers[..];
-        let by_die = program.units.iter().map(|unit| {
+        let by_die = program.code.iter().map(|unit| {
             let (own, later) = rest.split_at(unit.functions.len());
             rest = later;
             let functions = unit.functions.iter().zip(own);
@@ -188,7 +184,7 @@ impl<'p, 'f> Index<'p, 'f> {
             let own = program.origins[function.origin.index()].name;
             // Nobody else means a function by its name that is local to its unit.
             let local = function.source.is_some_and(|source| {
-                !program.units[source.unit.index()].functions[source.function.index()].external
+                !program.code[source.unit.index()].functions[source.function.index()].external
             });
             if local && !is_program_wide(&program.names[own.index()]) {
                 continue;
@@ -209,7 +205,7 @@ impl<'p, 'f> Index<'p, 'f> {
         let (ranges, first_ranges) = ranges(program);
         let start = |(function, own): (&Function, &[u32])| match function.source {
             Some(source) => {
-                let unit = &program.units[source.unit.index()];
+                let unit = &program.code[source.unit.index()];
                 let entry = unit.functions[source.function.index()].pieces.start;
                 unit.pieces[entry as usize].start.0
             }
@@ -218,22 +214,23 @@ impl<'p, 'f> Index<'p, 'f> {
         let starts = program.functions.iter().zip(first_ranges.windows(2)).map(start).collect();
         let mut index = Index {
             program,
-            merged,
+            placed,
+            records,
             machine,
-            forgotten,
+            forgotten: *forgotten,
             ranges,
             first_ranges,
             by_die,
-            several: calls::overrides::functions(program, &shared),
+            several: calls::overrides::functions(program, records, &shared),
             by_name,
             groups,
             passing: Passing::new(program, machine),
-            rewritten: Rewritten::new(program, merging),
+            rewritten: Rewritten::new(program, records, merging),
             callees: Vec::new(),
             undescribed: program.groups.iter().map(|group| SymbolMembers::of(program, group)).collect(),
             starts,
         };
-        index.callees = (0..program.units.len()).map(|unit| index.callees_of(unit)).collect();
+        index.callees = (0..program.code.len()).map(|unit| index.callees_of(unit)).collect();
         index
     }
 
@@ -262,12 +259,13 @@ impl<'p, 'f> Index<'p, 'f> {
     }
 
     fn callees_of(&self, unit_index: usize) -> Vec<Callee> {
-        let (unit, map) = (&self.program.units[unit_index], &self.program.maps[unit_index]);
-        let resolve = |callee: &crate::model::UnitCallee| {
+        let resolve = |(index, callee): (u32, &UnitCallee)| {
+            let doubtful = self.placed.doubtful_callees.contains(&(unit_index, LocalCallee(index)));
             let owner = match callee.place {
+                _ if doubtful => None,
                 CalleePlace::Here => Some(unit_index),
                 CalleePlace::Program => {
-                    self.program.units.partition_point(|u| u.offset <= callee.die.0).checked_sub(1)
+                    self.program.heads.partition_point(|u| u.offset <= callee.die.0).checked_sub(1)
                 }
                 CalleePlace::Elsewhere => None,
             };
@@ -278,7 +276,7 @@ impl<'p, 'f> Index<'p, 'f> {
                     Callee::Function(function)
                 };
             }
-            let name = self.program.origins[map.origins[callee.origin.index()].index()].name;
+            let name = self.program.origins[self.program.origin_of(unit_index, callee.origin).index()].name;
             let bytes = &self.program.names[name.index()];
             if bytes.is_empty() || !(callee.external || is_program_wide(bytes)) {
                 return Callee::Unknown;
@@ -289,7 +287,7 @@ impl<'p, 'f> Index<'p, 'f> {
                 None => self.variant(bytes).unwrap_or(Callee::Elsewhere(name)),
             }
         };
-        unit.callees.iter().map(resolve).collect()
+        (0..).zip(&self.records.units[unit_index].callees).map(resolve).collect()
     }
 
     fn callee(&self, unit: usize, callee: Option<LocalCallee>) -> Callee {
@@ -299,10 +297,10 @@ impl<'p, 'f> Index<'p, 'f> {
     /// The unit and the calls of a function.
     fn calls(&self, function: FuncId) -> Option<(usize, &'p Calls, &'p [UnitCall])> {
         let source = self.program.functions[function.index()].source?;
-        let unit = &self.program.units[source.unit.index()];
-        let calls = &unit.functions[source.function.index()].calls;
-        let listed = &unit.calls[calls.range.start as usize..calls.range.end as usize];
-        Some((source.unit.index(), calls, listed))
+        let unit = source.unit.index();
+        let calls = &self.program.code[unit].functions[source.function.index()].calls;
+        let listed = &self.records.units[unit].calls[calls.range.start as usize..calls.range.end as usize];
+        Some((unit, calls, listed))
     }
 
     /// True where a call goes to what a linker put in the place of the callee.

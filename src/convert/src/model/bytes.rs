@@ -5,39 +5,39 @@ use super::{Unit, UnitMap};
 impl Unit<'_> {
     /// True for a unit of which only the offset is known: it has no name, no code, and nothing that others refer to.
     pub(crate) fn is_empty(&self) -> bool {
-        self.file_name.is_empty()
-            && !self.partial
+        self.head.file_name.is_empty()
+            && !self.head.partial
             && self.bytes() == size_of::<Self>() as u64
-            && self.class_places.is_empty()
-            && self.described.is_none()
-            && self.locations.is_none()
+            && self.records.class_places.is_empty()
+            && self.records.described.is_none()
+            && self.code.locations.is_none()
     }
 
     /// Bytes of memory that the unit takes, but for names and paths, of which several units may have the same, and for what
     /// a second look gives.
     pub(crate) fn bytes(&self) -> u64 {
         let lists = [
-            size_of_val(&self.names[..]),
-            size_of_val(&self.files[..]),
-            size_of_val(&self.origins[..]),
-            size_of_val(&self.edges[..]),
-            size_of_val(&self.scopes[..]),
-            size_of_val(&self.lost[..]),
-            size_of_val(&self.lost_ranges[..]),
-            size_of_val(&self.rows[..]),
-            size_of_val(&self.pieces[..]),
-            size_of_val(&self.functions[..]),
-            size_of_val(&self.calls[..]),
-            size_of_val(&self.listed[..]),
-            size_of_val(&self.callees[..]),
-            size_of_val(&self.erased[..]),
-            size_of_val(&self.codeless[..]),
-            size_of_val(&self.bare[..]),
-            size_of_val(&self.unclaimed[..]),
-            size_of_val(&self.class_places.tables[..]),
-            size_of_val(&self.class_places.dynamic[..]),
-            size_of_val(&self.classes[..]),
-            size_of_val(&self.vtables[..]),
+            size_of_val(&self.tables.names[..]),
+            size_of_val(&self.tables.files[..]),
+            size_of_val(&self.tables.origins[..]),
+            size_of_val(&self.tables.edges[..]),
+            size_of_val(&self.code.scopes[..]),
+            size_of_val(&self.traces.lost[..]),
+            size_of_val(&self.traces.lost_ranges[..]),
+            size_of_val(&self.code.rows[..]),
+            size_of_val(&self.code.pieces[..]),
+            size_of_val(&self.code.functions[..]),
+            size_of_val(&self.records.calls[..]),
+            size_of_val(&self.records.listed[..]),
+            size_of_val(&self.records.callees[..]),
+            size_of_val(&self.records.erased[..]),
+            size_of_val(&self.records.codeless[..]),
+            size_of_val(&self.traces.bare[..]),
+            size_of_val(&self.traces.unclaimed[..]),
+            size_of_val(&self.records.class_places.tables[..]),
+            size_of_val(&self.records.class_places.dynamic[..]),
+            size_of_val(&self.tables.classes[..]),
+            size_of_val(&self.tables.vtables[..]),
         ];
         (size_of::<Self>() + lists.iter().sum::<usize>()) as u64
     }

@@ -5,7 +5,7 @@ use super::{DieOffset, ImageAddr, LocalCallee, LocalOrigin};
 /// The calls of a function.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
-    /// Index range into [`super::Unit::calls`], in the order of the DIEs.
+    /// Index range into [`super::UnitRecords::calls`], in the order of the DIEs.
     pub range: std::ops::Range<u32>,
     /// The compiler promises that no tail call is missing (`DW_AT_call_all_calls`,
     /// `DW_AT_call_all_tail_calls`; DWARF 5 3.3.1.3).

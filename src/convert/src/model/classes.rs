@@ -6,7 +6,7 @@ use crate::diagnostics::Diagnostics;
 /// A class of the unit, as far as virtual calls concern it (DWARF 5 5.7).
 #[derive(Clone, Debug)]
 pub struct UnitClass {
-    /// Index into [`super::Unit::names`].
+    /// Index into [`super::LocalTables::names`].
     pub name: u32,
     /// Nothing but its name is known here (`DW_AT_declaration`).
     pub declared: bool,
@@ -19,7 +19,7 @@ pub struct UnitClass {
 /// A class that another derives from (`DW_TAG_inheritance`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitBase {
-    /// Index into [`super::Unit::classes`]; `None` for one that is not in the unit.
+    /// Index into [`super::LocalTables::classes`]; `None` for one that is not in the unit.
     pub class: Option<u32>,
     /// Bytes from the start of the object; `None` for a virtual base.
     pub offset: Option<u64>,
@@ -28,9 +28,9 @@ pub struct UnitBase {
 /// A method as its class declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitMethod {
-    /// Index into [`super::Unit::names`]: the linkage name.
+    /// Index into [`super::LocalTables::names`]: the linkage name.
     pub linkage_name: u32,
-    /// Index into [`super::Unit::names`]: the name in the source.
+    /// Index into [`super::LocalTables::names`]: the name in the source.
     pub name: u32,
     /// Tells a method of an unnamed class without a linkage name apart; else [`Instance::NAMED`].
     pub instance: Instance,
@@ -46,7 +46,7 @@ pub struct UnitMethod {
 pub struct UnitVtable {
     /// Where the table's symbol is, not what an object's pointer holds.
     pub address: ImageAddr,
-    /// Index into [`super::Unit::classes`].
+    /// Index into [`super::LocalTables::classes`].
     pub class: u32,
 }
 

@@ -34,15 +34,15 @@ ids! {
     FuncId;
     /// A group of folded functions in [`super::Program::groups`].
     GroupId;
-    /// A unit in [`super::Program::units`], in the order of the file.
+    /// A unit in [`super::Program::code`], in the order of the file.
     UnitId;
-    /// An origin in [`super::Unit::origins`].
+    /// An origin in [`super::LocalTables::origins`].
     LocalOrigin;
-    /// A call edge in [`super::Unit::edges`].
+    /// A call edge in [`super::LocalTables::edges`].
     LocalEdge;
-    /// A callee in [`super::Unit::callees`].
+    /// A callee in [`super::UnitRecords::callees`].
     LocalCallee;
-    /// A function in [`super::Unit::functions`].
+    /// A function in [`super::UnitCode::functions`].
     LocalFunc;
 }
 

@@ -39,7 +39,7 @@ pub use program::{
     Edge, Function, Group, InlineCounts, Member, Origin, Owner, Piece, Program, Rows, Source, UnitMap,
 };
 pub use unit::{
-    BareLines, Lost, LostScope, Row, RowRange, Scope, Together, Unit, UnitEdge, UnitErased, UnitFunction,
-    UnitOrigin, UnitPiece,
+    BareLines, LocalTables, Lost, LostScope, Row, RowRange, Scope, Together, Unit, UnitCode, UnitEdge,
+    UnitErased, UnitFunction, UnitHead, UnitOrigin, UnitPiece, UnitRecords, UnitTraces,
 };
 pub use unwind::{UnwindCfa, UnwindRow, UnwindRows, UnwindRule};

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use foldsym_format::Reason;
 
 use super::blocks::BlockMap;
-use super::classes::SlotKey;
-use super::ids::{EdgeId, FileId, FuncId, GroupId, How, ImageAddr, LocalFunc, NameId, OriginId, UnitId};
-use super::unit::{RowRange, Unit};
+use super::ids::{
+    EdgeId, FileId, FuncId, GroupId, How, ImageAddr, LocalFunc, LocalOrigin, NameId, OriginId, UnitId,
+};
+use super::unit::{RowRange, UnitCode, UnitHead};
 use super::unwind::UnwindRows;
 
 /// The source identity of a subprogram, whether it was compiled on its own or inlined
@@ -126,14 +127,14 @@ pub struct Program<'f> {
     pub files: Vec<Vec<u8>>,
     pub origins: Vec<Origin>,
     pub edges: Vec<Edge>,
-    pub units: Vec<Unit<'f>>,
+    pub heads: Vec<UnitHead<'f>>,
     /// One for each unit.
     pub maps: Vec<UnitMap>,
+    /// One for each unit, in the order of the file.
+    pub code: Vec<UnitCode>,
     pub functions: Vec<Function>,
     pub pieces: Vec<Piece>,
     pub groups: Vec<Group>,
-    /// What a table lists of calls through slots (`.debug_vcall`), for `resolve` to make `Keys::slots` of.
-    pub listed_slots: Vec<SlotKey>,
     pub blocks: BlockMap,
     /// Where that was asked for.
     pub unwind: Option<UnwindRows>,
@@ -144,6 +145,11 @@ impl Program<'_> {
     /// The name of a function: its symbol's, else that of its entry.
     pub fn name_of(&self, function: &Function) -> NameId {
         function.symbol.unwrap_or(self.origins[function.origin.index()].name)
+    }
+
+    /// The program's origin that a unit's is.
+    pub fn origin_of(&self, unit: usize, local: LocalOrigin) -> OriginId {
+        self.maps[unit].origins[local.index()]
     }
 }
 

@@ -27,7 +27,7 @@ pub struct LostScope {
     pub edge: LocalEdge,
     /// Bytes of its only range; 0 where `ranges` has them.
     pub len: u32,
-    /// Index range into [`Unit::lost_ranges`]: what a range list still says of it.
+    /// Index range into [`UnitTraces::lost_ranges`]: what a range list still says of it.
     pub ranges: std::ops::Range<u32>,
 }
 
@@ -40,13 +40,13 @@ pub struct Row {
     pub scope: u32,
     /// Line, from 1; 0 where the compiler gave none.
     pub line: u32,
-    /// Index into [`Unit::files`]; [`NONE16`](crate::model::NONE16) where no row of the line table covers the address.
+    /// Index into [`LocalTables::files`]; [`NONE16`](crate::model::NONE16) where no row of the line table covers the address.
     pub file: u16,
     /// Column, from 1; 0 where unknown or columns are not kept.
     pub column: u16,
 }
 
-/// Rows `start..start + len` of the unit's [`Unit::rows`].
+/// Rows `start..start + len` of the unit's [`UnitCode::rows`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RowRange {
     pub start: u32,
@@ -67,9 +67,9 @@ pub struct UnitPiece {
 /// An origin with ids local to the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UnitOrigin {
-    /// Index into [`Unit::names`].
+    /// Index into [`LocalTables::names`].
     pub name: u32,
-    /// Index into [`Unit::files`], or [`NONE16`](crate::model::NONE16).
+    /// Index into [`LocalTables::files`], or [`NONE16`](crate::model::NONE16).
     pub file: u16,
     pub line: u32,
 }
@@ -80,7 +80,7 @@ pub struct UnitEdge {
     pub caller: LocalOrigin,
     pub callee: LocalOrigin,
     pub line: u32,
-    /// Index into [`Unit::files`], or [`NONE16`](crate::model::NONE16).
+    /// Index into [`LocalTables::files`], or [`NONE16`](crate::model::NONE16).
     pub file: u16,
     pub column: u16,
 }
@@ -94,9 +94,9 @@ pub struct UnitFunction {
     pub how: How,
     /// Other units mean the same function by its name (`DW_AT_external`).
     pub external: bool,
-    /// Index range into [`Unit::pieces`]; the entry piece (`DW_AT_low_pc`, else the first range) first.
+    /// Index range into [`UnitCode::pieces`]; the entry piece (`DW_AT_low_pc`, else the first range) first.
     pub pieces: std::ops::Range<u32>,
-    /// Index range into [`Unit::scopes`].
+    /// Index range into [`UnitCode::scopes`].
     pub scopes: std::ops::Range<u32>,
     pub lost: Lost,
     pub calls: Calls,
@@ -105,7 +105,7 @@ pub struct UnitFunction {
 /// What is inlined into a function whose address the linker erased.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Index range into [`Unit::lost`].
+    /// Index range into [`UnitTraces::lost`].
     pub scopes: std::ops::Range<u32>,
     /// Something is inlined into it of which not even a length is left: `scopes` is empty.
     pub beyond: bool,
@@ -158,14 +158,24 @@ pub enum Together {
     Program,
 }
 
-/// What was read of one compile unit.
+/// What was read of one compile unit: five parts, by how long each is needed.
 #[derive(Default)]
 pub struct Unit<'f> {
-    /// Offset of the unit's header in `.debug_info`.
-    pub offset: u64,
     /// Bytes of memory that the unit had taken when the reader stopped in its middle, as they were more than the whole program may
     /// take. The program is refused.
     pub stopped_at: Option<u64>,
+    pub head: UnitHead<'f>,
+    pub tables: LocalTables<'f>,
+    pub code: UnitCode,
+    pub traces: UnitTraces,
+    pub records: UnitRecords<'f>,
+}
+
+/// What a unit is. Every step asks it.
+#[derive(Default)]
+pub struct UnitHead<'f> {
+    /// Offset of the unit's header in `.debug_info`.
+    pub offset: u64,
     /// The last component of `DW_AT_name`, which is the path of the source file; its last 255 bytes.
     pub file_name: Cow<'f, [u8]>,
     /// The compiler merges functions itself and keeps who was called (gcc's ipa-icf).
@@ -177,6 +187,35 @@ pub struct Unit<'f> {
     pub merges_nothing: bool,
     /// The unit is of assembly code (`DW_LANG_Mips_Assembler`).
     pub assembly: bool,
+    /// True where the unit's `.dwo` is missing: its functions come from symbols, inlines are unknown.
+    pub partial: bool,
+}
+
+impl UnitHead<'_> {
+    /// True where the compiler may merge functions and is not known to say who was called.
+    pub(crate) fn may_merge(&self) -> bool {
+        !self.keeps_callees && !self.assembly && !self.merges_nothing
+    }
+
+    /// The same in memory of its own.
+    fn into_owned<'n>(self) -> UnitHead<'n> {
+        UnitHead {
+            offset: self.offset,
+            file_name: Cow::Owned(self.file_name.into_owned()),
+            keeps_callees: self.keeps_callees,
+            rewrites: self.rewrites,
+            merges_nothing: self.merges_nothing,
+            assembly: self.assembly,
+            partial: self.partial,
+        }
+    }
+}
+
+/// What the ids of a unit count in. `merge` gives each entry its id in the whole program, and keeps a [`UnitMap`] instead.
+///
+/// [`UnitMap`]: super::UnitMap
+#[derive(Default)]
+pub struct LocalTables<'f> {
     pub names: Vec<UnitName<'f>>,
     /// Bytes of strings that no unit before had: its own, and those of its file, if that has it alone.
     pub strings: u64,
@@ -186,13 +225,45 @@ pub struct Unit<'f> {
     pub files: Vec<Vec<u8>>,
     pub origins: Vec<UnitOrigin>,
     pub edges: Vec<UnitEdge>,
+    /// Only of a second look: classes that have a table of virtual functions, and what they derive from.
+    pub classes: Vec<UnitClass>,
+    /// Only of that.
+    pub vtables: Vec<UnitVtable>,
+}
+
+/// The functions of a unit, what is inlined into them, and their lines: what the file is made from.
+#[derive(Default)]
+pub struct UnitCode {
     pub scopes: Vec<Scope>,
-    pub lost: Vec<LostScope>,
-    /// Start and end of ranges of [`Unit::lost`], in bytes from the start of the function.
-    pub lost_ranges: Vec<(u32, u32)>,
     pub rows: Vec<Row>,
     pub pieces: Vec<UnitPiece>,
     pub functions: Vec<UnitFunction>,
+    /// `None` where no function has any.
+    pub locations: Option<Box<UnitLocations>>,
+}
+
+impl UnitCode {
+    /// The rows of a range.
+    pub fn rows_of(&self, range: RowRange) -> &[Row] {
+        &self.rows[range.start as usize..][..range.len as usize]
+    }
+}
+
+/// What a linker that folds leaves of the functions that it folded. Nobody asks it once functions are placed.
+#[derive(Default)]
+pub struct UnitTraces {
+    pub bare: Vec<BareLines>,
+    /// Sequences of the line table that no function of the unit claims, where it has functions that were
+    /// erased, or that begin with one of its functions; by start, then in the order of the line program.
+    pub unclaimed: Vec<BareLines>,
+    pub lost: Vec<LostScope>,
+    /// Start and end of ranges of [`UnitTraces::lost`], in bytes from the start of the function.
+    pub lost_ranges: Vec<(u32, u32)>,
+}
+
+/// What a unit records of calls, of functions without code, and of classes. Nobody asks it once keys are found.
+#[derive(Default)]
+pub struct UnitRecords<'f> {
     pub calls: Vec<UnitCall>,
     /// Calls of any functions that a table lists (`.debug_dcall`).
     pub listed: Vec<UnitCall>,
@@ -201,80 +272,25 @@ pub struct Unit<'f> {
     /// Functions that are described and have no code: the compiler put others of the same code in their places
     /// (gcc's ipa-icf), or describes their code in another unit (LTO).
     pub codeless: Vec<Codeless>,
-    pub bare: Vec<BareLines>,
-    /// Sequences of the line table that no function of the unit claims, where it has functions that were
-    /// erased, or that begin with one of its functions; by start, then in the order of the line program.
-    pub unclaimed: Vec<BareLines>,
     /// What a second look at the unit reads.
     pub class_places: ClassPlaces,
     /// What such a look gives, where it was taken with the first: `class_places` is empty then.
     pub described: Option<Box<ClassUnit<'f>>>,
-    /// Only of that: classes that have a table of virtual functions, and what they derive from.
-    pub classes: Vec<UnitClass>,
-    /// Only of that.
-    pub vtables: Vec<UnitVtable>,
-    /// True where the unit's `.dwo` is missing: its functions come from symbols, inlines are unknown.
-    pub partial: bool,
-    /// `None` where no function has any.
-    pub locations: Option<Box<UnitLocations>>,
 }
 
 impl Unit<'_> {
-    /// Leaves of a unit what its functions' records are made from, and what keys are found with.
-    pub(crate) fn forget_what_is_resolved(&mut self) {
-        self.lost = Vec::new();
-        self.lost_ranges = Vec::new();
-        self.bare = Vec::new();
-        self.unclaimed = Vec::new();
-    }
-
-    /// Leaves of a unit what its functions' records are made from: rows, inlined calls and expressions.
-    pub(crate) fn forget_what_keys_are_of(&mut self) {
-        self.calls = Vec::new();
-        self.listed = Vec::new();
-        self.callees = Vec::new();
-        self.erased = Vec::new();
-        self.codeless = Vec::new();
-        self.class_places = ClassPlaces::default();
-        self.described = None;
-    }
-
     /// The same unit with the same names in memory that lives otherwise.
     pub(crate) fn with_names<'n>(self, names: Vec<UnitName<'n>>) -> Unit<'n> {
+        let LocalTables { strings, brings, files, origins, edges, classes, vtables, .. } = self.tables;
+        let UnitRecords { calls, listed, callees, erased, codeless, class_places, .. } = self.records;
         Unit {
-            offset: self.offset,
             stopped_at: self.stopped_at,
-            file_name: Cow::Owned(self.file_name.into_owned()),
-            keeps_callees: self.keeps_callees,
-            rewrites: self.rewrites,
-            merges_nothing: self.merges_nothing,
-            assembly: self.assembly,
-            names,
-            strings: self.strings,
-            brings: self.brings,
-            files: self.files,
-            origins: self.origins,
-            edges: self.edges,
-            scopes: self.scopes,
-            lost: self.lost,
-            lost_ranges: self.lost_ranges,
-            rows: self.rows,
-            pieces: self.pieces,
-            functions: self.functions,
-            calls: self.calls,
-            listed: self.listed,
-            callees: self.callees,
-            erased: self.erased,
-            codeless: self.codeless,
-            bare: self.bare,
-            unclaimed: self.unclaimed,
-            class_places: self.class_places,
-            // Of no unit whose names live otherwise.
-            described: None,
-            classes: self.classes,
-            vtables: self.vtables,
-            partial: self.partial,
-            locations: self.locations,
+            head: self.head.into_owned(),
+            tables: LocalTables { names, strings, brings, files, origins, edges, classes, vtables },
+            code: self.code,
+            traces: self.traces,
+            // Classes are described of no unit whose names live otherwise.
+            records: UnitRecords { calls, listed, callees, erased, codeless, class_places, described: None },
         }
     }
 }

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::merge::Merged;
+use crate::merge::names::Names;
 use crate::model::{FuncId, NameId};
 use crate::program::names::itanium::{own_name, plain_base};
 use crate::program::names::relation::{Relation, relation};
@@ -33,13 +33,13 @@ pub(crate) struct NamedFunctions {
 
 impl NamedFunctions {
     /// Adds a function with its name.
-    pub(crate) fn add(&mut self, merged: &Merged<'_>, name: NameId, function: FuncId) {
+    pub(crate) fn add(&mut self, names: &Names<'_>, name: NameId, function: FuncId) {
         // Of several functions of one name the first is found.
         let known = match self.entries.len() {
             0..=FEW => self.entries.iter().any(|entry| entry.0 == name),
             _ => self
                 .by_hash
-                .get(&hash_of(merged.name_bytes(name)))
+                .get(&hash_of(names.text(name)))
                 .is_some_and(|same| same.iter().any(|&index| self.entries[index as usize].0 == name)),
         };
         if known {
@@ -52,7 +52,7 @@ impl NamedFunctions {
             len => len - 1,
         };
         for index in first..self.entries.len() {
-            let name = merged.name_bytes(self.entries[index].0);
+            let name = names.text(self.entries[index].0);
             let base = plain_base(name);
             let base = (base.len() < name.len()).then(|| hash_of(base));
             for hash in [Some(hash_of(name)), variant_hash(name), base].into_iter().flatten() {
@@ -70,7 +70,7 @@ impl NamedFunctions {
     /// is known.
     pub(crate) fn best(
         &self,
-        merged: &Merged<'_>,
+        names: &Names<'_>,
         symbol: &[u8],
         id: Option<NameId>,
         fits: impl Fn(Relation) -> bool,
@@ -80,7 +80,7 @@ impl NamedFunctions {
         if fits(Relation::Same) {
             let is_same = |entry: &&(NameId, FuncId)| match id {
                 Some(id) => entry.0 == id,
-                None => merged.name_bytes(entry.0) == symbol,
+                None => names.text(entry.0) == symbol,
             };
             let of_hash = || self.by_hash.get(&hash_of(symbol)).map_or(&[][..], |same| same).iter();
             let same = match few {
@@ -93,7 +93,7 @@ impl NamedFunctions {
         }
         let compare = |index: usize| {
             let (name, function) = self.entries[index];
-            let relation = relation(merged.name_bytes(name), symbol);
+            let relation = relation(names.text(name), symbol);
             fits(relation).then_some((relation as u8, index, relation, function))
         };
         let best = if few {
@@ -150,11 +150,9 @@ fn clone_hashes(name: &[u8]) -> impl Iterator<Item = u64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::util::budget::Allowance;
     use std::borrow::Cow;
 
     use super::*;
-    use crate::merge::Sizes;
 
     /// Few names are compared, many are looked up: both find the same.
     #[test]
@@ -176,25 +174,25 @@ mod tests {
             "_ZZ1fvEN1S2goEi",
             "_Z1kIIiEEvDpT_",
         ];
-        let mut merged = Merged::new(Vec::new(), Sizes::default(), Allowance::default());
+        let mut names = Names::default();
         let (mut few, mut many) = (NamedFunctions::default(), NamedFunctions::default());
         for (index, name) in own.iter().enumerate() {
-            let id = merged.name(name.as_bytes());
-            few.add(&merged, id, FuncId(index as u32));
-            many.add(&merged, id, FuncId(index as u32));
+            let id = names.add(name.as_bytes());
+            few.add(&names, id, FuncId(index as u32));
+            many.add(&names, id, FuncId(index as u32));
         }
         for index in 0..100 {
-            let id = merged.intern(Cow::Owned(format!("other{index}").into_bytes()));
-            many.add(&merged, id, FuncId(1000));
+            let id = names.intern(Cow::Owned(format!("other{index}").into_bytes()));
+            many.add(&names, id, FuncId(1000));
         }
         for name in asked {
             let any = |relation| relation != Relation::Other;
-            let expected = few.best(&merged, name.as_bytes(), None, any);
-            let id = merged.name_of(name.as_bytes());
+            let expected = few.best(&names, name.as_bytes(), None, any);
+            let id = names.find(name.as_bytes());
             for (known, id) in [(&many, None), (&many, id), (&few, id)] {
-                assert_eq!(known.best(&merged, name.as_bytes(), id, any), expected, "{name}");
+                assert_eq!(known.best(&names, name.as_bytes(), id, any), expected, "{name}");
             }
         }
-        assert_eq!(few.best(&merged, b"_ZN1SC2Ev", None, |_| true), Some((Relation::Variant, FuncId(1))));
+        assert_eq!(few.best(&names, b"_ZN1SC2Ev", None, |_| true), Some((Relation::Variant, FuncId(1))));
     }
 }

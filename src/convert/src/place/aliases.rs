@@ -27,16 +27,17 @@ use std::cell::RefCell;
 use std::sync::OnceLock;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::merge::Merged;
-use crate::model::{BareLines, Function, How, LocalOrigin, Member, NameId, Rows, Unit, UnitId, UnitPiece};
+use crate::model::{BareLines, Function, How, LocalOrigin, Member, NameId, Rows, UnitId, UnitPiece};
 use crate::open::{Format, Image, Linker};
 use crate::place::candidates::Candidate;
 use crate::place::certainty::units_with_symbols;
+use crate::place::placing::Placing;
 use crate::program::names::itanium::{is_mangled, is_program_wide, own_name};
 use crate::program::names::relation::{Relation, relation, spellings};
 use crate::program::names::toolchain::{START_UP_FILES, WHOLE_PROGRAM_FILES};
 use crate::program::names::toolchain::{is_rust, numbered};
 use crate::program::symbols::{CodeSymbol, Symbols};
+use crate::recover::recovered::UnitView;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
@@ -52,10 +53,14 @@ pub(crate) struct DescribedFunctions {
 }
 
 impl DescribedFunctions {
-    pub(crate) fn new(merged: &Merged<'_>, members: &[Member], functions: &[Function]) -> DescribedFunctions {
+    pub(crate) fn new(
+        placing: &Placing<'_, '_>,
+        members: &[Member],
+        functions: &[Function],
+    ) -> DescribedFunctions {
         let unit = |member: &Member| functions[member.function.index()].source.map(|source| source.unit);
         let units: HashSet<UnitId> = members.iter().filter_map(unit).collect();
-        let file = |unit: &UnitId| merged.program.units[unit.index()].file_name.to_vec();
+        let file = |unit: &UnitId| placing.recovered.unit(unit.index()).head.file_name.to_vec();
         DescribedFunctions {
             erased: !members.iter().any(|member| member.how == How::LiveRange),
             files: units.iter().map(file).collect(),
@@ -101,19 +106,19 @@ pub(crate) struct AliasRules {
 }
 
 impl AliasRules {
-    pub(crate) fn new(image: &Image<'_>, merged: &Merged<'_>, symbols: &Symbols<'_>) -> AliasRules {
+    pub(crate) fn new(image: &Image<'_>, placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> AliasRules {
         let mut files: HashMap<Vec<u8>, (u32, u32)> = HashMap::default();
         for file in image.symbol_files.iter().filter(|file| !file.is_empty()) {
             files.entry(base_name(file).to_vec()).or_default().0 += 1;
         }
-        for unit in &merged.program.units {
-            files.entry(unit.file_name.to_vec()).or_default().1 += 1;
+        for unit in placing.recovered.all() {
+            files.entry(unit.head.file_name.to_vec()).or_default().1 += 1;
         }
         let mut named = image.symbol_files.iter().map(|file| base_name(file));
         let counts = |name: &&[u8]| !WHOLE_PROGRAM_FILES.contains(name) && !START_UP_FILES.contains(name);
         let objects =
-            named.any(|name| counts(&name) && more_files(&files, name)) || is_uncovered(merged, symbols);
-        let (sequences, several) = sequences(merged);
+            named.any(|name| counts(&name) && more_files(&files, name)) || is_uncovered(placing, symbols);
+        let (sequences, several) = sequences(placing);
         // Not by the compiler alone.
         let recovered = |piece: &UnitPiece| match piece.how {
             How::LiveRange => false,
@@ -122,26 +127,26 @@ impl AliasRules {
         };
         let shown = !sequences.is_empty()
             || !several.is_empty()
-            || merged.program.units.iter().any(|unit| unit.pieces.iter().any(recovered))
+            || placing.recovered.all().any(|unit| unit.code.pieces.iter().any(recovered))
             || symbols.by_address().any(differ);
         let mut codeless: HashMap<NameId, Vec<UnitId>> = HashMap::default();
-        for (index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
-            for function in &unit.codeless {
-                let name = merged.program.origins[map.origins[function.origin.index()].index()].name;
+        for (index, unit) in placing.recovered.all().enumerate() {
+            for function in &unit.records.codeless {
+                let name = placing.names.of_origin(unit.origin_of(function.origin));
                 codeless.entry(name).or_default().push(UnitId(index as u32));
             }
         }
         let has_aliases = image.format != Format::MachO;
-        let erased = erased(merged);
+        let erased = erased(placing);
         let linker = image.linker;
         let mut bare: HashMap<u64, Vec<UnitId>> = HashMap::default();
-        for (index, unit) in merged.program.units.iter().enumerate() {
+        for (index, unit) in placing.recovered.all().enumerate() {
             let forgets = linker == Linker::MayFoldAndForget;
-            let lines = unit.bare.iter().filter(|lines| forgets && !lines.continues);
+            let lines = unit.traces.bare.iter().filter(|lines| forgets && !lines.continues);
             lines.for_each(|lines| bare.entry(lines.start.0).or_default().push(UnitId(index as u32)));
         }
         let may_fold = linker != Linker::NeverFolds;
-        let called = if may_fold && objects { called(merged) } else { HashSet::default() };
+        let called = if may_fold && objects { called(placing) } else { HashSet::default() };
         AliasRules {
             linker,
             has_aliases,
@@ -181,7 +186,7 @@ impl AliasRules {
 
     /// True where code that no DIE describes has the lines of a file and the symbols of others: those are of local functions,
     /// and one of that file, whose own symbol went, was folded with them. Only a file that has symbols of its own tells.
-    pub(crate) fn has_lines_of_another(&self, merged: &Merged<'_>, here: &[CodeSymbol<'_>]) -> bool {
+    pub(crate) fn has_lines_of_another(&self, placing: &Placing<'_, '_>, here: &[CodeSymbol<'_>]) -> bool {
         let units =
             here.first().and_then(|symbol| self.bare.get(&symbol.start)).map_or(&[][..], |units| units);
         let is_local = |symbol: &CodeSymbol<'_>| {
@@ -189,7 +194,7 @@ impl AliasRules {
         };
         let functions = || here.iter().filter(|symbol| symbol.function);
         let of_another = |unit: &UnitId| {
-            let file = &*merged.program.units[unit.index()].file_name;
+            let file = &*placing.recovered.unit(unit.index()).head.file_name;
             let has_symbols = self.files.get(file).is_some_and(|(symbols, _)| *symbols > 0);
             has_symbols && functions().all(|symbol| base_name(symbol.file) != file)
         };
@@ -209,19 +214,19 @@ impl AliasRules {
     /// a name that it describes nowhere is a second mangling (`-fabi-compat-version`), or `__attribute__((alias))`.
     pub(crate) fn is_mangled_alias(
         &self,
-        merged: &Merged<'_>,
+        placing: &Placing<'_, '_>,
         symbol: &CodeSymbol<'_>,
         described: &DescribedFunctions,
     ) -> bool {
         let tells = |unit: &UnitId| {
-            let unit = &merged.program.units[unit.index()];
-            unit.keeps_callees && unit.rewrites.is_none()
+            let unit = placing.recovered.unit(unit.index());
+            unit.head.keeps_callees && unit.head.rewrites.is_none()
         };
         !self.may_fold()
             && !described.units.is_empty()
             && described.units.iter().all(tells)
             && spellings(symbol.name)
-                .filter_map(|name| merged.name_of(name))
+                .filter_map(|name| placing.names.find(name))
                 .all(|name| self.codeless.get(&name).is_none_or(|units| !described.has_unit(units)))
     }
 
@@ -234,7 +239,7 @@ impl AliasRules {
     /// without a size counts as one of theirs: assembly code need not give any.
     pub(crate) fn is_function(
         &self,
-        merged: &Merged<'_>,
+        placing: &Placing<'_, '_>,
         symbol: &CodeSymbol<'_>,
         end: u64,
         described: &DescribedFunctions,
@@ -243,7 +248,8 @@ impl AliasRules {
             return false;
         }
         // The compiler merges functions of one unit; another unit's may be a weak one that did not prevail.
-        let codeless = merged.name_of(symbol.name).and_then(|name| Some((name, self.codeless.get(&name)?)));
+        let codeless =
+            placing.names.find(symbol.name).and_then(|name| Some((name, self.codeless.get(&name)?)));
         let has_unit = |(name, units): (NameId, &Vec<UnitId>)| {
             *described.codeless.borrow_mut().entry(name).or_insert_with(|| described.has_unit(units))
         };
@@ -257,7 +263,7 @@ impl AliasRules {
             let size = end - symbol.start;
             self.erased.contains(&(name, size)) || self.erased.contains(&(name, 0))
         };
-        let name = merged.name_of(symbol.name);
+        let name = placing.names.find(symbol.name);
         if !self.has_aliases || name.is_some_and(is_erased) {
             return true;
         }
@@ -280,7 +286,7 @@ impl AliasRules {
     /// no symbols at all (Crystal writes `skip`) in a program that has its local symbols.
     pub(crate) fn may_name(
         &self,
-        merged: &Merged<'_>,
+        placing: &Placing<'_, '_>,
         symbols: &Symbols<'_>,
         symbol: &CodeSymbol<'_>,
         (own, unit): (&[u8], Option<UnitId>),
@@ -290,7 +296,7 @@ impl AliasRules {
             is_mangled(symbol.name) && !is_mangled(own) && !has_name()
         };
         let misnamed = || {
-            let has_symbols = self.has_symbols.get_or_init(|| units_with_symbols(merged, symbols));
+            let has_symbols = self.has_symbols.get_or_init(|| units_with_symbols(placing, symbols));
             symbols.has_locals() && unit.is_some_and(|unit| !has_symbols[unit.index()])
         };
         !self.linker.is_folding() || own.is_empty() || untold() || misnamed()
@@ -300,14 +306,14 @@ impl AliasRules {
     pub(crate) fn report(
         &self,
         candidate: &Candidate,
-        merged: &Merged<'_>,
+        placing: &Placing<'_, '_>,
         functions: &[Function],
         diagnostics: &mut Diagnostics,
     ) {
         let alone = candidate.members.iter().filter(|member| member.how == How::SymbolOnly);
         for member in alone.filter(|_| !self.has_aliases) {
             diagnostics.add(Kind::UndescribedFold, candidate.start, || {
-                let name = String::from_utf8_lossy(name_of(merged, &functions[member.function.index()]));
+                let name = String::from_utf8_lossy(name_of(placing, &functions[member.function.index()]));
                 format!("{name} at {:#x}: link with --keep-icf-stabs, and build all with -g", candidate.start)
             });
         }
@@ -316,12 +322,12 @@ impl AliasRules {
     /// True where two names that no DIE has, at one range, are functions of their own.
     pub(crate) fn are_functions(
         &self,
-        merged: &Merged<'_>,
+        placing: &Placing<'_, '_>,
         one: &CodeSymbol<'_>,
         other: &CodeSymbol<'_>,
     ) -> bool {
         let is_called = |symbol: &CodeSymbol<'_>| {
-            merged.name_of(symbol.name).is_some_and(|name| self.called.contains(&name))
+            placing.names.find(symbol.name).is_some_and(|name| self.called.contains(&name))
         };
         self.may_fold()
             && one.may_share(other)
@@ -334,31 +340,31 @@ impl AliasRules {
 }
 
 /// The names of all functions that calls name.
-fn called(merged: &Merged<'_>) -> HashSet<NameId> {
-    let program = &merged.program;
-    let units = program.units.iter().zip(&program.maps);
+fn called(placing: &Placing<'_, '_>) -> HashSet<NameId> {
+    let units = placing.recovered.all();
     let callees =
-        units.flat_map(|(unit, map)| unit.callees.iter().map(|callee| map.origins[callee.origin.index()]));
-    callees.map(|origin| program.origins[origin.index()].name).collect()
+        units.flat_map(|unit| unit.records.callees.iter().map(move |callee| unit.origin_of(callee.origin)));
+    callees.map(|origin| placing.names.of_origin(origin)).collect()
 }
 
-fn erased(merged: &Merged<'_>) -> HashSet<(NameId, u64)> {
+fn erased(placing: &Placing<'_, '_>) -> HashSet<(NameId, u64)> {
     let mut found: HashSet<(NameId, u64)> = HashSet::default();
-    let program = &merged.program;
     let name_of = |unit: usize, origin: LocalOrigin| {
-        program.origins[program.maps[unit].origins[origin.index()].index()].name
+        placing.names.of_origin(placing.recovered.units.origin_of(unit, origin))
     };
-    for (index, unit) in program.units.iter().enumerate() {
-        for erased in unit.erased.iter().filter(|erased| erased.external && !erased.removed && !erased.part) {
+    for (index, unit) in placing.recovered.all().enumerate() {
+        for erased in
+            unit.records.erased.iter().filter(|erased| erased.external && !erased.removed && !erased.part)
+        {
             let name = name_of(index, erased.origin);
-            if !is_mangled(merged.name_bytes(name)) {
+            if !is_mangled(placing.names.text(name)) {
                 found.insert((name, erased.size));
             }
         }
     }
     if !found.is_empty() {
-        let functions = program.units.iter().enumerate().flat_map(|(index, unit)| {
-            unit.functions.iter().map(move |function| name_of(index, function.origin))
+        let functions = placing.recovered.all().enumerate().flat_map(|(index, unit)| {
+            unit.code.functions.iter().map(move |function| name_of(index, function.origin))
         });
         let known: HashSet<NameId> = functions.collect();
         found.retain(|(name, _)| !known.contains(name));
@@ -369,13 +375,13 @@ fn erased(merged: &Merged<'_>) -> HashSet<(NameId, u64)> {
 /// True where the program has a function that no unit covers: of an object without debug information and without
 /// `STT_FILE` (assembly code, also without types, or a program without local symbols), or one that its compiler was told not
 /// to describe. What compilers, linkers and C libraries add by themselves has reserved names.
-fn is_uncovered(merged: &Merged<'_>, symbols: &Symbols<'_>) -> bool {
-    let units = &merged.program.units;
-    if units.is_empty() {
+fn is_uncovered(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> bool {
+    let units = placing.recovered;
+    if units.code.is_empty() {
         return false;
     }
-    let pieces = units.iter().flat_map(|unit| &unit.pieces).map(|piece| (piece.start.0, piece.len));
-    let bare = units.iter().flat_map(|unit| &unit.bare).map(|lines| (lines.start.0, lines.len));
+    let pieces = units.code.iter().flat_map(|unit| &unit.pieces).map(|piece| (piece.start.0, piece.len));
+    let bare = units.traces.iter().flat_map(|unit| &unit.bare).map(|lines| (lines.start.0, lines.len));
     let mut covered: Vec<(u64, u64)> =
         pieces.chain(bare).map(|(start, len)| (start, start + u64::from(len))).collect();
     covered.sort_unstable();
@@ -414,26 +420,25 @@ type Sequences = HashMap<(u64, u64), Vec<Option<Rows>>>;
 
 /// The sequences of units that have fewer functions at their range than sequences; and the ranges of several sequences at
 /// which no unit has a function.
-fn sequences(merged: &Merged<'_>) -> (Sequences, HashSet<(u64, u64)>) {
+fn sequences(placing: &Placing<'_, '_>) -> (Sequences, HashSet<(u64, u64)>) {
     let mut found = Sequences::default();
     let mut once: HashSet<(u64, u64)> = HashSet::default();
     let mut several: HashSet<(u64, u64)> = HashSet::default();
-    let program = &merged.program;
     // Whether a function has the range of such lines.
     let mut described: HashMap<(u64, u64), bool> = HashMap::default();
-    let all = program.units.iter().flat_map(lines_without_function);
+    let all = placing.recovered.all().flat_map(lines_without_function);
     described.extend(all.map(|lines| (range(lines), false)));
     if described.is_empty() {
         return (found, several);
     }
-    for piece in program.units.iter().flat_map(|unit| &unit.pieces) {
+    for piece in placing.recovered.code.iter().flat_map(|unit| &unit.pieces) {
         let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
         described.entry(range).and_modify(|described| *described = true);
     }
-    for (index, unit) in program.units.iter().enumerate() {
+    for (index, unit) in placing.recovered.all().enumerate() {
         // Functions that were found again have one of the sequences each; the others have claimed theirs already.
         let mut recovered: HashMap<(u64, u64), usize> = HashMap::default();
-        for piece in unit.pieces.iter().filter(has_sequence) {
+        for piece in unit.code.pieces.iter().filter(has_sequence) {
             *recovered.entry((piece.start.0, piece.start.0 + u64::from(piece.len))).or_default() += 1;
         }
         for lines in lines_without_function(unit) {
@@ -466,10 +471,10 @@ fn has_sequence(piece: &&UnitPiece) -> bool {
 }
 
 /// The sequences of a unit that no function of it has.
-fn lines_without_function<'u>(unit: &'u Unit<'_>) -> impl Iterator<Item = &'u BareLines> + use<'u> {
+fn lines_without_function<'u>(unit: UnitView<'u, '_>) -> impl Iterator<Item = &'u BareLines> + use<'u> {
     // A unit without functions of its own there has them as lines without a function.
-    let bare = unit.bare.iter().filter(|_| unit.erased.is_empty());
-    unit.unclaimed.iter().chain(bare).filter(|lines| !lines.continues)
+    let bare = unit.traces.bare.iter().filter(|_| unit.records.erased.is_empty());
+    unit.traces.unclaimed.iter().chain(bare).filter(|lines| !lines.continues)
 }
 
 fn range(lines: &BareLines) -> (u64, u64) {
@@ -482,7 +487,7 @@ type Namesake<'f> = (&'f [u8], Option<u32>);
 /// Names that more symbols at a range have than functions, with how many more: functions of one name in several files.
 /// Where compilers bring files together they number them (`f.lto_priv.1`, `f.llvm.17`, `f.1`), and may merge them.
 pub(crate) fn surplus<'f>(
-    merged: &Merged<'f>,
+    placing: &Placing<'_, 'f>,
     undescribed: &AliasRules,
     at_start: &[CodeSymbol<'f>],
     end: u64,
@@ -490,7 +495,7 @@ pub(crate) fn surplus<'f>(
     functions: &[Function],
 ) -> Vec<(&'f [u8], usize)> {
     let whole = || at_start.iter().filter(|s| s.function && s.sized && !s.indirect && s.end == end);
-    let mut files = forgotten(merged, undescribed, whole(), members, functions);
+    let mut files = forgotten(placing, undescribed, whole(), members, functions);
     if files.is_empty() && all_differ(whole()) {
         return Vec::new();
     }
@@ -515,7 +520,7 @@ pub(crate) fn surplus<'f>(
     several.sort_unstable();
     let mut have: HashMap<&[u8], usize> = HashMap::default();
     for member in members {
-        *have.entry(numbered(name_of(merged, &functions[member.function.index()])).0).or_default() += 1;
+        *have.entry(numbered(name_of(placing, &functions[member.function.index()])).0).or_default() += 1;
     }
     several.retain_mut(|(name, count)| {
         let have = have.get(*name).copied().unwrap_or(0);
@@ -544,7 +549,7 @@ fn all_differ<'s, 'f: 's>(symbols: impl Iterator<Item = &'s CodeSymbol<'f>>) -> 
 /// Local functions whose own symbol went when they were folded, by name, where the symbol that is there is another file's.
 /// Only files that have symbols of their own tell: bitcode has the linker's. `whole`: the symbols of the range.
 fn forgotten<'f, 's>(
-    merged: &Merged<'f>,
+    placing: &Placing<'_, 'f>,
     undescribed: &AliasRules,
     whole: impl Iterator<Item = &'s CodeSymbol<'f>>,
     members: &[Member],
@@ -566,7 +571,8 @@ where
     }
     for function in members.iter().map(|member| &functions[member.function.index()]) {
         let Some(source) = function.source else { continue };
-        let (name, file) = (name_of(merged, function), &*merged.program.units[source.unit.index()].file_name);
+        let (name, file) =
+            (name_of(placing, function), &*placing.recovered.unit(source.unit.index()).head.file_name);
         let has_symbols = undescribed.files.get(file).is_some_and(|(symbols, _)| *symbols > 0);
         if has_symbols && files.get(name).is_some_and(|files| !files.contains(file)) {
             *counts.entry(name.to_vec()).or_default() += 1;
@@ -575,6 +581,6 @@ where
     counts
 }
 
-fn name_of<'m>(merged: &'m Merged<'_>, function: &Function) -> &'m [u8] {
-    merged.name_bytes(merged.program.name_of(function))
+fn name_of<'m>(placing: &'m Placing<'_, '_>, function: &Function) -> &'m [u8] {
+    placing.names.text(placing.names.of_function(function))
 }

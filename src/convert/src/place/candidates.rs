@@ -12,7 +12,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::merge::Merged;
+use crate::merge::names::Names;
 use crate::model::{
     DieOffset, FuncId, Function, How, Instance, Member, NameId, Origin, OriginId, Reason, RowRange, Rows,
     Source, UnitId,
@@ -21,6 +21,7 @@ use crate::place::alias_owner::NamedFunctions;
 use crate::place::aliases::{AliasRules, DescribedFunctions, surplus};
 use crate::place::cold_parts::{EntryFunctions, Parts};
 use crate::place::linkage_names::{name_plain, sole};
+use crate::place::placing::Placing;
 use crate::place::subprograms::{DiePiece, plain};
 use crate::place::symbol_ranges::{padding, symbol_candidates};
 use crate::place::thunks;
@@ -65,7 +66,7 @@ pub(crate) struct Candidates {
 
 // Long because the order in which subprograms, parts, names and symbols are looked at is the decision.
 pub(crate) fn candidates<'f>(
-    merged: &mut Merged<'f>,
+    placing: &mut Placing<'_, 'f>,
     (functions, pieces): (Vec<Function>, Vec<DiePiece>),
     symbols: &Symbols<'f>,
     undescribed: &AliasRules,
@@ -74,18 +75,18 @@ pub(crate) fn candidates<'f>(
 ) -> Candidates {
     let mut candidates = Candidates { functions, ..Candidates::default() };
     candidates.dies.reserve(pieces.len());
-    let plain = plain(merged, &pieces, symbols, undescribed);
+    let plain = plain(placing, &pieces, symbols, undescribed);
     let ranges = ranges(&pieces, &plain);
     // Nothing of this depends on what another range has.
     let share = |at: usize| {
         let shared = &pieces[ranges[at].clone()];
-        let one = share(merged, shared, &candidates.functions, undescribed.may_fold());
+        let one = share(placing, shared, &candidates.functions, undescribed.may_fold());
         // Any number of ranges may begin where any number of symbols is: those are asked for when they are needed.
         let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| ranges.get(at));
         let is_alone = beside.into_iter().all(|other| pieces[other.start].start != shared[0].start);
         let here = is_alone.then(|| symbols.at(one.candidate.start));
         let here = here.filter(|here| Parts::are_none(here, shared));
-        let fits = here.map(|here| fits(merged, here, &one.known));
+        let fits = here.map(|here| fits(placing, here, &one.known));
         (one, fits)
     };
     let shared: Vec<(Common, Option<Vec<SymbolMatch>>)> =
@@ -113,7 +114,7 @@ pub(crate) fn candidates<'f>(
         done = range.end;
         let shared = &pieces[range];
         let Candidates { functions, same, dies, .. } = &mut candidates;
-        one.apply(merged, functions, same, diagnostics);
+        one.apply(placing, functions, same, diagnostics);
         let Common { mut candidate, mut known, .. } = one;
         while by_address.next_if(|here| here[0].start < candidate.start).is_some() {}
         let here = by_address.peek().filter(|here| here[0].start == candidate.start);
@@ -125,12 +126,12 @@ pub(crate) fn candidates<'f>(
         };
         let at_start = here.filter(within).map_or(&[][..], |here| here);
         let is_short = here.is_some() && at_start.is_empty();
-        let part = Parts::new(merged, at_start, shared, &candidate, functions);
+        let part = Parts::new(placing, at_start, shared, &candidate, functions);
         let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
         if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
-            let fits = fits_at_start.unwrap_or_else(|| fits(merged, entries, &known));
+            let fits = fits_at_start.unwrap_or_else(|| fits(placing, entries, &known));
             name_entry(
-                merged,
+                placing,
                 (entries, fits),
                 (undescribed, symbols),
                 &mut candidate,
@@ -138,11 +139,11 @@ pub(crate) fn candidates<'f>(
                 &mut known,
             );
             known.report(candidate.start, diagnostics);
-            undescribed.report(&candidate, merged, functions, diagnostics);
+            undescribed.report(&candidate, placing, functions, diagnostics);
         }
         if is_short {
             short_at.get_or_insert(candidate.start);
-            add_unknown(merged, undescribed, &mut candidate, functions);
+            add_unknown(placing, undescribed, &mut candidate, functions);
         }
         parts.extend(part.map(|part| (candidates.dies.len(), part)));
         candidates.dies.push(candidate);
@@ -168,10 +169,10 @@ pub(crate) fn candidates<'f>(
     let mut short_at = None;
     for (index, part) in parts {
         let Candidates { dies, functions, .. } = &mut candidates;
-        part.name(merged, undescribed, &mut dies[index], functions, diagnostics);
-        if !entries.add(merged, &part, &mut dies[index], functions, &of_entries) {
+        part.name(placing, undescribed, &mut dies[index], functions, diagnostics);
+        if !entries.add(placing, &part, &mut dies[index], functions, &of_entries) {
             short_at.get_or_insert(dies[index].start);
-            add_unknown(merged, undescribed, &mut dies[index], functions);
+            add_unknown(placing, undescribed, &mut dies[index], functions);
         }
     }
     if let Some(address) = short_at {
@@ -195,12 +196,12 @@ pub(crate) fn candidates<'f>(
         // Where symbols have no size (Mach-O has none), what is behind a subprogram is padding.
         match last.filter(|die| die.start == first && at_address.iter().all(|symbol| !symbol.sized)) {
             Some(die) => candidates.symbols.extend(padding(die, end)),
-            None => symbol_candidates(merged, at_address, undescribed, &mut candidates, diagnostics),
+            None => symbol_candidates(placing, at_address, undescribed, &mut candidates, diagnostics),
         }
     }
-    candidates.merging = thunks::add(merged, machine, undescribed, symbols, &mut candidates, diagnostics);
+    candidates.merging = thunks::add(placing, machine, undescribed, symbols, &mut candidates, diagnostics);
     for candidate in &mut candidates.dies {
-        order(merged, &mut candidate.members, &mut candidates.functions);
+        order(placing, &mut candidate.members, &mut candidates.functions);
     }
     candidates
 }
@@ -266,7 +267,7 @@ impl Common {
     /// Says of functions which others they are.
     fn apply(
         &mut self,
-        merged: &Merged<'_>,
+        placing: &Placing<'_, '_>,
         functions: &mut [Function],
         same: &mut HashMap<FuncId, FuncId>,
         diagnostics: &mut Diagnostics,
@@ -276,7 +277,7 @@ impl Common {
             same.insert(function, of);
             match described_again {
                 Some(die) => diagnostics.add(Kind::DuplicateFunction, die.0, || {
-                    let name = String::from_utf8_lossy(merged.name_bytes(name)).into_owned();
+                    let name = String::from_utf8_lossy(placing.names.text(name)).into_owned();
                     format!("{name} at {start:#x} is described by two units")
                 }),
                 None => functions[of.index()].aliases.push(name),
@@ -286,12 +287,12 @@ impl Common {
 }
 
 /// Makes one candidate of the pieces that share a range.
-fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function], may_fold: bool) -> Common {
+fn share(placing: &Placing<'_, '_>, shared: &[DiePiece], functions: &[Function], may_fold: bool) -> Common {
     let (start, end) = (shared[0].start, shared[0].end);
     let (mut known, mut same_as) = (NamedFunctions::default(), Vec::new());
     if let [piece] = shared {
         // Nobody else's.
-        known.add(merged, piece.name, piece.function);
+        known.add(&placing.names, piece.name, piece.function);
         let candidate = Candidate { start, end, members: vec![piece.member()], doubt: None };
         return Common { candidate, known, same: same_as };
     }
@@ -302,7 +303,7 @@ fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function], may_f
     let mut places: HashMap<FuncId, usize> = HashMap::default();
     for piece in shared {
         let (origin, name) = (functions[piece.function.index()].origin, piece.name);
-        let same = match is_program_wide(merged.name_bytes(name)) {
+        let same = match is_program_wide(placing.names.text(name)) {
             true => SameFunction::Name(name),
             false if !may_fold && piece.how == How::LiveRange => SameFunction::Copy(origin),
             false => SameFunction::Local(origin, piece.unit, piece.instance),
@@ -312,10 +313,15 @@ fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function], may_f
             let other = &functions[first.index()];
             let there = |source: Source| {
                 let own = (piece.unit.index(), origin);
-                merged.are_apart_there((source.unit.index(), other.origin), own)
+                placing.recovered.units.are_apart_there(
+                    &placing.names,
+                    (source.unit.index(), other.origin),
+                    own,
+                )
             };
             let both = *has_rows && piece.rows.is_some();
-            let apart = merged.are_apart(other.origin, origin) || (both && other.source.is_some_and(there));
+            let apart =
+                placing.names.are_apart(other.origin, origin) || (both && other.source.is_some_and(there));
             !apart
         };
         let of_name = seen.get(&same).map_or(&[][..], |of_name| of_name);
@@ -326,7 +332,7 @@ fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function], may_f
                 let member = places.get(&first).map(|&place| &mut members[place]);
                 if let Some(member) = member
                     && let (Some(own), Some(rows)) = (piece.rows, member.rows)
-                    && !have_same_lines(merged, rows, own)
+                    && !have_same_lines(placing, rows, own)
                 {
                     // Which of them ran is not known.
                     member.rows = None;
@@ -338,16 +344,17 @@ fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function], may_f
             continue;
         }
         seen.entry(same).or_default().push((piece.function, piece.rows.is_some()));
-        let label_of = label(merged, &functions[piece.function.index()]);
-        let variant = Some(merged.name_bytes(name)).filter(|name| may_be_variant(name));
-        let variant =
-            variant.and_then(|text| known.best(merged, text, None, |relation| relation == Relation::Variant));
+        let label_of = label(placing, &functions[piece.function.index()]);
+        let variant = Some(placing.names.text(name)).filter(|name| may_be_variant(name));
+        let variant = variant.and_then(|text| {
+            known.best(&placing.names, text, None, |relation| relation == Relation::Variant)
+        });
         let explained = variant.map(|(_, function)| function).or_else(|| labels.get(&label_of?).copied());
         if let Some(function) = explained {
             same_as.push(SameAs { function: piece.function, of: function, name, described_again: None });
             continue;
         }
-        known.add(merged, name, piece.function);
+        known.add(&placing.names, name, piece.function);
         if let Some(unit) = label_of {
             labels.insert(unit, piece.function);
         }
@@ -358,10 +365,10 @@ fn share(merged: &Merged<'_>, shared: &[DiePiece], functions: &[Function], may_f
 }
 
 /// True where two parts of one function have the same rows, but for columns.
-fn have_same_lines(merged: &Merged<'_>, one: Rows, other: Rows) -> bool {
+fn have_same_lines(placing: &Placing<'_, '_>, one: Rows, other: Rows) -> bool {
     let of = |rows: Rows| {
         let start = rows.range.start as usize;
-        let rows = &merged.program.units[rows.unit.index()].rows[start..start + rows.range.len as usize];
+        let rows = &placing.recovered.code[rows.unit.index()].rows[start..start + rows.range.len as usize];
         rows.iter().map(|row| (row.offset, row.scope, row.line, row.file))
     };
     one == other || (one.skip == other.skip && of(one).eq(of(other)))
@@ -369,30 +376,30 @@ fn have_same_lines(merged: &Merged<'_>, one: Rows, other: Rows) -> bool {
 
 /// The unit of a subprogram that is a label of assembly code: an assembler describes each label by a DIE of its
 /// own, with a name and nothing that tells where it is declared. All that share a range are one function.
-fn label(merged: &Merged<'_>, function: &Function) -> Option<UnitId> {
-    let origin = merged.program.origins[function.origin.index()];
+fn label(placing: &Placing<'_, '_>, function: &Function) -> Option<UnitId> {
+    let origin = placing.names.origin(function.origin);
     let undeclared = origin.file.is_none() && origin.line == 0;
-    let label = undeclared && !is_mangled(merged.name_bytes(origin.name));
+    let label = undeclared && !is_mangled(placing.names.text(origin.name));
     let unit = function.source.map(|source| source.unit).filter(|_| label)?;
-    merged.program.units[unit.index()].assembly.then_some(unit)
+    placing.recovered.unit(unit.index()).head.assembly.then_some(unit)
 }
 
 /// The function that a symbol names, and how; `None` of labels, and of symbols that name none.
 type SymbolMatch = Option<(Relation, FuncId)>;
 
 /// What the symbols at an address name of the functions that are known there.
-fn fits(merged: &Merged<'_>, symbols: &[CodeSymbol<'_>], known: &NamedFunctions) -> Vec<SymbolMatch> {
-    symbols.iter().map(|symbol| if symbol.function { best(known, merged, symbol) } else { None }).collect()
+fn fits(placing: &Placing<'_, '_>, symbols: &[CodeSymbol<'_>], known: &NamedFunctions) -> Vec<SymbolMatch> {
+    symbols.iter().map(|symbol| if symbol.function { best(known, placing, symbol) } else { None }).collect()
 }
 
-fn best(known: &NamedFunctions, merged: &Merged<'_>, symbol: &CodeSymbol<'_>) -> SymbolMatch {
-    known.best(merged, symbol.name, symbol.name_id, |relation| relation != Relation::Other)
+fn best(known: &NamedFunctions, placing: &Placing<'_, '_>, symbol: &CodeSymbol<'_>) -> SymbolMatch {
+    known.best(&placing.names, symbol.name, symbol.name_id, |relation| relation != Relation::Other)
 }
 
 /// Gives the symbols at the start of a function to the members that they name.
 // Long because what one symbol is to one entry is a list of cases, and later ones rely on the earlier.
 fn name_entry<'f>(
-    merged: &mut Merged<'f>,
+    placing: &mut Placing<'_, 'f>,
     (at_start, fits): (&[CodeSymbol<'f>], Vec<SymbolMatch>),
     (undescribed, symbols): (&AliasRules, &Symbols<'f>),
     candidate: &mut Candidate,
@@ -410,11 +417,11 @@ fn name_entry<'f>(
         match best {
             Some((Relation::Same, _)) => {}
             Some((Relation::Clone, function)) => {
-                clones.push((function, merged.name(symbol.name)));
+                clones.push((function, placing.names.add(symbol.name)));
             }
             Some((Relation::Mangled, _)) => mangled.push(symbol),
             Some((Relation::Variant, function)) => {
-                let name = merged.name(symbol.name);
+                let name = placing.names.add(symbol.name);
                 functions[function.index()].aliases.push(name);
             }
             _ => unexplained.push(symbol),
@@ -425,7 +432,7 @@ fn name_entry<'f>(
     let mut bases: HashMap<&[u8], usize> = HashMap::default();
     // Only clones ask.
     for symbol in at_start.iter().filter(|symbol| symbol.function && !clones.is_empty()) {
-        exact.extend(best(known, merged, symbol).filter(|best| best.0 == Relation::Same).map(|best| best.1));
+        exact.extend(best(known, placing, symbol).filter(|best| best.0 == Relation::Same).map(|best| best.1));
         let (base, number) = numbered(symbol.name);
         if !number.is_empty() {
             *bases.entry(base).or_default() += 1;
@@ -434,7 +441,7 @@ fn name_entry<'f>(
     for (function, name) in clones {
         let function_data = &mut functions[function.index()];
         // Of several files' functions of one name, none says which is whose.
-        let base = numbered(merged.name_bytes(name));
+        let base = numbered(placing.names.text(name));
         let several = !base.1.is_empty() && bases.get(base.0).is_some_and(|count| *count > 1);
         if several || exact.contains(&function) || function_data.symbol.is_some() {
             function_data.aliases.push(name);
@@ -442,7 +449,7 @@ fn name_entry<'f>(
             function_data.symbol = Some(name);
         }
     }
-    let overloads = name_plain(merged, mangled, members, functions);
+    let overloads = name_plain(placing, mangled, members, functions);
     // A subprogram whose own name is no symbol here (a C++ function without a linkage name) has the
     // symbol that nothing else explains, or it was folded into the function that has it.
     let mut folded = false;
@@ -450,26 +457,26 @@ fn name_entry<'f>(
         && !claimed
     {
         let origin = functions[function.index()].origin;
-        let own = merged.name_bytes(merged.program.origins[origin.index()].name);
+        let own = placing.names.text(placing.names.of_origin(origin));
         let own = (own, functions[function.index()].source.map(|source| source.unit));
         let indirect = unexplained.iter().all(|symbol| symbol.indirect);
         let may_name = |symbol: &CodeSymbol<'_>| {
-            symbol.indirect == indirect && undescribed.may_name(merged, symbols, symbol, own)
+            symbol.indirect == indirect && undescribed.may_name(placing, symbols, symbol, own)
         };
-        folded = !unexplained.iter().any(|symbol| undescribed.may_name(merged, symbols, symbol, own));
+        folded = !unexplained.iter().any(|symbol| undescribed.may_name(placing, symbols, symbol, own));
         if let Some(at) = sole(&unexplained, may_name) {
-            let name = merged.name(unexplained.remove(at).name);
+            let name = placing.names.add(unexplained.remove(at).name);
             functions[function.index()].symbol = Some(name);
             // Variants of it are other names of this one.
-            known.add(merged, name, function);
+            known.add(&placing.names, name, function);
         }
     }
     let described = members.len();
     let first = members[0].function;
     for names in overloads {
         let id = FuncId(functions.len() as u32);
-        known.add(merged, names[0], id);
-        members.push(by_name_alone(merged, functions, names[0]));
+        known.add(&placing.names, names[0], id);
+        members.push(by_name_alone(&mut placing.names, functions, names[0]));
         functions[id.index()].aliases.extend(&names[1..]);
     }
     let here = OnceCell::new();
@@ -478,57 +485,58 @@ fn name_entry<'f>(
     unexplained.extend(at_start.iter().filter(|symbol| label(symbol) && undescribed.may_fold()));
     for symbol in unexplained {
         let whole = !symbol.sized || symbol.end == end;
-        let explained = best(known, merged, symbol);
+        let explained = best(known, placing, symbol);
         let own = || {
-            let here = here.get_or_init(|| DescribedFunctions::new(merged, &members[..described], functions));
+            let here =
+                here.get_or_init(|| DescribedFunctions::new(placing, &members[..described], functions));
             match is_mangled(symbol.name) && !symbol.indirect {
-                true => !undescribed.is_mangled_alias(merged, symbol, here),
+                true => !undescribed.is_mangled_alias(placing, symbol, here),
                 false => {
                     (folded && symbol.function && !symbol.indirect)
-                        || undescribed.is_function(merged, symbol, end, here)
+                        || undescribed.is_function(placing, symbol, end, here)
                 }
             }
         };
         if whole && explained.is_none() && own() {
-            let name = merged.name(symbol.name);
-            known.add(merged, name, FuncId(functions.len() as u32));
-            members.push(by_name_alone(merged, functions, name));
+            let name = placing.names.add(symbol.name);
+            known.add(&placing.names, name, FuncId(functions.len() as u32));
+            members.push(by_name_alone(&mut placing.names, functions, name));
         } else if symbol.function && !matches!(explained, Some((Relation::Same, _))) {
             let of = explained.map_or(first, |(_, function)| function);
-            functions[of.index()].aliases.push(merged.name(symbol.name));
+            functions[of.index()].aliases.push(placing.names.add(symbol.name));
         }
     }
-    for (name, count) in surplus(merged, undescribed, at_start, end, members, functions) {
-        let name = merged.name(name);
-        members.extend((0..count).map(|_| by_name_alone(merged, functions, name)));
+    for (name, count) in surplus(placing, undescribed, at_start, end, members, functions) {
+        let name = placing.names.add(name);
+        members.extend((0..count).map(|_| by_name_alone(&mut placing.names, functions, name)));
     }
     if members.len() == described {
-        add_nameless(merged, undescribed, candidate, functions);
+        add_nameless(placing, undescribed, candidate, functions);
     }
 }
 
 /// Adds functions of which nothing has a name: lines that nobody has there, and what remains, if all that is known was
 /// folded into it.
 pub(crate) fn add_nameless(
-    merged: &mut Merged<'_>,
+    placing: &mut Placing<'_, '_>,
     undescribed: &AliasRules,
     Candidate { start, end, members, .. }: &mut Candidate,
     functions: &mut Vec<Function>,
 ) {
     let remains = members.iter().any(|member| member.how == How::LiveRange);
     if !remains && undescribed.may_fold() && members.len() == 1 {
-        let name = merged.name(b"");
-        members.push(by_name_alone(merged, functions, name));
+        let name = placing.names.add(b"");
+        members.push(by_name_alone(&mut placing.names, functions, name));
     }
     for &rows in undescribed.sequences(*start, *end) {
-        let name = merged.name(b"");
-        members.push(Member { rows, ..by_name_alone(merged, functions, name) });
+        let name = placing.names.add(b"");
+        members.push(Member { rows, ..by_name_alone(&mut placing.names, functions, name) });
     }
 }
 
 /// Says that a cap left out functions that may be there: the one that is known may not be the only one, and several are not all.
 fn add_unknown(
-    merged: &mut Merged<'_>,
+    placing: &mut Placing<'_, '_>,
     undescribed: &AliasRules,
     candidate: &mut Candidate,
     functions: &mut Vec<Function>,
@@ -537,34 +545,34 @@ fn add_unknown(
         _ if !undescribed.may_fold() => {}
         1 => candidate.doubt = Some(Reason::CapReached),
         _ => {
-            let name = merged.name(b"");
-            candidate.members.push(by_name_alone(merged, functions, name));
+            let name = placing.names.add(b"");
+            candidate.members.push(by_name_alone(&mut placing.names, functions, name));
         }
     }
 }
 
 /// A function of which a name is known.
-pub(crate) fn by_name_alone(merged: &mut Merged<'_>, functions: &mut Vec<Function>, name: NameId) -> Member {
-    let origin = merged.origin(Origin { name, file: None, line: 0 });
+pub(crate) fn by_name_alone(names: &mut Names<'_>, functions: &mut Vec<Function>, name: NameId) -> Member {
+    let origin = names.add_origin(Origin { name, file: None, line: 0 });
     let function = symbol_function(functions, origin);
     Member { function, how: How::SymbolOnly, rows: None, symbol: None }
 }
 
 /// Sorts members into the order that answers list them in, and aliases by bytes.
-pub(crate) fn order(merged: &Merged<'_>, members: &mut [Member], functions: &mut [Function]) {
+pub(crate) fn order(placing: &Placing<'_, '_>, members: &mut [Member], functions: &mut [Function]) {
     for member in members.iter() {
         let aliases = &mut functions[member.function.index()].aliases;
-        aliases.sort_by(|&a, &b| merged.name_bytes(a).cmp(merged.name_bytes(b)));
+        aliases.sort_by(|&a, &b| placing.names.text(a).cmp(placing.names.text(b)));
         aliases.dedup();
     }
     // The pieces came sorted by (how, DIE offset): the first is the live DIE with the lowest offset, if any is.
     let named = usize::from(members.first().is_some_and(|first| first.how == How::LiveRange));
     if members.len() > named + 1 {
-        let name = |member: &Member| merged.program.name_of(&functions[member.function.index()]);
+        let name = |member: &Member| placing.names.of_function(&functions[member.function.index()]);
         // Many may have one long name.
         members[named..].sort_by(|a, b| match (name(a), name(b)) {
             (a, b) if a == b => Ordering::Equal,
-            (a, b) => merged.name_bytes(a).cmp(merged.name_bytes(b)),
+            (a, b) => placing.names.text(a).cmp(placing.names.text(b)),
         });
     }
 }

@@ -34,11 +34,11 @@
 //!
 //! Functions of groups get no reason: their answers name the others.
 
-use crate::merge::Merged;
-use crate::model::{DieOffset, Function, How, Member, NameId, Reason, Unit, UnitId, UnitMap};
+use crate::model::{DieOffset, Function, How, Member, NameId, Reason, UnitId};
 use crate::open::{Image, ImageKind, Linker};
 use crate::place::aliases::AliasRules;
 use crate::place::candidates::{Candidate, Candidates};
+use crate::place::placing::Placing;
 use crate::place::thunks::MAX_THUNK;
 use crate::program::machine::Machine;
 use crate::program::names::itanium::is_mangled;
@@ -46,6 +46,7 @@ use crate::program::names::relation::{Relation, relation, spellings};
 use crate::program::names::toolchain::is_rust;
 use crate::program::names::toolchain::{START_UP_FILES, is_of_start, may_be_merged};
 use crate::program::symbols::{CodeSymbol, Symbols};
+use crate::recover::recovered::UnitView;
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
@@ -53,24 +54,24 @@ use crate::util::text::base_name;
 /// Gives each function of one-member candidates its reason.
 pub(crate) fn decide<'f>(
     image: &Image<'f>,
-    merged: &Merged<'f>,
+    placing: &Placing<'_, 'f>,
     symbols: &Symbols<'f>,
     undescribed: &AliasRules,
     machine: &Machine<'_, 'f>,
     candidates: &mut Candidates,
 ) {
     let can_fold = image.linker != Linker::NeverFolds && image.kind != ImageKind::Relocatable;
-    let is_whole = !can_fold || is_whole(merged, symbols, candidates);
-    let lines = lines(merged);
+    let is_whole = !can_fold || is_whole(placing, symbols, candidates);
+    let lines = lines(placing);
     let check = Check {
-        merged,
+        placing,
         symbols,
         undescribed,
-        has_objects: undescribed.has_objects() || has_mangled(merged, &lines, candidates),
+        has_objects: undescribed.has_objects() || has_mangled(placing, &lines, candidates),
         image,
         can_fold,
         is_whole,
-        units: units(merged, symbols, machine, candidates),
+        units: units(placing, symbols, machine, candidates),
         lines,
         compared: Budget::new(MAX_COMPARED),
     };
@@ -115,7 +116,7 @@ impl<'a, 'f> SymbolsHere<'a, 'f> {
 }
 
 struct Check<'a, 'f> {
-    merged: &'a Merged<'f>,
+    placing: &'a Placing<'a, 'f>,
     symbols: &'a Symbols<'f>,
     undescribed: &'a AliasRules,
     image: &'a Image<'f>,
@@ -167,9 +168,8 @@ impl Check<'_, '_> {
         if !self.compared.spend(here.len()) {
             return Some(Reason::CapReached);
         }
-        let program = &self.merged.program;
-        let own = self.merged.name_bytes(program.name_of(function));
-        let described = self.merged.name_bytes(program.origins[function.origin.index()].name);
+        let own = self.placing.names.text(self.placing.names.of_function(function));
+        let described = self.placing.names.text(self.placing.names.of_origin(function.origin));
         let is_further = |symbol: &CodeSymbol<'_>| {
             let explained = |name| relation(name, symbol.name) != Relation::Other;
             // Of a linker that folds, `AliasRules::may_name` was asked before a symbol became the name.
@@ -184,7 +184,7 @@ impl Check<'_, '_> {
         if let Some(unit) = self.unit(candidate, function) {
             return self.units[unit.index()];
         }
-        let name = self.merged.name_bytes(self.merged.program.name_of(function));
+        let name = self.placing.names.text(self.placing.names.of_function(function));
         if is_rust(name) {
             return Some(Reason::MergedWithoutTrace);
         }
@@ -227,15 +227,15 @@ impl Check<'_, '_> {
 }
 
 /// True where the program has its table of symbols, with those of local functions.
-fn is_whole(merged: &Merged<'_>, symbols: &Symbols<'_>, candidates: &Candidates) -> bool {
-    let program = &merged.program;
+fn is_whole(placing: &Placing<'_, '_>, symbols: &Symbols<'_>, candidates: &Candidates) -> bool {
+    let recovered = placing.recovered;
     // Functions that may have had a local symbol, and of which that cannot be asked: they are erased, or have no entries.
-    let has_local = |unit: &Unit<'_>| {
-        unit.erased.iter().any(|erased| !erased.external && !erased.removed)
-            || (unit.functions.is_empty() && !unit.bare.is_empty())
+    let has_local = |unit: UnitView<'_, '_>| {
+        unit.records.erased.iter().any(|erased| !erased.external && !erased.removed)
+            || (unit.code.functions.is_empty() && !unit.traces.bare.is_empty())
     };
     if !symbols.has_table()
-        || (!symbols.has_locals() && (program.units.is_empty() || program.units.iter().any(has_local)))
+        || (!symbols.has_locals() && (recovered.code.is_empty() || recovered.all().any(has_local)))
     {
         return false;
     }
@@ -244,18 +244,18 @@ fn is_whole(merged: &Merged<'_>, symbols: &Symbols<'_>, candidates: &Candidates)
         let [member] = candidate.members[..] else { return false };
         let function = &candidates.functions[member.function.index()];
         let Some(source) = function.source.filter(|_| member.how == How::LiveRange) else { return false };
-        let unit = &program.units[source.unit.index()];
-        let own = &unit.functions[source.function.index()];
+        let unit = recovered.unit(source.unit.index());
+        let own = &unit.code.functions[source.function.index()];
         if own.external
             || function.symbol.is_some()
-            || unit.pieces[own.pieces.start as usize].start.0 != candidate.start
+            || unit.code.pieces[own.pieces.start as usize].start.0 != candidate.start
         {
             return false;
         }
-        let name = program.origins[function.origin.index()].name;
+        let name = placing.names.of_origin(function.origin);
         let is_own = |symbol: &CodeSymbol<'_>| {
-            symbol.is_named(name, || merged.name_bytes(name))
-                || relation(merged.name_bytes(name), symbol.name) != Relation::Other
+            symbol.is_named(name, || placing.names.text(name))
+                || relation(placing.names.text(name), symbol.name) != Relation::Other
         };
         let here = here.at(candidate.start);
         !compared.spend(here.len()) || !here.iter().any(is_own)
@@ -265,51 +265,50 @@ fn is_whole(merged: &Merged<'_>, symbols: &Symbols<'_>, candidates: &Candidates)
 
 /// What the compiler of each unit may have done to its functions, of which nothing is left.
 fn units(
-    merged: &Merged<'_>,
+    placing: &Placing<'_, '_>,
     symbols: &Symbols<'_>,
     machine: &Machine<'_, '_>,
     candidates: &Candidates,
 ) -> Vec<Option<Reason>> {
-    let (unread, lost) = (UnreadCode::new(symbols, machine, candidates), with_lost(merged, symbols));
-    let may_merge = |unit: &Unit<'_>| !unit.keeps_callees && !unit.assembly && !unit.merges_nothing;
-    let merges = candidates.merging.iter().any(|unit| may_merge(&merged.program.units[unit.index()]));
-    let of_unit = |(index, unit): (usize, &Unit<'_>)| {
-        if unit.rewrites.is_some() || lost.contains(&index) {
+    let (unread, lost) = (UnreadCode::new(symbols, machine, candidates), with_lost(placing, symbols));
+    let merges =
+        candidates.merging.iter().any(|unit| placing.recovered.units.heads[unit.index()].may_merge());
+    let of_unit = |(index, unit): (usize, UnitView<'_, '_>)| {
+        if unit.head.rewrites.is_some() || lost.contains(&index) {
             Some(Reason::MergedWithoutTrace)
-        } else if unread.may_be_of(merged, index, symbols) {
+        } else if unread.may_be_of(placing, index, symbols) {
             Some(Reason::NoCode)
-        } else if merges && may_merge(unit) {
+        } else if merges && unit.head.may_merge() {
             Some(Reason::MergedWithoutTrace)
         } else {
             // What the compiler describes without an address is in the `.dwo` that is missing.
-            unit.partial.then_some(Reason::UndescribedObject)
+            unit.head.partial.then_some(Reason::UndescribedObject)
         }
     };
-    merged.program.units.iter().enumerate().map(of_unit).collect()
+    placing.recovered.all().enumerate().map(of_unit).collect()
 }
 
 /// Units of gcc that describe a local function without an address of which there is neither a symbol nor a call that shows where
 /// it is: gcc may have merged it with any of the unit. (It leaves a symbol of what it merged, which tools may drop. A function
 /// that other units may call has its symbol, or is another unit's.)
-fn with_lost(merged: &Merged<'_>, symbols: &Symbols<'_>) -> HashSet<usize> {
-    let program = &merged.program;
+fn with_lost(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> HashSet<usize> {
     let mut by_name: HashMap<NameId, Vec<usize>> = HashMap::default();
-    for (index, (unit, map)) in program.units.iter().zip(&program.maps).enumerate() {
-        let mut local = unit.codeless.iter().filter(|codeless| !codeless.external).peekable();
+    for (index, unit) in placing.recovered.all().enumerate() {
+        let mut local = unit.records.codeless.iter().filter(|codeless| !codeless.external).peekable();
         if local.peek().is_none() {
             continue;
         }
-        let placed = unit.functions.iter().filter(|function| function.how == How::CallSite);
+        let placed = unit.code.functions.iter().filter(|function| function.how == How::CallSite);
         let placed: HashSet<DieOffset> = placed.map(|function| function.die).collect();
         for codeless in local.filter(|codeless| !placed.contains(&codeless.die)) {
-            let origin = map.origins[codeless.origin.index()];
-            by_name.entry(program.origins[origin.index()].name).or_default().push(index);
+            let origin = unit.origin_of(codeless.origin);
+            by_name.entry(placing.names.of_origin(origin)).or_default().push(index);
         }
     }
     if !by_name.is_empty() {
         for symbol in symbols.iter().filter(|symbol| symbol.function) {
             for name in spellings(symbol.name) {
-                if let Some(name) = merged.name_of(name) {
+                if let Some(name) = placing.names.find(name) {
                     by_name.remove(&name);
                 }
             }
@@ -356,53 +355,51 @@ impl<'f> UnreadCode<'f> {
     }
 
     /// True where one may be of a unit.
-    fn may_be_of(&self, merged: &Merged<'_>, index: usize, symbols: &Symbols<'_>) -> bool {
+    fn may_be_of(&self, placing: &Placing<'_, '_>, index: usize, symbols: &Symbols<'_>) -> bool {
         if self.names.is_empty() {
             return false;
         }
-        let (unit, map) = (&merged.program.units[index], &merged.program.maps[index]);
-        if unit.assembly || unit.merges_nothing {
+        let unit = placing.recovered.unit(index);
+        if unit.head.assembly || unit.head.merges_nothing {
             return false;
         }
-        if unit.keeps_callees {
+        if unit.head.keeps_callees {
             // gcc describes what it made jump, without an address.
-            let name =
-                |origin: usize| merged.name_bytes(merged.program.origins[map.origins[origin].index()].name);
-            return unit.codeless.iter().any(|codeless| self.names.contains(name(codeless.origin.index())));
+            let name = |origin| placing.names.text(placing.names.of_origin(unit.origin_of(origin)));
+            return unit.records.codeless.iter().any(|codeless| self.names.contains(name(codeless.origin)));
         }
-        let file = &*unit.file_name;
+        let file = &*unit.head.file_name;
         self.of_any_file || self.files.contains(file) || (!self.files.is_empty() && !symbols.has_file(file))
     }
 }
 
 /// Code that has lines and no entry, by start.
-fn lines(merged: &Merged<'_>) -> Vec<(u64, u64, UnitId)> {
-    let of_unit = |(index, unit): (usize, &Unit<'_>)| {
+fn lines(placing: &Placing<'_, '_>) -> Vec<(u64, u64, UnitId)> {
+    let of_unit = |(index, unit): (usize, UnitView<'_, '_>)| {
         let range = move |lines: &crate::model::BareLines| {
             (lines.start.0, lines.start.0 + u64::from(lines.len), UnitId(index as u32))
         };
-        unit.bare.iter().map(range).collect::<Vec<_>>()
+        unit.traces.bare.iter().map(range).collect::<Vec<_>>()
     };
-    let mut lines: Vec<_> = merged.program.units.iter().enumerate().flat_map(of_unit).collect();
+    let mut lines: Vec<_> = placing.recovered.all().enumerate().flat_map(of_unit).collect();
     lines.sort_unstable();
     lines
 }
 
 /// By unit: whether any of its functions has a symbol of its name, anywhere.
-pub(crate) fn units_with_symbols(merged: &Merged<'_>, symbols: &Symbols<'_>) -> Vec<bool> {
-    let program = &merged.program;
-    let mut has_symbol = vec![false; program.names.len()];
+pub(crate) fn units_with_symbols(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> Vec<bool> {
+    let mut has_symbol = vec![false; placing.names.len()];
     for symbol in symbols.iter() {
-        if let Some(name) = merged.name_of(symbol.name) {
+        if let Some(name) = placing.names.find(symbol.name) {
             has_symbol[name.index()] = true;
         }
     }
-    let of_unit = |(unit, map): (&Unit<'_>, &UnitMap)| {
-        let functions = unit.functions.iter().map(|function| function.origin);
-        let mut origins = functions.chain(unit.erased.iter().map(|erased| erased.origin));
-        origins.any(|origin| has_symbol[program.origins[map.origins[origin.index()].index()].name.index()])
+    let of_unit = |unit: UnitView<'_, '_>| {
+        let functions = unit.code.functions.iter().map(|function| function.origin);
+        let mut origins = functions.chain(unit.records.erased.iter().map(|erased| erased.origin));
+        origins.any(|origin| has_symbol[placing.names.of_origin(unit.origin_of(origin)).index()])
     };
-    program.units.iter().zip(&program.maps).map(of_unit).collect()
+    placing.recovered.all().map(of_unit).collect()
 }
 
 /// The unit that has lines for an address. Few lines overlap: the last that begin at or before an address mostly hold it.
@@ -415,14 +412,14 @@ fn unit_of_lines(lines: &[(u64, u64, UnitId)], address: u64) -> Option<UnitId> {
 
 /// True where a function of C++ or Rust has neither entry nor lines: such a name is no linker's and no C library's. (What makes
 /// virtual calls fit (`_ZThn`) has none with gcc.)
-fn has_mangled(merged: &Merged<'_>, lines: &[(u64, u64, UnitId)], candidates: &Candidates) -> bool {
+fn has_mangled(placing: &Placing<'_, '_>, lines: &[(u64, u64, UnitId)], candidates: &Candidates) -> bool {
     let is_mangled = |member: &Member| {
         let function = &candidates.functions[member.function.index()];
-        let name = merged.name_bytes(merged.program.name_of(function));
+        let name = placing.names.text(placing.names.of_function(function));
         function.source.is_none() && is_mangled(name) && !name.starts_with(b"_ZT")
     };
     let undescribed = |candidate: &Candidate| {
         candidate.members.iter().any(is_mangled) && unit_of_lines(lines, candidate.start).is_none()
     };
-    !merged.program.units.is_empty() && candidates.symbols.iter().any(undescribed)
+    !placing.recovered.code.is_empty() && candidates.symbols.iter().any(undescribed)
 }

@@ -7,10 +7,10 @@
 use std::cell::OnceCell;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::merge::Merged;
 use crate::model::{FuncId, Function, How, Member, NameId};
 use crate::place::aliases::{AliasRules, DescribedFunctions};
 use crate::place::candidates::{Candidate, add_nameless, by_name_alone};
+use crate::place::placing::Placing;
 use crate::place::subprograms::DiePiece;
 use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::{Relation, relation};
@@ -43,7 +43,7 @@ pub(crate) struct Parts<'f> {
 impl<'f> Parts<'f> {
     /// `None` where only entries begin. `shared`: what has the range of the candidate.
     pub(crate) fn new(
-        merged: &Merged<'f>,
+        placing: &Placing<'_, 'f>,
         at_start: &[CodeSymbol<'f>],
         shared: &[DiePiece],
         candidate: &Candidate,
@@ -63,7 +63,7 @@ impl<'f> Parts<'f> {
             let of_one_here = || {
                 candidate.members.iter().take(MAX_PARTS_NAMED).any(|member| {
                     of.binary_search(&member.function).is_ok()
-                        && is_named(merged, &functions[member.function.index()], symbol)
+                        && is_named(placing, &functions[member.function.index()], symbol)
                 })
             };
             no_entry || names_a_part(symbol) || (has_suffix(symbol.name) && of_one_here())
@@ -97,7 +97,7 @@ impl<'f> Parts<'f> {
     /// Names the parts, and adds the functions that only a symbol tells of.
     pub(crate) fn name(
         &self,
-        merged: &mut Merged<'f>,
+        placing: &mut Placing<'_, 'f>,
         undescribed: &AliasRules,
         part: &mut Candidate,
         functions: &mut Vec<Function>,
@@ -113,7 +113,7 @@ impl<'f> Parts<'f> {
         let mut of_name: HashMap<&[u8], usize> = HashMap::default();
         for symbol in &self.symbols {
             let before = of_name.entry(symbol.name).or_default();
-            let explains = |member: &&Member| is_named(merged, &functions[member.function.index()], symbol);
+            let explains = |member: &&Member| is_named(placing, &functions[member.function.index()], symbol);
             if part.members.iter().take(MAX_PARTS_NAMED).filter(explains).nth(*before).is_none() {
                 unexplained.push(*symbol);
             }
@@ -126,7 +126,7 @@ impl<'f> Parts<'f> {
             && let Some(own) = principal(&unexplained).copied()
             && (own.end != part.end || !undescribed.may_be_forgotten())
         {
-            member.symbol = own.typed.then(|| merged.name(own.name));
+            member.symbol = own.typed.then(|| placing.names.add(own.name));
             unexplained.retain(|symbol| symbol.name != own.name || symbol.of_another_file(&own));
         }
         let (described, before) = (OnceCell::new(), part.members.len());
@@ -137,34 +137,34 @@ impl<'f> Parts<'f> {
                 || (self.no_entry && has_suffix(symbol.name))
                 || is_mangled(symbol.name)
                 || undescribed.is_function(
-                    merged,
+                    placing,
                     symbol,
                     part.end,
                     described
-                        .get_or_init(|| DescribedFunctions::new(merged, &part.members[..before], functions)),
+                        .get_or_init(|| DescribedFunctions::new(placing, &part.members[..before], functions)),
                 );
             if own {
-                let name = merged.name(symbol.name);
-                part.members.push(by_name_alone(merged, functions, name));
+                let name = placing.names.add(symbol.name);
+                part.members.push(by_name_alone(&mut placing.names, functions, name));
             }
         }
         if part.members.len() == before && self.no_entry {
-            add_nameless(merged, undescribed, part, functions);
+            add_nameless(placing, undescribed, part, functions);
         }
         for member in part.members.iter_mut().filter(|member| self.has(member.function)).take(MAX_PARTS_NAMED)
         {
             let function = &functions[member.function.index()];
-            let origin = merged.program.origins[function.origin.index()].name;
+            let origin = placing.names.of_origin(function.origin);
             // A copy has parts of its own (`f.isra.0.cold`).
             let of = |name: NameId| {
                 let clone = |symbol: &&CodeSymbol<'f>| {
-                    relation(merged.name_bytes(name), symbol.name) == Relation::Clone
+                    relation(placing.names.text(name), symbol.name) == Relation::Clone
                 };
                 self.symbols.iter().find(clone)
             };
-            let own = of(merged.program.name_of(function)).or_else(|| of(origin));
+            let own = of(placing.names.of_function(function)).or_else(|| of(origin));
             if let Some(symbol) = own.filter(|symbol| symbol.typed) {
-                member.symbol = Some(merged.name(symbol.name));
+                member.symbol = Some(placing.names.add(symbol.name));
             }
         }
     }
@@ -206,7 +206,7 @@ impl EntryFunctions {
     /// false where it does not go to the end.
     pub(crate) fn add(
         &self,
-        merged: &Merged<'_>,
+        placing: &Placing<'_, '_>,
         parts: &Parts<'_>,
         part: &mut Candidate,
         functions: &[Function],
@@ -224,8 +224,9 @@ impl EntryFunctions {
             if !left.spend(part.members.len().min(MAX_PARTS_NAMED)) {
                 return false;
             }
-            let name =
-                |function: FuncId| merged.name_bytes(merged.program.name_of(&functions[function.index()]));
+            let name = |function: FuncId| {
+                placing.names.text(placing.names.of_function(&functions[function.index()]))
+            };
             let known =
                 |other: &Member| relation(name(member.function), name(other.function)) != Relation::Other;
             if !part.members.iter().take(MAX_PARTS_NAMED).any(known) {
@@ -237,8 +238,8 @@ impl EntryFunctions {
 }
 
 /// True where a symbol's name is a function's, or such with something added.
-fn is_named(merged: &Merged<'_>, function: &Function, symbol: &CodeSymbol<'_>) -> bool {
-    let own = merged.program.origins[function.origin.index()].name;
-    let is = |name| relation(merged.name_bytes(name), symbol.name) != Relation::Other;
+fn is_named(placing: &Placing<'_, '_>, function: &Function, symbol: &CodeSymbol<'_>) -> bool {
+    let own = placing.names.of_origin(function.origin);
+    let is = |name| relation(placing.names.text(name), symbol.name) != Relation::Other;
     is(own) || function.symbol.is_some_and(is)
 }

@@ -11,8 +11,8 @@
 
 use foldsym_demangle::demangle;
 
-use crate::merge::Merged;
 use crate::model::{FuncId, Function, Member, NameId, OriginId, UnitId};
+use crate::place::placing::Placing;
 use crate::program::names::itanium::{enclosing, is_mangled, own_name, plain_base};
 use crate::program::names::relation::{Relation, relation};
 use crate::program::symbols::{CodeSymbol, principal};
@@ -30,7 +30,7 @@ const MAX_SOLE: usize = 256;
 
 /// Names the members by these symbols, and returns the names that are of none of them, each with its variants.
 pub(crate) fn name_plain<'f>(
-    merged: &mut Merged<'f>,
+    placing: &mut Placing<'_, 'f>,
     mut mangled: Vec<&CodeSymbol<'f>>,
     members: &[Member],
     functions: &mut [Function],
@@ -44,7 +44,7 @@ pub(crate) fn name_plain<'f>(
     for member in members {
         let function = &functions[member.function.index()];
         if function.symbol.is_none() {
-            let own = merged.program.origins[function.origin.index()].name;
+            let own = placing.names.of_origin(function.origin);
             of_name.entry(own).or_default().push(member.function);
         }
     }
@@ -53,7 +53,7 @@ pub(crate) fn name_plain<'f>(
     names.sort_unstable();
     for name in names {
         let functions = of_name.remove(&name).unwrap_or_default();
-        plain.entry(plain_base(merged.name_bytes(name)).to_vec()).or_default().extend(functions);
+        plain.entry(plain_base(placing.names.text(name)).to_vec()).or_default().extend(functions);
     }
     let mut left = Vec::new();
     for overloads in mangled.chunk_by(|a, b| own_name(a.name) == own_name(b.name)) {
@@ -63,38 +63,38 @@ pub(crate) fn name_plain<'f>(
         };
         let names: Vec<Name<'_, 'f>> = overloads.chunk_by(same).collect();
         match (&names[..], named) {
-            ([only], [function]) if may_enclose(merged, &functions[function.index()], only) => {
-                give(merged, &mut functions[function.index()], only);
+            ([only], [function]) if may_enclose(placing, &functions[function.index()], only) => {
+                give(placing, &mut functions[function.index()], only);
             }
-            _ => left.extend(assign(merged, &names, named, functions)),
+            _ => left.extend(assign(placing, &names, named, functions)),
         }
     }
     left
 }
 
 /// Gives a function a name. Variants of a constructor or destructor are other names of it.
-fn give<'f>(merged: &mut Merged<'f>, function: &mut Function, name: Name<'_, 'f>) {
+fn give<'f>(placing: &mut Placing<'_, 'f>, function: &mut Function, name: Name<'_, 'f>) {
     let symbols: Vec<CodeSymbol<'f>> = name.iter().map(|symbol| **symbol).collect();
     let Some(own) = principal(&symbols) else { return };
-    function.symbol = Some(merged.name(own.name));
+    function.symbol = Some(placing.names.add(own.name));
     for other in symbols.iter().filter(|other| other.name != own.name) {
-        function.aliases.push(merged.name(other.name));
+        function.aliases.push(placing.names.add(other.name));
     }
 }
 
 fn assign<'f>(
-    merged: &mut Merged<'f>,
+    placing: &mut Placing<'_, 'f>,
     names: &[Name<'_, 'f>],
     named: &[FuncId],
     functions: &mut [Function],
 ) -> Vec<Vec<NameId>> {
     if names.len().max(named.len()) > MAX_TOGETHER {
-        return names.iter().map(|name| variants(merged, name)).collect();
+        return names.iter().map(|name| variants(placing, name)).collect();
     }
     let texts: Vec<Option<String>> =
         names.iter().map(|name| demangle(name[0].name).map(|text| text.replace(' ', ""))).collect();
     let fitting: Vec<Vec<usize>> =
-        named.iter().map(|f| fitting(merged, &functions[f.index()], names, &texts)).collect();
+        named.iter().map(|f| fitting(placing, &functions[f.index()], names, &texts)).collect();
     let unit = |function: FuncId, functions: &[Function]| functions[function.index()].source.map(|s| s.unit);
     // Two functions of one unit that one name alone fits have overloads that are not here.
     let mut owners: HashMap<(usize, Option<UnitId>), usize> = HashMap::default();
@@ -109,7 +109,7 @@ fn assign<'f>(
         }
     }
     let is_own = |function: &Function, at: usize| {
-        let unit = function.source.map(|source| &*merged.program.units[source.unit.index()].file_name);
+        let unit = function.source.map(|source| &*placing.recovered.unit(source.unit.index()).head.file_name);
         !declared[&at].1 || names[at].iter().any(|symbol| Some(base_name(symbol.file)) == unit)
     };
     let own: Vec<bool> = named
@@ -125,7 +125,7 @@ fn assign<'f>(
     for ((&function, fitting), own) in named.iter().zip(&fitting).zip(own) {
         match fitting[..] {
             [at] if own && owners[&(at, unit(function, functions))] == 1 => {
-                give(merged, &mut functions[function.index()], names[at]);
+                give(placing, &mut functions[function.index()], names[at]);
                 given[at] = true;
             }
             _ => open.push((function, fitting)),
@@ -138,28 +138,28 @@ fn assign<'f>(
     let accounted = contested <= open.len();
     for (function, fitting) in &open {
         for symbol in fitting.iter().filter(|at| accounted && !given[**at]).flat_map(|at| names[*at]) {
-            let name = merged.name(symbol.name);
+            let name = placing.names.add(symbol.name);
             functions[function.index()].aliases.push(name);
         }
     }
     let unaccounted = rest.into_iter().filter(|at| !(accounted && fitted(at)));
-    unaccounted.map(|at| variants(merged, names[at])).collect()
+    unaccounted.map(|at| variants(placing, names[at])).collect()
 }
 
 /// The spellings of a name, which are sorted.
-fn variants<'f>(merged: &mut Merged<'f>, name: Name<'_, 'f>) -> Vec<NameId> {
-    let mut names: Vec<NameId> = name.iter().map(|symbol| merged.name(symbol.name)).collect();
+fn variants<'f>(placing: &mut Placing<'_, 'f>, name: Name<'_, 'f>) -> Vec<NameId> {
+    let mut names: Vec<NameId> = name.iter().map(|symbol| placing.names.add(symbol.name)).collect();
     names.dedup();
     names
 }
 
 /// False where a name is local to a function that other units have and the unit of this one has not.
-fn may_enclose(merged: &mut Merged<'_>, function: &Function, name: Name<'_, '_>) -> bool {
+fn may_enclose(placing: &mut Placing<'_, '_>, function: &Function, name: Name<'_, '_>) -> bool {
     let Some(source) = function.source else { return true };
     let enclosing = enclosing(name[0].name).unwrap_or_default();
-    let mut known = enclosing.iter().filter_map(|name| merged.name_of(name));
-    let known = known.find(|name| merged.is_described(*name));
-    known.is_none_or(|name| merged.describes(source.unit, name))
+    let mut known = enclosing.iter().filter_map(|name| placing.names.find(name));
+    let known = known.find(|name| placing.names.is_described(*name));
+    known.is_none_or(|name| placing.recovered.units.describes(&placing.names, source.unit, name))
 }
 
 /// The names that may be a function's (`texts` are the readable ones without spaces: gcc spells the ends of nested
@@ -167,20 +167,20 @@ fn may_enclose(merged: &mut Merged<'_>, function: &Function, name: Name<'_, '_>)
 /// function that it is local to; of several, those of its file. (gold and mold drop local symbols, so that another file's may
 /// be all that is left of a name.)
 fn fitting(
-    merged: &mut Merged<'_>,
+    placing: &mut Placing<'_, '_>,
     function: &Function,
     names: &[Name<'_, '_>],
     texts: &[Option<String>],
 ) -> Vec<usize> {
-    let own = merged.program.origins[function.origin.index()].name;
-    let own = format!("{}(", String::from_utf8_lossy(merged.name_bytes(own)).replace(' ', ""));
+    let own = placing.names.of_origin(function.origin);
+    let own = format!("{}(", String::from_utf8_lossy(placing.names.text(own)).replace(' ', ""));
     let has_text = |at: usize| texts[at].as_ref().is_none_or(|text| text.contains(&own));
     let mut fitting: Vec<usize> =
-        (0..names.len()).filter(|&at| has_text(at) && may_enclose(merged, function, names[at])).collect();
+        (0..names.len()).filter(|&at| has_text(at) && may_enclose(placing, function, names[at])).collect();
     if fitting.len() > 1
         && let Some(source) = function.source
     {
-        let unit = &*merged.program.units[source.unit.index()].file_name;
+        let unit = &*placing.recovered.unit(source.unit.index()).head.file_name;
         let of_file = |symbol: &&CodeSymbol<'_>| {
             !symbol.local || symbol.file.is_empty() || base_name(symbol.file) == unit
         };

@@ -14,6 +14,7 @@ mod certainty;
 mod cold_parts;
 mod linkage_names;
 pub(crate) mod pieces;
+mod placing;
 mod subprograms;
 mod symbol_ranges;
 pub(crate) mod thunks;
@@ -21,64 +22,93 @@ pub(crate) mod thunks;
 use foldsym_format::names::MAX_NAME;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::merge::Merged;
-use crate::model::Program;
+use crate::merge::names::{NameIndex, NameTables, Names};
+use crate::merge::units::Units;
+use crate::model::{FuncId, LocalCallee, NameId, Program, UnitId};
 use crate::open::Image;
+use crate::place::placing::Placing;
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
+use crate::recover::recovered::Recovered;
+use crate::util::hash::HashSet;
 
 /// The program whose pieces are decided, and what its keys are found with.
 pub(crate) struct Placed<'f> {
-    pub(crate) cut: pieces::Cut<'f>,
+    pub(crate) program: Program<'f>,
+    /// Finds a name among those of the program.
+    pub(crate) names: NameIndex,
+    /// By function, first of all units: its id in the program, if it has any code there.
+    pub(crate) numbers: Vec<Option<FuncId>>,
+    /// Units whose compiler merged functions, and rewrote the calls of those that it merged.
+    pub(crate) merging: Vec<UnitId>,
+    /// As [`Recovered::doubtful_callees`].
+    pub(crate) doubtful_callees: HashSet<(usize, LocalCallee)>,
     /// The linker dropped the symbols of local functions that it folded, of objects without debug information: any caller
     /// may be one of those.
     pub(crate) forgotten: bool,
 }
 
-/// Places the functions of the units and the symbols.
+/// Places the functions of the units and the symbols. The program has no units yet: [`Placed::with_units`] gives it those.
 pub(crate) fn place<'f>(
     image: &Image<'f>,
     machine: &Machine<'_, 'f>,
-    mut merged: Merged<'f>,
+    names: Names<'f>,
+    recovered: Recovered<'_, 'f>,
     symbols: &Symbols<'f>,
     diagnostics: &mut Diagnostics,
 ) -> Placed<'f> {
+    let mut placing = Placing { names, recovered: &recovered };
     let (undescribed, subprograms) = rayon::join(
-        || aliases::AliasRules::new(image, &merged, symbols),
-        || subprograms::by_address(&merged),
+        || aliases::AliasRules::new(image, &placing, symbols),
+        || subprograms::by_address(&placing),
     );
     let mut candidates =
-        candidates::candidates(&mut merged, subprograms, symbols, &undescribed, machine, diagnostics);
-    certainty::decide(image, &merged, symbols, &undescribed, machine, &mut candidates);
-    if merged.cut_names > 0 {
+        candidates::candidates(&mut placing, subprograms, symbols, &undescribed, machine, diagnostics);
+    certainty::decide(image, &placing, symbols, &undescribed, machine, &mut candidates);
+    if placing.names.cut > 0 {
         diagnostics.add(Kind::CapReached, 0, || {
-            format!("{} names are longer than {MAX_NAME} bytes: cut", merged.cut_names)
+            format!("{} names are longer than {MAX_NAME} bytes: cut", placing.names.cut)
         });
     }
-    if merged.without_room > 0 {
+    if placing.names.without_room > 0 {
         diagnostics.add(Kind::CapReached, 0, || {
             format!(
                 "names and paths have more bytes than the program's strings: {} are cut",
-                merged.without_room
+                placing.names.without_room
             )
         });
     }
     let forgotten = undescribed.may_be_forgotten();
-    let cut = pieces::cut(merged, candidates, diagnostics);
-    Placed { cut, forgotten }
+    let (cut, used) = pieces::cut(&mut placing, candidates, diagnostics);
+    let Placing { names, .. } = placing;
+    let Recovered { code, traces, doubtful_callees, inlines, .. } = recovered;
+    let (NameTables { texts, files, origins, index }, ()) =
+        rayon::join(|| names.into_tables(), || drop((used, traces)));
+    let pieces::Cut { pieces, groups, functions, numbers, merging } = cut;
+    let program = Program {
+        names: texts,
+        files,
+        origins,
+        code,
+        functions,
+        pieces,
+        groups,
+        inlines,
+        ..Program::default()
+    };
+    Placed { program, names: index, numbers, merging, doubtful_callees, forgotten }
 }
 
 impl<'f> Placed<'f> {
-    pub(crate) fn program(&self) -> &Program<'f> {
-        &self.cut.merged.program
+    /// The same with what the units are.
+    pub(crate) fn with_units(mut self, units: Units<'f>) -> Placed<'f> {
+        let Units { heads, maps, edges, .. } = units;
+        (self.program.heads, self.program.maps, self.program.edges) = (heads, maps, edges);
+        self
     }
 
-    pub(crate) fn program_mut(&mut self) -> &mut Program<'f> {
-        &mut self.cut.merged.program
-    }
-
-    /// Frees what keys alone are found with: none are found after this.
-    pub(crate) fn end_keys(&mut self) {
-        self.cut.merged.end_keys();
+    /// The id of a name that something of the program has.
+    pub(crate) fn name_of(&self, name: &[u8]) -> Option<NameId> {
+        self.names.find(&self.program.names, name)
     }
 }

@@ -4,11 +4,11 @@
 //! range that starts later, or ends earlier, is the inner one and wins.
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::merge::Merged;
 use crate::model::{
     FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Rows, UnitId,
 };
 use crate::place::candidates::{Candidate, Candidates, rows_from};
+use crate::place::placing::Placing;
 use crate::util::paint::{PaintRange, Painter, Segment};
 
 /// A range of bare lines of one unit.
@@ -63,22 +63,24 @@ impl Nodes {
 /// Members of all groups. A range that others cut has a group for each of its parts.
 const MAX_MEMBERS: usize = 1 << 22;
 
-/// The program with its names, and for each function of the candidates its id there, if it has any code.
-pub(crate) struct Cut<'f> {
-    pub(crate) merged: Merged<'f>,
+/// The pieces of the program, and for each function of the candidates its id there, if it has any code.
+pub(crate) struct Cut {
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) functions: Vec<Function>,
     /// By function of the candidates.
     pub(crate) numbers: Vec<Option<FuncId>>,
     /// As [`Candidates::merging`].
     pub(crate) merging: Vec<UnitId>,
 }
 
-/// Cuts the candidates into pieces.
-pub(crate) fn cut<'f>(
-    mut merged: Merged<'f>,
+/// Cuts the candidates into pieces. Gives back what is left of them, which takes a while to free.
+pub(crate) fn cut(
+    placing: &mut Placing<'_, '_>,
     mut candidates: Candidates,
     diagnostics: &mut Diagnostics,
-) -> Cut<'f> {
-    let mut bare = bare_lines(&merged);
+) -> (Cut, Candidates) {
+    let mut bare = bare_lines(placing);
     bare.sort_by_key(|b| (b.start, std::cmp::Reverse(b.end), b.unit));
     for list in [&mut candidates.labels, &mut candidates.symbols, &mut candidates.dies] {
         list.sort_by_key(|c| (c.start, std::cmp::Reverse(c.end)));
@@ -109,9 +111,9 @@ pub(crate) fn cut<'f>(
     cutter.hidden(&segments, diagnostics);
     for (index, segment) in segments.iter().enumerate() {
         let end = segments.get(index + 1).map_or(segment.start, |next| next.start);
-        cutter.segment(&mut merged, *segment, end, diagnostics);
+        cutter.segment(placing, *segment, end, diagnostics);
     }
-    let Cutter { pieces, groups, functions, renumbered, candidates, left_out, .. } = cutter;
+    let Cutter { pieces, groups, functions, renumbered, mut candidates, left_out, .. } = cutter;
     if left_out > 0 {
         diagnostics.add(Kind::CapReached, 0, || {
             format!(
@@ -120,27 +122,25 @@ pub(crate) fn cut<'f>(
         });
     }
     let mut numbers = renumbered;
-    for (other, function) in candidates.same {
+    for (other, function) in std::mem::take(&mut candidates.same) {
         if let Some(number) = numbers[function.index()] {
             numbers[other.index()].get_or_insert(number);
         }
     }
-    (merged.program.pieces, merged.program.groups, merged.program.functions) = (pieces, groups, functions);
-    let Candidates { functions, dies, symbols, labels, merging, .. } = candidates;
-    rayon::join(|| merged.end(), || drop((functions, dies, symbols, labels)));
-    Cut { merged, numbers, merging }
+    let merging = std::mem::take(&mut candidates.merging);
+    (Cut { pieces, groups, functions, numbers, merging }, candidates)
 }
 
-fn bare_lines(merged: &Merged<'_>) -> Vec<Bare> {
+fn bare_lines(placing: &Placing<'_, '_>) -> Vec<Bare> {
     let mut bare = Vec::new();
-    for (unit_index, unit) in merged.program.units.iter().enumerate() {
-        bare.extend(unit.bare.iter().map(|b| Bare {
+    for (unit_index, unit) in placing.recovered.all().enumerate() {
+        bare.extend(unit.traces.bare.iter().map(|b| Bare {
             start: b.start.0,
             end: b.start.0 + u64::from(b.len),
             unit: unit_index as u32,
             rows: b.rows,
             continues: b.continues,
-            partial: unit.partial,
+            partial: unit.head.partial,
         }));
     }
     bare
@@ -223,7 +223,7 @@ impl Cutter {
 
     fn segment(
         &mut self,
-        merged: &mut Merged<'_>,
+        placing: &mut Placing<'_, '_>,
         segment: Segment,
         end: u64,
         diagnostics: &mut Diagnostics,
@@ -231,7 +231,7 @@ impl Cutter {
         let Segment { start, node } = segment;
         match self.nodes.get(node) {
             Node::Nothing => {}
-            Node::Bare(index) => self.bare_piece(merged, index, start, end),
+            Node::Bare(index) => self.bare_piece(placing, index, start, end),
             Node::Label(index) => self.symbol_pieces(start, end, |c| &mut c.labels[index]),
             Node::Symbol(index) => self.symbol_pieces(start, end, |c| &mut c.symbols[index]),
             Node::Die(index) => {
@@ -285,7 +285,7 @@ impl Cutter {
     }
 
     /// Lines without a function: padding of the piece before, or a piece of a function without a name.
-    fn bare_piece(&mut self, merged: &mut Merged<'_>, index: usize, start: u64, end: u64) {
+    fn bare_piece(&mut self, placing: &mut Placing<'_, '_>, index: usize, start: u64, end: u64) {
         let bare = self.bare[index];
         let len = (end - start) as u32;
         if bare.continues && bare.start == start && bare.rows.len == 1 {
@@ -304,8 +304,8 @@ impl Cutter {
         let function = match self.nameless[usize::from(bare.partial)] {
             Some(function) => function,
             None => {
-                let name = merged.name(b"");
-                let origin = merged.origin(Origin { name, file: None, line: 0 });
+                let name = placing.names.add(b"");
+                let origin = placing.names.add_origin(Origin { name, file: None, line: 0 });
                 self.candidates.functions.push(Function {
                     origin,
                     symbol: None,

@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use crate::merge::Merged;
 use crate::model::{
     DieOffset, FuncId, Function, How, Instance, LocalFunc, Member, NameId, Rows, Source, UnitId,
 };
 use crate::place::aliases::AliasRules;
+use crate::place::placing::Placing;
 use crate::program::names::toolchain::names_part;
 use crate::program::symbols::{Symbols, sorted_by_start};
 
@@ -27,31 +27,31 @@ pub(crate) struct DiePiece {
 }
 
 /// One function for each subprogram, and its ranges, by address.
-pub(crate) fn by_address(merged: &Merged<'_>) -> (Vec<Function>, Vec<DiePiece>) {
-    let program = &merged.program;
-    let mut pieces = Vec::with_capacity(program.units.iter().map(|unit| unit.pieces.len()).sum());
-    let mut functions = Vec::with_capacity(program.units.iter().map(|unit| unit.functions.len()).sum());
-    for (unit_index, unit) in program.units.iter().enumerate() {
-        for (index, function) in unit.functions.iter().enumerate() {
+pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePiece>) {
+    let recovered = placing.recovered;
+    let mut pieces = Vec::with_capacity(recovered.code.iter().map(|unit| unit.pieces.len()).sum());
+    let mut functions = Vec::with_capacity(recovered.code.iter().map(|unit| unit.functions.len()).sum());
+    for (unit_index, unit) in recovered.all().enumerate() {
+        for (index, function) in unit.code.functions.iter().enumerate() {
             let id = FuncId(functions.len() as u32);
-            let origin = program.maps[unit_index].origins[function.origin.index()];
+            let origin = unit.origin_of(function.origin);
             functions.push(Function {
                 origin,
                 symbol: None,
                 aliases: Vec::new(),
                 source: Some(Source { unit: UnitId(unit_index as u32), function: LocalFunc(index as u32) }),
                 how: function.how,
-                partial: unit.partial,
+                partial: unit.head.partial,
                 reason: None,
             });
             for piece in function.pieces.clone() {
-                let found = unit.pieces[piece as usize];
+                let found = unit.code.pieces[piece as usize];
                 pieces.push(DiePiece {
                     start: found.start.0,
                     end: found.start.0 + u64::from(found.len),
                     die: function.die,
                     function: id,
-                    name: program.origins[origin.index()].name,
+                    name: placing.names.of_origin(origin),
                     instance: function.instance,
                     how: found.how,
                     rows: (found.rows.len > 0).then_some(Rows {
@@ -79,7 +79,7 @@ const PIECES_AT_ONCE: usize = 2048;
 /// Which pieces are all that there is at their range: the only symbol there, if there is one, has the function's name, and
 /// there are no other lines.
 pub(crate) fn plain<'f>(
-    merged: &Merged<'f>,
+    placing: &Placing<'_, 'f>,
     pieces: &[DiePiece],
     symbols: &Symbols<'f>,
     undescribed: &AliasRules,
@@ -101,7 +101,7 @@ pub(crate) fn plain<'f>(
                 (None, _) => true,
                 (Some(symbol), None) => {
                     symbol.function
-                        && symbol.is_named(piece.name, || merged.name_bytes(piece.name))
+                        && symbol.is_named(piece.name, || placing.names.text(piece.name))
                         && !names_part(symbol.name)
                 }
                 _ => false,

@@ -1,11 +1,11 @@
 //! Code that symbols alone name: what no subprogram covers, and what is behind one.
 
 use crate::diagnostics::Diagnostics;
-use crate::merge::Merged;
 use crate::model::{FuncId, Member};
 use crate::place::alias_owner::NamedFunctions;
 use crate::place::aliases::AliasRules;
 use crate::place::candidates::{Candidate, Candidates, by_name_alone, order};
+use crate::place::placing::Placing;
 use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::Relation;
 use crate::program::symbols::{CodeSymbol, principal};
@@ -19,7 +19,7 @@ pub(crate) fn padding(die: &Candidate, end: u64) -> Option<Candidate> {
 
 /// Makes candidates of the symbols at one address, for code that no subprogram covers.
 pub(crate) fn symbol_candidates<'f>(
-    merged: &mut Merged<'f>,
+    placing: &mut Placing<'_, 'f>,
     at_address: &[CodeSymbol<'f>],
     undescribed: &AliasRules,
     candidates: &mut Candidates,
@@ -29,47 +29,47 @@ pub(crate) fn symbol_candidates<'f>(
     if first.end <= first.start {
         return;
     }
-    let name = merged.name(first.name);
-    let mut members = vec![by_name_alone(merged, &mut candidates.functions, name)];
+    let name = placing.names.add(first.name);
+    let mut members = vec![by_name_alone(&mut placing.names, &mut candidates.functions, name)];
     let function = members[0].function;
     let mut known = NamedFunctions::default();
-    known.add(merged, name, function);
+    known.add(&placing.names, name, function);
     // The code of an indirect function is that of the function which chooses.
     let chooser = at_address.iter().filter(|symbol| first.indirect && symbol.function && !symbol.indirect);
     let base = principal(&chooser.copied().collect::<Vec<_>>()).copied();
     if let Some(base) = base {
-        let name = merged.name(base.name);
-        known.add(merged, name, function);
+        let name = placing.names.add(base.name);
+        known.add(&placing.names, name, function);
         candidates.functions[function.index()].aliases.push(name);
     }
     let base = base.unwrap_or(*first);
     for symbol in at_address {
-        let name = merged.name(symbol.name);
-        let folded = undescribed.are_functions(merged, &base, symbol);
+        let name = placing.names.add(symbol.name);
+        let folded = undescribed.are_functions(placing, &base, symbol);
         if symbol.name == first.name && !folded {
             continue;
         }
         let same = |relation| matches!(relation, Relation::Same | Relation::Variant);
-        let explained = known.best(merged, symbol.name, None, same);
+        let explained = known.best(&placing.names, symbol.name, None, same);
         let own = !symbol.indirect
             && is_mangled(symbol.name)
             && ((symbol.function && symbol.end == first.end)
                 || (undescribed.may_fold() && base.may_share(symbol)));
         let of_another = folded && (explained.is_none() || symbol.of_another_object(&base));
         if (own && explained.is_none()) || of_another {
-            known.add(merged, name, FuncId(candidates.functions.len() as u32));
-            members.push(by_name_alone(merged, &mut candidates.functions, name));
+            known.add(&placing.names, name, FuncId(candidates.functions.len() as u32));
+            members.push(by_name_alone(&mut placing.names, &mut candidates.functions, name));
         } else if !matches!(explained, Some((Relation::Same, _))) {
             let of = explained.map_or(function, |(_, function)| function);
             candidates.functions[of.index()].aliases.push(name);
         }
     }
-    if first.function && undescribed.has_lines_of_another(merged, at_address) {
-        let name = merged.name(b"");
-        members.push(by_name_alone(merged, &mut candidates.functions, name));
+    if first.function && undescribed.has_lines_of_another(placing, at_address) {
+        let name = placing.names.add(b"");
+        members.push(by_name_alone(&mut placing.names, &mut candidates.functions, name));
     }
     known.report(first.start, diagnostics);
-    order(merged, &mut members, &mut candidates.functions);
+    order(placing, &mut members, &mut candidates.functions);
     let candidate = Candidate { start: first.start, end: first.end, members, doubt: None };
     if first.function { candidates.symbols.push(candidate) } else { candidates.labels.push(candidate) }
 }

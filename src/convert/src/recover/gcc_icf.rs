@@ -14,19 +14,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use crate::merge::Merged;
+use crate::merge::names::Names;
 use crate::model::{
-    CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, OriginId, Program, RowRange, Unit,
-    UnitCallee, UnitFunction, UnitMap, UnitPiece,
+    CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, LocalCallee, OriginId, RowRange,
+    UnitFunction, UnitPiece,
 };
 use crate::program::machine::Machine;
 use crate::program::names::itanium::is_program_wide;
 use crate::program::names::relation::spellings;
 use crate::program::symbols::{CodeSymbol, Symbols};
+use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
-/// A function without code: its unit, and its place in [`crate::model::Unit::codeless`].
+/// A function without code: its unit, and its place in [`crate::model::UnitRecords::codeless`].
 type UnitIndex = (usize, usize);
 
 /// Functions that begin at one address and are compared with each that was merged with them.
@@ -41,30 +42,35 @@ struct CodeHere {
 }
 
 /// Gives the functions that a call names, and that have no code, the code that is called.
-pub(crate) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Machine<'_, '_>) {
-    if merged.program.units.iter().all(|unit| unit.codeless.is_empty()) {
+pub(crate) fn find(
+    names: &Names<'_>,
+    recovered: &mut Recovered<'_, '_>,
+    symbols: &Symbols<'_>,
+    machine: &Machine<'_, '_>,
+) {
+    if recovered.records.units.iter().all(|unit| unit.codeless.is_empty()) {
         return;
     }
-    let (called, named) = called(merged, machine);
+    let (called, named) = called(names, recovered, machine);
     let mut found = called;
-    let instances = by_declaration(merged, &found);
+    let instances = by_declaration(recovered, &found);
     let by_die: HashSet<UnitIndex> = found.keys().chain(instances.keys()).copied().collect();
-    by_symbol(merged, symbols, &named, &by_die, &mut found);
+    by_symbol(names, recovered, symbols, &named, &by_die, &mut found);
     found.retain(|_, addresses| addresses.len() == 1);
     found.extend(instances);
-    let here = here(merged, &found);
+    let here = here(recovered, &found);
     let mut list: Vec<(UnitIndex, u64)> = found
         .into_iter()
         .flat_map(|(codeless, addresses)| addresses.into_iter().map(move |address| (codeless, address)))
         .collect();
     list.sort_unstable();
-    let lines = FoldedLines::new(merged, &list);
+    let lines = FoldedLines::new(recovered, &list);
     for ((unit_index, index), address) in list {
         let Some(here) = here.get(&address).filter(|here| here.len() <= MAX_HERE) else { continue };
-        let codeless = merged.program.units[unit_index].codeless[index];
-        let origin = merged.program.maps[unit_index].origins[codeless.origin.index()];
-        let name = merged.program.origins[origin.index()].name;
-        let shared = codeless.external || is_program_wide(merged.name_bytes(name));
+        let codeless = recovered.records.units[unit_index].codeless[index];
+        let origin = recovered.units.origin_of(unit_index, codeless.origin);
+        let name = names.of_origin(origin);
+        let shared = codeless.external || is_program_wide(names.text(name));
         let own = |other: &CodeHere| {
             // Another unit's of this declaration is one of its own, and a symbol may be of either.
             let same = match (other.unit == unit_index, by_die.contains(&(unit_index, index))) {
@@ -73,9 +79,7 @@ pub(crate) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
                 (false, false) => true,
             };
             (other.origin == origin && same)
-                || (shared
-                    && merged.program.origins[other.origin.index()].name == name
-                    && !merged.are_apart(other.origin, origin))
+                || (shared && names.of_origin(other.origin) == name && !names.are_apart(other.origin, origin))
         };
         if here.iter().any(own) {
             continue;
@@ -83,12 +87,12 @@ pub(crate) fn find(merged: &mut Merged<'_>, symbols: &Symbols<'_>, machine: &Mac
         let Some(remains) = here.iter().find(|other| other.unit == unit_index).or(here.first()) else {
             continue;
         };
-        let unit = &mut merged.program.units[unit_index];
-        let (first, scopes) = (unit.pieces.len() as u32, unit.scopes.len() as u32);
+        let rows = lines.of(recovered.unit(unit_index), unit_index, (address, remains.len));
+        let code = &mut recovered.code[unit_index];
+        let (first, scopes) = (code.pieces.len() as u32, code.scopes.len() as u32);
         let (start, how) = (ImageAddr(address), How::CallSite);
-        let rows = lines.of(unit, unit_index, (address, remains.len));
-        unit.pieces.push(UnitPiece { start, len: remains.len, how, rows });
-        unit.functions.push(UnitFunction {
+        code.pieces.push(UnitPiece { start, len: remains.len, how, rows });
+        code.functions.push(UnitFunction {
             die: codeless.die,
             origin: codeless.origin,
             instance: codeless.instance,
@@ -113,7 +117,7 @@ struct FoldedLines {
 
 impl FoldedLines {
     /// `found`: each once an address, sorted.
-    fn new(merged: &Merged<'_>, found: &[(UnitIndex, u64)]) -> FoldedLines {
+    fn new(recovered: &Recovered<'_, '_>, found: &[(UnitIndex, u64)]) -> FoldedLines {
         let mut lines = FoldedLines { found: HashMap::default(), here: HashMap::default() };
         for same in found.chunk_by(|a, b| a.0 == b.0) {
             *lines.found.entry(same[0].0.0).or_default() += 1;
@@ -121,20 +125,20 @@ impl FoldedLines {
         for &((unit, _), address) in found {
             *lines.here.entry((unit, address)).or_default() += 1;
         }
-        lines.found.retain(|unit, found| *found == merged.program.units[*unit].codeless.len());
+        lines.found.retain(|unit, found| *found == recovered.records.units[*unit].codeless.len());
         lines
     }
 
     /// The rows of the only sequence of a range that no function of the unit has, where nothing else of the unit may have it.
-    fn of(&self, unit: &Unit<'_>, index: usize, (start, len): (u64, u32)) -> RowRange {
-        if !unit.erased.is_empty()
+    fn of(&self, unit: UnitView<'_, '_>, index: usize, (start, len): (u64, u32)) -> RowRange {
+        if !unit.records.erased.is_empty()
             || !self.found.contains_key(&index)
             || self.here.get(&(index, start)) != Some(&1)
         {
             return RowRange::default();
         }
-        let first = unit.unclaimed.partition_point(|lines| lines.start.0 < start);
-        let at_start = unit.unclaimed[first..].iter().take_while(|lines| lines.start.0 == start);
+        let first = unit.traces.unclaimed.partition_point(|lines| lines.start.0 < start);
+        let at_start = unit.traces.unclaimed[first..].iter().take_while(|lines| lines.start.0 == start);
         let mut of_range = at_start.filter(|lines| lines.len == len && !lines.continues);
         match (of_range.next(), of_range.next()) {
             (Some(only), None) if !only.in_doubt => only.rows,
@@ -145,24 +149,30 @@ impl FoldedLines {
 
 /// Where calls of functions without code go to, and, by name, whether calls name it at all.
 fn called(
-    merged: &Merged<'_>,
+    names: &Names<'_>,
+    recovered: &Recovered<'_, '_>,
     machine: &Machine<'_, '_>,
 ) -> (HashMap<UnitIndex, HashSet<u64>>, Vec<AtomicBool>) {
-    let named: Vec<AtomicBool> = merged.program.names.iter().map(|_| AtomicBool::new(false)).collect();
-    let of_unit = |(unit_index, (unit, map)): (usize, (&Unit<'_>, &UnitMap))| {
-        for callee in &unit.callees {
-            let name = merged.program.origins[map.origins[callee.origin.index()].index()].name;
+    let named: Vec<AtomicBool> = (0..names.len()).map(|_| AtomicBool::new(false)).collect();
+    let of_unit = |(unit_index, unit): (usize, UnitView<'_, '_>)| {
+        for callee in &unit.records.callees {
+            let name = names.of_origin(unit.origin_of(callee.origin));
             named[name.index()].store(true, Ordering::Relaxed);
         }
         let mut targets: Vec<(UnitIndex, u64)> = Vec::new();
-        if unit.codeless.is_empty() {
+        if unit.records.codeless.is_empty() {
             return targets;
         }
-        let by_die: HashMap<u64, usize> =
-            unit.codeless.iter().enumerate().map(|(index, codeless)| (codeless.die.0, index)).collect();
-        for call in unit.calls.iter().filter(|call| !call.tail) {
+        let by_die: HashMap<u64, usize> = unit
+            .records
+            .codeless
+            .iter()
+            .enumerate()
+            .map(|(index, codeless)| (codeless.die.0, index))
+            .collect();
+        for call in unit.records.calls.iter().filter(|call| !call.tail) {
             let (Some(return_addr), Some(callee)) = (call.return_addr, call.callee) else { continue };
-            let callee = unit.callees[callee.index()];
+            let callee = unit.records.callees[callee.index()];
             if let Some(&index) = by_die.get(&callee.die.0).filter(|_| callee.place == CalleePlace::Here)
                 && let Some(target) = machine.call_before(return_addr.0)
             {
@@ -171,8 +181,7 @@ fn called(
         }
         targets
     };
-    let units = merged.program.units.par_iter().zip(&merged.program.maps).enumerate();
-    let found: Vec<Vec<(UnitIndex, u64)>> = units.map(of_unit).collect();
+    let found: Vec<Vec<(UnitIndex, u64)>> = recovered.par_all().map(of_unit).collect();
     let mut targets: HashMap<UnitIndex, HashSet<u64>> = HashMap::default();
     for (codeless, target) in found.into_iter().flatten() {
         targets.entry(codeless).or_default().insert(target);
@@ -183,24 +192,26 @@ fn called(
 /// Where other instances of the declaration of a function begin that no call names. Whom calls of those call is not known
 /// from here on.
 fn by_declaration(
-    merged: &mut Merged<'_>,
+    recovered: &mut Recovered<'_, '_>,
     called: &HashMap<UnitIndex, HashSet<u64>>,
 ) -> HashMap<UnitIndex, HashSet<u64>> {
     let mut found: HashMap<UnitIndex, HashSet<u64>> = HashMap::default();
-    let Program { units, maps, .. } = &mut merged.program;
-    for (unit_index, (unit, map)) in units.iter_mut().zip(maps).enumerate() {
+    let mut doubtful_callees: HashSet<(usize, LocalCallee)> = HashSet::default();
+    for (unit_index, unit) in recovered.all().enumerate() {
         let is_uncalled = |index: usize| {
-            unit.codeless[index].instance != Instance::NAMED && !called.contains_key(&(unit_index, index))
+            unit.records.codeless[index].instance != Instance::NAMED
+                && !called.contains_key(&(unit_index, index))
         };
-        let uncalled: Vec<usize> = (0..unit.codeless.len()).filter(|&index| is_uncalled(index)).collect();
+        let uncalled: Vec<usize> =
+            (0..unit.records.codeless.len()).filter(|&index| is_uncalled(index)).collect();
         if uncalled.is_empty() {
             continue;
         }
-        let origins = uncalled.iter().map(|&index| map.origins[unit.codeless[index].origin.index()]);
+        let origins = uncalled.iter().map(|&index| unit.origin_of(unit.records.codeless[index].origin));
         let mut by_origin: HashMap<OriginId, Vec<&UnitFunction>> =
             origins.map(|origin| (origin, Vec::new())).collect();
-        for function in unit.functions.iter().filter(|function| function.instance != Instance::NAMED) {
-            if let Some(of) = by_origin.get_mut(&map.origins[function.origin.index()])
+        for function in unit.code.functions.iter().filter(|function| function.instance != Instance::NAMED) {
+            if let Some(of) = by_origin.get_mut(&unit.origin_of(function.origin))
                 && of.len() < MAX_HERE
             {
                 of.push(function);
@@ -208,39 +219,41 @@ fn by_declaration(
         }
         let mut doubtful: HashSet<DieOffset> = HashSet::default();
         for index in uncalled {
-            let Codeless { origin, instance, .. } = unit.codeless[index];
-            let instances =
-                by_origin.get(&map.origins[origin.index()]).map_or(&[][..], |instances| instances);
+            let Codeless { origin, instance, .. } = unit.records.codeless[index];
+            let instances = by_origin.get(&unit.origin_of(origin)).map_or(&[][..], |instances| instances);
             if instances.is_empty() || instances.iter().any(|other| other.instance == instance) {
                 continue;
             }
             doubtful.extend(instances.iter().map(|other| other.die));
-            let entries = instances.iter().filter_map(|other| unit.pieces.get(other.pieces.start as usize));
+            let entries =
+                instances.iter().filter_map(|other| unit.code.pieces.get(other.pieces.start as usize));
             found.insert((unit_index, index), entries.map(|entry| entry.start.0).collect());
         }
-        let is_doubtful =
-            |callee: &&mut UnitCallee| callee.place == CalleePlace::Here && doubtful.contains(&callee.die);
-        for callee in unit.callees.iter_mut().filter(is_doubtful) {
-            (callee.die, callee.place) = (DieOffset(0), CalleePlace::Elsewhere);
+        for (index, callee) in unit.records.callees.iter().enumerate() {
+            if callee.place == CalleePlace::Here && doubtful.contains(&callee.die) {
+                doubtful_callees.insert((unit_index, LocalCallee(index as u32)));
+            }
         }
     }
+    recovered.doubtful_callees = doubtful_callees;
     found
 }
 
 /// Adds those that a call names, no call of their unit shows, and a symbol has.
 fn by_symbol(
-    merged: &Merged<'_>,
+    names: &Names<'_>,
+    recovered: &Recovered<'_, '_>,
     symbols: &Symbols<'_>,
     named: &[AtomicBool],
     known: &HashSet<UnitIndex>,
     found: &mut HashMap<UnitIndex, HashSet<u64>>,
 ) {
     let mut by_name: HashMap<&[u8], Vec<UnitIndex>> = HashMap::default();
-    for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
-        for (index, codeless) in unit.codeless.iter().enumerate() {
-            let name = merged.program.origins[map.origins[codeless.origin.index()].index()].name;
+    for (unit_index, unit) in recovered.all().enumerate() {
+        for (index, codeless) in unit.records.codeless.iter().enumerate() {
+            let name = names.of_origin(unit.origin_of(codeless.origin));
             if named[name.index()].load(Ordering::Relaxed) && !known.contains(&(unit_index, index)) {
-                by_name.entry(merged.name_bytes(name)).or_default().push((unit_index, index));
+                by_name.entry(names.text(name)).or_default().push((unit_index, index));
             }
         }
     }
@@ -250,8 +263,8 @@ fn by_symbol(
         let &[(unit, index)] = &of_name?[..] else { return None };
         let file = !symbol.local
             || symbol.file.is_empty()
-            || *base_name(symbol.file) == *merged.program.units[unit].file_name;
-        let fits = file && symbol.local != merged.program.units[unit].codeless[index].external;
+            || *base_name(symbol.file) == *recovered.units.heads[unit].file_name;
+        let fits = file && symbol.local != recovered.records.units[unit].codeless[index].external;
         fits.then_some(((unit, index), symbol.start))
     };
     let functions = symbols.par_iter().filter(|symbol| symbol.function && symbol.sized && !symbol.indirect);
@@ -262,16 +275,19 @@ fn by_symbol(
 }
 
 /// The functions that begin at the addresses that were found.
-fn here(merged: &Merged<'_>, found: &HashMap<UnitIndex, HashSet<u64>>) -> HashMap<u64, Vec<CodeHere>> {
+fn here(
+    recovered: &Recovered<'_, '_>,
+    found: &HashMap<UnitIndex, HashSet<u64>>,
+) -> HashMap<u64, Vec<CodeHere>> {
     let addresses: HashSet<u64> = found.values().flatten().copied().collect();
     let mut here: HashMap<u64, Vec<CodeHere>> = HashMap::default();
-    for (unit_index, (unit, map)) in merged.program.units.iter().zip(&merged.program.maps).enumerate() {
-        for function in &unit.functions {
-            let Some(entry) = unit.pieces.get(function.pieces.start as usize) else { continue };
+    for (unit_index, unit) in recovered.all().enumerate() {
+        for function in &unit.code.functions {
+            let Some(entry) = unit.code.pieces.get(function.pieces.start as usize) else { continue };
             if addresses.contains(&entry.start.0) {
                 let of = here.entry(entry.start.0).or_default();
                 if of.len() <= MAX_HERE {
-                    let origin = map.origins[function.origin.index()];
+                    let origin = unit.origin_of(function.origin);
                     of.push(CodeHere {
                         unit: unit_index,
                         origin,

@@ -8,30 +8,38 @@ mod gcc_icf;
 mod inlines;
 mod outcome;
 mod overrun;
+pub(crate) mod recovered;
 mod section_lines;
 mod survivors;
 mod tombstones;
 
 use crate::diagnostics::Diagnostics;
-use crate::merge::Merged;
+use crate::merge::names::Names;
+use crate::merge::units::{Records, Units};
+use crate::model::{UnitCode, UnitTraces};
 use crate::open::{Image, Linker};
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
+use crate::recover::recovered::Recovered;
 
-/// Adds to the units the functions that were folded and erased, with their lines and what is inlined into them.
-pub(crate) fn recover(
+/// Gives the units with the functions that were folded and erased, with their lines and what is inlined into them.
+pub(crate) fn recover<'u, 'f>(
     image: &Image<'_>,
     machine: &Machine<'_, '_>,
-    merged: &mut Merged<'_>,
+    names: &Names<'_>,
+    (units, records): (&'u Units<'f>, &'u Records<'f>),
+    (code, traces): (Vec<UnitCode>, Vec<UnitTraces>),
     symbols: &mut Symbols<'_>,
     diagnostics: &mut Diagnostics,
-) {
+) -> Recovered<'u, 'f> {
+    let mut recovered = Recovered::new(units, records, code, traces);
     let may_fold = image.linker != Linker::NeverFolds;
     if may_fold {
-        section_lines::part(merged, diagnostics);
-        overrun::cut(merged);
+        section_lines::part(&mut recovered, diagnostics);
+        overrun::cut(&mut recovered);
     }
-    tombstones::recover(merged, symbols, may_fold, diagnostics);
-    inlines::restore(merged, diagnostics);
-    gcc_icf::find(merged, symbols, machine);
+    tombstones::recover(names, &mut recovered, symbols, may_fold, diagnostics);
+    inlines::restore(names, &mut recovered, diagnostics);
+    gcc_icf::find(names, &mut recovered, symbols, machine);
+    recovered
 }

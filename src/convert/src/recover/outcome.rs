@@ -1,33 +1,35 @@
 //! Gives functions that were found again their code, and tells what the others were.
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::merge::Merged;
-use crate::model::{DieOffset, ImageAddr, LocalOrigin, MAX_PIECE, RowRange, Unit, UnitFunction, UnitPiece};
+use crate::merge::names::Names;
+use crate::model::{
+    DieOffset, ImageAddr, LocalOrigin, MAX_PIECE, RowRange, UnitCode, UnitFunction, UnitPiece,
+};
 use crate::program::names::itanium::is_program_wide;
+use crate::recover::recovered::Recovered;
 use crate::recover::survivors::LiveFunctions;
 use crate::recover::tombstones::{Erased, FoundAt};
 use crate::util::hash::HashMap;
 
 /// Tells apart what was not found again: copies of functions that the program has, and what it has no more.
 pub(crate) fn count(
-    merged: &Merged<'_>,
+    names: &Names<'_>,
+    recovered: &Recovered<'_, '_>,
     all: &[Erased],
     LiveFunctions { live, mut folded, .. }: LiveFunctions,
     found: &HashMap<(usize, usize), FoundAt>,
     diagnostics: &mut Diagnostics,
 ) {
-    let name = |unit: usize, origin: LocalOrigin| {
-        merged.program.origins[merged.program.maps[unit].origins[origin.index()].index()].name
-    };
+    let name = |unit: usize, origin: LocalOrigin| names.of_origin(recovered.units.origin_of(unit, origin));
     let is_found = |at: &&Erased| found.contains_key(&(at.unit, at.index));
     for at in all.iter().filter(is_found) {
-        folded[name(at.unit, merged.program.units[at.unit].erased[at.index].origin).index()] = true;
+        folded[name(at.unit, recovered.records.units[at.unit].erased[at.index].origin).index()] = true;
     }
     for at in all {
-        let erased = &merged.program.units[at.unit].erased[at.index];
+        let erased = &recovered.records.units[at.unit].erased[at.index];
         let name = name(at.unit, erased.origin);
-        let text = || String::from_utf8_lossy(merged.name_bytes(name)).into_owned();
-        let shared = erased.external || is_program_wide(merged.name_bytes(name));
+        let text = || String::from_utf8_lossy(names.text(name)).into_owned();
+        let shared = erased.external || is_program_wide(names.text(name));
         let kind = match found.get(&(at.unit, at.index)) {
             Some(found) => {
                 diagnostics
@@ -44,22 +46,27 @@ pub(crate) fn count(
 }
 
 /// Makes functions of those that were found, and pieces of ranges whose functions have others.
-pub(crate) fn add(merged: &mut Merged<'_>, all: &[Erased], mut found: HashMap<(usize, usize), FoundAt>) {
+pub(crate) fn add(
+    recovered: &mut Recovered<'_, '_>,
+    all: &[Erased],
+    mut found: HashMap<(usize, usize), FoundAt>,
+) {
     for unit_erased in all.chunk_by(|a, b| a.unit == b.unit) {
-        let unit = &mut merged.program.units[unit_erased[0].unit];
+        let unit = unit_erased[0].unit;
+        let (records, traces) = (&recovered.records.units[unit], &recovered.traces[unit]);
+        let UnitCode { pieces, functions, scopes, .. } = &mut recovered.code[unit];
         let mut of_die: Option<HashMap<DieOffset, usize>> = None;
         for at in unit_erased {
             let Some(FoundAt { start, end, how, sequence }) = found.remove(&(at.unit, at.index)) else {
                 continue;
             };
-            let erased = unit.erased[at.index].clone();
-            let rows = sequence.map_or(RowRange::default(), |index| unit.unclaimed[index].rows);
+            let erased = records.erased[at.index].clone();
+            let rows = sequence.map_or(RowRange::default(), |index| traces.unclaimed[index].rows);
             let piece =
                 UnitPiece { start: ImageAddr(start), len: (end - start).min(MAX_PIECE) as u32, how, rows };
             let of_die = of_die.get_or_insert_with(|| {
-                unit.functions.iter().enumerate().map(|(index, function)| (function.die, index)).collect()
+                functions.iter().enumerate().map(|(index, function)| (function.die, index)).collect()
             });
-            let Unit { pieces, functions, scopes, .. } = &mut *unit;
             let first = pieces.len() as u32;
             match of_die.get(&erased.die) {
                 Some(&index) => {

@@ -5,27 +5,27 @@
 //! that no function has is taken for one of those that remain where it begins, if all of them have one length and no row
 //! behind that is of another line.
 
-use crate::merge::Merged;
 use crate::model::{How, Row};
+use crate::recover::recovered::Recovered;
 use crate::util::hash::HashMap;
 
 /// Cuts the sequences that no function has.
-pub(crate) fn cut(merged: &mut Merged<'_>) {
-    let units = &merged.program.units;
-    if units.iter().all(|unit| unit.unclaimed.is_empty()) {
+pub(crate) fn cut(recovered: &mut Recovered<'_, '_>) {
+    let Recovered { code, traces, .. } = recovered;
+    if traces.iter().all(|unit| unit.unclaimed.is_empty()) {
         return;
     }
     // The lengths of functions that remain, by start; 0 for several.
     let mut lens: HashMap<u64, u32> = HashMap::default();
-    for piece in units.iter().flat_map(|unit| &unit.pieces).filter(|piece| piece.how == How::LiveRange) {
+    for piece in code.iter().flat_map(|unit| &unit.pieces).filter(|piece| piece.how == How::LiveRange) {
         let len = lens.entry(piece.start.0).or_insert(piece.len);
         if *len != piece.len {
             *len = 0;
         }
     }
-    for unit in &mut merged.program.units {
-        for lines in unit.unclaimed.iter_mut().filter(|lines| !lines.in_doubt) {
-            let rows = &unit.rows[lines.rows.start as usize..][..lines.rows.len as usize];
+    for (code, traces) in code.iter().zip(traces) {
+        for lines in traces.unclaimed.iter_mut().filter(|lines| !lines.in_doubt) {
+            let rows = code.rows_of(lines.rows);
             let Some(&len) = lens.get(&lines.start.0).filter(|len| 0 < **len && **len < lines.len) else {
                 continue;
             };

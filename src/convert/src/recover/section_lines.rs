@@ -8,8 +8,8 @@
 //! others are inlined.
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::merge::Merged;
-use crate::model::{BareLines, How, ImageAddr, Row, RowRange, Unit};
+use crate::model::{BareLines, How, ImageAddr, Row, RowRange, UnitCode, UnitTraces};
+use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
@@ -34,20 +34,19 @@ struct Standing {
 type Parted = (BareLines, Vec<Standing>);
 
 /// Parts the sequences of units whose sections were folded.
-pub(crate) fn part(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
-    let units = &merged.program.units;
-    let begun: HashSet<u64> = units.iter().flat_map(lines_of).map(|lines| lines.start.0).collect();
+pub(crate) fn part(recovered: &mut Recovered<'_, '_>, diagnostics: &mut Diagnostics) {
+    let begun: HashSet<u64> = recovered.all().flat_map(lines_of).map(|lines| lines.start.0).collect();
     if begun.is_empty() {
         return;
     }
     // Units with a function where one of those sequences begins, in the order of the program.
     let mut there: HashMap<u64, Vec<usize>> = HashMap::default();
-    for (index, unit) in units.iter().enumerate() {
-        if !unit.pieces.iter().any(|piece| piece.how == How::LiveRange) {
+    for (index, unit) in recovered.all().enumerate() {
+        if !unit.code.pieces.iter().any(|piece| piece.how == How::LiveRange) {
             continue;
         }
-        let starts = unit.pieces.iter().map(|piece| piece.start.0);
-        for start in starts.chain(unit.bare.iter().map(|lines| lines.start.0)) {
+        let starts = unit.code.pieces.iter().map(|piece| piece.start.0);
+        for start in starts.chain(unit.traces.bare.iter().map(|lines| lines.start.0)) {
             if begun.contains(&start) {
                 let of = there.entry(start).or_default();
                 if of.last() != Some(&index) {
@@ -59,12 +58,12 @@ pub(crate) fn part(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
     let steps = Budget::new(MAX_STEPS);
     let mut standing: HashMap<usize, Vec<Standing>> = HashMap::default();
     let mut parted: Vec<(usize, Vec<Parted>)> = Vec::new();
-    for (index, unit) in units.iter().enumerate() {
+    for (index, unit) in recovered.all().enumerate() {
         let mut of_unit = Vec::new();
         for lines in lines_of(unit) {
             let others = there.get(&lines.start.0).map_or(&[][..], |others| others);
             let found = others.iter().take(MAX_THERE).filter(|other| **other != index).find_map(|&other| {
-                let of_other = standing.entry(other).or_insert_with(|| ranges(&units[other]));
+                let of_other = standing.entry(other).or_insert_with(|| ranges(recovered.unit(other)));
                 covered(unit, lines, of_other, &steps)
             });
             of_unit.extend(found.map(|ranges| (*lines, ranges)));
@@ -74,7 +73,7 @@ pub(crate) fn part(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
         }
     }
     for (index, of_unit) in parted {
-        cut(&mut merged.program.units[index], &of_unit);
+        cut(&mut recovered.code[index], &mut recovered.traces[index], &of_unit);
     }
     if steps.is_short() {
         diagnostics.add(Kind::CapReached, 0, || {
@@ -84,22 +83,22 @@ pub(crate) fn part(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
 }
 
 /// The sequences of a unit that no function of it claims.
-fn lines_of<'u>(unit: &'u Unit<'_>) -> impl Iterator<Item = &'u BareLines> {
+fn lines_of<'u>(unit: UnitView<'u, '_>) -> impl Iterator<Item = &'u BareLines> + use<'u> {
     // Without functions that were erased a unit has them as lines without a function.
-    let of_unit = if unit.erased.is_empty() { &unit.bare } else { &unit.unclaimed };
+    let of_unit = if unit.records.erased.is_empty() { &unit.traces.bare } else { &unit.traces.unclaimed };
     of_unit.iter().filter(|lines| !lines.in_doubt && !lines.continues)
 }
 
 /// What a unit has at its addresses, sorted.
-fn ranges(unit: &Unit<'_>) -> Vec<Standing> {
+fn ranges(unit: UnitView<'_, '_>) -> Vec<Standing> {
     let range = |start: ImageAddr, len: u32, described: bool| Standing {
         start: start.0,
         end: start.0 + u64::from(len),
         described,
     };
-    let live = unit.pieces.iter().filter(|piece| piece.how == How::LiveRange);
+    let live = unit.code.pieces.iter().filter(|piece| piece.how == How::LiveRange);
     let live = live.map(|piece| range(piece.start, piece.len, true));
-    let bare = unit.bare.iter().map(|lines| range(lines.start, lines.len, false));
+    let bare = unit.traces.bare.iter().map(|lines| range(lines.start, lines.len, false));
     let mut ranges: Vec<Standing> = live.chain(bare).collect();
     ranges.sort_unstable();
     ranges.dedup();
@@ -109,7 +108,7 @@ fn ranges(unit: &Unit<'_>) -> Vec<Standing> {
 /// The functions of another unit that a sequence has the lines of, if those are all of their section, and not one alone
 /// whose lines they are.
 fn covered(
-    unit: &Unit<'_>,
+    unit: UnitView<'_, '_>,
     lines: &BareLines,
     standing: &[Standing],
     steps: &Budget,
@@ -120,7 +119,7 @@ fn covered(
     let ([first, .., last], true) = (ranges, steps.spend(ranges.len() + 1)) else { return None };
     let apart = ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
     let whole = first.start == start && last.end <= end && end - last.end < MAX_PADDING;
-    let rows = rows(unit, lines.rows);
+    let rows = unit.code.rows_of(lines.rows);
     let begins = |range: &&Standing| {
         let offset = u32::try_from(range.start - start);
         offset.is_ok_and(|offset| rows.binary_search_by_key(&offset, |row| row.offset).is_ok())
@@ -131,20 +130,16 @@ fn covered(
         .filter(|functions: &Vec<Standing>| !functions.is_empty())
 }
 
-fn rows<'u>(unit: &'u Unit<'_>, range: RowRange) -> &'u [Row] {
-    &unit.rows[range.start as usize..][..range.len as usize]
-}
-
 /// Puts the parts of sequences in their places.
-fn cut(unit: &mut Unit<'_>, parted: &[Parted]) {
+fn cut(code: &mut UnitCode, traces: &mut UnitTraces, parted: &[Parted]) {
     let mut parts: HashMap<(ImageAddr, u32), Vec<BareLines>> = HashMap::default();
     for (lines, ranges) in parted {
-        let of_lines = ranges.iter().map(|range| clip(unit, lines, range)).collect();
+        let of_lines = ranges.iter().map(|range| clip(code, lines, range)).collect();
         parts.insert((lines.start, lines.rows.start), of_lines);
     }
     let whole = |lines: &BareLines| (lines.start, lines.rows.start);
     let mut unclaimed: Vec<BareLines> = Vec::new();
-    for lines in &unit.unclaimed {
+    for lines in &traces.unclaimed {
         match parts.remove(&whole(lines)) {
             Some(of_lines) => unclaimed.extend(of_lines),
             None => unclaimed.push(*lines),
@@ -154,20 +149,20 @@ fn cut(unit: &mut Unit<'_>, parted: &[Parted]) {
     let others = parted.iter().filter_map(|(lines, _)| parts.remove(&whole(lines)));
     unclaimed.extend(others.flatten());
     unclaimed.sort_by_key(|lines| lines.start);
-    unit.unclaimed = unclaimed;
+    traces.unclaimed = unclaimed;
 }
 
 /// The part of a sequence that is a function's.
-fn clip(unit: &mut Unit<'_>, lines: &BareLines, &Standing { start, end, .. }: &Standing) -> BareLines {
+fn clip(code: &mut UnitCode, lines: &BareLines, &Standing { start, end, .. }: &Standing) -> BareLines {
     let (from, len) = ((start - lines.start.0) as u32, (end - start) as u32);
-    let rows = rows(unit, lines.rows);
+    let rows = code.rows_of(lines.rows);
     let first = rows.partition_point(|row| row.offset < from);
     let own: Vec<Row> = rows[first..]
         .iter()
         .take_while(|row| row.offset - from < len)
         .map(|row| Row { offset: row.offset - from, ..*row })
         .collect();
-    let range = RowRange { start: unit.rows.len() as u32, len: own.len() as u32 };
-    unit.rows.extend(own);
+    let range = RowRange { start: code.rows.len() as u32, len: own.len() as u32 };
+    code.rows.extend(own);
     BareLines { start: ImageAddr(start), len, rows: range, continues: false, in_doubt: false }
 }

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use crate::merge::Merged;
+use crate::merge::names::Names;
 use crate::model::{DieOffset, How, Instance, NameId, OriginId, UnitFunction};
 use crate::program::names::itanium::is_program_wide;
+use crate::recover::recovered::Recovered;
 use crate::util::hash::{HashMap, Keyed};
 
 /// Functions that have their addresses.
@@ -35,24 +36,23 @@ pub(crate) struct Remaining {
 }
 
 impl LiveFunctions {
-    pub(crate) fn new(merged: &Merged<'_>) -> LiveFunctions {
-        let units = || merged.program.units.iter().zip(&merged.program.maps).enumerate();
-        let mut remaining = Vec::with_capacity(units().map(|(_, (unit, _))| unit.pieces.len()).sum());
-        let names = merged.program.names.len();
-        let mut definitions = Definitions::new(names);
-        let (mut live, mut folded) = (vec![false; names], vec![false; names]);
-        for (index, (unit, map)) in units() {
-            for function in &unit.functions {
-                let origin = map.origins[function.origin.index()];
-                let name = merged.program.origins[origin.index()].name;
-                let shared = function.external || is_program_wide(merged.name_bytes(name));
+    pub(crate) fn new(names: &Names<'_>, recovered: &Recovered<'_, '_>) -> LiveFunctions {
+        let mut remaining = Vec::with_capacity(recovered.code.iter().map(|unit| unit.pieces.len()).sum());
+        let count = names.len();
+        let mut definitions = Definitions::new(count);
+        let (mut live, mut folded) = (vec![false; count], vec![false; count]);
+        for (index, unit) in recovered.all().enumerate() {
+            for function in &unit.code.functions {
+                let origin = unit.origin_of(function.origin);
+                let name = names.of_origin(origin);
+                let shared = function.external || is_program_wide(names.text(name));
                 if shared {
                     definitions.add(name, (index, origin));
                     let set = if function.how == How::LiveRange { &mut live } else { &mut folded };
                     set[name.index()] = true;
                 }
                 let pieces = function.pieces.start as usize..function.pieces.end as usize;
-                for (at, piece) in unit.pieces[pieces].iter().enumerate() {
+                for (at, piece) in unit.code.pieces[pieces].iter().enumerate() {
                     let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
                     let UnitFunction { die, instance, .. } = *function;
                     remaining.push(Remaining {

@@ -20,19 +20,20 @@ use std::hash::Hash;
 use rayon::prelude::*;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::merge::Merged;
+use crate::merge::names::Names;
 use crate::model::{BareLines, DieOffset, How, Instance, NONE16, NameId, OriginId, Row, UnitErased};
 use crate::program::names::itanium::{is_program_wide, own_spelling};
 use crate::program::names::toolchain::{has_suffix, names_part, whole_name, whole_suffixed};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::outcome::{add, count};
+use crate::recover::recovered::Recovered;
 use crate::recover::survivors::{Definition, LiveFunctions, Remaining};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::pair::{Fit, pair};
 use crate::util::text::base_name;
 
-/// An erased function: its unit and its place in [`crate::model::Unit::erased`].
+/// An erased function: its unit and its place in [`crate::model::UnitRecords::erased`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Erased {
     pub(crate) unit: usize,
@@ -42,21 +43,22 @@ pub(crate) struct Erased {
 /// Gives the erased functions that are found again an address, and counts the others: all, where the linker cannot fold. There
 /// the name of a function that it discarded may be at another's address only as an alias.
 pub(crate) fn recover(
-    merged: &mut Merged<'_>,
+    names: &Names<'_>,
+    recovered: &mut Recovered<'_, '_>,
     symbols: &mut Symbols<'_>,
     may_fold: bool,
     diagnostics: &mut Diagnostics,
 ) {
-    let units = &merged.program.units;
-    let all: Vec<Erased> = (0..units.len())
-        .flat_map(|unit| (0..units[unit].erased.len()).map(move |index| Erased { unit, index }))
+    let records = &recovered.records.units;
+    let all: Vec<Erased> = (0..records.len())
+        .flat_map(|unit| (0..records[unit].erased.len()).map(move |index| Erased { unit, index }))
         .collect();
     if all.is_empty() {
         return;
     }
     let (_, known) =
-        rayon::join(|| symbols.number(|name| merged.name_of(name)), || LiveFunctions::new(merged));
-    let mut finder = Finder::new(merged, symbols, known);
+        rayon::join(|| symbols.number(|name| names.find(name)), || LiveFunctions::new(names, recovered));
+    let mut finder = Finder::new(names, recovered, symbols, known);
     let mut by_name: ByName = HashMap::default();
     for &at in all.iter().filter(|at| !finder.erased(**at).removed) {
         by_name.entry(finder.name(at)).or_default().push(at);
@@ -73,8 +75,8 @@ pub(crate) fn recover(
     finder.count_ambiguous(diagnostics);
     let Finder { known, found, caps, .. } = finder;
     caps.report(diagnostics);
-    count(merged, &all, known, &found, diagnostics);
-    add(merged, &all, found);
+    count(names, recovered, &all, known, &found, diagnostics);
+    add(recovered, &all, found);
 }
 
 /// Erased functions by name, in their order.
@@ -124,7 +126,7 @@ pub(crate) struct FoundAt {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) how: How,
-    /// Index into [`crate::model::Unit::unclaimed`] of its own rows.
+    /// Index into [`crate::model::UnitTraces::unclaimed`] of its own rows.
     pub(crate) sequence: Option<usize>,
 }
 
@@ -135,7 +137,8 @@ fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(map: &mut HashMap<K, Option<V>>,
 }
 
 struct Finder<'m, 'f> {
-    merged: &'m Merged<'f>,
+    names: &'m Names<'f>,
+    recovered: &'m Recovered<'m, 'f>,
     symbols: &'m Symbols<'f>,
     known: LiveFunctions,
     found: HashMap<(usize, usize), FoundAt>,
@@ -147,9 +150,15 @@ struct Finder<'m, 'f> {
 }
 
 impl<'m, 'f> Finder<'m, 'f> {
-    fn new(merged: &'m Merged<'f>, symbols: &'m Symbols<'f>, known: LiveFunctions) -> Self {
+    fn new(
+        names: &'m Names<'f>,
+        recovered: &'m Recovered<'m, 'f>,
+        symbols: &'m Symbols<'f>,
+        known: LiveFunctions,
+    ) -> Self {
         Finder {
-            merged,
+            names,
+            recovered,
             symbols,
             known,
             found: HashMap::default(),
@@ -160,30 +169,30 @@ impl<'m, 'f> Finder<'m, 'f> {
     }
 
     fn erased(&self, at: Erased) -> &UnitErased {
-        &self.merged.program.units[at.unit].erased[at.index]
+        &self.recovered.records.units[at.unit].erased[at.index]
     }
 
     fn origin(&self, at: Erased) -> OriginId {
-        self.merged.program.maps[at.unit].origins[self.erased(at).origin.index()]
+        self.recovered.units.origin_of(at.unit, self.erased(at).origin)
     }
 
     fn name(&self, at: Erased) -> NameId {
-        self.merged.program.origins[self.origin(at).index()].name
+        self.names.of_origin(self.origin(at))
     }
 
     /// Evidence 4: the symbol table has the function's name, at the address of another. Returns the local symbols whose
     /// functions have only a part of their names in their DIEs (`g` of `A::g` and `B::g`), where a file has several such.
     fn by_symbol(&mut self, by_name: &ByName) -> Vec<PartSymbol<'f>> {
         let functions = |symbol: &&CodeSymbol<'_>| symbol.function && symbol.sized && !symbol.indirect;
-        let (merged, symbols) = (self.merged, self.symbols);
+        let (names, symbols) = (self.names, self.symbols);
         let whole = |symbol: &CodeSymbol<'_>| {
-            let of_whole = || merged.name_of(whole_suffixed(symbol.name)?);
+            let of_whole = || names.find(whole_suffixed(symbol.name)?);
             let known = symbol.name_id.and_then(|name| by_name.get_key_value(&name));
             known.or_else(|| by_name.get_key_value(&of_whole()?))
         };
         let own = |symbol: &CodeSymbol<'_>| {
             let name = own_spelling(symbol.name)?;
-            by_name.get_key_value(&merged.name_of(&name)?)
+            by_name.get_key_value(&names.find(&name)?)
         };
         // Where each file has functions of this size whose DIEs have this name.
         let mut places: HashMap<(Option<u32>, NameId, u64), HashSet<u64>> = HashMap::default();
@@ -254,7 +263,7 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     /// True where the function's unit has a sequence at a symbol that fits its declaration.
     fn fits_lines(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
-        let unclaimed = &self.merged.program.units[at.unit].unclaimed;
+        let unclaimed = &self.recovered.traces[at.unit].unclaimed;
         let mut lines = self.sequences(at.unit, symbol.start, symbol.end);
         lines.any(|index| self.distance(at, &unclaimed[index]).is_some())
     }
@@ -272,7 +281,7 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     /// True where other units mean the same function by its name.
     fn is_shared(&self, at: Erased) -> bool {
-        self.erased(at).external || is_program_wide(self.merged.name_bytes(self.name(at)))
+        self.erased(at).external || is_program_wide(self.names.text(self.name(at)))
     }
 
     /// True where the linker discarded it as a copy of a function that is known.
@@ -280,15 +289,15 @@ impl<'m, 'f> Finder<'m, 'f> {
         let known = self.found.contains_key(&(at.unit, at.index)) || !self.is_shared(at);
         let same = |other: Definition| {
             let own = (at.unit, self.origin(at));
-            !(self.merged.are_apart(other.1, own.1)
-                || (self.merged.are_apart_there(other, own) && self.has_lines(at)))
+            !(self.names.are_apart(other.1, own.1)
+                || (self.recovered.units.are_apart_there(self.names, other, own) && self.has_lines(at)))
         };
         !known && self.known.definitions.any(self.name(at), same)
     }
 
     /// True where a sequence of its unit that no function claims fits a function, at the range of one that remains.
     fn has_lines(&self, at: Erased) -> bool {
-        let unclaimed = self.merged.program.units[at.unit].unclaimed.iter().enumerate();
+        let unclaimed = self.recovered.traces[at.unit].unclaimed.iter().enumerate();
         let fits = |(index, lines): (usize, &BareLines)| {
             let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
             u64::from(lines.len) == self.erased(at).size
@@ -306,7 +315,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         for unit in all.chunk_by(|a, b| a.unit == b.unit) {
             let unit_index = unit[0].unit;
             let mut by_len: HashMap<u64, (Vec<Erased>, Vec<usize>)> = HashMap::default();
-            for (index, lines) in self.merged.program.units[unit_index].unclaimed.iter().enumerate() {
+            for (index, lines) in self.recovered.traces[unit_index].unclaimed.iter().enumerate() {
                 if !lines.in_doubt && !self.taken.contains(&(unit_index, index)) {
                     by_len.entry(lines.len.into()).or_default().1.push(index);
                 }
@@ -335,14 +344,13 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     /// Gives functions of one unit sequences that all have their length.
     fn pair(&mut self, unit: usize, functions: &[Erased], sequences: &[usize]) {
-        let unit_data = &self.merged.program.units[unit];
-        let unclaimed = &unit_data.unclaimed;
+        let (code, unclaimed) = (&self.recovered.code[unit], &self.recovered.traces[unit].unclaimed);
         // Sequences with the same rows are one.
         let mut numbers: HashMap<(u64, &[Row]), usize> = HashMap::default();
         let mut kinds: Vec<Vec<usize>> = Vec::new();
         for &index in sequences {
             let BareLines { start, rows, .. } = unclaimed[index];
-            let rows = &unit_data.rows[rows.start as usize..][..rows.len as usize];
+            let rows = code.rows_of(rows);
             let kind = *numbers.entry((start.0, rows)).or_insert_with(|| {
                 kinds.push(Vec::new());
                 kinds.len() - 1
@@ -429,7 +437,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             found.sequence = Some(index);
             return;
         }
-        let lines = &self.merged.program.units[at.unit].unclaimed[index];
+        let lines = &self.recovered.traces[at.unit].unclaimed[index];
         let (start, end) = (lines.start.0, lines.start.0 + u64::from(lines.len));
         self.keep(at, FoundAt { start, end, how: How::LineSequence, sequence: Some(index) });
     }
@@ -439,11 +447,11 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn count_ambiguous(&self, diagnostics: &mut Diagnostics) {
         let without = self.found.iter().filter(|(_, found)| found.sequence.is_none());
         let without: HashSet<(usize, u64)> = without.map(|(at, found)| (at.0, found.start)).collect();
-        for (unit, found) in self.merged.program.units.iter().enumerate() {
-            for (index, lines) in found.unclaimed.iter().enumerate() {
+        for (unit, found) in self.recovered.all().enumerate() {
+            for (index, lines) in found.traces.unclaimed.iter().enumerate() {
                 let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
                 if !lines.in_doubt
-                    && !found.erased.is_empty()
+                    && !found.records.erased.is_empty()
                     && !self.taken.contains(&(unit, index))
                     && (self.known.at(range).is_some() || without.contains(&(unit, range.0)))
                 {
@@ -457,7 +465,7 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     /// The sequences of a unit that nobody has, and that cover a range.
     fn sequences(&self, unit: usize, start: u64, end: u64) -> impl Iterator<Item = usize> {
-        let unclaimed = &self.merged.program.units[unit].unclaimed;
+        let unclaimed = &self.recovered.traces[unit].unclaimed;
         let first = unclaimed.partition_point(|lines| lines.start.0 < start);
         let at_start = unclaimed[first..]
             .iter()
@@ -478,9 +486,12 @@ impl<'m, 'f> Finder<'m, 'f> {
         let same = |other: &Remaining| match self.is_shared(at) {
             true => {
                 other.shared
-                    && self.merged.program.origins[other.origin.index()].name == name
-                    && !(self.merged.are_apart_there((other.unit, other.origin), (at.unit, own))
-                        && has_lines())
+                    && self.names.of_origin(other.origin) == name
+                    && !(self.recovered.units.are_apart_there(
+                        self.names,
+                        (other.unit, other.origin),
+                        (at.unit, own),
+                    ) && has_lines())
             }
             false => self.is_own(other, at),
         };
@@ -530,7 +541,7 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// True where a symbol that may be of a function is that of a part of it: what is split off has a suffix to its name,
     /// as have copies that a compiler specialised, and is folded into what is split off as well.
     fn is_of_part(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
-        if !has_suffix(symbol.name) || symbol.name == self.merged.name_bytes(self.name(at)) {
+        if !has_suffix(symbol.name) || symbol.name == self.names.text(self.name(at)) {
             return false;
         }
         let into_part = || {
@@ -543,32 +554,32 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// A global symbol is of a function that units share; a local one of a unit that has lines there, unless it has
     /// none at all: another may have its name, and a function too.
     fn binding_fits(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
-        let unit = &self.merged.program.units[at.unit];
-        let lines =
-            || unit.rows.is_empty() || self.sequences(at.unit, symbol.start, symbol.end).next().is_some();
+        let unit = self.recovered.unit(at.unit);
+        let lines = || {
+            unit.code.rows.is_empty() || self.sequences(at.unit, symbol.start, symbol.end).next().is_some()
+        };
         if !symbol.local {
             // A unit of `-g1` does not say which of its functions are global, nor where they are declared.
-            let undeclared = self.merged.program.origins[self.origin(at).index()].line == 0;
+            let undeclared = self.names.origin(self.origin(at)).line == 0;
             return self.is_shared(at) || (undeclared && lines());
         }
-        let of_file = symbol.file.is_empty() || *unit.file_name == *base_name(symbol.file);
+        let of_file = symbol.file.is_empty() || *unit.head.file_name == *base_name(symbol.file);
         // The symbols of an object without a file stand behind those of another.
-        let without = || !unit.rows.is_empty() && !self.symbols.has_file(&unit.file_name);
+        let without = || !unit.code.rows.is_empty() && !self.symbols.has_file(&unit.head.file_name);
         (of_file || without()) && lines()
     }
 
     /// Lines from the declaration of a function to the nearest row of a sequence; `None` where no row is behind it in
     /// its file.
     fn distance(&self, at: Erased, lines: &BareLines) -> Option<u32> {
-        let unit = &self.merged.program.units[at.unit];
-        let map = &self.merged.program.maps[at.unit];
-        let origin = self.merged.program.origins[self.origin(at).index()];
+        let unit = self.recovered.unit(at.unit);
+        let origin = self.names.origin(self.origin(at));
         let file = origin.file.filter(|_| origin.line > 0)?;
         if !self.caps.steps.spend(lines.rows.len as usize + 1) {
             return None;
         }
-        let rows = &unit.rows[lines.rows.start as usize..][..lines.rows.len as usize];
-        let own = rows.iter().filter(|row| row.file != NONE16 && map.files[usize::from(row.file)] == file);
+        let rows = unit.code.rows_of(lines.rows);
+        let own = rows.iter().filter(|row| row.file != NONE16 && unit.file_of(row.file) == Some(file));
         own.filter_map(|row| row.line.checked_sub(origin.line)).min()
     }
 }

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::encode::{EncodeStats, Encoded};
-use crate::model::{BlockCounts, CallCounts, How, InlineCounts, Keys, Owner, Program, Reason, Unit};
+use crate::model::{
+    BlockCounts, CallCounts, How, InlineCounts, Keys, Owner, Program, Reason, UnitCode, UnitHead,
+};
 use crate::open::{Image, ImageKind, OpenDiagnostic};
 
 /// ELF's number of AMD's GPUs.
@@ -83,13 +85,13 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn of(units: &[Unit<'_>]) -> Counts {
-        let mut counts = Counts { units: units.len() as u64, ..Counts::default() };
-        for unit in units {
+    pub(crate) fn of(heads: &[UnitHead<'_>], code: &[UnitCode]) -> Counts {
+        let mut counts = Counts { units: heads.len() as u64, ..Counts::default() };
+        counts.partial_units = heads.iter().filter(|unit| unit.partial).count() as u64;
+        for unit in code {
             counts.functions += unit.functions.len() as u64;
             counts.rows += unit.rows.len() as u64;
             counts.inlines += unit.scopes.len() as u64;
-            counts.partial_units += u64::from(unit.partial);
         }
         counts
     }

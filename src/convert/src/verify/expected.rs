@@ -108,7 +108,7 @@ impl<'a, 'f> Expected<'a, 'f> {
         let row = all[all.partition_point(|row| u64::from(row.offset) <= at) - 1];
         let scopes: &[Scope] = match function.source {
             Some(source) => {
-                let unit = &self.program.units[source.unit.index()];
+                let unit = &self.program.code[source.unit.index()];
                 let own = &unit.functions[source.function.index()];
                 &unit.scopes[own.scopes.start as usize..own.scopes.end as usize]
             }
@@ -136,7 +136,7 @@ impl<'a, 'f> Expected<'a, 'f> {
 
     fn rows(&self, rows: Rows) -> &'a [Row] {
         let start = rows.range.start as usize;
-        &self.program.units[rows.unit.index()].rows[start..start + rows.range.len as usize]
+        &self.program.code[rows.unit.index()].rows[start..start + rows.range.len as usize]
     }
 
     fn frame(&self, origin: OriginId, file: Option<FileId>, line: u32, column: u16) -> FrameWords<'a> {

@@ -66,9 +66,9 @@ pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<
         let (mut loaded, _) =
             load(&files, ProgramSource::Path(program), &options, &open_options, &NoProgress)?;
         if options.readable_names {
-            crate::encode::readable::rename(loaded.placed.program_mut());
+            crate::encode::readable::rename(&mut loaded.placed.program);
         }
-        compare(fsym, &file, &loaded.image, loaded.placed.program())
+        compare(fsym, &file, &loaded.image, &loaded.placed.program)
             .map_err(|error| damaged(error.to_string()))
     })?
 }

@@ -29,7 +29,7 @@ fn with_program(name: &str, columns: bool, test: impl FnOnce(&Image<'_>, &mut Pr
     let open_options = options.open();
     let (loaded, _) = load(&files, ProgramSource::Path(&path), &options, &open_options, &NoProgress).unwrap();
     let Loaded { image, mut placed, .. } = loaded;
-    test(&image, placed.program_mut());
+    test(&image, &mut placed.program);
 }
 
 fn encoded(image: &Image<'_>, program: &Program<'_>, columns: bool) -> Vec<u8> {
@@ -192,7 +192,7 @@ fn the_second_member_of_a_group_is_compared() {
         let bytes = encoded(image, program, false);
         assert_eq!(compared(&bytes, image, program).unwrap().count, 0);
         let rows = program.groups[group.index()].members[1].rows.unwrap();
-        program.units[rows.unit.index()].rows[rows.range.start as usize].line += 1;
+        program.code[rows.unit.index()].rows[rows.range.start as usize].line += 1;
         let line = compared(&bytes, image, program).unwrap();
         assert!(line.count > 0 && line.examples[0].contains("member 2 of 2"), "{line:?}");
     });
@@ -239,7 +239,7 @@ fn a_row_that_only_the_file_has_is_found() {
         let rows =
             program.pieces.iter().find_map(|piece| piece.rows.filter(|rows| rows.range.len > 2)).unwrap();
         let at = rows.range.start as usize;
-        let rows = &mut program.units[rows.unit.index()].rows;
+        let rows = &mut program.code[rows.unit.index()].rows;
         let offset = rows[at + 1].offset;
         rows[at + 1] = Row { offset, ..rows[at] };
     });

@@ -10,7 +10,7 @@ use crate::write_whole;
 fn main_with_f() -> Program<'static> {
     let origin = |name, line| Origin { name: NameId(name), file: Some(FileId(0)), line };
     let row = |offset, scope, line| Row { offset, scope, line, file: 0, column: 0 };
-    let unit = Unit {
+    let unit = UnitCode {
         scopes: vec![Scope { parent: 0, edge: LocalEdge(0) }],
         rows: vec![row(0, 0, 11), row(2, 1, 4), row(5, 0, 13)],
         functions: vec![UnitFunction {
@@ -24,7 +24,7 @@ fn main_with_f() -> Program<'static> {
             lost: Lost::default(),
             calls: Calls::default(),
         }],
-        ..Unit::default()
+        ..UnitCode::default()
     };
     let function = Function {
         origin: OriginId(0),
@@ -50,7 +50,7 @@ fn main_with_f() -> Program<'static> {
         files: vec![b"a.c".to_vec()],
         origins: vec![origin(0, 10), origin(1, 3)],
         edges: vec![Edge { caller: OriginId(0), callee: OriginId(1), file, line: 12, column: 0 }],
-        units: vec![unit],
+        code: vec![unit],
         maps: vec![UnitMap {
             files: vec![FileId(0)],
             origins: vec![OriginId(0), OriginId(1)],
@@ -95,7 +95,7 @@ fn lines_are_kept_however_far_apart_they_are() {
     let mut program = main_with_f();
     program.origins[0].line = u32::MAX;
     program.origins[1].line = 0;
-    let rows = &mut program.units[0].rows;
+    let rows = &mut program.code[0].rows;
     (rows[0].line, rows[1].line, rows[2].line) = (1, u32::MAX, u32::MAX - 1);
     check_answers(&(program, Keys::default()), false);
 }
@@ -111,8 +111,8 @@ fn lines_are_kept_where_nearly_all_of_a_block_are_far() {
         program.pieces[0].rows.as_mut().unwrap().range.len = count;
         let row =
             |offset: u32| Row { offset, scope: offset.min(1), line: u32::MAX - offset, file: 0, column: 0 };
-        program.units[0].rows = (0..count).map(row).collect();
-        program.units[0].rows[0].line = 1;
+        program.code[0].rows = (0..count).map(row).collect();
+        program.code[0].rows[0].line = 1;
         check_answers(&(program, Keys::default()), false);
     }
 }
@@ -127,7 +127,7 @@ fn rows_are_kept_however_far_from_their_start_they_are() {
         let mut program = main_with_f();
         program.pieces[0].body = u32::MAX;
         program.pieces[0].rows.as_mut().unwrap().range.len = offsets.len() as u32;
-        program.units[0].rows = offsets.iter().map(row).collect();
+        program.code[0].rows = offsets.iter().map(row).collect();
         let bytes = encoded(&program).to_bytes();
         let (slow, file) = (ReadBack::open(&bytes), SymbolFile::open(&bytes).unwrap());
         file.verify().unwrap();
@@ -149,7 +149,7 @@ fn rows_are_kept_however_far_from_their_start_they_are() {
 #[test]
 fn broken_trees_are_counted() {
     let mut program = main_with_f();
-    program.units[0].rows[0].scope = 7;
+    program.code[0].rows[0].scope = 7;
     program.edges[0].caller = OriginId(1);
     let left_out = LeftOut { rows_stray: 1, scopes_foreign: 1, ..LeftOut::default() };
     assert_eq!(encoded(&program).stats.left_out, left_out);

@@ -121,7 +121,7 @@ struct Place {
 }
 
 fn add_unit(program: &mut Program<'static>, id: UnitId, place: &mut Place, choices: &mut Choices<'_>) {
-    let mut unit = Unit::default();
+    let mut unit = UnitCode::default();
     let map = UnitMap {
         files: (0..program.files.len() as u32).rev().map(FileId).collect(),
         origins: (0..program.origins.len() as u32).map(OriginId).collect(),
@@ -163,7 +163,7 @@ fn add_unit(program: &mut Program<'static>, id: UnitId, place: &mut Place, choic
             program.pieces.push(piece);
         }
     }
-    program.units.push(unit);
+    program.code.push(unit);
     program.maps.push(map);
 }
 
@@ -173,7 +173,7 @@ fn some_name(program: &Program<'_>, choices: &mut Choices<'_>) -> NameId {
 
 fn add_function(
     program: &mut Program<'static>,
-    unit: &mut Unit<'static>,
+    unit: &mut UnitCode,
     id: UnitId,
     choices: &mut Choices<'_>,
 ) -> FuncId {
@@ -219,14 +219,14 @@ fn add_function(
     FuncId(program.functions.len() as u32 - 1)
 }
 
-fn scopes_of(program: &Program<'_>, unit: &Unit<'_>, function: FuncId) -> usize {
+fn scopes_of(program: &Program<'_>, unit: &UnitCode, function: FuncId) -> usize {
     let source = program.functions[function.index()].source.unwrap();
     unit.functions[source.function.index()].scopes.len() + 1
 }
 
 fn add_rows(
     program: &Program<'_>,
-    unit: &mut Unit<'static>,
+    unit: &mut UnitCode,
     id: UnitId,
     (function, skip): (FuncId, u32),
     place: &Place,
@@ -255,7 +255,7 @@ fn add_rows(
 /// Rows as `rows` for a function that was folded with another: the same offsets, lines of its own.
 fn other_lines(
     program: &Program<'_>,
-    unit: &mut Unit<'static>,
+    unit: &mut UnitCode,
     rows: Rows,
     function: FuncId,
     choices: &mut Choices<'_>,

@@ -8,7 +8,7 @@ impl CallKeys<'_, '_, '_> {
     /// Calls that tables alone record.
     pub(crate) fn of_tables(&mut self) {
         let index = self.index;
-        let units = &index.program.units;
+        let units = &index.records.units;
         if units.iter().all(|unit| unit.listed.is_empty()) {
             return;
         }

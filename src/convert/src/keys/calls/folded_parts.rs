@@ -16,9 +16,9 @@ pub(crate) struct Twice {
 impl Twice {
     pub(crate) fn new(index: &Index<'_, '_>) -> Twice {
         let mut twice = Twice::default();
-        for (unit_index, unit) in index.program.units.iter().enumerate() {
+        for (unit_index, (unit, records)) in index.program.code.iter().zip(&index.records.units).enumerate() {
             let mut erased: HashMap<DieOffset, Vec<&UnitErased>> = HashMap::default();
-            for part in unit.erased.iter().filter(|erased| erased.part) {
+            for part in records.erased.iter().filter(|erased| erased.part) {
                 erased.entry(part.die).or_default().push(part);
             }
             let in_parts =

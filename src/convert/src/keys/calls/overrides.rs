@@ -1,29 +1,31 @@
 //! Finds names that are defined more than once: a weak function and the one that overrides it. Each unit describes its own
 //! and records calls of it, but whoever is called by that name is the one that prevailed, and nothing says which that is.
 
-use crate::merge::are_apart;
+use crate::merge::names::are_apart;
+use crate::merge::units::Records;
 use crate::model::{FuncId, NameId, OriginId, Program};
 use crate::util::hash::HashSet;
 
 /// The functions of such names, of these: those that units describe, and that all units mean by their names.
-pub(crate) fn functions(program: &Program<'_>, shared: &[FuncId]) -> HashSet<FuncId> {
+pub(crate) fn functions(program: &Program<'_>, records: &Records<'_>, shared: &[FuncId]) -> HashSet<FuncId> {
     let mut defined: Vec<Option<OriginId>> = vec![None; program.names.len()];
     let mut names: HashSet<NameId> = HashSet::default();
     let name_of = |origin: OriginId| program.origins[origin.index()].name;
+    let are_apart = |one, other| are_apart(&program.origins, &program.files, one, other);
     let origin_of = |function: &FuncId| program.functions[function.index()].origin;
     for origin in shared.iter().map(origin_of) {
         let name = name_of(origin);
         let first = *defined[name.index()].get_or_insert(origin);
-        if first != origin && are_apart(program, first, origin) {
+        if first != origin && are_apart(first, origin) {
             names.insert(name);
         }
     }
     // gcc may have merged the other definition with another function of its unit.
-    for (unit, map) in program.units.iter().zip(&program.maps) {
+    for (unit, map) in records.units.iter().zip(&program.maps) {
         for codeless in unit.codeless.iter().filter(|codeless| codeless.external) {
             let origin = map.origins[codeless.origin.index()];
             let name = name_of(origin);
-            if defined[name.index()].is_some_and(|first| are_apart(program, first, origin)) {
+            if defined[name.index()].is_some_and(|first| are_apart(first, origin)) {
                 names.insert(name);
             }
         }

@@ -95,7 +95,7 @@ impl CallKeys<'_, '_, '_> {
         // Where the compiler did not say of some call whom it calls, that may be one of these.
         let complete = |(address, other): (ImageAddr, Callee), callee: Callee| {
             let counts = of_target(callee).map_or([0; 2], |same| [same.remaining, same.erased]);
-            match (self.calls_in_code(here, callee), self.index.program.units[unit].keeps_callees) {
+            match (self.calls_in_code(here, callee), self.index.program.heads[unit].keeps_callees) {
                 (None | Some(0), _) if in_parts => false,
                 (Some(calls), _) if in_parts => counts == [calls; 2] && !in_others(callee),
                 // Through a stub, which is the callee's own; not so a thunk.
@@ -111,7 +111,7 @@ impl CallKeys<'_, '_, '_> {
             }
         };
         let ordered = remaining.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        if ordered && !self.index.program.units[unit].keeps_callees {
+        if ordered && !self.index.program.heads[unit].keeps_callees {
             return embed(remaining.len(), erased.len(), |at, call| same(remaining[at].1, erased[call]))
                 .into_iter()
                 .filter(|&(at, call)| complete(remaining[at], erased[call]))

@@ -17,11 +17,11 @@ impl CallKeys<'_, '_, '_> {
         if open.is_empty() {
             return;
         }
-        for call in index.program.units.iter().flat_map(|unit| unit.calls.iter().chain(&unit.listed)) {
+        for call in index.records.units.iter().flat_map(|unit| unit.calls.iter().chain(&unit.listed)) {
             call.return_addr.inspect(|address| _ = open.remove(&address.0));
         }
         for call in named.into_iter().filter(|call| open.contains(&call.return_addr)) {
-            let Some(name_id) = index.merged.name_of(call.name) else { continue };
+            let Some(name_id) = index.placed.name_of(call.name) else { continue };
             let Some(Some(callee)) = index.of_name(name_id) else { continue };
             if index.is_plain_alias(name_id, callee) || index.starts[callee.index()] != call.callee {
                 continue;

@@ -6,6 +6,7 @@
 //! their addresses taken, and removes one where it knows the whole program (`-flto`); else it says who was called.
 
 use crate::keys::Index;
+use crate::merge::units::Records;
 use crate::model::{CallHow, FuncId, Group, How, NameId, Program, Together, UnitId};
 use crate::program::names::itanium::is_mangled;
 use crate::program::names::toolchain::is_rust;
@@ -30,23 +31,23 @@ enum Within {
 
 impl Rewritten {
     /// `merging`: units that have functions that jump to others.
-    pub(crate) fn new(program: &Program<'_>, merging: &[UnitId]) -> Self {
+    pub(crate) fn new(program: &Program<'_>, records: &Records<'_>, merging: &[UnitId]) -> Self {
         let mut within: Vec<Option<Within>> =
-            program.units.iter().map(|unit| unit.rewrites.map(Within::Units)).collect();
+            program.heads.iter().map(|unit| unit.rewrites.map(Within::Units)).collect();
         let mut jumping = HashSet::default();
         for &unit in merging {
-            if program.units[unit.index()].keeps_callees {
+            if program.heads[unit.index()].keeps_callees {
                 jumping.insert(unit);
             } else {
                 within[unit.index()].get_or_insert(Within::Unit(unit));
             }
         }
         let mut defined = HashSet::default();
-        for ((data, map), within) in program.units.iter().zip(&program.maps).zip(&within) {
+        for (unit, within) in within.iter().enumerate() {
             let Some(within) = *within else { continue };
-            let functions = data.functions.iter().map(|function| function.origin);
-            for origin in functions.chain(data.erased.iter().map(|erased| erased.origin)) {
-                defined.insert((within, program.origins[map.origins[origin.index()].index()].name));
+            let functions = program.code[unit].functions.iter().map(|function| function.origin);
+            for origin in functions.chain(records.units[unit].erased.iter().map(|erased| erased.origin)) {
+                defined.insert((within, program.origins[program.origin_of(unit, origin).index()].name));
             }
         }
         Rewritten { defined, within, jumping }
@@ -102,7 +103,7 @@ impl Index<'_, '_> {
     /// Whether what is recorded of a call may name another function than the source.
     fn doubt(&self, unit: Option<usize>, callee: FuncId, named: CalleeSource) -> Doubt {
         let keeps =
-            named == CalleeSource::Record && unit.is_some_and(|unit| self.program.units[unit].keeps_callees);
+            named == CalleeSource::Record && unit.is_some_and(|unit| self.program.heads[unit].keeps_callees);
         let jumped_to = || unit.is_some_and(|unit| self.is_jumped_to_within(unit, callee));
         if self.is_rewritten(unit, callee) || (!keeps && self.is_jumped_to(callee)) {
             Doubt::Lost
@@ -125,7 +126,7 @@ impl Index<'_, '_> {
                     || (of_object && is_rust(&self.program.names[name.index()]))
             }),
             None => match function.source {
-                Some(source) => self.program.units[source.unit.index()].rewrites.is_some(),
+                Some(source) => self.program.heads[source.unit.index()].rewrites.is_some(),
                 None => is_rust(&self.program.names[name.index()]),
             },
         }

@@ -16,7 +16,7 @@ impl Index<'_, '_> {
             for digit in b'1'..=b'2' {
                 let mut variant = name.to_vec();
                 variant[at] = digit;
-                let Some(known) = self.merged.name_of(&variant).and_then(|name| self.of_name(name)) else {
+                let Some(known) = self.placed.name_of(&variant).and_then(|name| self.of_name(name)) else {
                     continue;
                 };
                 match (found, known) {

@@ -97,7 +97,7 @@ fn is_described(program: &Program<'_>, function: FuncId) -> bool {
 /// compiler may have merged one of them.
 fn is_external(program: &Program<'_>, function: FuncId) -> bool {
     let source = program.functions[function.index()].source;
-    source.is_some_and(|at| program.units[at.unit.index()].functions[at.function.index()].external)
+    source.is_some_and(|at| program.code[at.unit.index()].functions[at.function.index()].external)
 }
 
 fn name(program: &Program<'_>, function: FuncId) -> NameId {

@@ -66,7 +66,7 @@ pub(crate) fn keys<'f>(
     let mut found = ObjectKeys::default();
     let Some(read) = units(index, image, read, diagnostics) else { return found };
     let mut units: Vec<(u32, &Unit<'_>)> = read.iter().map(|(number, unit)| (*number, unit)).collect();
-    for (number, unit) in (0..).zip(&index.program.units) {
+    for (number, unit) in (0..).zip(&index.records.units) {
         let Some(described) = unit.described.as_deref() else { continue };
         diagnostics.merge(described.skipped.clone());
         units.push((number, &described.unit));
@@ -186,11 +186,11 @@ pub(crate) fn keys<'f>(
     let sure = found.vtables.iter().filter(|key| !key.doubtful);
     let used: HashSet<u16> = sure.filter_map(|key| key.slot).collect();
     found.vtables.retain(|key| key.slot.is_none_or(|slot| used.contains(&slot)));
-    let calls = index.program.units.iter().flat_map(|unit| &unit.calls);
+    let calls = index.records.units.iter().flat_map(|unit| &unit.calls);
     let through = calls.filter(|call| !call.tail && call.callee.is_none() && call.slot != NONE16);
     let mut slots: Vec<SlotKey> = through
         .filter_map(|call| Some(SlotKey { return_addr: call.return_addr?, slot: call.slot }))
-        .chain(index.program.listed_slots.iter().copied())
+        .chain(index.records.slots.iter().copied())
         .collect();
     slots.sort_unstable();
     slots.dedup();
@@ -212,7 +212,7 @@ fn units<'f>(
     let is_method = |function: FuncId| {
         let function = &program.functions[function.index()];
         let own = program.origins[function.origin.index()].name;
-        let unit = function.source.map(|source| &program.units[source.unit.index()]);
+        let unit = function.source.map(|source| &index.records.units[source.unit.index()]);
         let unnamed = unit.is_some_and(|unit| !unit.class_places.unnamed.is_empty());
         unnamed || nested(&program.names[own.index()]).is_some()
     };
@@ -220,13 +220,15 @@ fn units<'f>(
     if !image.symbols.iter().any(is_table) || !members.any(|member| is_method(member.function)) {
         return None;
     }
-    let with_classes = program.units.iter().filter(|unit| !unit.class_places.is_empty());
-    let places: Vec<UnitClasses<'_>> = with_classes.map(|unit| (unit.offset, &unit.class_places)).collect();
+    let units = program.heads.iter().zip(&index.records.units);
+    let with_classes = units.filter(|(_, unit)| !unit.class_places.is_empty());
+    let places: Vec<UnitClasses<'_>> =
+        with_classes.map(|(head, unit)| (head.offset, &unit.class_places)).collect();
     if places.is_empty() {
         return Some(Vec::new());
     }
     let numbered = read(&places, diagnostics).into_iter().filter_map(|unit| {
-        let number = program.units.binary_search_by_key(&unit.offset, |unit| unit.offset).ok()?;
+        let number = program.heads.binary_search_by_key(&unit.head.offset, |unit| unit.offset).ok()?;
         Some((number as u32, unit))
     });
     Some(numbered.collect())
@@ -256,7 +258,7 @@ fn tables(image: &Image<'_>, units: &[(u32, &Unit<'_>)], classes: &Classes<'_>) 
     for (unit, described) in units {
         let class = |local: u32| classes.of_unit(*unit, local);
         found.extend(
-            described.vtables.iter().filter_map(|table| Some((table.address.0, class(table.class)?))),
+            described.tables.vtables.iter().filter_map(|table| Some((table.address.0, class(table.class)?))),
         );
     }
     found.sort_unstable();
@@ -276,7 +278,7 @@ fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_
     for file in &image.symbol_files {
         files.entry(base_name(file)).or_default().0 += 1;
     }
-    for (number, unit) in (0..).zip(&index.program.units) {
+    for (number, unit) in (0..).zip(&index.program.heads) {
         files.entry(&unit.file_name).or_default().1.push(number);
     }
     let mut found: Vec<(u64, u64, usize)> = Vec::new();
@@ -318,9 +320,9 @@ fn is_unnamed(name: &[u8]) -> bool {
 
 /// The slots that calls go through of which no callee is recorded, sorted.
 fn slots_of_calls(index: &Index<'_, '_>) -> Vec<u16> {
-    let calls = index.program.units.iter().flat_map(|unit| &unit.calls);
+    let calls = index.records.units.iter().flat_map(|unit| &unit.calls);
     let through = calls.filter(|call| call.return_addr.is_some() && !call.tail && call.callee.is_none());
-    let listed = index.program.listed_slots.iter().map(|call| call.slot);
+    let listed = index.records.slots.iter().map(|call| call.slot);
     let all = through.map(|call| call.slot).chain(listed);
     let slots: HashSet<u16> = all.filter(|&slot| slot != NONE16).collect();
     let mut slots: Vec<u16> = slots.into_iter().collect();
@@ -354,7 +356,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
         let mut instances = HashMap::default();
         let instance_of = |function: &Function| {
             let source = function.source?;
-            let instance = program.units[source.unit.index()].functions[source.function.index()].instance;
+            let instance = program.code[source.unit.index()].functions[source.function.index()].instance;
             Some((source.unit.0, instance)).filter(|(_, instance)| *instance != Instance::NAMED)
         };
         for (number, function) in program.functions.iter().enumerate() {
@@ -403,7 +405,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
                 }
             }
         }
-        for (unit_index, unit) in program.units.iter().enumerate() {
+        for (unit_index, unit) in index.records.units.iter().enumerate() {
             for erased in unit.erased.iter().filter(|erased| !erased.removed) {
                 if index.described(unit_index, erased.die).is_some() {
                     continue;
@@ -412,7 +414,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
                     members.lost.insert(class);
                     continue;
                 }
-                let origin = program.maps[unit_index].origins[erased.origin.index()];
+                let origin = program.origin_of(unit_index, erased.origin);
                 let name = program.origins[origin.index()].name;
                 if index.of_name(name).is_some() {
                     continue;
@@ -457,7 +459,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
 
     /// The function that all units mean by a name.
     pub(crate) fn program_wide(&self, name: &[u8]) -> Option<FuncId> {
-        let name = self.index.merged.name_of(name)?;
+        let name = self.index.placed.name_of(name)?;
         let any = || self.functions.get(&(ANY_UNIT, name)).copied();
         self.index.of_name(name).flatten().or_else(any)
     }
@@ -474,7 +476,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
     pub(crate) fn function(&self, class: &Class<'_>, linkage_name: &[u8]) -> Option<FuncId> {
         match class.local {
             Some(unit) => {
-                let name = self.index.merged.name_of(linkage_name)?;
+                let name = self.index.placed.name_of(linkage_name)?;
                 self.functions.get(&(unit, name)).copied()
             }
             None => self.program_wide(linkage_name),

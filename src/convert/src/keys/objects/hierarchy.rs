@@ -95,8 +95,8 @@ impl<'n> Classes<'n> {
         let mut named: HashMap<&[u8], usize> = HashMap::default();
         let mut new: Vec<(usize, u32, &Unit<'_>, &UnitClass)> = Vec::new();
         for &(unit_index, unit) in units {
-            let name = |local: u32| unit.names[local as usize].bytes();
-            for (local, class) in (0u32..).zip(&unit.classes).filter(|(_, class)| !class.declared) {
+            let name = |local: u32| unit.tables.names[local as usize].bytes();
+            for (local, class) in (0u32..).zip(&unit.tables.classes).filter(|(_, class)| !class.declared) {
                 let key = key(unit, class);
                 let nameless = |method: &UnitMethod| method.instance != Instance::NAMED;
                 if key.is_none() && !(class.unnamed && class.methods.iter().all(nameless)) {
@@ -134,7 +134,7 @@ impl<'n> Classes<'n> {
                         same.and_modify(|other| *other = UNKNOWN).or_insert(id);
                     }
                 }
-                let (bases, lists_slots) = (Vec::new(), !unit.keeps_callees);
+                let (bases, lists_slots) = (Vec::new(), !unit.head.keeps_callees);
                 classes.list.push(Class { key, local: of, bases, methods, lists_slots });
                 new.push((id, unit_index, unit, class));
             }
@@ -143,8 +143,9 @@ impl<'n> Classes<'n> {
             let bases = class.bases.iter().map(|base| {
                 let whole = base.class.and_then(|class| classes.of_units.get(&(unit_index, class)).copied());
                 let declared = || {
-                    let class = unit.classes.get(base.class? as usize).filter(|class| class.declared)?;
-                    let name = unit.names[class.name as usize].bytes();
+                    let class =
+                        unit.tables.classes.get(base.class? as usize).filter(|class| class.declared)?;
+                    let name = unit.tables.names[class.name as usize].bytes();
                     Some(named.get(name).copied().unwrap_or(if name.is_empty() { UNKNOWN } else { OPAQUE }))
                 };
                 (whole.or_else(declared).unwrap_or(UNKNOWN), base.offset)
@@ -274,7 +275,7 @@ fn longest(keys: &[Key<'_>], last: Option<usize>, text: &[u8]) -> Option<usize> 
 
 /// What the linkage names of a class's methods have before their own names; `None` where they do not agree on one.
 fn key<'u>(unit: &'u Unit<'_>, class: &UnitClass) -> Option<&'u [u8]> {
-    let text = |local: u32| unit.names[local as usize].bytes();
+    let text = |local: u32| unit.tables.names[local as usize].bytes();
     let class_name = text(class.name);
     let mut possible: Option<Vec<&[u8]>> = None;
     for method in &class.methods {
@@ -332,8 +333,8 @@ mod tests {
         for (number, classes) in (0..).zip(units) {
             let mut unit = Unit::default();
             let mut name = |text: &'static str| {
-                unit.names.push(text.as_bytes().into());
-                (unit.names.len() - 1) as u32
+                unit.tables.names.push(text.as_bytes().into());
+                (unit.tables.names.len() - 1) as u32
             };
             for (class, methods, bases) in *classes {
                 let method = |&(linkage_name, own, slot): &(&'static str, &'static str, u16)| UnitMethod {
@@ -348,7 +349,7 @@ mod tests {
                 let base = |&(class, offset): &(u32, Option<u64>)| UnitBase { class: Some(class), offset };
                 let (name, declared) = (name(class), bases.is_empty() && class.is_empty());
                 let bases = bases.iter().map(base).collect();
-                unit.classes.push(UnitClass { name, declared, unnamed: false, bases, methods });
+                unit.tables.classes.push(UnitClass { name, declared, unnamed: false, bases, methods });
             }
             all.push((number, unit));
         }

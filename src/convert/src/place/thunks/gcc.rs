@@ -1,8 +1,8 @@
 //! Functions that gcc made jump to others, which it describes without an address.
 
-use crate::merge::Merged;
 use crate::model::{FuncId, Member, NameId, OriginId, UnitId};
 use crate::place::candidates::Candidates;
+use crate::place::placing::Placing;
 use crate::place::thunks::{MAX_COMPARED, MAX_STEPS, units_of};
 use crate::program::machine::Machine;
 use crate::program::names::relation::{Relation, relation, spellings};
@@ -26,9 +26,13 @@ pub(crate) struct OfGcc {
 }
 
 /// Adds the functions that gcc made jump to others, with what it says of them, to those at whose code they arrive.
-pub(crate) fn find(merged: &Merged<'_>, machine: &Machine<'_, '_>, candidates: &mut Candidates) -> OfGcc {
+pub(crate) fn find(
+    placing: &Placing<'_, '_>,
+    machine: &Machine<'_, '_>,
+    candidates: &mut Candidates,
+) -> OfGcc {
     let mut units = Vec::new();
-    if merged.program.units.iter().all(|unit| unit.codeless.is_empty()) {
+    if placing.recovered.all().all(|unit| unit.records.codeless.is_empty()) {
         return OfGcc::default();
     }
     let Candidates { functions, dies, symbols, .. } = candidates;
@@ -54,7 +58,7 @@ pub(crate) fn find(merged: &Merged<'_>, machine: &Machine<'_, '_>, candidates: &
         let at = &mut dies[first];
         let here = here.entry(target).or_insert_with(|| {
             let mut here: Vec<UnitId> = units_of(at, functions)
-                .filter(|unit| !merged.program.units[unit.index()].codeless.is_empty())
+                .filter(|unit| !placing.recovered.unit(unit.index()).records.codeless.is_empty())
                 .collect();
             here.sort_unstable();
             here.dedup();
@@ -68,15 +72,15 @@ pub(crate) fn find(merged: &Merged<'_>, machine: &Machine<'_, '_>, candidates: &
             }
             continue;
         }
-        let symbol = merged.program.name_of(&functions[member.function.index()]);
+        let symbol = placing.names.of_function(&functions[member.function.index()]);
         let mut origins: Vec<OriginId> = Vec::new();
         for &mut unit in here {
-            let described = described.entry(unit).or_insert_with(|| codeless(merged, unit));
-            let names = spellings(merged.name_bytes(symbol)).filter_map(|name| merged.name_of(name));
+            let described = described.entry(unit).or_insert_with(|| codeless(placing, unit));
+            let names = spellings(placing.names.text(symbol)).filter_map(|name| placing.names.find(name));
             let of_unit = names.filter_map(|name| described.get(&name)).flatten().copied();
             let is_own = |origin: &OriginId| {
-                let name = merged.name_bytes(merged.program.origins[origin.index()].name);
-                relation(name, merged.name_bytes(symbol)) != Relation::Other
+                let name = placing.names.text(placing.names.of_origin(*origin));
+                relation(name, placing.names.text(symbol)) != Relation::Other
             };
             let before = origins.len();
             origins.extend(of_unit.take(MAX_COMPARED).filter(is_own));
@@ -102,12 +106,12 @@ pub(crate) fn find(merged: &Merged<'_>, machine: &Machine<'_, '_>, candidates: &
 }
 
 /// The functions that a unit describes and that have no code, by name.
-fn codeless(merged: &Merged<'_>, unit: UnitId) -> HashMap<NameId, Vec<OriginId>> {
-    let (unit, map) = (&merged.program.units[unit.index()], &merged.program.maps[unit.index()]);
+fn codeless(placing: &Placing<'_, '_>, unit: UnitId) -> HashMap<NameId, Vec<OriginId>> {
+    let unit = placing.recovered.unit(unit.index());
     let mut by_name: HashMap<NameId, Vec<OriginId>> = HashMap::default();
-    for codeless in &unit.codeless {
-        let origin = map.origins[codeless.origin.index()];
-        by_name.entry(merged.program.origins[origin.index()].name).or_default().push(origin);
+    for codeless in &unit.records.codeless {
+        let origin = unit.origin_of(codeless.origin);
+        by_name.entry(placing.names.of_origin(origin)).or_default().push(origin);
     }
     by_name
 }

@@ -1,9 +1,9 @@
 //! Functions that LLVM made jump to others, and describes no more.
 
-use crate::merge::Merged;
 use crate::model::{FuncId, Function, How, Member, NameId, UnitId};
 use crate::place::aliases::AliasRules;
 use crate::place::candidates::{Candidates, by_name_alone};
+use crate::place::placing::Placing;
 use crate::place::thunks::{MAX_COMPARED, MAX_STEPS, MAX_THUNK, may_merge, units_of};
 use crate::program::machine::Machine;
 use crate::program::names::itanium::is_mangled;
@@ -47,14 +47,14 @@ struct DescribedHere {
     is_body: bool,
 }
 
-pub(crate) struct Llvm<'a, 'f> {
-    pub(crate) merged: &'a mut Merged<'f>,
+pub(crate) struct Llvm<'a, 'r, 'f> {
+    pub(crate) placing: &'a mut Placing<'r, 'f>,
     pub(crate) machine: &'a Machine<'a, 'f>,
     pub(crate) undescribed: &'a AliasRules,
     pub(crate) symbols: &'a Symbols<'f>,
 }
 
-impl Llvm<'_, '_> {
+impl Llvm<'_, '_, '_> {
     /// Adds LLVM's merged functions, but for those that gcc's units explain, and the units that may have merged them. True
     /// where they were too many: then more functions and units count than need be.
     pub(crate) fn add(
@@ -95,7 +95,9 @@ impl Llvm<'_, '_> {
             for one in possible {
                 let member = match one {
                     Undecided::Function(member) => Member { rows: None, symbol: None, ..member },
-                    Undecided::Alias(name) => by_name_alone(self.merged, &mut candidates.functions, name),
+                    Undecided::Alias(name) => {
+                        by_name_alone(&mut self.placing.names, &mut candidates.functions, name)
+                    }
                 };
                 if !of_gcc.contains(&(address, member.function)) {
                     candidates.dies[target.die].members.push(member);
@@ -114,7 +116,7 @@ impl Llvm<'_, '_> {
             let mut here = Vec::new();
             for member in &candidate.members {
                 let function = &functions[member.function.index()];
-                let own = self.merged.name_bytes(self.merged.program.name_of(function));
+                let own = self.placing.names.text(self.placing.names.of_function(function));
                 if function.source.is_none() && may_be_merged(own) {
                     here.push(Undecided::Function(*member));
                 }
@@ -123,7 +125,7 @@ impl Llvm<'_, '_> {
                     continue;
                 }
                 let is_another = |alias: &&NameId| {
-                    let name = self.merged.name_bytes(**alias);
+                    let name = self.placing.names.text(**alias);
                     !is_mangled(name) && may_be_merged(name) && relation(own, name) == Relation::Other
                 };
                 here.extend(function.aliases.iter().filter(is_another).map(|name| Undecided::Alias(*name)));
@@ -140,9 +142,9 @@ impl Llvm<'_, '_> {
     /// Where the entry of a described function is: its other names are there.
     fn entry(&self, function: &Function) -> Option<u64> {
         let source = function.source?;
-        let unit = &self.merged.program.units[source.unit.index()];
-        let entry = unit.functions[source.function.index()].pieces.start;
-        Some(unit.pieces[entry as usize].start.0)
+        let unit = self.placing.recovered.unit(source.unit.index());
+        let entry = unit.code.functions[source.function.index()].pieces.start;
+        Some(unit.code.pieces[entry as usize].start.0)
     }
 
     fn target(&self, address: u64, candidates: &Candidates) -> JumpTarget {
@@ -150,16 +152,16 @@ impl Llvm<'_, '_> {
         let die = dies.partition_point(|die| die.start < address);
         let at = &dies[die];
         let mut units: Vec<UnitId> =
-            units_of(at, functions).filter(|&unit| may_merge(self.merged, unit)).collect();
+            units_of(at, functions).filter(|&unit| may_merge(self.placing, unit)).collect();
         units.sort_unstable();
         units.dedup();
         let symbols: HashSet<&[u8]> = self.symbols.at(address).iter().map(|symbol| symbol.name).collect();
         let describe = |member: &Member| {
             let function = &functions[member.function.index()];
-            let name = self.merged.program.name_of(function);
+            let name = self.placing.names.of_function(function);
             let live = member.how == How::LiveRange;
-            let own = function.source.is_some_and(|source| may_merge(self.merged, source.unit));
-            let is_body = live && own && !symbols.contains(self.merged.name_bytes(name));
+            let own = function.source.is_some_and(|source| may_merge(self.placing, source.unit));
+            let is_body = live && own && !symbols.contains(self.placing.names.text(name));
             DescribedHere { name, is_body }
         };
         let here = at.members.iter().take(MAX_COMPARED).map(describe).collect();
@@ -179,12 +181,14 @@ impl Llvm<'_, '_> {
             return true;
         }
         let name = match undecided {
-            Undecided::Function(member) => self.merged.program.name_of(&functions[member.function.index()]),
+            Undecided::Function(member) => {
+                self.placing.names.of_function(&functions[member.function.index()])
+            }
             Undecided::Alias(name) => name,
         };
-        let name = self.merged.name_bytes(name);
-        target.here.iter().all(|here| match relation(self.merged.name_bytes(here.name), name) {
-            Relation::Other => checked_name(self.merged.name_bytes(here.name)) != Some(name),
+        let name = self.placing.names.text(name);
+        target.here.iter().all(|here| match relation(self.placing.names.text(here.name), name) {
+            Relation::Other => checked_name(self.placing.names.text(here.name)) != Some(name),
             Relation::Variant => false,
             _ if self.machine.has_linkers_jumps() => false,
             Relation::Same | Relation::Mangled => !here.is_body,
@@ -200,8 +204,8 @@ impl Llvm<'_, '_> {
             return found;
         }
         let starts: HashSet<u64> = small.iter().map(|small| small.start).collect();
-        for (index, unit) in self.merged.program.units.iter().enumerate() {
-            let lines = unit.bare.iter().chain(&unit.unclaimed);
+        for (index, unit) in self.placing.recovered.all().enumerate() {
+            let lines = unit.traces.bare.iter().chain(&unit.traces.unclaimed);
             for lines in lines.filter(|lines| !lines.continues && !lines.in_doubt) {
                 if starts.contains(&lines.start.0) && self.symbols.at(lines.start.0).len() == 1 {
                     found.insert(lines.start.0, UnitId(index as u32));
@@ -221,7 +225,7 @@ impl Llvm<'_, '_> {
     }
 
     fn is_of_another(&self, own: &ObjectOf, unit: UnitId) -> bool {
-        let file = &self.merged.program.units[unit.index()].file_name;
+        let file = &self.placing.recovered.unit(unit.index()).head.file_name;
         match own {
             ObjectOf::Unit(own) => *own != unit,
             ObjectOf::File(own) => own[..] != file[..] && self.symbols.has_file(file),

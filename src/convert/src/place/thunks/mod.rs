@@ -16,10 +16,10 @@ mod gcc;
 mod llvm;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::merge::Merged;
 use crate::model::{Function, Member, UnitId};
 use crate::place::aliases::AliasRules;
 use crate::place::candidates::{Candidate, Candidates};
+use crate::place::placing::Placing;
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
 
@@ -34,18 +34,18 @@ const MAX_COMPARED: usize = 256;
 
 /// Adds the functions that jump to others to those at whose code they arrive. Gives the units whose compiler made such.
 pub(crate) fn add<'f>(
-    merged: &mut Merged<'f>,
+    placing: &mut Placing<'_, 'f>,
     machine: &Machine<'_, 'f>,
     undescribed: &AliasRules,
     symbols: &Symbols<'f>,
     candidates: &mut Candidates,
     diagnostics: &mut Diagnostics,
 ) -> Vec<UnitId> {
-    let gcc = gcc::find(merged, machine, candidates);
+    let gcc = gcc::find(placing, machine, candidates);
     let mut units = gcc.units;
     let mut capped = gcc.capped;
-    if (0..merged.program.units.len()).any(|unit| may_merge(merged, UnitId(unit as u32))) {
-        let llvm = llvm::Llvm { merged, machine, undescribed, symbols };
+    if (0..placing.recovered.units.len()).any(|unit| may_merge(placing, UnitId(unit as u32))) {
+        let llvm = llvm::Llvm { placing, machine, undescribed, symbols };
         capped |= llvm.add(candidates, &gcc.added, &mut units);
     }
     if capped {
@@ -59,9 +59,8 @@ pub(crate) fn add<'f>(
 }
 
 /// True for a unit whose compiler is not known to say who was called.
-fn may_merge(merged: &Merged<'_>, unit: UnitId) -> bool {
-    let unit = &merged.program.units[unit.index()];
-    !unit.keeps_callees && !unit.assembly && !unit.merges_nothing
+fn may_merge(placing: &Placing<'_, '_>, unit: UnitId) -> bool {
+    placing.recovered.units.heads[unit.index()].may_merge()
 }
 
 fn units_of<'a>(

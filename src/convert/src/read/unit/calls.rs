@@ -78,9 +78,9 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         }
         let name = self.origins.tables.name(NameText::Whole(&[]));
         let origin = self.origins.tables.origin(UnitOrigin { name, file: NONE16, line: 0 });
-        let id = LocalCallee(self.out.callees.len() as u32);
+        let id = LocalCallee(self.out.records.callees.len() as u32);
         let (die, place) = (DieOffset(0), CalleePlace::Elsewhere);
-        self.out.callees.push(UnitCallee { die, place, origin, external: false });
+        self.out.records.callees.push(UnitCallee { die, place, origin, external: false });
         self.unknown_callee = Some(id);
         id
     }
@@ -91,8 +91,8 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             return id;
         }
         let origin = self.origins.resolve(target, &mut self.diagnostics);
-        let id = LocalCallee(self.out.callees.len() as u32);
-        self.out.callees.push(UnitCallee {
+        let id = LocalCallee(self.out.records.callees.len() as u32);
+        self.out.records.callees.push(UnitCallee {
             die: self.origins.die(target),
             place: self.origins.callee_place(target),
             origin,

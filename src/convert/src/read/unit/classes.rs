@@ -13,7 +13,7 @@ use super::roles::Role;
 use super::{UnitEntries, UnitReader};
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{
-    ClassPlaces, ImageAddr, Instance, NONE16, Unit, UnitBase, UnitClass, UnitMethod, UnitVtable,
+    ClassPlaces, ImageAddr, Instance, NONE16, Unit, UnitBase, UnitClass, UnitHead, UnitMethod, UnitVtable,
 };
 use crate::read::sections::abbreviations::Abbreviation;
 use crate::read::sections::bytes::{Bytes, Endianity};
@@ -219,20 +219,21 @@ pub(crate) fn classes<'f, E: Endianity>(
         entries: Entries::new(unit, abbreviations, IDENTITY, Plans::default()),
     };
     let entries = Entries::new(unit, abbreviations, MEMBERS, std::mem::take(&mut memory.members));
-    let out = Unit { offset: unit_offset, ..Unit::default() };
+    let head = UnitHead { offset: unit_offset, ..UnitHead::default() };
+    let out = Unit { head, ..Unit::default() };
     let counted = std::mem::take(diagnostics);
     let mut reader = ClassReader { unit, unit_offset, entries, origins, out, diagnostics: counted };
     reader.read_classes(places);
     if reader.origins.tables.name_bytes.is_none() {
         // Some have no names: nothing can be told.
-        (reader.out.classes, reader.out.vtables) = (Vec::new(), Vec::new());
+        (reader.out.tables.classes, reader.out.tables.vtables) = (Vec::new(), Vec::new());
         reader.diagnostics.add(Kind::SkippedClasses, unit_offset, || {
             format!("the classes of the unit at {unit_offset:#x} have longer names than fit its size")
         });
     }
     *diagnostics = reader.diagnostics;
     let mut tables = reader.origins.tables;
-    reader.out.names = std::mem::take(&mut tables.names);
+    reader.out.tables.names = std::mem::take(&mut tables.names);
     (memory.ids, memory.members) = (tables.into_ids(), reader.entries.into_plans());
     reader.out
 }
@@ -245,12 +246,12 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         let most = len.saturating_mul(MEMBERS_A_BYTE).clamp(MIN_MEMBERS, MAX_MEMBERS);
         for &(address, class) in &places.tables {
             let class = reading.id(UnitOffset(class));
-            self.out.vtables.push(UnitVtable { address, class });
+            self.out.tables.vtables.push(UnitVtable { address, class });
         }
         for &class in &places.dynamic {
             reading.id(UnitOffset(class));
         }
-        while let Some(&offset) = reading.places.get(self.out.classes.len()) {
+        while let Some(&offset) = reading.places.get(self.out.tables.classes.len()) {
             let members = reading.members;
             let class = if reading.places.len() > MAX_CLASSES || members > most {
                 self.diagnostics.add(Kind::SkippedClasses, self.unit_offset, || {
@@ -268,7 +269,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
                 bases: Vec::new(),
                 methods: Vec::new(),
             });
-            self.out.classes.push(class);
+            self.out.tables.classes.push(class);
         }
     }
 

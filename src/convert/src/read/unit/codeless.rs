@@ -15,7 +15,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         entries: &mut UnitEntries<'_, 'f, E>,
         mut entry: Entry<Role>,
     ) -> gimli::Result<Option<OpenKind>> {
-        if !self.out.keeps_callees {
+        if !self.out.head.keeps_callees {
             return entries.skip(&entry).map(|()| Some(OpenKind::Without));
         }
         let (place, mut identity) = (self.origins.place(entry.offset), SubprogramIdentity::default());
@@ -25,7 +25,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         }
         let (origin, instance) = self.origins.finish(place, identity, &mut self.diagnostics);
         let external = self.origins.tables.is_external(origin);
-        self.out.codeless.push(Codeless { die, origin, instance, external });
+        self.out.records.codeless.push(Codeless { die, origin, instance, external });
         Ok(Some(OpenKind::Without))
     }
 
@@ -42,6 +42,6 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let external = self.origins.tables.is_external(origin);
         let DeadRange { len: size, part } = dead;
         let erased = UnitErased { die, origin, instance, size, part, external, removed, lost, calls };
-        self.out.erased.push(erased);
+        self.out.records.erased.push(erased);
     }
 }

@@ -80,9 +80,9 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
 
     /// Adds an inlined subroutine to the function that is being read; its node number is that of the scope added last.
     pub(crate) fn lost_scope(&mut self, parent: u32, edge: LocalEdge, addresses: &Addresses<'f, E>) {
-        let first = self.out.lost_ranges.len() as u32;
+        let first = self.out.traces.lost_ranges.len() as u32;
         let left = self.left(addresses);
-        let ranges = first..self.out.lost_ranges.len() as u32;
+        let ranges = first..self.out.traces.lost_ranges.len() as u32;
         let Some(function) = self.building.last_mut() else { return };
         let (len, ranges) = match left {
             Left::Len(len) => (len, first..first),
@@ -113,7 +113,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let Some(function) = self.building.last() else { return Left::Nothing };
         let (own, whole) = (function.lost.base, function.lost.whole);
         let Ok(Some(mut list)) = lists::ranges(self.dwarf, self.unit, value) else { return Left::Nothing };
-        let first = self.out.lost_ranges.len();
+        let first = self.out.traces.lost_ranges.len();
         // True where pairs count from the start of the function.
         let mut known = false;
         let mut alone = None;
@@ -148,7 +148,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             }
             all += 1;
             if is_known && begin < end {
-                self.out.lost_ranges.push((begin, end));
+                self.out.traces.lost_ranges.push((begin, end));
             } else if all == 1 && end > 0 && begin == 0 {
                 alone = Some(end);
             } else {
@@ -158,7 +158,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         match (alone, all) {
             (Some(len), 1) => Left::Len(len),
             (None, 0) => Left::Empty,
-            (None, _) if self.out.lost_ranges.len() == first + all => Left::Ranges,
+            (None, _) if self.out.traces.lost_ranges.len() == first + all => Left::Ranges,
             _ => Left::Nothing,
         }
     }
@@ -166,11 +166,11 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
     /// Moves what was kept of a function's inlined subroutines to the unit.
     pub(crate) fn keep_lost(&mut self, function: &mut OpenFunction) -> Lost {
         let LostTree { scopes, beyond, .. } = std::mem::take(&mut function.lost);
-        let first = self.out.lost.len() as u32;
+        let first = self.out.traces.lost.len() as u32;
         if !beyond {
-            self.out.lost.extend(scopes);
+            self.out.traces.lost.extend(scopes);
         }
-        Lost { scopes: first..self.out.lost.len() as u32, beyond }
+        Lost { scopes: first..self.out.traces.lost.len() as u32, beyond }
     }
 }
 

@@ -90,7 +90,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             return Ok(Some(OpenKind::Lost));
         }
         let edge = self.edge(place, (caller, origin), (file, line, column));
-        let callee = self.out.edges[edge.index()].callee;
+        let callee = self.out.tables.edges[edge.index()].callee;
         let Some(function) = self.building.last_mut() else { return Ok(None) };
         function.tree.nodes.push((callee, depth + 1));
         if !live {
@@ -133,8 +133,8 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             Some(origin) => self.origins.resolve(origin, &mut self.diagnostics),
             None => self.origins.finish(place, SubprogramIdentity::default(), &mut self.diagnostics).0,
         };
-        let edge = LocalEdge(self.out.edges.len() as u32);
-        self.out.edges.push(UnitEdge { caller, callee, line, file, column });
+        let edge = LocalEdge(self.out.tables.edges.len() as u32);
+        self.out.tables.edges.push(UnitEdge { caller, callee, line, file, column });
         if let Some(call) = call {
             self.edge_ids.insert(call, edge);
         }

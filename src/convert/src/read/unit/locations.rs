@@ -176,7 +176,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             self.settle_codes(&mut out, &collected.settings, collected.augmentation.as_deref());
             out.references.sort_by_key(LocationReference::key);
             out.located.sort_by_key(|located| (located.die, located.kind));
-            self.out.locations = Some(Box::new(out));
+            self.out.code.locations = Some(Box::new(out));
         }
     }
 

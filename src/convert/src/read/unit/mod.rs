@@ -24,8 +24,8 @@ use gimli::{AttributeValue, Reader as _, Section as _};
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{
-    Calls, DieOffset, How, ImageAddr, Instance, LocalCallee, LocalEdge, LocalOrigin, Lost, NONE16, RowRange,
-    Unit, UnitCall, UnitFunction, UnitPiece,
+    Calls, DieOffset, How, ImageAddr, Instance, LocalCallee, LocalEdge, LocalOrigin, LocalTables, Lost,
+    NONE16, RowRange, Unit, UnitCall, UnitCode, UnitFunction, UnitHead, UnitPiece,
 };
 use crate::read::code::CodeSections;
 use crate::read::limits::held;
@@ -100,7 +100,7 @@ pub(crate) fn walk<'f, E: Endianity>(
     reader.bare_lines();
     reader.locations();
     let ranges = reader.max_ranges - reader.ranges_left;
-    let rows = reader.out.rows.len().saturating_sub(OWN_ROWS * reader.lines.rows.len());
+    let rows = reader.out.code.rows.len().saturating_sub(OWN_ROWS * reader.lines.rows.len());
     let unit;
     (unit, *diagnostics, *memory) = reader.finish();
     (unit, ranges + rows as u64)
@@ -261,10 +261,16 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             sequence_base,
             owns_lines,
             out: Unit {
-                offset: unit_offset,
-                file_name: unit.name.map(|name| file_name(name.slice())).unwrap_or_default().into(),
-                strings: unit.header.length_including_self() as u64,
-                rows: Vec::with_capacity(room),
+                head: UnitHead {
+                    offset: unit_offset,
+                    file_name: unit.name.map(|name| file_name(name.slice())).unwrap_or_default().into(),
+                    ..UnitHead::default()
+                },
+                tables: LocalTables {
+                    strings: unit.header.length_including_self() as u64,
+                    ..LocalTables::default()
+                },
+                code: UnitCode { rows: Vec::with_capacity(room), ..UnitCode::default() },
                 ..Unit::default()
             },
             diagnostics,
@@ -373,7 +379,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             self.close(Some(last));
         }
         self.plans = entries.into_plans();
-        self.out.class_places = noted.places(self.out.keeps_callees);
+        self.out.records.class_places = noted.places(self.out.head.keeps_callees);
         result
     }
 
@@ -494,13 +500,14 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         if let Some(sequence) =
             function.own_sequence.filter(|_| function.how.is_some() && !function.lost.live)
         {
-            self.by_sequence.push(BySequence { function: self.out.functions.len(), sequence });
+            self.by_sequence.push(BySequence { function: self.out.code.functions.len(), sequence });
         }
         self.named.extend(function.own_sequence.filter(|_| function.lost.live));
-        let first_call = self.out.calls.len() as u32;
-        self.out.calls.append(&mut function.calls);
+        let first_call = self.out.records.calls.len() as u32;
+        self.out.records.calls.append(&mut function.calls);
         let OpenFunction { all_tail_calls, all_calls, .. } = function;
-        let calls = Calls { range: first_call..self.out.calls.len() as u32, all_tail_calls, all_calls };
+        let calls =
+            Calls { range: first_call..self.out.records.calls.len() as u32, all_tail_calls, all_calls };
         let lost = self.keep_lost(&mut function);
         for dead in std::mem::take(&mut function.dead) {
             let named = (function.origin, function.instance);
@@ -512,7 +519,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
         };
         let mut segments = std::mem::take(&mut self.segments);
         self.painter.paint(&mut function.tree.ranges, &mut segments);
-        let first_piece = self.out.pieces.len() as u32;
+        let first_piece = self.out.code.pieces.len() as u32;
         let joined = lost.scopes.is_empty();
         for &(start, end) in &function.ranges {
             // A part that stands elsewhere has another.
@@ -527,7 +534,7 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 let fits = self.joined.spend(segments.len());
                 let segments = if fits { segments.clone() } else { Vec::new() };
                 self.shared.push(SharedPiece {
-                    piece: self.out.pieces.len(),
+                    piece: self.out.code.pieces.len(),
                     origin: function.origin,
                     named: own,
                     segments,
@@ -537,19 +544,24 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
             } else {
                 self.rows(own.map_or(RowOwner::Any, RowOwner::Sequence), &segments, start, end, joined)
             };
-            self.out.pieces.push(UnitPiece { start: ImageAddr(start), len: (end - start) as u32, how, rows });
+            self.out.code.pieces.push(UnitPiece {
+                start: ImageAddr(start),
+                len: (end - start) as u32,
+                how,
+                rows,
+            });
         }
         self.segments = segments;
-        let first_scope = self.out.scopes.len() as u32;
-        self.out.scopes.append(&mut function.tree.scopes);
-        self.out.functions.push(UnitFunction {
+        let first_scope = self.out.code.scopes.len() as u32;
+        self.out.code.scopes.append(&mut function.tree.scopes);
+        self.out.code.functions.push(UnitFunction {
             die: function.die,
             origin: function.origin,
             instance: function.instance,
             how,
             external: self.origins.tables.is_external(function.origin),
-            pieces: first_piece..self.out.pieces.len() as u32,
-            scopes: first_scope..self.out.scopes.len() as u32,
+            pieces: first_piece..self.out.code.pieces.len() as u32,
+            scopes: first_scope..self.out.code.scopes.len() as u32,
             lost,
             calls,
         });
@@ -570,11 +582,11 @@ impl<'a, 'f, E: Endianity> UnitReader<'a, 'f, E> {
                 format!("the unit at {offset:#x} has longer names than fit its size: later ones are unknown")
             });
         }
-        self.out.names = std::mem::take(&mut tables.names);
-        self.out.files = std::mem::take(&mut tables.files);
-        self.out.origins = std::mem::take(&mut tables.origins);
-        self.out.rows.shrink_to_fit();
-        self.out.scopes.shrink_to_fit();
+        self.out.tables.names = std::mem::take(&mut tables.names);
+        self.out.tables.files = std::mem::take(&mut tables.files);
+        self.out.tables.origins = std::mem::take(&mut tables.origins);
+        self.out.code.rows.shrink_to_fit();
+        self.out.code.scopes.shrink_to_fit();
         let mut memory = Memory {
             edges: self.edge_ids,
             callees: self.callee_ids,

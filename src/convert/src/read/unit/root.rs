@@ -30,10 +30,10 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             }
         }
         let is = |of: gimli::DwLang| language == Some(of.0.into());
-        self.out.assembly = is(gimli::DW_LANG_Mips_Assembler);
-        self.out.keeps_callees = producer.keeps_callees;
-        self.out.merges_nothing = producer.merges_nothing;
-        self.out.rewrites = match producer.keeps_callees {
+        self.out.head.assembly = is(gimli::DW_LANG_Mips_Assembler);
+        self.out.head.keeps_callees = producer.keeps_callees;
+        self.out.head.merges_nothing = producer.merges_nothing;
+        self.out.head.rewrites = match producer.keeps_callees {
             true => producer.of_link.then_some(Together::Program),
             false if producer.merges || is(gimli::DW_LANG_Rust) || is(gimli::DW_LANG_Swift) => {
                 Some(Together::Object(self.unit.header.debug_abbrev_offset().0 as u64))

@@ -46,7 +46,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         end: u64,
         joined: bool,
     ) -> RowRange {
-        let first = self.out.rows.len();
+        let first = self.out.code.rows.len();
         let mut runs = std::mem::take(&mut self.runs);
         let fits = first < self.max_rows && !self.joined.is_short() && {
             let room = usize::try_from(self.joined.left()).unwrap_or(usize::MAX);
@@ -73,11 +73,11 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
                 column: if self.options.columns { column } else { 0 },
             };
             let repeated = joined
-                && self.out.rows[first..]
+                && self.out.code.rows[first..]
                     .last()
                     .is_some_and(|last| Row { offset: 0, ..*last } == Row { offset: 0, ..row });
             if !repeated {
-                self.out.rows.push(row);
+                self.out.code.rows.push(row);
             }
             let next_run = runs.get(run + 1).map_or(end, |next| next.address);
             let next_node = segments.get(next_segment).map_or(end, |next| next.start);
@@ -92,13 +92,13 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             }
         }
         self.runs = runs;
-        RowRange { start: first as u32, len: (self.out.rows.len() - first) as u32 }
+        RowRange { start: first as u32, len: (self.out.code.rows.len() - first) as u32 }
     }
 
     /// Counts a function without rows, since those before it have all that the unit may have. Whose the rest of the sequences are
     /// is not known then: they count as claimed.
     fn out_of_rows(&mut self) {
-        let (offset, rows) = (self.unit_offset, self.out.rows.len());
+        let (offset, rows) = (self.unit_offset, self.out.code.rows.len());
         if !std::mem::replace(&mut self.no_more_rows, true) {
             self.claimed.fill(true);
         }
@@ -113,7 +113,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             return;
         }
         let mut claimed: Vec<(u64, u64)> =
-            self.out.pieces.iter().map(|p| (p.start.0, p.start.0 + u64::from(p.len))).collect();
+            self.out.code.pieces.iter().map(|p| (p.start.0, p.start.0 + u64::from(p.len))).collect();
         claimed.sort_unstable();
         let mut next = 0;
         let mut at = 0;
@@ -140,7 +140,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     /// and those that show, where a function of the unit stands or another sequence has the same range, that it is not the
     /// only one.
     pub(crate) fn unclaimed(&mut self) {
-        let all = !self.out.erased.is_empty();
+        let all = !self.out.records.erased.is_empty();
         let mut in_doubt = vec![false; self.claimed.len()];
         self.in_doubt.iter().for_each(|&index| in_doubt[index] = true);
         let ranges = self.lines.sequences.iter().map(|sequence| (sequence.start, sequence.end));
@@ -151,26 +151,32 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         }
         let starts: HashSet<ImageAddr> = match all {
             true => HashSet::default(),
-            false => self.out.pieces.iter().map(|piece| piece.start).collect(),
+            false => self.out.code.pieces.iter().map(|piece| piece.start).collect(),
         };
         for (index, in_doubt) in in_doubt.into_iter().enumerate() {
             let (start, end) = (self.lines.sequences[index].start, self.lines.sequences[index].end);
             if in_doubt {
                 let len = (end - start).min(MAX_PIECE) as u32;
                 let (start, rows) = (ImageAddr(start), RowRange::default());
-                self.out.unclaimed.push(BareLines { start, len, rows, continues: false, in_doubt: true });
+                self.out.traces.unclaimed.push(BareLines {
+                    start,
+                    len,
+                    rows,
+                    continues: false,
+                    in_doubt: true,
+                });
             } else if !self.claimed[index]
                 && (all || starts.contains(&ImageAddr(start)) || (index > 0 && again[index - 1]))
             {
                 let lines = self.sequence(index, start, end, false);
-                self.out.unclaimed.extend(lines);
+                self.out.traces.unclaimed.extend(lines);
             }
         }
     }
 
     fn bare(&mut self, sequence: usize, start: u64, end: u64) {
         let lines = self.sequence(sequence, start, end, true);
-        self.out.bare.extend(lines);
+        self.out.traces.bare.extend(lines);
     }
 
     /// The rows of a sequence for `start..end`.

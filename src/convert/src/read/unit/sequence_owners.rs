@@ -39,7 +39,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     pub(crate) fn refuse_foreign(&mut self) {
         let by_sequence = std::mem::take(&mut self.by_sequence);
         let piece = |reader: &Self, at: &BySequence| {
-            reader.out.pieces[reader.out.functions[at.function].pieces.start as usize]
+            reader.out.code.pieces[reader.out.code.functions[at.function].pieces.start as usize]
         };
         let sequence_len = |reader: &Self, at: &BySequence| {
             let sequence = &reader.lines.sequences[at.sequence];
@@ -52,8 +52,8 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         if by_sequence.iter().any(|at| other(self, at) || named_twice(self, at)) {
             let mut here: HashMap<u64, FunctionsHere> = HashMap::default();
             let own: HashSet<usize> = by_sequence.iter().map(|at| at.function).collect();
-            for (index, function) in self.out.functions.iter().enumerate() {
-                let entry = self.out.pieces[function.pieces.start as usize];
+            for (index, function) in self.out.code.functions.iter().enumerate() {
+                let entry = self.out.code.pieces[function.pieces.start as usize];
                 let here = here.entry(entry.start.0).or_default();
                 here.functions += 1;
                 if own.contains(&index) { &mut here.folded } else { &mut here.remain }.insert(entry.len);
@@ -76,7 +76,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             foreign = by_sequence.iter().filter(is_foreign).map(|at| at.function).collect();
         }
         for at in by_sequence {
-            let function = &self.out.functions[at.function];
+            let function = &self.out.code.functions[at.function];
             let (die, start) = (function.die, piece(self, &at).start.0);
             if foreign.contains(&at.function) {
                 self.diagnostics.add(Kind::ForeignSequence, die.0, || {
@@ -93,8 +93,8 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
 
     /// Makes erased functions of these, of which each has one piece.
     fn take_addresses(&mut self, foreign: &HashSet<usize>) {
-        let functions = std::mem::take(&mut self.out.functions);
-        let mut gone = vec![false; self.out.pieces.len()];
+        let functions = std::mem::take(&mut self.out.code.functions);
+        let mut gone = vec![false; self.out.code.pieces.len()];
         let mut kept = Vec::with_capacity(functions.len());
         for (index, function) in functions.into_iter().enumerate() {
             if !foreign.contains(&index) {
@@ -105,7 +105,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             gone[piece] = true;
             let (named, dead) = (
                 (function.origin, function.instance),
-                DeadRange { len: self.out.pieces[piece].len.into(), part: false },
+                DeadRange { len: self.out.code.pieces[piece].len.into(), part: false },
             );
             self.erased(function.die, named, dead, false, function.lost, function.calls);
         }
@@ -121,12 +121,12 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             let shift = before[function.pieces.start as usize];
             function.pieces = function.pieces.start - shift..function.pieces.end - shift;
         }
-        self.out.functions = kept;
+        self.out.code.functions = kept;
         self.shared.retain(|shared| !gone[shared.piece]);
         for shared in &mut self.shared {
             shared.piece -= before[shared.piece] as usize;
         }
         let mut gone = gone.into_iter();
-        self.out.pieces.retain(|_| !gone.next().unwrap_or(false));
+        self.out.code.pieces.retain(|_| !gone.next().unwrap_or(false));
     }
 }

@@ -45,13 +45,13 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     /// Gives each piece that waited for it its rows.
     pub(crate) fn settle(&mut self) {
         let mut shared = std::mem::take(&mut self.shared);
-        shared.sort_by_key(|shared| (self.out.pieces[shared.piece].start, shared.piece));
+        shared.sort_by_key(|shared| (self.out.code.pieces[shared.piece].start, shared.piece));
         let (named, shared): (Vec<_>, Vec<_>) = shared.into_iter().partition(|shared| shared.named.is_some());
         for group in self.by_start(&named) {
             self.settle_named(&named[group]);
         }
         let groups = self.by_start(&shared);
-        let folded = self.out.erased.iter().enumerate().filter(|(_, erased)| !erased.removed);
+        let folded = self.out.records.erased.iter().enumerate().filter(|(_, erased)| !erased.removed);
         let mut folded: Vec<(u64, usize)> = folded.map(|(index, erased)| (erased.size, index)).collect();
         folded.sort_unstable();
         for group in groups {
@@ -67,7 +67,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
 
     /// Index ranges of those that have one address.
     fn by_start(&self, shared: &[SharedPiece]) -> Vec<Range<usize>> {
-        let start_of = |shared: &SharedPiece| self.out.pieces[shared.piece].start;
+        let start_of = |shared: &SharedPiece| self.out.code.pieces[shared.piece].start;
         let groups = shared.chunk_by(|a, b| start_of(a) == start_of(b)).scan(0, |at, group| {
             *at += group.len();
             Some(*at - group.len()..*at)
@@ -77,7 +77,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
 
     /// Gives each the sequence that it names, or its own where they are mixed up.
     fn settle_named(&mut self, here: &[SharedPiece]) {
-        let start = self.out.pieces[here[0].piece].start.0;
+        let start = self.out.code.pieces[here[0].piece].start.0;
         let named = |shared: &SharedPiece| shared.named.unwrap_or_default();
         let end = here.iter().map(|shared| self.lines.sequences[named(shared)].end).max().unwrap_or(start);
         let of_end = |&index: &usize| self.lines.sequences[index].end == end;
@@ -112,10 +112,10 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
 
     /// `folded`: sizes and indexes of erased functions, sorted.
     fn settle_one(&mut self, here: &[SharedPiece], folded: &[(u64, usize)]) {
-        let start = self.out.pieces[here[0].piece].start.0;
+        let start = self.out.code.pieces[here[0].piece].start.0;
         // Of joined sequences only the part of these functions counts, and they may be claimed for others.
         let passing = self.lines.passing(start, &self.compared);
-        let lens = here.iter().map(|shared| u64::from(self.out.pieces[shared.piece].len));
+        let lens = here.iter().map(|shared| u64::from(self.out.code.pieces[shared.piece].len));
         let end = lens.max().map_or(u64::MAX, |len| start + len);
         let mut joined = !passing.is_empty();
         let mut sequences: Vec<usize> = Vec::new();
@@ -173,9 +173,9 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     }
 
     fn settle_rows(&mut self, shared: &SharedPiece, own: RowOwner) {
-        let piece = self.out.pieces[shared.piece];
+        let piece = self.out.code.pieces[shared.piece];
         let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.len));
-        self.out.pieces[shared.piece].rows = self.rows(own, &shared.segments, start, end, shared.joined);
+        self.out.code.pieces[shared.piece].rows = self.rows(own, &shared.segments, start, end, shared.joined);
     }
 
     /// Sequences by what the file keeps of their rows, the first of each kind last. Each row is a step.
@@ -214,7 +214,8 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         mut kinds: Vec<Vec<usize>>,
         (start, end): (u64, u64),
     ) -> (Vec<Option<usize>>, Vec<usize>) {
-        let lens: Vec<u64> = here.iter().map(|shared| self.out.pieces[shared.piece].len.into()).collect();
+        let lens: Vec<u64> =
+            here.iter().map(|shared| self.out.code.pieces[shared.piece].len.into()).collect();
         let len_of = |reader: &Self, kind: &[usize]| reader.lines.sequences[kind[0]].end.min(end) - start;
         let any_of_len = kinds.iter().any(|kind| lens.contains(&len_of(self, kind)));
         // (origin, length) of functions here, then of those that may have been folded into them.
@@ -230,7 +231,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         let mut erased: Vec<usize> = sizes.iter().flat_map(of_size).take(MAX_FOLDED).collect();
         erased.sort_unstable();
         functions.extend(erased.into_iter().map(|index| {
-            let erased = &self.out.erased[index];
+            let erased = &self.out.records.erased[index];
             (erased.origin, erased.size)
         }));
         let mut fits = Vec::new();

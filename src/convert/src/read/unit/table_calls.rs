@@ -35,7 +35,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
                 continue;
             };
             let callee = self.callee(self.origins.place(gimli::UnitOffset(offset)));
-            self.out.listed.push(UnitCall {
+            self.out.records.listed.push(UnitCall {
                 return_addr: Some(call.return_addr),
                 callee: Some(callee),
                 tail: false,

@@ -188,7 +188,7 @@ impl<'f> Front<'_, 'f> {
         let steps = done.steps.find.saturating_add(if had { done.steps.unit } else { 0 });
         if had {
             // It came with the unit that had the file first.
-            (done.unit.strings, done.unit.brings) = (0, 0);
+            (done.unit.tables.strings, done.unit.tables.brings) = (0, 0);
         }
         if steps == 0 {
             return Some(done);
@@ -218,10 +218,10 @@ impl<'f> Front<'_, 'f> {
             }
         }
         if let Some(id) = dwo_id
-            && let Some(first) = self.skeletons.insert(id, unit.offset)
+            && let Some(first) = self.skeletons.insert(id, unit.head.offset)
         {
-            self.diagnostics.add(Kind::DuplicateDwoId, unit.offset, || {
-                format!("units at .debug_info+{first:#x} and +{:#x} have dwo id {id:#018x}", unit.offset)
+            self.diagnostics.add(Kind::DuplicateDwoId, unit.head.offset, || {
+                format!("units at .debug_info+{first:#x} and +{:#x} have dwo id {id:#018x}", unit.head.offset)
             });
         }
         self.taker.take(unit);
@@ -243,11 +243,12 @@ mod tests {
     use super::*;
     use crate::model::Unit;
     use crate::read::units::split::SplitSteps;
+    use crate::read::units::task;
 
     const LISTS: u64 = 100;
 
     fn done(offset: u64, id: u64, steps: SplitSteps) -> Option<Done<'static>> {
-        let unit = Unit { offset, ..Unit::default() };
+        let unit = task::empty(offset);
         Some(Done { unit, dwo_id: Some(id), steps, ..Done::default() })
     }
 
@@ -260,7 +261,7 @@ mod tests {
             }
             steps.shared = steps.shared.min(how.limit);
             let mut read = done(index as u64, id, steps)?;
-            read.unit.partial = steps.shared < units[index].1.shared || steps.shared == 0;
+            read.unit.head.partial = steps.shared < units[index].1.shared || steps.shared == 0;
             Some(read)
         };
         let (files, sections, mut taken) = (Files::new(), DebugSections::default(), Vec::<Unit<'_>>::new());
@@ -271,7 +272,7 @@ mod tests {
             queue.put(index, queue.read(|| done(index as u64, id, steps)));
         }
         queue.finish();
-        taken.iter().map(|unit| (unit.offset, unit.partial)).collect()
+        taken.iter().map(|unit| (unit.head.offset, unit.head.partial)).collect()
     }
 
     #[test]

@@ -197,9 +197,9 @@ pub(crate) fn read<'f, E: Endianity>(
         }
         match read {
             Ok(mut unit) => {
-                unit.brings = brings;
-                unit.strings += file.debug.get(DebugSection::Str).len() as u64;
-                let names = task.supply.names.keep(&std::mem::take(&mut unit.names));
+                unit.tables.brings = brings;
+                unit.tables.strings += file.debug.get(DebugSection::Str).len() as u64;
+                let names = task.supply.names.keep(&std::mem::take(&mut unit.tables.names));
                 return Some(unit.with_names(names));
             }
             Err(problem) => missed.other_build(format!("{}: {problem}", path.display())),

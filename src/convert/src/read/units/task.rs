@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::model::{ClassPlaces, ClassUnit, Unit, UnitClasses};
+use crate::model::{ClassPlaces, ClassUnit, Unit, UnitClasses, UnitHead};
 use crate::open::DebugSection;
 use crate::read::code::CodeSections;
 use crate::read::limits::Limits;
@@ -70,12 +70,12 @@ impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
                     unit::walk(source, self.code, self.options, &mut memory, limits, diagnostics);
                 // gcc does not say which of its classes matter, and a `.dwo` does not live as long as its classes.
                 let main = source.space.main.dwarf.file_type == gimli::DwarfFileType::Main;
-                if self.options.classes && main && unit.class_places.is_of_tables() {
-                    let places = std::mem::take(&mut unit.class_places);
+                if self.options.classes && main && unit.records.class_places.is_of_tables() {
+                    let places = std::mem::take(&mut unit.records.class_places);
                     let mut counted = Diagnostics::default();
                     let described = unit::classes(source, &places, &mut memory, &mut counted);
                     let skipped = counted.only(Kind::SkippedClasses);
-                    unit.described = Some(Box::new(ClassUnit { unit: described, skipped }));
+                    unit.records.described = Some(Box::new(ClassUnit { unit: described, skipped }));
                 }
                 (unit, shared)
             }
@@ -97,6 +97,11 @@ pub(crate) struct Done<'f> {
     pub(crate) deferred: bool,
     pub(crate) diagnostics: Diagnostics,
     pub(crate) starts: Starts,
+}
+
+/// A unit of which nothing but its place is known.
+pub(crate) fn empty<'f>(offset: u64) -> Unit<'f> {
+    Unit { head: UnitHead { offset, ..UnitHead::default() }, ..Unit::default() }
 }
 
 /// Where the unit's own part of each of [`SHARED`] begins; 0 where that is not known.
@@ -171,7 +176,7 @@ fn read_by<'f, E: Endianity>(
         }
         Err(error) => {
             bad_unit(&mut diagnostics, offset, error);
-            let unit = Unit { offset, ..Unit::default() };
+            let unit = empty(offset);
             return Done { unit, diagnostics, ..Done::default() };
         }
     };
@@ -182,7 +187,8 @@ fn read_by<'f, E: Endianity>(
     if let Some(skeleton) = &skeleton
         && let Some(read) = split::read(task, skeleton, &mut steps, &mut diagnostics)
     {
-        let unit = Unit { offset, ..read };
+        let mut unit = read;
+        unit.head.offset = offset;
         return Done { unit, dwo_id, steps, diagnostics, starts, ..Done::default() };
     }
     let files = FileTable::of(&main.dwarf, &unit);
@@ -192,6 +198,6 @@ fn read_by<'f, E: Endianity>(
     let (mut read, shared) = task.walk(&source, &mut diagnostics);
     steps.shared = shared;
     // The children of a skeleton (`-fsplit-dwarf-inlining`) say all that was inlined.
-    read.partial = skeleton.is_some() && read.functions.is_empty();
+    read.head.partial = skeleton.is_some() && read.code.functions.is_empty();
     Done { unit: read, dwo_id, steps, diagnostics, starts, ..Done::default() }
 }

@@ -13,8 +13,9 @@ mod twin;
 use rayon::prelude::*;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::merge::Merged;
-use crate::model::{How, InlineCounts, Row, RowRange, Scope, Unit, UnitMap};
+use crate::merge::names::Names;
+use crate::model::{How, InlineCounts, Row, RowRange, Scope, UnitCode, UnitTraces};
+use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::paint::{PaintRange, Painter, Segment};
@@ -37,31 +38,32 @@ type FunctionAt = (usize, usize);
 type Ranges = Vec<Vec<(u32, u32)>>;
 
 /// Restores the inline trees of all functions that were found without addresses.
-pub(crate) fn restore(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
+pub(crate) fn restore(names: &Names<'_>, recovered: &mut Recovered<'_, '_>, diagnostics: &mut Diagnostics) {
     let mut counts = InlineCounts::default();
     let mut left = MAX_STEPS;
     let wanted = |(unit, function): &FunctionAt| {
-        let found = &merged.program.units[*unit].functions[*function];
+        let found = &recovered.code[*unit].functions[*function];
         found.how != How::LiveRange && found.lost.any()
     };
-    let units = merged.program.units.iter().enumerate();
+    let units = recovered.code.iter().enumerate();
     let all =
         units.flat_map(|(index, unit)| (0..unit.functions.len()).map(move |function| (index, function)));
     let lost: Vec<FunctionAt> = all.filter(wanted).collect();
-    make_room(merged, &lost);
+    make_room(recovered, &lost);
     // A twin is soon found. Those that have none are looked at by their rows, which may make them the twin of others.
-    let mut twins = Twins::new(merged, &lost);
+    let mut twins = Twins::new(recovered, &lost);
     let mut open: Vec<LostFunction> = lost.into_iter().map(|at| LostFunction { at, compared: 0 }).collect();
-    twins.take(merged, &mut open, &mut counts, &mut left);
+    twins.take(names, recovered, &mut open, &mut counts, &mut left);
     let before = counts.by_rows;
-    by_all_rows(merged, &mut open, &mut twins, &mut counts, &mut left);
+    by_all_rows(names, recovered, &mut open, &mut twins, &mut counts, &mut left);
     if counts.by_rows > before {
-        twins.take(merged, &mut open, &mut counts, &mut left);
+        twins.take(names, recovered, &mut open, &mut counts, &mut left);
     }
     for LostFunction { at: (unit, function), .. } in open {
-        lay(merged, (unit, function), Laid::new(merged, (unit, function), &[]));
-        let found = &merged.program.units[unit].functions[function];
-        if rows_of(&merged.program.units[unit], function).is_some_and(|rows| rows.len > 0) {
+        let laid = Laid::new(&recovered.code[unit], function, &[]);
+        lay(recovered, (unit, function), laid);
+        let found = &recovered.code[unit].functions[function];
+        if rows_of(&recovered.code[unit], function).is_some_and(|rows| rows.len > 0) {
             counts.lost += 1;
             let die = found.die.0;
             diagnostics.add(Kind::LostInlines, die, || {
@@ -74,12 +76,12 @@ pub(crate) fn restore(merged: &mut Merged<'_>, diagnostics: &mut Diagnostics) {
             format!("over {MAX_STEPS} steps to find what is inlined into folded functions")
         });
     }
-    merged.program.inlines = counts;
+    recovered.inlines = counts;
 }
 
 /// Makes room for the trees and rows of functions, at once for those of a unit: else each unit has room for as many again.
-fn make_room(merged: &mut Merged<'_>, lost: &[FunctionAt]) {
-    merged.program.units.par_iter_mut().enumerate().for_each(|(index, unit)| {
+fn make_room(recovered: &mut Recovered<'_, '_>, lost: &[FunctionAt]) {
+    recovered.code.par_iter_mut().enumerate().for_each(|(index, unit)| {
         let first = lost.partition_point(|at| at.0 < index);
         let of_unit = lost[first..].iter().take_while(|at| at.0 == index);
         let (mut scopes, mut rows) = (0, 0);
@@ -141,20 +143,21 @@ fn each<T: Copy + Sync, F: Send>(
 
 /// Gives those their inline trees whose rows leave one way alone; the others stay.
 fn by_all_rows(
-    merged: &mut Merged<'_>,
+    names: &Names<'_>,
+    recovered: &mut Recovered<'_, '_>,
     open: &mut Vec<LostFunction>,
     twins: &mut Twins,
     counts: &mut InlineCounts,
     left: &mut u64,
 ) {
     let all = std::mem::take(open);
-    let found = each(&all, left, |open, budget| by_rows(merged, open.at, budget));
+    let found = each(&all, left, |open, budget| by_rows(names, recovered, open.at, budget));
     for (own, laid) in all.into_iter().zip(found) {
         match laid {
             Some(laid) => {
                 counts.by_rows += 1;
-                lay(merged, own.at, laid);
-                twins.add(merged, own.at);
+                lay(recovered, own.at, laid);
+                twins.add(recovered, own.at);
             }
             None => open.push(own),
         }
@@ -162,37 +165,44 @@ fn by_all_rows(
 }
 
 /// The rows of a function of one piece, before anything is inlined.
-fn rows_of(unit: &Unit<'_>, function: usize) -> Option<RowRange> {
+fn rows_of(unit: &UnitCode, function: usize) -> Option<RowRange> {
     let pieces = unit.functions[function].pieces.clone();
     (pieces.len() == 1).then(|| unit.pieces[pieces.start as usize].rows)
 }
 
 /// What is inlined, where the rows leave one way alone.
-fn by_rows(merged: &Merged<'_>, at: FunctionAt, budget: &Budget) -> Option<Laid> {
-    let ranges = places_by_rows(merged, at, budget)?;
-    Some(Laid::new(merged, at, &ranges))
+fn by_rows(
+    names: &Names<'_>,
+    recovered: &Recovered<'_, '_>,
+    at: FunctionAt,
+    budget: &Budget,
+) -> Option<Laid> {
+    let ranges = places_by_rows(names, recovered, at, budget)?;
+    Some(Laid::new(&recovered.code[at.0], at.1, &ranges))
 }
 
-fn places_by_rows(merged: &Merged<'_>, (unit, function): FunctionAt, budget: &Budget) -> Option<Ranges> {
-    let (unit, map) = (&merged.program.units[unit], &merged.program.maps[unit]);
-    let found = &unit.functions[function];
-    let rows = rows_of(unit, function).filter(|rows| rows.len > 0 && !found.lost.beyond)?;
-    let file = |local: u16| map.files.get(usize::from(local)).map_or(0, |file| file.0 + 1);
-    let rows = unit.rows[rows.start as usize..][..rows.len as usize]
-        .iter()
-        .map(|row| (row.offset, file(row.file), row.line))
-        .collect();
+fn places_by_rows(
+    names: &Names<'_>,
+    recovered: &Recovered<'_, '_>,
+    (unit, function): FunctionAt,
+    budget: &Budget,
+) -> Option<Ranges> {
+    let unit = recovered.unit(unit);
+    let found = &unit.code.functions[function];
+    let rows = rows_of(unit.code, function).filter(|rows| rows.len > 0 && !found.lost.beyond)?;
+    let rows = unit.code.rows_of(rows).iter();
+    let rows = rows.map(|row| (row.offset, file(unit, row.file), row.line)).collect();
     let declared = |origin: crate::model::OriginId| {
-        let origin = merged.program.origins[origin.index()];
+        let origin = names.origin(origin);
         (origin.file.map_or(0, |file| file.0 + 1), origin.line)
     };
-    let own = declared(map.origins[found.origin.index()]);
+    let own = declared(unit.origin_of(found.origin));
     let mut nodes =
         vec![places::InlineNode { parent: 0, len: 0, ranges: &[], file: own.0, line: own.1, call: 0 }];
-    for scope in &unit.lost[found.lost.scopes.start as usize..found.lost.scopes.end as usize] {
-        let call = map.edges[scope.edge.index()];
-        let (file, line) = declared(merged.program.edges[call.index()].callee);
-        let ranges = &unit.lost_ranges[scope.ranges.start as usize..scope.ranges.end as usize];
+    for scope in &unit.traces.lost[found.lost.scopes.start as usize..found.lost.scopes.end as usize] {
+        let call = unit.edge_of(scope.edge);
+        let (file, line) = declared(recovered.units.edges[call.index()].callee);
+        let ranges = &unit.traces.lost_ranges[scope.ranges.start as usize..scope.ranges.end as usize];
         nodes.push(places::InlineNode {
             parent: scope.parent,
             len: scope.len,
@@ -202,7 +212,7 @@ fn places_by_rows(merged: &Merged<'_>, (unit, function): FunctionAt, budget: &Bu
             call: call.0,
         });
     }
-    let size = unit.pieces[found.pieces.start as usize].len;
+    let size = unit.code.pieces[found.pieces.start as usize].len;
     places::places(&places::UnplacedFunction { rows, size, nodes }, budget)
 }
 
@@ -217,8 +227,7 @@ struct Laid {
 impl Laid {
     /// Gives the rows of a function the scopes of the nodes with these ranges. Without any only rows that say the same are
     /// joined.
-    fn new(merged: &Merged<'_>, (unit, function): FunctionAt, ranges: &[Vec<(u32, u32)>]) -> Laid {
-        let unit = &merged.program.units[unit];
+    fn new(unit: &UnitCode, function: usize, ranges: &[Vec<(u32, u32)>]) -> Laid {
         let mut segments: Vec<Segment> = Vec::new();
         let mut painted: Vec<PaintRange> = Vec::new();
         for (node, ranges) in (1..).zip(ranges) {
@@ -229,22 +238,20 @@ impl Laid {
             }));
         }
         Painter::default().paint(&mut painted, &mut segments);
-        let joined = |piece: u32| {
-            let rows = unit.pieces[piece as usize].rows;
-            join(&unit.rows[rows.start as usize..][..rows.len as usize], &segments)
-        };
+        let joined = |piece: u32| join(unit.rows_of(unit.pieces[piece as usize].rows), &segments);
         let rows = unit.functions[function].pieces.clone().map(joined).collect();
         Laid { scopes: !ranges.is_empty(), rows }
     }
 }
 
 /// Gives a function its inline tree, and its pieces their rows.
-fn lay(merged: &mut Merged<'_>, (unit, function): FunctionAt, laid: Laid) {
-    let unit = &mut merged.program.units[unit];
+fn lay(recovered: &mut Recovered<'_, '_>, (unit, function): FunctionAt, laid: Laid) {
+    let UnitTraces { lost: traces, .. } = &recovered.traces[unit];
+    let unit = &mut recovered.code[unit];
     if laid.scopes {
         let lost = unit.functions[function].lost.scopes.clone();
         let first = unit.scopes.len() as u32;
-        let scopes = unit.lost[lost.start as usize..lost.end as usize].iter();
+        let scopes = traces[lost.start as usize..lost.end as usize].iter();
         unit.scopes.extend(scopes.map(|scope| Scope { parent: scope.parent, edge: scope.edge }));
         unit.functions[function].scopes = first..unit.scopes.len() as u32;
     }
@@ -287,14 +294,14 @@ struct Twins {
 }
 
 impl Twins {
-    fn new(merged: &Merged<'_>, open: &[FunctionAt]) -> Twins {
+    fn new(recovered: &Recovered<'_, '_>, open: &[FunctionAt]) -> Twins {
         let wanted: HashSet<(u64, u32)> =
-            open.iter().filter_map(|&at| range(&merged.program.units[at.0], at.1)).collect();
+            open.iter().filter_map(|&at| range(&recovered.code[at.0], at.1)).collect();
         let mut twins = Twins { by_range: HashMap::default() };
         if wanted.is_empty() {
             return twins;
         }
-        for (unit_index, unit) in merged.program.units.iter().enumerate() {
+        for (unit_index, unit) in recovered.code.iter().enumerate() {
             for (index, function) in unit.functions.iter().enumerate() {
                 let known = !function.lost.any() || !function.scopes.is_empty();
                 if let Some(range) = range(unit, index).filter(|range| known && wanted.contains(range)) {
@@ -308,24 +315,25 @@ impl Twins {
     /// Gives those their inline trees that have a twin, each of which may be the twin of others; the others stay.
     fn take(
         &mut self,
-        merged: &mut Merged<'_>,
+        names: &Names<'_>,
+        recovered: &mut Recovered<'_, '_>,
         open: &mut Vec<LostFunction>,
         counts: &mut InlineCounts,
         left: &mut u64,
     ) {
         loop {
             let all = std::mem::take(open);
-            let found = each(&all, left, |open, budget| self.find(merged, open, budget));
+            let found = each(&all, left, |open, budget| self.find(names, recovered, open, budget));
             let before = counts.by_twin;
             for own in &all {
-                open.push(LostFunction { compared: self.at(merged, own.at).len(), ..*own });
+                open.push(LostFunction { compared: self.at(recovered, own.at).len(), ..*own });
             }
             let mut found = found.into_iter();
             open.retain(|own| match found.next().flatten() {
                 Some(laid) => {
                     counts.by_twin += 1;
-                    lay(merged, own.at, laid);
-                    self.add(merged, own.at);
+                    lay(recovered, own.at, laid);
+                    self.add(recovered, own.at);
                     false
                 }
                 None => true,
@@ -336,36 +344,42 @@ impl Twins {
         }
     }
 
-    fn add(&mut self, merged: &Merged<'_>, at: FunctionAt) {
-        if let Some(range) = range(&merged.program.units[at.0], at.1) {
+    fn add(&mut self, recovered: &Recovered<'_, '_>, at: FunctionAt) {
+        if let Some(range) = range(&recovered.code[at.0], at.1) {
             self.by_range.entry(range).or_default().push(at);
         }
     }
 
     /// What a function is compared with.
-    fn at(&self, merged: &Merged<'_>, at: FunctionAt) -> &[FunctionAt] {
-        let twins = range(&merged.program.units[at.0], at.1).and_then(|range| self.by_range.get(&range));
+    fn at(&self, recovered: &Recovered<'_, '_>, at: FunctionAt) -> &[FunctionAt] {
+        let twins = range(&recovered.code[at.0], at.1).and_then(|range| self.by_range.get(&range));
         twins.map_or(&[], |twins| &twins[..twins.len().min(MAX_TWINS)])
     }
 
     /// Compares a function with those of them that it was not compared with yet.
-    fn find(&self, merged: &Merged<'_>, open: LostFunction, budget: &Budget) -> Option<Laid> {
-        let mut twins = self.at(merged, open.at)[open.compared..].iter();
-        let ranges = twins.find_map(|&twin| twin::compare(merged, twin, open.at, budget))?;
-        Some(Laid::new(merged, open.at, &ranges))
+    fn find(
+        &self,
+        names: &Names<'_>,
+        recovered: &Recovered<'_, '_>,
+        open: LostFunction,
+        budget: &Budget,
+    ) -> Option<Laid> {
+        let mut twins = self.at(recovered, open.at)[open.compared..].iter();
+        let ranges = twins.find_map(|&twin| twin::compare(names, recovered, twin, open.at, budget))?;
+        Some(Laid::new(&recovered.code[open.at.0], open.at.1, &ranges))
     }
 }
 
 /// Start and length of a function of one piece.
-fn range(unit: &Unit<'_>, function: usize) -> Option<(u64, u32)> {
+fn range(unit: &UnitCode, function: usize) -> Option<(u64, u32)> {
     let pieces = unit.functions[function].pieces.clone();
     let piece = &unit.pieces[pieces.start as usize];
     (pieces.len() == 1).then_some((piece.start.0, piece.len))
 }
 
 /// The file of a row in the whole program; 0 where no row covers the code.
-fn file(map: &UnitMap, local: u16) -> u32 {
-    map.files.get(usize::from(local)).map_or(0, |file| file.0 + 1)
+fn file(unit: UnitView<'_, '_>, local: u16) -> u32 {
+    unit.file_of(local).map_or(0, |file| file.0 + 1)
 }
 
 #[cfg(test)]

@@ -1,59 +1,57 @@
 //! Compares a function whose inlined code has no place with one of the same code whose inlined code has.
 
-use crate::merge::Merged;
-use crate::model::{EdgeId, OriginId};
+use crate::merge::names::Names;
+use crate::model::{EdgeId, OriginId, Row};
 use crate::recover::inlines::{FunctionAt, Ranges, file};
+use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::budget::Budget;
 
 /// The places of `lost`'s inlined code, if `known` was made of the same source: every node of their inline trees is
 /// declared and called at the same place and as long, and so are all their lines.
 pub(crate) fn compare(
-    merged: &Merged<'_>,
+    names: &Names<'_>,
+    recovered: &Recovered<'_, '_>,
     known: FunctionAt,
     lost: FunctionAt,
     budget: &Budget,
 ) -> Option<Ranges> {
-    let program = &merged.program;
-    let (twin_unit, twin_map) = (&program.units[known.0], &program.maps[known.0]);
-    let (unit, map) = (&program.units[lost.0], &program.maps[lost.0]);
-    let (twin, found) = (&twin_unit.functions[known.1], &unit.functions[lost.1]);
-    let scopes = &twin_unit.scopes[twin.scopes.start as usize..twin.scopes.end as usize];
-    let lost = &unit.lost[found.lost.scopes.start as usize..found.lost.scopes.end as usize];
+    let (twin_unit, unit) = (recovered.unit(known.0), recovered.unit(lost.0));
+    let (twin, found) = (&twin_unit.code.functions[known.1], &unit.code.functions[lost.1]);
+    let scopes = &twin_unit.code.scopes[twin.scopes.start as usize..twin.scopes.end as usize];
+    let lost = &unit.traces.lost[found.lost.scopes.start as usize..found.lost.scopes.end as usize];
     if scopes.is_empty() || scopes.len() != lost.len() {
         return None;
     }
     let declared = |origin: OriginId| {
-        let origin = program.origins[origin.index()];
+        let origin = names.origin(origin);
         (origin.file, origin.line)
     };
     let called = |edge: EdgeId| {
-        let edge = program.edges[edge.index()];
+        let edge = recovered.units.edges[edge.index()];
         (declared(edge.callee), edge.file, edge.line, edge.column)
     };
-    if declared(twin_map.origins[twin.origin.index()]) != declared(map.origins[found.origin.index()]) {
+    if declared(twin_unit.origin_of(twin.origin)) != declared(unit.origin_of(found.origin)) {
         return None;
     }
     let alike = scopes.iter().zip(lost).all(|(twin, own)| {
-        twin.parent == own.parent
-            && called(twin_map.edges[twin.edge.index()]) == called(map.edges[own.edge.index()])
+        twin.parent == own.parent && called(twin_unit.edge_of(twin.edge)) == called(unit.edge_of(own.edge))
     });
     let (twin_piece, piece) =
-        (&twin_unit.pieces[twin.pieces.start as usize], &unit.pieces[found.pieces.start as usize]);
-    let twin_rows = &twin_unit.rows[twin_piece.rows.start as usize..][..twin_piece.rows.len as usize];
-    let rows = &unit.rows[piece.rows.start as usize..][..piece.rows.len as usize];
+        (&twin_unit.code.pieces[twin.pieces.start as usize], &unit.code.pieces[found.pieces.start as usize]);
+    let twin_rows = twin_unit.code.rows_of(twin_piece.rows);
+    let rows = unit.code.rows_of(piece.rows);
     if !alike || twin_rows.is_empty() || rows.is_empty() {
         return None;
     }
     budget.spend(twin_rows.len() + rows.len() + lost.len()).then_some(())?;
     // The same lines, at whatever rows begin.
-    let line = |(row, map): (&crate::model::Row, _)| (file(map, row.file), row.line, row.column);
+    let line = |row: &Row, unit: UnitView<'_, '_>| (file(unit, row.file), row.line, row.column);
     let (mut at, mut twin_at) = (0, 0);
     loop {
-        if line((&rows[at], map)) != line((&twin_rows[twin_at], twin_map)) {
+        if line(&rows[at], unit) != line(&twin_rows[twin_at], twin_unit) {
             return None;
         }
-        let next =
-            |rows: &[crate::model::Row], at: usize| rows.get(at + 1).map_or(u32::MAX, |row| row.offset);
+        let next = |rows: &[Row], at: usize| rows.get(at + 1).map_or(u32::MAX, |row| row.offset);
         let (ends, twin_ends) = (next(rows, at), next(twin_rows, twin_at));
         match (ends, twin_ends) {
             (u32::MAX, u32::MAX) => break,
@@ -79,7 +77,7 @@ pub(crate) fn compare(
         }
     }
     let as_long = ranges.iter().zip(lost).all(|(ranges, own)| {
-        let own_ranges = &unit.lost_ranges[own.ranges.start as usize..own.ranges.end as usize];
+        let own_ranges = &unit.traces.lost_ranges[own.ranges.start as usize..own.ranges.end as usize];
         match ranges[..] {
             [] => own.len == 0 && own_ranges.is_empty(),
             [(start, end)] if own.len > 0 => end - start == own.len,

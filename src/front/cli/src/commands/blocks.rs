@@ -27,6 +27,7 @@ pub(crate) fn none(path: &Path) -> String {
 }
 
 /// Prints the blocks of each function of the name that has some.
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &Blocks) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::answer::open::open(&mapped)?;

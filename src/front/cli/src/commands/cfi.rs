@@ -15,6 +15,7 @@ const REGISTERS: usize = 1024;
 const REMEMBERED: usize = 16;
 
 /// One line for each address and each section that covers it.
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &Cfi) -> Result<u8, Failure> {
     let files = Files::default();
     let sections =

@@ -13,6 +13,7 @@ use crate::io::failure::{Failure, complain, exit};
 use crate::io::mapped::Mapped;
 
 /// Writes the file, under another name first, which is then replaced.
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::answer::open::open(&mapped)?;

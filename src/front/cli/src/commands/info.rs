@@ -36,6 +36,7 @@ struct Facts {
 }
 
 /// Prints the facts of a file.
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &Info) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::answer::open::open(&mapped)?;

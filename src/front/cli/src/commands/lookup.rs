@@ -11,6 +11,7 @@ use crate::args::Lookup;
 use crate::io::failure::{Failure, complain};
 
 /// Answers each argument, or else each line of standard input.
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &Lookup) -> Result<u8, Failure> {
     let symbolizer = crate::answer::open::symbolizer(&args.answering, &args.sources)?;
     let words = args.words();

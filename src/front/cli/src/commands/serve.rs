@@ -11,6 +11,7 @@ use crate::args::serve::Serve;
 use crate::io::failure::{Failure, complain, exit};
 
 /// Answers until a signal says stop.
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
     let failed = |message: String| Failure { message, code: exit::BAD_INPUT };
     let open = |location: &String| Store::open(location, StoreOptions::default());

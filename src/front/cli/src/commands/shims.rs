@@ -21,6 +21,7 @@ pub(crate) fn called_as_tool() -> Option<Result<u8, Failure>> {
 }
 
 /// Runs a tool that was named as a command: `foldsym addr2line -e app 0x1234`.
+#[inline(never)] // see `perform`
 pub(crate) fn run(tool: Tool, args: &[OsString]) -> Result<u8, Failure> {
     symbolizer::run(tool, tool.name(), args.to_vec())
 }

@@ -47,6 +47,7 @@ impl Parsed {
 }
 
 /// Answers the arguments as one stack, or else each line of standard input.
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
     let symbolizer = crate::answer::open::symbolizer(&args.answering, &args.sources)?;
     let words = args.words();

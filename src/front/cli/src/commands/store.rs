@@ -22,6 +22,7 @@ impl From<StoreError> for Failure {
     }
 }
 
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &StoreArgs) -> Result<u8, Failure> {
     let mut out = Output::new();
     let code = match &args.command {

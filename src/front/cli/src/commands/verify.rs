@@ -8,6 +8,7 @@ use crate::io::failure::{Failure, exit};
 use crate::io::mapped::Mapped;
 
 /// Checks every byte; with a program, every answer.
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &Verify) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::answer::open::open(&mapped)?;

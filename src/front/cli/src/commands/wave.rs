@@ -16,6 +16,7 @@ use crate::io::failure::Failure;
 const MAX_JSON: u64 = 16 << 20;
 
 /// Prints each group with the frames of its place.
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let answering =
         Answering { json: args.json, no_demangle: args.no_demangle, base: args.base, ..Answering::default() };

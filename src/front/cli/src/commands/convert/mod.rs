@@ -21,6 +21,7 @@ use ledger::Ledger;
 use plan::{Plan, is_stdout};
 
 /// Converts every input, and says of each what became of it when it is done.
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     refuse_stdout(args)?;
     let plan = Plan::new(args)?;

@@ -16,6 +16,7 @@ use foldsym_symbolize::{Form, Kept, number};
 use record::Printer;
 
 /// Prints the functions that are asked for.
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &Dump) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::answer::open::open(&mapped)?;

@@ -28,6 +28,7 @@ use forms::{Form as LineForm, Frame, Markup};
 const MAX_FRAMES: usize = 1 << 16;
 
 /// Copies standard input, or files one after the other.
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &Filter) -> Result<u8, Failure> {
     let answering = Answering { no_demangle: args.no_demangle, ..Answering::default() };
     let symbolizer = crate::answer::open::symbolizer(&answering, &args.sources)?;

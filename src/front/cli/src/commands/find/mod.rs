@@ -68,6 +68,7 @@ impl Keys {
 }
 
 /// Prints a line for each function that has a matching name: readable, linkage, or an alias.
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &Find) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::answer::open::open(&mapped)?;

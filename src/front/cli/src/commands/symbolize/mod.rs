@@ -19,6 +19,7 @@ mod print;
 const MAX_REPORT: u64 = 4 << 30;
 
 /// Prints each report.
+#[inline(never)] // see `perform`
 pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     if args.sources.maps.is_some() {
         return Err(Failure::usage("--maps: a report says itself which modules its process had"));

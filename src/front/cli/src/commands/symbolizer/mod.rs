@@ -30,6 +30,7 @@ const FAILED: u8 = 1;
 const MAX_NESTED: usize = 8;
 
 /// Runs the tool with these arguments, the name of the program left out. `program` is that name, for messages.
+#[inline(never)] // see `perform`
 pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, Failure> {
     let args = match expanded(tool, args) {
         Ok(args) => args,

@@ -1,0 +1,201 @@
+//! The names, source files and origins of the whole program, each with an id. They only grow: an id that was given stays.
+
+use std::borrow::Cow;
+
+use foldsym_format::names::MAX_NAME;
+use hashbrown::HashTable;
+
+use crate::model::{FileId, Function, NameId, Origin, OriginId};
+use crate::util::hash::{HashMap, hash_of};
+use crate::util::text::{base_name, is_same_path};
+
+/// Finds the id of a name by its bytes. The texts stand elsewhere.
+#[derive(Default)]
+pub(crate) struct NameIndex {
+    table: HashTable<NameId>,
+    /// By name: to grow the table no name is read again.
+    hashes: Vec<u64>,
+}
+
+impl NameIndex {
+    /// The id of a name among `texts`, which are those that the index was made of.
+    pub(crate) fn find(&self, texts: &[Cow<'_, [u8]>], name: &[u8]) -> Option<NameId> {
+        self.find_hashed(texts, hash_of(name), name)
+    }
+
+    fn find_hashed(&self, texts: &[Cow<'_, [u8]>], hash: u64, name: &[u8]) -> Option<NameId> {
+        let is_it = |id: &NameId| self.hashes[id.index()] == hash && *texts[id.index()] == *name;
+        self.table.find(hash, is_it).copied()
+    }
+
+    fn add(&mut self, hash: u64, id: NameId) {
+        self.hashes.push(hash);
+        self.table.insert_unique(hash, id, |id| self.hashes[id.index()]);
+    }
+}
+
+/// The names, files and origins of the program.
+#[derive(Default)]
+pub(crate) struct Names<'f> {
+    pub(super) texts: Vec<Cow<'f, [u8]>>,
+    index: NameIndex,
+    pub(super) files: Vec<Vec<u8>>,
+    origins: Vec<Origin>,
+    /// By name: its first origin. Most names have one, and units name the same ones in the same order: what is near
+    /// each other here is near in memory.
+    first_origins: Vec<Option<OriginId>>,
+    /// The others.
+    other_origins: HashMap<Origin, OriginId>,
+    /// Names and paths that are longer than a file holds, each once.
+    pub(crate) cut: u64,
+    /// Names and paths of units for which there was no room.
+    pub(crate) without_room: u64,
+}
+
+/// What of [`Names`] is stored, and what finds a name in it.
+pub(crate) struct NameTables<'f> {
+    pub(crate) texts: Vec<Cow<'f, [u8]>>,
+    pub(crate) files: Vec<Vec<u8>>,
+    pub(crate) origins: Vec<Origin>,
+    pub(crate) index: NameIndex,
+}
+
+impl<'f> Names<'f> {
+    pub(crate) fn with_capacity(names: usize) -> Names<'f> {
+        Names {
+            texts: Vec::with_capacity(names),
+            index: NameIndex { table: HashTable::with_capacity(names), hashes: Vec::with_capacity(names) },
+            origins: Vec::with_capacity(names),
+            first_origins: Vec::with_capacity(names),
+            ..Names::default()
+        }
+    }
+
+    /// Frees what only adding takes.
+    pub(crate) fn into_tables(self) -> NameTables<'f> {
+        let Names { texts, index, files, origins, .. } = self;
+        NameTables { texts, files, origins, index }
+    }
+
+    /// How many names there are: ids are below it.
+    pub(crate) fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    pub(crate) fn text(&self, id: NameId) -> &[u8] {
+        &self.texts[id.index()]
+    }
+
+    /// The id of a name that something of the program has already.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<NameId> {
+        self.index.find(&self.texts, name)
+    }
+
+    /// The id of a name that borrows from the program's files.
+    pub(crate) fn add(&mut self, name: &'f [u8]) -> NameId {
+        self.intern(Cow::Borrowed(name))
+    }
+
+    /// The id of a name, which is kept if it is new.
+    pub(crate) fn intern(&mut self, mut name: Cow<'f, [u8]>) -> NameId {
+        let is_cut = name.len() > MAX_NAME;
+        if is_cut {
+            name = shortened(name, MAX_NAME);
+        }
+        let hash = hash_of(&name);
+        if let Some(id) = self.index.find_hashed(&self.texts, hash, &name) {
+            return id;
+        }
+        self.cut += u64::from(is_cut);
+        let id = NameId(self.texts.len() as u32);
+        self.texts.push(name);
+        self.index.add(hash, id);
+        id
+    }
+
+    pub(crate) fn origin(&self, id: OriginId) -> Origin {
+        self.origins[id.index()]
+    }
+
+    /// The name of an origin.
+    pub(crate) fn of_origin(&self, id: OriginId) -> NameId {
+        self.origins[id.index()].name
+    }
+
+    /// The name of a function: its symbol's, else that of its origin.
+    pub(crate) fn of_function(&self, function: &Function) -> NameId {
+        function.symbol.unwrap_or(self.of_origin(function.origin))
+    }
+
+    pub(super) fn origin_count(&self) -> usize {
+        self.origins.len()
+    }
+
+    /// The id of an origin, which is kept if it is new.
+    pub(crate) fn add_origin(&mut self, origin: Origin) -> OriginId {
+        let name = origin.name.index();
+        let new = OriginId(self.origins.len() as u32);
+        if self.first_origins.len() <= name {
+            self.first_origins.resize(self.texts.len(), None);
+        }
+        let id = match self.first_origins[name] {
+            Some(first) if self.origins[first.index()] == origin => return first,
+            Some(_) => *self.other_origins.entry(origin).or_insert(new),
+            None => *self.first_origins[name].insert(new),
+        };
+        if id == new {
+            self.origins.push(origin);
+        }
+        id
+    }
+
+    /// True where a unit of the program has an origin of this name.
+    pub(crate) fn is_described(&self, name: NameId) -> bool {
+        self.first_origins.get(name.index()).is_some_and(Option::is_some)
+    }
+
+    /// The path of a source file.
+    pub(crate) fn file(&self, id: FileId) -> &[u8] {
+        &self.files[id.index()]
+    }
+
+    /// True where two functions of one name are declared in different places, as far as names of files tell: units may
+    /// spell the path of one file differently, and need not say where.
+    pub(crate) fn are_apart(&self, one: OriginId, other: OriginId) -> bool {
+        differ((&self.origins, &self.files), one, other, |one, other| base_name(one) == base_name(other))
+    }
+
+    /// The same by whole paths.
+    pub(super) fn have_other_paths(&self, one: OriginId, other: OriginId) -> bool {
+        differ((&self.origins, &self.files), one, other, is_same_path)
+    }
+}
+
+/// The first bytes of a name.
+pub(super) fn shortened(name: Cow<'_, [u8]>, len: usize) -> Cow<'_, [u8]> {
+    match name {
+        Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[..len]),
+        Cow::Owned(bytes) => Cow::Owned(bytes[..len].to_vec()),
+    }
+}
+
+/// True where two functions of one name are declared in different places: two definitions, of which a linker let one prevail
+/// (a strong one over a weak one). Units need not say where.
+pub(crate) fn are_apart(origins: &[Origin], files: &[Vec<u8>], one: OriginId, other: OriginId) -> bool {
+    differ((origins, files), one, other, is_same_path)
+}
+
+/// True where declarations are in lines that differ, or in files whose paths are not the same.
+fn differ(
+    (origins, files): (&[Origin], &[Vec<u8>]),
+    one: OriginId,
+    other: OriginId,
+    is_same: impl Fn(&[u8], &[u8]) -> bool,
+) -> bool {
+    let [one, other] = [one, other].map(|origin| origins[origin.index()]);
+    let (Some(file), Some(other_file)) = (one.file, other.file) else { return false };
+    let path = |file: FileId| &files[file.index()];
+    one.line > 0
+        && other.line > 0
+        && (one.line != other.line || (file != other_file && !is_same(path(file), path(other_file))))
+}

@@ -1,0 +1,72 @@
+//! The units of a program after `merge`: what their own ids mean in the whole program. No later step changes them.
+
+use std::sync::OnceLock;
+
+use crate::merge::names::Names;
+use crate::model::{Edge, LocalOrigin, NameId, OriginId, SlotKey, UnitHead, UnitId, UnitMap, UnitRecords};
+use crate::util::hash::HashSet;
+use crate::util::text::base_name;
+
+/// What units are, and the ids that theirs have in the program; in the order of the file.
+#[derive(Default)]
+pub(crate) struct Units<'f> {
+    pub(crate) heads: Vec<UnitHead<'f>>,
+    /// One for each unit.
+    pub(crate) maps: Vec<UnitMap>,
+    /// The inlined calls of all units.
+    pub(crate) edges: Vec<Edge>,
+    /// By unit: the names of its origins, once that is asked.
+    described: Vec<OnceLock<HashSet<NameId>>>,
+}
+
+/// What units record of calls, of functions without code, and of classes.
+#[derive(Default)]
+pub(crate) struct Records<'f> {
+    /// One for each unit.
+    pub(crate) units: Vec<UnitRecords<'f>>,
+    /// What a table lists of calls through slots (`.debug_vcall`).
+    pub(crate) slots: Vec<SlotKey>,
+}
+
+impl<'f> Units<'f> {
+    pub(super) fn add(&mut self, head: UnitHead<'f>, map: UnitMap) {
+        self.heads.push(head);
+        self.maps.push(map);
+        self.described.push(OnceLock::new());
+    }
+
+    /// How many units there are.
+    pub(crate) fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// The program's origin that a unit's is.
+    pub(crate) fn origin_of(&self, unit: usize, local: LocalOrigin) -> OriginId {
+        self.maps[unit].origins[local.index()]
+    }
+
+    /// True where this unit has an origin of this name: a function of its own, or one that it inlines or calls.
+    pub(crate) fn describes(&self, names: &Names<'_>, unit: UnitId, name: NameId) -> bool {
+        let of_unit = || {
+            let origins = self.maps[unit.index()].origins.iter();
+            origins.map(|origin| names.of_origin(*origin)).collect()
+        };
+        self.described[unit.index()].get_or_init(of_unit).contains(&name)
+    }
+
+    /// As [`Names::are_apart`], for functions whose units both have lines at one address: a copy that a linker discarded has
+    /// none. Those that are declared in the source files of their units are apart if those are different files of one name.
+    pub(crate) fn are_apart_there(
+        &self,
+        names: &Names<'_>,
+        one: (usize, OriginId),
+        other: (usize, OriginId),
+    ) -> bool {
+        let in_source = |(unit, origin): (usize, OriginId)| {
+            let name = names.origin(origin).file.map(|file| base_name(names.file(file)));
+            name.is_some_and(|name| *name == *self.heads[unit].file_name)
+        };
+        names.are_apart(one.1, other.1)
+            || (names.have_other_paths(one.1, other.1) && in_source(one) && in_source(other))
+    }
+}

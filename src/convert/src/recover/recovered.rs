@@ -1,0 +1,82 @@
+//! The units with the functions that were found again: what `recover` gives and `place` takes.
+
+use rayon::prelude::*;
+
+use crate::merge::units::{Records, Units};
+use crate::model::{
+    EdgeId, FileId, InlineCounts, LocalCallee, LocalEdge, LocalOrigin, OriginId, UnitCode, UnitHead, UnitMap,
+    UnitRecords, UnitTraces,
+};
+use crate::util::hash::HashSet;
+
+/// The units of a program, and the code of all functions that are known.
+pub(crate) struct Recovered<'u, 'f> {
+    pub(crate) units: &'u Units<'f>,
+    pub(crate) records: &'u Records<'f>,
+    /// One for each unit.
+    pub(crate) code: Vec<UnitCode>,
+    /// One for each unit.
+    pub(crate) traces: Vec<UnitTraces>,
+    /// Callees, by unit, of which the unit's description does not tell which instance of a template was called.
+    pub(crate) doubtful_callees: HashSet<(usize, LocalCallee)>,
+    pub(crate) inlines: InlineCounts,
+}
+
+/// One unit, with each part as it is now.
+#[derive(Clone, Copy)]
+pub(crate) struct UnitView<'r, 'f> {
+    pub(crate) head: &'r UnitHead<'f>,
+    pub(crate) map: &'r UnitMap,
+    pub(crate) records: &'r UnitRecords<'f>,
+    pub(crate) code: &'r UnitCode,
+    pub(crate) traces: &'r UnitTraces,
+}
+
+impl UnitView<'_, '_> {
+    /// The program's origin that the unit's is.
+    pub(crate) fn origin_of(&self, local: LocalOrigin) -> OriginId {
+        self.map.origins[local.index()]
+    }
+
+    /// The program's edge that the unit's is.
+    pub(crate) fn edge_of(&self, local: LocalEdge) -> EdgeId {
+        self.map.edges[local.index()]
+    }
+
+    /// The program's file that the unit's is; `None` where no row covers the code.
+    pub(crate) fn file_of(&self, local: u16) -> Option<FileId> {
+        self.map.files.get(usize::from(local)).copied()
+    }
+}
+
+impl<'u, 'f> Recovered<'u, 'f> {
+    pub(super) fn new(
+        units: &'u Units<'f>,
+        records: &'u Records<'f>,
+        code: Vec<UnitCode>,
+        traces: Vec<UnitTraces>,
+    ) -> Recovered<'u, 'f> {
+        let (doubtful_callees, inlines) = (HashSet::default(), InlineCounts::default());
+        Recovered { units, records, code, traces, doubtful_callees, inlines }
+    }
+
+    pub(crate) fn unit(&self, index: usize) -> UnitView<'_, 'f> {
+        UnitView {
+            head: &self.units.heads[index],
+            map: &self.units.maps[index],
+            records: &self.records.units[index],
+            code: &self.code[index],
+            traces: &self.traces[index],
+        }
+    }
+
+    /// All units, in the order of the file.
+    pub(crate) fn all(&self) -> impl ExactSizeIterator<Item = UnitView<'_, 'f>> + Clone {
+        (0..self.code.len()).map(|index| self.unit(index))
+    }
+
+    /// The same for all threads, with their indexes.
+    pub(crate) fn par_all(&self) -> impl IndexedParallelIterator<Item = (usize, UnitView<'_, 'f>)> {
+        (0..self.code.len()).into_par_iter().map(|index| (index, self.unit(index)))
+    }
+}
