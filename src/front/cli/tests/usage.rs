@@ -66,8 +66,10 @@ fn manual_pages() {
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     let help = foldsym(&["--help"]).out;
     let commands = help.split("Commands:").nth(1).unwrap().split("\n\n").next().unwrap();
+    // Lines that go on with a description are indented further.
     let names =
-        commands.lines().filter_map(|line| line.split_whitespace().next().filter(|name| *name != "help"));
+        commands.lines().filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
+    let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
     let mut pages = 0;
     for name in names {
         let page = std::fs::read_to_string(to.join(format!("foldsym-{name}.1")))

@@ -6,7 +6,7 @@ use foldsym_lookup::{Error, FunctionId};
 use foldsym_symbolize::{Form, Kept, SymbolMap};
 use rustc_hash::FxHashMap;
 
-use crate::commands::find::{Places, places};
+use crate::answer::places::{Places, places};
 
 /// The kernel takes what is between two symbols for the first one's: functions begin at multiples of 16 or 64, or have room to be patched.
 const PADDING: u64 = 64;

@@ -13,8 +13,8 @@ use rustc_hash::FxHashMap;
 
 use super::options::{Functions, Options};
 use super::print::Line;
+use crate::answer::places::Places;
 use crate::answer::symbols::SymbolNames;
-use crate::commands::find::Places;
 
 /// A module that was opened, with what is kept for its answers.
 pub(super) struct Module<'s> {
