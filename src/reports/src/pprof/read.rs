@@ -162,8 +162,7 @@ impl Profile {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(damaged(format!("{} bytes, more than {MAX_BYTES}", bytes.len())));
         }
-        let mut at = Fields(bytes);
-        while let Some(field) = at.next() {
+        for field in Fields(bytes) {
             if !matches!(field, Some((_, Field::Varint | Field::Bytes(_)))) {
                 return Err(damaged("a field that is cut off, or of a kind that profiles do not have"));
             }

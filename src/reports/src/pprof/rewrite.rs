@@ -10,6 +10,10 @@ use prost::Message;
 use super::profile;
 use super::read::Profile;
 
+/// An answer for a location: the location as the profile had it, whether its code is folded, and its lines (function, line,
+/// column).
+type Verdict = (u64, bool, Vec<(u64, i64, i64)>);
+
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -98,7 +102,7 @@ impl Profile {
         let mut done = Rewritten::default();
         let mut next_id = self.locations.keys().max().copied().unwrap_or(0);
         // Which location has which answer; the first answer takes the location that is there.
-        let mut known: HashMap<(u64, bool, Vec<(u64, i64, i64)>), u64> = HashMap::new();
+        let mut known: HashMap<Verdict, u64> = HashMap::new();
         let mut is_taken = vec![false; written.location.len()];
         let mut is_named = vec![false; written.mapping.len()];
         let mut frames = Vec::new();

@@ -19,6 +19,10 @@ pub(crate) struct Sources {
     /// The modules of a process: its /proc/PID/maps, or a copy
     #[arg(long, value_name = "FILE")]
     pub(crate) maps: Option<PathBuf>,
+    /// Where sections of a relocatable program are: /sys/module/NAME/sections of a kernel module, a copy of that folder, or a
+    /// file of lines SECTION ADDRESS
+    #[arg(long, value_name = "MODULE=PATH", value_parser = module_sections)]
+    pub(crate) sections: Vec<(String, PathBuf)>,
     /// Opens programs at the paths that --maps and lines name (of a process that runs, those of --maps are opened anyhow)
     #[arg(long)]
     pub(crate) open_paths: bool,
@@ -34,22 +38,32 @@ pub(crate) struct Sources {
 impl Sources {
     /// Whether addresses are of many modules.
     pub(crate) fn are_many(&self) -> bool {
-        self.open_paths || self.maps.is_some() || !self.store.is_empty() || !self.search.is_empty()
+        let are_mapped = self.maps.is_some() || !self.sections.is_empty();
+        self.open_paths || are_mapped || !self.store.is_empty() || !self.search.is_empty()
     }
 }
 
 /// What one of them is needed for.
-pub(super) const SOURCES: [&str; 4] = ["store", "search", "maps", "open_paths"];
+pub(super) const SOURCES: [&str; 5] = ["store", "search", "maps", "sections", "open_paths"];
+
+fn module_sections(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), path.into())),
+        _ => Err("expected MODULE=PATH".to_owned()),
+    }
+}
 
 #[derive(Args)]
 #[command(after_help = "\
-Stacks are reports of sanitizers, symbolizer markup ({{{bt:0:0x1234:pc}}} after {{{module:...}}} and {{{mmap:...}}}), and lines of
-backtrace_symbols (MODULE(+0x1234) [0x7f...]). Each is answered as a whole, so that callers tell which folded function ran.
+Stacks are reports of sanitizers, symbolizer markup ({{{bt:0:0x1234:pc}}} after {{{module:...}}} and {{{mmap:...}}}), lines of
+backtrace_symbols (MODULE(+0x1234) [0x7f...], MODULE(FUNCTION+0x1234), MODULE(+0x1234)), and lines of the Linux kernel
+(FUNCTION+0x12/0x40 [MODULE]), whose files are vmlinux and MODULE.ko in --search. Each is answered as a whole, so that callers tell which folded function ran.
 What is not found stays as it is.
 
 Examples:
   ./app 2>&1 | foldsym filter --open-paths
-  foldsym filter --store /srv/symbols crash.log")]
+  foldsym filter --store /srv/symbols crash.log
+  dmesg | foldsym filter --search /usr/lib/debug/boot/vmlinux --search modules/")]
 pub(crate) struct Filter {
     /// Logs; without any, standard input
     #[arg(value_name = "FILE")]
@@ -146,13 +160,19 @@ pub(crate) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    pub(super) fn of(file: Option<&'a PathBuf>, addresses: &[String], sources: &Sources) -> Self {
+    /// `file` is the first word, `exe` the file of `-e`.
+    pub(super) fn of(
+        file: Option<&'a PathBuf>,
+        exe: Option<&'a Path>,
+        addresses: &[String],
+        sources: &Sources,
+    ) -> Self {
         match file {
-            Some(first) if sources.are_many() => {
+            Some(first) if exe.is_some() || sources.are_many() => {
                 let first = first.to_string_lossy().into_owned();
-                Self { file: None, addresses: [first].into_iter().chain(addresses.to_vec()).collect() }
+                Self { file: exe, addresses: [first].into_iter().chain(addresses.to_vec()).collect() }
             }
-            file => Self { file: file.map(PathBuf::as_path), addresses: addresses.to_vec() },
+            file => Self { file: exe.or(file.map(PathBuf::as_path)), addresses: addresses.to_vec() },
         }
     }
 }
