@@ -195,8 +195,9 @@ fn ask(address: &str, body: &str, breaks_off: bool) -> Result<Option<Vec<u8>>, S
     stream.write_all(head.as_bytes()).map_err(failed)?;
     if breaks_off {
         // In the middle of the request, or of the answer.
-        let _ = stream
-            .write_all(&body.as_bytes()[..if body.len().is_multiple_of(2) { body.len() } else { body.len() / 2 }]);
+        let _ = stream.write_all(
+            &body.as_bytes()[..if body.len().is_multiple_of(2) { body.len() } else { body.len() / 2 }],
+        );
         let _ = stream.read(&mut [0; 1024]);
         return Ok(None);
     }
