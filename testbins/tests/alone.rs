@@ -187,9 +187,7 @@ fn compilers_that_leave_no_trace_are_named() {
 }
 
 /// Of described programs that were linked without folding, by compilers that do not merge functions, nearly all functions are
-/// unique. What is no such program is listed. clang merges functions if it is asked to, and these programs do not say what it
-/// was asked: those are too small to have two functions with one code, which would show that nobody asked. So its functions
-/// count as unique where that is the only doubt.
+/// unique. What is no such program is listed.
 #[test]
 fn described_programs_that_nobody_folded_are_unique() {
     const OTHERS: &[&str] = &[
@@ -206,8 +204,6 @@ fn described_programs_that_nobody_folded_are_unique() {
         "units.gcc-lto",
         "split.rust",
     ];
-    /// Functions of programs of clang that are too small.
-    const UNSAID: usize = 60;
     let cases = ["demo.", "inline.", "macho.", "nested.", "objects.", "split.", "units.", "golang."];
     let (mut all, mut unique, mut programs) = (0, 0, 0);
     let mut names: Vec<String> = Vec::new();
@@ -233,10 +229,7 @@ fn described_programs_that_nobody_folded_are_unique() {
         }
         let reasons = Program::new(&name).reasons();
         let of_program: usize = reasons.values().sum();
-        let is_of_clang = !name.contains("gcc") && !name.starts_with("golang.") && of_program < UNSAID;
-        let unsaid = [None, Some(Reason::MergedWithoutTrace), Some(Reason::NoCode)];
-        let counted = if is_of_clang { &unsaid[..] } else { &unsaid[..1] };
-        let of_unique: usize = counted.iter().filter_map(|reason| reasons.get(reason)).sum();
+        let of_unique = reasons.get(&None).copied().unwrap_or(0);
         if of_unique != of_program {
             println!("{name}: {reasons:?}");
         }

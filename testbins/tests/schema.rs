@@ -592,7 +592,7 @@ fn the_independent_reader_decodes_the_conversion_record_as_we_do() {
         let Some(output) = python(&arguments, Stdio::null()) else { return };
         assert!(output.status.success(), "{name}: {}", stderr(&output));
         let theirs: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let ours = foldsym_convert::report::Record::decode(section).unwrap().to_json();
+        let ours = foldsym_convert::report::ConversionRecord::decode(section).unwrap().to_json();
         assert_eq!(theirs, ours, "{name}");
         assert!(ours["counts"]["functions"].is_u64() && ours["decided"]["folded_by_evidence"].is_object());
     }

@@ -185,8 +185,6 @@ pub struct UnitHead<'f> {
     pub rewrites: Option<Together>,
     /// The compiler merges no functions (Go's).
     pub merges_nothing: bool,
-    /// The compiler merges functions if it is asked to, and the unit does not say whether it was (clang).
-    pub may_merge_unsaid: bool,
     /// The unit is of assembly code (`DW_LANG_Mips_Assembler`).
     pub assembly: bool,
     /// True where the unit's `.dwo` is missing: its functions come from symbols, inlines are unknown.
@@ -207,7 +205,6 @@ impl UnitHead<'_> {
             keeps_callees: self.keeps_callees,
             rewrites: self.rewrites,
             merges_nothing: self.merges_nothing,
-            may_merge_unsaid: self.may_merge_unsaid,
             assembly: self.assembly,
             partial: self.partial,
         }

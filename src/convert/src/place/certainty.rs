@@ -18,10 +18,8 @@
 //!
 //! **The compiler.** rustc and Swift run LLVM's MergeFunctions always, clang where it is asked to. It removes functions that
 //! nobody outside can call, with their symbols and entries. gcc does so with link-time optimization. Nothing is left to look
-//! for: `merged_without_trace`. clang does not say in the debug information that it was asked to, unless it records its command
-//! line. Where it merges functions that others can call it leaves a jump, which [`crate::place::thunks`] looks for. Where it
-//! leaves nothing, [`crate::place::silent_merges`] looks for what shows that it was not asked to, or that it had nothing to merge
-//! with the function: else `merged_without_trace`. Where a unit of LLVM shows such a jump, all units of
+//! for: `merged_without_trace`. clang does not say in the debug information that it was asked to, but where it merges functions
+//! that others can call it leaves a jump, which [`crate::place::thunks`] looks for. Where a unit of LLVM shows such a jump, all units of
 //! LLVM in the program count as merging: a program is mostly built with the same options throughout. Where the code is missing
 //! or not read, a small function without an entry might be such a jump: `no_code`. gcc (without link-time
 //! optimization) describes what it merged: an entry without an address, which [`crate::recover::gcc_icf`] places. Where one stays
@@ -41,7 +39,6 @@ use crate::open::{Image, ImageKind, Linker};
 use crate::place::aliases::AliasRules;
 use crate::place::candidate::{Candidate, Candidates};
 use crate::place::placing::Placing;
-use crate::place::silent_merges::SilentMerges;
 use crate::place::thunks::bounds::MAX_THUNK;
 use crate::program::machine::Machine;
 use crate::program::names::itanium::is_mangled;
@@ -75,7 +72,6 @@ pub(crate) fn decide<'f>(
         can_fold,
         is_whole,
         units: units(placing, symbols, machine, candidates),
-        silent: SilentMerges::new(placing, machine, image.kind == ImageKind::Relocatable, candidates),
         lines,
         compared: Budget::new(MAX_COMPARED),
     };
@@ -131,8 +127,6 @@ struct Check<'a, 'f> {
     is_whole: bool,
     /// By unit: what its compiler may have done.
     units: Vec<Option<Reason>>,
-    /// What it may have done without a trace, if it was asked to.
-    silent: SilentMerges<'a, 'f>,
     /// Code that has lines and no entry, by start: start, end, unit.
     lines: Vec<(u64, u64, UnitId)>,
     compared: Budget,
@@ -190,7 +184,7 @@ impl Check<'_, '_> {
     /// What the compiler of the function may have done.
     fn of_unit(&self, candidate: &Candidate, function: &Function, here: &[CodeSymbol<'_>]) -> Option<Reason> {
         if let Some(unit) = self.unit(candidate, function) {
-            return self.units[unit.index()].or_else(|| self.silent.reason(unit, function));
+            return self.units[unit.index()];
         }
         let name = self.placing.names.text(self.placing.names.of_function(function));
         if is_rust(name) {
@@ -279,11 +273,15 @@ fn units(
     candidates: &Candidates,
 ) -> Vec<Option<Reason>> {
     let (unread, lost) = (UnreadCode::new(symbols, machine, candidates), with_lost(placing, symbols));
+    let merges =
+        candidates.merging.iter().any(|unit| placing.recovered.units.heads[unit.index()].may_merge());
     let of_unit = |(index, unit): (usize, UnitView<'_, '_>)| {
         if unit.head.rewrites.is_some() || lost.contains(&index) {
             Some(Reason::MergedWithoutTrace)
         } else if unread.may_be_of(placing, index, symbols) {
             Some(Reason::NoCode)
+        } else if merges && unit.head.may_merge() {
+            Some(Reason::MergedWithoutTrace)
         } else {
             // What the compiler describes without an address is in the `.dwo` that is missing.
             unit.head.partial.then_some(Reason::UndescribedObject)

@@ -4,8 +4,7 @@
 //! `subprograms` lists the subprograms of all units by address. `candidates` joins them with symbols: each candidate is a
 //! range of code with the functions that have it. `aliases` decides whether a symbol that no DIE explains is another name of
 //! a function there, or a folded function. `cold_parts` finds the function of a part that stands elsewhere (`f.cold`).
-//! `thunks` finds functions that the compiler merged, `silent_merges` says which of those that are left may stand for one of
-//! which nothing is left, `certainty` says of a function without company whether that is certain,
+//! `thunks` finds functions that the compiler merged, `certainty` says of a function without company whether that is certain,
 //! and `pieces` cuts candidates that overlap.
 
 mod alias_owner;
@@ -17,7 +16,6 @@ mod cold_parts;
 mod linkage_names;
 pub(crate) mod pieces;
 mod placing;
-mod silent_merges;
 mod subprograms;
 mod symbol_ranges;
 pub(crate) mod thunks;

@@ -170,8 +170,7 @@ impl<'i, 'f> Machine<'i, 'f> {
         }
     }
 
-    /// The bytes of a range of code; `None` where the file does not have them.
-    pub(crate) fn bytes(&self, start: u64, end: u64) -> Option<&'f [u8]> {
+    fn bytes(&self, start: u64, end: u64) -> Option<&'f [u8]> {
         Some(self.section_bytes(start, end)?.1)
     }
 

@@ -1,24 +1,25 @@
 //! What a conversion kept, recovered and dropped, how long its steps took and what they needed.
 
+mod counts;
 mod losses;
 mod record;
+mod recorded;
 
 pub use crate::diagnostics::{Diagnostics, Kind, Seen};
+pub use counts::Counts;
 pub use losses::{DebugInfo, Warning, WarningKind};
 pub use record::{
-    Record, RecordError, RecordedBlocks, RecordedCase, RecordedDecisions, RecordedUnkept, SectionOffset,
+    ConversionRecord, RecordError, RecordedBlocks, RecordedCase, RecordedDecisions, RecordedUnkept,
+    SectionOffset,
 };
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::encode::{EncodeStats, Encoded};
-use crate::model::{
-    BlockCounts, CallCounts, How, InlineCounts, Keys, Owner, Program, Reason, UnitCode, UnitHead,
-};
+use crate::model::{BlockCounts, CallCounts, How, InlineCounts, Keys, Owner, Program, Reason};
 use crate::open::{Image, ImageKind, OpenDiagnostic};
 
 /// ELF's number of AMD's GPUs.
@@ -70,35 +71,6 @@ impl Steps {
             ("encode", self.encode),
             ("write", self.write),
         ]
-    }
-}
-
-/// What was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Counts {
-    /// Compile units.
-    pub units: u64,
-    /// Subprograms with code, those that the linker folded or removed included.
-    pub functions: u64,
-    /// Rows of line tables.
-    pub rows: u64,
-    /// Inlined subroutines.
-    pub inlines: u64,
-    /// Units whose `.dwo` is missing.
-    pub partial_units: u64,
-}
-
-impl Counts {
-    pub(crate) fn of(heads: &[UnitHead<'_>], code: &[UnitCode]) -> Counts {
-        let mut counts = Counts { units: heads.len() as u64, ..Counts::default() };
-        counts.partial_units = heads.iter().filter(|unit| unit.partial).count() as u64;
-        for unit in code {
-            counts.functions += unit.functions.len() as u64;
-            counts.rows += unit.rows.len() as u64;
-            counts.inlines += unit.scopes.len() as u64;
-        }
-        counts
     }
 }
 

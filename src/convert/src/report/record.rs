@@ -10,9 +10,7 @@ use std::io::Read;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::model::{How, Reason};
-use crate::open::OpenDiagnostic;
-use crate::report::{Counts, Report};
+use crate::report::counts::Counts;
 
 /// Bytes of a record, once decompressed. The record of the Linux kernel has under 4,000.
 const MAX_RECORD: usize = 16 << 20;
@@ -20,7 +18,7 @@ const MAX_RECORD: usize = 16 << 20;
 /// How a `.fsym` was made. `foldsym info` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Record {
+pub struct ConversionRecord {
     /// The name and the version of what converted.
     pub tool: String,
     /// What was read.
@@ -34,7 +32,7 @@ pub struct Record {
 }
 
 /// [`Decided`](crate::Decided) with words in place of positions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "schema/report.md describes each key of `decided`")]
 pub struct RecordedDecisions {
@@ -121,12 +119,12 @@ pub enum RecordError {
     Coding(String),
 }
 
-impl Record {
+impl ConversionRecord {
     /// Decodes what is in section RECORD of a file.
     ///
     /// # Errors
     /// The bytes are no zstd frame, have more than 16 MiB once decompressed, are not coded as a record, or go on behind it.
-    pub fn decode(section: &[u8]) -> Result<Record, RecordError> {
+    pub fn decode(section: &[u8]) -> Result<ConversionRecord, RecordError> {
         let frame = zstd::stream::read::Decoder::new(section).map_err(|_| RecordError::Frame)?;
         let mut bytes = Vec::new();
         frame.take(MAX_RECORD as u64 + 1).read_to_end(&mut bytes).map_err(|_| RecordError::Frame)?;
@@ -169,76 +167,15 @@ fn codec() -> impl bincode::config::Config {
     bincode::config::standard().with_limit::<MAX_RECORD>()
 }
 
-impl Report {
-    /// What stays in the file itself: nothing that depends on time, on threads, on the program's name, or on the folders in
-    /// which the program and the files that belong to it lie.
-    pub fn record(&self) -> Record {
-        let case = |(kind, seen): (crate::Kind, &crate::Seen)| {
-            let example = kind.portable_example(seen).map(str::to_owned);
-            let case = RecordedCase { count: seen.count, first: SectionOffset(seen.first), example };
-            (kind.name().to_owned(), case)
-        };
-        Record {
-            tool: concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned(),
-            counts: self.counts,
-            decided: self.recorded_decisions(),
-            diagnostics: self.diagnostics.iter().map(case).collect(),
-            notes: self.notes.iter().map(OpenDiagnostic::portable).collect(),
-        }
-    }
-
-    pub(super) fn recorded_decisions(&self) -> RecordedDecisions {
-        let decided = &self.decided;
-        let likely = Reason::ALL.iter().zip(decided.likely).filter(|(_, count)| *count > 0);
-        let counts = decided.block_counts;
-        let blocks = RecordedBlocks {
-            map_bytes: counts.bytes,
-            functions: counts.functions,
-            ranges: decided.block_ranges,
-            blocks: decided.blocks,
-            not_kept: RecordedUnkept {
-                call_ends: counts.call_ends,
-                functions_with_profile: counts.profiles,
-                hashes: counts.hashes,
-            },
-        };
-        RecordedDecisions {
-            functions: decided.functions,
-            unique: decided.unique,
-            likely: likely.map(|(reason, count)| (reason.text().to_owned(), count)).collect(),
-            symbol_only: decided.symbol_only,
-            aliases: decided.aliases,
-            folded_addresses: decided.folded_addresses,
-            folded_functions: decided.folded_functions,
-            folded_by_evidence: How::ALL
-                .iter()
-                .map(|how| how.text().to_owned())
-                .zip(decided.by_evidence)
-                .collect(),
-            calls_into_folded: decided.calls.into_groups,
-            calls_with_key: decided.calls.keyed,
-            call_keys: decided.call_keys,
-            tail_keys: decided.tail_keys,
-            vtable_keys: decided.vtable_keys,
-            sure_vtable_keys: decided.sure_vtable_keys,
-            slot_keys: decided.slot_keys,
-            inlines_by_rows: decided.inlines.by_rows,
-            inlines_by_twin: decided.inlines.by_twin,
-            inlines_lost: decided.inlines.lost,
-            basic_blocks: (counts.bytes > 0).then_some(blocks),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn made() -> Record {
-        let decided = Report::new(std::path::Path::new("program")).recorded_decisions();
+    fn made() -> ConversionRecord {
+        let decided = RecordedDecisions::default();
         let case =
             RecordedCase { count: 3, first: SectionOffset(0x1234), example: Some("unit 0x40".to_owned()) };
-        Record {
+        ConversionRecord {
             tool: "foldsym 0".to_owned(),
             counts: Counts { units: 7, rows: 70_000, inlines: u64::MAX, ..Counts::default() },
             decided: RecordedDecisions { likely: [("stripped".to_owned(), 251)].into(), ..decided },
@@ -254,7 +191,7 @@ mod tests {
     #[test]
     fn a_record_is_decoded_as_it_was() {
         let record = made();
-        assert_eq!(Record::decode(&framed(&record.encode())).unwrap(), record);
+        assert_eq!(ConversionRecord::decode(&framed(&record.encode())).unwrap(), record);
         let json = record.to_json();
         assert_eq!(json["diagnostics"]["bad_unit"]["first"], "0x1234");
         assert!(json["decided"].get("basic_blocks").is_none());
@@ -264,14 +201,17 @@ mod tests {
     fn what_is_no_record_is_refused() {
         let whole = made().encode();
         for len in 0..whole.len() {
-            assert!(Record::decode(&framed(&whole[..len])).is_err(), "the first {len} bytes");
+            assert!(ConversionRecord::decode(&framed(&whole[..len])).is_err(), "the first {len} bytes");
         }
         let longer = [&whole[..], &[0]].concat();
-        assert!(matches!(Record::decode(&framed(&longer)), Err(RecordError::Coding(_))));
-        assert!(matches!(Record::decode(&whole), Err(RecordError::Frame)));
+        assert!(matches!(ConversionRecord::decode(&framed(&longer)), Err(RecordError::Coding(_))));
+        assert!(matches!(ConversionRecord::decode(&whole), Err(RecordError::Frame)));
         // A text of 2^62 bytes: refused by the limit, before memory is asked for.
         let long_text = [&[253][..], &(1_u64 << 62).to_le_bytes()].concat();
-        assert!(matches!(Record::decode(&framed(&long_text)), Err(RecordError::Coding(_))));
-        assert!(matches!(Record::decode(&framed(&vec![0; MAX_RECORD + 1])), Err(RecordError::TooLong)));
+        assert!(matches!(ConversionRecord::decode(&framed(&long_text)), Err(RecordError::Coding(_))));
+        assert!(matches!(
+            ConversionRecord::decode(&framed(&vec![0; MAX_RECORD + 1])),
+            Err(RecordError::TooLong)
+        ));
     }
 }

@@ -87,9 +87,6 @@ const GO: &[u8] = b"Go cmd/compile";
 /// `-enable-merge-functions` of LLVM.
 const MERGES: &[u8] = b"merge-functions";
 
-/// How clang names itself, with whatever its distributor puts before that.
-const CLANG: &[u8] = b"clang version";
-
 /// True for the name of a part of a function that stands elsewhere (`f.cold`, `f.isra.0.cold.1`, `f.__part.2`).
 pub(crate) fn names_part(symbol: &[u8]) -> bool {
     let dot = memchr::memchr(b'.', symbol);
@@ -169,19 +166,15 @@ pub(crate) struct Producer {
     pub(crate) merges_nothing: bool,
     /// It was asked to merge functions, and rewrites the calls of those that it merged.
     pub(crate) merges: bool,
-    /// It is clang, which merges functions if it is asked to, and it does not say what it was asked (`-grecord-command-line`).
-    pub(crate) may_merge_unsaid: bool,
 }
 
 impl Producer {
     pub(crate) fn of(name: &[u8]) -> Producer {
-        let contains = |part: &[u8]| memchr::memmem::find(name, part).is_some();
         Producer {
             keeps_callees: name.starts_with(GNU),
             of_link: name.starts_with(GNU_LINK),
             merges_nothing: name.starts_with(GO),
-            merges: contains(MERGES),
-            may_merge_unsaid: contains(CLANG) && !contains(b" -"),
+            merges: memchr::memmem::find(name, MERGES).is_some(),
         }
     }
 }
@@ -291,7 +284,7 @@ mod tests {
             ("Go cmd/compile go1.22", Producer { merges_nothing: true, ..none }),
             ("clang version 22 -O2 -mllvm -fmerge-functions", Producer { merges: true, ..none }),
             ("clang version 22 -O2", none),
-            ("Debian clang version 22", Producer { may_merge_unsaid: true, ..none }),
+            ("Debian clang version 22", none),
             ("", none),
         ] {
             assert_eq!(Producer::of(name.as_bytes()), expected, "{name}");

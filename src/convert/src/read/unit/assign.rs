@@ -36,7 +36,7 @@ pub(crate) struct SharedPiece {
     /// The sequence that its `DW_AT_LLVM_stmt_sequence` names.
     pub(crate) named: Option<usize>,
     pub(crate) segments: Vec<Segment>,
-    /// As `UnitReader::rows` takes it.
+    /// As `rows` takes it.
     pub(crate) joined: bool,
 }
 

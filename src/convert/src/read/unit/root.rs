@@ -33,7 +33,6 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         self.out.head.assembly = is(gimli::DW_LANG_Mips_Assembler);
         self.out.head.keeps_callees = producer.keeps_callees;
         self.out.head.merges_nothing = producer.merges_nothing;
-        self.out.head.may_merge_unsaid = producer.may_merge_unsaid;
         self.out.head.rewrites = match producer.keeps_callees {
             true => producer.of_link.then_some(Together::Program),
             false if producer.merges || is(gimli::DW_LANG_Rust) || is(gimli::DW_LANG_Swift) => {

@@ -1,6 +1,6 @@
 //! `foldsym info`: prints what a `.fsym` holds, where its bytes go, and how it was made.
 
-use foldsym_convert::report::Record;
+use foldsym_convert::report::ConversionRecord;
 use foldsym_format::header::VERSION;
 use foldsym_lookup::{
     Error, GroupId, Header, LocationKind, Owner, PieceId, Reason, SectionId, SectionInfo, SymbolFile,
@@ -161,7 +161,7 @@ fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
 /// How the file was made; null where that was not kept.
 fn record(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Value, Failure> {
     let Some(bytes) = file.section_bytes(SectionId::RECORD) else { return Ok(Value::Null) };
-    let record = Record::decode(bytes)
+    let record = ConversionRecord::decode(bytes)
         .map_err(|error| Failure::input(mapped.path(), format!("damaged: section RECORD: {error}")))?;
     Ok(record.to_json())
 }
