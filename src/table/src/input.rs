@@ -19,6 +19,8 @@ pub(crate) struct Stacks {
     /// Rows without a stack.
     nulls: Vec<bool>,
     modules: Vec<Modules>,
+    /// By index in `modules` and index of the module: why its identity could not be read.
+    faults: FxHashMap<(usize, usize), String>,
     /// By row: which of `modules`.
     which: Vec<usize>,
     /// Rows with a stack, those of one process together.
@@ -77,8 +79,13 @@ fn optional<T>(
     stacks.column_by_name(column).map(|array| read(column, array.as_ref())).transpose()
 }
 
-fn identity(text: &str, row: usize) -> Result<ModuleId, TableError> {
-    ModuleId::parse(text).map_err(|error| TableError::Row { row, what: format!("{text:?}: {error}") })
+/// An identity, or why the text is none.
+fn identity(text: Option<&str>) -> (Option<ModuleId>, Option<String>) {
+    match text.map(|text| (text, ModuleId::parse(text))) {
+        None => (None, None),
+        Some((_, Ok(id))) => (Some(id), None),
+        Some((text, Err(error))) => (None, Some(format!("{text:?}: {error}"))),
+    }
 }
 
 fn text_at(array: Option<&StringArray>, at: usize) -> Option<&str> {
@@ -96,6 +103,7 @@ impl Stacks {
             ends: Vec::with_capacity(stacks.num_rows()),
             nulls: (0..frames.len()).map(|row| frames.is_null(row)).collect(),
             modules: Vec::new(),
+            faults: FxHashMap::default(),
             which: Vec::new(),
             order: Vec::new(),
         };
@@ -177,7 +185,10 @@ impl Stacks {
                         for at in range {
                             let id = text_at(ids.as_ref(), at);
                             let mut module = Module::new(text_at(names.as_ref(), at).or(id).unwrap_or("?"));
-                            module.id = id.map(|id| identity(id, row)).transpose()?;
+                            let (parsed, fault) = identity(id);
+                            module.id = parsed;
+                            let at_fault = (self.modules.len(), modules.len());
+                            self.faults.extend(fault.map(|fault| (at_fault, fault)));
                             let base = bases.is_valid(at).then(|| bases.value(at).cast_unsigned());
                             modules.push(base.into_iter().fold(module, Module::at));
                         }
@@ -204,7 +215,9 @@ impl Stacks {
                 Some(&which) => which,
                 None => {
                     let mut module = Module::new(name.or(id).unwrap_or("?"));
-                    module.id = id.map(|id| identity(id, row)).transpose()?;
+                    let (parsed, fault) = identity(id);
+                    module.id = parsed;
+                    self.faults.extend(fault.map(|fault| ((self.modules.len(), 0), fault)));
                     let module =
                         base.into_iter().fold(module, |module, base| module.at(base.cast_unsigned()));
                     self.modules.push(Modules::new(vec![module]));
@@ -242,6 +255,11 @@ impl Stacks {
 
     pub(crate) fn modules(&self, row: usize) -> &Modules {
         &self.modules[self.which[row]]
+    }
+
+    /// Why the identity of a row's module could not be read.
+    pub(crate) fn fault(&self, row: usize, module: usize) -> Option<&str> {
+        self.faults.get(&(self.which[row], module)).map(String::as_str)
     }
 
     pub(crate) fn frames(&self, row: usize) -> &[StackFrame] {

@@ -51,13 +51,25 @@ pub enum TableError {
         /// What is wrong.
         what: String,
     },
+    /// A batch's answers do not fit columns with offsets of 32 bits.
+    #[error("the batch has {total} {what}, more than {}: give fewer rows at a time", i32::MAX)]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there is.
+        total: usize,
+    },
     /// The library that holds columns refused something.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
-    /// A Parquet file cannot be read or written.
+    /// A Parquet file cannot be read.
     #[cfg(feature = "parquet")]
     #[error(transparent)]
     Parquet(#[from] parquet::errors::ParquetError),
+    /// The Parquet file of answers cannot be written.
+    #[cfg(feature = "parquet")]
+    #[error(transparent)]
+    Write(parquet::errors::ParquetError),
     /// A file cannot be read or written.
     #[error("{path}: {error}")]
     Io {

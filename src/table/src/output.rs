@@ -52,6 +52,20 @@ struct Element {
     inlined: bool,
 }
 
+/// Offsets of lists, where 32 bits hold them.
+fn offsets(lengths: Vec<usize>, what: &'static str) -> Result<OffsetBuffer<i32>, TableError> {
+    fits(lengths.iter().copied(), what)?;
+    Ok(OffsetBuffer::from_lengths(lengths))
+}
+
+fn fits(lengths: impl Iterator<Item = usize>, what: &'static str) -> Result<(), TableError> {
+    let total = lengths.fold(0, usize::saturating_add);
+    match i32::try_from(total) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(TableError::TooLarge { what, total }),
+    }
+}
+
 /// What the frames of an answer have in common, and which elements are its.
 struct Made {
     elements: std::ops::Range<usize>,
@@ -184,6 +198,8 @@ impl Symbols {
             if let Some(query) = query {
                 let modules = stacks.modules(row);
                 for (index, (frame, asked)) in batch.stack(query).iter().zip(stacks.frames(row)).enumerate() {
+                    let fault = frame.module.and_then(|module| stacks.fault(row, module as usize));
+                    let fault = fault.map(|fault| self.texts.of(fault));
                     let module = frame.module.and_then(|module| modules.get(module as usize));
                     let module = module.map(|module| {
                         let texts = &mut self.texts;
@@ -196,6 +212,11 @@ impl Symbols {
                     let made = &self.made[frame.answer as usize];
                     let candidates = &self.candidates[made.candidates.clone()];
                     columns.frame(index as i32, address, module, made, &self.elements, candidates);
+                    if let (Some(fault), Some(_), Some(message)) =
+                        (fault, made.unknown, columns.message.last_mut())
+                    {
+                        *message = Some(fault);
+                    }
                 }
             }
             lengths.push(columns.frame.len() - before);
@@ -204,7 +225,7 @@ impl Symbols {
         let DataType::List(field) = symbols_field(options).data_type().clone() else {
             return Err(ArrowError::SchemaError("the column of symbols is a list".to_owned()).into());
         };
-        let offsets = OffsetBuffer::from_lengths(lengths);
+        let offsets = offsets(lengths, "functions")?;
         Ok(Arc::new(ListArray::try_new(
             field,
             offsets,
@@ -269,12 +290,15 @@ impl Columns {
     }
 
     fn finish(self, texts: &Texts, options: TableOptions) -> Result<StructArray, TableError> {
+        fits(texts.all.iter().map(|text| text.len()), "bytes of names")?;
         let values = Arc::new(StringArray::from_iter_values(texts.all.iter()));
-        let text = |keys: Vec<Option<Text>>| -> Result<ArrayRef, ArrowError> {
+        let text = |keys: Vec<Option<Text>>| -> Result<ArrayRef, TableError> {
             if options.dictionaries {
                 let keys = Int32Array::from(keys);
                 return Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, values.clone())?));
             }
+            let lengths = keys.iter().flatten().map(|&key| values.value_length(key as usize) as usize);
+            fits(lengths, "bytes of a column's text")?;
             let plain = keys.into_iter().map(|key| key.map(|key| values.value(key as usize)));
             Ok(Arc::new(plain.collect::<StringArray>()))
         };
@@ -282,7 +306,7 @@ impl Columns {
         let DataType::List(item) = fields[13].data_type() else {
             return Err(ArrowError::SchemaError("candidates are a list".to_owned()).into());
         };
-        let offsets = OffsetBuffer::from_lengths(self.candidate_lengths);
+        let offsets = offsets(self.candidate_lengths, "candidates")?;
         let candidates = ListArray::try_new(item.clone(), offsets, text(self.candidates)?, None)?;
         let columns: Vec<ArrayRef> = vec![
             Arc::new(Int32Array::from(self.frame)),
@@ -336,4 +360,19 @@ fn fields(options: TableOptions) -> Fields {
 pub fn symbols_field(options: TableOptions) -> Field {
     let item = Field::new("item", DataType::Struct(fields(options)), true);
     Field::new(SYMBOLS, DataType::List(Arc::new(item)), true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_offsets_cannot_hold_is_an_error() {
+        assert!(offsets(vec![i32::MAX as usize], "functions").is_ok());
+        let error = offsets(vec![i32::MAX as usize, 1], "functions").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the batch has 2147483648 functions, more than 2147483647: give fewer rows at a time"
+        );
+    }
 }

@@ -34,13 +34,14 @@ pub fn symbolize_file(symbolizer: &Symbolizer, input: &Path, output: File) -> Re
     let schema = schema_of(reader.schema(), options);
     let properties =
         WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-    let mut writer = ArrowWriter::try_new(output, schema, Some(properties))?;
+    let mut writer = ArrowWriter::try_new(output, schema, Some(properties)).map_err(TableError::Write)?;
     let mut done = Done::default();
     for batch in reader.build()? {
         let batch = batch?;
         done.rows += batch.num_rows() as u64;
-        writer.write(&symbolize_batch(symbolizer, &batch, options)?)?;
+        let answered = symbolize_batch(symbolizer, &batch, options)?;
+        writer.write(&answered).map_err(TableError::Write)?;
     }
-    writer.close()?;
+    writer.close().map_err(TableError::Write)?;
     Ok(done)
 }

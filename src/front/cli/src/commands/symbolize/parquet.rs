@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use foldsym_table::symbolize_file;
+use foldsym_table::{TableError, symbolize_file};
 
 use crate::args::{Answering, Symbolize};
 use crate::io::failure::Failure;
@@ -22,7 +22,12 @@ pub(super) fn run(args: &Symbolize, input: &Path, output: &Path) -> Result<u8, F
     }
     let made = made.tempfile_in(folder).map_err(|error| Failure::input(output, error))?;
     let file = made.reopen().map_err(|error| Failure::input(output, error))?;
-    symbolize_file(&symbolizer, input, file).map_err(|error| Failure::input(input, error))?;
+    symbolize_file(&symbolizer, input, file).map_err(|error| match error {
+        TableError::Write(error) => Failure::input(output, error),
+        // The message of the others does not name the file.
+        TableError::Io { error, .. } => Failure::input(input, error),
+        error => Failure::input(input, error),
+    })?;
     made.persist(output).map_err(|error| Failure::input(output, error.error))?;
     Ok(0)
 }
