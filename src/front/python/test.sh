@@ -10,7 +10,7 @@ fi
 venv=${FOLDSYM_VENV:-$(mktemp -d)/venv}
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/pip" install --quiet maturin pytest pyarrow 'pandas<3' polars duckdb nanoarrow 'pyspark>=4,<5'
-(cd ../../.. && cargo build --package foldsym)
+(cd ../../.. && cargo build --package foldsym --features parquet)
 wheels=$(mktemp -d)
 "$venv/bin/maturin" build --quiet --profile dev --interpreter "$venv/bin/python" --out "$wheels"
 "$venv/bin/pip" install --quiet --force-reinstall "$wheels"/*.whl

@@ -202,6 +202,36 @@ def test_many_modules_without_files(fleet):
     assert [row[0]["module"] for row in ours] == [f"m{at}" for at in range(2000)]
 
 
+def test_an_identity_that_cannot_be_read_is_its_rows_own(fleet):
+    store, rows = fleet
+    bad = {"row": 1, "modules": [{"id": "not hex", "name": "bad.so", "base": 0x1000}], "frames": [0x1010]}
+    ours = pa.record_batch(foldsym.symbolize_batch(table([rows[0], bad]), store))["symbols"].to_pylist()
+    assert without_reasons(ours[:1]) == expected(store, rows[:1])
+    assert (ours[1][0]["unknown"], ours[1][0]["module"]) == ("absent", "bad.so")
+    assert '"not hex"' in ours[1][0]["message"]
+    one = pa.table({"module_id": ["xyz"], "frames": pa.array([[16]], pa.list_(pa.int64()))})
+    ours = pa.record_batch(foldsym.symbolize_batch(one, store))["symbols"].to_pylist()
+    assert ours[0][0]["unknown"] == "absent" and '"xyz"' in ours[0][0]["message"]
+
+
+def test_the_command_answers_parquet_as_stack_does(fleet, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    store, rows = fleet
+    given, out = tmp_path / "stacks.parquet", tmp_path / "answers.parquet"
+    parquet.write_table(table(rows), given)
+    command = [COMMAND, "symbolize", "--parquet", given, "--store", store, "-o"]
+    subprocess.run([*command, out], check=True)
+    answers = parquet.read_table(out)
+    assert answers.schema.metadata[b"foldsym.table"] == b"1"
+    assert answers["row"].to_pylist() == [row["row"] for row in rows]
+    ours = without_reasons(answers["symbols"].to_pylist())
+    assert len(rows) > 100 and ours == without_reasons(expected(store, rows))
+    # What cannot be written is named, and not the input.
+    missing = tmp_path / "none" / "answers.parquet"
+    done = subprocess.run([*command, missing], capture_output=True, text=True)
+    assert done.returncode != 0 and str(missing) in done.stderr and str(given) not in done.stderr
+
+
 def test_other_libraries(fleet):
     store, rows = fleet
     given = table(rows)
