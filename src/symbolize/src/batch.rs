@@ -43,12 +43,12 @@ pub struct Batch {
     sorted: Vec<(usize, u64, usize)>,
     bases: Vec<Base>,
     resolutions: Vec<(Resolved, u32, u32)>,
-    known: FxHashMap<Call, u32>,
+    known: FxHashMap<AddressAndCaller, u32>,
     absent: FxHashMap<Unknown, u32>,
 }
 
 /// A frame's file and address, and its caller's address with the number of what is known of it.
-type Call = (usize, StackAddr, Option<(StackAddr, u32)>);
+type AddressAndCaller = (usize, StackAddr, Option<(StackAddr, u32)>);
 
 /// What a file has at an address.
 #[derive(Clone, Copy, PartialEq)]
@@ -287,7 +287,7 @@ impl Worker<'_> {
     fn resolve_call(
         &mut self,
         batch: &mut Batch,
-        (file, address, caller): Call,
+        (file, address, caller): AddressAndCaller,
         placed: Placed,
         has_callers: bool,
         each: Each<'_>,

@@ -108,7 +108,7 @@ impl Stacks {
             order: Vec::new(),
         };
         let linked = read.read_modules(stacks)?;
-        for row in 0..stacks.num_rows() {
+        for (row, &linked) in linked.iter().enumerate() {
             if frames.is_valid(row) {
                 let range = frames.value_offsets()[row] as usize..frames.value_offsets()[row + 1] as usize;
                 let words = match (&kinds, &kind_words) {
@@ -133,7 +133,7 @@ impl Stacks {
                     read.frames.push(match addresses.is_valid(index) {
                         true => {
                             let address = addresses.value(index).cast_unsigned();
-                            let place = match linked[row] {
+                            let place = match linked {
                                 true => Place::Image { module: 0, address },
                                 false => Place::Memory(address),
                             };
@@ -205,12 +205,12 @@ impl Stacks {
             .ok_or_else(|| wrong("modules", "is missing, and so is \"module_id\""))?;
         let names = optional(stacks, "module_name", texts)?;
         let bases = optional(stacks, "base", numbers)?;
-        for row in 0..rows {
+        for (row, linked) in linked.iter_mut().enumerate() {
             let (id, name) = (text_at(Some(&ids), row), text_at(names.as_ref(), row));
             let base = bases.as_ref().filter(|bases| bases.is_valid(row)).map(|bases| bases.value(row));
             let key =
                 format!("{base:?} {} {} {}", id.unwrap_or("").len(), id.unwrap_or(""), name.unwrap_or(""));
-            linked[row] = base.is_none();
+            *linked = base.is_none();
             let which = match known.get(key.as_bytes()) {
                 Some(&which) => which,
                 None => {
