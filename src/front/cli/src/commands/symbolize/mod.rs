@@ -3,7 +3,7 @@
 //! Reports are read one by one. One that cannot be read is told of on standard error, and in JSON by an object of its own; the rest go on.
 
 use std::convert::Infallible;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use foldsym_reports::{Options, Reader, Report, Thread, json, pprof};
@@ -115,7 +115,8 @@ fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Opti
         output.text = bytes;
         output.flush()?;
     } else {
-        std::fs::write(out, bytes).map_err(|error| failed(out, error.to_string()))?;
+        foldsym_convert::write_whole(out, |file| file.write_all(&bytes))
+            .map_err(|error| failed(out, error.to_string()))?;
     }
     complain(&format!(
         "{}: {} of {} frames have functions; {} locations were added",
