@@ -1,6 +1,6 @@
 //# about: three hundred functions with one code, each of which calls the next: a group of hundreds, and a stack of 64 frames that are all folded and all return to one address
 //# variant: clang-lld.set: mkdir -p $OUT; $CLANG -O2 -gdwarf-5 -mllvm -emit-func-debug-line-table-offsets -ffunction-sections -fno-pie -no-pie $MAP -fuse-ld=lld --ld-path=$LLD -Wl,--icf=all,--compress-sections=.debug_*=zstd:19 ring.c -o $OUT/program; $OUT/program > $OUT/stacks
-// The form of `stacks` is that of testbins/src/stacks.rs. The program knows who is on its stack by counting.
+// The form of `stacks` is that of src/testkit/src/stacks.rs. The program knows who is on its stack by counting.
 #include <stdint.h>
 #include <stdio.h>
 

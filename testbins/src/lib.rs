@@ -4,15 +4,14 @@
 //! `llvm-symbolizer` 22 answers, [`oracle`] asks the `addr2line` crate, [`compare`] applies the named rules by which
 //! our answers may differ. Nothing here uses the converter: an oracle that shares code with it proves nothing.
 
-pub mod cases;
 pub mod compare;
 pub mod expected;
 pub mod expressions;
 pub mod objects;
 pub mod oracle;
 pub mod program;
-pub mod stacks;
 
+pub use foldsym_testkit::{cases, stacks};
 use std::path::PathBuf;
 
 /// The folder of this crate: `cases/`, `built/` and `expected/` are in it.

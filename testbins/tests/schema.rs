@@ -18,6 +18,7 @@ use foldsym_lookup::{
 use foldsym_testbins::program::architectures;
 use foldsym_testbins::root;
 use foldsym_testbins::stacks::Stack;
+use foldsym_testkit::writer;
 use serde_json::{Value, json};
 
 /// What is converted: a file of `built/`, and the architecture to take of a fat one.
@@ -365,10 +366,6 @@ fn the_independent_reader_accepts_every_test_program() {
     assert!(wrong.is_empty(), "{wrong}");
     assert!(checked > 60, "{checked}");
 }
-
-// Files that are made from the text of the format by the reader's own test writer.
-#[path = "../../src/lookup/tests/writer/mod.rs"]
-mod writer;
 
 #[test]
 fn the_independent_reader_holds_what_no_row_shows() {

@@ -7,19 +7,9 @@ use std::path::Path;
 use foldsym_convert::{NoProgress, Options, convert};
 use foldsym_lookup::{MAX_FRAME_STEPS, SymbolFile};
 use foldsym_testbins::root;
+use foldsym_testkit::writer;
 
-#[allow(unreachable_pub, dead_code, reason = "a library of the fuzz targets")]
-#[path = "../fuzz/src/convert.rs"]
-mod bench;
-#[allow(dead_code, reason = "what the fuzz targets build programs with")]
-#[path = "hostile/build.rs"]
-mod build;
-#[allow(unreachable_pub, dead_code, reason = "a library of the fuzz targets")]
-#[path = "../fuzz/src/fsym.rs"]
-mod fsym;
-// The reader's own test writer: files that no compiler would give.
-#[path = "../../src/lookup/tests/writer/mod.rs"]
-mod writer;
+use foldsym_testkit::checks::{convert as bench, fsym};
 
 fn converted(name: &str, folder: &Path) -> Vec<u8> {
     let output = folder.join("out.fsym");

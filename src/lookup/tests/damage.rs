@@ -1,11 +1,10 @@
 //! Damaged files give errors or no answer: never a panic, a hang, or an answer that `verify` vouches for.
 
-mod writer;
-
 use foldsym_lookup::{
     BatchSlot, Frames, FunctionId, ImageAddr, Lookup, PieceId, Resolved, ReturnAddr, SectionId, StackAddr,
     SymbolFile, What,
 };
+use foldsym_testkit::writer;
 
 /// Uses all of the file that opens; returns whether every lookup gave an answer or a reason.
 fn use_all(bytes: &[u8]) -> Option<(bool, bool)> {

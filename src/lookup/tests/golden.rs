@@ -1,11 +1,10 @@
 //! A hand-made file gives the answers that its picture says.
 
-mod writer;
-
 use foldsym_lookup::{
     Certainty, Frame, Frames, FunctionId, How, ImageAddr, Lookup, NotFoundReason, Owner, PieceId, Reason,
     Resolved, SectionId, StackAddr, SymbolFile,
 };
+use foldsym_testkit::writer;
 
 /// A reason that no version has is damage, where it is read.
 #[test]

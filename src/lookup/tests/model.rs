@@ -1,9 +1,7 @@
 //! Random programs, written by the tests' own writer, answer as a plain walk over their parts does.
 
-mod writer;
-
 use foldsym_lookup::{BatchSlot, FileId, Frames, ImageAddr, Lookup, NameId, SymbolFile};
-use writer::{Random, model};
+use foldsym_testkit::writer::{Random, model};
 
 fn check(seed: u64, shape: model::Shape) {
     let program = model::Program::random(&mut Random(seed), &shape);

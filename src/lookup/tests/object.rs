@@ -1,9 +1,7 @@
 //! What an object's pointer to its virtual functions adds to a stack: each rule of the text by a file made for it.
 
-mod writer;
-
 use foldsym_lookup::{Certainty, Evidence, ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
-use writer::folded::{BASE, Folded, Place};
+use foldsym_testkit::writer::folded::{BASE, Folded, Place};
 
 /// What objects of the class have; another table, whose functions are of no group here.
 const POINT: i64 = 0x8000;

@@ -1,14 +1,12 @@
 //! Stacks over folded code: each rule of the text by a program made for it, and all of them by random programs.
 
-mod writer;
-
 use std::collections::BTreeSet;
 
 use foldsym_lookup::{
     Certainty, Evidence, ImageAddr, MAX_NAMED, Resolved, ReturnAddr, StackAddr, SymbolFile,
 };
-use writer::Random;
-use writer::folded::{BASE, BODY, Folded, Frame, PAD, Place};
+use foldsym_testkit::writer::Random;
+use foldsym_testkit::writer::folded::{BASE, BODY, Folded, Frame, PAD, Place};
 
 fn entry(frame: Frame) -> StackAddr {
     match frame {

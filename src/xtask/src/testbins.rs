@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 // The parser belongs to the test programs; `xtask` has no dependencies, so it includes the file.
-#[path = "../../../testbins/src/cases.rs"]
 #[allow(dead_code, unreachable_pub)]
-mod cases;
+use foldsym_testkit::cases;
 
 const HELP: &str = "cargo xtask testbins [--update] [--only TEXT] [--list] [--no-expected]
   builds the test programs into a temporary folder and says which differ from testbins/built

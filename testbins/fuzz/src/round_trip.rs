@@ -1,17 +1,9 @@
 //! Makes a program's model from numbers, encodes it, and reads it back in two ways that share no code: each answer
 //! must be the model's. The generator, the model's answers and the slow reader are those of the encoder's tests.
 
-#[path = "../../../src/convert/src/encode/tests/looked_up.rs"]
-mod looked_up;
-#[path = "../../../src/convert/src/encode/tests/made.rs"]
-mod made;
-#[path = "../../../src/convert/src/encode/tests/model_answers.rs"]
-mod model_answers;
-#[path = "../../../src/convert/src/encode/tests/read_back.rs"]
-mod read_back;
-
 use foldsym_convert::encode::{EncodeOptions, body};
 use foldsym_lookup::SymbolFile;
+use foldsym_testkit::models::{looked_up, made, model_answers, read_back};
 
 /// Encodes the program that `input` chooses, and compares every answer.
 ///

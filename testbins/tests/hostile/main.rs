@@ -1,7 +1,6 @@
 //! Converts damaged and hostile programs: an error in one line, or a file that says what is missing.
 
 mod budgets;
-mod build;
 mod caps;
 mod certainty;
 mod classes;
@@ -22,3 +21,5 @@ mod shared_texts;
 mod symbols;
 mod tails;
 mod whole_sections;
+
+use foldsym_testkit::dwarf as build;

@@ -27,8 +27,6 @@ mod sections;
 mod sort;
 mod starts;
 mod tables;
-#[cfg(test)]
-mod tests;
 mod unwind;
 mod usage;
 

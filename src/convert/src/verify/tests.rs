@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use foldsym_lookup::{Frames, ImageAddr, Lookup, Names, SymbolFile};
+use foldsym_testkit::writer;
 
 use super::{Mismatches, compare};
 use crate::encode::ImageInfo;
@@ -12,10 +13,6 @@ use crate::model::{GroupId, How, Keys, NameId, Owner, Piece, Program, Row};
 use crate::open::{Files, Image};
 use crate::options::{NoProgress, Options};
 use crate::pipeline::{Loaded, ProgramSource, load};
-
-// The reader's own test writer, for its checksums.
-#[path = "../../../lookup/tests/writer/mod.rs"]
-mod writer;
 
 fn built(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins/built").join(name)

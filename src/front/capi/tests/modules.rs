@@ -2,9 +2,6 @@
 //! table of modules holds at its edges.
 
 mod common;
-// The reader's own test writer: files that no compiler would give.
-#[path = "../../../lookup/tests/writer/mod.rs"]
-mod writer;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,6 +13,7 @@ use common::{
 use foldsym_symbolize::{
     BuildId, Frame, Location, Mapping, Module, Modules, Stack, StackFrame, Symbolizer, Unknown,
 };
+use foldsym_testkit::writer;
 
 /// A module of the made process.
 struct Placed {

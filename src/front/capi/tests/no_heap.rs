@@ -1,9 +1,6 @@
 //! Tier 1 allocates nothing: while it runs, this program's allocator aborts.
 
 mod common;
-// The reader's own test writer: files that no compiler would give.
-#[path = "../../../lookup/tests/writer/mod.rs"]
-mod writer;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -17,6 +14,7 @@ use foldsym_capi::types::{
     Answer, FOLDSYM_EXACT, FOLDSYM_IS_EXACT, FOLDSYM_OK, FOLDSYM_RETURN, File, Frame, Frames, Info, Query,
     Resolved, Stack, StackEntry,
 };
+use foldsym_testkit::writer;
 
 thread_local! {
     /// Only of this thread: the test harness has others, which allocate.

@@ -1,9 +1,6 @@
 //! The promise of tier 1, each clause measured: no syscall, little stack, little code, no panic, no heap.
 
 mod common;
-// The reader's own test writer: files that no compiler would give.
-#[path = "../../../lookup/tests/writer/mod.rs"]
-mod writer;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use common::{compile, compiler, embedded, folder, run, skip, source, symbol_file, text};
 use foldsym_lookup::{PieceId, SymbolFile};
+use foldsym_testkit::writer;
 use object::{Object, ObjectSymbol, SymbolKind};
 
 /// Bytes of stack that opening, a lookup, or a resolution of a stack with a lookup of each frame may use.

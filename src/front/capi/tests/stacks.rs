@@ -2,9 +2,6 @@
 //! reader answers, and in it are the functions that truly were on the stack.
 
 mod common;
-// The reader's own test writer: files that no compiler would give.
-#[path = "../../../lookup/tests/writer/mod.rs"]
-mod writer;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -16,6 +13,7 @@ use foldsym_lookup::{
     Certainty, Evidence, Frames, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr, SymbolFile,
 };
 use foldsym_testbins::stacks::Stack;
+use foldsym_testkit::writer;
 
 const SETS: &[&str] =
     &["fold.clang-lld.set", "fold.clang-lld-safe.set", "fold.gcc-gold.set", "ring.clang-lld.set"];

@@ -1,9 +1,6 @@
 //! Tier 2 from C and from C++, against the static and the dynamic library.
 
 mod common;
-// The reader's own test writer: files that no compiler would give.
-#[path = "../../../lookup/tests/writer/mod.rs"]
-mod writer;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,6 +8,7 @@ use std::process::Command;
 
 use common::{both_tiers, compile, compiler, crate_dir, folder, run, skip, source, symbol_file, text};
 use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
+use foldsym_testkit::writer;
 
 /// What `tier2.c` prints, by the Rust reader.
 fn expect(file: &SymbolFile<'_>, address: u64) -> String {

@@ -4,14 +4,10 @@
 
 mod common;
 
-// The reader's own test writer, which follows the text of the format and shares no code with ours.
-#[path = "../../../lookup/tests/writer/mod.rs"]
-mod writer;
-
 use std::process::Command;
 
 use common::file;
-use writer::Contents;
+use foldsym_testkit::writer::Contents;
 
 /// Two functions that stand alone, and a group with these functions as members.
 fn contents(functions: i64, members: impl Iterator<Item = i64>) -> Contents {

@@ -3,12 +3,8 @@
 
 mod common;
 
-// The reader's own test writer, which follows the text of the format and shares no code with ours.
-#[path = "../../../lookup/tests/writer/mod.rs"]
-mod writer;
-
 use common::{Fsym, keys};
-use writer::{Contents, RawRow, rows_record};
+use foldsym_testkit::writer::{Contents, RawRow, rows_record};
 
 fn contents() -> Contents {
     let mut rows = vec![0];

@@ -66,24 +66,4 @@ pub(super) const TWICE: &[(&str, &str)] = &[
 ];
 
 /// Files that another crate includes, as (by, file).
-pub(super) const INCLUDED: &[(&str, &str)] = &[
-    ("src/convert/src/verify/tests.rs", "src/lookup/tests/writer/mod.rs"),
-    ("src/front/capi/tests/modules.rs", "src/lookup/tests/writer/mod.rs"),
-    ("src/front/capi/tests/no_heap.rs", "src/lookup/tests/writer/mod.rs"),
-    ("src/front/capi/tests/promise.rs", "src/lookup/tests/writer/mod.rs"),
-    ("src/front/capi/tests/stacks.rs", "src/lookup/tests/writer/mod.rs"),
-    ("src/front/capi/tests/tier2.rs", "src/lookup/tests/writer/mod.rs"),
-    ("src/front/cli/tests/greedy.rs", "src/lookup/tests/writer/mod.rs"),
-    ("src/front/cli/tests/groups.rs", "src/lookup/tests/writer/mod.rs"),
-    ("src/xtask/src/fold/mod.rs", "testbins/src/stacks.rs"),
-    ("src/xtask/src/testbins.rs", "testbins/src/cases.rs"),
-    ("testbins/fuzz/src/lib.rs", "testbins/tests/hostile/build.rs"),
-    ("testbins/fuzz/src/round_trip.rs", "src/convert/src/encode/tests/looked_up.rs"),
-    ("testbins/fuzz/src/round_trip.rs", "src/convert/src/encode/tests/made.rs"),
-    ("testbins/fuzz/src/round_trip.rs", "src/convert/src/encode/tests/model_answers.rs"),
-    ("testbins/fuzz/src/round_trip.rs", "src/convert/src/encode/tests/read_back.rs"),
-    ("testbins/tests/schema.rs", "src/lookup/tests/writer/mod.rs"),
-    ("testbins/tests/steps.rs", "src/lookup/tests/writer/mod.rs"),
-    ("testbins/tests/steps.rs", "testbins/fuzz/src/convert.rs"),
-    ("testbins/tests/steps.rs", "testbins/fuzz/src/fsym.rs"),
-];
+pub(super) const INCLUDED: &[(&str, &str)] = &[];

@@ -42,14 +42,14 @@ pub(super) fn reasons(files: &[Tracked]) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::lines;
+    use super::super::tests::{NONE, lines};
     use super::*;
 
     #[test]
     fn reasons_are_asked_for() {
         let good = "[workspace.dependencies]\na = { path = \"a\" }\nb = \"1\" # why\n# c = \"1\"\n\
                     [workspace.lints.rust]\nd = \"deny\"\ne = \"allow\" # why\n[profile.dev]\nf = 1\n";
-        assert_eq!(lines(reasons, "Cargo.toml", good), []);
+        assert_eq!(lines(reasons, "Cargo.toml", good), NONE);
         let bad =
             "[workspace.dependencies]\nb = \"1\"\nc = \"1\" #\n[workspace.lints.clippy]\ne = \"allow\"\n";
         assert_eq!(lines(reasons, "Cargo.toml", bad), [2, 3, 5]);
@@ -63,8 +63,8 @@ mod tests {
                 "src/a/Cargo.toml",
                 "[dev-dependencies]\na = { workspace = true }\nb = \"1\" # why\n"
             ),
-            []
+            NONE
         );
-        assert_eq!(lines(reasons, "benches/compare/Cargo.toml", "[dependencies]\nb = \"1\"\n"), []);
+        assert_eq!(lines(reasons, "benches/compare/Cargo.toml", "[dependencies]\nb = \"1\"\n"), NONE);
     }
 }

@@ -112,6 +112,9 @@ mod tests {
         Tracked { path: path.to_owned(), bytes: text.as_bytes().to_vec() }
     }
 
+    /// No line: written out, since other types compare with numbers too.
+    pub(super) const NONE: [usize; 0] = [];
+
     /// The lines that a rule finds in one file.
     pub(super) fn lines(rule: Rule, path: &str, text: &str) -> Vec<usize> {
         rule(&[file(path, text)]).into_iter().map(|finding| finding.line).collect()

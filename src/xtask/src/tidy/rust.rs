@@ -169,25 +169,25 @@ pub(super) fn one_codec(files: &[Tracked]) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{file, lines};
+    use super::super::tests::{NONE, file, lines};
     use super::*;
 
     #[test]
     fn a_file_needs_a_header() {
-        assert_eq!(lines(headers, "src/a.rs", "\n//! Says.\nfn a() {}\n"), []);
+        assert_eq!(lines(headers, "src/a.rs", "\n//! Says.\nfn a() {}\n"), NONE);
         assert_eq!(lines(headers, "src/a.rs", "use b;\n//! Late.\n"), [1]);
         assert_eq!(lines(headers, "src/a.rs", "// Not a header.\n"), [1]);
-        assert_eq!(lines(headers, "testbins/cases/a.rs", "//# build\n"), []);
+        assert_eq!(lines(headers, "testbins/cases/a.rs", "//# build\n"), NONE);
     }
 
     #[test]
     fn a_long_file_needs_a_reason() {
         let body = "x\n".repeat(LONGEST);
-        assert_eq!(lines(length, "a.rs", &body), []);
+        assert_eq!(lines(length, "a.rs", &body), NONE);
         assert_eq!(lines(length, "a.rs", &format!("//! Short.\n{body}")), [601]);
         assert_eq!(
             lines(length, "a.rs", &format!("//! A table.\n//! Long because it is one table.\n{body}")),
-            []
+            NONE
         );
         assert_eq!(lines(length, "a.rs", &format!("//! A.\n{body}//! Long because late.\n")), [602]);
     }
@@ -199,10 +199,10 @@ mod tests {
         assert_eq!(lines(reading_layers, "src/convert/src/read/unit.rs", uses), [2]);
         assert_eq!(lines(reading_layers, "src/convert/src/model/mod.rs", uses), [2, 1]);
         assert_eq!(lines(reading_layers, "src/convert/src/opening.rs", uses), [2, 1]);
-        assert_eq!(lines(reading_layers, "benches/src/floor.rs", uses), []);
+        assert_eq!(lines(reading_layers, "benches/src/floor.rs", uses), NONE);
         assert_eq!(
             lines(reading_layers, "src/convert/src/model/mod.rs", "use crate::open::object::Image;\n"),
-            []
+            NONE
         );
     }
 
@@ -210,39 +210,39 @@ mod tests {
     fn names_have_one_demangler() {
         let uses = "use cpp_demangle::Symbol;\nlet x = rustc_demangle::demangle(y);\n// cpp_demangle::x\n";
         assert_eq!(lines(one_demangler, "src/front/cli/src/names.rs", uses), [1, 2]);
-        assert_eq!(lines(one_demangler, "src/demangle/src/lib.rs", uses), []);
+        assert_eq!(lines(one_demangler, "src/demangle/src/lib.rs", uses), NONE);
     }
 
     #[test]
     fn lookup_stays_bare() {
         let text = "use core::fmt;\nuse alloc::vec::Vec;\nlet x = std::mem::take(y);\n";
         assert_eq!(lines(lookup_is_bare, "src/lookup/src/lib.rs", text), [3, 2]);
-        assert_eq!(lines(lookup_is_bare, "src/lookup/tests/all.rs", text), []);
+        assert_eq!(lines(lookup_is_bare, "src/lookup/tests/all.rs", text), NONE);
         assert_eq!(
             lines(lookup_is_bare, "src/lookup/src/a.rs", "#[cfg(test)]\nmod tests { use std::fs; }\n"),
-            []
+            NONE
         );
-        assert_eq!(lines(lookup_is_bare, "src/lookup/src/a.rs", "//! use std::fs;\n"), []);
+        assert_eq!(lines(lookup_is_bare, "src/lookup/src/a.rs", "//! use std::fs;\n"), NONE);
     }
 
     #[test]
     fn unsafe_code_is_found() {
         let good = "//! A.\n#![forbid(unsafe_code)]\n// unsafe is not here\n";
-        assert_eq!(lines(no_unsafe, "src/format/src/lib.rs", good), []);
+        assert_eq!(lines(no_unsafe, "src/format/src/lib.rs", good), NONE);
         assert_eq!(lines(no_unsafe, "src/format/src/lib.rs", "//! A.\n"), [1]);
         assert_eq!(lines(no_unsafe, "src/format/src/lib.rs", "//! A.\n// #![forbid(unsafe_code)]\n"), [1]);
         assert_eq!(lines(no_unsafe, "src/lookup/src/a.rs", "fn a() {\n    unsafe { b() }\n}\n"), [2]);
-        assert_eq!(lines(no_unsafe, "src/convert/src/map.rs", "unsafe {}\n"), []);
+        assert_eq!(lines(no_unsafe, "src/convert/src/map.rs", "unsafe {}\n"), NONE);
     }
 
     #[test]
     fn crates_around_the_core_have_layers() {
         let maps = "use memmap2::Mmap;\nunsafe { f() }\n";
-        assert_eq!(lines(layers_around, "src/store/src/mapped.rs", maps), []);
+        assert_eq!(lines(layers_around, "src/store/src/mapped.rs", maps), NONE);
         assert_eq!(lines(layers_around, "src/store/src/cache.rs", maps), [1, 2]);
-        assert_eq!(lines(layers_around, "src/front/cli/src/mapped.rs", maps), []);
+        assert_eq!(lines(layers_around, "src/front/cli/src/mapped.rs", maps), NONE);
         let converts = "let x = foldsym_convert::convert(y);\n";
-        assert_eq!(lines(layers_around, "src/symbolize/src/program.rs", converts), []);
+        assert_eq!(lines(layers_around, "src/symbolize/src/program.rs", converts), NONE);
         assert_eq!(lines(layers_around, "src/symbolize/src/worker.rs", converts), [1]);
         assert_eq!(lines(layers_around, "src/store/src/local/gc.rs", converts), [1]);
     }

@@ -189,7 +189,7 @@ fn not_needed(what: &str) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{file, lines};
+    use super::super::tests::{NONE, file, lines};
     use super::*;
 
     fn two(a: &str, b: &str) -> [Tracked; 4] {
@@ -241,12 +241,12 @@ mod tests {
         let body = "    x;\n".repeat(LONGEST);
         assert_eq!(
             lines(functions, "a.rs", &format!("fn a() {{\n{}}}\n", "    x;\n".repeat(LONGEST - 2))),
-            []
+            NONE
         );
         assert_eq!(lines(functions, "a.rs", &format!("\nfn a(\n    b: [u8; 2],\n) {{\n{body}}}\n")), [2]);
         assert_eq!(
             lines(functions, "a.rs", &format!("// Long because a table.\n#[x]\nfn a() {{\n{body}}}\n")),
-            []
+            NONE
         );
         assert_eq!(
             lines(functions, "a.rs", &format!("// Long because a table.\n\nfn a() {{\n{body}}}\n")),
@@ -254,7 +254,7 @@ mod tests {
         );
         assert_eq!(
             lines(functions, "a.rs", &format!("trait A {{\n    fn a();\n{}}}\n", "// x\n".repeat(200))),
-            []
+            NONE
         );
     }
 }

@@ -1,6 +1,6 @@
 //! Reads the directives at the head of a case's source: how each variant is built and what the case is about.
 //!
-//! Used by the testbins crate and, included by path, by `xtask`; so it needs nothing but `std`.
+//! It needs nothing but `std`, as `xtask` uses it too.
 //!
 //! ```text
 //! //# about: one sentence

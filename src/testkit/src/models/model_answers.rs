@@ -1,22 +1,22 @@
 //! Says what a program's model answers, in the simplest way.
 
-use crate::model::*;
+use foldsym_convert::model::*;
 
 /// One frame, all in plain bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Frame {
-    pub(super) name: Vec<u8>,
+pub struct Frame {
+    pub name: Vec<u8>,
     /// Empty where unknown.
-    pub(super) file: Vec<u8>,
-    pub(super) line: u32,
-    pub(super) column: u16,
+    pub file: Vec<u8>,
+    pub line: u32,
+    pub column: u16,
     /// Where the frame's origin is declared.
-    pub(super) declared: (Vec<u8>, u32),
+    pub declared: (Vec<u8>, u32),
 }
 
 /// What stands at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub enum Answer {
     Nothing,
     /// Padding: one frame without a name.
     Padding(Frame),
@@ -26,24 +26,24 @@ pub(super) enum Answer {
 }
 
 /// Return address, caller, callee, how.
-pub(super) type Call = (u64, Option<Vec<u8>>, Vec<u8>, i64);
+pub type Call = (u64, Option<Vec<u8>>, Vec<u8>, i64);
 
 /// Call keys, with functions by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Keys {
-    pub(super) calls: Vec<Call>,
-    pub(super) tails: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+pub struct Keys {
+    pub calls: Vec<Call>,
+    pub tails: Vec<(Vec<u8>, Option<Vec<u8>>)>,
 }
 
 impl Keys {
-    pub(super) fn sorted(mut self) -> Keys {
+    pub fn sorted(mut self) -> Keys {
         self.calls.sort();
         self.tails.sort();
         self
     }
 }
 
-pub(super) fn keys(program: &Program<'_>, keys: &crate::model::Keys) -> Keys {
+pub fn keys(program: &Program<'_>, keys: &foldsym_convert::model::Keys) -> Keys {
     let name = |id: FuncId| {
         let name = program.name_of(&program.functions[id.index()]);
         program.names[name.index()].to_vec()
@@ -58,7 +58,7 @@ pub(super) fn keys(program: &Program<'_>, keys: &crate::model::Keys) -> Keys {
 const MAX_DEPTH: usize = 255;
 
 /// The answers at the addresses around which something changes.
-pub(super) fn answers(program: &Program<'_>, columns: bool) -> Vec<(u64, Answer)> {
+pub fn answers(program: &Program<'_>, columns: bool) -> Vec<(u64, Answer)> {
     let mut out = Vec::new();
     for piece in &program.pieces {
         let (body, len) = (u64::from(piece.body), u64::from(piece.body) + u64::from(piece.pad));
@@ -110,7 +110,7 @@ pub(super) fn answers(program: &Program<'_>, columns: bool) -> Vec<(u64, Answer)
 }
 
 /// What padding shows of the innermost frame: the place that the line table gives it, and no function.
-pub(super) fn nameless(frame: Frame) -> Frame {
+pub fn nameless(frame: Frame) -> Frame {
     Frame { name: Vec::new(), declared: (Vec::new(), 0), ..frame }
 }
 

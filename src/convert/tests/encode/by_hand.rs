@@ -1,9 +1,11 @@
 //! Small programs whose bytes, or whose limits, are worked out by hand.
 
-use super::made::image;
+use foldsym_convert::model::*;
+use foldsym_convert::write_whole;
+use foldsym_format::{Header, SectionId};
+use foldsym_testkit::models::made::image;
+
 use super::*;
-use crate::model::*;
-use crate::write_whole;
 
 /// `main` (line 10 of `a.c`) with `f` (line 3) inlined at line 12; rows at 0 (line 11), 2 (`f`, line 4) and
 /// 5 (line 13).

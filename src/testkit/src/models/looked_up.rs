@@ -3,7 +3,7 @@
 use super::model_answers::{Answer, Frame};
 use foldsym_lookup::{FileId, Frames, FunctionId, ImageAddr, Lookup, NameId, SymbolFile};
 
-pub(super) fn look_up(file: &SymbolFile<'_>, address: u64) -> Answer {
+pub fn look_up(file: &SymbolFile<'_>, address: u64) -> Answer {
     let mut frames = Frames::new();
     let answer = match file.lookup(ImageAddr(address), &mut frames).unwrap() {
         Lookup::NotFound(_) => return Answer::Nothing,
@@ -48,7 +48,7 @@ fn aliases(file: &SymbolFile<'_>, function: FunctionId) -> Vec<Vec<u8>> {
     file.aliases(&function).map(|alias| name(file, alias.unwrap())).collect()
 }
 
-pub(super) fn name(file: &SymbolFile<'_>, id: NameId) -> Vec<u8> {
+pub fn name(file: &SymbolFile<'_>, id: NameId) -> Vec<u8> {
     text(|out| file.write_name(id, out))
 }
 

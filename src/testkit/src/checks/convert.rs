@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use foldsym_convert::{NoProgress, Options, convert, verify_against};
 
-use crate::fsym;
+use super::fsym;
 
 /// Folders for inputs and outputs, in memory where there is such a place.
 pub struct Bench {
@@ -102,9 +102,9 @@ pub fn program(input: &[u8]) -> Vec<u8> {
             sections.push((*name, bytes.to_vec()));
         }
     }
-    crate::build::elf(
+    crate::dwarf::elf(
         &sections,
-        &[("first", crate::build::CODE, 0x20), ("_Z6secondv", crate::build::CODE + 0x20, 0x20)],
+        &[("first", crate::dwarf::CODE, 0x20), ("_Z6secondv", crate::dwarf::CODE + 0x20, 0x20)],
     )
 }
 

@@ -3,8 +3,6 @@
 //! It shares no code with the project's writer or reader, so that both can be wrong only where the text
 //! is. It writes what the format allows, not what is small: names are one token each.
 
-#![allow(dead_code, unreachable_pub)] // each test binary uses its part
-
 pub mod broken;
 pub mod folded;
 pub mod golden;

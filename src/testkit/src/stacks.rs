@@ -1,6 +1,6 @@
 //! Recorded stacks with who was on them, and the rules by which an answer to one is judged.
 //!
-//! Used by the testbins crate and, included by path, by `xtask`; so it needs nothing but `std`.
+//! It needs nothing but `std`, as `xtask` uses it too.
 //!
 //! ```text
 //! stack BIAS VPTR PC RETURN... | WHO...      one line a stack; addresses innermost first, WHO outermost first

@@ -1,13 +1,13 @@
 //! Makes programs from a list of numbers, so that a failing program shrinks as the list does.
 
-use crate::encode::{ImageInfo, LoadedSection};
-use crate::model::*;
+use foldsym_convert::encode::{ImageInfo, LoadedSection};
+use foldsym_convert::model::*;
 
 /// Numbers that decide what a program has; 0 for ever once they are used up.
-pub(super) struct Choices<'c>(std::slice::Iter<'c, u32>);
+pub struct Choices<'c>(std::slice::Iter<'c, u32>);
 
 impl<'c> Choices<'c> {
-    pub(super) fn new(numbers: &'c [u32]) -> Self {
+    pub fn new(numbers: &'c [u32]) -> Self {
         Choices(numbers.iter())
     }
 
@@ -35,7 +35,7 @@ impl<'c> Choices<'c> {
     }
 }
 
-pub(super) fn image() -> ImageInfo {
+pub fn image() -> ImageInfo {
     let text = LoadedSection { name: b".text".to_vec(), start: 0x1000, size: 0x1_0000, executable: true };
     ImageInfo {
         build_id: b"\x12\x34".to_vec(),
@@ -48,7 +48,7 @@ pub(super) fn image() -> ImageInfo {
 }
 
 /// Chooses a program: some units, functions with inline trees and rows, pieces and groups.
-pub(super) fn program(choices: &mut Choices<'_>) -> (Program<'static>, Keys) {
+pub fn program(choices: &mut Choices<'_>) -> (Program<'static>, Keys) {
     let mut program = Program::default();
     for i in 0..3 + choices.below(40) {
         let stem = ["_ZN7storage6folder", "_ZN7storage", "main", "x", ""][choices.below(5)];

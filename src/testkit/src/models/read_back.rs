@@ -5,7 +5,7 @@ use foldsym_format::names::Names;
 use foldsym_format::starts::Start;
 use foldsym_format::{DirectoryEntry, Header, Reason, SectionId, Starts, Table, bits, varint};
 
-pub(super) struct ReadBack<'d> {
+pub struct ReadBack<'d> {
     data: &'d [u8],
     header: Header,
 }
@@ -20,7 +20,7 @@ struct StoredRow {
 }
 
 impl<'d> ReadBack<'d> {
-    pub(super) fn open(data: &'d [u8]) -> Self {
+    pub fn open(data: &'d [u8]) -> Self {
         let header = Header::parse(data).unwrap();
         assert_eq!(header.file_len, data.len() as u64);
         let file = ReadBack { data, header };
@@ -72,7 +72,7 @@ impl<'d> ReadBack<'d> {
         if code == 0 { Vec::new() } else { self.string(SectionId::FILES, code - 1) }
     }
 
-    pub(super) fn answer(&self, address: u64) -> Answer {
+    pub fn answer(&self, address: u64) -> Answer {
         let key = address as i64 - self.header.image_base as i64;
         let pieces = Table::open(self.section(SectionId::PIECES), 6).unwrap();
         let starts = Starts::open(self.section(SectionId::STARTS)).unwrap();
@@ -117,7 +117,7 @@ impl<'d> ReadBack<'d> {
     }
 
     /// The records of CALLS and TAILS, in order, with functions by name.
-    pub(super) fn keys(&self) -> Keys {
+    pub fn keys(&self) -> Keys {
         let optional = |code: i64| code.checked_sub(1).filter(|id| *id >= 0).map(|id| self.function_name(id));
         let calls = (0..).map_while(|i| self.record::<4>(SectionId::CALLS, i));
         let tails = (0..).map_while(|i| self.record::<2>(SectionId::TAILS, i));

@@ -1,18 +1,18 @@
 //! Assembles small programs whose DWARF no compiler would write: ELF for x86-64, `.debug_info` by hand.
 
 /// Where the code of every made program begins.
-pub(crate) const CODE: u64 = 0x1000;
+pub const CODE: u64 = 0x1000;
 
 /// Bytes of code.
-pub(crate) const CODE_LEN: u64 = 0x1000;
+pub const CODE_LEN: u64 = 0x1000;
 
 /// Where a section of this name is loaded; others are not.
-pub(crate) const DATA: (&str, u64) = (".data.rel.ro", CODE + CODE_LEN);
+pub const DATA: (&str, u64) = (".data.rel.ro", CODE + CODE_LEN);
 
 /// Where stubs of the linker are loaded.
-pub(crate) const STUBS: (&str, u64) = (".plt", CODE + 2 * CODE_LEN);
+pub const STUBS: (&str, u64) = (".plt", CODE + 2 * CODE_LEN);
 
-pub(crate) fn uleb(out: &mut Vec<u8>, mut value: u64) {
+pub fn uleb(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -22,7 +22,7 @@ pub(crate) fn uleb(out: &mut Vec<u8>, mut value: u64) {
 
 /// The value of an attribute, with the form that it is written in.
 #[derive(Clone, Copy)]
-pub(crate) enum Value<'s> {
+pub enum Value<'s> {
     /// `DW_FORM_string`.
     Text(&'s str),
     /// The same, of any bytes but zero.
@@ -62,11 +62,11 @@ impl Value<'_> {
 }
 
 /// One compile unit and its abbreviations. Entries are opened and closed one by one, so that any depth can be made.
-pub(crate) struct Info {
+pub struct Info {
     version: u16,
     /// 64-bit DWARF: offsets have 8 bytes.
     wide: bool,
-    pub(crate) out: Vec<u8>,
+    pub out: Vec<u8>,
     abbreviations: Vec<u8>,
     shapes: Vec<(u16, Vec<(u16, u16)>)>,
     labels: Vec<(String, u32)>,
@@ -75,12 +75,12 @@ pub(crate) struct Info {
 
 impl Info {
     /// A unit whose root has a name, the line program at 0, and these attributes, each instead of its own.
-    pub(crate) fn new(version: u16, attributes: &[(gimli::DwAt, Value<'_>)]) -> Info {
+    pub fn new(version: u16, attributes: &[(gimli::DwAt, Value<'_>)]) -> Info {
         Info::of_width(version, false, attributes)
     }
 
     /// As [`Info::new`], of 64-bit DWARF.
-    pub(crate) fn wide(version: u16, attributes: &[(gimli::DwAt, Value<'_>)]) -> Info {
+    pub fn wide(version: u16, attributes: &[(gimli::DwAt, Value<'_>)]) -> Info {
         Info::of_width(version, true, attributes)
     }
 
@@ -108,13 +108,13 @@ impl Info {
     }
 
     /// Names the next entry.
-    pub(crate) fn label(&mut self, name: &str) -> &mut Info {
+    pub fn label(&mut self, name: &str) -> &mut Info {
         self.labels.push((name.to_owned(), self.out.len() as u32));
         self
     }
 
     /// Begins an entry; what follows is inside.
-    pub(crate) fn open(&mut self, tag: gimli::DwTag, attributes: &[(gimli::DwAt, Value<'_>)]) -> &mut Info {
+    pub fn open(&mut self, tag: gimli::DwTag, attributes: &[(gimli::DwAt, Value<'_>)]) -> &mut Info {
         let shape = (tag.0, attributes.iter().map(|(name, value)| (name.0, value.form().0)).collect());
         let known = self.shapes.iter().position(|known| *known == shape);
         let code = known.unwrap_or_else(|| {
@@ -165,13 +165,13 @@ impl Info {
     }
 
     /// Ends the entry opened last.
-    pub(crate) fn close(&mut self) -> &mut Info {
+    pub fn close(&mut self) -> &mut Info {
         self.out.push(0);
         self
     }
 
     /// A subprogram with a name and code, closed.
-    pub(crate) fn function(&mut self, name: &str, start: u64, len: u64) -> &mut Info {
+    pub fn function(&mut self, name: &str, start: u64, len: u64) -> &mut Info {
         let attributes = [
             (gimli::DW_AT_name, Value::Text(name)),
             (gimli::DW_AT_low_pc, Value::Address(start)),
@@ -181,7 +181,7 @@ impl Info {
     }
 
     /// The sections, the root closed.
-    pub(crate) fn sections(&mut self) -> Vec<(&'static str, Vec<u8>)> {
+    pub fn sections(&mut self) -> Vec<(&'static str, Vec<u8>)> {
         self.close();
         for (name, at) in &self.holes {
             let target = self.labels.iter().find(|(label, _)| label == name).unwrap().1;
@@ -203,7 +203,7 @@ impl Info {
 }
 
 /// The sections of two units of 32-bit DWARF 4.
-pub(crate) fn two_units(first: &mut Info, second: &mut Info) -> Vec<(&'static str, Vec<u8>)> {
+pub fn two_units(first: &mut Info, second: &mut Info) -> Vec<(&'static str, Vec<u8>)> {
     let (mut sections, others) = (first.sections(), second.sections());
     let abbreviations = sections[1].1.len() as u32;
     let at = sections[0].1.len();
@@ -216,7 +216,7 @@ pub(crate) fn two_units(first: &mut Info, second: &mut Info) -> Vec<(&'static st
 }
 
 /// A line program of version 4, with one file in the compilation directory.
-pub(crate) fn line_program(opcodes: &[u8]) -> Vec<u8> {
+pub fn line_program(opcodes: &[u8]) -> Vec<u8> {
     let mut header = vec![1, 1, 1, 0xfb, 14, 13];
     header.extend([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]);
     header.extend(b"\0unit.c\0\0\0\0\0");
@@ -230,7 +230,7 @@ pub(crate) fn line_program(opcodes: &[u8]) -> Vec<u8> {
 }
 
 /// Opcodes for rows, each (address, line), and the end of their sequence. They may be in any order.
-pub(crate) fn sequence(rows: &[(u64, i8)], end: u64) -> Vec<u8> {
+pub fn sequence(rows: &[(u64, i8)], end: u64) -> Vec<u8> {
     let set_address = |out: &mut Vec<u8>, address: u64| {
         out.extend([0, 9, 2]);
         out.extend(address.to_le_bytes());
@@ -248,17 +248,17 @@ pub(crate) fn sequence(rows: &[(u64, i8)], end: u64) -> Vec<u8> {
 }
 
 /// A program with code, these sections, and these function symbols: (name, address, size).
-pub(crate) fn elf(debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64, u64)]) -> Vec<u8> {
+pub fn elf(debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64, u64)]) -> Vec<u8> {
     elf_at(CODE, debug, symbols)
 }
 
 /// As [`elf`], with the code at this address.
-pub(crate) fn elf_at(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64, u64)]) -> Vec<u8> {
+pub fn elf_at(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64, u64)]) -> Vec<u8> {
     elf_with(code, debug, &symbols.iter().map(|&symbol| Symbol::Global(symbol)).collect::<Vec<_>>())
 }
 
 /// A program that has this code at an address.
-pub(crate) fn with_code(mut program: Vec<u8>, address: u64, code: &[u8]) -> Vec<u8> {
+pub fn with_code(mut program: Vec<u8>, address: u64, code: &[u8]) -> Vec<u8> {
     // The code is the first section, behind the header.
     let at = 64 + (address - CODE) as usize;
     program[at..at + code.len()].copy_from_slice(code);
@@ -267,7 +267,7 @@ pub(crate) fn with_code(mut program: Vec<u8>, address: u64, code: &[u8]) -> Vec<
 
 /// An entry of a symbol table.
 #[derive(Clone, Copy)]
-pub(crate) enum Symbol<'s> {
+pub enum Symbol<'s> {
     /// A function: name, address, size.
     Global((&'s str, u64, u64)),
     /// The same, of the file named last.
@@ -289,7 +289,7 @@ pub(crate) enum Symbol<'s> {
 }
 
 /// As [`elf_at`], with any symbols. A section `.dynsym` has its names in `.strtab` too.
-pub(crate) fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'_>]) -> Vec<u8> {
+pub fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'_>]) -> Vec<u8> {
     let (mut strings, mut table) = (vec![0], vec![0; 24]);
     let section = |of: &str| debug.iter().position(|(name, _)| *name == of).map_or(0, |at| at as u16 + 2);
     let (data, stubs) = (section(DATA.0), section(STUBS.0));
@@ -367,7 +367,7 @@ pub(crate) fn elf_with(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[Symbol<'
 }
 
 /// A Mach-O program for x86-64 with code, these sections, and these global symbols: (name without `_`, address).
-pub(crate) fn macho(debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64)]) -> Vec<u8> {
+pub fn macho(debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64)]) -> Vec<u8> {
     let fixed = |name: &str| {
         let mut bytes = [0; 16];
         bytes[..name.len().min(16)].copy_from_slice(&name.as_bytes()[..name.len().min(16)]);
