@@ -14,8 +14,8 @@ pub enum Kind {
     BadLineProgram,
     /// A line sequence whose rows were not in order of address: sorted.
     UnorderedSequence,
-    /// A unit or line program past a cap.
-    CapReached,
+    /// A limit that the conversion sets itself was reached: what lies beyond it is not read, not compared or cut.
+    Cap(Cap),
     /// A range list that cannot be read to its end: the ranges before the damage are kept.
     BadRanges,
     /// A range that ends outside the section in which it starts: cut.
@@ -112,6 +112,104 @@ pub enum Kind {
     Open,
 }
 
+/// A limit that was reached: what it counts. Each has a first case of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Cap {
+    /// Ranges of folded code that have many members together: the owners of later ranges are unknown.
+    FoldedRanges,
+    /// Names at one address, compared with other functions of such a name: later ones are not compared.
+    AliasComparisons,
+    /// The bytes of one name: a longer one is cut.
+    NameBytes,
+    /// The bytes of all names and paths: later ones are cut.
+    NamesTogether,
+    /// Symbols or functions of one part (`f.cold`): not all are compared.
+    PartOwners,
+    /// Functions that the compiler may have merged: some count as another.
+    MergedFunctions,
+    /// Symbols where several ranges begin, compared with functions of parts.
+    PartSymbols,
+    /// Functions that share an entry, compared with functions of parts.
+    PartFunctions,
+    /// The bytes of a symbol: a longer one is cut.
+    SymbolBytes,
+    /// Steps of the search for sections that were folded.
+    FoldedSections,
+    /// Folded functions of one name, or of one unit and size: later ones are not found.
+    FoldedTogether,
+    /// Steps of the search for folded functions.
+    FoldedSearch,
+    /// Steps of the search for the code that is inlined into folded functions.
+    InlinedSearch,
+    /// Line numbers over 2^32 and columns over 65535: they are unknown.
+    RowNumbers,
+    /// Rows of one line program: later ones are not read.
+    LineRows,
+    /// Readings of one `.dwo` for several units: later units are read without it.
+    DwoReads,
+    /// Rows of call frame information: later entries are not read.
+    FrameRows,
+    /// The bytes of a range of code: a longer one is cut.
+    RangeBytes,
+    /// Entries of range lists that one unit may have: later ones are not read.
+    RangeEntries,
+    /// Comparisons of a unit's functions with line sequences: later functions have no lines.
+    SequenceComparisons,
+    /// Functions or line sequences at one address: later ones have no lines.
+    SequencesTogether,
+    /// Expressions of one unit: later ones are not kept.
+    Expressions,
+    /// Rows that functions of one unit share: later functions have none.
+    SharedRows,
+    /// Attributes of one entry: the rest of the unit is not read.
+    Attributes,
+    /// Files of one unit, or the bytes of their paths: later ones are unknown.
+    Files,
+    /// The bytes of the names of one unit: later ones are unknown.
+    UnitNames,
+    /// The bytes of line programs that are read again for other units: later units have no lines.
+    LinePrograms,
+    /// Steps of matching calls to folded functions: some calls stay `ambiguous`.
+    CallMatching,
+}
+
+impl Cap {
+    /// The name in the report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cap::FoldedRanges => "cap_folded_ranges",
+            Cap::AliasComparisons => "cap_alias_comparisons",
+            Cap::NameBytes => "cap_name_bytes",
+            Cap::NamesTogether => "cap_names_together",
+            Cap::PartOwners => "cap_part_owners",
+            Cap::MergedFunctions => "cap_merged_functions",
+            Cap::PartSymbols => "cap_part_symbols",
+            Cap::PartFunctions => "cap_part_functions",
+            Cap::SymbolBytes => "cap_symbol_bytes",
+            Cap::FoldedSections => "cap_folded_sections",
+            Cap::FoldedTogether => "cap_folded_together",
+            Cap::FoldedSearch => "cap_folded_search",
+            Cap::InlinedSearch => "cap_inlined_search",
+            Cap::RowNumbers => "cap_row_numbers",
+            Cap::LineRows => "cap_line_rows",
+            Cap::DwoReads => "cap_dwo_reads",
+            Cap::FrameRows => "cap_frame_rows",
+            Cap::RangeBytes => "cap_range_bytes",
+            Cap::RangeEntries => "cap_range_entries",
+            Cap::SequenceComparisons => "cap_sequence_comparisons",
+            Cap::SequencesTogether => "cap_sequences_together",
+            Cap::Expressions => "cap_expressions",
+            Cap::SharedRows => "cap_shared_rows",
+            Cap::Attributes => "cap_attributes",
+            Cap::Files => "cap_files",
+            Cap::UnitNames => "cap_unit_names",
+            Cap::LinePrograms => "cap_line_programs",
+            Cap::CallMatching => "cap_call_matching",
+        }
+    }
+}
+
 impl Kind {
     /// The name of the kind in the report.
     pub fn name(self) -> &'static str {
@@ -120,7 +218,7 @@ impl Kind {
             Kind::BadEntries => "bad_entries",
             Kind::BadLineProgram => "bad_line_program",
             Kind::UnorderedSequence => "unordered_sequence",
-            Kind::CapReached => "cap_reached",
+            Kind::Cap(cap) => cap.name(),
             Kind::BadRanges => "bad_ranges",
             Kind::RangeLeavesSection => "range_leaves_section",
             Kind::DeadFunction => "dead_function",
@@ -226,6 +324,14 @@ impl Diagnostics {
     /// Every kind that was met.
     pub fn iter(&self) -> impl Iterator<Item = (Kind, &Seen)> {
         self.seen.iter().map(|(kind, seen)| (*kind, seen))
+    }
+
+    /// The limits that were reached.
+    pub fn caps(&self) -> impl Iterator<Item = (Cap, &Seen)> {
+        self.iter().filter_map(|(kind, seen)| match kind {
+            Kind::Cap(cap) => Some((cap, seen)),
+            _ => None,
+        })
     }
 
     /// How often a kind was met.

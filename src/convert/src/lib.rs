@@ -50,7 +50,7 @@ pub mod report;
 mod util;
 mod verify;
 
-pub use diagnostics::{Diagnostics, Kind, Seen};
+pub use diagnostics::{Cap, Diagnostics, Kind, Seen};
 pub use encode::{Demangle, EncodeError, EncodeStats};
 pub use error::ConvertError;
 pub use identity::{Identity, identify};

@@ -3,6 +3,7 @@
 use crate::bits::{u8_at, u16_at, u32_at, word};
 use crate::checksum::Crc32;
 use crate::error::{FormatError, What};
+use crate::features;
 use crate::sections::SectionId;
 
 /// The first bytes of every file.
@@ -23,14 +24,6 @@ pub const MAX_DEPTH: u32 = 255;
 pub const MAX_UNIT_LOG2: u8 = 4;
 /// Every section starts at a multiple of this.
 pub const ALIGN: u64 = 8;
-
-/// Bits of [`Header::features`].
-pub mod features {
-    /// Rows and edges hold columns.
-    pub const COLUMNS: u64 = 1 << 0;
-    /// All that this version knows.
-    pub const KNOWN: u64 = COLUMNS;
-}
 
 /// Bits of [`Header::flags`].
 pub mod flags {

@@ -23,6 +23,7 @@ pub mod bits;
 pub mod certainty;
 pub mod checksum;
 pub mod error;
+pub mod features;
 pub mod header;
 pub mod names;
 pub mod records;

@@ -1,7 +1,6 @@
 //! Section ids and the columns of the tables (spec, section 3).
 
-use crate::header::features;
-use crate::{names, starts, table};
+use crate::{features, names, starts, table};
 
 /// The id of a section, as the directory has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

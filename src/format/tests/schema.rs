@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use foldsym_format::bits::{MAX_WIDTH, TAIL};
-use foldsym_format::header::{self, entry_field, features, field, flags};
+use foldsym_format::features;
+use foldsym_format::header::{self, entry_field, field, flags};
 use foldsym_format::records::{file_code, line_code, locations, rows, scopes};
 use foldsym_format::sections::{
     aliases, block_ranges, calls, edges, functions, groups, located, members, origins, pieces, slots, tails,

@@ -12,7 +12,8 @@ use crate::error::{Error, InSection};
 use crate::file::SymbolFile;
 use crate::frames::{Frames, OriginParts};
 use crate::ids::{FunctionId, GroupId, ImageAddr, NameId, PieceId, RowsOffset};
-use crate::rows::{Spot, find_spot};
+use crate::row::Spot;
+use crate::rows::find_spot;
 
 /// What was found at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

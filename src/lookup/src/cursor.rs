@@ -11,7 +11,8 @@ use crate::error::Error;
 use crate::file::SymbolFile;
 use crate::frames::{FrameIter, Frames, OriginParts};
 use crate::ids::ImageAddr;
-use crate::rows::{NearBlock, Rows, Spot};
+use crate::row::Spot;
+use crate::rows::{NearBlock, Rows};
 
 /// Looks addresses up in one file and remembers where the last one was; see [`SymbolFile::cursor`].
 /// About 3 KiB.

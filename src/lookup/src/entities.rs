@@ -7,7 +7,7 @@ use foldsym_format::{Reason, SectionId, What};
 use crate::error::{Error, InSection, large, optional, small};
 use crate::file::SymbolFile;
 use crate::ids::{EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, ReturnAddr, RowsOffset};
-use crate::rows::FileCode;
+use crate::row::FileCode;
 
 /// Whose code a piece is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use crate::entities::Function;
 use crate::error::{Error, InSection, small};
 use crate::file::SymbolFile;
 use crate::ids::{FileId, NameId, OriginId};
-use crate::rows::{Row, Spot};
+use crate::row::{Row, Spot};
 use crate::scopes::Scopes;
 
 /// The longest path: the function, and the deepest inline tree that a file may have.

@@ -10,14 +10,22 @@ use core::hint::select_unpredictable;
 
 use foldsym_format::records::rows as layout;
 
-use crate::row_block::window;
-
 const _: () = assert!(layout::MAX_HIGH_BITS == u64::BITS);
 
 /// A 1 in each byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
 /// The highest bit of each byte.
 const TOPS: u64 = 0x8080_8080_8080_8080;
+
+/// The 64 bits from bit `bit` of the section on; `None` behind the end. Its tail leaves 9 bytes at each byte of a record.
+#[inline(always)]
+pub(crate) fn window(data: &[u8], bit: u64) -> Option<u64> {
+    let [first @ .., last] = data.get(usize::try_from(bit >> 3).ok()?..)?.first_chunk::<9>()?;
+    let shift = (bit & 7) as u32;
+    // In two shifts, since `shift` may be 0.
+    let next = u64::from(*last).wrapping_shl(1).wrapping_shl(63u32.wrapping_sub(shift));
+    Some(u64::from_le_bytes(*first).wrapping_shr(shift) | next)
+}
 
 /// The high parts of a block, and whatever follows them.
 #[derive(Clone, Copy)]

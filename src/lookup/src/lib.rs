@@ -54,6 +54,7 @@ mod ids;
 mod locations;
 mod object;
 mod program;
+mod row;
 mod row_block;
 mod rows;
 mod scopes;
@@ -69,7 +70,7 @@ pub use entities::{Aliases, Call, CallHow, Edge, Function, Group, How, Member, O
 pub use error::Error;
 pub use file::{SectionInfo, SymbolFile};
 pub use foldsym_format::names::Names;
-pub use foldsym_format::{Header, Reason, SectionId, What, header::features, header::flags};
+pub use foldsym_format::{Header, Reason, SectionId, What, features, header::flags};
 pub use frames::{Frame, FrameIter, Frames};
 pub use ids::{
     EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr, RowsOffset,
@@ -77,7 +78,8 @@ pub use ids::{
 pub use locations::{LocationKey, LocationKind, LocationList, LocationTarget, LocationUnit, Locations};
 pub use object::Method;
 pub use program::{ProgramSection, ProgramSections, Segment, Segments};
-pub use rows::{FileCode, Row, RowIter, Rows};
+pub use row::{FileCode, Row};
+pub use rows::{RowIter, Rows};
 pub use scopes::{Scope, Scopes};
 pub use stack::{MAX_FRAME_STEPS, MAX_NAMED, Resolved, StackAddr};
 pub use texts::Texts;

@@ -10,7 +10,7 @@ use foldsym_format::{SectionId, What, varint};
 
 use crate::error::Error;
 use crate::high::High;
-use crate::rows::{FileCode, Row, Spot};
+use crate::row::{FileCode, Row, Spot};
 
 /// A packed column of a block.
 #[derive(Clone, Copy)]
@@ -377,16 +377,6 @@ impl Block {
 #[inline(always)]
 const fn ones_below(bitmap: u32, index: u32) -> u32 {
     (bitmap & 1u32.wrapping_shl(index).wrapping_sub(1)).count_ones()
-}
-
-/// The 64 bits from bit `bit` of the section on; `None` behind the end. Its tail leaves 9 bytes at each byte of a record.
-#[inline(always)]
-pub(crate) fn window(data: &[u8], bit: u64) -> Option<u64> {
-    let [first @ .., last] = data.get(usize::try_from(bit >> 3).ok()?..)?.first_chunk::<9>()?;
-    let shift = (bit & 7) as u32;
-    // In two shifts, since `shift` may be 0.
-    let next = u64::from(*last).wrapping_shl(1).wrapping_shl(63u32.wrapping_sub(shift));
-    Some(u64::from_le_bytes(*first).wrapping_shr(shift) | next)
 }
 
 /// A bit for each of up to 32 rows.

@@ -7,72 +7,13 @@
 use core::hint::select_unpredictable;
 
 use foldsym_format::bits;
-use foldsym_format::records::{file_code, rows as layout};
+use foldsym_format::records::rows as layout;
 use foldsym_format::{SectionId, What, steps, varint};
 
 use crate::error::Error;
 use crate::high::High;
-use crate::ids::FileId;
+use crate::row::{Row, Spot};
 use crate::row_block::{Block, early, wrong};
-
-/// Where the file of a row or call is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileCode {
-    /// It is the file of the origin that the row or call is in.
-    Origin,
-    /// It is not known.
-    Unknown,
-    /// It is this file.
-    File(FileId),
-}
-
-impl FileCode {
-    pub(crate) const fn new(code: u32) -> Self {
-        match code as u64 {
-            file_code::ORIGIN => Self::Origin,
-            file_code::UNKNOWN => Self::Unknown,
-            _ => Self::File(FileId(code.wrapping_sub(file_code::FIRST as u32))),
-        }
-    }
-
-    /// The code of a file, which is a u32 in any file with fewer than 2^32 - 2 paths.
-    pub(crate) const fn code(self) -> u32 {
-        match self {
-            Self::Origin => file_code::ORIGIN as u32,
-            Self::Unknown => file_code::UNKNOWN as u32,
-            Self::File(file) => file.0.wrapping_add(file_code::FIRST as u32),
-        }
-    }
-}
-
-/// From an offset on, up to the next row, code belongs to this scope and line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// Bytes from the start of the piece.
-    pub offset: u64,
-    /// Node of the function's inline tree, 0: the function itself.
-    pub scope: u32,
-    /// The line, relative to the line of the declaration of the scope's origin; `None`: no line is known.
-    pub line: Option<i64>,
-    /// The file.
-    pub file: FileCode,
-    /// The column, 0: unknown or not kept.
-    pub column: u32,
-}
-
-/// A row without its offset; the file as it is stored.
-#[derive(Clone, Copy)]
-pub(crate) struct Spot {
-    pub(crate) scope: u32,
-    pub(crate) line: Option<i64>,
-    pub(crate) file: u32,
-    pub(crate) column: u32,
-}
-
-impl Spot {
-    /// What is known where there are no rows: the function.
-    pub(crate) const NONE: Self = Self { scope: 0, line: None, file: file_code::UNKNOWN as u32, column: 0 };
-}
 
 /// The rows of a piece or member.
 #[derive(Clone, Copy)]

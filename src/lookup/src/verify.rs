@@ -19,7 +19,7 @@ use crate::file::{SymbolFile, directory_end, slice};
 use crate::frames::Frames;
 use crate::ids::{EdgeId, FileId, FunctionId, GroupId, NameId, OriginId, PieceId, RowsOffset};
 use crate::object::MAX_METHODS;
-use crate::rows::FileCode;
+use crate::row::FileCode;
 use crate::stack::MAX_TAILS;
 
 /// The deepest inline tree, and the function itself.

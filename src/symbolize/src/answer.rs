@@ -3,8 +3,8 @@
 use foldsym_lookup::{self as lookup, NameId};
 
 use crate::certainty::{Certainty, Evidence, Reason};
-use crate::frame::Unknown;
 use crate::objects::ObjectAnswer;
+use crate::unknown::Unknown;
 
 /// The frames of one function at an address, innermost first, and the function's other names.
 #[derive(Clone, Debug, Default)]

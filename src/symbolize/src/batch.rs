@@ -13,11 +13,11 @@ use foldsym_lookup::{BatchSlot, ImageAddr, Lookup, Resolved, StackAddr};
 use rustc_hash::FxHashMap;
 
 use crate::answer::Answer;
-use crate::frame::Unknown;
 use crate::names::Names;
 use crate::rank::Caller;
 use crate::resolve::Resolver;
 use crate::stack::Mapping;
+use crate::unknown::Unknown;
 use crate::worker::{Innermost, MAX_FILES, Placed, Query, Worker};
 
 /// One frame of a batch.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use foldsym_store::{LocalStore, ModuleId, Store, StoreError, SymbolMap};
 
-use crate::frame::Unknown;
 #[cfg(feature = "convert")]
 use crate::program::of_cache;
+use crate::unknown::Unknown;
 
 /// Where files are looked for.
 #[derive(Debug, Default)]

@@ -4,9 +4,9 @@
 use foldsym_lookup::{Frame, OriginId};
 
 use crate::answer::{Answer, Symbol};
-use crate::frame::Unknown;
 use crate::names::Names;
 use crate::objects::ObjectAnswer;
+use crate::unknown::Unknown;
 
 /// Puts a string, quoted. Names are bytes: what is not UTF-8 becomes U+FFFD, as JSON has no other way.
 pub fn string(out: &mut Vec<u8>, text: &[u8]) {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use foldsym_lookup::{Error, FileId, NameId, SectionId, SymbolFile, What};
 
-use crate::frame::Unknown;
 use crate::json;
+use crate::unknown::Unknown;
 
 /// When so many bytes of one file's names are kept, all are dropped: many answers need bounded memory.
 const MAX_KEPT: usize = 64 << 20;

@@ -13,8 +13,8 @@ use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, ModuleId, StoreErro
 use tempfile::TempDir;
 
 use crate::find::{Finder, is_fsym, of_error};
-use crate::frame::Unknown;
 use crate::symbolizer::{Builder, Symbolizer};
+use crate::unknown::Unknown;
 
 /// A program that could not be converted is tried again after so long.
 const MALFORMED_FOR: Duration = Duration::from_secs(24 * 3600);

@@ -36,7 +36,7 @@ fn child() {
                 report.notes.iter().map(|note| format!("{:?} x {}", note.kind, note.count)).collect();
             println!(
                 "\nkept: {} caps, {} lines, {} units; {} bytes; {notes:?}; {}",
-                count(Kind::CapReached),
+                report.diagnostics.caps().map(|(_, seen)| seen.count).sum::<u64>(),
                 count(Kind::BadLineProgram),
                 count(Kind::BadUnit),
                 std::fs::metadata(&output).unwrap().len(),

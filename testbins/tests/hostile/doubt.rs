@@ -1,6 +1,6 @@
 //! Programs in which an address, a name or a unit can be taken for what it is not.
 
-use foldsym_convert::report::Kind;
+use foldsym_convert::report::{Cap, Kind};
 use gimli::{
     DW_AT_decl_line, DW_AT_entry_pc, DW_AT_high_pc, DW_AT_linkage_name, DW_AT_low_pc, DW_AT_name,
     DW_AT_ranges, DW_TAG_subprogram,
@@ -144,7 +144,7 @@ fn a_symbol_past_the_longest_piece_is_cut() {
     program[text + 4..text + 8].copy_from_slice(&8_u32.to_le_bytes());
     program[text + 0x20..text + 0x28].copy_from_slice(&(1_u64 << 40).to_le_bytes());
     let kept = Bench::new().kept(&program);
-    assert_eq!(kept.count(Kind::CapReached), 1);
+    assert_eq!(kept.count(Kind::Cap(Cap::SymbolBytes)), 1);
     assert_eq!(kept.frame(CODE + 0x10_0000).0, "all");
     assert_eq!(kept.frame(CODE + (1 << 33)).0, "");
 }
@@ -155,5 +155,5 @@ fn a_name_past_the_longest_is_cut_and_counted() {
     let mut info = Info::new(4, &[]);
     info.function(&long, CODE, 0x10);
     let kept = Bench::new().kept(&elf(&info.sections(), &[]));
-    assert_eq!(kept.count(Kind::CapReached), 1);
+    assert_eq!(kept.count(Kind::Cap(Cap::NameBytes)), 1);
 }

@@ -187,4 +187,9 @@ impl Kept {
     pub(crate) fn count(&self, kind: Kind) -> u64 {
         self.report.diagnostics.count(kind)
     }
+
+    /// How often any limit was reached.
+    pub(crate) fn caps(&self) -> u64 {
+        self.report.diagnostics.caps().map(|(_, seen)| seen.count).sum()
+    }
 }

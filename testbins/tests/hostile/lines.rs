@@ -1,6 +1,6 @@
 //! Functions at one address whose lines can be taken for each other's: each has its own or none.
 
-use foldsym_convert::report::Kind;
+use foldsym_convert::report::{Cap, Kind};
 use gimli::{
     DW_AT_decl_file, DW_AT_decl_line, DW_AT_external, DW_AT_high_pc, DW_AT_low_pc, DW_AT_name,
     DW_TAG_subprogram,
@@ -157,20 +157,20 @@ fn caps_of_recovery_are_counted() {
     let mut functions = vec![("kept", 5, CODE, true)];
     functions.extend(many(1100, 10, 0));
     let few = program(&functions[..1000], &[&[6], &[11]], &["kept"]);
-    assert_eq!(few.count(Kind::CapReached), 0);
+    assert_eq!(few.count(Kind::Cap(Cap::FoldedTogether)), 0);
     let kept = program(&functions, &[&[6], &[11]], &["kept", "f"]);
-    assert!(kept.count(Kind::CapReached) > 0, "{:?}", kept.report.diagnostics);
+    assert!(kept.count(Kind::Cap(Cap::FoldedTogether)) > 0, "{:?}", kept.report.diagnostics);
     // Functions that remain at one address are all compared.
     let mut functions = many(4200, 10, CODE);
     functions.push(("gone", 20, 0, true));
     let kept = program(&functions, &[&[11]], &["gone"]);
-    assert_eq!((kept.count(Kind::CapReached), kept.count(Kind::FoldedFunction)), (0, 1));
+    assert_eq!((kept.caps(), kept.count(Kind::FoldedFunction)), (0, 1));
     // Sequences at one address.
     let functions = [("a", 10, CODE, true), ("b", 20, CODE, true)];
     let rows: Vec<[i8; 1]> = (0..1100).map(|at| [(at % 100) as i8]).collect();
     let rows: Vec<&[i8]> = rows.iter().map(|rows| &rows[..]).collect();
     let kept = program(&functions, &rows, &[]);
-    assert!(kept.count(Kind::CapReached) > 0, "{:?}", kept.report.diagnostics);
+    assert!(kept.count(Kind::Cap(Cap::SequencesTogether)) > 0, "{:?}", kept.report.diagnostics);
 }
 
 /// The same, of names at one address, and of parts of functions.
@@ -181,7 +181,8 @@ fn caps_of_names_are_counted() {
     let symbols: Vec<_> = many.iter().map(|name| (name.as_str(), CODE, 0x10)).collect();
     let names: Vec<&'static str> = (0..40).map(|at| &*String::leak(format!("h{at}"))).collect();
     let functions: Vec<Described> = names.iter().map(|&name| (name, 10, CODE, true)).collect();
-    let of = |symbols: &[&str]| program(&functions, &[&[11]], symbols).count(Kind::CapReached);
+    let of =
+        |symbols: &[&str]| program(&functions, &[&[11]], symbols).count(Kind::Cap(Cap::AliasComparisons));
     assert_eq!(of(&symbols[..40].iter().map(|symbol| symbol.0).collect::<Vec<_>>()), 0);
     assert_eq!(of(&symbols.iter().map(|symbol| symbol.0).collect::<Vec<_>>()), 1);
     // Functions that share a part.
@@ -200,7 +201,7 @@ fn caps_of_names_are_counted() {
         let bytes = ranges.flat_map(u64::to_le_bytes).collect();
         let mut sections = info.sections();
         sections.push((".debug_ranges", bytes));
-        Bench::new().kept(&elf(&sections, &[("f.cold", CODE, 0x10)])).count(Kind::CapReached)
+        Bench::new().kept(&elf(&sections, &[("f.cold", CODE, 0x10)])).count(Kind::Cap(Cap::PartOwners))
     };
     assert_eq!((parts(200), parts(300)), (0, 1));
 }

@@ -1,7 +1,7 @@
 //! Programs whose descriptions of where methods have their object are damaged, lie, or differ: the object is found only
 //! where all that may run say the same of it.
 
-use foldsym_convert::report::Kind;
+use foldsym_convert::report::{Cap, Kind};
 use foldsym_expr::Problem;
 use foldsym_lookup::{FunctionId, ImageAddr, LocationKind, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use foldsym_stopped::{Doubt, MAX_ASKED, Machine, NoObject, Object, object};
@@ -310,11 +310,11 @@ fn a_list_of_entries_that_say_nothing() {
     let long = [[4, 0, 0, 0].repeat((1 << 20) + 1), whole(RDI)].concat();
     let methods = [Some(Expression(RDI)), Some(ListIndex(0)), Some(ListIndex(1))];
     let kept = indexed(&methods, rows(), [&long, &whole(RDI)]);
-    assert_eq!(kept.report.diagnostics.count(Kind::CapReached), 1);
+    assert_eq!(kept.report.diagnostics.count(Kind::Cap(Cap::Expressions)), 1);
     assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (1, 2));
     let short = [[4, 0, 0, 0].repeat(1 << 10), whole(RDI)].concat();
     let kept = indexed(&methods, rows(), [&short, &whole(RDI)]);
-    assert_eq!(kept.report.diagnostics.count(Kind::CapReached), 0);
+    assert_eq!(kept.report.diagnostics.count(Kind::Cap(Cap::Expressions)), 0);
     assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (3, 0));
 }
 

@@ -1,7 +1,7 @@
 //! Functions in several parts, of which the linker folded each for itself: with those of other functions, and with other
 //! parts of the same function.
 
-use foldsym_convert::report::Kind;
+use foldsym_convert::report::{Cap, Kind};
 use foldsym_lookup::{
     Certainty, Frames, ImageAddr, Lookup, Reason, Resolved, ReturnAddr, StackAddr, SymbolFile,
 };
@@ -170,7 +170,7 @@ fn what_shares_an_entry_is_not_compared_with_all_parts() {
         // The program has objects that no unit describes, a reason that comes before the cap.
         assert_eq!((found.certainty, found.reason), (Certainty::Likely, Some(Reason::UndescribedObject)));
     }
-    assert_eq!(kept.report.diagnostics.count(Kind::CapReached), 1);
+    assert_eq!(kept.count(Kind::Cap(Cap::PartFunctions)), 1);
 }
 
 /// clang's labels of sections of basic blocks, what all compilers call cold parts, and a word that nobody knows.

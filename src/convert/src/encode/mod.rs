@@ -226,7 +226,7 @@ pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     let first_name = plan.names.order.first();
     let header = Header {
-        features: if options.columns { header::features::COLUMNS } else { 0 },
+        features: if options.columns { foldsym_format::features::COLUMNS } else { 0 },
         image_base,
         machine: image.machine,
         address_size: image.address_size,

@@ -23,7 +23,7 @@ mod rewritten;
 mod tail_calls;
 mod thunks;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::keys::calls::OfCalls;
 use crate::keys::calls::call_keys::MAX_STEPS;
 use crate::keys::functions::Functions;
@@ -53,7 +53,7 @@ pub(crate) fn keys<'f>(
     let (found, OfCalls { calls, tails, counts, unknown_calls, capped }) =
         rayon::join(|| objects::classes::keys(&index, image, classes, diagnostics), || OfCalls::of(&index));
     if capped {
-        diagnostics.add(Kind::CapReached, 0, || {
+        diagnostics.add(Kind::Cap(Cap::CallMatching), 0, || {
             format!(
                 "gave up after {MAX_STEPS} steps of matching calls to folded functions: some calls stay `ambiguous`"
             )

@@ -1,7 +1,7 @@
 //! One object file as plain data: its code sections, symbols and debug sections.
 
 use super::diagnostics::OpenDiagnostic;
-use super::elf::kept::{KeptRelocations, KeptSection};
+use super::relocations::{KeptRelocations, KeptSection};
 
 /// The container of an [`Image`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@ mod archive;
 mod decompress;
 mod diagnostics;
 mod elf;
+mod elf_tables;
 mod error;
 mod files;
 mod frames;
@@ -17,6 +18,7 @@ mod macho;
 mod objects;
 mod options;
 mod program;
+mod relocations;
 mod separate;
 mod split;
 #[cfg(test)]
@@ -24,7 +26,6 @@ mod tests;
 
 pub use archive::{Part, parts};
 pub use diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
-pub use elf::kept::{KeptRelocation, KeptRelocations, KeptSection, RelocationSymbol};
 pub use error::OpenError;
 pub use files::Files;
 pub use frames::{FrameBytes, frame_sections};
@@ -36,4 +37,5 @@ pub use image::{
 pub(crate) use objects::{needs_relocation, relocated_by_object};
 pub use options::OpenOptions;
 pub use program::{image_from_bytes, open_image};
+pub use relocations::{KeptRelocation, KeptRelocations, KeptSection, RelocationSymbol};
 pub use split::{DwoCandidates, DwoFinder, SplitFile, find_dwp, open_dwo, open_dwp, open_package};

@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::Names;
 use crate::model::{FuncId, NameId};
 use crate::program::names::itanium::{own_name, plain_base};
@@ -116,7 +116,7 @@ impl NamedFunctions {
     /// Counts the names at an address that were not compared with all that they may fit.
     pub(crate) fn report(&self, address: u64, diagnostics: &mut Diagnostics) {
         if self.capped.get() > 0 {
-            diagnostics.add(Kind::CapReached, address, || {
+            diagnostics.add(Kind::Cap(Cap::AliasComparisons), address, || {
                 let count = self.capped.get();
                 format!(
                     "{count} names at {address:#x} are like over {MAX_TRIED} others: not all were compared"

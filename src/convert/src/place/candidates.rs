@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{
     DieOffset, FuncId, Function, How, Instance, Member, NameId, OriginId, Reason, Rows, Source, UnitId,
 };
@@ -118,7 +118,7 @@ pub(crate) fn candidates<'f>(
     }
     push_plain(&mut candidates, &pieces[done..]);
     if let Some(address) = short_at {
-        diagnostics.add(Kind::CapReached, address, || {
+        diagnostics.add(Kind::Cap(Cap::PartSymbols), address, || {
             let what = match names.is_short() {
                 true => format!("{max_names} symbols where several ranges begin"),
                 false => format!("{max_compared} comparisons of symbols with functions of parts"),
@@ -144,7 +144,7 @@ pub(crate) fn candidates<'f>(
         }
     }
     if let Some(address) = short_at {
-        diagnostics.add(Kind::CapReached, address, || {
+        diagnostics.add(Kind::Cap(Cap::PartFunctions), address, || {
             format!(
                 "over {max_compared} comparisons of functions that share an entry with those of parts: from {address:#x} on \
                  parts do not have them"

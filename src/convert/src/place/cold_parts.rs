@@ -6,7 +6,7 @@
 
 use std::cell::OnceCell;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{FuncId, Function, How, Member, NameId};
 use crate::place::aliases::{AliasRules, DescribedFunctions, add_nameless};
 use crate::place::candidate::{Candidate, by_name_alone};
@@ -104,7 +104,7 @@ impl<'f> Parts<'f> {
         diagnostics: &mut Diagnostics,
     ) {
         if self.symbols.len() >= MAX_PARTS || part.members.len() > MAX_PARTS_NAMED {
-            diagnostics.add(Kind::CapReached, part.start, || {
+            diagnostics.add(Kind::Cap(Cap::PartOwners), part.start, || {
                 format!("over {MAX_PARTS} symbols or {MAX_PARTS_NAMED} functions of a part at {:#x}: not all were compared", part.start)
             });
         }

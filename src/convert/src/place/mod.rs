@@ -22,7 +22,7 @@ pub(crate) mod thunks;
 
 use foldsym_format::names::MAX_NAME;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::{NameIndex, NameTables, Names};
 use crate::merge::units::Units;
 use crate::model::{FuncId, LocalCallee, NameId, Program, UnitId};
@@ -67,12 +67,12 @@ pub(crate) fn place<'f>(
         candidates::candidates(&mut placing, subprograms, symbols, &undescribed, machine, diagnostics);
     certainty::decide(image, &placing, symbols, &undescribed, machine, &mut candidates);
     if placing.names.cut > 0 {
-        diagnostics.add(Kind::CapReached, 0, || {
+        diagnostics.add(Kind::Cap(Cap::NameBytes), 0, || {
             format!("{} names are longer than {MAX_NAME} bytes: cut", placing.names.cut)
         });
     }
     if placing.names.without_room > 0 {
-        diagnostics.add(Kind::CapReached, 0, || {
+        diagnostics.add(Kind::Cap(Cap::NamesTogether), 0, || {
             format!(
                 "names and paths have more bytes than the program's strings: {} are cut",
                 placing.names.without_room

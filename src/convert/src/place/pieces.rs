@@ -3,7 +3,7 @@
 //! The order of trust: lines without a function, labels, function symbols, subprograms; among equals a
 //! range that starts later, or ends earlier, is the inner one and wins.
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{
     FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Rows, UnitId,
 };
@@ -115,7 +115,7 @@ pub(crate) fn cut(
     }
     let Cutter { pieces, groups, functions, renumbered, mut candidates, left_out, .. } = cutter;
     if left_out > 0 {
-        diagnostics.add(Kind::CapReached, 0, || {
+        diagnostics.add(Kind::Cap(Cap::FoldedRanges), 0, || {
             format!(
                 "{left_out} ranges of folded code are unknown: others have {MAX_MEMBERS} members together"
             )

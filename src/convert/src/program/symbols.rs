@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{MAX_PIECE, NameId};
 use crate::open::{Binding, CodeMark, Image, MarkKind, Symbol, SymbolKind};
 use crate::program::names::toolchain::{SECTION_ENDS, bounded_section, names_part};
@@ -113,7 +113,7 @@ impl<'f> Symbols<'f> {
             }
             if symbol.end - symbol.start > MAX_PIECE {
                 symbol.end = symbol.start + MAX_PIECE;
-                diagnostics.add(Kind::CapReached, symbol.start, || {
+                diagnostics.add(Kind::Cap(Cap::SymbolBytes), symbol.start, || {
                     let name = String::from_utf8_lossy(symbol.name);
                     format!("{name} at {:#x} has more than {MAX_PIECE} bytes", symbol.start)
                 });

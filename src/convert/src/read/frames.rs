@@ -4,7 +4,7 @@ use foldsym_expr::cfi::{Cfa, Fde, FrameSection, Row, Rule};
 use foldsym_format::records::unwind as layout;
 use foldsym_format::varint;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{UnwindCfa, UnwindRow, UnwindRows, UnwindRule};
 use crate::open::{DebugSection, Image, ImageKind};
 use crate::util::hash::HashMap;
@@ -58,7 +58,7 @@ pub(crate) fn read_unwind(image: &Image<'_>, diagnostics: &mut Diagnostics) -> U
         }
         if reader.rows.rows.len() > most {
             let problem = || "more rows of call frame information than bytes".to_owned();
-            diagnostics.add(Kind::CapReached, fde.offset, problem);
+            diagnostics.add(Kind::Cap(Cap::FrameRows), fde.offset, problem);
             break;
         }
         reader.entry(&sections[*order], fde, from..to, end, diagnostics);

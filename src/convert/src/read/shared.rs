@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use gimli::{Reader as _, Section as _};
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::open::Files;
 use crate::read::limits::MAX_ATTRIBUTES;
 use crate::read::limits::UNITS_BETWEEN;
@@ -63,7 +63,7 @@ pub(crate) struct PastBudget {
 impl PastBudget {
     /// Counts it for the unit at an offset.
     pub(crate) fn report(&self, unit: u64, diagnostics: &mut Diagnostics) {
-        diagnostics.add(Kind::CapReached, unit, || {
+        diagnostics.add(Kind::Cap(Cap::LinePrograms), unit, || {
             format!(
                 "unit at .debug_info+{unit:#x}: its line program at .debug_line+{:#x} is not read, \
                  units before have {} bytes of them together",

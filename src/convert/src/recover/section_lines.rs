@@ -7,7 +7,7 @@
 //! What the other unit has lines of alone counts with its functions: with `-g1` clang describes none but those into which
 //! others are inlined.
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{BareLines, How, ImageAddr, Row, RowRange, UnitCode, UnitTraces};
 use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::budget::Budget;
@@ -76,7 +76,7 @@ pub(crate) fn part(recovered: &mut Recovered<'_, '_>, diagnostics: &mut Diagnost
         cut(&mut recovered.code[index], &mut recovered.traces[index], &of_unit);
     }
     if steps.is_short() {
-        diagnostics.add(Kind::CapReached, 0, || {
+        diagnostics.add(Kind::Cap(Cap::FoldedSections), 0, || {
             format!("over {MAX_STEPS} steps to find sections that were folded: not all were compared")
         });
     }

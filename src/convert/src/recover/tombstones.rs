@@ -19,7 +19,7 @@ use std::hash::Hash;
 
 use rayon::prelude::*;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::Names;
 use crate::model::{BareLines, DieOffset, How, Instance, NONE16, NameId, OriginId, Row, UnitErased};
 use crate::program::names::itanium::{is_program_wide, own_spelling};
@@ -101,14 +101,14 @@ impl Caps {
 
     fn report(&self, diagnostics: &mut Diagnostics) {
         for _ in 0..self.together.get() {
-            diagnostics.add(Kind::CapReached, 0, || {
+            diagnostics.add(Kind::Cap(Cap::FoldedTogether), 0, || {
                 format!(
                     "over {MAX_TOGETHER} folded functions of one name, or of one unit and size: not all were found"
                 )
             });
         }
         if self.steps.is_short() {
-            diagnostics.add(Kind::CapReached, 0, || {
+            diagnostics.add(Kind::Cap(Cap::FoldedSearch), 0, || {
                 format!("over {MAX_STEPS} steps to find folded functions: not all were compared")
             });
         }

@@ -51,8 +51,10 @@ pub enum WarningKind {
     WrongDwo,
     /// A package of split debug information (`.dwp`), or an entry of it, cannot be read.
     BadPackage,
-    /// Units, or parts of them, are damaged or beyond a limit.
+    /// Units, or parts of them, are damaged.
     LostUnits,
+    /// A limit of the conversion was reached; one warning for each limit.
+    LimitReached,
     /// Smaller parts of the debug information are damaged: a range list, a reference, an expression.
     DamagedParts,
     /// Relocations of a type that is not known, or of a place that is not there.
@@ -78,6 +80,7 @@ impl WarningKind {
             Self::WrongDwo => "wrong_dwo",
             Self::BadPackage => "bad_package",
             Self::LostUnits => "lost_units",
+            Self::LimitReached => "limit_reached",
             Self::DamagedParts => "damaged_parts",
             Self::UnknownRelocations => "unknown_relocations",
             Self::LostSections => "lost_sections",
@@ -151,6 +154,10 @@ impl Report {
         let (count, first) = counted(&self.diagnostics, LOST_UNITS);
         let what = "units are lost or incomplete";
         add(WarningKind::LostUnits, count, format!("{count} {what}, the first: {first}"));
+        for (cap, seen) in self.diagnostics.caps() {
+            let message = format!("limit {} reached: {}", cap.name(), seen.example);
+            add(WarningKind::LimitReached, seen.count, message);
+        }
         let (count, first) = counted(&self.diagnostics, DAMAGED_PARTS);
         let what = "parts of the debug information are damaged";
         add(WarningKind::DamagedParts, count, format!("{count} {what}, the first: {first}"));
@@ -188,7 +195,7 @@ impl Report {
     }
 }
 
-const LOST_UNITS: &[Kind] = &[Kind::BadUnit, Kind::BadEntries, Kind::BadLineProgram, Kind::CapReached];
+const LOST_UNITS: &[Kind] = &[Kind::BadUnit, Kind::BadEntries, Kind::BadLineProgram];
 
 const DAMAGED_PARTS: &[Kind] = &[
     Kind::BadRanges,

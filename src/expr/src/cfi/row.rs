@@ -1,6 +1,6 @@
 //! Executes the instructions of an entry: the rules that hold at an address (DWARF 5 6.4.2).
 
-use super::{CfiError, CfiProblem, Cie, Fde, FrameSection};
+use super::entries::{CfiError, CfiProblem, Cie, Fde, FrameSection};
 use crate::bytes::Bytes;
 
 /// How the canonical frame address is computed.
@@ -87,8 +87,36 @@ impl<const REGISTERS: usize> Default for Row<'_, REGISTERS> {
     }
 }
 
+impl<'e> FrameSection<'e> {
+    /// The row that holds at an address of the entry, with room for so many registers, and states remembered within
+    /// states. Takes a step for each instruction and register.
+    ///
+    /// # Errors
+    /// An instruction is unknown, cut off or not allowed, or there is no room for what it says.
+    pub fn row<const REGISTERS: usize, const REMEMBERED: usize>(
+        &self,
+        fde: &Fde<'e>,
+        address: u64,
+    ) -> Result<Row<'e, REGISTERS>, CfiError> {
+        execute::<REGISTERS, REMEMBERED>(self, fde, address)
+    }
+
+    /// Gives all rows of an entry in order, each with the address behind its last one. Takes a step for each
+    /// instruction, and for each register of a row.
+    ///
+    /// # Errors
+    /// As [`Self::row`]; the rows in front of it were given.
+    pub fn each_row<const REGISTERS: usize, const REMEMBERED: usize>(
+        &self,
+        fde: &Fde<'e>,
+        take: &mut dyn FnMut(&Row<'e, REGISTERS>, u64),
+    ) -> Result<(), CfiError> {
+        each::<REGISTERS, REMEMBERED>(self, fde, take)
+    }
+}
+
 /// The row that holds at an address of the entry.
-pub(super) fn execute<'e, const REGISTERS: usize, const REMEMBERED: usize>(
+fn execute<'e, const REGISTERS: usize, const REMEMBERED: usize>(
     section: &FrameSection<'e>,
     fde: &Fde<'e>,
     address: u64,
@@ -100,7 +128,7 @@ pub(super) fn execute<'e, const REGISTERS: usize, const REMEMBERED: usize>(
 }
 
 /// Gives each row of the entry, with the address behind its last one. Rows without an address are left out.
-pub(super) fn each<'e, const REGISTERS: usize, const REMEMBERED: usize>(
+fn each<'e, const REGISTERS: usize, const REMEMBERED: usize>(
     section: &FrameSection<'e>,
     fde: &Fde<'e>,
     take: &mut dyn FnMut(&Row<'e, REGISTERS>, u64),

@@ -1,15 +1,35 @@
 //! Names and paths of many files to texts, each once in one block of memory, with a zero behind.
 
 use core::ffi::c_char;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, TryReserveError};
 use std::vec;
 use std::vec::Vec;
 
-use foldsym_lookup::{FileId, Frame, NameId, SymbolFile};
+use foldsym_lookup::{Error, FileId, Frame, NameId, SymbolFile};
 
-use crate::tier2::Stop;
 use crate::types::{FOLDSYM_OUTERMOST, TextFrame};
+
+/// Why an address has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// And neither has any other.
+    Memory,
+    /// The file is damaged there.
+    Damaged,
+}
+
+impl From<TryReserveError> for Stop {
+    fn from(_: TryReserveError) -> Stop {
+        Stop::Memory
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(_: Error) -> Stop {
+        Stop::Damaged
+    }
+}
 
 /// Bytes that all texts may have, and as many for each byte of the files: a text of 64 KiB takes a few bytes of one.
 const MAX_TEXTS: usize = 64 << 20;

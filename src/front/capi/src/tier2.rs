@@ -6,10 +6,10 @@ use std::collections::TryReserveError;
 use std::vec::Vec;
 
 use foldsym_lookup::{
-    Error, Frames, FunctionId, How, ImageAddr, Lookup, NotFoundReason, Resolved, StackAddr, SymbolFile,
+    Frames, FunctionId, How, ImageAddr, Lookup, NotFoundReason, Resolved, StackAddr, SymbolFile,
 };
 
-use crate::texts::Texts;
+use crate::texts::{Stop, Texts};
 use crate::tier1::{self, Status};
 use crate::types::{
     self, Addresses, Candidate, FOLDSYM_ALIASES, FOLDSYM_CANDIDATES, FOLDSYM_DEMANGLE, FOLDSYM_FOREIGN,
@@ -36,27 +36,6 @@ pub(crate) struct NoMemory;
 impl From<TryReserveError> for NoMemory {
     fn from(_: TryReserveError) -> NoMemory {
         NoMemory
-    }
-}
-
-/// Why an address has no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// And neither has any other.
-    Memory,
-    /// The file is damaged there.
-    Damaged,
-}
-
-impl From<TryReserveError> for Stop {
-    fn from(_: TryReserveError) -> Stop {
-        Stop::Memory
-    }
-}
-
-impl From<Error> for Stop {
-    fn from(_: Error) -> Stop {
-        Stop::Damaged
     }
 }
 

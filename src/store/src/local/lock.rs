@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use fs4::FileExt;
 
-use super::publish::{EntryInfo, Published};
 use super::{LocalStore, make_folder};
 use crate::error::StoreError;
 use crate::id::BuildId;
@@ -45,21 +44,6 @@ impl LocalStore {
                 return Ok(EntryLock { store: self, id: id.clone(), path, _file: file });
             }
         }
-    }
-}
-
-impl EntryLock<'_> {
-    /// Publishes the file of this build id, as [`LocalStore::publish`] does.
-    ///
-    /// # Errors
-    /// As there; also where the file is of another program.
-    pub fn publish<E: From<StoreError>>(
-        &self,
-        info: &EntryInfo,
-        make: impl FnOnce(&Path) -> Result<(), E>,
-    ) -> Result<Published, E> {
-        let made = self.store.make(make)?;
-        self.store.commit(made, info, Some(self)).map_err(E::from)
     }
 }
 

@@ -71,6 +71,21 @@ impl Published {
     }
 }
 
+impl EntryLock<'_> {
+    /// Publishes the file of this build id, as [`LocalStore::publish`] does.
+    ///
+    /// # Errors
+    /// As there; also where the file is of another program.
+    pub fn publish<E: From<StoreError>>(
+        &self,
+        info: &EntryInfo,
+        make: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<Published, E> {
+        let made = self.store.make(make)?;
+        self.store.commit(made, info, Some(self)).map_err(E::from)
+    }
+}
+
 impl LocalStore {
     /// Publishes a copy of a `.fsym` file under the build id inside it.
     ///

@@ -1,30 +1,28 @@
 //! Presents one ELF file: its tables as plain rows, its sections at image addresses, its symbols and debug sections.
 
 mod action;
-pub(super) mod kept;
 mod layout;
 mod others;
 mod relocate;
 mod restore;
 mod sections;
 mod symbols;
-mod tables;
 
 use std::path::Path;
 
 use object::elf;
 
 use super::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
+pub(super) use super::elf_tables::{ElfSection, Tables};
 use super::error::OpenError;
 use super::files::Files;
 use super::image::{
     AddressRange, Arch, CodeSection, DebugSections, Format, Image, ImageKind, Linker, LoadedSegment, Restored,
 };
+use super::relocations::KeptRelocations;
 use crate::util::text;
-use kept::KeptRelocations;
 use layout::Layout;
 use sections::{Contents, DebugLayout};
-pub(super) use tables::{ElfSection, Tables};
 
 /// Largest alignment that a synthetic address is rounded to: above any page size in use.
 const MAX_ALIGN: u64 = 1 << 32;

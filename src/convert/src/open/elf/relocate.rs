@@ -15,10 +15,10 @@ use object::elf;
 use object::endian::Endianness;
 
 use super::action::RelocationAction;
-use super::kept::{decode, has_addend};
 use super::others::{self, OtherTypes};
-use super::tables::{RelocationRows, SymbolPlace, SymbolTable, Tables};
 use crate::open::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
+use crate::open::elf_tables::{RelocationRows, SymbolPlace, SymbolTable, Tables};
+use crate::open::relocations::{decode, has_addend};
 
 /// The relocations of one `ET_REL` file.
 pub(super) struct Relocator<'a, 'f> {

@@ -5,13 +5,13 @@
 //! no symbol any more and stays as it is. Only words that hold a tombstone are written, only with addresses of code,
 //! and which ones is remembered: such an address is evidence of another kind than one that the linker left.
 
-use super::kept::KeptRelocations;
 use super::layout::Layout;
 use super::relocate::Relocator;
-use super::tables::Tables;
+use crate::open::elf_tables::Tables;
 use crate::open::error::OpenError;
 use crate::open::files::Files;
 use crate::open::image::{AddressRange, DebugSection, DebugSections, Restored};
+use crate::open::relocations::KeptRelocations;
 
 /// Sections in which addresses of code stand.
 const SECTIONS: [(DebugSection, &[u8]); 4] = [

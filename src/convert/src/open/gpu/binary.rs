@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{DeviceCode, number, range};
+use super::device::{DeviceCode, number, range};
 use crate::open::error::OpenError;
 
 const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{DeviceCode, number, range};
+use super::device::{DeviceCode, number, range};
 use crate::open::decompress::{self, Compression};
 use crate::open::error::OpenError;
 use crate::open::files::Files;

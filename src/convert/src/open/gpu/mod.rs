@@ -5,6 +5,7 @@
 
 mod binary;
 mod bundle;
+mod device;
 #[cfg(test)]
 mod tests;
 
@@ -12,142 +13,21 @@ use std::path::Path;
 
 use object::{Object, ObjectSection};
 
-use super::diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
+use super::diagnostics::OpenDiagnostic;
 use super::error::OpenError;
 use super::files::Files;
-
-/// More device programs than this are refused: real containers have one for each processor and source file.
-const MAX_OBJECTS: usize = 1 << 16;
-
-/// Bytes of the names of targets, and of the strings that they are found among, of one file: a name has 40.
-const MAX_TEXTS: usize = 8 << 20;
+use device::too_large;
+pub use device::{CodeObject, DeviceCode, DevicePlace};
 
 /// Bytes to decompress for all device programs of a file: each program's conversion decompresses its own container. More
 /// are refused.
 const MAX_DECOMPRESSED: u64 = 64 << 30;
-
-/// Names of entries that are no ELF file, as far as they are listed.
-const LISTED: usize = 16;
 
 /// Sections of host programs that hold containers.
 const SECTIONS: &[&str] = &[".hip_fatbin", ".llvm.offloading", BUNDLE];
 
 /// In object files, the device program of a target stands in a section of its own, this name and the target's behind it.
 const BUNDLE: &str = "__CLANG_OFFLOAD_BUNDLE__";
-
-/// A device program in a container.
-#[derive(Clone, Debug)]
-pub struct CodeObject<'f> {
-    /// What it was built for, as the container names it, without the kind of its source language:
-    /// `amdgcn-amd-amdhsa--gfx90a:xnack+`. The second of one name has `#2` behind it, and so on.
-    pub target: String,
-    /// An ELF file.
-    pub data: &'f [u8],
-    /// Where it stands.
-    pub place: DevicePlace,
-}
-
-/// Where a device program stands in its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DevicePlace {
-    /// Which container, in the order of the file.
-    container: usize,
-    /// Which ELF file of it.
-    entry: usize,
-}
-
-/// The device programs of a file.
-#[derive(Default)]
-pub struct DeviceCode<'f> {
-    /// Each with a target of its own.
-    pub objects: Vec<CodeObject<'f>>,
-    /// Entries that are no ELF file: bitcode, SPIR-V, archives. And the first targets of them.
-    pub passed_over: u64,
-    others: Vec<String>,
-    /// Bytes of strings that were read.
-    texts: usize,
-    /// The container that is read now, and how many programs were read before it.
-    container: usize,
-    before: usize,
-    /// The one container to decompress; `None`: all.
-    only: Option<usize>,
-    /// Bytes to decompress to come to each program by its place.
-    work: u64,
-}
-
-impl<'f> DeviceCode<'f> {
-    /// Another container follows.
-    fn begin(&mut self) {
-        self.container += 1;
-        self.before = self.objects.len();
-    }
-
-    /// Takes an entry. Empty ones stand for the host, whose code is elsewhere.
-    fn add(&mut self, path: &Path, target: &str, data: &'f [u8]) -> Result<(), OpenError> {
-        if data.is_empty() {
-            return Ok(());
-        }
-        self.charge(path, target.len())?;
-        if !data.starts_with(b"\x7fELF") {
-            self.passed_over += 1;
-            if self.others.len() < LISTED {
-                self.others.push(target.to_owned());
-            }
-            return Ok(());
-        }
-        if self.objects.len() >= MAX_OBJECTS {
-            return Err(too_large(
-                path,
-                "device programs",
-                self.objects.len() as u64 + 1,
-                MAX_OBJECTS as u64,
-            ));
-        }
-        let place = DevicePlace { container: self.container, entry: self.objects.len() - self.before };
-        self.objects.push(CodeObject { target: target.to_owned(), data, place });
-        Ok(())
-    }
-
-    /// Counts bytes of names: containers may name one text any number of times.
-    fn charge(&mut self, path: &Path, bytes: usize) -> Result<(), OpenError> {
-        self.texts = self.texts.saturating_add(bytes);
-        match self.texts <= MAX_TEXTS {
-            true => Ok(()),
-            false => Err(too_large(path, "names of device programs", self.texts as u64, MAX_TEXTS as u64)),
-        }
-    }
-
-    /// What was passed over, as a line of a report.
-    pub fn note(&self) -> Option<OpenDiagnostic> {
-        (self.passed_over > 0).then(|| OpenDiagnostic {
-            kind: OpenDiagnosticKind::DeviceCodeNotElf,
-            count: self.passed_over,
-            first: self.listed(),
-        })
-    }
-
-    fn listed(&self) -> String {
-        let more = if self.passed_over > self.others.len() as u64 { ", ..." } else { "" };
-        format!("{}{more}", self.others.join(", "))
-    }
-
-    /// Tells those of one target apart.
-    fn number(mut self) -> Self {
-        let mut seen: std::collections::HashMap<String, u32> = std::collections::HashMap::new();
-        for object in &mut self.objects {
-            let count = seen.entry(object.target.clone()).or_default();
-            *count += 1;
-            if *count > 1 {
-                object.target = format!("{}#{count}", object.target);
-            }
-        }
-        self
-    }
-}
-
-fn too_large(path: &Path, place: &str, claimed: u64, allowed: u64) -> OpenError {
-    OpenError::TooLarge { path: path.to_owned(), place: place.to_owned(), claimed, allowed }
-}
 
 /// True for the first bytes of a container that is a file of its own.
 pub(super) fn is_container(data: &[u8]) -> bool {
@@ -311,16 +191,4 @@ fn processor(target: &str) -> &str {
         Some((_, processor)) if !old => processor,
         _ => rest,
     }
-}
-
-/// A number of `len` bytes at `at`, little-endian.
-fn number(data: &[u8], at: usize, len: usize) -> Option<u64> {
-    let bytes = data.get(at..at.checked_add(len)?)?;
-    Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
-}
-
-/// Bytes at an offset and of a size that the file names.
-fn range(data: &[u8], offset: u64, size: u64) -> Option<&[u8]> {
-    let start = usize::try_from(offset).ok()?;
-    data.get(start..start.checked_add(usize::try_from(size).ok()?)?)
 }

@@ -18,13 +18,13 @@ use object::read::macho::{LoadCommandVariant, MachHeader, Nlist, Section as _, S
 
 use super::decompress::{self, Compression};
 use super::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
-use super::elf::kept::KeptRelocations;
 use super::error::OpenError;
 use super::files::Files;
 use super::image::{
     AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Linker,
     LoadedSegment, Restored, Symbol, SymbolKind,
 };
+use super::relocations::KeptRelocations;
 use crate::util::text;
 use relocate::Relocations;
 

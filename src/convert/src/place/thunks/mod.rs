@@ -16,7 +16,7 @@ pub(crate) mod bounds;
 mod gcc;
 mod llvm;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::UnitId;
 use crate::place::aliases::AliasRules;
 use crate::place::candidate::Candidates;
@@ -42,7 +42,7 @@ pub(crate) fn add<'f>(
         capped |= llvm.add(candidates, &gcc.added, &mut units);
     }
     if capped {
-        diagnostics.add(Kind::CapReached, 0, || {
+        diagnostics.add(Kind::Cap(Cap::MergedFunctions), 0, || {
             "functions that the compiler may have merged are too many: some stand for others".to_owned()
         });
     }

@@ -7,7 +7,7 @@
 
 use gimli::Reader as _;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::read::code::CodeSections;
 use crate::read::limits::MAX_FOLDED;
 use crate::read::sections::bytes::{Bytes, Endianity};
@@ -231,13 +231,13 @@ pub(crate) fn run<'f, E: Endianity>(
         });
     }
     if lines.too_large > 0 {
-        diagnostics.add(Kind::CapReached, offset, || {
+        diagnostics.add(Kind::Cap(Cap::RowNumbers), offset, || {
             let rows = lines.too_large;
             format!("line program at .debug_line+{offset:#x}: {rows} rows with a line over 2^32 or a column over 65535")
         });
     }
     if lines.capped {
-        diagnostics.add(Kind::CapReached, offset, || {
+        diagnostics.add(Kind::Cap(Cap::LineRows), offset, || {
             format!("line program at .debug_line+{offset:#x} has too many rows")
         });
     }

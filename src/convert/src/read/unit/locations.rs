@@ -10,7 +10,7 @@
 use foldsym_expr::{Dialect, DieRef, Problem, Reference, Settings, Type, dialect, references};
 use gimli::{AttributeValue, DebugAddrIndex, RawLocListEntry, Reader as _, Section as _, UnitOffset};
 
-use crate::diagnostics::Kind;
+use crate::diagnostics::{Cap, Kind};
 use crate::model::{
     DieOffset, Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, OPAQUE,
     UnitLocations,
@@ -151,7 +151,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         }
         if collected.bytes_left == 0 {
             let offset = self.unit_offset;
-            self.ids.diagnostics.add(Kind::CapReached, offset, || {
+            self.ids.diagnostics.add(Kind::Cap(Cap::Expressions), offset, || {
                 format!("the unit at {offset:#x} has more expressions than are read")
             });
         }

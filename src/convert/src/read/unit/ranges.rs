@@ -3,7 +3,7 @@
 
 use gimli::{AttributeValue, RawRngListEntry, Reader as _, Section as _};
 
-use crate::diagnostics::Kind;
+use crate::diagnostics::{Cap, Kind};
 use crate::model::{DieOffset, MAX_PIECE};
 use crate::open::DebugSection;
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
@@ -34,7 +34,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             }
             let end = end.min(section.end);
             if end - start > MAX_PIECE {
-                self.ids.diagnostics.add(Kind::CapReached, die.0, || {
+                self.ids.diagnostics.add(Kind::Cap(Cap::RangeBytes), die.0, || {
                     format!("range {start:#x}..{end:#x} has more than {MAX_PIECE} bytes")
                 });
             }
@@ -171,7 +171,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         }
         if self.ranges_left == 0 {
             let most = self.max_ranges;
-            self.ids.diagnostics.add(Kind::CapReached, die.0, || {
+            self.ids.diagnostics.add(Kind::Cap(Cap::RangeEntries), die.0, || {
                 format!("the unit has over {most} entries of range lists, which is its part of what the lists hold")
             });
         }

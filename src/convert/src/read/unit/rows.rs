@@ -4,7 +4,7 @@
 //! wins, which for a proper tree is the innermost. The result is a list of segments, each with one node.
 //! Merging it with the rows of the line table gives rows of (offset, node, file, line).
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{BareLines, ImageAddr, MAX_PIECE, NONE16, Row, RowRange};
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::{LineRow, Lines};
@@ -92,7 +92,7 @@ impl Assign<'_> {
         if !std::mem::replace(&mut self.no_more_rows, true) {
             self.claimed.fill(true);
         }
-        diagnostics.add(Kind::CapReached, offset, || {
+        diagnostics.add(Kind::Cap(Cap::SharedRows), offset, || {
             format!("functions of the unit at {offset:#x} share their lines: they have {rows} rows together, and later ones none")
         });
     }

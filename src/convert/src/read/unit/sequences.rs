@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-use crate::diagnostics::Kind;
+use crate::diagnostics::{Cap, Kind};
 use crate::model::{LocalOrigin, NONE16, UnitErased};
 use crate::read::limits::MAX_FOLDED;
 use crate::read::sections::bytes::Endianity;
@@ -61,7 +61,7 @@ impl Assign<'_> {
         }
         if self.compared.is_short() {
             let offset = self.unit_offset;
-            ids.diagnostics.add(Kind::CapReached, offset, || {
+            ids.diagnostics.add(Kind::Cap(Cap::SequenceComparisons), offset, || {
                 format!("the unit at {offset:#x} has too many sequences at its addresses: some functions have no lines")
             });
         }
@@ -143,7 +143,7 @@ impl Assign<'_> {
         let end = if joined { end } else { u64::MAX };
         sequences.extend(passing);
         if sequences.len().max(here.len()) > MAX_FOLDED {
-            ids.diagnostics.add(Kind::CapReached, self.unit_offset, || {
+            ids.diagnostics.add(Kind::Cap(Cap::SequencesTogether), self.unit_offset, || {
                 format!("over {MAX_FOLDED} functions or sequences at {start:#x}: those behind have no lines")
             });
             sequences.truncate(MAX_FOLDED);

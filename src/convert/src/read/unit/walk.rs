@@ -3,7 +3,7 @@
 
 use gimli::Section as _;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{
     DieOffset, How, Instance, LocalCallee, LocalEdge, LocalOrigin, LocalTables, NONE16, Unit, UnitCall,
     UnitHead,
@@ -227,7 +227,7 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
                 Ok(None) => break Ok(()),
                 Err(_) if entries.is_refused() => {
                     let offset = self.unit_offset;
-                    self.ids.diagnostics.add(Kind::CapReached, offset, || {
+                    self.ids.diagnostics.add(Kind::Cap(Cap::Attributes), offset, || {
                         format!(
                             "an entry has over {MAX_ATTRIBUTES} attributes; the rest of the unit is not read"
                         )
@@ -292,13 +292,13 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
         let mut tables = self.ids.origins.tables;
         if tables.full {
             let offset = self.unit_offset;
-            self.ids.diagnostics.add(Kind::CapReached, offset, || {
+            self.ids.diagnostics.add(Kind::Cap(Cap::Files), offset, || {
                 format!("the unit at {offset:#x} has over {NONE16} files or 16 MiB of paths: later ones are unknown")
             });
         }
         if tables.name_bytes.is_none() {
             let offset = self.unit_offset;
-            self.ids.diagnostics.add(Kind::CapReached, offset, || {
+            self.ids.diagnostics.add(Kind::Cap(Cap::UnitNames), offset, || {
                 format!("the unit at {offset:#x} has longer names than fit its size: later ones are unknown")
             });
         }

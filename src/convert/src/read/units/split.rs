@@ -8,7 +8,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::Unit;
 use crate::open::{
     Arch, DebugSection, DebugSections, DwoFinder, Files, Image, OpenError, OpenOptions, SplitFile, open_dwo,
@@ -152,7 +152,7 @@ pub(crate) fn read<'f, E: Endianity>(
 ) -> Option<Unit<'f>> {
     let die_off = offset_of(&skeleton.unit.header);
     if task.supply.closed.load(Ordering::Relaxed) {
-        diagnostics.add(Kind::CapReached, die_off, || {
+        diagnostics.add(Kind::Cap(Cap::DwoReads), die_off, || {
             format!(
                 "unit at .debug_info+{die_off:#x} (dwo id {:#018x}) is read without its .dwo: \
                  units before it name the same files again and again",

@@ -13,7 +13,7 @@ mod twin;
 
 use rayon::prelude::*;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::Names;
 use crate::model::{How, InlineCounts, Row, RowRange, Scope, UnitCode, UnitTraces};
 use crate::recover::inlines::function::{FunctionAt, Ranges, file};
@@ -68,7 +68,7 @@ pub(crate) fn restore(names: &Names<'_>, recovered: &mut Recovered<'_, '_>, diag
         }
     }
     if left == 0 {
-        diagnostics.add(Kind::CapReached, 0, || {
+        diagnostics.add(Kind::Cap(Cap::InlinedSearch), 0, || {
             format!("over {MAX_STEPS} steps to find what is inlined into folded functions")
         });
     }

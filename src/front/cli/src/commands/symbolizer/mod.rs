@@ -4,10 +4,12 @@
 //! What a symbol file lacks is answered as these tools answer when they know nothing: variables (`DATA`), local variables
 //! (`FRAME`), discriminators, and the start of an inlined function.
 
+mod answer;
 mod modules;
 mod options;
 mod print;
 mod request;
+mod words;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -16,10 +18,12 @@ use std::path::{Path, PathBuf};
 use crate::io::failure::Failure;
 use crate::io::input::{Line, Lines};
 use crate::io::output::Output;
-use modules::{Answer, Modules};
+use answer::Answer;
+use modules::Modules;
 use options::{Functions, Instead, Options, Style};
 use print::{Asked, Printer};
-use request::{Kind, Module, Place, Request};
+use request::{Kind, Place, Request};
+use words::Module;
 
 pub(crate) use options::Tool;
 

@@ -11,8 +11,8 @@ use foldsym_symbolize::{
 };
 use rustc_hash::FxHashMap;
 
+use super::answer::Answer;
 use super::options::{Functions, Options};
-use super::print::Line;
 use crate::answer::places::Places;
 use crate::answer::symbols::SymbolNames;
 
@@ -23,35 +23,6 @@ pub(super) struct Module<'s> {
     worker: Worker<'s>,
     /// Made when the first request names a function.
     names: Option<SymbolNames>,
-}
-
-/// What is known of an address: its lines, innermost first, and how sure it is where the code was folded.
-#[derive(Default)]
-pub(super) struct Answer {
-    /// The first `len` are of this answer; the others keep their memory for the next.
-    lines: Vec<Line>,
-    len: usize,
-    /// At folded code: the word for the certainty, and how many functions may have run.
-    pub(super) folded: Option<(&'static str, u32)>,
-}
-
-impl Answer {
-    pub(super) fn lines(&self) -> &[Line] {
-        &self.lines[..self.len]
-    }
-
-    pub(super) fn clear(&mut self) {
-        (self.len, self.folded) = (0, None);
-    }
-
-    /// A line to fill, behind those that are there.
-    pub(super) fn push(&mut self) -> &mut Line {
-        if self.len == self.lines.len() {
-            self.lines.push(Line::default());
-        }
-        self.len += 1;
-        &mut self.lines[self.len - 1]
-    }
 }
 
 /// The engine that answers for these options.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::request::{Module, build_id, number};
+use super::words::{Module, build_id, number};
 
 /// The tool whose options, input and output are spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,27 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::modules::Answer;
+use super::answer::{Answer, Line};
 use super::options::{Functions, Options, Style, Tool};
 use super::request::Kind;
-
-/// One function at an address.
-#[derive(Clone, Default)]
-pub(super) struct Line {
-    /// Empty where it is not known.
-    pub(super) function: Vec<u8>,
-    /// Empty where it is not known.
-    pub(super) file: Vec<u8>,
-    /// From 1; 0 where it is not known.
-    pub(super) line: u32,
-    /// From 1; 0 where it is not known.
-    pub(super) column: u32,
-    /// Where the function is declared.
-    pub(super) start_file: Vec<u8>,
-    pub(super) start_line: u32,
-    /// The address at which the function starts; not of a function that was inlined.
-    pub(super) start: Option<u64>,
-}
 
 /// What a request was about, for the printers that repeat it.
 pub(super) struct Asked<'r> {

@@ -1,6 +1,7 @@
 //! Turns an input line of `llvm-symbolizer` or `addr2line` into a request: which module, and which address or symbol.
 
 use super::options::{Options, Tool};
+use super::words::{Module, build_id, number};
 
 /// What is asked of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,14 +12,6 @@ pub(super) enum Kind {
     Data,
     /// The local variables of the function.
     Frame,
-}
-
-/// The module that a request names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Module {
-    /// A path, as it was written.
-    Path(String),
-    BuildId(Vec<u8>),
 }
 
 /// An address, or a symbol with an offset.
@@ -189,32 +182,6 @@ fn gnu_symbol(spec: &str) -> Place {
 
 fn has_hex_prefix(text: &str) -> bool {
     text.starts_with("0x") || text.starts_with("0X")
-}
-
-/// Reads a number with the prefix of its base, as LLVM does: `0x`, `0b`, `0o`, `0` for octal, else decimal.
-pub(super) fn number(text: &str) -> Option<u64> {
-    let lower = text.to_ascii_lowercase();
-    let (digits, radix) = match lower.as_str() {
-        text if text.starts_with("0x") => (&text[2..], 16),
-        text if text.starts_with("0b") => (&text[2..], 2),
-        text if text.starts_with("0o") => (&text[2..], 8),
-        text if text.starts_with('0') && text.len() > 1 => (&text[1..], 8),
-        text => (text, 10),
-    };
-    if digits.starts_with(['+', '-']) {
-        return None;
-    }
-    u64::from_str_radix(digits, radix).ok()
-}
-
-/// Reads a build id of hexadecimal digits.
-pub(super) fn build_id(text: &str) -> Option<Vec<u8>> {
-    if text.is_empty() || !text.len().is_multiple_of(2) || !text.is_ascii() {
-        return None;
-    }
-    let pair = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).ok();
-    text.bytes().all(|digit| digit.is_ascii_hexdigit()).then_some(())?;
-    (0..text.len()).step_by(2).map(pair).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use object::elf;
 use object::endian::Endianness;
 use object::read::elf::{Crel, CrelIterator};
 
-use super::tables::{RelocationRows, SymbolPlace, SymbolTable, Tables};
+use super::elf_tables::{RelocationRows, SymbolPlace, SymbolTable, Tables};
 
 /// One relocation that was applied already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,4 @@
-//! `.debug_frame` and `.eh_frame` to the row of an address: where the frame is, and where each register was saved.
-//!
-//! All entries are read one after the other; of the one that covers the address its instructions are executed up to the
-//! address (DWARF 5 6.4). The extensions for heterogeneous code add two instructions that put the frame into an address
-//! space, and an augmentation in brackets that leaves the layout of an entry as it is.
-
-mod row;
-
-pub use row::{Cfa, Row, Rule};
+//! The entries of `.debug_frame` and `.eh_frame`: which code each is of, and its instructions as bytes.
 
 use crate::bytes::Bytes;
 
@@ -90,13 +82,13 @@ pub struct Cie<'e> {
     pub data_align: i64,
     /// The register of the return address.
     pub return_register: u64,
-    address_size: u8,
-    pointer_encoding: u8,
-    segment_size: u8,
-    has_data: bool,
-    signal: bool,
-    instructions: &'e [u8],
-    instructions_at: u64,
+    pub(super) address_size: u8,
+    pub(super) pointer_encoding: u8,
+    pub(super) segment_size: u8,
+    pub(super) has_data: bool,
+    pub(super) signal: bool,
+    pub(super) instructions: &'e [u8],
+    pub(super) instructions_at: u64,
 }
 
 /// What is known of one range of code.
@@ -110,8 +102,8 @@ pub struct Fde<'e> {
     pub start: u64,
     /// Bytes of code.
     pub len: u64,
-    instructions: &'e [u8],
-    instructions_at: u64,
+    pub(super) instructions: &'e [u8],
+    pub(super) instructions_at: u64,
 }
 
 impl Fde<'_> {
@@ -158,32 +150,6 @@ impl<'e> FrameSection<'e> {
             }
         }
         unread.map_or(Ok(None), Err)
-    }
-
-    /// The row that holds at an address of the entry, with room for so many registers, and states remembered within
-    /// states. Takes a step for each instruction and register.
-    ///
-    /// # Errors
-    /// An instruction is unknown, cut off or not allowed, or there is no room for what it says.
-    pub fn row<const REGISTERS: usize, const REMEMBERED: usize>(
-        &self,
-        fde: &Fde<'e>,
-        address: u64,
-    ) -> Result<Row<'e, REGISTERS>, CfiError> {
-        row::execute::<REGISTERS, REMEMBERED>(self, fde, address)
-    }
-
-    /// Gives all rows of an entry in order, each with the address behind its last one. Takes a step for each
-    /// instruction, and for each register of a row.
-    ///
-    /// # Errors
-    /// As [`Self::row`]; the rows in front of it were given.
-    pub fn each_row<const REGISTERS: usize, const REMEMBERED: usize>(
-        &self,
-        fde: &Fde<'e>,
-        take: &mut dyn FnMut(&Row<'e, REGISTERS>, u64),
-    ) -> Result<(), CfiError> {
-        row::each::<REGISTERS, REMEMBERED>(self, fde, take)
     }
 
     /// Reads the head of the entry at `at`: its end, its first field's offset and what is there, and where it goes on.
@@ -285,7 +251,12 @@ impl<'e> FrameSection<'e> {
     }
 
     /// A pointer in an encoding of `.eh_frame`.
-    fn encoded(&self, encoding: u8, address_size: u8, bytes: &mut Bytes<'e>) -> Result<u64, CfiProblem> {
+    pub(super) fn encoded(
+        &self,
+        encoding: u8,
+        address_size: u8,
+        bytes: &mut Bytes<'e>,
+    ) -> Result<u64, CfiProblem> {
         let place = self.address.wrapping_add(u64::try_from(bytes.position()).unwrap_or(0));
         let size = usize::from(address_size);
         let value = match encoding & 0x0f {

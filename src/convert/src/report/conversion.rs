@@ -1,0 +1,296 @@
+//! What a conversion kept, recovered and dropped, how long its steps took and what they needed.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::counts::Counts;
+use crate::diagnostics::Diagnostics;
+use crate::encode::{EncodeStats, Encoded};
+use crate::model::{BlockCounts, CallCounts, How, InlineCounts, Keys, Owner, Program, Reason};
+use crate::open::{Image, ImageKind, OpenDiagnostic};
+
+/// ELF's number of AMD's GPUs.
+const EM_AMDGPU: u16 = 224;
+
+/// What one step took.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Step {
+    /// Wall time.
+    pub time: Duration,
+    /// The largest resident set of the process up to the end of the step, in KiB; 0 where the system does not tell.
+    pub peak_kib: u64,
+}
+
+impl Step {
+    /// A step that began at `began` and ends now.
+    pub(crate) fn since(began: Instant) -> Step {
+        Step { time: began.elapsed(), peak_kib: peak_kib() }
+    }
+}
+
+/// What each step took. Numbering the names of units goes on while others are read, and counts as reading.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Steps {
+    /// Finding and mapping files.
+    pub open: Step,
+    /// Decoding units.
+    pub read: Step,
+    /// Deciding what is live and what was folded.
+    pub resolve: Step,
+    /// Finding which callees, objects and slots tell folded functions apart.
+    pub keys: Step,
+    /// All but the keys: with several threads beside their search.
+    pub encode: Step,
+    /// Writing the file.
+    pub write: Step,
+}
+
+impl Steps {
+    /// The steps with the names that the report gives them; progress counts the keys as a part of `encode`.
+    pub fn named(&self) -> [(&'static str, Step); 6] {
+        [
+            ("open", self.open),
+            ("read", self.read),
+            ("resolve", self.resolve),
+            ("keys", self.keys),
+            ("encode", self.encode),
+            ("write", self.write),
+        ]
+    }
+}
+
+/// What was decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Decided {
+    /// Functions of the program.
+    pub functions: u64,
+    /// Functions that only a symbol names.
+    pub symbol_only: u64,
+    /// Other names of functions.
+    pub aliases: u64,
+    /// Functions that no second function is known to share code with, where that was checked.
+    pub unique: u64,
+    /// The same where the check failed, by reason in the order of [`Reason::ALL`].
+    pub likely: [u64; Reason::ALL.len()],
+    /// Addresses that several functions share.
+    pub folded_addresses: u64,
+    /// Functions at those addresses.
+    pub folded_functions: u64,
+    /// Calls into them.
+    pub calls: CallCounts,
+    /// Keys of calls.
+    pub call_keys: u64,
+    /// Keys of functions that end in tail calls.
+    pub tail_keys: u64,
+    /// Functions without addresses that were given what is inlined into them.
+    pub inlines: InlineCounts,
+    /// Keys of the objects of classes.
+    pub vtable_keys: u64,
+    /// Those of them that leave one function.
+    pub sure_vtable_keys: u64,
+    /// Calls through a slot that is known.
+    pub slot_keys: u64,
+    /// Members of groups by what recovered them, in the order of [`How`].
+    pub by_evidence: [u64; 7],
+    /// Basic blocks.
+    pub blocks: u64,
+    /// Ranges of basic blocks.
+    pub block_ranges: u64,
+    /// What was read of the map of basic blocks.
+    pub block_counts: BlockCounts,
+}
+
+/// The report of one conversion.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// The program, as it was named.
+    pub input: PathBuf,
+    /// Its architecture.
+    pub arch: &'static str,
+    /// Its build id or UUID; empty where it has none.
+    pub build_id: Vec<u8>,
+    /// The program was linked, so that it should have a build id.
+    pub is_linked: bool,
+    /// What was read.
+    pub counts: Counts,
+    /// What was decided.
+    pub decided: Decided,
+    /// What was skipped, repaired, or decided by a rule.
+    pub diagnostics: Diagnostics,
+    /// What `open` had to say.
+    pub notes: Vec<OpenDiagnostic>,
+    /// What each step took.
+    pub steps: Steps,
+    /// What was stored.
+    pub stats: EncodeStats,
+    /// Name and bytes of each section of the file.
+    pub sections: Vec<(String, u64)>,
+    /// Bytes of the file.
+    pub file_len: u64,
+    /// The largest resident set of the process so far, in KiB; 0 where the system does not tell.
+    pub peak_kib: u64,
+}
+
+impl Report {
+    pub(crate) fn new(input: &Path) -> Report {
+        Report {
+            input: input.to_owned(),
+            arch: "unknown",
+            build_id: Vec::new(),
+            is_linked: false,
+            counts: Counts::default(),
+            decided: Decided::default(),
+            diagnostics: Diagnostics::default(),
+            notes: Vec::new(),
+            steps: Steps::default(),
+            stats: EncodeStats::default(),
+            sections: Vec::new(),
+            file_len: 0,
+            peak_kib: 0,
+        }
+    }
+
+    pub(crate) fn open(&mut self, image: &Image<'_>) {
+        self.arch = image.arch.name;
+        self.build_id = image.build_id.to_vec();
+        // Device programs are found by the host program that holds them, and are linked without one.
+        self.is_linked = image.kind != ImageKind::Relocatable && image.arch.machine != EM_AMDGPU;
+        self.notes = image.diagnostics.clone();
+    }
+
+    pub(crate) fn decided(&mut self, program: &Program<'_>, keys: &Keys) {
+        let decided = &mut self.decided;
+        decided.functions = program.functions.len() as u64;
+        for function in &program.functions {
+            decided.symbol_only += u64::from(function.how == How::SymbolOnly);
+            decided.aliases += function.aliases.len() as u64;
+        }
+        let mut counted = vec![false; program.functions.len()];
+        for piece in &program.pieces {
+            let Owner::Function(function) = piece.owner else { continue };
+            if std::mem::replace(&mut counted[function.index()], true) {
+                continue;
+            }
+            match program.functions[function.index()].reason {
+                None => decided.unique += 1,
+                Some(reason) => decided.likely[reason.code() as usize - 1] += 1,
+            }
+        }
+        decided.calls = keys.counts;
+        decided.inlines = program.inlines;
+        decided.call_keys = keys.calls.len() as u64;
+        decided.tail_keys = keys.tails.len() as u64;
+        decided.blocks = program.blocks.blocks.len() as u64;
+        decided.block_ranges = program.blocks.ranges.len() as u64;
+        decided.block_counts = program.blocks.counts;
+        decided.vtable_keys = keys.vtables.len() as u64;
+        decided.sure_vtable_keys = keys.vtables.iter().filter(|key| !key.doubtful).count() as u64;
+        decided.slot_keys = keys.slots.len() as u64;
+        decided.folded_addresses = program.groups.len() as u64;
+        for member in program.groups.iter().flat_map(|group| &group.members) {
+            decided.folded_functions += 1;
+            decided.by_evidence[member.how as usize] += 1;
+        }
+    }
+
+    pub(crate) fn finish(&mut self, encoded: &Encoded) {
+        self.stats = encoded.stats;
+        self.file_len = encoded.file_len();
+        self.sections = encoded
+            .sections
+            .iter()
+            .map(|section| (section.id.name().to_owned(), section.bytes.len() as u64))
+            .collect();
+        self.peak_kib = peak_kib();
+    }
+
+    /// All of it, for `--report`.
+    pub fn to_json(&self) -> Value {
+        let by_step = |figure: fn(Step) -> Value| -> serde_json::Map<String, Value> {
+            self.steps.named().into_iter().map(|(name, step)| (name.to_owned(), figure(step))).collect()
+        };
+        let mut seconds = by_step(|step| json!(step.time.as_secs_f64()));
+        let total: Duration = self.steps.named().into_iter().map(|(_, step)| step.time).sum();
+        seconds.insert("total".to_owned(), json!(total.as_secs_f64()));
+        let warnings: Vec<Value> = self
+            .warnings()
+            .into_iter()
+            .map(|warning| json!({"kind": warning.kind.name(), "count": warning.count, "message": warning.message}))
+            .collect();
+        let sections: serde_json::Map<String, Value> =
+            self.sections.iter().map(|(name, len)| (name.clone(), json!(len))).collect();
+        let (stats, record) = (&self.stats, self.record().to_json());
+        json!({
+            "tool": concat!("foldsym ", env!("CARGO_PKG_VERSION")),
+            "input": self.input.to_string_lossy(),
+            "arch": self.arch,
+            "build_id": hex(&self.build_id),
+            "debug_info": self.debug_info().text(),
+            "warnings": warnings,
+            "counts": record["counts"],
+            "decided": record["decided"],
+            "stored": {
+                "pieces": stats.pieces, "functions": stats.functions, "groups": stats.groups,
+                "members": stats.members, "origins": stats.origins, "edges": stats.edges,
+                "names": stats.names, "files": stats.files, "rows": stats.rows,
+                "row_blocks": stats.row_blocks, "row_records": stats.row_records,
+                "row_records_shared": stats.row_records_shared, "scopes": stats.scopes,
+                "scope_records": stats.scope_records, "scope_records_shared": stats.scope_records_shared,
+                "objects": stats.objects.kept,
+            },
+            "left_out": {
+                "scopes_too_deep": stats.left_out.scopes_too_deep,
+                "scopes_foreign": stats.left_out.scopes_foreign,
+                "rows_stray": stats.left_out.rows_stray,
+                "tables_outside": stats.left_out.tables_outside,
+                "objects": stats.objects.lost,
+            },
+            "diagnostics": self.diagnostics_json(),
+            "notes": self.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "seconds": seconds,
+            "peak_kib": self.peak_kib,
+            "peak_kib_after": by_step(|step| json!(step.peak_kib)),
+            "file_bytes": self.file_len,
+            "section_bytes": sections,
+        })
+    }
+
+    fn diagnostics_json(&self) -> Value {
+        let entries = self.diagnostics.iter().map(|(kind, seen)| {
+            let first = format!("{:#x}", seen.first);
+            (kind.name().to_owned(), json!({"count": seen.count, "first": first, "example": seen.example}))
+        });
+        Value::Object(entries.collect())
+    }
+
+    /// One line for people.
+    pub fn summary(&self) -> String {
+        let debug = if self.counts.units == 0 { "no debug information, symbols alone; " } else { "" };
+        let folded = if self.decided.folded_addresses > 0 {
+            format!(
+                ", {} folded at {} addresses",
+                self.decided.folded_functions, self.decided.folded_addresses
+            )
+        } else {
+            String::new()
+        };
+        format!("{debug}{} functions{folded}, {} bytes", self.decided.functions, self.file_len)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The high-water mark of the process, which for several conversions in one process is theirs together.
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,48 @@
+//! What is known of an address, in the form that all printers take.
+
+/// One function at an address.
+#[derive(Clone, Default)]
+pub(super) struct Line {
+    /// Empty where it is not known.
+    pub(super) function: Vec<u8>,
+    /// Empty where it is not known.
+    pub(super) file: Vec<u8>,
+    /// From 1; 0 where it is not known.
+    pub(super) line: u32,
+    /// From 1; 0 where it is not known.
+    pub(super) column: u32,
+    /// Where the function is declared.
+    pub(super) start_file: Vec<u8>,
+    pub(super) start_line: u32,
+    /// The address at which the function starts; not of a function that was inlined.
+    pub(super) start: Option<u64>,
+}
+
+/// What is known of an address: its lines, innermost first, and how sure it is where the code was folded.
+#[derive(Default)]
+pub(super) struct Answer {
+    /// The first `len` are of this answer; the others keep their memory for the next.
+    lines: Vec<Line>,
+    len: usize,
+    /// At folded code: the word for the certainty, and how many functions may have run.
+    pub(super) folded: Option<(&'static str, u32)>,
+}
+
+impl Answer {
+    pub(super) fn lines(&self) -> &[Line] {
+        &self.lines[..self.len]
+    }
+
+    pub(super) fn clear(&mut self) {
+        (self.len, self.folded) = (0, None);
+    }
+
+    /// A line to fill, behind those that are there.
+    pub(super) fn push(&mut self) -> &mut Line {
+        if self.len == self.lines.len() {
+            self.lines.push(Line::default());
+        }
+        self.len += 1;
+        &mut self.lines[self.len - 1]
+    }
+}
