@@ -83,9 +83,14 @@ const GNU_LINK: &[u8] = b"GNU GIMPLE ";
 /// Go's own compiler.
 const GO: &[u8] = b"Go cmd/compile";
 
-/// How clang is asked to merge functions, where it writes its command line (`-grecord-command-line`): `-fmerge-functions`, or
-/// `-enable-merge-functions` of LLVM.
-const MERGES: &[u8] = b"merge-functions";
+/// How clang is asked to merge functions, where it writes its command line (`-grecord-command-line`): by an option of its own, or by
+/// one of LLVM's (`-mllvm`), which may have a value.
+const MERGES: &[u8] = b"-fmerge-functions";
+const LLVM_MERGES: &[u8] = b"-enable-merge-functions";
+
+/// What stands before an option of LLVM's in the same word, and the values that mean no.
+const LLVM_OPTION: &[u8] = b"-mllvm=";
+const NO: &[&[u8]] = &[b"=false", b"=FALSE", b"=False", b"=0"];
 
 /// True for the name of a part of a function that stands elsewhere (`f.cold`, `f.isra.0.cold.1`, `f.__part.2`).
 pub(crate) fn names_part(symbol: &[u8]) -> bool {
@@ -174,9 +179,24 @@ impl Producer {
             keeps_callees: name.starts_with(GNU),
             of_link: name.starts_with(GNU_LINK),
             merges_nothing: name.starts_with(GO),
-            merges: memchr::memmem::find(name, MERGES).is_some(),
+            merges: asks_to_merge(name),
         }
     }
+}
+
+/// True where a recorded command line has an option that asks to merge functions. In a word of it, a space is behind a backslash.
+fn asks_to_merge(producer: &[u8]) -> bool {
+    let mut escaped = false;
+    producer.split(|byte| *byte == b' ').any(|word| {
+        let is_whole = !std::mem::replace(&mut escaped, word.ends_with(b"\\")) && !escaped;
+        let word = word.strip_prefix(LLVM_OPTION).unwrap_or(word);
+        // LLVM's options may begin with two dashes.
+        let of_llvm = word.strip_prefix(b"-").filter(|word| word.starts_with(b"-")).unwrap_or(word);
+        let asks_llvm = of_llvm
+            .strip_prefix(LLVM_MERGES)
+            .is_some_and(|value| value.is_empty() || (value.starts_with(b"=") && !NO.contains(&value)));
+        is_whole && (word == MERGES || asks_llvm)
+    })
 }
 
 #[cfg(test)]
@@ -283,6 +303,16 @@ mod tests {
             ("GNU GIMPLE 13.2.0 -flto", Producer { of_link: true, ..gnu }),
             ("Go cmd/compile go1.22", Producer { merges_nothing: true, ..none }),
             ("clang version 22 -O2 -mllvm -fmerge-functions", Producer { merges: true, ..none }),
+            ("clang version 22 -mllvm -enable-merge-functions", Producer { merges: true, ..none }),
+            ("clang version 22 -mllvm=-enable-merge-functions=1 -O2", Producer { merges: true, ..none }),
+            ("clang version 22 -mllvm --enable-merge-functions=true", Producer { merges: true, ..none }),
+            ("clang version 22 -mllvm -enable-merge-functions=false", none),
+            ("clang version 22 -mllvm -enable-merge-functions=0 -O2", none),
+            ("clang version 22 -I/src/merge-functions -c merge-functions.c", none),
+            ("clang version 22 -DFLAGS=a\\ -fmerge-functions\\ b", none),
+            ("clang version 22 -DFLAGS=a\\ -fmerge-functions", none),
+            ("clang version 22 -fmerge-functions-not", none),
+            ("clang version 22 -mllvm -enable-merge-functions-not", none),
             ("clang version 22 -O2", none),
             ("Debian clang version 22", none),
             ("", none),
