@@ -273,14 +273,12 @@ fn units(
     candidates: &Candidates,
 ) -> Vec<Option<Reason>> {
     let (unread, lost) = (UnreadCode::new(symbols, machine, candidates), with_lost(placing, symbols));
-    let merges =
-        candidates.merging.iter().any(|unit| placing.recovered.units.heads[unit.index()].may_merge());
     let of_unit = |(index, unit): (usize, UnitView<'_, '_>)| {
         if unit.head.rewrites.is_some() || lost.contains(&index) {
             Some(Reason::MergedWithoutTrace)
         } else if unread.may_be_of(placing, index, symbols) {
             Some(Reason::NoCode)
-        } else if merges && unit.head.may_merge() {
+        } else if unit.head.may_merge() && candidates.merging.binary_search(&UnitId(index as u32)).is_ok() {
             Some(Reason::MergedWithoutTrace)
         } else {
             // What the compiler describes without an address is in the `.dwo` that is missing.
