@@ -151,6 +151,33 @@ fn local_names_of_two_files_are_two_functions() {
     assert_eq!(names_at(&[plain, folded].concat(), "Linker: LLD"), both);
 }
 
+/// gcc's copies of local functions: the file of each symbol says which of the functions of one name it is of.
+#[test]
+fn copies_of_one_name_are_those_of_the_functions_of_their_files() {
+    let at = |files: [&'static str; 2], symbols: &[(&'static str, &'static str)]| {
+        let [mut first, mut second] = files.map(|file| Info::new(4, &[(DW_AT_name, Text(file))]));
+        function(&mut first, "helper", 10, CODE, false);
+        function(&mut second, "helper", 20, CODE, false);
+        let mut sections = two_units(&mut first, &mut second);
+        sections.push(comment("Linker: LLD"));
+        let symbols = symbols.iter().flat_map(|&(file, name)| [File(file), Local((name, CODE, 0x10))]);
+        let found =
+            members(&Bench::new().kept(&elf_with(CODE, &sections, &symbols.collect::<Vec<_>>())), CODE);
+        found.into_iter().map(|(name, how, _)| (name, how)).collect::<Vec<_>>()
+    };
+    let copy = "helper.constprop.0";
+    let described = |name: &str| (name.to_owned(), "live_range");
+    let (both, third) = ([described(copy), described(copy)], (copy.to_owned(), "symbol_only"));
+    assert_eq!(at(["a.c", "b.c"], &[("a.c", copy), ("b.c", copy)]), both);
+    assert_eq!(at(["a.c", "b.c"], &[("b.c", copy), ("a.c", copy)]), both);
+    // A third function, of a file without debug information, has that name too.
+    let all = at(["a.c", "b.c"], &[("a.c", copy), ("b.c", copy), ("c.c", copy)]);
+    assert!(all.contains(&third) && all.len() == 3, "{all:?}");
+    // Of two files of one name nothing says which is whose: none is left out.
+    let unsure = at(["a.c", "a.c"], &[("a.c", copy), ("a.c", copy)]);
+    assert!(unsure.len() >= 2, "{unsure:?}");
+}
+
 /// A unit of `-g1` has lines, and no DIE: they show a function, with its lines or with its name.
 #[test]
 fn lines_of_a_unit_that_has_no_function_there_show_one() {

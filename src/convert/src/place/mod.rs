@@ -14,6 +14,7 @@ mod candidates;
 mod certainty;
 mod cold_parts;
 mod linkage_names;
+mod namesakes;
 pub(crate) mod pieces;
 mod placing;
 mod subprograms;
