@@ -30,7 +30,7 @@ const LEAST_UNIQUE: usize = 995;
 
 /// What is known of the functions of one program.
 #[derive(Default)]
-struct Counts {
+struct UnfoldedCounts {
     functions: usize,
     described: usize,
     grouped: usize,
@@ -152,10 +152,7 @@ fn of_go(dir: &Path) -> Result<Vec<(String, PathBuf)>, String> {
         std::fs::write(&main, text.join("\n")).map_err(|error| format!("{}: {error}", main.display()))?;
         let mut build = Command::new(&go);
         build.current_dir(dir).env("GOARCH", processor).env("GOOS", "linux").env("CGO_ENABLED", "0");
-        build
-            .env("GO111MODULE", "off")
-            .env("GOCACHE", dir.join("go-cache"))
-            .env("GOPATH", dir.join("go-path"));
+        build.env("GO111MODULE", "off").env("GOPATH", dir.join("go-path"));
         sh::output(build.arg("build").arg("-o").arg(&program).arg("main.go"))?;
         found.push((format!("Go, {processor}"), program));
     }
@@ -163,7 +160,7 @@ fn of_go(dir: &Path) -> Result<Vec<(String, PathBuf)>, String> {
 }
 
 /// Converts a program and counts its functions.
-fn counts(foldsym: &Foldsym, path: &Path, dir: &Path) -> Result<Counts, String> {
+fn counts(foldsym: &Foldsym, path: &Path, dir: &Path) -> Result<UnfoldedCounts, String> {
     let fsym = dir.join("program.fsym");
     foldsym.convert(path, &fsym)?;
     let text = sh::output(Command::new(foldsym.path()).arg("dump").arg(&fsym))?;
@@ -171,8 +168,8 @@ fn counts(foldsym: &Foldsym, path: &Path, dir: &Path) -> Result<Counts, String> 
 }
 
 /// What a dump says of each function.
-fn tally(dump: &str) -> Counts {
-    let mut counts = Counts::default();
+fn tally(dump: &str) -> UnfoldedCounts {
+    let mut counts = UnfoldedCounts::default();
     for function in dump.split("\n\n").filter(|text| text.trim_start().starts_with("function ")) {
         let lines = || function.lines().map(str::trim_start);
         let is_described = lines().any(|line| {
