@@ -14,8 +14,22 @@ pub(crate) fn head(title: &str, task: &str, args: &[String], tools: &[&str]) -> 
         text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
     };
     let mut text = format!("# {title}\n\n");
-    let shown: Vec<&str> = args.iter().map(String::as_str).filter(|arg| !arg.starts_with('/')).collect();
-    let _ = writeln!(text, "- `cargo xtask {task} {}`", shown.join(" "));
+    let mut shown = format!("cargo xtask {task}");
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        match arg.as_str() {
+            // Where the page goes, and which file of this machine was run.
+            "--out" | "--foldsym" => _ = rest.next(),
+            // A program that was named, without its folder.
+            _ => {
+                let (name, path) = arg.split_once('=').unwrap_or(("", arg));
+                let file = path.rsplit('/').next().unwrap_or(path);
+                let equals = if name.is_empty() { "" } else { "=" };
+                let _ = write!(shown, " {name}{equals}{file}");
+            }
+        }
+    }
+    let _ = writeln!(text, "- `{shown}`");
     let state =
         line(Command::new("git").current_dir(sh::root()).args(["log", "-1", "--format=%h, %cs, \"%s\""]));
     let day = line(Command::new("date").arg("+%F"));
