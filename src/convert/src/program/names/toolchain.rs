@@ -70,6 +70,11 @@ const MADE_PREFIXES: &[&[u8]] =
 /// And how they end: lld's thunks for 32-bit Arm and PowerPC, entries of such a table.
 const MADE_SUFFIXES: &[&[u8]] = &[b"$thunk", b".cfi_jt"];
 
+/// What C libraries put before and after the names of their functions for other names of the same function, behind the underscores
+/// that make a name reserved (C 7.1.3): `_IO_new_fclose` is `fclose`, `__libc_start_main_impl` is `__libc_start_main`.
+const LIBRARY_PREFIXES: &[&[u8]] = &[b"GI_", b"IO_", b"new_"];
+const LIBRARY_SUFFIXES: &[&[u8]] = &[b"_impl"];
+
 /// Where the code of a program ends, as linkers name it.
 pub(crate) const SECTION_ENDS: &[&[u8]] = &[b"etext", b"_etext", b"__etext"];
 
@@ -148,6 +153,26 @@ pub(crate) fn may_be_merged(name: &[u8]) -> bool {
         || (name.starts_with(b"__") && name.windows(6).any(|part| part == b"Thunk_"))
         || MADE_SUFFIXES.iter().any(|suffix| name.ends_with(suffix));
     !name.is_empty() && !made
+}
+
+/// True where two different plain names are such as a C library gives one function. One of them is reserved, so that programs do not
+/// define it.
+pub(crate) fn are_library_names(one: &[u8], other: &[u8]) -> bool {
+    let is_reserved = |name: &[u8]| matches!(name, [b'_', b'_' | b'A'..=b'Z', ..]);
+    let word = |mut name| {
+        loop {
+            let shorter = <[u8]>::strip_prefix(name, b"_");
+            let shorter =
+                shorter.or_else(|| LIBRARY_PREFIXES.iter().find_map(|prefix| name.strip_prefix(*prefix)));
+            match shorter {
+                Some(rest) => name = rest,
+                None => {
+                    break LIBRARY_SUFFIXES.iter().find_map(|end| name.strip_suffix(*end)).unwrap_or(name);
+                }
+            }
+        }
+    };
+    (is_reserved(one) || is_reserved(other)) && !word(one).is_empty() && word(one) == word(other)
 }
 
 /// The name of the function whose body has this name: where the types of callers are checked, a jump to the body has it.
@@ -291,6 +316,26 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(may_be_merged(name.as_bytes()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_a_c_library() {
+        for (one, other, expected) in [
+            ("read", "__read", true),
+            ("_IO_fclose", "fclose", true),
+            ("_IO_new_file_setbuf", "_IO_file_setbuf", true),
+            ("__libc_start_main", "__libc_start_main_impl", true),
+            ("___asprintf", "__asprintf", true),
+            // Anybody may define both.
+            ("new_list", "list", false),
+            ("_list", "list", false),
+            ("list_impl", "list", false),
+            ("gsignal", "raise", false),
+            ("__strtol", "strtoll", false),
+            ("__", "___", false),
+        ] {
+            assert_eq!(are_library_names(one.as_bytes(), other.as_bytes()), expected, "{one} {other}");
         }
     }
 
