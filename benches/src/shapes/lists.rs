@@ -65,6 +65,19 @@ pub const ALL: &[Shape] = &[
         },
     },
     Shape {
+        name: "symbols-by-ranges",
+        repeats: "symbols of one address, and functions of many lengths there, by a linker that folds",
+        bound: "comparing a name with a symbol of its address is a step",
+        count: 1_000,
+        add: |made, count| {
+            made.sections.push((".comment", b"\0Linker: LLD 22\0".to_vec()));
+            made.code_unit(C, &[], |out| {
+                (0..count).for_each(|at| function(out, &named("f", at), CODE, 8 + at));
+            });
+            (0..count).for_each(|at| made.symbol(&named("_Z7another", at), CODE, 8));
+        },
+    },
+    Shape {
         name: "parts",
         repeats: "symbols of parts (`.cold`) at one address, and functions that they may be parts of",
         bound: "names at an address are compared within a cap",

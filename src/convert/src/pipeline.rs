@@ -132,7 +132,8 @@ fn produce(
 pub(crate) struct Loaded<'a, 'f> {
     pub(crate) image: Image<'f>,
     pub(crate) placed: Placed<'f>,
-    /// Empty once keys are found.
+    /// Only keys ask for it. Where they are found before encoding, it is given back between the two; else it is kept until the
+    /// file is encoded.
     records: Records<'f>,
     split: SplitFiles<'a, 'f>,
 }
@@ -191,6 +192,8 @@ pub(crate) fn load<'a, 'f>(
     let merged = merging.finish();
     let Merged { names, units, records, code, traces, empty_units } =
         merged.map_err(|source| ConvertError::TooMuch { path: image.path.clone(), source })?;
+    let of_go = !units.heads.is_empty() && units.heads.iter().all(|head| head.merges_nothing);
+    image.linker = image.linker.with_units(of_go);
     report.counts = Counts::of(&units.heads, &code);
     report.counts.units += empty_units;
     report.diagnostics.merge(counted);

@@ -8,7 +8,7 @@ pub enum Reason {
     /// The program's symbol table lacks its local symbols or is missing, and with them may have gone the name of a function
     /// that the linker folded, or that the compiler of code without debug information merged.
     Stripped = 1,
-    /// The linker may fold functions, and several plain names (of C, of assembly code) are at the address. Nothing shows
+    /// The linker may fold functions, and a plain name (of C, of assembly code) is at the address. Nothing shows
     /// whether they are names of one function or of several that were folded.
     PlainNames = 2,
     /// The linker may fold functions, and the line table has a sequence for this code that no function has.

@@ -17,6 +17,7 @@ mod fold;
 mod fuzz;
 mod json;
 mod noicf;
+mod results;
 mod same;
 mod scale;
 mod sh;
@@ -27,6 +28,7 @@ mod symbols;
 mod testbins;
 mod tidy;
 mod trace;
+mod unfolded;
 
 use std::process::ExitCode;
 
@@ -98,6 +100,11 @@ const TASKS: &[Task] = &[
         name: "trace",
         help: "programs stepped beside the same objects linked without folding",
         run: trace::run,
+    },
+    Task {
+        name: "unfolded",
+        help: "how sure answers are in programs that nobody folded",
+        run: unfolded::run,
     },
     Task { name: "blocks", help: "basic blocks against llvm-readobj --bb-addr-map", run: blocks::run },
     Task {

@@ -4,7 +4,7 @@ use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Reason, SymbolFile};
 use gimli::DW_AT_producer;
 
 use crate::build::Symbol::{File, Global, Indirect, Local};
-use crate::build::{CODE, Info, Symbol, Value, elf_with};
+use crate::build::{CODE, Info, Symbol, Value, elf_with, two_units};
 use crate::harness::Bench;
 use Value::Text;
 
@@ -51,6 +51,50 @@ fn a_second_plain_name_is_no_alias_where_the_linker_folds() {
     // What chooses a function at start-up has no code of its own; a copy of the name is no second one.
     assert_eq!(at(LLD, &[kept[0], kept[1], Indirect(("chosen", CODE, 0x10))]), UNIQUE);
     assert_eq!(at(LLD, &[kept[0], kept[1], kept[1]]), UNIQUE);
+}
+
+/// Where nothing says which linker it was, it may be one that folds.
+#[test]
+fn a_second_plain_name_is_no_alias_where_the_linker_is_not_known() {
+    let at = |symbols: &[Symbol<'_>]| {
+        let mut info = Info::new(5, &[]);
+        info.function("kept", CODE, 0x10);
+        answer(&elf_with(CODE, &info.sections(), symbols), CODE)
+    };
+    let kept = [File("unit.c"), Global(("kept", CODE, 0x10))];
+    assert_eq!(at(&kept), UNIQUE);
+    for other in [Global(("other", CODE, 0x10)), Local(("other", CODE, 0x10))] {
+        assert_eq!(at(&[kept[0], kept[1], other]), likely(Reason::PlainNames));
+        // Its symbol may have been removed.
+        assert_eq!(at(&[kept[0], other]), likely(Reason::PlainNames));
+    }
+    assert_eq!(at(&[kept[0], kept[1], Indirect(("chosen", CODE, 0x10))]), UNIQUE);
+    // A part, a copy: a compiler made these of the function.
+    assert_eq!(at(&[kept[0], Global(("kept.isra.0", CODE, 0x10))]), UNIQUE);
+}
+
+/// Go's build id says nothing of the linker: Go may call another one, which may fold what other compilers made, and whose comment
+/// may have been removed. Where all units are Go's nothing can have been folded.
+#[test]
+fn a_program_of_go_without_a_comment_may_have_been_folded() {
+    const OTHER: u64 = CODE + 0x100;
+    let at = |producers: [&'static str; 2], note: &'static str| {
+        let mut first = Info::new(4, &[(DW_AT_producer, Text(producers[0]))]);
+        first.function("kept", CODE, 0x10);
+        let mut second = Info::new(4, &[(DW_AT_producer, Text(producers[1]))]);
+        second.function("further", OTHER, 0x10);
+        let mut sections = two_units(&mut first, &mut second);
+        sections.push((note, vec![0; 16]));
+        let names = [("kept", CODE), ("other", CODE), ("further", OTHER)];
+        let symbols = names.map(|(name, address)| Global((name, address, 0x10)));
+        answer(&elf_with(CODE, &sections, &symbols), CODE)
+    };
+    let (go, clang) = ("Go cmd/compile go1.19.8; regabi", "clang version 22.1.8");
+    assert_eq!(at([go, go], ".note.go.buildid"), UNIQUE);
+    for units in [[clang, clang], [go, clang], [clang, go]] {
+        assert_eq!(at(units, ".note.go.buildid"), likely(Reason::PlainNames), "{units:?}");
+    }
+    assert_eq!(at([go, go], ".note.other"), likely(Reason::PlainNames));
 }
 
 /// clang merges functions only if it is asked to. Where its command line is recorded, that says whether it was.

@@ -1,15 +1,17 @@
 //! Methods that share code, of classes with virtual bases, and of classes that gcc gives no linkage names: what an object's
 //! pointer to its virtual functions holds names the one that ran, where it is known whose table that is.
 
-use foldsym_lookup::{Certainty, ImageAddr, Resolved, StackAddr, SymbolFile};
+use foldsym_lookup::{Certainty, ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use gimli::{
+    DW_AT_artificial, DW_AT_call_all_calls, DW_AT_call_return_pc, DW_AT_call_target_clobbered,
     DW_AT_containing_type, DW_AT_data_member_location, DW_AT_decl_file, DW_AT_decl_line, DW_AT_declaration,
-    DW_AT_external, DW_AT_high_pc, DW_AT_linkage_name, DW_AT_low_pc, DW_AT_name, DW_AT_producer,
-    DW_AT_specification, DW_AT_type, DW_AT_virtuality, DW_AT_vtable_elem_location, DW_TAG_inheritance,
-    DW_TAG_namespace, DW_TAG_structure_type, DW_TAG_subprogram,
+    DW_AT_external, DW_AT_high_pc, DW_AT_linkage_name, DW_AT_location, DW_AT_low_pc, DW_AT_name,
+    DW_AT_producer, DW_AT_specification, DW_AT_type, DW_AT_virtuality, DW_AT_vtable_elem_location,
+    DW_TAG_call_site, DW_TAG_inheritance, DW_TAG_namespace, DW_TAG_structure_type, DW_TAG_subprogram,
+    DW_TAG_variable,
 };
 
-use crate::build::{CODE, DATA, Info, Symbol, Value, elf_with, line_program, sequence};
+use crate::build::{CODE, DATA, Info, Symbol, Value, elf_with, line_program, sequence, two_units};
 use crate::folds::{SHARED, members};
 use crate::harness::{Bench, Kept};
 use Value::{Address, Expression, Flag, Label, Number, Text};
@@ -112,6 +114,78 @@ fn a_class_that_overrides_a_method_of_its_group_names_neither() {
         assert_eq!(ran(&kept, TABLES + 2 * SIZE + point), (Certainty::Exact, METHODS[1].to_owned()));
         assert_eq!(ran(&kept, TABLES + 3 * SIZE + point).0, Certainty::Ambiguous);
     }
+}
+
+/// Who ran of two virtual methods of one class that share code, called through the second slot, where this compiler described them.
+fn ran_through_a_slot(producer: &'static str) -> Certainty {
+    let names = ["_ZN1A1mEv", "_ZN1A1nEv"];
+    let mut methods = Info::new(4, &[(DW_AT_producer, Text(producer))]);
+    let class = [(DW_AT_name, Text("A")), (DW_AT_containing_type, Label("A"))];
+    methods.label("A").open(DW_TAG_structure_type, &class);
+    for (at, name) in names.into_iter().enumerate() {
+        let method = [
+            (DW_AT_name, Text(&name[6..7])),
+            (DW_AT_linkage_name, Text(name)),
+            (DW_AT_virtuality, Number(1)),
+            (DW_AT_vtable_elem_location, Expression([&[0x10, 0], &[0x10, 1]][at])),
+            (DW_AT_external, Flag),
+            (DW_AT_declaration, Flag),
+        ];
+        methods.label(name).open(DW_TAG_subprogram, &method).close();
+    }
+    let declared = [(DW_AT_name, Text("_vtable$")), (DW_AT_artificial, Flag), (DW_AT_declaration, Flag)];
+    methods.label("table").open(DW_TAG_variable, &declared).close().close();
+    let place = [&[0x03][..], &TABLES.to_le_bytes()].concat();
+    let defined = [
+        (DW_AT_specification, Label("table")),
+        (DW_AT_linkage_name, Text("_ZTV1A")),
+        (DW_AT_location, Expression(&place)),
+    ];
+    methods.open(DW_TAG_variable, &defined).close();
+    for name in names {
+        let code = [
+            (DW_AT_specification, Label(name)),
+            (DW_AT_low_pc, Address(SHARED)),
+            (DW_AT_high_pc, Number(0x10)),
+            (DW_AT_call_all_calls, Flag),
+        ];
+        methods.open(DW_TAG_subprogram, &code).close();
+    }
+    // clang says of a call through memory where the callee's address was.
+    let mut calls = Info::new(4, &[(DW_AT_producer, Text("clang version 22"))]);
+    let caller = [(DW_AT_name, Text("caller")), (DW_AT_low_pc, Address(CODE)), (DW_AT_high_pc, Number(0x10))];
+    calls.open(DW_TAG_subprogram, &caller);
+    let call =
+        [(DW_AT_call_return_pc, Address(CODE + 8)), (DW_AT_call_target_clobbered, Expression(&[0x70, 8]))];
+    calls.open(DW_TAG_call_site, &call).close().close();
+    let mut sections = two_units(&mut methods, &mut calls);
+    let table = [0, 0, SHARED, SHARED];
+    sections.push((DATA.0, table.iter().flat_map(|word: &u64| word.to_le_bytes()).collect()));
+    let symbols = [
+        Symbol::Global((names[0], SHARED, 0x10)),
+        Symbol::Global((names[1], SHARED, 0x10)),
+        Symbol::Global(("caller", CODE, 0x10)),
+        Symbol::Object(("_ZTV1A", TABLES, 32)),
+    ];
+    let kept = Bench::new().kept(&elf_with(CODE, &sections, &symbols));
+    let file = SymbolFile::open(&kept.bytes).unwrap();
+    let stack = [StackAddr::Exact(ImageAddr(SHARED)), StackAddr::Return(ReturnAddr(CODE + 8))];
+    let mut resolved = [Resolved::NONE; 2];
+    file.resolve_stack(&stack, &mut resolved).unwrap();
+    file.resolve_object(&mut resolved[0], ImageAddr(TABLES + 16), Some(stack[1])).unwrap();
+    if resolved[0].certainty == Some(Certainty::Exact) {
+        let first = resolved[0].candidate(0).unwrap() as usize;
+        assert_eq!(members(&kept, SHARED)[first].0, names[1]);
+    }
+    resolved[0].certainty.unwrap()
+}
+
+/// clang numbers the methods of a class as they stand in its first table. gcc's numbers count as nothing: nobody looked at what
+/// they mean where a class derives from several.
+#[test]
+fn numbers_of_virtual_methods_count_where_clang_wrote_them() {
+    assert_eq!(ran_through_a_slot("clang version 22"), Certainty::Exact);
+    assert_eq!(ran_through_a_slot("GNU C++17 12.2.0"), Certainty::Ambiguous);
 }
 
 /// What is said of the classes `A` and `B` of a unit, whose methods have one code.

@@ -2,8 +2,9 @@
 
 use foldsym_convert::report::Kind;
 use gimli::{
-    DW_AT_decl_file, DW_AT_decl_line, DW_AT_external, DW_AT_high_pc, DW_AT_low_pc, DW_AT_name,
-    DW_AT_stmt_list, DW_TAG_subprogram,
+    DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_file, DW_AT_decl_line, DW_AT_declaration,
+    DW_AT_external, DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_AT_stmt_list, DW_TAG_call_site,
+    DW_TAG_subprogram,
 };
 
 use crate::build::Symbol::{File, Global, GlobalLabel, Label, Local};
@@ -145,10 +146,74 @@ fn local_names_of_two_files_are_two_functions() {
     }
     // Where something was folded, other names may be of others too.
     let folded = [Global(("_Z1av", CODE + 0x20, 4)), Global(("_Z1bv", CODE + 0x20, 4))];
-    let plain = [Global(("read", CODE, 0x10)), Global(("__read", CODE, 0x10))];
+    let plain = [Global(("first", CODE, 0x10)), Global(("second", CODE, 0x10))];
     assert_eq!(names_at(&plain, "Linker: LLD"), []);
-    let both = some(&[("__read", "symbol_only", 0), ("read", "symbol_only", 0)]);
+    let both = some(&[("first", "symbol_only", 0), ("second", "symbol_only", 0)]);
     assert_eq!(names_at(&[plain, folded].concat(), "Linker: LLD"), both);
+    // But not those that a C library gives one function, unless they are of two objects.
+    let library = [Global(("read", CODE, 0x10)), Global(("__read", CODE, 0x10))];
+    assert_eq!(names_at(&[library, folded].concat(), "Linker: LLD"), []);
+    let apart = [File("a.c"), Local(("read", CODE, 0x10)), File("b.c"), Local(("__read", CODE, 0x10))];
+    let both = some(&[("__read", "symbol_only", 0), ("read", "symbol_only", 0)]);
+    assert_eq!(names_at(&[&apart[..], &folded].concat(), "Linker: LLD"), both);
+}
+
+/// Two names that a C library might give one function are two, where calls name both.
+#[test]
+fn calls_show_that_names_as_of_a_library_are_two_functions() {
+    const OTHER: u64 = CODE + 0x100;
+    let at = |callees: &[&'static str]| {
+        let mut info = Info::new(4, &[]);
+        for &name in callees {
+            let declared = [(DW_AT_name, Text(name)), (DW_AT_external, Flag), (DW_AT_declaration, Flag)];
+            info.label(name).open(DW_TAG_subprogram, &declared).close();
+        }
+        let caller =
+            [(DW_AT_name, Text("caller")), (DW_AT_low_pc, Address(OTHER)), (DW_AT_high_pc, Number(0x40))];
+        info.open(DW_TAG_subprogram, &caller);
+        for (at, &name) in (1..).zip(callees) {
+            let call =
+                [(DW_AT_call_return_pc, Address(OTHER + 8 * at)), (DW_AT_call_origin, Value::Label(name))];
+            info.open(DW_TAG_call_site, &call).close();
+        }
+        info.close();
+        let mut sections = info.sections();
+        sections.push(comment("Linker: LLD"));
+        let own = [File("unit.c"), Global(("caller", OTHER, 0x40))];
+        let plain = ["__run", "run"].map(|name| Global((name, CODE, 0x10)));
+        let folded = ["_Z1av", "_Z1bv"].map(|name| Global((name, CODE + 0x20, 4)));
+        let symbols = [&own[..], &plain, &folded].concat();
+        names(&Bench::new().kept(&elf_with(CODE, &sections, &symbols)), CODE).len()
+    };
+    assert_eq!(at(&["run"]), 0);
+    assert_eq!(at(&["run", "__run"]), 2);
+}
+
+/// gcc's copies of local functions: the file of each symbol says which of the functions of one name it is of.
+#[test]
+fn copies_of_one_name_are_those_of_the_functions_of_their_files() {
+    let at = |files: [&'static str; 2], symbols: &[(&'static str, &'static str)]| {
+        let [mut first, mut second] = files.map(|file| Info::new(4, &[(DW_AT_name, Text(file))]));
+        function(&mut first, "helper", 10, CODE, false);
+        function(&mut second, "helper", 20, CODE, false);
+        let mut sections = two_units(&mut first, &mut second);
+        sections.push(comment("Linker: LLD"));
+        let symbols = symbols.iter().flat_map(|&(file, name)| [File(file), Local((name, CODE, 0x10))]);
+        let found =
+            members(&Bench::new().kept(&elf_with(CODE, &sections, &symbols.collect::<Vec<_>>())), CODE);
+        found.into_iter().map(|(name, how, _)| (name, how)).collect::<Vec<_>>()
+    };
+    let copy = "helper.constprop.0";
+    let described = |name: &str| (name.to_owned(), "live_range");
+    let (both, third) = ([described(copy), described(copy)], (copy.to_owned(), "symbol_only"));
+    assert_eq!(at(["a.c", "b.c"], &[("a.c", copy), ("b.c", copy)]), both);
+    assert_eq!(at(["a.c", "b.c"], &[("b.c", copy), ("a.c", copy)]), both);
+    // A third function, of a file without debug information, has that name too.
+    let all = at(["a.c", "b.c"], &[("a.c", copy), ("b.c", copy), ("c.c", copy)]);
+    assert!(all.contains(&third) && all.len() == 3, "{all:?}");
+    // Of two files of one name nothing says which is whose: none is left out.
+    let unsure = at(["a.c", "a.c"], &[("a.c", copy), ("a.c", copy)]);
+    assert!(unsure.len() >= 2, "{unsure:?}");
 }
 
 /// A unit of `-g1` has lines, and no DIE: they show a function, with its lines or with its name.

@@ -226,6 +226,36 @@ fn what_llvm_made_jump_shows_that_its_unit_merges() {
     assert_eq!(made_with(&other, &[jump(GOES_ON, SHARED)], false), all);
 }
 
+/// Where one unit of LLVM shows that it merges, another may have merged functions of which nothing is left: its recorded calls may
+/// mean those.
+#[test]
+fn a_unit_may_have_merged_silently_where_another_shows_that_it_merges() {
+    let made = |producers: [&'static str; 2], code: &[u8]| {
+        let mut first = unit(producers[0], gimli::DW_LANG_C11);
+        let mut second = unit(producers[1], gimli::DW_LANG_C11);
+        function(&mut first, "f", 10, SHARED, &[]);
+        function(&mut first, "g", 20, SHARED, &[]);
+        function(&mut first, "caller", 40, CODE, &[(CODE + 8, Some("f"))]);
+        function(&mut second, "kept", 10, CALLERS, &[]);
+        let symbols = [
+            ("caller", CODE, 0x40),
+            ("f", SHARED, 0x40),
+            ("g", SHARED, 0x40),
+            ("kept", CALLERS, 0x40),
+            ("wrap", GOES_ON, 5),
+        ];
+        let program = elf(&two_units(&mut first, &mut second), &symbols);
+        called(&Bench::new().kept(&with_code(program, GOES_ON, code)))
+    };
+    let jump = to(0xe9, GOES_ON, CALLERS);
+    let (clang, exact) = ("clang version 22", some(Certainty::Exact, &["f"]));
+    assert_eq!(made([clang, clang], &jump), some(Certainty::Ambiguous, &["f", "g"]));
+    assert_eq!(made([clang, clang], &[]), exact);
+    // gcc's units say whom they call, whatever LLVM's do; what gcc makes jump says nothing of LLVM's.
+    assert_eq!(made([GCC, clang], &jump), exact);
+    assert_eq!(made([clang, GCC], &jump), exact);
+}
+
 /// Such a jump may be folded with a described function that does the same. A function that calls another with an argument of
 /// its own is none: whatever calls a function that many call would be one.
 #[test]

@@ -230,6 +230,8 @@ pub enum Linker {
     /// The file does not say.
     #[default]
     Unknown,
+    /// The file does not say, and Go's tools built it: with Go's own linker, which folds nothing, or with another one.
+    PerhapsOfGo,
     /// It can fold functions that are identical: lld and mold leave their names.
     MayFold,
     /// It can fold functions, and those that are local to a file leave no symbol behind: gold.
@@ -239,6 +241,16 @@ pub enum Linker {
 }
 
 impl Linker {
+    /// What is known of the linker once all units are read. Where Go calls another linker, that may fold the functions of other
+    /// compilers; it gets all of Go's functions in one section, and folding works on whole sections.
+    pub fn with_units(self, all_of_go: bool) -> Linker {
+        match self {
+            Linker::PerhapsOfGo if all_of_go => Linker::NeverFolds,
+            Linker::PerhapsOfGo => Linker::Unknown,
+            known => known,
+        }
+    }
+
     /// True for a linker that is known to fold functions, if it is asked to.
     pub fn is_folding(self) -> bool {
         matches!(self, Linker::MayFold | Linker::MayFoldAndForget)

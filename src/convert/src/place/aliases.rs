@@ -34,7 +34,7 @@ use crate::place::placing::Placing;
 use crate::program::names::itanium::{is_mangled, is_program_wide, own_name};
 use crate::program::names::relation::{Relation, relation, spellings};
 use crate::program::names::toolchain::{START_UP_FILES, WHOLE_PROGRAM_FILES};
-use crate::program::names::toolchain::{is_rust, numbered};
+use crate::program::names::toolchain::{are_library_names, is_rust, numbered};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::recovered::UnitView;
 use crate::util::hash::{HashMap, HashSet};
@@ -333,7 +333,8 @@ impl AliasRules {
             && !other.name.starts_with(b"_ZTH")
             && (one.of_another_object(other)
                 || (one.name != other.name && is_called(one) && is_called(other))
-                || ((self.shown || !self.has_aliases) && one.name != other.name)
+                || (!self.has_aliases && one.name != other.name)
+                || (self.shown && one.name != other.name && !are_library_names(one.name, other.name))
                 || self.several.contains(&(one.start, one.end)))
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Candidates {
     pub(crate) symbols: Vec<Candidate>,
     /// Code after labels of assembly code.
     pub(crate) labels: Vec<Candidate>,
-    /// Units whose compiler merged functions, and rewrote the calls of those that it merged.
+    /// Units that count as merging functions and rewriting the calls of those that they merged; sorted. `thunks::add` says which.
     pub(crate) merging: Vec<UnitId>,
     /// Why code that has lines and no name is not certain to be one function's alone.
     pub(crate) nameless: Option<Reason>,

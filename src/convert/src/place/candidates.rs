@@ -19,6 +19,7 @@ use crate::place::aliases::{AliasRules, DescribedFunctions, add_nameless, surplu
 use crate::place::candidate::{Candidate, Candidates, by_name_alone, order};
 use crate::place::cold_parts::{EntryFunctions, Parts};
 use crate::place::linkage_names::{name_plain, sole};
+use crate::place::namesakes::Namesakes;
 use crate::place::placing::Placing;
 use crate::place::subprograms::{DiePiece, plain};
 use crate::place::symbol_ranges::{padding, symbol_candidates};
@@ -378,6 +379,7 @@ fn name_entry<'f>(
     let mut unexplained: Vec<&CodeSymbol<'f>> = Vec::new();
     // (member, relation) that each symbol fits best
     let mut clones: Vec<(FuncId, NameId)> = Vec::new();
+    let namesakes = OnceCell::new();
     let mut mangled: Vec<&CodeSymbol<'f>> = Vec::new();
     let mut claimed = false;
     for (symbol, best) in at_start.iter().zip(fits).filter(|(symbol, _)| symbol.function) {
@@ -385,6 +387,8 @@ fn name_entry<'f>(
         match best {
             Some((Relation::Same, _)) => {}
             Some((Relation::Clone, function)) => {
+                let namesakes = namesakes.get_or_init(|| Namesakes::new(placing, members, functions));
+                let function = namesakes.owner(placing, symbol, function, functions);
                 clones.push((function, placing.names.add(symbol.name)));
             }
             Some((Relation::Mangled, _)) => mangled.push(symbol),

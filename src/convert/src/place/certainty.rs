@@ -9,8 +9,8 @@
 //! or `undescribed_object` holds: gold drops the local symbols of what it folds and mold with `--gc-sections` all of them, and
 //! objects are often stripped before they are linked. Start-up code (`crt1.o`, `crtbegin.o`) does not count, since it is in
 //! every program and nothing in it folds. Where several plain names are at the address, the further names may be of folded
-//! functions: `plain_names`. That holds also where all objects have debug information, if the linker is one that folds, since a
-//! compiler may be told not to describe a function (`nodebug`), whose symbol is all that is left of it.
+//! functions: `plain_names`. That holds also where all objects have debug information, since a compiler may be told not to
+//! describe a function (`nodebug`), whose symbol is all that is left of it.
 //!
 //! A table counts as one with local symbols if it has at least one that is not hidden. (Linkers make hidden symbols local, and
 //! such symbols stay where those of objects were dropped.) Nor may any function that its entry calls local lack a symbol of
@@ -61,7 +61,9 @@ pub(crate) fn decide<'f>(
     candidates: &mut Candidates,
 ) {
     let can_fold = image.linker != Linker::NeverFolds && image.kind != ImageKind::Relocatable;
-    let is_whole = !can_fold || is_whole(placing, symbols, candidates);
+    let count = symbols.iter().count() + candidates.dies.len() + candidates.symbols.len();
+    let max_compared = MAX_COMPARED.max(COMPARED_A_SYMBOL * count as u64);
+    let is_whole = !can_fold || is_whole(placing, symbols, candidates, max_compared);
     let lines = lines(placing);
     let check = Check {
         placing,
@@ -73,7 +75,7 @@ pub(crate) fn decide<'f>(
         is_whole,
         units: units(placing, symbols, machine, candidates),
         lines,
-        compared: Budget::new(MAX_COMPARED),
+        compared: Budget::new(max_compared),
     };
     let (mut found, mut here) = (Vec::new(), SymbolsHere::new(symbols));
     let Candidates { dies, symbols: by_symbol, labels, functions, .. } = &mut *candidates;
@@ -92,8 +94,10 @@ pub(crate) fn decide<'f>(
     candidates.nameless = check.of_linker();
 }
 
-/// Comparisons of names with symbols at one address. A program has few at each: one that has more is made to.
-const MAX_COMPARED: u64 = 1 << 24;
+/// Comparisons of names with symbols at one address: the larger of this, and of this for each symbol and each range of code. A
+/// program has few symbols at each address: one that has more is made to.
+const MAX_COMPARED: u64 = 1 << 18;
+const COMPARED_A_SYMBOL: u64 = 16;
 
 /// The symbols at an address that mostly moves upwards: several candidates may begin at one.
 struct SymbolsHere<'a, 'f> {
@@ -141,6 +145,10 @@ impl Check<'_, '_> {
         function: &Function,
         here: &[CodeSymbol<'_>],
     ) -> Option<Reason> {
+        // Any number of functions may begin where any number of symbols is.
+        if !self.compared.spend(here.len()) {
+            return Some(Reason::CapReached);
+        }
         let all = [
             self.of_linker(),
             self.of_names(here, function),
@@ -162,21 +170,17 @@ impl Check<'_, '_> {
 
     /// Further plain names may be of functions that were folded, where not each of those has an entry or lines.
     fn of_names(&self, here: &[CodeSymbol<'_>], function: &Function) -> Option<Reason> {
-        // Objects whose linker is not known, and that are all described, have names of their own alone.
-        let named = || here.iter().filter(|symbol| symbol.function && !symbol.indirect).count();
-        if !self.can_fold || !(self.has_objects || (self.image.linker.is_folding() && named() > 1)) {
+        if !self.can_fold {
             return None;
-        }
-        if !self.compared.spend(here.len()) {
-            return Some(Reason::CapReached);
         }
         let own = self.placing.names.text(self.placing.names.of_function(function));
         let described = self.placing.names.text(self.placing.names.of_origin(function.origin));
         let is_further = |symbol: &CodeSymbol<'_>| {
             let explained = |name| relation(name, symbol.name) != Relation::Other;
-            // Of a linker that folds, `AliasRules::may_name` was asked before a symbol became the name.
+            // Of a linker that folds, `AliasRules::may_name` asked for proof before a symbol became the name.
             let is_own = explained(described) || (self.image.linker.is_folding() && explained(own));
-            symbol.function && !is_mangled(symbol.name) && !is_own
+            // What chooses a function at start-up has no code of its own.
+            symbol.function && !symbol.indirect && !is_mangled(symbol.name) && !is_own
         };
         here.iter().any(is_further).then_some(Reason::PlainNames)
     }
@@ -229,7 +233,12 @@ impl Check<'_, '_> {
 }
 
 /// True where the program has its table of symbols, with those of local functions.
-fn is_whole(placing: &Placing<'_, '_>, symbols: &Symbols<'_>, candidates: &Candidates) -> bool {
+fn is_whole(
+    placing: &Placing<'_, '_>,
+    symbols: &Symbols<'_>,
+    candidates: &Candidates,
+    max_compared: u64,
+) -> bool {
     let recovered = placing.recovered;
     // Functions that may have had a local symbol, and of which that cannot be asked: they are erased, or have no entries.
     let has_local = |unit: UnitView<'_, '_>| {
@@ -241,7 +250,7 @@ fn is_whole(placing: &Placing<'_, '_>, symbols: &Symbols<'_>, candidates: &Candi
     {
         return false;
     }
-    let (mut here, compared) = (SymbolsHere::new(symbols), Budget::new(MAX_COMPARED));
+    let (mut here, compared) = (SymbolsHere::new(symbols), Budget::new(max_compared));
     let mut lacks_symbol = |candidate: &Candidate| {
         let [member] = candidate.members[..] else { return false };
         let function = &candidates.functions[member.function.index()];
@@ -273,14 +282,12 @@ fn units(
     candidates: &Candidates,
 ) -> Vec<Option<Reason>> {
     let (unread, lost) = (UnreadCode::new(symbols, machine, candidates), with_lost(placing, symbols));
-    let merges =
-        candidates.merging.iter().any(|unit| placing.recovered.units.heads[unit.index()].may_merge());
     let of_unit = |(index, unit): (usize, UnitView<'_, '_>)| {
         if unit.head.rewrites.is_some() || lost.contains(&index) {
             Some(Reason::MergedWithoutTrace)
         } else if unread.may_be_of(placing, index, symbols) {
             Some(Reason::NoCode)
-        } else if merges && unit.head.may_merge() {
+        } else if unit.head.may_merge() && candidates.merging.binary_search(&UnitId(index as u32)).is_ok() {
             Some(Reason::MergedWithoutTrace)
         } else {
             // What the compiler describes without an address is in the `.dwo` that is missing.

@@ -14,6 +14,7 @@ mod candidates;
 mod certainty;
 mod cold_parts;
 mod linkage_names;
+mod namesakes;
 pub(crate) mod pieces;
 mod placing;
 mod subprograms;
@@ -40,7 +41,7 @@ pub(crate) struct Placed<'f> {
     pub(crate) names: NameIndex,
     /// By function, first of all units: its id in the program, if it has any code there.
     pub(crate) numbers: Vec<Option<FuncId>>,
-    /// Units whose compiler merged functions, and rewrote the calls of those that it merged.
+    /// Units that count as merging functions, and rewriting the calls of those that they merged; sorted.
     pub(crate) merging: Vec<UnitId>,
     /// As [`Recovered::doubtful_callees`].
     pub(crate) doubtful_callees: HashSet<(usize, LocalCallee)>,

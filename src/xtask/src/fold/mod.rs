@@ -34,7 +34,7 @@ use module::Module;
 use stacks::{Lines, Stack, Truth, Verdict};
 use tally::Tally;
 
-use crate::sh;
+use crate::{results, sh};
 
 const HELP: &str = "cargo xtask fold [OPTIONS]
   makes programs whose functions are folded, runs them, resolves every stack that they print, and judges each frame;
@@ -48,6 +48,7 @@ const HELP: &str = "cargo xtask fold [OPTIONS]
   --no-gsym        without llvm-gsymutil beside it
   --foldsym BIN    another build of foldsym than this checkout's
   --keep           leaves the programs where they were made, and says where
+  --out FILE       writes the tables there too, as a page of benches/results
   --emit S DIR     writes the sources of seed S to DIR, with as many stacks as --stacks says, and ends";
 
 struct Options {
@@ -61,6 +62,7 @@ struct Options {
     keep: bool,
     foldsym: Option<PathBuf>,
     emit: Option<(u64, PathBuf)>,
+    out: Option<PathBuf>,
 }
 
 fn parse(args: &[String]) -> Result<Options, String> {
@@ -75,6 +77,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
         keep: false,
         foldsym: None,
         emit: None,
+        out: None,
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -90,6 +93,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
             "--no-gsym" => options.gsym = false,
             "--keep" => options.keep = true,
             "--foldsym" => options.foldsym = Some(value()?.into()),
+            "--out" => options.out = Some(value()?.into()),
             "--emit" => options.emit = Some((number(value()?)?, value()?.into())),
             _ => return Err(HELP.to_owned()),
         }
@@ -132,6 +136,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     result?;
     let results = session.results.into_inner().map_err(|_| "a job panicked")?;
     results.print();
+    if let Some(out) = &session.options.out {
+        let head =
+            results::head("Generated programs", "fold", args, &["clang", "gcc", "ld.lld", "mold", "ld.gold"]);
+        std::fs::write(out, head + &results.page()).map_err(|e| format!("{}: {e}", out.display()))?;
+    }
     match results.defects {
         0 => Ok(()),
         count => Err(format!("{count} answers that must not be")),
@@ -149,8 +158,21 @@ struct Results {
 }
 
 impl Results {
+    /// The tables: all programs together, each kind of them, each way of calling.
+    fn page(&self) -> String {
+        let mut all = Tally::default();
+        self.programs.values().for_each(|programs| all.add(programs));
+        let all = BTreeMap::from([("all".to_owned(), all)]);
+        format!(
+            "{}\n{}\n{}",
+            tally::programs(&all),
+            tally::programs(&self.programs),
+            tally::shapes(&self.shapes)
+        )
+    }
+
     fn print(&self) {
-        println!("{}\n{}", tally::programs(&self.programs), tally::shapes(&self.shapes));
+        println!("{}", self.page());
         for (kind, examples) in &self.examples {
             println!("{kind}:");
             for example in examples {

@@ -133,6 +133,12 @@ impl TracedBuild {
             let out = dir.join(name);
             let mut link = Command::new(&driver);
             link.args(["-static", "-Wl,--build-id"]).arg(format!("-fuse-ld={}", self.linker));
+            // gcc looks for the linker in folders of its own.
+            if self.linker == "lld"
+                && let Some(folder) = sh::llvm("ld.lld")?.parent()
+            {
+                link.arg(format!("-B{}", folder.display()));
+            }
             link.arg(format!("-Wl,--icf={icf}"));
             match self.form {
                 Form::Relocations => drop(link.arg("-Wl,--emit-relocs")),

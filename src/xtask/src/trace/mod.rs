@@ -13,7 +13,7 @@ use std::process::Command;
 
 use crate::fold::Foldsym;
 use crate::fold::stacks::{Answer, same_function};
-use crate::sh;
+use crate::{results, sh};
 use builds::{TracedBuild, builds};
 use run::{Pair, Traced, Word};
 
@@ -26,7 +26,8 @@ const HELP: &str = "cargo xtask trace [--foldsym PROGRAM] [--steps N] [--entries
   --steps N          instructions of each program (default 1000000)
   --entries N        entries of functions of each program (default 20000)
   --only TEXT        only builds whose name contains TEXT
-  --all              every build, instead of as few as cover each pair of source, compiler, linker and form";
+  --all              every build, instead of as few as cover each pair of source, compiler, linker and form
+  --out FILE         writes the table there too, as a page of benches/results";
 
 #[derive(Default)]
 struct Tally {
@@ -36,7 +37,8 @@ struct Tally {
     folded: (u64, u64, u64),
     /// `exact` and `unique` answers of another function, and answers of several without the one that ran.
     wrong: Vec<String>,
-    /// Builds whose compiler or linker failed.
+    /// Builds that were judged, and those whose compiler or linker failed.
+    built: usize,
     not_built: usize,
 }
 
@@ -46,7 +48,8 @@ struct Tally {
 /// A usage error, a tool that is missing or fails, or an `exact` or `unique` answer that is wrong.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let (mut steps, mut entries, mut only) = ("1000000".to_owned(), "20000".to_owned(), String::new());
-    let (mut other, mut all) = (None, false);
+    let (mut other, mut all, mut out) = (None, false, None);
+    let given = args;
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().cloned().ok_or(HELP);
@@ -56,6 +59,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             "--entries" => entries = value()?,
             "--only" => only = value()?,
             "--all" => all = true,
+            "--out" => out = Some(PathBuf::from(value()?)),
             _ => return Err(HELP.to_owned()),
         }
     }
@@ -67,10 +71,42 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         Command::new(sh::llvm("clang")?).arg("-O1").arg(sources.join("tracer.c")).arg("-o").arg(&tracer),
     )?;
     let mut tally = Tally::default();
+    let write = |tally: &Tally| {
+        let Some(out) = &out else { return Ok(()) };
+        let tools = ["clang", "gcc", "rustc", "ld.lld", "mold", "ld.gold"];
+        let head = results::head("Stepped programs", "trace", given, &tools);
+        std::fs::write(out, head + &page(tally)).map_err(|error| format!("{}: {error}", out.display()))
+    };
     for build in builds(all).iter().filter(|build| build.name().contains(&only)) {
         one(build, &foldsym, [&sources, &dir, &tracer], [&steps, &entries], &mut tally)?;
+        // What was counted is there also where the rest is stopped.
+        write(&tally)?;
     }
     report(&tally)
+}
+
+/// What was counted, as a page.
+fn page(tally: &Tally) -> String {
+    let mut text = format!(
+        "{} builds, each stepped beside the same objects linked without folding; {} more could not be made.\n\n\
+         | certainty | frames | first candidate right |\n|---|---|---|\n",
+        tally.built, tally.not_built
+    );
+    for (certainty, (frames, right)) in &tally.by_certainty {
+        let word = if certainty.is_empty() { "no answer".to_owned() } else { format!("`{certainty}`") };
+        text += &format!("| {word} | {frames} | {right} |\n");
+    }
+    let (frames, ours, llvm) = tally.folded;
+    let share = |right: u64| 100.0 * right as f64 / frames.max(1) as f64;
+    text += &format!(
+        "\nWrong (an `exact` or `unique` of another function, or several candidates without the one that ran): {}.\n\n\
+         Of {frames} frames that are folded or in doubt the first candidate is right in {ours} ({:.1} %), what \
+         `llvm-symbolizer` names in {llvm} ({:.1} %).\n",
+        tally.wrong.len(),
+        share(ours),
+        share(llvm)
+    );
+    text
 }
 
 /// Makes, runs and judges one build.
@@ -92,6 +128,7 @@ fn one(
         }
     };
     let traced = run::trace(tracer, &links, limits)?;
+    tally.built += 1;
     let wrong = tally.wrong.len();
     let judged = judge(foldsym, &name, &links.folded, &traced, tally)?;
     println!(

@@ -137,9 +137,9 @@ fn linker(tables: &Tables<'_>) -> Linker {
     let is_rewritten = tables.section(b".note.bolt_info").is_some();
     // The content of a section that a separate debug file leaves out is not there.
     let Some(comment) = tables.section(b".comment").map(|section| tables.bytes(section)) else {
-        // Go's own linker folds nothing. Where it calls another one, that leaves a comment.
+        // Go's own linker leaves no comment. Nor is there one where Go called another linker and someone removed it.
         let of_go = tables.section(b".note.go.buildid").is_some() && !is_rewritten;
-        return if of_go { Linker::NeverFolds } else { Linker::Unknown };
+        return if of_go { Linker::PerhapsOfGo } else { Linker::Unknown };
     };
     let names = |tool: &[u8]| {
         comment.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| word.eq_ignore_ascii_case(tool))

@@ -35,8 +35,11 @@ fn linkers_are_known_by_what_they_leave() {
         open(&Files::new(), elf.build()).unwrap().linker
     };
     assert_eq!(without_comment(&[]), Linker::Unknown);
-    assert_eq!(without_comment(&[".note.go.buildid"]), Linker::NeverFolds);
+    assert_eq!(without_comment(&[".note.go.buildid"]), Linker::PerhapsOfGo);
     assert_eq!(without_comment(&[".note.go.buildid", ".note.bolt_info"]), Linker::Unknown);
+    assert_eq!(Linker::PerhapsOfGo.with_units(true), Linker::NeverFolds);
+    assert_eq!(Linker::PerhapsOfGo.with_units(false), Linker::Unknown);
+    assert_eq!(Linker::Unknown.with_units(true), Linker::Unknown);
 }
 
 #[test]

@@ -25,7 +25,10 @@ use crate::place::thunks::bounds::may_merge;
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
 
-/// Adds the functions that jump to others to those at whose code they arrive. Gives the units whose compiler made such.
+/// Adds the functions that jump to others to those at whose code they arrive. Gives the units that count as merging, sorted: gcc's
+/// in which functions jump, and where a unit of LLVM has such a function all units of LLVM, since a program is mostly built with
+/// the same options throughout and a unit may have merged functions without leaving a jump. What is `unique` and which call is
+/// `exact` both rest on this one list.
 pub(crate) fn add<'f>(
     placing: &mut Placing<'_, 'f>,
     machine: &Machine<'_, 'f>,
@@ -45,6 +48,10 @@ pub(crate) fn add<'f>(
         diagnostics.add(Kind::Cap(Cap::MergedFunctions), 0, || {
             "functions that the compiler may have merged are too many: some stand for others".to_owned()
         });
+    }
+    let all = (0..placing.recovered.units.len() as u32).map(UnitId);
+    if units.iter().any(|&unit| may_merge(placing, unit)) {
+        units.extend(all.filter(|&unit| may_merge(placing, unit)));
     }
     units.sort_unstable();
     units.dedup();

@@ -70,6 +70,11 @@ const MADE_PREFIXES: &[&[u8]] =
 /// And how they end: lld's thunks for 32-bit Arm and PowerPC, entries of such a table.
 const MADE_SUFFIXES: &[&[u8]] = &[b"$thunk", b".cfi_jt"];
 
+/// What C libraries put before and after the names of their functions for other names of the same function, behind the underscores
+/// that make a name reserved (C 7.1.3): `_IO_new_fclose` is `fclose`, `__libc_start_main_impl` is `__libc_start_main`.
+const LIBRARY_PREFIXES: &[&[u8]] = &[b"GI_", b"IO_", b"new_"];
+const LIBRARY_SUFFIXES: &[&[u8]] = &[b"_impl"];
+
 /// Where the code of a program ends, as linkers name it.
 pub(crate) const SECTION_ENDS: &[&[u8]] = &[b"etext", b"_etext", b"__etext"];
 
@@ -83,9 +88,14 @@ const GNU_LINK: &[u8] = b"GNU GIMPLE ";
 /// Go's own compiler.
 const GO: &[u8] = b"Go cmd/compile";
 
-/// How clang is asked to merge functions, where it writes its command line (`-grecord-command-line`): `-fmerge-functions`, or
-/// `-enable-merge-functions` of LLVM.
-const MERGES: &[u8] = b"merge-functions";
+/// How clang is asked to merge functions, where it writes its command line (`-grecord-command-line`): by an option of its own, or by
+/// one of LLVM's (`-mllvm`), which may have a value.
+const MERGES: &[u8] = b"-fmerge-functions";
+const LLVM_MERGES: &[u8] = b"-enable-merge-functions";
+
+/// What stands before an option of LLVM's in the same word, and the values that mean no.
+const LLVM_OPTION: &[u8] = b"-mllvm=";
+const NO: &[&[u8]] = &[b"=false", b"=FALSE", b"=False", b"=0"];
 
 /// True for the name of a part of a function that stands elsewhere (`f.cold`, `f.isra.0.cold.1`, `f.__part.2`).
 pub(crate) fn names_part(symbol: &[u8]) -> bool {
@@ -145,6 +155,26 @@ pub(crate) fn may_be_merged(name: &[u8]) -> bool {
     !name.is_empty() && !made
 }
 
+/// True where two different plain names are such as a C library gives one function. One of them is reserved, so that programs do not
+/// define it.
+pub(crate) fn are_library_names(one: &[u8], other: &[u8]) -> bool {
+    let is_reserved = |name: &[u8]| matches!(name, [b'_', b'_' | b'A'..=b'Z', ..]);
+    let word = |mut name| {
+        loop {
+            let shorter = <[u8]>::strip_prefix(name, b"_");
+            let shorter =
+                shorter.or_else(|| LIBRARY_PREFIXES.iter().find_map(|prefix| name.strip_prefix(*prefix)));
+            match shorter {
+                Some(rest) => name = rest,
+                None => {
+                    break LIBRARY_SUFFIXES.iter().find_map(|end| name.strip_suffix(*end)).unwrap_or(name);
+                }
+            }
+        }
+    };
+    (is_reserved(one) || is_reserved(other)) && !word(one).is_empty() && word(one) == word(other)
+}
+
 /// The name of the function whose body has this name: where the types of callers are checked, a jump to the body has it.
 pub(crate) fn checked_name(body: &[u8]) -> Option<&[u8]> {
     body.strip_suffix(b".cfi")
@@ -174,9 +204,24 @@ impl Producer {
             keeps_callees: name.starts_with(GNU),
             of_link: name.starts_with(GNU_LINK),
             merges_nothing: name.starts_with(GO),
-            merges: memchr::memmem::find(name, MERGES).is_some(),
+            merges: asks_to_merge(name),
         }
     }
+}
+
+/// True where a recorded command line has an option that asks to merge functions. In a word of it, a space is behind a backslash.
+fn asks_to_merge(producer: &[u8]) -> bool {
+    let mut escaped = false;
+    producer.split(|byte| *byte == b' ').any(|word| {
+        let is_whole = !std::mem::replace(&mut escaped, word.ends_with(b"\\")) && !escaped;
+        let word = word.strip_prefix(LLVM_OPTION).unwrap_or(word);
+        // LLVM's options may begin with two dashes.
+        let of_llvm = word.strip_prefix(b"-").filter(|word| word.starts_with(b"-")).unwrap_or(word);
+        let asks_llvm = of_llvm
+            .strip_prefix(LLVM_MERGES)
+            .is_some_and(|value| value.is_empty() || (value.starts_with(b"=") && !NO.contains(&value)));
+        is_whole && (word == MERGES || asks_llvm)
+    })
 }
 
 #[cfg(test)]
@@ -275,6 +320,26 @@ mod tests {
     }
 
     #[test]
+    fn names_of_a_c_library() {
+        for (one, other, expected) in [
+            ("read", "__read", true),
+            ("_IO_fclose", "fclose", true),
+            ("_IO_new_file_setbuf", "_IO_file_setbuf", true),
+            ("__libc_start_main", "__libc_start_main_impl", true),
+            ("___asprintf", "__asprintf", true),
+            // Anybody may define both.
+            ("new_list", "list", false),
+            ("_list", "list", false),
+            ("list_impl", "list", false),
+            ("gsignal", "raise", false),
+            ("__strtol", "strtoll", false),
+            ("__", "___", false),
+        ] {
+            assert_eq!(are_library_names(one.as_bytes(), other.as_bytes()), expected, "{one} {other}");
+        }
+    }
+
+    #[test]
     fn names_that_compilers_give_themselves() {
         let none = Producer::default();
         let gnu = Producer { keeps_callees: true, ..none };
@@ -283,6 +348,16 @@ mod tests {
             ("GNU GIMPLE 13.2.0 -flto", Producer { of_link: true, ..gnu }),
             ("Go cmd/compile go1.22", Producer { merges_nothing: true, ..none }),
             ("clang version 22 -O2 -mllvm -fmerge-functions", Producer { merges: true, ..none }),
+            ("clang version 22 -mllvm -enable-merge-functions", Producer { merges: true, ..none }),
+            ("clang version 22 -mllvm=-enable-merge-functions=1 -O2", Producer { merges: true, ..none }),
+            ("clang version 22 -mllvm --enable-merge-functions=true", Producer { merges: true, ..none }),
+            ("clang version 22 -mllvm -enable-merge-functions=false", none),
+            ("clang version 22 -mllvm -enable-merge-functions=0 -O2", none),
+            ("clang version 22 -I/src/merge-functions -c merge-functions.c", none),
+            ("clang version 22 -DFLAGS=a\\ -fmerge-functions\\ b", none),
+            ("clang version 22 -DFLAGS=a\\ -fmerge-functions", none),
+            ("clang version 22 -fmerge-functions-not", none),
+            ("clang version 22 -mllvm -enable-merge-functions-not", none),
             ("clang version 22 -O2", none),
             ("Debian clang version 22", none),
             ("", none),

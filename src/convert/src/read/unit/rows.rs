@@ -123,9 +123,10 @@ impl Assign<'_> {
         }
     }
 
-    /// Keeps each sequence that is no function's, `all` of them where functions of the unit were erased: the rows of functions that were folded, and whose addresses are gone;
-    /// and those that show, where a function of the unit stands or another sequence has the same range, that it is not the
-    /// only one.
+    /// Keeps sequences that no function of the unit has. With `all`, where functions of the unit were erased, it keeps each of
+    /// them: they are the rows of functions that were folded, whose addresses are gone. Else it keeps those that show that a
+    /// function is not the only one of its code: they begin where a function of the unit does, or share their range with
+    /// another sequence.
     pub(crate) fn keep_unclaimed<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>, all: bool) {
         let mut in_doubt = vec![false; self.claimed.len()];
         self.in_doubt.iter().for_each(|&index| in_doubt[index] = true);
