@@ -43,6 +43,7 @@
 
 mod answer;
 mod batch;
+mod cache;
 mod certainty;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
