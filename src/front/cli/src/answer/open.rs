@@ -50,7 +50,8 @@ fn is_program(bytes: &[u8]) -> bool {
 /// # Errors
 /// A folder that options name cannot be used.
 pub(crate) fn symbolizer(args: &Answering, sources: &Sources) -> Result<Symbolizer, Failure> {
-    let builder = Symbolizer::builder().candidates(args.json).demangle(!args.no_demangle);
+    let builder =
+        Symbolizer::builder().candidates(args.is_json() || args.candidates).demangle(!args.no_demangle);
     let mut builder = match &sources.cache {
         Some(folder) => builder.cache(folder),
         None => builder.cache_if_usable(default_cache()),
