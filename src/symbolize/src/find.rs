@@ -106,7 +106,14 @@ impl Finder {
             }
         }
         #[cfg(not(feature = "convert"))]
-        let _ = program;
+        if !self.files_alone {
+            let named =
+                self.search.iter().filter(|path| path.is_dir()).filter_map(|path| Some(path.join(name?)));
+            let programs = named.chain(program.map(Path::to_owned)).filter(|path| path.is_file());
+            seen.absent.extend(programs.map(|path| {
+                format!("{}: this build takes no programs (it lacks the feature `convert`)", path.display())
+            }));
+        }
         #[cfg(feature = "debuginfod")]
         if let Some(found) = self.fetched(id, &mut seen) {
             return Ok(found);

@@ -232,7 +232,7 @@ fn other_spellings_of_a_path_open_nothing_more() {
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), log.as_bytes()).unwrap();
         let out = child.wait_with_output().unwrap();
         let out = String::from_utf8(out.stdout).unwrap();
-        assert_eq!(out.matches("] demo_main at /src/").count(), log.lines().count(), "{out}");
+        assert_eq!(out.matches("(inlined by) demo_main at /src/").count(), log.lines().count(), "{out}");
         let trace = std::fs::read_to_string(traced).unwrap();
         Some(trace.lines().filter(|line| line.contains("/app\"") || line.contains("v2.fsym\"")).count())
     };

@@ -587,9 +587,15 @@ pub(crate) struct Verify {
     pub(crate) reading: Reading,
 }
 
+/// As the converter has it.
+#[cfg(feature = "convert")]
+const MAX_THREADS: usize = foldsym_convert::MAX_THREADS;
+#[cfg(not(feature = "convert"))]
+const MAX_THREADS: usize = 0;
+
 fn thread_count(text: &str) -> Result<usize, String> {
-    let count = text.parse().ok().filter(|&count| count <= foldsym_convert::MAX_THREADS);
-    count.ok_or_else(|| format!("expected a number up to {}", foldsym_convert::MAX_THREADS))
+    let count = text.parse().ok().filter(|&count| count <= MAX_THREADS);
+    count.ok_or_else(|| format!("expected a number up to {MAX_THREADS}"))
 }
 
 fn glob(text: &str) -> Result<Glob, String> {
