@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,11 +26,18 @@ pub struct StoreOptions {
     pub cache_bytes: u64,
     /// For how long a module that the remote store did not have is not asked for again.
     pub missing_for: Duration,
+    /// For how long a remote store may be silent before that is an error.
+    pub patience: Duration,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { cache: None, cache_bytes: 10 << 30, missing_for: Duration::from_secs(3600) }
+        Self {
+            cache: None,
+            cache_bytes: 10 << 30,
+            missing_for: Duration::from_secs(3600),
+            patience: Duration::from_secs(60),
+        }
     }
 }
 
@@ -132,7 +140,7 @@ impl CachedStore {
         }
         let mut line = Vec::new();
         let key = debug_key(debug_id);
-        if !self.remote(self.inner.remote.get(&key, &mut line))? {
+        if !self.remote(self.inner.remote.get(&key, &mut Bounded::of(&mut line, MAX_SMALL)))? {
             return Ok(None);
         }
         let location = format!("{}/{key}", self.inner.remote.location());
@@ -180,7 +188,7 @@ impl CachedStore {
         let mut is_there = true;
         let mut info = EntryInfo { replace: true, ..EntryInfo::default() };
         let mut report = Vec::new();
-        if self.remote(remote.get(&entry_key(id, "json"), &mut report))? {
+        if self.remote(remote.get(&entry_key(id, "json"), &mut Bounded::of(&mut report, MAX_SMALL)))? {
             let report = serde_json::from_slice::<serde_json::Value>(&report).unwrap_or_default();
             if report["derived_id"] == true && report["build_id"] == id.to_string() {
                 info.derived_id = Some(id.clone());
@@ -191,6 +199,7 @@ impl CachedStore {
         let fetched = lock.publish(&info, |path| {
             let out = File::options().write(true).truncate(true).open(path);
             let mut out = out.map_err(|error| StoreError::io(path, "write", error))?;
+            let mut out = Bounded::of(&mut out, self.inner.options.cache_bytes);
             is_there = self.remote(remote.get(&entry_key(id, "fsym"), &mut out))?;
             if is_there { Ok(()) } else { Err(self.absent(id)) }
         });
@@ -246,7 +255,7 @@ impl Store {
     /// # Errors
     /// As [`LocalStore::open`] and [`CachedStore::new`]; or an address that this build cannot reach.
     pub fn open(location: &str, options: StoreOptions) -> Result<Self, StoreError> {
-        match remote(location)? {
+        match remote(location, &options)? {
             Some(remote) => CachedStore::new(remote, options).map(Self::Cached),
             None => LocalStore::open(location.as_ref()).map(Self::Local),
         }
@@ -257,7 +266,7 @@ impl Store {
     /// # Errors
     /// As [`LocalStore::create`] and [`CachedStore::new`].
     pub fn create(location: &str, options: StoreOptions) -> Result<Self, StoreError> {
-        match remote(location)? {
+        match remote(location, &options)? {
             Some(remote) => CachedStore::new(remote, options).map(Self::Cached),
             None => LocalStore::create(location.as_ref()).map(Self::Local),
         }
@@ -290,8 +299,39 @@ impl Store {
     }
 }
 
+/// Index entries and reports are small; what is larger is none.
+const MAX_SMALL: u64 = 16 << 20;
+
+/// Takes so many bytes: a server may send without end.
+struct Bounded<'w> {
+    to: &'w mut dyn Write,
+    left: u64,
+    most: u64,
+}
+
+impl<'w> Bounded<'w> {
+    fn of(to: &'w mut dyn Write, most: u64) -> Self {
+        Self { to, left: most, most }
+    }
+}
+
+impl Write for Bounded<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let Some(left) = self.left.checked_sub(bytes.len() as u64) else {
+            return Err(std::io::Error::other(format!("more than {} bytes", self.most)));
+        };
+        self.to.write_all(bytes)?;
+        self.left = left;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.to.flush()
+    }
+}
+
 /// The remote store at an address; `Ok(None)` for a path.
-fn remote(location: &str) -> Result<Option<Box<dyn Remote>>, StoreError> {
+fn remote(location: &str, options: &StoreOptions) -> Result<Option<Box<dyn Remote>>, StoreError> {
     let Some((scheme, _)) = location.split_once("://") else { return Ok(None) };
     let failed =
         |problem: &str| StoreError::Remote { location: location.to_owned(), problem: problem.to_owned() };
@@ -301,10 +341,12 @@ fn remote(location: &str) -> Result<Option<Box<dyn Remote>>, StoreError> {
         ));
     }
     #[cfg(feature = "remote")]
-    return match crate::objects::Objects::open(location) {
+    return match crate::objects::Objects::open(location, options.patience) {
         Ok(objects) => Ok(Some(Box::new(objects))),
         Err(error) => Err(failed(&error.problem)),
     };
+    #[cfg(not(feature = "remote"))]
+    let _ = options;
     #[cfg(not(feature = "remote"))]
     Err(failed("this build reads folders alone: build foldsym with the feature `remote`"))
 }

@@ -6,14 +6,23 @@
 //! Calls block until the answer is there, on a runtime of the store's own: do not make them from a thread that runs asynchronous tasks.
 
 use std::io::Write;
+use std::time::Duration;
 
 use futures_util::StreamExt;
+use object_store::http::HttpBuilder;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
+use object_store::{
+    ClientConfigKey, ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutMode, PutOptions, PutPayload,
+    RetryConfig,
+};
 use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
 use url::Url;
 
 use crate::remote::{Remote, RemoteError};
+
+/// How often an HTTP server is asked again that fails.
+const RETRIES: usize = 2;
 
 /// Objects below an address.
 pub(crate) struct Objects {
@@ -22,11 +31,14 @@ pub(crate) struct Objects {
     location: String,
     runtime: Runtime,
     read_only: bool,
+    patience: Duration,
 }
 
 impl Objects {
     /// Opens an address. Credentials and endpoints come from the environment: `AWS_*`, `GOOGLE_*`, `AZURE_*`. Nothing is fetched yet.
-    pub(crate) fn open(location: &str) -> Result<Self, RemoteError> {
+    ///
+    /// Where the store is silent for longer than `patience`, that is an error.
+    pub(crate) fn open(location: &str, patience: Duration) -> Result<Self, RemoteError> {
         let location = location.trim_end_matches('/');
         let failed = |problem: &dyn ToString| RemoteError::new(location, problem.to_string());
         let url = Url::parse(location).map_err(|error| failed(&error))?;
@@ -36,14 +48,26 @@ impl Objects {
             ours.iter().any(|prefix| key.starts_with(prefix)).then_some((key, value.into_string().ok()?))
         });
         let read_only = matches!(url.scheme(), "http" | "https");
-        // Who writes `http://` means it; `object_store` asks once more.
-        let plain = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
-        let options = options.chain(plain);
-        let (store, prefix) = object_store::parse_url_opts(&url, options).map_err(|error| failed(&error))?;
+        let (store, prefix) = match ObjectStoreScheme::parse(&url) {
+            Ok((ObjectStoreScheme::Http, path)) => {
+                // Who writes `http://` means it; `object_store` asks once more.
+                let is_plain = (url.scheme() == "http").to_string();
+                let builder = HttpBuilder::new().with_url(&url[..url::Position::BeforePath]);
+                let builder =
+                    builder.with_config(ClientConfigKey::AllowHttp, is_plain).with_retry(RetryConfig {
+                        max_retries: RETRIES,
+                        retry_timeout: patience,
+                        ..RetryConfig::default()
+                    });
+                let store = builder.build().map_err(|error| failed(&error))?;
+                (Box::new(store) as Box<dyn ObjectStore>, Path::parse(path).map_err(|error| failed(&error))?)
+            }
+            _ => object_store::parse_url_opts(&url, options).map_err(|error| failed(&error))?,
+        };
         // One thread of its own drives connections while callers wait.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| failed(&error))?;
-        Ok(Self { store, prefix, location: location.to_owned(), runtime, read_only })
+        Ok(Self { store, prefix, location: location.to_owned(), runtime, read_only, patience })
     }
 
     /// The whole path of a key.
@@ -60,12 +84,14 @@ impl Remote for Objects {
     fn get(&self, key: &str, out: &mut dyn Write) -> Result<bool, RemoteError> {
         let path = self.path(key);
         self.runtime.block_on(async {
-            let mut stream = match self.store.get(&path).await {
+            let silent = |_| self.failed(key, format!("no answer within {:?}", self.patience));
+            let answer = timeout(self.patience, self.store.get(&path)).await.map_err(silent)?;
+            let mut stream = match answer {
                 Ok(found) => found.into_stream(),
                 Err(object_store::Error::NotFound { .. }) => return Ok(false),
                 Err(error) => return Err(self.failed(key, error)),
             };
-            while let Some(piece) = stream.next().await {
+            while let Some(piece) = timeout(self.patience, stream.next()).await.map_err(silent)? {
                 let piece = piece.map_err(|error| self.failed(key, error))?;
                 out.write_all(&piece).map_err(|error| self.failed(key, error))?;
             }

@@ -171,3 +171,124 @@ fn a_folder_behind_http_is_read_and_not_written() {
     let error = gone.get_module(&ModuleId::from(id(1))).unwrap_err();
     assert!(matches!(error, StoreError::Remote { .. }) && !error.is_damage(), "{error}");
 }
+
+/// Answers each request by its path, until the test ends.
+fn answering(answer: impl Fn(&str, &mut TcpStream) + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let answer = std::sync::Arc::new(std::sync::Mutex::new(answer));
+        for stream in listener.incoming() {
+            let (mut stream, answer) = (stream.unwrap(), answer.clone());
+            std::thread::spawn(move || {
+                let mut head = Vec::new();
+                let mut byte = [0];
+                while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) > 0 {
+                    head.push(byte[0]);
+                }
+                let head = String::from_utf8_lossy(&head).into_owned();
+                answer.lock().unwrap()(head.split(' ').nth(1).unwrap_or("/"), &mut stream);
+            });
+        }
+    });
+    address
+}
+
+/// The head and the body of an answer that claims to have so many bytes.
+fn send(stream: &mut TcpStream, status: &str, claimed: usize, body: &[u8]) {
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Length: {claimed}\r\nLast-Modified: Sun, 01 Nov 2026 00:00:00 GMT\r\nConnection: close\r\n\r\n"
+    );
+    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
+}
+
+/// What a store that fails says, with its cache; the cache keeps nothing that a failed answer left.
+#[test]
+fn a_server_that_fails_is_told_and_leaves_nothing() {
+    let whole = stamped(id(1).as_bytes());
+    let is_file = |path: &str| path.ends_with(".fsym");
+    type Answer = Box<dyn Fn(&str, &mut TcpStream) + Send>;
+    let status = |status: &'static str| -> Answer { Box::new(move |_, stream| send(stream, status, 0, b"")) };
+    // Reports are absent, so that the file itself is asked for.
+    let file = |answer: Answer| -> Answer {
+        Box::new(move |path, stream| match is_file(path) {
+            true => answer(path, stream),
+            false => send(stream, "404 Not Found", 0, b""),
+        })
+    };
+    let (half, noise, endless) = (whole.clone(), whole.clone(), Duration::from_secs(60));
+    let cases: [(&str, Answer, &str); 7] = [
+        ("403", status("403 Forbidden"), "403"),
+        ("500", status("500 Internal Server Error"), "500"),
+        ("401", file(status("401 Unauthorized")), "401"),
+        (
+            "half a file",
+            file(Box::new(move |_, stream| send(stream, "200 OK", half.len(), &half[..half.len() / 2]))),
+            "v2.fsym: ",
+        ),
+        ("a page", file(Box::new(|_, stream| send(stream, "200 OK", 13, b"<html></html>"))), "not a .fsym"),
+        (
+            "another build",
+            file(Box::new(|_, stream| {
+                let other = stamped(id(2).as_bytes());
+                send(stream, "200 OK", other.len(), &other);
+            })),
+            "build id",
+        ),
+        (
+            "silence",
+            file(Box::new(move |_, stream| {
+                send(stream, "200 OK", noise.len(), &noise[..100]);
+                std::thread::sleep(endless);
+            })),
+            "within",
+        ),
+    ];
+    for (name, answer, says) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let address = answering(answer);
+        let mut options = options(folder.path());
+        options.patience = Duration::from_secs(3);
+        let store = Store::open(&address, options.clone()).unwrap();
+        let error = store.get_module(&ModuleId::from(id(1))).map(|_| ()).expect_err(name);
+        let text = error.to_string();
+        assert!(text.contains(says), "{name}: {text}");
+        assert!(text.contains(&address) || error.is_damage(), "{name}: {text}");
+        let left = common::files(folder.path());
+        assert!(!left.iter().any(|file| file.contains("fsym")), "{name}: {left:?}");
+        // When the server is well, the same cache has the file.
+        let root = folder.path().join("root");
+        let published = LocalStore::create(&root).unwrap();
+        published.add(&common::stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
+        let well = Store::open(&format!("http://127.0.0.1:{}", serve(&root)), options).unwrap();
+        assert_eq!(well.get_module(&ModuleId::from(id(1))).unwrap().unwrap().bytes(), whole, "{name}");
+    }
+    // 404 is an absence.
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&answering(status("404 Not Found")), options(folder.path())).unwrap();
+    assert!(store.get_module(&ModuleId::from(id(1))).unwrap().is_none());
+}
+
+/// A server that sends without end fills neither memory nor disk.
+#[test]
+fn an_answer_has_a_most() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = answering(|path, stream| {
+        let zeros = vec![0_u8; 1 << 20];
+        send(
+            stream,
+            if path.ends_with(".json") { "404 Not Found" } else { "200 OK" },
+            if path.ends_with(".json") { 0 } else { 1 << 40 },
+            b"",
+        );
+        while !path.ends_with(".json") && stream.write_all(&zeros).is_ok() {}
+    });
+    let mut options = options(folder.path());
+    options.cache_bytes = 32 << 20;
+    let store = Store::open(&address, options).unwrap();
+    for module in [ModuleId::from(id(1)), ModuleId::from(DebugId::of_elf(&id(1), false))] {
+        let error = store.get_module(&module).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("more than") && error.contains("bytes"), "{error}");
+    }
+    assert!(!common::files(folder.path()).iter().any(|file| file.contains("fsym")));
+}

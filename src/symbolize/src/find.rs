@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use foldsym_store::{LocalStore, ModuleId, Store, StoreError, SymbolMap};
+#[cfg(not(feature = "convert"))]
+use foldsym_store::LocalStore;
+use foldsym_store::{ModuleId, Store, StoreError, SymbolMap};
 
+use crate::cache::Cache;
 #[cfg(feature = "convert")]
 use crate::program::of_cache;
 use crate::unknown::Unknown;
@@ -14,7 +17,7 @@ use crate::unknown::Unknown;
 pub(crate) struct Finder {
     pub(crate) search: Vec<PathBuf>,
     pub(crate) stores: Vec<Store>,
-    pub(crate) cache: Option<LocalStore>,
+    pub(crate) cache: Option<Cache>,
     /// Programs are passed over.
     pub(crate) files_alone: bool,
     /// How programs are converted.
@@ -48,13 +51,14 @@ pub(crate) fn of_error(error: &StoreError) -> Unknown {
 }
 
 impl Finder {
-    /// Finds and opens the file of a module. `program` is where its program is, if that is known. Of several errors on the way the first is told, and only if no place has the file.
+    /// Finds and opens the file of a module, and says whether another place may have more later. `program` is where its program is, if that
+    /// is known. Of several errors on the way the first is told, and only if no place has the file.
     pub(crate) fn find(
         &self,
         id: Option<&ModuleId>,
         name: &str,
         program: Option<&Path>,
-    ) -> Result<SymbolMap, Unknown> {
+    ) -> Result<(SymbolMap, bool), Unknown> {
         let mut seen = Seen::default();
         #[cfg(feature = "convert")]
         let own = match (id, program) {
@@ -67,19 +71,19 @@ impl Finder {
         let name = Some(name).filter(|name| !matches!(*name, "" | "." | "..") && !name.contains('\0'));
         for path in &self.search {
             if let Some(map) = search(path, id, name, &mut seen) {
-                return Ok(map);
+                return Ok((map, false));
             }
         }
         if let Some(id) = id {
-            match self.cache.as_ref().map(|cache| of_cache(cache, id)) {
-                Some(Ok(Some((map, true)))) => return Ok(map),
+            match self.cache.as_ref().and_then(Cache::to_read).map(|cache| of_cache(cache, id)) {
+                Some(Ok(Some((map, true)))) => return Ok((map, false)),
                 Some(Ok(Some((map, false)))) => seen.lacking = Some(map),
                 Some(Err(error)) => seen.error(&error),
                 Some(Ok(None)) | None => {}
             }
             for store in &self.stores {
                 match store.get_module(id) {
-                    Ok(Some(map)) => return Ok(map),
+                    Ok(Some(map)) => return Ok((map, false)),
                     Ok(None) => seen.absent.push(format!("not in {}", location(store))),
                     Err(error) => seen.error(&error),
                 }
@@ -95,20 +99,27 @@ impl Finder {
             programs.extend(program.map(Path::to_owned));
             for program in programs {
                 match crate::program::of_module(&program, id, self, true) {
-                    Ok(Some(map)) => return Ok(map),
+                    Ok(Some(map)) => return Ok((map, false)),
                     Ok(None) => seen.absent.push(format!("{}: another build", program.display())),
                     Err(unknown) => _ = seen.trouble.get_or_insert(unknown),
                 }
             }
         }
         #[cfg(not(feature = "convert"))]
-        let _ = program;
+        if !self.files_alone {
+            let named =
+                self.search.iter().filter(|path| path.is_dir()).filter_map(|path| Some(path.join(name?)));
+            let programs = named.chain(program.map(Path::to_owned)).filter(|path| path.is_file());
+            seen.absent.extend(programs.map(|path| {
+                format!("{}: this build takes no programs (it lacks the feature `convert`)", path.display())
+            }));
+        }
         #[cfg(feature = "debuginfod")]
-        if let Some(map) = self.fetched(id, &mut seen) {
-            return Ok(map);
+        if let Some(found) = self.fetched(id, &mut seen) {
+            return Ok(found);
         }
         if let Some(map) = seen.lacking {
-            return Ok(map);
+            return Ok((map, true));
         }
         Err(seen.trouble.unwrap_or_else(|| {
             let id = id.map_or("no identity".to_owned(), |id| format!("id {id}"));
@@ -124,8 +135,8 @@ impl Finder {
 
 #[cfg(feature = "debuginfod")]
 impl Finder {
-    /// Converts what a debuginfod server has of a build id.
-    fn fetched(&self, id: Option<&ModuleId>, seen: &mut Seen) -> Option<SymbolMap> {
+    /// Converts what a debuginfod server has of a build id; and whether a server failed, so that it may have more later.
+    fn fetched(&self, id: Option<&ModuleId>, seen: &mut Seen) -> Option<(SymbolMap, bool)> {
         let (Some(debuginfod), Some(wanted @ ModuleId::Build(id))) = (&self.debuginfod, id) else {
             return None;
         };
@@ -133,7 +144,7 @@ impl Finder {
             // What is made of a debug file alone, because a server failed, is not kept.
             Ok(Some(found)) => {
                 match crate::program::of_module(&found.path, Some(wanted), self, !found.has_failed) {
-                    Ok(Some(map)) => return Some(map),
+                    Ok(Some(map)) => return Some((map, found.has_failed)),
                     Ok(None) => {
                         let wrong = format!("{} sent another build", debuginfod.location());
                         _ = seen.trouble.get_or_insert(Unknown::Damaged(wrong.into()));

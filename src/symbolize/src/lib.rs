@@ -42,7 +42,9 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod asked;
 mod batch;
+mod cache;
 mod certainty;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;

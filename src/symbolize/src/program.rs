@@ -12,6 +12,7 @@ use foldsym_format::header::MAGIC;
 use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, ModuleId, StoreError, SymbolMap, text_id};
 use tempfile::TempDir;
 
+use crate::cache::Cache;
 use crate::find::{Finder, is_fsym, of_error};
 use crate::symbolizer::{Builder, Symbolizer};
 use crate::unknown::Unknown;
@@ -224,7 +225,9 @@ fn convert(
     if !fits {
         return Ok(None);
     }
-    if let (Some(cache), Some(own)) = (finder.cache.as_ref().filter(|_| is_kept), own) {
+    if let (Some(cache), Some(own)) =
+        (finder.cache.as_ref().filter(|_| is_kept).and_then(Cache::to_write), own)
+    {
         match into_cache(program, own, derived.clone(), cache, options) {
             // A cache that cannot be written to, or whose disk is full, keeps nothing: the answer needs no cache.
             Err(LoadError::Store(StoreError::Io { .. }) | LoadError::Convert(ConvertError::Write { .. })) => {

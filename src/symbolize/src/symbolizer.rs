@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use foldsym_store::{LocalStore, ModuleId, Store, StoreError, SymbolMap};
+use foldsym_store::{ModuleId, Store, StoreError, SymbolMap};
 use lru::LruCache;
 
+use crate::cache::Cache;
 use crate::find::{Finder, is_fsym};
 use crate::stack::Module;
 use crate::unknown::Unknown;
@@ -28,7 +29,14 @@ type Key = (Option<ModuleId>, String, Option<Arc<Path>>);
 /// The file of a module: looked for by the first thread that asks, while the others wait.
 #[derive(Default)]
 struct Slot {
-    found: OnceLock<(Opened, Instant)>,
+    found: OnceLock<(Opened, Found)>,
+}
+
+/// What was found when.
+struct Found {
+    when: Instant,
+    /// Another place may have more later: there is no file, or one without a part of its debug information or code.
+    is_lacking: bool,
 }
 
 /// An opened file, or why there is none.
@@ -96,7 +104,7 @@ impl Builder {
         Self { cache: Some(folder.into()), cache_must: true, ..self }
     }
 
-    /// As [`Builder::cache`], where the folder can be used; else nothing is kept.
+    /// As [`Builder::cache`], where the folder can be used; else nothing is kept. The folder is made when there is something to keep.
     pub fn cache_if_usable(self, folder: Option<PathBuf>) -> Self {
         Self { cache: folder, cache_must: false, ..self }
     }
@@ -121,7 +129,8 @@ impl Builder {
         Self { open_files: count.get(), ..self }
     }
 
-    /// After which time a module without a file is looked for again: a minute, unless this says otherwise.
+    /// After which time a module is looked for again that has no file, or one that lacks a part of its program: a minute, unless this
+    /// says otherwise.
     pub fn retry_after(self, time: Duration) -> Self {
         Self { retry_after: time, ..self }
     }
@@ -159,15 +168,15 @@ impl Builder {
                 return Err(BuildError::Search(path.clone(), error));
             }
         }
-        finder.cache = self
-            .cache
-            .map(|folder| {
-                #[cfg(feature = "convert")]
-                let folder = finder.conversion.cache(&folder);
-                LocalStore::create_private(&folder)
-            })
-            .transpose()
-            .or_else(|error| if self.cache_must { Err(BuildError::Cache(error)) } else { Ok(None) })?;
+        let cache = self.cache.map(|folder| {
+            #[cfg(feature = "convert")]
+            let folder = finder.conversion.cache(&folder);
+            Cache::of(folder)
+        });
+        if let Some(cache) = cache.as_ref().filter(|_| self.cache_must) {
+            cache.open().map_err(BuildError::Cache)?;
+        }
+        finder.cache = cache;
         #[cfg(feature = "debuginfod")]
         finder.debuginfod.iter().for_each(|servers| finder.conversion.reads_cache_of(servers));
         let open_files = NonZeroUsize::new(self.open_files).unwrap_or(NonZeroUsize::MIN);
@@ -224,14 +233,17 @@ impl Symbolizer {
         };
         let find = || {
             let found = self.finder.find(module.id.as_ref(), module.file_name(), module.program.as_deref());
-            (found.map(Arc::new), Instant::now())
+            let is_lacking = found.as_ref().map_or(true, |(_, is_lacking)| *is_lacking);
+            (found.map(|(map, _)| Arc::new(map)), Found { when: Instant::now(), is_lacking })
         };
         slot.found.get_or_init(find).0.clone()
     }
 
-    /// Whether a failure is old enough to try again.
+    /// Whether what was not found, or not whole, is to be looked for again.
     fn is_stale(&self, slot: &Slot) -> bool {
-        matches!(slot.found.get(), Some((Err(_), when)) if when.elapsed() >= self.retry_after)
+        slot.found
+            .get()
+            .is_some_and(|(_, found)| found.is_lacking && found.when.elapsed() >= self.retry_after)
     }
 }
 

@@ -1,8 +1,7 @@
 //! A stack to its answers. Each frame is placed in a module first; then folded functions are resolved from the outermost frame in, as a caller
 //! must be known before it can tell whom it called; then the frames are answered, innermost first.
 
-use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use foldsym_lookup::{Error, ImageAddr, Resolved, ReturnAddr, StackAddr};
 use foldsym_stopped::Machine;
@@ -22,9 +21,6 @@ use crate::unknown::Unknown;
 
 /// Files whose names a worker keeps; then it begins anew.
 pub(crate) const MAX_FILES: usize = 256;
-
-/// Stacks that a thread takes at a time from a batch.
-const PART: usize = 64;
 
 /// Answers stacks one after the other, with the memory of one thread. Made by [`Symbolizer::worker`].
 pub struct Worker<'s> {
@@ -147,48 +143,6 @@ impl Placed {
     pub(crate) fn shares_module(&self, other: &Self) -> bool {
         let same_file = self.file.is_some() && self.file == other.file;
         same_file && (self.module == other.module || (self.bias.is_some() && self.bias == other.bias))
-    }
-}
-
-impl Symbolizer {
-    /// Answers one stack: a frame for each of its frames, in order. Files are found and opened as they are needed.
-    ///
-    /// Who answers many stacks makes a [`Worker`] for each thread, or calls [`Symbolizer::symbolize_batch`]: both keep names.
-    pub fn symbolize(&self, stack: &Stack) -> Vec<Frame> {
-        let mut frames = Vec::new();
-        self.worker().symbolize(stack, &mut frames);
-        frames
-    }
-
-    /// Answers many stacks, in order, with [`Builder::threads`] threads. The answers do not depend on the threads.
-    pub fn symbolize_batch(&self, stacks: &[Stack]) -> Vec<Vec<Frame>> {
-        let mut answers = vec![Vec::new(); stacks.len()];
-        let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let threads = if self.threads == 0 { available() } else { self.threads };
-        let threads = threads.min(stacks.len().div_ceil(PART));
-        let parts = Mutex::new(stacks.chunks(PART).zip(answers.chunks_mut(PART)));
-        let work = || {
-            let mut worker = self.worker();
-            loop {
-                let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-                let Some((stacks, answers)) = part else { break };
-                for (stack, frames) in stacks.iter().zip(answers) {
-                    worker.symbolize(stack, frames);
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(work);
-            }
-            work();
-        });
-        answers
-    }
-
-    /// What one thread needs to answer many stacks: it keeps the names of files that it has seen.
-    pub fn worker(&self) -> Worker<'_> {
-        Worker::new(self)
     }
 }
 

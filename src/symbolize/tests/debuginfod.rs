@@ -159,6 +159,37 @@ fn a_debug_file_alone_answers_until_the_program_is_there() {
     assert_eq!(failing.1.load(Ordering::Relaxed), 2);
 }
 
+/// What is made of a debug file alone serves until the program is there, and no longer.
+#[test]
+fn an_engine_asks_again_for_a_program() {
+    let [program, debug] =
+        ["stripped", "stripped.debug"].map(|name| fs::read(programs().join(name)).unwrap());
+    let down = Arc::new(AtomicUsize::new(1));
+    let is_down = down.clone();
+    let (url, count) = answering(move |line| match line.contains("/executable") {
+        true if is_down.load(Ordering::Relaxed) == 1 => http("503 Service Unavailable", 0, b""),
+        true => http("200 OK", program.len(), &program),
+        false => http("200 OK", debug.len(), &debug),
+    });
+    let (cache, converted) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let wait = Some(Duration::from_secs(20));
+    let builder = Symbolizer::builder().cache(converted.path()).retry_after(Duration::ZERO);
+    let engine = builder.debuginfod(Debuginfod::new(vec![url], cache.path(), wait, wait)).build().unwrap();
+    let ask = || {
+        let module = Module::new("stripped").with_id(id());
+        let place = Place::Image { module: 0, address: OUTER };
+        let frame = StackFrame { place, kind: Kind::Exact };
+        let frame = engine.symbolize(&Stack::new(&Modules::new(vec![module]), vec![frame])).remove(0);
+        assert_answered(&frame);
+        frame.reason.is_some_and(|reason| reason.text() == "no_code")
+    };
+    assert!(ask() && ask());
+    down.store(0, Ordering::Relaxed);
+    assert!(!ask());
+    let asked = count.load(Ordering::Relaxed);
+    assert!(!ask() && count.load(Ordering::Relaxed) == asked);
+}
+
 #[test]
 fn a_server_that_sends_another_build_is_not_believed() {
     let other = fs::read(programs().join("../split.clang-dwarf5.set/stripped.debug")).unwrap();

@@ -54,7 +54,15 @@ pub(crate) fn limited(bytes: &[u8]) -> String {
 
 /// The same, and the bytes of memory that it took.
 pub(crate) fn peak_of(bytes: &[u8]) -> (String, u64) {
+    peak_beside(bytes, &[])
+}
+
+/// The same of a program that has other files beside it.
+pub(crate) fn peak_beside(bytes: &[u8], beside: &[(&str, &[u8])]) -> (String, u64) {
     let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in beside {
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+    }
     let program = folder.path().join("program");
     std::fs::write(&program, bytes).unwrap();
     let limits = format!("ulimit -v {MEMORY} && ulimit -t {SECONDS} && exec \"$0\" \"$@\"");
@@ -77,7 +85,7 @@ pub(crate) fn peak_of(bytes: &[u8]) -> (String, u64) {
 }
 
 /// Sets `SHF_COMPRESSED` on the first debug section of a made program.
-fn compressed(mut program: Vec<u8>) -> Vec<u8> {
+pub(crate) fn compressed(mut program: Vec<u8>) -> Vec<u8> {
     let table = u64::from_le_bytes(program[0x28..0x30].try_into().unwrap()) as usize;
     program[table + 2 * 64 + 8..][..8].copy_from_slice(&0x800_u64.to_le_bytes());
     program

@@ -16,6 +16,7 @@ mod names;
 mod objects;
 mod parts;
 mod products;
+mod repeated;
 mod rewritten;
 mod shared_texts;
 mod symbols;

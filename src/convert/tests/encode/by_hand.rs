@@ -136,11 +136,13 @@ fn rows_are_kept_however_far_from_their_start_they_are() {
         let nexts = offsets.iter().copied().skip(1).chain([u32::MAX]);
         for (at, next) in offsets.iter().copied().zip(nexts) {
             for address in [at, next - 1].map(|offset| 0x1000 + u64::from(offset)) {
-                let Answer::Function(frames, ..) = look_up(&file, address) else { panic!("{address:#x}") };
+                let ModelAnswer::Function(frames, ..) = look_up(&file, address) else {
+                    panic!("{address:#x}")
+                };
                 assert_eq!(frames[0].line, 1 + at / 2, "at {address:#x}");
                 assert_eq!(
                     slow.answer(address),
-                    Answer::Function(frames, Vec::new(), None),
+                    ModelAnswer::Function(frames, Vec::new(), None),
                     "at {address:#x}"
                 );
             }

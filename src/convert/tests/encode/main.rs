@@ -9,7 +9,7 @@ use foldsym_convert::model::{Keys, Program};
 use foldsym_lookup::SymbolFile;
 use foldsym_testkit::models::looked_up::look_up;
 use foldsym_testkit::models::made::{self, Choices, image};
-use foldsym_testkit::models::model_answers::{Answer, answers, keys};
+use foldsym_testkit::models::model_answers::{ModelAnswer, answers, keys};
 use foldsym_testkit::models::read_back::ReadBack;
 use proptest::prelude::*;
 
@@ -63,7 +63,7 @@ fn an_empty_program_gives_a_file_without_answers() {
     let encoded = encode(&Program::default(), &Keys::default(), &image(), &EncodeOptions::default()).unwrap();
     let bytes = encoded.to_bytes();
     assert_eq!(bytes.len() as u64, encoded.file_len());
-    assert_eq!(ReadBack::open(&bytes).answer(0x1000), Answer::Nothing);
+    assert_eq!(ReadBack::open(&bytes).answer(0x1000), ModelAnswer::Nothing);
 }
 
 /// 20,000 names that are the ends of one, 1.3 GB together: their table would not fit the offsets in it.

@@ -1,5 +1,10 @@
 //! The command `foldsym`: parses the command line and hands it to the module of the command.
 
+#![cfg_attr(
+    not(feature = "convert"),
+    allow(dead_code, reason = "commands that convert have their options all the same")
+)]
+
 mod answer;
 mod args;
 mod commands;

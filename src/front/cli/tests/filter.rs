@@ -176,6 +176,72 @@ fn functions_of_backtrace_symbols() {
     assert!(answers.len() == 2 && answers[0].contains("/src/demo/"), "{}", ran.out);
 }
 
+/// gcc places `partitioned(int) [clone .cold]` before the function, which is entered behind it.
+#[test]
+fn offsets_count_from_the_symbol() {
+    let name = "objects.gcc-cold-dwarf5";
+    let search = program("");
+    let search = search.to_str().unwrap();
+    let cache = tempfile::tempdir().unwrap();
+    let cache = cache.path().to_str().unwrap();
+    // By llvm-nm: 0x4010f0 _Z11partitionedi, 0x401017 _Z11partitionedi.cold.
+    let fsym = Fsym::of(name, &["--columns"]);
+    let plain = |address: &str| fsym.run("lookup", &[address]).out.trim_end().replace('\n', " at ");
+    for (word, address) in [("_Z11partitionedi+0x20", "0x401110"), ("_Z11partitionedi.cold+0x10", "0x401027")]
+    {
+        let line = format!("/opt/{name}({word}) [0x7f0000001234]");
+        let ran = foldsym_with(&["filter", "--search", search, "--cache", cache], &format!("{line}\n"));
+        assert_eq!(ran.out, format!("{line} {}\n", plain(address)), "{ran:?}");
+    }
+    assert_ne!(plain("0x401110"), plain("0x401027"));
+    let kernel = "[    1.2]  _Z11partitionedi+0x20/0x33 [objects]\n";
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(program(name), folder.path().join("objects.ko")).unwrap();
+    let ran = foldsym_with(
+        &["filter", "--search", folder.path().to_str().unwrap(), "--cache", cache],
+        &format!("[    1.2] Call Trace:\n{kernel}"),
+    );
+    let expected = plain("0x40110f");
+    assert!(ran.out.contains(&format!("[objects] {expected}\n")), "{expected}: {}", ran.out);
+}
+
+/// Whatever a log calls a program, it is opened and converted once.
+#[cfg(target_os = "linux")]
+#[test]
+fn other_spellings_of_a_path_open_nothing_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = folder.path().join("app");
+    std::fs::copy(program("demo.elf"), &app).unwrap();
+    let folder_text = folder.path().to_str().unwrap();
+    let spelled = |slashes: usize| format!("{folder_text}{}app", "/".repeat(slashes));
+    let line = |path: &str| format!("{path}(demo_main+0x45) [0x5555]\n");
+    let log: String = (1..40).map(|slashes| line(&spelled(slashes))).collect();
+    let opens = |log: &str| {
+        let traced = folder.path().join("trace");
+        let mut strace = std::process::Command::new("strace");
+        strace.args(["-f", "-e", "trace=openat", "-o"]).arg(&traced).arg(env!("CARGO_BIN_EXE_foldsym"));
+        strace.args(["filter", "--open-paths", "--cache"]).arg(folder.path().join("cache"));
+        strace.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = match strace.spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                assert!(std::env::var_os("CI").is_none(), "needs strace: {error}");
+                return None;
+            }
+        };
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), log.as_bytes()).unwrap();
+        let out = child.wait_with_output().unwrap();
+        let out = String::from_utf8(out.stdout).unwrap();
+        assert_eq!(out.matches("(inlined by) demo_main at /src/").count(), log.lines().count(), "{out}");
+        let trace = std::fs::read_to_string(traced).unwrap();
+        Some(trace.lines().filter(|line| line.contains("/app\"") || line.contains("v2.fsym\"")).count())
+    };
+    let Some(first) = opens(&log) else { return println!("skipped: needs strace") };
+    let _ = first;
+    // Now it is in the cache.
+    assert_eq!(opens(&log), opens(&line(&spelled(1))));
+}
+
 #[test]
 fn what_is_no_stack_is_copied() {
     let log = "a\n#1\n\u{1b}[31mred\u{1b}[0m\n{{{bt:0:0x10}}}\nlast";

@@ -64,6 +64,24 @@ fn text_prints_the_first_and_says_so_on_request() {
     );
 }
 
+/// Text has the others on request; where it says nothing of them, standard error does.
+#[test]
+fn text_lists_the_others() {
+    let fsym = fsym();
+    let ran = fsym.run("lookup", &["0x1004", "--candidates"]);
+    let expected = "b() [ambiguous 1/3]\n/f.cc:23:0\n (or) a()\n/f.cc:14:0\n (or) c()\n??:0:0\n\n";
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), (expected, ""));
+    let ran = fsym.run("stack", &["0x1004", "--candidates", "-p", "--certainty=none", "-s"]);
+    assert_eq!(ran.out, "#0 b() at f.cc:23:0\n (or) a() at f.cc:14:0\n (or) c() at ??:0:0\n\n\n");
+    let note = "foldsym: 2 answers are one of several functions that share their code: --certainty marks them, --candidates lists all\n";
+    assert_eq!(fsym.run("lookup", &["0x1004", "0x1014", "0x1005"]).err, note);
+    for quiet in
+        [&["0x1014"][..], &["0x1004", "--certainty"], &["0x1004", "--certainty=none"], &["0x1004", "--json"]]
+    {
+        assert_eq!(fsym.run("lookup", quiet).err, "", "{quiet:?}");
+    }
+}
+
 #[test]
 fn json_has_every_candidate() {
     let fsym = fsym();

@@ -423,3 +423,20 @@ fn an_error_says_which_address_it_is_about() {
     assert_eq!((&error["Address"], &error["ModuleName"]), (&"foo".into(), &fsym.str().into()));
     assert!(error["Error"]["Message"].is_string());
 }
+
+/// The folder of converted programs is made when there is something to keep.
+#[test]
+fn a_symbol_file_needs_no_cache() {
+    let fsym = Fsym::of("demo.elf", &[]);
+    let home = tempfile::tempdir().unwrap();
+    let run = |file: &str| {
+        let mut command = common::command();
+        command.env("HOME", home.path()).env_remove("FOLDSYM_CACHE").env_remove("XDG_CACHE_HOME");
+        let done = command.args(["lookup", file, "0x2012b0"]).output().unwrap();
+        assert!(done.status.success() && done.stdout.starts_with(b"demo::print_address"), "{done:?}");
+        std::fs::read_dir(home.path()).unwrap().count()
+    };
+    assert_eq!(run(fsym.str()), 0);
+    assert_eq!(run(common::program("demo.elf").to_str().unwrap()), 1);
+    assert!(home.path().join(".cache/foldsym/format").is_file());
+}

@@ -145,6 +145,32 @@ fn a_damaged_unit_is_a_loss() {
     assert!(damaged.ran.err.contains("warning: 1 units are lost or incomplete, the first: "));
 }
 
+/// Bytes that a relocation should have changed are not read as they are: symbols alone are left, and that is said.
+#[test]
+fn debug_information_with_an_unknown_relocation_is_a_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "inline.clang.o";
+    let mut bytes = std::fs::read(program(name)).unwrap();
+    let at = {
+        use object::{Object, ObjectSection};
+        let parsed = object::File::parse(&*bytes).unwrap();
+        parsed.section_by_name(".rela.debug_info").unwrap().file_range().unwrap().0 as usize
+    };
+    // r_info: the type is its lower half (ELF-64 gABI).
+    bytes[at + 8..at + 12].copy_from_slice(&99_u32.to_le_bytes());
+    let lost = convert(&file(folder.path(), name, &bytes), &["--strict"]);
+    assert_eq!((lost.ran.code, lost.kinds().contains(&"unknown_relocations")), (4, true), "{}", lost.report);
+    assert!(lost.ran.err.contains(": warning: ") && lost.ran.err.contains("EM_X86_64"), "{}", lost.ran.err);
+    let [fsym, whole] = ["lost.fsym", "whole.fsym"].map(|name| folder.path().join(name));
+    for (input, output) in [(folder.path().join(name), &fsym), (program(name), &whole)] {
+        assert_eq!(foldsym(&["convert", "-q", text(&input), "-o", text(output)]).code, 0);
+    }
+    let lines = |fsym: &Path| {
+        foldsym(&["lookup", text(fsym), ".text:0x10", "--json"]).json()[0]["Symbol"][0]["Line"].clone()
+    };
+    assert_eq!((lines(&fsym) == 0, lines(&whole) == 0), (true, false));
+}
+
 #[test]
 fn a_program_without_a_build_id_is_told() {
     let folder = tempfile::tempdir().unwrap();

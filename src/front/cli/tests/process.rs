@@ -171,6 +171,30 @@ fn deep_stacks_and_many_modules_end() {
     assert_eq!(ran.json().len(), 2);
 }
 
+/// A process of a million modules is read, and each is found.
+#[test]
+fn a_process_of_a_million_modules() {
+    use std::fmt::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let mut maps = String::with_capacity(80 << 20);
+    for number in 1..=1_000_000_u64 {
+        let start = number << 16;
+        writeln!(maps, "{start:x}-{:x} r-xp 00001000 fe:01 {number} /lib/lib{number}.so", start + 0x1000)
+            .unwrap();
+    }
+    let path = folder.path().join("maps");
+    std::fs::write(&path, maps).unwrap();
+    let ran =
+        foldsym(&["lookup", "--maps", path.to_str().unwrap(), "--json", "0x10010", "0xf42400010", "0x10"]);
+    let names: Vec<String> =
+        ran.json().iter().map(|answer| answer["ModuleName"].as_str().unwrap().to_owned()).collect();
+    assert!(
+        ran.code == 0 && names[0].ends_with("lib1.so") && names[1].ends_with("lib1000000.so"),
+        "{names:?}"
+    );
+    assert_eq!(names[2], "");
+}
+
 #[test]
 fn search_paths_and_lines_that_name_files() {
     let cache = tempfile::tempdir().unwrap();

@@ -95,3 +95,25 @@ fn the_file_as_an_option() {
     assert_eq!(stack.out, fsym.run("stack", &["0x2012b0", "0x201734"]).out);
     assert_eq!(foldsym(&["lookup", "-e", fsym.str(), "--open-paths", "0x1"]).code, 2);
 }
+
+/// Options as users of llvm-symbolizer type them, more than once too.
+#[test]
+fn options_of_llvm_symbolizer() {
+    let fsym = common::Fsym::of("demo.elf", &["--columns"]);
+    let llvm = |args: &[&str]| foldsym(&[&["llvm-symbolizer", "-e", fsym.str()][..], args].concat()).out;
+    for args in [
+        &["-f=short", "0x2012b0"][..],
+        &["--functions=short", "-C", "-C", "0x2012b0"],
+        &["-f=none", "-p", "0x2012b0"],
+        &["-f=linkage", "--output-style=LLVM", "0x2012b0"],
+        &["-fi", "-a", "-s", "0x2012b0", "0x201734"],
+    ] {
+        let ran = foldsym(&[&["lookup", "-e", fsym.str()][..], args].concat());
+        assert_eq!((ran.code, ran.out), (0, llvm(args)), "{args:?}: {}", ran.err);
+    }
+    assert!(llvm(&["-f=short", "0x2012b0"]).starts_with("print_address\n"));
+    let json = fsym.run("lookup", &["--output-style=JSON", "0x2012b0"]);
+    assert_eq!(json.out, fsym.run("lookup", &["--json", "0x2012b0"]).out);
+    let gnu = fsym.run("lookup", &["--output-style=GNU", "0x2012b0"]);
+    assert!(gnu.code == 2 && gnu.err.contains("LLVM, JSON"), "{gnu:?}");
+}

@@ -1,19 +1,19 @@
 //! Answers of a file as `foldsym-lookup` gives them.
 
-use super::model_answers::{Answer, Frame};
+use super::model_answers::{ModelAnswer, ModelFrame};
 use foldsym_lookup::{FileId, Frames, FunctionId, ImageAddr, Lookup, NameId, SymbolFile};
 
-pub fn look_up(file: &SymbolFile<'_>, address: u64) -> Answer {
+pub fn look_up(file: &SymbolFile<'_>, address: u64) -> ModelAnswer {
     let mut frames = Frames::new();
     let answer = match file.lookup(ImageAddr(address), &mut frames).unwrap() {
-        Lookup::NotFound(_) => return Answer::Nothing,
+        Lookup::NotFound(_) => return ModelAnswer::Nothing,
         Lookup::Found(answer) => answer,
     };
     let first = listed(file, &frames);
     if answer.group.is_none() {
         return match answer.padding {
-            true => Answer::Padding(first.into_iter().next().unwrap()),
-            false => Answer::Function(first, aliases(file, answer.function), answer.reason),
+            true => ModelAnswer::Padding(first.into_iter().next().unwrap()),
+            false => ModelAnswer::Function(first, aliases(file, answer.function), answer.reason),
         };
     }
     let mut members = Vec::new();
@@ -23,16 +23,16 @@ pub fn look_up(file: &SymbolFile<'_>, address: u64) -> Answer {
     }
     assert_eq!(members[0].1, first);
     match answer.padding {
-        true => Answer::GroupPadding(members.into_iter().map(|member| member.1[0].clone()).collect()),
-        false => Answer::Group(members),
+        true => ModelAnswer::GroupPadding(members.into_iter().map(|member| member.1[0].clone()).collect()),
+        false => ModelAnswer::Group(members),
     }
 }
 
-fn listed(file: &SymbolFile<'_>, frames: &Frames) -> Vec<Frame> {
+fn listed(file: &SymbolFile<'_>, frames: &Frames) -> Vec<ModelFrame> {
     let path = |id: Option<FileId>| id.map_or(Vec::new(), |id| text(|out| file.write_path(id, out)));
     let frames = file.frames(frames).map(|frame| {
         let frame = frame.unwrap();
-        Frame {
+        ModelFrame {
             name: frame.name.map_or(Vec::new(), |id| name(file, id)),
             file: path(frame.file),
             line: frame.line,

@@ -71,7 +71,7 @@ pub fn program(choices: &mut Choices<'_>) -> (Program<'static>, Keys) {
     }
     // 1, 2 or 4 bytes: what instructions are made of.
     let unit_bytes = 1 << choices.below(3);
-    let mut place = Place { next: 0x1000, unit_bytes };
+    let mut place = FreeAddress { next: 0x1000, unit_bytes };
     for unit in 0..1 + choices.below(3) {
         add_unit(&mut program, UnitId(unit as u32), &mut place, choices);
     }
@@ -115,12 +115,12 @@ fn keys(program: &Program<'static>, choices: &mut Choices<'_>) -> Keys {
 }
 
 /// Where the next piece goes.
-struct Place {
+struct FreeAddress {
     next: u64,
     unit_bytes: u32,
 }
 
-fn add_unit(program: &mut Program<'static>, id: UnitId, place: &mut Place, choices: &mut Choices<'_>) {
+fn add_unit(program: &mut Program<'static>, id: UnitId, place: &mut FreeAddress, choices: &mut Choices<'_>) {
     let mut unit = UnitCode::default();
     let map = UnitMap {
         files: (0..program.files.len() as u32).rev().map(FileId).collect(),
@@ -229,7 +229,7 @@ fn add_rows(
     unit: &mut UnitCode,
     id: UnitId,
     (function, skip): (FuncId, u32),
-    place: &Place,
+    place: &FreeAddress,
     choices: &mut Choices<'_>,
 ) -> Option<Rows> {
     if choices.one_in(8) {

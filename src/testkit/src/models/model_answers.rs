@@ -4,7 +4,7 @@ use foldsym_convert::model::*;
 
 /// One frame, all in plain bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct ModelFrame {
     pub name: Vec<u8>,
     /// Empty where unknown.
     pub file: Vec<u8>,
@@ -16,13 +16,13 @@ pub struct Frame {
 
 /// What stands at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum ModelAnswer {
     Nothing,
     /// Padding: one frame without a name.
-    Padding(Frame),
-    Function(Vec<Frame>, Vec<Vec<u8>>, Option<Reason>),
-    Group(Vec<(u8, Vec<Frame>, Vec<Vec<u8>>)>),
-    GroupPadding(Vec<Frame>),
+    Padding(ModelFrame),
+    Function(Vec<ModelFrame>, Vec<Vec<u8>>, Option<Reason>),
+    Group(Vec<(u8, Vec<ModelFrame>, Vec<Vec<u8>>)>),
+    GroupPadding(Vec<ModelFrame>),
 }
 
 /// Return address, caller, callee, how.
@@ -58,7 +58,7 @@ pub fn keys(program: &Program<'_>, keys: &foldsym_convert::model::Keys) -> Keys 
 const MAX_DEPTH: usize = 255;
 
 /// The answers at the addresses around which something changes.
-pub fn answers(program: &Program<'_>, columns: bool) -> Vec<(u64, Answer)> {
+pub fn answers(program: &Program<'_>, columns: bool) -> Vec<(u64, ModelAnswer)> {
     let mut out = Vec::new();
     for piece in &program.pieces {
         let (body, len) = (u64::from(piece.body), u64::from(piece.body) + u64::from(piece.pad));
@@ -70,9 +70,9 @@ pub fn answers(program: &Program<'_>, columns: bool) -> Vec<(u64, Answer)> {
                     match offset < body {
                         true => {
                             let reason = program.functions[function.index()].reason;
-                            Answer::Function(frames, aliases(program, function), reason)
+                            ModelAnswer::Function(frames, aliases(program, function), reason)
                         }
-                        false => Answer::Padding(nameless(frames.swap_remove(0))),
+                        false => ModelAnswer::Padding(nameless(frames.swap_remove(0))),
                     }
                 }
                 Owner::Group(group) => {
@@ -88,10 +88,10 @@ pub fn answers(program: &Program<'_>, columns: bool) -> Vec<(u64, Answer)> {
                         (member.how as u8, frames, aliases(program, member.function))
                     });
                     match offset < body {
-                        true => Answer::Group(members.collect()),
-                        false => {
-                            Answer::GroupPadding(members.map(|mut m| nameless(m.1.swap_remove(0))).collect())
-                        }
+                        true => ModelAnswer::Group(members.collect()),
+                        false => ModelAnswer::GroupPadding(
+                            members.map(|mut m| nameless(m.1.swap_remove(0))).collect(),
+                        ),
                     }
                 }
             };
@@ -105,13 +105,15 @@ pub fn answers(program: &Program<'_>, columns: bool) -> Vec<(u64, Answer)> {
             .any(|p| (p.start.0..p.start.0 + u64::from(p.body) + u64::from(p.pad)).contains(&address))
     };
     let ends = program.pieces.iter().map(|p| p.start.0 + u64::from(p.body) + u64::from(p.pad));
-    out.extend(ends.chain([0, 0x3ff, 0x400, 0xfff]).filter(|&a| !covered(a)).map(|a| (a, Answer::Nothing)));
+    out.extend(
+        ends.chain([0, 0x3ff, 0x400, 0xfff]).filter(|&a| !covered(a)).map(|a| (a, ModelAnswer::Nothing)),
+    );
     out
 }
 
 /// What padding shows of the innermost frame: the place that the line table gives it, and no function.
-pub fn nameless(frame: Frame) -> Frame {
-    Frame { name: Vec::new(), declared: (Vec::new(), 0), ..frame }
+pub fn nameless(frame: ModelFrame) -> ModelFrame {
+    ModelFrame { name: Vec::new(), declared: (Vec::new(), 0), ..frame }
 }
 
 fn aliases(program: &Program<'_>, function: FuncId) -> Vec<Vec<u8>> {
@@ -129,12 +131,12 @@ fn frames(
     rows: Option<Rows>,
     offset: u32,
     columns: bool,
-) -> Vec<Frame> {
+) -> Vec<ModelFrame> {
     let function = &program.functions[function.index()];
     let file_name = |file: Option<FileId>| file.map_or(Vec::new(), |f| program.files[f.index()].clone());
     let frame = |origin: OriginId, file: Option<FileId>, line: u32, column: u16| {
         let origin = program.origins[origin.index()];
-        Frame {
+        ModelFrame {
             name: program.names[origin.name.index()].to_vec(),
             file: file_name(file),
             line,

@@ -1,6 +1,6 @@
 //! Reads a file back the slow way, from `schema/README.md`, without sharing code with the writer.
 
-use super::model_answers::{Answer, Frame, Keys, nameless};
+use super::model_answers::{Keys, ModelAnswer, ModelFrame, nameless};
 use foldsym_format::names::Names;
 use foldsym_format::starts::Start;
 use foldsym_format::{DirectoryEntry, Header, Reason, SectionId, Starts, Table, bits, varint};
@@ -72,27 +72,31 @@ impl<'d> ReadBack<'d> {
         if code == 0 { Vec::new() } else { self.string(SectionId::FILES, code - 1) }
     }
 
-    pub fn answer(&self, address: u64) -> Answer {
+    pub fn answer(&self, address: u64) -> ModelAnswer {
         let key = address as i64 - self.header.image_base as i64;
         let pieces = Table::open(self.section(SectionId::PIECES), 6).unwrap();
         let starts = Starts::open(self.section(SectionId::STARTS)).unwrap();
         starts.verify().unwrap();
         let found = u64::try_from(key).ok().and_then(|key| starts.find(key).unwrap());
-        let Some(Start { piece, start, next }) = found else { return Answer::Nothing };
+        let Some(Start { piece, start, next }) = found else { return ModelAnswer::Nothing };
         let [gap, pad, _skip, owner, rows, name] = pieces.record(piece).unwrap();
         let body = (next - start) as i64 - gap - pad;
         let offset = key - start as i64;
         if offset >= body + pad {
-            return Answer::Nothing;
+            return ModelAnswer::Nothing;
         }
         if owner % 2 == 0 {
             let mut frames = self.frames(owner / 2, rows, name, offset as u64);
             if offset >= body {
-                return Answer::Padding(nameless(frames.swap_remove(0)));
+                return ModelAnswer::Padding(nameless(frames.swap_remove(0)));
             }
             let functions = Table::open(self.section(SectionId::FUNCTIONS), 5).unwrap();
             let [.., flags] = functions.record::<5>((owner / 2) as u32).unwrap();
-            return Answer::Function(frames, self.aliases(owner / 2), Reason::from_code(flags as u64 >> 1));
+            return ModelAnswer::Function(
+                frames,
+                self.aliases(owner / 2),
+                Reason::from_code(flags as u64 >> 1),
+            );
         }
         let groups = Table::open(self.section(SectionId::GROUPS), 1).unwrap();
         let members = Table::open(self.section(SectionId::MEMBERS), 4).unwrap();
@@ -104,9 +108,9 @@ impl<'d> ReadBack<'d> {
             (how as u8, self.frames(function, rows, name, offset as u64), self.aliases(function))
         });
         if offset < body {
-            return Answer::Group(members.collect());
+            return ModelAnswer::Group(members.collect());
         }
-        Answer::GroupPadding(members.map(|mut m| nameless(m.1.swap_remove(0))).collect())
+        ModelAnswer::GroupPadding(members.map(|mut m| nameless(m.1.swap_remove(0))).collect())
     }
 
     /// The own name of a function.
@@ -145,11 +149,11 @@ impl<'d> ReadBack<'d> {
         out
     }
 
-    fn frames(&self, function: i64, rows: i64, name: i64, offset: u64) -> Vec<Frame> {
+    fn frames(&self, function: i64, rows: i64, name: i64, offset: u64) -> Vec<ModelFrame> {
         let [origin, scopes, own_name, _, _] = self.record(SectionId::FUNCTIONS, function).unwrap();
         let frame = |origin: i64, (file, line, column): (i64, i64, i64)| {
             let [name, declared, declared_line, _] = self.record(SectionId::ORIGINS, origin).unwrap();
-            Frame {
+            ModelFrame {
                 name: self.string(SectionId::NAMES, name),
                 file: self.file(file),
                 line: u32::try_from(line).unwrap(),

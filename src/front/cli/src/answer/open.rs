@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use foldsym_lookup::{NameId, Names, SymbolFile};
 use foldsym_store::{Store, StoreOptions, default_cache};
-use foldsym_symbolize::{LoadError, SymbolMap, Symbolizer};
+#[cfg(feature = "convert")]
+use foldsym_symbolize::LoadError;
+use foldsym_symbolize::{SymbolMap, Symbolizer};
 
 use crate::answer::address::Section;
 use crate::args::{Answering, Sources};
@@ -50,7 +52,8 @@ fn is_program(bytes: &[u8]) -> bool {
 /// # Errors
 /// A folder that options name cannot be used.
 pub(crate) fn symbolizer(args: &Answering, sources: &Sources) -> Result<Symbolizer, Failure> {
-    let builder = Symbolizer::builder().candidates(args.json).demangle(!args.no_demangle);
+    let builder =
+        Symbolizer::builder().candidates(args.is_json() || args.candidates).demangle(!args.no_demangle);
     let mut builder = match &sources.cache {
         Some(folder) => builder.cache(folder),
         None => builder.cache_if_usable(default_cache()),
@@ -79,11 +82,33 @@ pub(crate) struct Loaded {
 ///
 /// # Errors
 /// It cannot be read, is damaged at its head, or cannot be converted: exit code 3, with path and place.
+#[cfg(feature = "convert")]
 pub(crate) fn load(symbolizer: &Symbolizer, path: &Path) -> Result<Loaded, Failure> {
     let named = limits::name(&path.display().to_string());
     match symbolizer.load(path) {
         Ok(map) => Ok(Loaded { map, _named: named }),
         Err(LoadError::Convert(error)) => Err(error.into()),
+        Err(error) => Err(Failure { message: error.to_string(), code: exit::BAD_INPUT }),
+    }
+}
+
+/// Opens the file that a user names, which must be a `.fsym`.
+#[cfg(not(feature = "convert"))]
+pub(crate) fn load(_: &Symbolizer, path: &Path) -> Result<Loaded, Failure> {
+    let named = limits::name(&path.display().to_string());
+    let begins_like_program = || {
+        let mut first = [0; 8];
+        let read =
+            std::fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut first));
+        read.is_ok() && is_program(&first)
+    };
+    if begins_like_program() {
+        let what =
+            "a program, and this build of foldsym reads .fsym files alone (it lacks the feature `convert`)";
+        return Err(Failure::input(path, what));
+    }
+    match SymbolMap::open(path) {
+        Ok(map) => Ok(Loaded { map: Arc::new(map), _named: named }),
         Err(error) => Err(Failure { message: error.to_string(), code: exit::BAD_INPUT }),
     }
 }

@@ -1,6 +1,6 @@
 //! Where the code of functions is: pieces know their functions, and this turns that around.
 
-use foldsym_lookup::{FunctionId, Owner, PieceId, SymbolFile};
+use foldsym_lookup::{FunctionId, NameId, Owner, Piece, PieceId, SymbolFile};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where a function's code is.
@@ -12,6 +12,37 @@ pub(crate) struct Places {
     pub(crate) sharing: u32,
     /// The pieces that the ranges are made of: where each starts, and how many functions have it.
     pub(crate) pieces: Vec<(u64, u32)>,
+    /// What the compiler placed apart (`f` and `f.cold`), in order of address.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// A part of a function that the compiler placed apart from the others.
+pub(crate) struct Part {
+    /// Half-open; code of another function may have been cut out of it.
+    pub(crate) range: (u64, u64),
+    /// The symbol that starts it, where that is not the function's own: then the function is not entered here.
+    pub(crate) name: Option<NameId>,
+}
+
+impl Places {
+    /// The part at which the function is entered; `None` where several may be, since no symbol tells them apart.
+    pub(crate) fn entry(&self) -> Option<&Part> {
+        let mut unnamed = self.parts.iter().filter(|part| part.name.is_none());
+        unnamed.next().filter(|_| unnamed.next().is_none())
+    }
+
+    fn add_part(&mut self, piece: &Piece) {
+        let (start, end) = (piece.function_start().0, piece.start.0.saturating_add(piece.body));
+        match self.parts.last_mut() {
+            // The rest behind another function that was cut out.
+            Some(last) if piece.skip > 0 && last.range.0 == start => last.range.1 = end,
+            // Only a change of rows.
+            Some(last) if piece.name.is_none() && last.name.is_none() && last.range.1 == start => {
+                last.range.1 = end
+            }
+            _ => self.parts.push(Part { range: (start, end), name: piece.name }),
+        }
+    }
 }
 
 /// Collects the pieces of the functions. Pieces know their functions and not the other way round, so
@@ -30,6 +61,7 @@ pub(crate) fn places(
                 let place = places.entry(function).or_default();
                 place.sharing = place.sharing.max(sharing);
                 place.pieces.push((range.0, sharing));
+                place.add_part(&piece);
                 match place.ranges.last_mut() {
                     // Another function was cut out before, or there is only a change of rows.
                     Some(last) if last.1 == range.0 => last.1 = range.1,

@@ -1,7 +1,7 @@
 //! The modules of a process, and the words and lines that name addresses of them.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use foldsym_symbolize::{
     Kind, Module, ModuleId, Modules, Place, Request, RequestError, StackFrame, build_id_and_offset,
@@ -29,6 +29,8 @@ pub(crate) struct Process {
     modules: Modules,
     /// By what lines call them, which strangers wrote: hashed with a key.
     named: HashMap<String, usize>,
+    /// Modules of logs by where their program is, and build id: a path has many spellings.
+    programs: HashMap<(PathBuf, Option<ModuleId>), usize>,
     open_paths: bool,
     /// The modules of the last JSON line, as they were written.
     last: Option<(Value, Modules)>,
@@ -54,6 +56,7 @@ impl Process {
             modules: mapped.clone(),
             mapped,
             named: HashMap::new(),
+            programs: HashMap::new(),
             open_paths: sources.open_paths,
             last: None,
         })
@@ -157,10 +160,21 @@ impl Process {
         index
     }
 
-    /// An address of a module that a log names. Of equal names, those with another build id are other modules.
+    /// An address of a module that a log names. Of equal names, those with another build id are other modules; other spellings of one
+    /// path are the same.
     pub(crate) fn place(&mut self, name: &str, id: Option<&str>, address: u64) -> Place {
         let id = id.and_then(|id| ModuleId::parse(id).ok());
         let key = id.as_ref().map_or_else(|| name.to_owned(), |id| format!("{id} {name}"));
+        if let Some(&module) = self.named.get(&key) {
+            return Place::Image { module, address };
+        }
+        let program = if self.open_paths { std::fs::canonicalize(name).ok() } else { None };
+        let program = program.map(|program| (program, id.clone()));
+        let known = program.as_ref().and_then(|program| self.programs.get(program).copied());
+        if let Some(module) = known {
+            self.named.insert(key, module);
+            return Place::Image { module, address };
+        }
         let open_paths = self.open_paths;
         let new = || {
             let module = Module::new(name);
@@ -170,7 +184,11 @@ impl Process {
                 None => module,
             }
         };
-        Place::Image { module: self.module(&key, new), address }
+        let module = self.module(&key, new);
+        if let Some(program) = program {
+            self.programs.insert(program, module);
+        }
+        Place::Image { module, address }
     }
 
     /// Begins the list anew where lines named very many. Places that were read before count no more.
@@ -178,6 +196,7 @@ impl Process {
         if self.modules.len() > self.mapped.len() + MAX_NAMED {
             self.modules = self.mapped.clone();
             self.named.clear();
+            self.programs.clear();
         }
     }
 }
@@ -269,6 +288,26 @@ mod tests {
                 StackFrame::exact(3)
             ]
         );
+    }
+
+    #[test]
+    fn spellings_of_one_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let app = folder.path().join("app");
+        std::fs::write(&app, "x").unwrap();
+        let spelled =
+            [app.clone(), folder.path().join("./app"), folder.path().join("app/../app"), app.clone()];
+        let spelled = spelled.map(|path| path.to_str().unwrap().to_owned());
+        let mut process = process(true);
+        let is_first = |place| matches!(place, Place::Image { module: 0, address: 1 });
+        for path in [&spelled[0], &spelled[1], &spelled[3]] {
+            assert!(is_first(process.place(path, None, 1)), "{path}");
+        }
+        assert_eq!(process.modules().len(), 1);
+        // What leads nowhere is a module of its own, and so is another build.
+        assert!(!is_first(process.place(&spelled[2], None, 1)));
+        assert!(!is_first(process.place(&spelled[0], Some("abcd"), 1)));
+        assert_eq!(process.place(&spelled[1], Some("abcd"), 1), process.place(&spelled[0], Some("abcd"), 1));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::answer::address::Space;
 use crate::answer::block::{self, Block};
 use crate::answer::open::Loaded;
 use crate::answer::text::{self, Style};
-use crate::args::{Answering, Functions, Marks};
+use crate::args::{Answering, Marks};
 use crate::io::failure::{Failure, complain, exit, shortened};
 use crate::io::input::{Line, Lines};
 use crate::io::output::Output;
@@ -87,6 +87,10 @@ pub(crate) struct Session {
     stacks: bool,
     /// What the answer to this line repeats of it.
     pub(crate) echo: Map<String, Value>,
+    /// The text says of no answer how sure it is, and the user did not ask for that.
+    is_silent: bool,
+    /// Such answers that are one of several functions.
+    unmarked: u64,
     /// The number of the next answer of this line.
     number: usize,
     /// An address in code was answered; any address was.
@@ -114,18 +118,24 @@ impl Session {
         Self {
             space,
             out,
-            json: args.json,
+            json: args.is_json(),
             style: Style {
-                certainty: args.certainty.unwrap_or(if on_terminal { Marks::Folded } else { Marks::None }),
+                certainty: args.certainty.unwrap_or(match on_terminal || args.candidates {
+                    true => Marks::Folded,
+                    false => Marks::None,
+                }),
                 escape: on_terminal,
                 address: args.address,
                 pretty: args.pretty_print,
-                no_names: args.functions == Functions::None,
+                functions: args.functions,
+                candidates: args.candidates,
                 no_inlines: args.no_inlines,
                 basenames: args.basenames,
             },
             stacks: false,
             echo: Map::new(),
+            is_silent: !args.is_json() && !on_terminal && !args.candidates && args.certainty.is_none(),
+            unmarked: 0,
             number: 0,
             found: false,
             asked: false,
@@ -158,6 +168,8 @@ impl Session {
             return Err(LineError::of(why));
         }
         names.begin(self.out.text.len());
+        let is_one_of_several = answer.candidate_count.is_some_and(|count| count > 1);
+        self.unmarked += u64::from(self.is_silent && is_one_of_several);
         (self.asked, self.found) = (true, self.found || answer.certainty.is_some());
         let number = self.stacks.then_some(self.number);
         self.number += 1;
@@ -243,10 +255,16 @@ impl Session {
         }
     }
 
-    /// Numbers without `0x` that are all outside of the code were perhaps meant to be hexadecimal.
+    /// Tells what the text does not. Numbers without `0x` that are all outside of the code were perhaps meant to be hexadecimal.
     fn hint(&self) {
         if self.asked && !self.found && self.space.has_decimal.get() {
             complain("no address is in the code; numbers without 0x are decimal");
+        }
+        if self.unmarked > 0 {
+            complain(&format!(
+                "{} answers are one of several functions that share their code: --certainty marks them, --candidates lists all",
+                self.unmarked
+            ));
         }
     }
 

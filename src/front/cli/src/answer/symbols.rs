@@ -2,19 +2,21 @@
 
 use std::collections::HashMap;
 
-use foldsym_lookup::{Error, FunctionId};
+use foldsym_lookup::{Error, FunctionId, NameId};
 use foldsym_symbolize::{Form, Kept, SymbolMap};
 use rustc_hash::FxHashMap;
 
-use crate::answer::places::{Places, places};
+use crate::answer::places::{Part, Places, places};
 
 /// The kernel takes what is between two symbols for the first one's: functions begin at multiples of 16 or 64, or have room to be patched.
 const PADDING: u64 = 64;
 
-/// The functions of a file by linkage name, aliases too. A file may be a stranger's, so the hashes have a key.
+/// The functions of a file by linkage name, aliases too, and their parts with names of their own (`f.cold`). A file may be a stranger's, so the hashes have a key.
 pub(crate) struct SymbolNames {
     functions: HashMap<Box<[u8]>, Vec<FunctionId>>,
     places: FxHashMap<FunctionId, Places>,
+    /// Functions that have a part of a name.
+    parts: HashMap<Box<[u8]>, Vec<(FunctionId, NameId)>>,
 }
 
 impl SymbolNames {
@@ -39,23 +41,45 @@ impl SymbolNames {
                 add(names.function(Some(alias?)));
             }
         }
-        Ok(Self { functions, places: places(file, &all)? })
+        let places = places(file, &all)?;
+        let mut parts: HashMap<Box<[u8]>, Vec<(FunctionId, NameId)>> = HashMap::new();
+        for &id in &all {
+            for part in places.get(&id).map_or(&[][..], |place| &place.parts) {
+                let Some(name) = part.name else { continue };
+                let known = parts.entry(names.function(Some(name)).into()).or_default();
+                if known.last() != Some(&(id, name)) {
+                    known.push((id, name));
+                }
+            }
+        }
+        Ok(Self { functions, places, parts })
     }
 
-    /// Where the code of each function of a name is.
-    pub(crate) fn places(&self, name: &str) -> impl Iterator<Item = &Places> {
+    /// The parts that a symbol of this name starts: of a function the one at which it is entered.
+    fn parts(&self, name: &str) -> impl Iterator<Item = &Part> {
         let functions = self.functions.get(name.as_bytes()).into_iter().flatten();
-        functions.filter_map(|function| self.places.get(function))
+        let entries = functions.filter_map(|function| self.places.get(function)?.entry());
+        let named = self.parts.get(name.as_bytes()).into_iter().flatten();
+        let named = named.filter_map(|(function, name)| Some((self.places.get(function)?, *name)));
+        entries.chain(
+            named.flat_map(|(places, name)| places.parts.iter().filter(move |part| part.name == Some(name))),
+        )
     }
 
-    /// Where the function of a name starts. Of several, the one that has `offset` in its code, and `size` bytes where that is known; `None`
+    /// Where symbols of a name stand, in order.
+    pub(crate) fn starts(&self, name: &str) -> Vec<u64> {
+        let mut starts: Vec<u64> = self.parts(name).map(|part| part.range.0).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        starts
+    }
+
+    /// Where the symbol of a name stands. Of several, the one that has `offset` in its code, and `size` bytes where that is known; `None`
     /// where that is none, or more than one.
     pub(crate) fn start(&self, name: &str, offset: u64, size: Option<u64>) -> Option<u64> {
         let mut starts: Vec<u64> = Vec::new();
-        for place in self.places(name) {
-            let Some(&(start, _)) = place.ranges.first() else { continue };
+        for &Part { range: (start, end), .. } in self.parts(name) {
             // A call may be the last instruction, and symbols end where the next one begins.
-            let end = place.ranges.iter().map(|range| range.1).max().unwrap_or(start);
             let len = end.saturating_sub(start);
             let fits = size.map_or(offset <= len, |size| offset <= size && size.abs_diff(len) < PADDING);
             if fits && !starts.contains(&start) {

@@ -8,7 +8,7 @@ use foldsym_symbolize::json::{hex, number};
 use foldsym_symbolize::{Answer, Certainty, Names, Unknown};
 
 use crate::answer::block::{Block, block_range};
-use crate::args::Marks;
+use crate::args::{Functions, Marks};
 use crate::io::escape::push_escaped;
 
 /// What the text shows.
@@ -22,8 +22,10 @@ pub(crate) struct Style {
     pub(crate) address: bool,
     /// A line for each frame.
     pub(crate) pretty: bool,
-    /// Leaves names out.
-    pub(crate) no_names: bool,
+    /// Which names are printed.
+    pub(crate) functions: Functions,
+    /// The frames of the other functions that may have run.
+    pub(crate) candidates: bool,
     /// The outermost name with the innermost line.
     pub(crate) no_inlines: bool,
     /// File names without their folders.
@@ -31,6 +33,10 @@ pub(crate) struct Style {
 }
 
 impl Style {
+    fn no_names(self) -> bool {
+        self.functions == Functions::None
+    }
+
     /// Puts what stands between a name and its place.
     fn name_end(self, out: &mut Vec<u8>) {
         out.extend_from_slice(if self.pretty { b" at " } else { b"\n" });
@@ -57,7 +63,7 @@ pub(crate) fn answer(
         out.extend_from_slice(if style.pretty { b": " } else { b"\n" });
     }
     let Some((outermost, inlined)) = answer.symbol.frames.split_last() else {
-        if !style.no_names {
+        if !style.no_names() {
             out.extend_from_slice(b"??");
             unknown_module(out, answer, style);
             style.name_end(out);
@@ -69,7 +75,7 @@ pub(crate) fn answer(
     let innermost = inlined.first().filter(|_| style.no_inlines);
     let inlined = if style.no_inlines { &[] } else { inlined };
     for (at, frame) in inlined.iter().enumerate() {
-        if !style.no_names {
+        if !style.no_names() {
             prefix(out, at, style);
             name(out, frame, names, style);
             style.name_end(out);
@@ -77,7 +83,7 @@ pub(crate) fn answer(
         place(out, frame, names, style);
     }
     let mut written = None;
-    if !style.no_names {
+    if !style.no_names() {
         prefix(out, inlined.len(), style);
         let start = out.len();
         name(out, outermost, names, style);
@@ -89,6 +95,7 @@ pub(crate) fn answer(
         style.name_end(out);
     }
     place(out, innermost.unwrap_or(outermost), names, style);
+    others(out, answer, names, style);
     block(out, found, written, names, style);
     out.push(b'\n');
 }
@@ -105,6 +112,30 @@ fn unknown_module(out: &mut Vec<u8>, answer: &Answer, style: Style) {
     out.extend_from_slice(b": ");
     push(out, why.to_string().as_bytes(), style);
     out.push(b']');
+}
+
+/// The frames of the other functions that may have run, each function with ` (or) ` before its first.
+fn others(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, style: Style) {
+    if !style.candidates {
+        return;
+    }
+    for candidate in answer.candidates.iter().skip(1) {
+        let frames = &candidate.symbol.frames;
+        let Some((outermost, _)) = frames.split_last() else { continue };
+        let shown = if style.no_inlines { std::slice::from_ref(outermost) } else { &frames[..] };
+        for (at, frame) in shown.iter().enumerate() {
+            if at == 0 {
+                out.extend_from_slice(b" (or) ");
+            }
+            if !style.no_names() {
+                prefix(out, at, style);
+                name(out, frame, names, style);
+                style.name_end(out);
+            }
+            let lines = if style.no_inlines { &frames[0] } else { frame };
+            place(out, lines, names, style);
+        }
+    }
 }
 
 /// What `llvm-symbolizer -p` puts before the frames into which the one above it is inlined.
@@ -149,6 +180,7 @@ fn name(out: &mut Vec<u8>, frame: &Frame, names: &mut Names<'_>, style: Style) {
 fn function(out: &mut Vec<u8>, id: Option<NameId>, names: &mut Names<'_>, style: Style) {
     match names.function(id) {
         b"" => out.extend_from_slice(b"??"),
+        name if style.functions == Functions::Short => push(out, short(name), style),
         name => push(out, name, style),
     }
 }
@@ -208,4 +240,48 @@ fn no_object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, style: S
 
 fn push(out: &mut Vec<u8>, text: &[u8], style: Style) {
     if style.escape { push_escaped(out, text) } else { out.extend_from_slice(text) }
+}
+
+/// The name of a function without namespaces, classes and parameters, as `DW_AT_name` has it: `m` of `ns::S::m(int) const`.
+pub(crate) fn short(name: &[u8]) -> &[u8] {
+    let mut depth = 0_usize;
+    let (mut start, mut end) = (0, name.len());
+    let operator = memchr::memmem::find(name, b"operator");
+    for (at, byte) in name.iter().enumerate() {
+        if operator.is_some_and(|operator| at >= operator && at < operator + b"operator()".len()) {
+            continue;
+        }
+        match byte {
+            b'(' if depth == 0 && at > start => {
+                end = at;
+                break;
+            }
+            b'<' | b'(' | b'{' | b'[' => depth += 1,
+            b'>' | b')' | b'}' | b']' => depth = depth.saturating_sub(1),
+            b':' if depth == 0 && at > 0 && name[at - 1] == b':' => start = at + 1,
+            b' ' if depth == 0 => start = at + 1,
+            _ => {}
+        }
+    }
+    &name[start.min(end)..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn names_without_what_surrounds_them() {
+        for (name, expected) in [
+            ("ns::S::m(int) const", "m"),
+            ("main", "main"),
+            ("int ns::max<int>(int, int)", "max<int>"),
+            ("S::operator()(int) const", "operator()"),
+            ("void f<ns::S>(ns::S)", "f<ns::S>"),
+            ("a::b::~b()", "~b"),
+            ("", ""),
+        ] {
+            assert_eq!(String::from_utf8_lossy(short(name.as_bytes())), expected, "{name}");
+        }
+    }
 }

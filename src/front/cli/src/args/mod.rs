@@ -265,12 +265,18 @@ pub(crate) struct Answering {
     /// One JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
+    /// The same as llvm-symbolizer names it
+    #[arg(long, value_name = "STYLE", ignore_case = true)]
+    pub(crate) output_style: Option<OutputStyle>,
     /// Linkage names as they are
     #[arg(long)]
     pub(crate) no_demangle: bool,
-    /// Says after the name how sure a frame is (default: folded ones on a terminal, else none)
+    /// Says after the name how sure a frame is (default: folded ones on a terminal, or with --candidates; else none)
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "folded")]
     pub(crate) certainty: Option<Marks>,
+    /// Prints, after the frames of a folded function, those of each other function that may have run: ` (or) NAME`
+    #[arg(long)]
+    pub(crate) candidates: bool,
     /// Readable names: what is printed anyhow
     #[arg(short = 'C', long = "demangle", conflicts_with = "no_demangle")]
     pub(crate) _demangle: bool,
@@ -298,6 +304,24 @@ pub(crate) struct Answering {
     pub(crate) base: u64,
 }
 
+impl Answering {
+    /// Whether answers are JSON objects.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json || self.output_style == Some(OutputStyle::Json)
+    }
+}
+
+/// The styles of llvm-symbolizer. That of GNU is spoken by `foldsym llvm-symbolizer` alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputStyle {
+    /// Text
+    #[value(name = "LLVM")]
+    Llvm,
+    /// One JSON object a line
+    #[value(name = "JSON")]
+    Json,
+}
+
 /// Which answers the text marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Marks {
@@ -315,12 +339,15 @@ pub(crate) enum Marks {
 pub(crate) enum Functions {
     /// No names
     None,
+    /// Without namespaces, classes and parameters
+    Short,
     /// The names of the linker and the compiler, demangled unless asked not to
     #[default]
     Linkage,
 }
 
 #[derive(Args)]
+#[command(args_override_self = true)] // scripts give -C, -f and -i twice
 #[command(after_help = "\
 Text is that of llvm-symbolizer, and so are -a, -p, -f, -C, -i and -s.
 
@@ -366,6 +393,7 @@ impl Stack {
 }
 
 #[derive(Args)]
+#[command(args_override_self = true)] // scripts give -C, -f and -i twice
 #[command(after_help = "\
 The first address is where the program stands, the rest are return addresses. `=ADDR` is an exact
 address further out (below a signal frame), `?` a frame of another module. `vptr=ADDR` after the
@@ -559,9 +587,15 @@ pub(crate) struct Verify {
     pub(crate) reading: Reading,
 }
 
+/// As the converter has it.
+#[cfg(feature = "convert")]
+const MAX_THREADS: usize = foldsym_convert::MAX_THREADS;
+#[cfg(not(feature = "convert"))]
+const MAX_THREADS: usize = 0;
+
 fn thread_count(text: &str) -> Result<usize, String> {
-    let count = text.parse().ok().filter(|&count| count <= foldsym_convert::MAX_THREADS);
-    count.ok_or_else(|| format!("expected a number up to {}", foldsym_convert::MAX_THREADS))
+    let count = text.parse().ok().filter(|&count| count <= MAX_THREADS);
+    count.ok_or_else(|| format!("expected a number up to {MAX_THREADS}"))
 }
 
 fn glob(text: &str) -> Result<Glob, String> {

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let module = args.module.clone().unwrap_or(stem);
     let program = args.program.as_deref().filter(|_| !matches!(file.unwind(), Ok(Some(_))));
-    let program = program.map(|program| unwinding(program, &args.file, file.build_id())).transpose()?;
+    let program = program.map(|program| unwinding(program, &args.file, &file)).transpose()?;
     let other = program.as_ref().map(|map| map.file());
     let mut written = Ok(());
     let result = foldsym_convert::write_whole(&args.output, |out| {
@@ -68,15 +68,28 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
 }
 
 /// The program's rows of call frame information, for a file that was converted without them.
-fn unwinding(program: &Path, file: &Path, build_id: &[u8]) -> Result<Arc<SymbolMap>, Failure> {
+fn unwinding(program: &Path, file: &Path, of: &SymbolFile<'_>) -> Result<Arc<SymbolMap>, Failure> {
     let options = foldsym_convert::Options { unwind: true, ..foldsym_convert::Options::default() };
     let engine = Symbolizer::builder().conversion(options).build();
     let engine = engine.map_err(|error| Failure { message: error.to_string(), code: exit::BAD_INPUT })?;
     let loaded = crate::answer::open::load(&engine, program)?.map;
-    if loaded.file().build_id() != build_id {
+    let is_same = match (loaded.file().build_id(), of.build_id()) {
+        (b"", b"") => has_same_layout(loaded.file(), of),
+        (one, other) => one == other,
+    };
+    if !is_same {
         return Err(Failure::input(program, format!("is of another build than {}", file.display())));
     }
     Ok(loaded)
+}
+
+/// Without build ids: whether two programs are loaded alike, section by section. Their rows of call frame information then cover the
+/// same code.
+fn has_same_layout(one: &SymbolFile<'_>, other: &SymbolFile<'_>) -> bool {
+    let (first, second) = (one.header(), other.header());
+    let is_same_machine = (first.machine, first.image_base) == (second.machine, second.image_base);
+    let segments = |file: &SymbolFile<'_>| file.segments().map(Iterator::collect::<Vec<_>>);
+    is_same_machine && segments(one) == segments(other) && one.program_sections().eq(other.program_sections())
 }
 
 fn breakpad(

@@ -1,5 +1,6 @@
 //! `foldsym info`: prints what a `.fsym` holds, where its bytes go, and how it was made.
 
+#[cfg(feature = "convert")]
 use foldsym_convert::report::ConversionRecord;
 use foldsym_format::header::VERSION;
 use foldsym_lookup::{
@@ -159,11 +160,24 @@ fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
 }
 
 /// How the file was made; null where that was not kept.
+#[cfg(feature = "convert")]
 fn record(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Value, Failure> {
     let Some(bytes) = file.section_bytes(SectionId::RECORD) else { return Ok(Value::Null) };
     let record = ConversionRecord::decode(bytes)
         .map_err(|error| Failure::input(mapped.path(), format!("damaged: section RECORD: {error}")))?;
     Ok(record.to_json())
+}
+
+/// Without the converter nobody decodes its record.
+#[cfg(not(feature = "convert"))]
+fn record(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Value, Failure> {
+    if file.section_bytes(SectionId::RECORD).is_some() {
+        let path = mapped.path().display();
+        crate::io::failure::complain(&format!(
+            "{path}: how it was converted is not shown by a build without the feature `convert`"
+        ));
+    }
+    Ok(Value::Null)
 }
 
 /// The name of an ELF machine; the word that other tools use where there is one.

@@ -1,10 +1,13 @@
 //! `foldsym verify`: checks a whole file, and compares it with the program that it was made of.
 
+#[cfg(feature = "convert")]
 use foldsym_convert::{verify_against, verify_by_addr2line};
 
 use crate::args::Verify;
 use crate::commands::find::index::NameIndex;
-use crate::io::failure::{Failure, exit};
+use crate::io::failure::Failure;
+#[cfg(feature = "convert")]
+use crate::io::failure::exit;
 use crate::io::mapped::Mapped;
 
 /// Checks every byte; with a program, every answer.
@@ -30,6 +33,7 @@ pub(crate) fn run(args: &Verify) -> Result<u8, Failure> {
 
 /// Compares the file with a program: exit code 1 where an answer differs. First with the converter's own reader, which finds
 /// what went wrong between it and the file; then with `addr2line`, which finds what that reader read wrongly.
+#[cfg(feature = "convert")]
 fn against(args: &Verify, program: &std::path::Path) -> Result<u8, Failure> {
     let options = crate::commands::convert::options(&args.reading);
     let own = verify_against(&args.file, program, &options)?;
@@ -50,4 +54,9 @@ fn against(args: &Verify, program: &std::path::Path) -> Result<u8, Failure> {
     std::io::Write::write_all(&mut std::io::stdout().lock(), &text)?;
     let differ = own.count > 0 || other.is_ok_and(|other| other.count > 0);
     Ok(if differ { exit::NOTHING } else { 0 })
+}
+
+#[cfg(not(feature = "convert"))]
+fn against(_: &Verify, _: &std::path::Path) -> Result<u8, Failure> {
+    Err(super::absent::needs_converter("verify --against"))
 }

@@ -70,6 +70,7 @@ impl From<io::Error> for Failure {
 }
 
 /// A program could not be converted.
+#[cfg(feature = "convert")]
 impl From<foldsym_convert::ConvertError> for Failure {
     fn from(error: foldsym_convert::ConvertError) -> Self {
         let code = if error.is_usage() { exit::USAGE } else { exit::BAD_INPUT };

@@ -6,4 +6,5 @@ pub(crate) mod input;
 pub(crate) mod limits;
 pub(crate) mod mapped;
 pub(crate) mod output;
+#[cfg(feature = "convert")]
 pub(crate) mod progress;

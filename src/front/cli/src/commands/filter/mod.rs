@@ -6,6 +6,7 @@
 use std::io;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use foldsym_symbolize::{
     Answer, Form, Innermost, Kind, Module, Names, Place, Query, StackFrame, Symbolizer, Worker, json,
@@ -72,7 +73,7 @@ struct State<'s> {
     worker: Worker<'s>,
     symbolizer: &'s Symbolizer,
     /// The functions of modules in which lines named some, by name and build id of the module.
-    by_symbol: HashMap<(String, Option<String>), OfSymbols>,
+    by_symbol: HashMap<(Arc<str>, Option<String>), OfSymbols>,
     out: Output,
     marks: Marks,
     pending: Vec<Pending>,
@@ -129,7 +130,12 @@ impl State<'_> {
     /// The place in a function that a line names.
     fn place_of_symbol(&mut self, frame: &Frame) -> Place {
         let Some(symbol) = &frame.symbol else { return Place::Unknown };
-        let key = (frame.module.clone(), frame.id.clone());
+        let Place::Image { module, .. } = self.process.place(&frame.module, frame.id.as_deref(), 0) else {
+            return Place::Unknown;
+        };
+        let Some(module) = self.process.modules().get(module) else { return Place::Unknown };
+        // The first spelling of a path: each other is the same module.
+        let key = (module.name.clone(), frame.id.clone());
         if !self.by_symbol.contains_key(&key) {
             if self.by_symbol.len() == MAX_BY_SYMBOL {
                 self.by_symbol.clear();

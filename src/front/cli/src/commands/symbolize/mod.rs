@@ -96,6 +96,18 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     })
 }
 
+/// Writes a file under another name first, which is then renamed.
+#[cfg(feature = "convert")]
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let written = foldsym_convert::write_whole(path, |file| file.write_all(bytes));
+    written.map_err(|error| Failure::input(path, error))
+}
+
+#[cfg(not(feature = "convert"))]
+fn write_whole(_: &Path, _: &[u8]) -> Result<(), Failure> {
+    Err(super::absent::needs_converter("--pprof FILE"))
+}
+
 /// Writes one profile anew.
 fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Options) -> Result<u8, Failure> {
     let [input] = args.inputs.as_slice() else {
@@ -115,8 +127,7 @@ fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Opti
         output.text = bytes;
         output.flush()?;
     } else {
-        foldsym_convert::write_whole(out, |file| file.write_all(&bytes))
-            .map_err(|error| failed(out, error.to_string()))?;
+        write_whole(out, &bytes)?;
     }
     complain(&format!(
         "{}: {} of {} frames have functions; {} locations were added",

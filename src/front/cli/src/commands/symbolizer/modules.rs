@@ -13,8 +13,8 @@ use rustc_hash::FxHashMap;
 
 use super::answer::Answer;
 use super::options::{Functions, Options};
-use crate::answer::places::Places;
 use crate::answer::symbols::SymbolNames;
+use crate::answer::text::short;
 
 /// A module that was opened, with what is kept for its answers.
 pub(super) struct Module<'s> {
@@ -126,10 +126,7 @@ impl Module<'_> {
             Some(names) => names,
             None => SymbolNames::of(&self.map).map_err(|error| format!("damaged: {error}"))?,
         };
-        let first = |place: &Places| place.ranges.first().map(|range| range.0);
-        let mut starts: Vec<u64> = names.places(symbol).filter_map(first).collect();
-        starts.sort_unstable();
-        starts.dedup();
+        let starts = names.starts(symbol);
         self.names = Some(names);
         Ok(starts)
     }
@@ -150,49 +147,5 @@ fn text_of(error: &LoadError) -> String {
             "The file was not recognized as a valid object file".to_owned()
         }
         other => other.to_string(),
-    }
-}
-
-/// The name of a function without namespaces, classes and parameters, as `DW_AT_name` has it: `m` of `ns::S::m(int) const`.
-fn short(name: &[u8]) -> &[u8] {
-    let mut depth = 0_usize;
-    let (mut start, mut end) = (0, name.len());
-    let operator = memchr::memmem::find(name, b"operator");
-    for (at, byte) in name.iter().enumerate() {
-        if operator.is_some_and(|operator| at >= operator && at < operator + b"operator()".len()) {
-            continue;
-        }
-        match byte {
-            b'(' if depth == 0 && at > start => {
-                end = at;
-                break;
-            }
-            b'<' | b'(' | b'{' | b'[' => depth += 1,
-            b'>' | b')' | b'}' | b']' => depth = depth.saturating_sub(1),
-            b':' if depth == 0 && at > 0 && name[at - 1] == b':' => start = at + 1,
-            b' ' if depth == 0 => start = at + 1,
-            _ => {}
-        }
-    }
-    &name[start.min(end)..end]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::short;
-
-    #[test]
-    fn names_without_what_surrounds_them() {
-        for (name, expected) in [
-            ("ns::S::m(int) const", "m"),
-            ("main", "main"),
-            ("int ns::max<int>(int, int)", "max<int>"),
-            ("S::operator()(int) const", "operator()"),
-            ("void f<ns::S>(ns::S)", "f<ns::S>"),
-            ("a::b::~b()", "~b"),
-            ("", ""),
-        ] {
-            assert_eq!(String::from_utf8_lossy(short(name.as_bytes())), expected, "{name}");
-        }
     }
 }

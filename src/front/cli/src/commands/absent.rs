@@ -1,0 +1,59 @@
+//! What stands for the commands that read programs, in a build without the feature `convert`.
+
+use crate::io::failure::{Failure, exit};
+
+/// What such a build says of a command.
+pub(super) fn needs_converter(what: &str) -> Failure {
+    let message =
+        format!("{what}: this build of foldsym reads .fsym files alone (it lacks the feature `convert`)");
+    Failure { message, code: exit::USAGE }
+}
+
+pub(crate) mod cfi {
+    pub(crate) fn run(_: &crate::args::Cfi) -> Result<u8, super::Failure> {
+        Err(super::needs_converter("cfi"))
+    }
+}
+
+pub(crate) mod convert {
+    pub(crate) fn run(_: &crate::args::Convert) -> Result<u8, super::Failure> {
+        Err(super::needs_converter("convert"))
+    }
+}
+
+pub(crate) mod export {
+    pub(crate) fn run(_: &crate::args::Export) -> Result<u8, super::Failure> {
+        Err(super::needs_converter("export"))
+    }
+}
+
+pub(crate) mod symbolizer {
+    use std::ffi::OsString;
+
+    /// The tools that a whole build speaks as.
+    #[derive(Clone, Copy)]
+    pub(crate) enum Tool {
+        Symbolizer,
+        LlvmAddr2line,
+        GnuAddr2line,
+    }
+
+    impl Tool {
+        /// None: under the name of another tool this build is itself.
+        pub(crate) fn of_name(_: &str) -> Option<Self> {
+            None
+        }
+
+        pub(crate) fn name(self) -> &'static str {
+            match self {
+                Self::Symbolizer => "llvm-symbolizer",
+                Self::LlvmAddr2line => "llvm-addr2line",
+                Self::GnuAddr2line => "addr2line",
+            }
+        }
+    }
+
+    pub(crate) fn run(tool: Tool, _: &str, _: Vec<OsString>) -> Result<u8, super::Failure> {
+        Err(super::needs_converter(tool.name()))
+    }
+}

@@ -1,0 +1,41 @@
+//! `export`: which program may give its call frame information.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{file, foldsym, program};
+
+/// A test program whose build id nobody finds.
+fn without_build_id(name: &str, folder: &Path) -> PathBuf {
+    let mut bytes = std::fs::read(program(name)).unwrap();
+    if let Some(note) = bytes.windows(4).position(|bytes| bytes == b"GNU\0") {
+        bytes[note..note + 3].copy_from_slice(b"XYZ");
+    }
+    file(folder, name, &bytes)
+}
+
+#[test]
+fn a_program_of_another_build_gives_no_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    let (ours, other) =
+        (without_build_id("demo.elf", folder.path()), without_build_id("demo.gcc", folder.path()));
+    let (fsym, out) = (folder.path().join("demo.fsym"), folder.path().join("demo.sym"));
+    let ran = foldsym(&["convert", &text(&ours), "-o", &text(&fsym)]);
+    assert!(ran.code == 0 && ran.err.contains("no build id"), "{ran:?}");
+    let export = |fsym: &Path, program: &Path| {
+        foldsym(&["export", &text(fsym), "--breakpad", "--program", &text(program), "-o", &text(&out)])
+    };
+    // Neither has a build id: where the sections are tells them apart.
+    let refused = export(&fsym, &other);
+    let expected = format!("foldsym: {}: is of another build than {}\n", other.display(), fsym.display());
+    assert_eq!((refused.code, refused.err, out.exists()), (3, expected, false));
+    let taken = export(&fsym, &ours);
+    assert_eq!(taken.code, 0, "{taken:?}");
+    assert!(std::fs::read_to_string(&out).unwrap().contains("\nSTACK CFI INIT "));
+    // One has a build id.
+    std::fs::remove_file(&out).unwrap();
+    let refused = export(&fsym, &program("demo.elf"));
+    assert_eq!((refused.code, out.exists()), (3, false), "{refused:?}");
+}

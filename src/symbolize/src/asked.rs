@@ -1,0 +1,54 @@
+//! Stacks to answers, one by one or many with several threads: what users call on a [`Symbolizer`].
+
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+
+use crate::frame::Frame;
+use crate::stack::Stack;
+use crate::symbolizer::Symbolizer;
+use crate::worker::Worker;
+
+/// Stacks that a thread takes at a time from a batch.
+const PART: usize = 64;
+
+impl Symbolizer {
+    /// Answers one stack: a frame for each of its frames, in order. Files are found and opened as they are needed.
+    ///
+    /// Who answers many stacks makes a [`Worker`] for each thread, or calls [`Symbolizer::symbolize_batch`]: both keep names.
+    pub fn symbolize(&self, stack: &Stack) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        self.worker().symbolize(stack, &mut frames);
+        frames
+    }
+
+    /// Answers many stacks, in order, with [`Builder::threads`] threads. The answers do not depend on the threads.
+    pub fn symbolize_batch(&self, stacks: &[Stack]) -> Vec<Vec<Frame>> {
+        let mut answers = vec![Vec::new(); stacks.len()];
+        let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads = if self.threads == 0 { available() } else { self.threads };
+        let threads = threads.min(stacks.len().div_ceil(PART));
+        let parts = Mutex::new(stacks.chunks(PART).zip(answers.chunks_mut(PART)));
+        let work = || {
+            let mut worker = self.worker();
+            loop {
+                let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some((stacks, answers)) = part else { break };
+                for (stack, frames) in stacks.iter().zip(answers) {
+                    worker.symbolize(stack, frames);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(work);
+            }
+            work();
+        });
+        answers
+    }
+
+    /// What one thread needs to answer many stacks: it keeps the names of files that it has seen.
+    pub fn worker(&self) -> Worker<'_> {
+        Worker::new(self)
+    }
+}
