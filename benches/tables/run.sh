@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 venv=${FOLDSYM_VENV:-target/tables/venv}
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/pip" install --quiet maturin pyarrow 'pandas<3' 'pyspark>=4,<5'
-cargo build --release --package foldsym-table --features parquet --example throughput
+cargo build --release --package foldsym-table --example throughput
 wheels=$(mktemp -d)
 (cd src/front/python && "$venv/bin/maturin" build --quiet --release --interpreter "$venv/bin/python" --out "$wheels")
 "$venv/bin/pip" install --quiet --force-reinstall "$wheels"/*.whl
