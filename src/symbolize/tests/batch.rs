@@ -32,7 +32,8 @@ fn hex(word: &str) -> u64 {
 
 fn fleet() -> Fleet {
     let folder = tempfile::tempdir().unwrap();
-    let (mut modules, mut stacks, mut vtables) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut modules, mut vtables) = (Vec::new(), Vec::new());
+    let mut stacks: Vec<Vec<StackFrame>> = Vec::new();
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins/built");
     for (name, base) in PROGRAMS {
         let set = built.join(format!("{name}.set"));
