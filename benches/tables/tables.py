@@ -22,6 +22,8 @@ import pyarrow.parquet
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
+PROFILE = os.environ.get("PROFILE", "release")
+EXAMPLE = ROOT / "target" / PROFILE.replace("dev", "debug") / "examples" / "throughput"
 SCHEMA = pyarrow.schema(
     [
         ("modules", pyarrow.list_(pyarrow.struct([("id", pyarrow.string()), ("base", pyarrow.int64()), ("name", pyarrow.string())]))),
@@ -75,8 +77,7 @@ def written(path, modules, stacks, count):
 
 def rust(store, stacks, rows, rounds, threads):
     """Rounds of the example of `foldsym-table`."""
-    example = ROOT / "target" / "release" / "examples" / "throughput"
-    out = run(example, store, stacks, rows, rounds, ",".join(map(str, threads)))
+    out = run(EXAMPLE, store, stacks, rows, rounds, ",".join(map(str, threads)))
     return [json.loads(line) for line in out.splitlines()]
 
 
@@ -205,7 +206,7 @@ def main():
     out = [f"# Tables of stacks, {time.strftime('%Y-%m-%d')}", ""]
     out += [f"`benches/tables/run.sh {' '.join(sys.argv[1:])}`".replace(str(ROOT) + "/", ""), ""]
     cpu = next(line.split(": ")[1] for line in open("/proc/cpuinfo") if line.startswith("model name"))
-    out += [f"{cpu}, {os.cpu_count()} cores; load before the run {os.getloadavg()[0]:.1f}. Python {platform.python_version()}, pyarrow {pyarrow.__version__}.", ""]
+    out += [f"{cpu}, {os.cpu_count()} cores; load before the run {os.getloadavg()[0]:.1f}. Profile `{PROFILE}`. Python {platform.python_version()}, pyarrow {pyarrow.__version__}.", ""]
     out += [f"{len(stacks):,} stacks of a program that works with RocksDB, recorded by a timer; {distinct:,} are distinct, with {len(addresses):,} addresses;"
             f" {once / len(stacks):.1f} frames a stack, over {len(modules)} modules. Larger tables have them again and again.", ""]
 

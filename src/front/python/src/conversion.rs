@@ -204,5 +204,7 @@ pub(crate) fn convert<'py>(
     if let Some(raised) = state.and_then(|state| state.raised) {
         return Err(raised);
     }
-    loads(py, report.map_err(failed)?.to_json().to_string().as_bytes())
+    let mut report = report.map_err(failed)?.to_json();
+    report["output"] = output.to_string_lossy().into();
+    loads(py, report.to_string().as_bytes())
 }
