@@ -250,9 +250,9 @@ impl Part {
     }
 
     /// The elements of the column, row by row.
-    pub(crate) fn columns(&self) -> Columns {
+    pub(crate) fn columns(&self) -> ElementColumns {
         let Self { stacks, batch, symbols, modules } = self;
-        let mut columns = Columns::default();
+        let mut columns = ElementColumns::default();
         for (row, query) in stacks.query_of_rows().into_iter().enumerate() {
             let before = columns.frame.len();
             columns.valid.push(query.is_some());
@@ -310,7 +310,7 @@ impl Dictionary {
 /// # Errors
 /// They do not.
 pub(crate) fn fit_together(
-    parts: &[Columns],
+    parts: &[ElementColumns],
     values: &StringArray,
     options: TableOptions,
 ) -> Result<(), TableError> {
@@ -341,7 +341,7 @@ const TEXTS: usize = 10;
 
 /// The fields of the elements.
 #[derive(Default)]
-pub(crate) struct Columns {
+pub(crate) struct ElementColumns {
     /// By row: elements, and whether there is a list.
     lengths: Vec<usize>,
     valid: Vec<bool>,
@@ -364,7 +364,7 @@ pub(crate) struct Columns {
     message: Vec<Option<Text>>,
 }
 
-impl Columns {
+impl ElementColumns {
     fn frame(&mut self, place: Position, made: &Made, symbols: &Symbols) {
         for element in &symbols.elements[made.elements.clone()] {
             self.frame.push(place.frame);
