@@ -82,7 +82,7 @@ def test_types_are_the_modules(tmp_path):
     # Modules in Python have their types in themselves.
     others = tmp_path / "others"
     others.write_text("foldsym\\.spark.*\n")
-    done = subprocess.run([sys.executable, "-m", "mypy.stubtest", "foldsym", "--concise", "--allowlist", others, "--ignore-unused-allowlist"], **captured)
+    done = subprocess.run([sys.executable, "-m", "mypy.stubtest", "foldsym", "--concise", "--allowlist", others, "--ignore-unused-allowlist", "--mypy-config-file", CONFIG], **captured)
     assert done.returncode == 0, done.stdout
     # A program with a mistake is found.
     (tmp_path / "wrong.py").write_text('import foldsym\nfoldsym.SymbolFile("x").lookup("1")\n')

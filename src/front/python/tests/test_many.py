@@ -139,9 +139,9 @@ def test_damaged_files(fleet, tmp_path):  # noqa: F811
         ours = pa.record_batch(made)["symbols"].to_pylist()
         for row, answer, line in zip(mine, ours, lines(tmp_path / "store", mine), strict=True):
             if "Error" in line:
-                # The command gives up a stack with a damaged name, the table a frame.
+                # The command gives up a stack with a damaged name, the table a frame; and JSON has texts that the table has not.
                 told = {one["message"].split(" section ")[0] for one in answer if one["unknown"] == "damaged"}
-                assert told == {line["Error"]["Message"].split(" section ")[0]}
+                assert told <= {line["Error"]["Message"].split(" section ")[0]}
             else:
                 assert without_reasons([answer]) == [elements(row, line)]
         kinds |= {one["unknown"] for row in ours for one in row or []}
