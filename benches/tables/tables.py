@@ -109,15 +109,17 @@ def session(executors, python):
 
 def ask_llvm(symbolizer):
     """A pandas UDF over batches: one process of llvm-symbolizer a task, asked for whole batches. Gives a text a stack."""
+    from collections.abc import Iterator
+
+    import pandas
     from pyspark.sql.functions import pandas_udf
 
+    # pyspark reads the kind of the function off its types.
     @pandas_udf("string")
-    def udf(batches):
+    def udf(batches: Iterator[tuple[pandas.Series, pandas.Series]]) -> Iterator[pandas.Series]:
         import json
         import subprocess
         import threading
-
-        import pandas
 
         process = subprocess.Popen([symbolizer, "--output-style=JSON"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for modules, frames in batches:
@@ -191,6 +193,7 @@ def main():
     parser.add_argument("--llvm-stacks", type=int, default=4000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--reuse", action="store_true", help="the stacks of the last run")
+    parser.add_argument("--executors", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--no-spark", action="store_true")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -238,11 +241,11 @@ def main():
         out += ["## Spark", "", f"`foldsym.spark.symbolize` over {options.spark_stacks:,} stacks, and a pandas UDF that keeps one llvm-symbolizer 22 open a task over"
                 f" {options.llvm_stacks:,} of them; wall time of the whole action, shuffle included. Bar: 20 times the rate.", ""]
         out += ["| executors of one core | foldsym, frames a second | llvm-symbolizer, frames a second | ratio |", "|---|---|---|---|"]
-        for executors in (1, 2):
+        for executors in options.executors:
             ours, theirs = spark(executors, store, large, small, symbolizer)
             ours, theirs = answered / ours, asked / theirs
             out.append(f"| {executors} | {ours:,.0f} | {theirs:,.0f} | {ours / theirs:.0f} |")
-        cost.append(f"and {30e9 / ours * 2 / 3600:.1f} in Spark with two executors")
+        cost.append(f"and {30e9 / ours * executors / 3600:.1f} in Spark with {executors} executors")
         same, of = agreement(store, small, symbolizer)
         out += ["", f"Of {of:,} frames at code that no other function shares, {same:,} have the same functions as llvm-symbolizer's.", ""]
     out += ["## A billion stacks", "", f"{', '.join(cost)}, at the rates above."]
