@@ -81,6 +81,6 @@ pub use parse::{ParseError, build_id_and_offset, module_and_offset, number};
 pub use program::LoadError;
 pub use request::{Request, RequestError};
 pub use stack::{Kind, Mapping, Module, Modules, OpenFile, Place, Stack, StackFrame};
-pub use symbolizer::{BuildError, Builder, Symbolizer};
+pub use symbolizer::{BuildError, Builder, OpenedFiles, Symbolizer};
 pub use unknown::Unknown;
 pub use worker::{Innermost, Query, Worker};

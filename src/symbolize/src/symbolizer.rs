@@ -3,6 +3,7 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,10 +19,23 @@ use crate::unknown::Unknown;
 pub struct Symbolizer {
     pub(crate) finder: Finder,
     opened: Mutex<LruCache<Key, Arc<Slot>>>,
+    /// [`Symbolizer::opened`]'s two numbers.
+    files_opened: AtomicU64,
+    bytes_opened: AtomicU64,
     retry_after: Duration,
     pub(crate) threads: usize,
     pub(crate) candidates: bool,
     pub(crate) demangle: bool,
+}
+
+/// What was opened since a [`Symbolizer`] was made. A file that was closed and opened again counts twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenedFiles {
+    /// How many symbol files.
+    pub files: u64,
+    /// Their sizes together: of a store on another machine, what was fetched from it or its cache.
+    pub bytes: u64,
 }
 
 type Key = (Option<ModuleId>, String, Option<Arc<Path>>);
@@ -183,6 +197,8 @@ impl Builder {
         Ok(Symbolizer {
             finder,
             opened: Mutex::new(LruCache::new(open_files)),
+            files_opened: AtomicU64::new(0),
+            bytes_opened: AtomicU64::new(0),
             retry_after: self.retry_after,
             threads: self.threads,
             candidates: self.candidates,
@@ -214,6 +230,14 @@ impl Symbolizer {
         self.open(module)
     }
 
+    /// How many symbol files were opened, and their bytes.
+    pub fn opened(&self) -> OpenedFiles {
+        OpenedFiles {
+            files: self.files_opened.load(Ordering::Relaxed),
+            bytes: self.bytes_opened.load(Ordering::Relaxed),
+        }
+    }
+
     /// As [`Self::file_of`], within the crate.
     pub(crate) fn open(&self, module: &Module) -> Opened {
         if let Some(file) = &module.file {
@@ -233,6 +257,10 @@ impl Symbolizer {
         };
         let find = || {
             let found = self.finder.find(module.id.as_ref(), module.file_name(), module.program.as_deref());
+            if let Ok((map, _)) = &found {
+                self.files_opened.fetch_add(1, Ordering::Relaxed);
+                self.bytes_opened.fetch_add(map.bytes().len() as u64, Ordering::Relaxed);
+            }
             let is_lacking = found.as_ref().map_or(true, |(_, is_lacking)| *is_lacking);
             (found.map(|(map, _)| Arc::new(map)), Found { when: Instant::now(), is_lacking })
         };

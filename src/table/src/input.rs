@@ -3,7 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, Fields};
 use foldsym_store::ModuleId;
 use foldsym_symbolize::{Innermost, Kind, Module, Modules, Place, Query, StackFrame};
 use rustc_hash::FxHashMap;
@@ -65,7 +65,8 @@ fn list(column: &str, array: &dyn Array) -> Result<ListArray, TableError> {
         | DataType::FixedSizeList(inner, _)
         | DataType::ListView(inner)
         | DataType::LargeListView(inner) => inner.clone(),
-        DataType::Null => Arc::new(Field::new("item", DataType::Int64, true)),
+        // Of a column without a value nobody knows the type.
+        DataType::Null => Arc::new(Field::new("item", DataType::Null, true)),
         kind => return Err(wrong(column, format!("expected a list, found {kind}"))),
     };
     Ok(arrow_cast::cast(array, &DataType::List(inner))?.as_list::<i32>().clone())
@@ -92,36 +93,135 @@ fn text_at(array: Option<&StringArray>, at: usize) -> Option<&str> {
     array.filter(|array| array.is_valid(at)).map(|array| array.value(at)).filter(|text| !text.is_empty())
 }
 
-impl Stacks {
-    pub(crate) fn read(stacks: &RecordBatch) -> Result<Self, TableError> {
+/// The columns of stacks, each in the one type that is read.
+pub(crate) struct Columns {
+    rows: usize,
+    frames: ListArray,
+    addresses: Int64Array,
+    kinds: Option<(ListArray, StringArray)>,
+    modules: ModuleColumns,
+}
+
+enum ModuleColumns {
+    /// Several a row.
+    Lists { lists: ListArray, ids: Option<StringArray>, names: Option<StringArray>, bases: Int64Array },
+    /// One a row.
+    One { ids: StringArray, names: Option<StringArray>, bases: Option<Int64Array> },
+}
+
+impl Columns {
+    /// Finds the columns by name.
+    ///
+    /// # Errors
+    /// One is missing, or of another type.
+    pub(crate) fn of(stacks: &RecordBatch) -> Result<Self, TableError> {
         let frames = optional(stacks, "frames", list)?.ok_or_else(|| wrong("frames", "is missing"))?;
         let addresses = numbers("frames", frames.values())?;
         let kinds = optional(stacks, "kinds", list)?;
-        let kind_words = kinds.as_ref().map(|kinds| texts("kinds", kinds.values())).transpose()?;
+        let kinds = match kinds {
+            Some(kinds) => {
+                let words = texts("kinds", kinds.values())?;
+                Some((kinds, words))
+            }
+            None => None,
+        };
+        let modules = match optional(stacks, "modules", list)? {
+            Some(lists) => {
+                let each = match lists.value_type() {
+                    DataType::Struct(_) => lists.values().as_struct(),
+                    DataType::Null => &StructArray::new_null(no_modules(), lists.values().len()),
+                    kind => return Err(wrong("modules", format!("expected structs, found {kind}"))),
+                };
+                let ids = field(each, "id").map(|array| texts("modules.id", array)).transpose()?;
+                let names = field(each, "name").map(|array| texts("modules.name", array)).transpose()?;
+                let bases = field(each, "base").ok_or_else(|| wrong("modules", "has no field \"base\""))?;
+                let bases = numbers("modules.base", bases)?;
+                ModuleColumns::Lists { lists, ids, names, bases }
+            }
+            None => {
+                let ids = optional(stacks, "module_id", texts)?
+                    .ok_or_else(|| wrong("modules", "is missing, and so is \"module_id\""))?;
+                let names = optional(stacks, "module_name", texts)?;
+                ModuleColumns::One { ids, names, bases: optional(stacks, "base", numbers)? }
+            }
+        };
+        Ok(Self { rows: stacks.num_rows(), frames, addresses, kinds, modules })
+    }
+
+    /// How many rows there are.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The words of kinds of a row, and which is the first; nothing where the row has none.
+    fn words(&self, row: usize, frames: usize) -> Result<Option<(&StringArray, usize)>, TableError> {
+        let Some((kinds, words)) = self.kinds.as_ref().filter(|(kinds, _)| kinds.is_valid(row)) else {
+            return Ok(None);
+        };
+        let range = elements(kinds, row);
+        if range.len() != frames {
+            let what = "kinds and frames are not of one length".to_owned();
+            return Err(TableError::Row { row, what });
+        }
+        Ok(Some((words, range.start)))
+    }
+}
+
+impl ModuleColumns {
+    /// Whether two rows have the same lists of modules, which is seen without a look at each module. False where that is not known.
+    fn are_equal(&self, one: usize, other: usize) -> bool {
+        let Self::Lists { lists, ids, names, bases } = self else { return false };
+        if lists.is_null(one) || lists.is_null(other) || bases.null_count() > 0 {
+            return false;
+        }
+        let (one, other) = (elements(lists, one), elements(lists, other));
+        let same_texts = |texts: &StringArray| {
+            let of = |range: &std::ops::Range<usize>| &texts.value_offsets()[range.start..=range.end];
+            let (ends, other_ends) = (of(&one), of(&other));
+            let bytes = |ends: &[i32]| &texts.value_data()[ends[0] as usize..ends[ends.len() - 1] as usize];
+            texts.null_count() == 0
+                && ends.iter().zip(other_ends).all(|(end, other)| end - ends[0] == other - other_ends[0])
+                && bytes(ends) == bytes(other_ends)
+        };
+        one.len() == other.len()
+            && bases.values()[one.clone()] == bases.values()[other.clone()]
+            && [ids, names].into_iter().flatten().all(same_texts)
+    }
+}
+
+/// The fields of a module.
+fn no_modules() -> Fields {
+    let text = |name| Field::new(name, DataType::Utf8, true);
+    Fields::from(vec![text("id"), Field::new("base", DataType::Int64, true), text("name")])
+}
+
+/// Where the elements of a row of lists are.
+fn elements(lists: &ListArray, row: usize) -> std::ops::Range<usize> {
+    let offsets = lists.value_offsets();
+    offsets[row] as usize..offsets[row + 1] as usize
+}
+
+impl Stacks {
+    /// Reads some of the rows; they count from 0 in what is read.
+    ///
+    /// # Errors
+    /// A value is none of those that its column may have.
+    pub(crate) fn read(columns: &Columns, rows: std::ops::Range<usize>) -> Result<Self, TableError> {
+        let Columns { frames, addresses, .. } = columns;
         let mut read = Self {
-            frames: Vec::with_capacity(addresses.len()),
-            ends: Vec::with_capacity(stacks.num_rows()),
-            nulls: (0..frames.len()).map(|row| frames.is_null(row)).collect(),
+            frames: Vec::with_capacity(rows.len()),
+            ends: Vec::with_capacity(rows.len()),
+            nulls: rows.clone().map(|row| frames.is_null(row)).collect(),
             modules: Vec::new(),
             faults: FxHashMap::default(),
-            which: Vec::new(),
+            which: Vec::with_capacity(rows.len()),
             order: Vec::new(),
         };
-        let linked = read.read_modules(stacks)?;
-        for (row, &linked) in linked.iter().enumerate() {
+        let linked = read.read_modules(&columns.modules, rows.clone());
+        for (row, &linked) in rows.clone().zip(&linked) {
             if frames.is_valid(row) {
-                let range = frames.value_offsets()[row] as usize..frames.value_offsets()[row + 1] as usize;
-                let words = match (&kinds, &kind_words) {
-                    (Some(kinds), Some(words)) if kinds.is_valid(row) => {
-                        let start = kinds.value_offsets()[row] as usize;
-                        if kinds.value_offsets()[row + 1] as usize - start != range.len() {
-                            let what = "kinds and frames are not of one length".to_owned();
-                            return Err(TableError::Row { row, what });
-                        }
-                        Some((words, start))
-                    }
-                    _ => None,
-                };
+                let range = elements(frames, row);
+                let words = columns.words(row, range.len())?;
                 for (at, index) in range.enumerate() {
                     let default = if at == 0 { Kind::Exact } else { Kind::Return };
                     let kind = match words {
@@ -145,89 +245,85 @@ impl Stacks {
             }
             read.ends.push(read.frames.len());
         }
-        read.order = (0..stacks.num_rows()).filter(|&row| !read.nulls[row]).collect();
+        read.order = (0..rows.len()).filter(|&row| !read.nulls[row]).collect();
         read.order.sort_by_key(|&row| read.which[row]);
         Ok(read)
     }
 
     /// Reads the modules of each row. Gives which rows have link-time addresses of their only module.
-    fn read_modules(&mut self, stacks: &RecordBatch) -> Result<Vec<bool>, TableError> {
-        let rows = stacks.num_rows();
+    fn read_modules(&mut self, columns: &ModuleColumns, rows: std::ops::Range<usize>) -> Vec<bool> {
         let mut known: FxHashMap<Vec<u8>, usize> = FxHashMap::default();
-        let mut linked = vec![false; rows];
-        let list_of = optional(stacks, "modules", list)?;
-        if let Some(list) = &list_of {
-            let DataType::Struct(_) = list.value_type() else {
-                return Err(wrong("modules", format!("expected structs, found {}", list.value_type())));
-            };
-            let each = list.values().as_struct();
-            let ids = field(each, "id").map(|array| texts("modules.id", array)).transpose()?;
-            let names = field(each, "name").map(|array| texts("modules.name", array)).transpose()?;
-            let bases = field(each, "base").ok_or_else(|| wrong("modules", "has no field \"base\""))?;
-            let bases = numbers("modules.base", bases)?;
-            for row in 0..rows {
-                let range = list.value_offsets()[row] as usize..list.value_offsets()[row + 1] as usize;
-                let range = if list.is_valid(row) { range } else { 0..0 };
-                let mut key = Vec::new();
-                for at in range.clone() {
-                    for text in [text_at(ids.as_ref(), at), text_at(names.as_ref(), at)] {
-                        let text = text.unwrap_or("");
-                        key.extend_from_slice(&(text.len() as u64).to_le_bytes());
-                        key.extend_from_slice(text.as_bytes());
-                    }
-                    key.push(u8::from(bases.is_valid(at)));
-                    key.extend_from_slice(&bases.value(at).to_le_bytes());
-                }
-                let which = match known.get(&key) {
-                    Some(&which) => which,
-                    None => {
-                        let mut modules = Vec::new();
-                        for at in range {
-                            let id = text_at(ids.as_ref(), at);
-                            let mut module = Module::new(text_at(names.as_ref(), at).or(id).unwrap_or("?"));
-                            let (parsed, fault) = identity(id);
-                            module.id = parsed;
-                            let at_fault = (self.modules.len(), modules.len());
-                            self.faults.extend(fault.map(|fault| (at_fault, fault)));
-                            let base = bases.is_valid(at).then(|| bases.value(at).cast_unsigned());
-                            modules.push(base.into_iter().fold(module, Module::at));
-                        }
-                        self.modules.push(Modules::new(modules));
-                        known.insert(key, self.modules.len() - 1);
-                        self.modules.len() - 1
-                    }
-                };
+        let mut linked = vec![false; rows.len()];
+        let mut key = Vec::new();
+        let mut last: Option<(usize, usize)> = None;
+        for (row, linked) in rows.zip(&mut linked) {
+            // Neighbours are mostly of one process.
+            if let Some((_, which)) = last.filter(|&(before, _)| columns.are_equal(before, row)) {
                 self.which.push(which);
+                continue;
             }
-            return Ok(linked);
-        }
-        let ids = optional(stacks, "module_id", texts)?
-            .ok_or_else(|| wrong("modules", "is missing, and so is \"module_id\""))?;
-        let names = optional(stacks, "module_name", texts)?;
-        let bases = optional(stacks, "base", numbers)?;
-        for (row, linked) in linked.iter_mut().enumerate() {
-            let (id, name) = (text_at(Some(&ids), row), text_at(names.as_ref(), row));
-            let base = bases.as_ref().filter(|bases| bases.is_valid(row)).map(|bases| bases.value(row));
-            let key =
-                format!("{base:?} {} {} {}", id.unwrap_or("").len(), id.unwrap_or(""), name.unwrap_or(""));
-            *linked = base.is_none();
-            let which = match known.get(key.as_bytes()) {
-                Some(&which) => which,
-                None => {
-                    let mut module = Module::new(name.or(id).unwrap_or("?"));
-                    let (parsed, fault) = identity(id);
-                    module.id = parsed;
-                    self.faults.extend(fault.map(|fault| ((self.modules.len(), 0), fault)));
-                    let module =
-                        base.into_iter().fold(module, |module, base| module.at(base.cast_unsigned()));
-                    self.modules.push(Modules::new(vec![module]));
-                    known.insert(key.into_bytes(), self.modules.len() - 1);
-                    self.modules.len() - 1
+            key.clear();
+            let of_key = |key: &mut Vec<u8>, id: Option<&str>, name: Option<&str>, base: Option<i64>| {
+                for text in [id, name] {
+                    let text = text.unwrap_or("");
+                    key.extend_from_slice(&(text.len() as u64).to_le_bytes());
+                    key.extend_from_slice(text.as_bytes());
+                }
+                key.push(u8::from(base.is_some()));
+                key.extend_from_slice(&base.unwrap_or(0).to_le_bytes());
+            };
+            let which = match columns {
+                ModuleColumns::Lists { lists, ids, names, bases } => {
+                    let range = if lists.is_valid(row) { elements(lists, row) } else { 0..0 };
+                    let parts = |at| {
+                        let base = bases.is_valid(at).then(|| bases.value(at));
+                        (text_at(ids.as_ref(), at), text_at(names.as_ref(), at), base)
+                    };
+                    for (id, name, base) in range.clone().map(parts) {
+                        of_key(&mut key, id, name, base);
+                    }
+                    self.of_process(&mut known, &key, || range.map(parts))
+                }
+                ModuleColumns::One { ids, names, bases } => {
+                    let (id, name) = (text_at(Some(ids), row), text_at(names.as_ref(), row));
+                    let base = bases.as_ref().filter(|bases| bases.is_valid(row));
+                    let base = base.map(|bases| bases.value(row));
+                    *linked = base.is_none();
+                    of_key(&mut key, id, name, base);
+                    self.of_process(&mut known, &key, || std::iter::once((id, name, base)))
                 }
             };
+            last = Some((row, which));
             self.which.push(which);
         }
-        Ok(linked)
+        linked
+    }
+
+    /// Which of the processes has the modules of this key: id, name and base of each.
+    fn of_process<'t, I>(
+        &mut self,
+        known: &mut FxHashMap<Vec<u8>, usize>,
+        key: &[u8],
+        parts: impl FnOnce() -> I,
+    ) -> usize
+    where
+        I: Iterator<Item = (Option<&'t str>, Option<&'t str>, Option<i64>)>,
+    {
+        if let Some(&which) = known.get(key) {
+            return which;
+        }
+        let mut modules = Vec::new();
+        for (id, name, base) in parts() {
+            let mut module = Module::new(name.or(id).unwrap_or("?"));
+            let (parsed, fault) = identity(id);
+            module.id = parsed;
+            let at = (self.modules.len(), modules.len());
+            self.faults.extend(fault.map(|fault| (at, fault)));
+            modules.push(base.into_iter().fold(module, |module, base| module.at(base.cast_unsigned())));
+        }
+        self.modules.push(Modules::new(modules));
+        known.insert(key.to_vec(), self.modules.len() - 1);
+        self.modules.len() - 1
     }
 
     fn range(&self, row: usize) -> std::ops::Range<usize> {
@@ -253,13 +349,19 @@ impl Stacks {
         queries
     }
 
-    pub(crate) fn modules(&self, row: usize) -> &Modules {
-        &self.modules[self.which[row]]
+    /// The modules of each process, in the order that [`Stacks::process`] counts.
+    pub(crate) fn processes(&self) -> &[Modules] {
+        &self.modules
     }
 
-    /// Why the identity of a row's module could not be read.
-    pub(crate) fn fault(&self, row: usize, module: usize) -> Option<&str> {
-        self.faults.get(&(self.which[row], module)).map(String::as_str)
+    /// The process of a row.
+    pub(crate) fn process(&self, row: usize) -> usize {
+        self.which[row]
+    }
+
+    /// Why the identity of a process's module could not be read.
+    pub(crate) fn fault(&self, process: usize, module: usize) -> Option<&str> {
+        self.faults.get(&(process, module)).map(String::as_str)
     }
 
     pub(crate) fn frames(&self, row: usize) -> &[StackFrame] {

@@ -12,11 +12,12 @@ mod output;
 #[cfg(feature = "parquet")]
 mod parquet_file;
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-use foldsym_symbolize::{Batch, Symbolizer};
+use foldsym_symbolize::Symbolizer;
 
 pub use output::symbols_field;
 #[cfg(feature = "parquet")]
@@ -80,17 +81,19 @@ pub enum TableError {
     },
 }
 
-/// How names are written.
+/// How a table is answered, and how names are written.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct TableOptions {
     /// As dictionaries: each distinct name once. Otherwise as plain text, which Spark needs.
     pub dictionaries: bool,
+    /// Threads that share the rows of a batch; 0 for one a core. Neither answers nor errors depend on it.
+    pub threads: usize,
 }
 
 impl Default for TableOptions {
     fn default() -> Self {
-        Self { dictionaries: true }
+        Self { dictionaries: true, threads: 1 }
     }
 }
 
@@ -121,14 +124,8 @@ pub fn symbolize_batch(
     stacks: &RecordBatch,
     options: TableOptions,
 ) -> Result<RecordBatch, TableError> {
-    let read = input::Stacks::read(stacks)?;
-    let mut out = output::Symbols::default();
-    let mut batch = Batch::new();
-    let queries = read.queries();
-    symbolizer.worker().answer_batch(&queries, &mut batch, |number, file, answer, names| {
-        out.answer(number, file, answer, names);
-    });
-    let column = out.column(&read, &batch, options)?;
+    let read = input::Columns::of(stacks)?;
+    let column = answers(symbolizer, &read, options)?;
     let mut columns: Vec<_> = stacks
         .schema()
         .fields()
@@ -139,4 +136,55 @@ pub fn symbolize_batch(
         .collect();
     columns.push(column);
     Ok(RecordBatch::try_new(schema_of(&stacks.schema(), options), columns)?)
+}
+
+/// Rows that are worth a thread.
+const ROWS_A_THREAD: usize = 256;
+
+/// The column of symbols. Threads answer a part of the rows each; then the parts' names become one dictionary.
+fn answers(
+    symbolizer: &Symbolizer,
+    columns: &input::Columns,
+    options: TableOptions,
+) -> Result<ArrayRef, TableError> {
+    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = if options.threads == 0 { cores() } else { options.threads.min(MAX_THREADS) };
+    let rows = columns.rows();
+    let size = rows.div_ceil(threads).max(ROWS_A_THREAD);
+    let ranges: Vec<_> = (0..rows.div_ceil(size).max(1))
+        .map(|part| (part * size).min(rows)..((part + 1) * size).min(rows))
+        .collect();
+    let parts = in_parallel(ranges, |rows| -> Result<_, TableError> {
+        Ok(output::Part::of(symbolizer, input::Stacks::read(columns, rows)?))
+    });
+    // The first part with an error has the first row with one.
+    let mut parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let values = output::Part::share_texts(&mut parts).values()?;
+    let parts = in_parallel(parts, |part| part.columns());
+    output::fit_together(&parts, &values, options)?;
+    let parts = in_parallel(parts, |part| part.finish(&values, options));
+    let mut parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+    if parts.len() == 1 {
+        return Ok(parts.remove(0));
+    }
+    let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+    Ok(arrow_select::concat::concat(&parts)?)
+}
+
+/// More threads than this are not started: they would wait for each other.
+const MAX_THREADS: usize = 1024;
+
+/// Does the same with each part, in a thread of its own; the first in this one.
+fn in_parallel<P: Send, R: Send>(parts: Vec<P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let mut parts = parts.into_iter();
+        let first = parts.next();
+        let others: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
+        let mut results: Vec<R> = first.map(work).into_iter().collect();
+        for other in others {
+            results.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        results
+    })
 }

@@ -8,7 +8,7 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
-use foldsym_symbolize::{Answer, Batch, Names, Place};
+use foldsym_symbolize::{Answer, Batch, Modules, Names, Place, Symbolizer};
 use rustc_hash::FxHashMap;
 
 use crate::input::Stacks;
@@ -34,6 +34,11 @@ impl Texts {
         let number = self.all.len() as Text - 1;
         self.by_text.insert(text, number);
         number
+    }
+
+    /// The numbers here of another's texts.
+    fn take(&mut self, other: &Texts) -> Vec<Text> {
+        other.all.iter().map(|text| self.of(text)).collect()
     }
 
     /// No text where it is empty.
@@ -182,62 +187,164 @@ impl Symbols {
         texts
     }
 
-    /// The column, a list for each row.
-    pub(crate) fn column(
-        &mut self,
-        stacks: &Stacks,
-        batch: &Batch,
-        options: TableOptions,
-    ) -> Result<ArrayRef, TableError> {
-        let mut columns = Columns::default();
-        let (mut lengths, mut valid) = (Vec::new(), Vec::new());
-        let mut module_names: FxHashMap<*const u8, Text> = FxHashMap::default();
+    /// Takes the names of modules, and why identities could not be read. Gives them by process and module.
+    fn modules(&mut self, stacks: &Stacks) -> Vec<Vec<(Text, Option<Text>)>> {
+        let texts = &mut self.texts;
+        let mut of_process = |(process, modules): (usize, &Modules)| {
+            let each = (0..modules.len()).map_while(|module| Some((module, modules.get(module)?)));
+            let each = each.map(|(module, known)| {
+                let fault = stacks.fault(process, module).map(|fault| texts.of(fault));
+                (texts.of(&known.name), fault)
+            });
+            each.collect()
+        };
+        stacks.processes().iter().enumerate().map(&mut of_process).collect()
+    }
+
+    /// Numbers texts as `to` says, by their number now.
+    fn renumber(&mut self, to: &[Text]) {
+        let new = |text: &mut Option<Text>| *text = text.map(|text| to[text as usize]);
+        for element in &mut self.elements {
+            [&mut element.function, &mut element.linkage_name, &mut element.file].into_iter().for_each(new);
+        }
+        for made in &mut self.made {
+            let words = [&mut made.certainty, &mut made.evidence, &mut made.reason, &mut made.unknown];
+            words.into_iter().chain([&mut made.message]).for_each(new);
+        }
+        self.candidates.iter_mut().for_each(new);
+    }
+}
+
+/// Some rows of a batch, answered.
+pub(crate) struct Part {
+    stacks: Stacks,
+    batch: Batch,
+    symbols: Symbols,
+    modules: Vec<Vec<(Text, Option<Text>)>>,
+}
+
+impl Part {
+    /// Answers the stacks.
+    pub(crate) fn of(symbolizer: &Symbolizer, stacks: Stacks) -> Self {
+        let (mut batch, mut symbols) = (Batch::new(), Symbols::default());
+        symbolizer.worker().answer_batch(&stacks.queries(), &mut batch, |number, file, answer, names| {
+            symbols.answer(number, file, answer, names);
+        });
+        let modules = symbols.modules(&stacks);
+        Self { stacks, batch, symbols, modules }
+    }
+
+    /// Moves the texts of all parts into one table, so that the parts share their dictionaries.
+    pub(crate) fn share_texts(parts: &mut [Self]) -> Dictionary {
+        let Some((first, rest)) = parts.split_first_mut() else { return Dictionary::of(Texts::default()) };
+        let mut texts = std::mem::take(&mut first.symbols.texts);
+        for part in rest {
+            let to = texts.take(&part.symbols.texts);
+            part.symbols.renumber(&to);
+            for (name, fault) in part.modules.iter_mut().flatten() {
+                *name = to[*name as usize];
+                *fault = fault.map(|fault| to[fault as usize]);
+            }
+        }
+        Dictionary::of(texts)
+    }
+
+    /// The elements of the column, row by row.
+    pub(crate) fn columns(&self) -> ElementColumns {
+        let Self { stacks, batch, symbols, modules } = self;
+        let mut columns = ElementColumns::default();
         for (row, query) in stacks.query_of_rows().into_iter().enumerate() {
             let before = columns.frame.len();
-            valid.push(query.is_some());
+            columns.valid.push(query.is_some());
             if let Some(query) = query {
-                let modules = stacks.modules(row);
+                let modules = &modules[stacks.process(row)];
                 for (index, (frame, asked)) in batch.stack(query).iter().zip(stacks.frames(row)).enumerate() {
-                    let fault = frame.module.and_then(|module| stacks.fault(row, module as usize));
-                    let fault = fault.map(|fault| self.texts.of(fault));
-                    let module = frame.module.and_then(|module| modules.get(module as usize));
-                    let module = module.map(|module| {
-                        let texts = &mut self.texts;
-                        *module_names.entry(module.name.as_ptr()).or_insert_with(|| texts.of(&module.name))
-                    });
+                    let module = frame.module.and_then(|module| modules.get(module as usize)).copied();
                     let address = match asked.place {
                         Place::Memory(address) | Place::Image { address, .. } => Some(address.cast_signed()),
                         _ => None,
                     };
-                    let made = &self.made[frame.answer as usize];
-                    let candidates = &self.candidates[made.candidates.clone()];
-                    columns.frame(index as i32, address, module, made, &self.elements, candidates);
-                    if let (Some(fault), Some(_), Some(message)) =
-                        (fault, made.unknown, columns.message.last_mut())
-                    {
-                        *message = Some(fault);
-                    }
+                    let made = &symbols.made[frame.answer as usize];
+                    let message = match module {
+                        Some((_, Some(fault))) if made.unknown.is_some() => Some(fault),
+                        _ => made.message,
+                    };
+                    let place = Position {
+                        frame: index as i32,
+                        address,
+                        module: module.map(|(name, _)| name),
+                        message,
+                    };
+                    columns.frame(place, made, symbols);
                 }
             }
-            lengths.push(columns.frame.len() - before);
+            columns.lengths.push(columns.frame.len() - before);
         }
-        let struct_array = columns.finish(&self.texts, options)?;
-        let DataType::List(field) = symbols_field(options).data_type().clone() else {
-            return Err(ArrowError::SchemaError("the column of symbols is a list".to_owned()).into());
-        };
-        let offsets = offsets(lengths, "functions")?;
-        Ok(Arc::new(ListArray::try_new(
-            field,
-            offsets,
-            Arc::new(struct_array),
-            Some(NullBuffer::from(valid)),
-        )?))
+        columns
     }
 }
 
+/// The texts of a table.
+pub(crate) struct Dictionary {
+    bytes: usize,
+    values: Texts,
+}
+
+impl Dictionary {
+    fn of(values: Texts) -> Self {
+        Self { bytes: values.all.iter().map(|text| text.len()).fold(0, usize::saturating_add), values }
+    }
+
+    /// As a column.
+    ///
+    /// # Errors
+    /// It is too large for one.
+    pub(crate) fn values(&self) -> Result<Arc<StringArray>, TableError> {
+        fits([self.bytes].into_iter(), "bytes of names")?;
+        Ok(Arc::new(StringArray::from_iter_values(self.values.all.iter())))
+    }
+}
+
+/// The columns of all parts together have offsets of 32 bits too.
+///
+/// # Errors
+/// They do not.
+pub(crate) fn fit_together(
+    parts: &[ElementColumns],
+    values: &StringArray,
+    options: TableOptions,
+) -> Result<(), TableError> {
+    fits(parts.iter().map(|part| part.frame.len()), "functions")?;
+    fits(parts.iter().map(|part| part.candidates.len()), "candidates")?;
+    if options.dictionaries {
+        return Ok(());
+    }
+    for column in 0..TEXTS {
+        let lengths = parts.iter().flat_map(|part| part.texts()[column]).flatten();
+        let lengths = lengths.map(|&text| values.value_length(text as usize) as usize);
+        fits(lengths, "bytes of a column's text")?;
+    }
+    Ok(())
+}
+
+/// What the functions of a frame have in common that is not its answer's.
+#[derive(Clone, Copy)]
+struct Position {
+    frame: i32,
+    address: Option<i64>,
+    module: Option<Text>,
+    message: Option<Text>,
+}
+
+/// How many columns of text there are.
+const TEXTS: usize = 10;
+
 /// The fields of the elements.
 #[derive(Default)]
-struct Columns {
+pub(crate) struct ElementColumns {
+    /// By row: elements, and whether there is a list.
+    lengths: Vec<usize>,
+    valid: Vec<bool>,
     frame: Vec<i32>,
     address: Vec<Option<i64>>,
     function: Vec<Option<Text>>,
@@ -257,48 +364,57 @@ struct Columns {
     message: Vec<Option<Text>>,
 }
 
-impl Columns {
-    fn frame(
-        &mut self,
-        index: i32,
-        address: Option<i64>,
-        module: Option<Text>,
-        made: &Made,
-        elements: &[Element],
-        candidates: &[Option<Text>],
-    ) {
-        for element in &elements[made.elements.clone()] {
-            self.frame.push(index);
-            self.address.push(address);
+impl ElementColumns {
+    fn frame(&mut self, place: Position, made: &Made, symbols: &Symbols) {
+        for element in &symbols.elements[made.elements.clone()] {
+            self.frame.push(place.frame);
+            self.address.push(place.address);
             self.function.push(element.function);
             self.linkage_name.push(element.linkage_name);
             self.file.push(element.file);
             self.line.push(element.line);
             self.column.push(element.column);
             self.inlined.push(element.inlined);
-            self.module.push(module);
+            self.module.push(place.module);
             self.certainty.push(made.certainty);
             self.evidence.push(made.evidence);
             self.reason.push(made.reason);
             self.candidate_count.push(made.candidate_count);
-            let listed = if element.inlined { &[] } else { candidates };
+            let listed = if element.inlined { &[] } else { &symbols.candidates[made.candidates.clone()] };
             self.candidates.extend_from_slice(listed);
             self.candidate_lengths.push(listed.len());
             self.unknown.push(made.unknown);
-            self.message.push(made.message);
+            self.message.push(place.message);
         }
     }
 
-    fn finish(self, texts: &Texts, options: TableOptions) -> Result<StructArray, TableError> {
-        fits(texts.all.iter().map(|text| text.len()), "bytes of names")?;
-        let values = Arc::new(StringArray::from_iter_values(texts.all.iter()));
+    /// The columns of text.
+    fn texts(&self) -> [&Vec<Option<Text>>; TEXTS] {
+        [
+            &self.function,
+            &self.linkage_name,
+            &self.file,
+            &self.module,
+            &self.certainty,
+            &self.evidence,
+            &self.reason,
+            &self.candidates,
+            &self.unknown,
+            &self.message,
+        ]
+    }
+
+    /// The column, a list for each row. The caller has asked [`fit_together`].
+    pub(crate) fn finish(
+        self,
+        values: &Arc<StringArray>,
+        options: TableOptions,
+    ) -> Result<ArrayRef, TableError> {
         let text = |keys: Vec<Option<Text>>| -> Result<ArrayRef, TableError> {
             if options.dictionaries {
                 let keys = Int32Array::from(keys);
                 return Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, values.clone())?));
             }
-            let lengths = keys.iter().flatten().map(|&key| values.value_length(key as usize) as usize);
-            fits(lengths, "bytes of a column's text")?;
             let plain = keys.into_iter().map(|key| key.map(|key| values.value(key as usize)));
             Ok(Arc::new(plain.collect::<StringArray>()))
         };
@@ -306,8 +422,8 @@ impl Columns {
         let DataType::List(item) = fields[13].data_type() else {
             return Err(ArrowError::SchemaError("candidates are a list".to_owned()).into());
         };
-        let offsets = offsets(self.candidate_lengths, "candidates")?;
-        let candidates = ListArray::try_new(item.clone(), offsets, text(self.candidates)?, None)?;
+        let candidate_offsets = offsets(self.candidate_lengths, "candidates")?;
+        let candidates = ListArray::try_new(item.clone(), candidate_offsets, text(self.candidates)?, None)?;
         let columns: Vec<ArrayRef> = vec![
             Arc::new(Int32Array::from(self.frame)),
             Arc::new(Int64Array::from(self.address)),
@@ -326,7 +442,13 @@ impl Columns {
             text(self.unknown)?,
             text(self.message)?,
         ];
-        Ok(StructArray::try_new(fields, columns, None)?)
+        let elements = StructArray::try_new(fields, columns, None)?;
+        let DataType::List(field) = symbols_field(options).data_type().clone() else {
+            return Err(ArrowError::SchemaError("the column of symbols is a list".to_owned()).into());
+        };
+        let nulls = Some(NullBuffer::from(self.valid));
+        let lengths = offsets(self.lengths, "functions")?;
+        Ok(Arc::new(ListArray::try_new(field, lengths, Arc::new(elements), nulls)?))
     }
 }
 

@@ -1,6 +1,9 @@
-"""Spark against tables: the same answers, however the rows are partitioned."""
+"""Spark against tables: the same answers, however the rows are partitioned. FOLDSYM_SPARK_MASTER names another cluster than `local[2]`."""
 
+import json
 import os
+import random
+import subprocess
 import sys
 
 import pytest
@@ -10,8 +13,11 @@ pytest.importorskip("pyspark")
 
 import foldsym
 import foldsym.spark
+import foldsym.spark_job
 from test_files import BUILT
 from test_tables import fleet, table  # noqa: F401
+
+MASTER = os.environ.get("FOLDSYM_SPARK_MASTER", "local[2]")
 
 
 @pytest.fixture(scope="module")
@@ -19,26 +25,89 @@ def spark():
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    master = os.environ.get("FOLDSYM_SPARK_MASTER", "local[2]")
-    builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
-    session = builder.config("spark.sql.shuffle.partitions", "4").getOrCreate()
+    builder = SparkSession.builder.master(MASTER).config("spark.ui.enabled", "false")
+    builder = builder.config("spark.executor.memory", "512m").config("spark.sql.shuffle.partitions", "4")
+    session = builder.getOrCreate()
     yield session
     session.stop()
 
 
-def test_answers_do_not_depend_on_partitions(spark, fleet, tmp_path):  # noqa: F811
+@pytest.fixture
+def stacks(fleet, tmp_path):  # noqa: F811
+    """The rows as Parquet, and what they are answered."""
     import pyarrow.parquet
 
     store, rows = fleet
     pyarrow.parquet.write_table(table(rows), tmp_path / "stacks.parquet")
     whole = pa.record_batch(foldsym.symbolize_batch(table(rows), store))["symbols"].to_pylist()
-    df = spark.read.parquet(str(tmp_path / "stacks.parquet"))
-    for arguments in ({}, {"partition_by": []}, {"partition_by": ["row"], "partitions": 7}):
-        found = foldsym.spark.symbolize(df, store, **arguments).collect()
-        assert len(found) == len(rows)
-        for row in found:
-            ours = row["symbols"] and [one.asDict() for one in row["symbols"]]
-            assert (ours or None) == (whole[row["row"]] or None), (arguments, row["row"])
+    return store, rows, whole, str(tmp_path / "stacks.parquet")
+
+
+def same(found, whole):
+    assert len(found) == len(whole)
+    for row in found:
+        ours = row["symbols"] and [one.asDict() for one in row["symbols"]]
+        assert (ours or None) == (whole[row["row"]] or None), row["row"]
+
+
+def test_answers_do_not_depend_on_partitions(spark, stacks):
+    store, _, whole, path = stacks
+    df = spark.read.parquet(path)
+    for arguments in ({}, {"partition_by": []}, {"partition_by": ["row"], "partitions": 7}, {"partitions": 1}):
+        same(foldsym.spark.symbolize(df, store, **arguments).collect(), whole)
+
+
+def test_metrics_count_what_was_done(spark, stacks):
+    store, rows, whole, path = stacks
+    metrics = foldsym.spark.Metrics(spark.sparkContext)
+    same(foldsym.spark.symbolize(spark.read.parquet(path), store, metrics=metrics).collect(), whole)
+    counts = metrics.value()
+    assert counts["rows"] == len(rows)
+    assert counts["frames"] == sum(len(row["frames"] or []) for row in rows)
+    assert counts["seconds"] > 0
+    absent = [one["module"] for row in whole if row for one in row if one["unknown"] == "absent"]
+    assert counts["unknown_frames"] == len(absent) > 0
+    assert counts["unknown_modules"] == {"absent.so": len(absent)}
+
+
+def test_workers_count_the_files_that_they_open(spark, fleet, tmp_path):  # noqa: F811
+    """A store that no task has opened before: each worker opens each of its files once."""
+    import shutil
+
+    store, rows = fleet
+    shutil.copytree(store, tmp_path / "store")
+    metrics = foldsym.spark.Metrics(spark.sparkContext)
+    df = spark.createDataFrame(table(rows).to_pylist(), "row long, modules array<struct<id:string,base:long,name:string>>, frames array<long>")
+    foldsym.spark.symbolize(df, tmp_path / "store", metrics=metrics).collect()
+    sizes = [path.stat().st_size for path in (tmp_path / "store").rglob("*.fsym")]
+    counts = metrics.value()
+    assert len(sizes) == 3 <= counts["files"] <= 3 * 4
+    assert sum(sizes) <= counts["bytes"] <= 4 * sum(sizes)
+
+
+@pytest.mark.parametrize("one_module", [False, True], ids=["modules", "module_id"])
+def test_a_module_that_most_rows_have_is_cut(spark, fleet, one_module):  # noqa: F811
+    """A hash of the module would put nearly all rows into one task."""
+    from pyspark.sql import functions as f
+
+    store, rows = fleet
+    real = [row for row in rows if row["modules"] and row["frames"]]
+    most, chosen = real[0]["modules"][0]["id"], random.Random(1)
+    many = []
+    for at in range(4000):
+        row = chosen.choice(real)
+        if chosen.randrange(10) and row["modules"][0]["id"] != most:
+            row = next(other for other in real if other["modules"][0]["id"] == most)
+            row = {**row, "frames": [*row["frames"], chosen.randrange(1 << 40)]}
+        many.append({**row, "row": at})
+    schema = "row long, modules array<struct<id:string,base:long,name:string>>, frames array<long>"
+    df = spark.createDataFrame(many, schema)
+    if one_module:
+        df = df.withColumn("module_id", f.col("modules.id")[0]).drop("modules")
+    moved = foldsym.spark.symbolize(df, store, partitions=8).select(f.spark_partition_id().alias("part"))
+    sizes = [row["count"] for row in moved.groupBy("part").count().collect()]
+    assert sum(sizes) == len(many) and len(sizes) == 8
+    assert max(sizes) < 2 * len(many) / 8, sizes
 
 
 def test_programs_are_converted_into_a_store(spark, tmp_path):
@@ -49,3 +118,37 @@ def test_programs_are_converted_into_a_store(spark, tmp_path):
     for path in paths[:2]:
         id = by_path[str(path)]["id"]
         assert foldsym.Store(tmp_path / "store").get(id).info()["BuildId"] == id
+
+
+def test_jobs_are_submitted(stacks, tmp_path):
+    """As a user does: `spark-submit` in a process of its own."""
+    import pyarrow.parquet
+    import pyspark
+
+    store, rows, whole, path = stacks
+    submit = [os.path.join(pyspark.__path__[0], "bin", "spark-submit"), "--master", MASTER]
+    for setting in ("spark.ui.enabled=false", "spark.sql.shuffle.partitions=3", f"spark.pyspark.python={sys.executable}"):
+        submit += ["--conf", setting]
+    submit += ["--conf", "spark.executor.memory=512m", foldsym.spark_job.__file__]
+    out, metrics = tmp_path / "frames", tmp_path / "metrics.json"
+    arguments = ["symbolize", "--input", path, "--output", str(out), "--store", str(store), "--metrics", str(metrics)]
+    done = subprocess.run([*submit, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    answers = pyarrow.parquet.read_table(out).to_pylist()
+    assert len(answers) == len(rows)
+    for row in answers:
+        assert (row["symbols"] or None) == (whole[row["row"]] or None)
+    counts = json.loads(metrics.read_text())
+    assert counts == json.loads(done.stdout.splitlines()[-1])
+    assert counts["rows"] == len(rows) and counts["bytes"] > 0 and counts["unknown_modules"].keys() == {"absent.so"}
+
+
+def test_job_converts_and_tells_of_what_it_could_not(spark, tmp_path, monkeypatch, capfd):
+    """In this process: the job takes the session that is there, and would stop it."""
+    monkeypatch.setattr(type(spark), "stop", lambda self: None)
+    (tmp_path / "list").write_text(f"{BUILT / 'demo.elf'}\n{tmp_path / 'nowhere'}\n")
+    assert foldsym.spark_job.main(["convert", "--list", str(tmp_path / "list"), "--store", str(tmp_path / "store")]) == 4
+    shown = capfd.readouterr()
+    assert json.loads(shown.out.splitlines()[-1]) == {"converted": 1, "failed": 1} and "nowhere" in shown.err
+    with pytest.raises(SystemExit):
+        foldsym.spark_job.main(["symbolize", "--input", "x"])

@@ -57,8 +57,8 @@ def fleet(tmp_path_factory):
     return folder / "store", rows
 
 
-def expected(store, rows):
-    """What the command says: for each row the elements of its column."""
+def lines(store, rows):
+    """What the command says of each row."""
     requests = [
         {
             "modules": [{**module, "base": module["base"] % 2**64} for module in row["modules"] or []],
@@ -67,40 +67,44 @@ def expected(store, rows):
         for row in rows
     ]
     text = "".join(json.dumps(request) + "\n" for request in requests)
-    done = subprocess.run(
-        [COMMAND, "stack", "--store", str(store), "--json"], input=text, capture_output=True, text=True
-    )
+    command = [COMMAND, "stack", "--store", str(store), "--json"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def elements(row, line):
+    """The same as the elements of the row's column."""
+    if row["frames"] is None:
+        return None
     out = []
-    for row, line in zip(rows, done.stdout.splitlines(), strict=True):
-        if row["frames"] is None:
-            out.append(None)
-            continue
-        elements = []
-        for index, answer in enumerate(json.loads(line)["Frames"]):
-            for at, symbol in enumerate(answer["Symbol"]):
-                inlined = at + 1 < len(answer["Symbol"])
-                elements.append(
-                    {
-                        "frame": index,
-                        "address": row["frames"][index],
-                        "function": symbol["FunctionName"] or None,
-                        "linkage_name": symbol["LinkageName"] or None,
-                        "file": symbol["FileName"] or None,
-                        "line": symbol["Line"] or None,
-                        "column": symbol["Column"] or None,
-                        "inlined": inlined,
-                        "module": answer["ModuleName"] or None,
-                        "certainty": answer["Certainty"],
-                        "evidence": answer["Evidence"],
-                        "reason": answer.get("Reason"),
-                        "candidate_count": answer.get("CandidateCount"),
-                        "candidates": []
-                        if inlined
-                        else [one["LinkageName"] or None for one in answer.get("Candidates", [])],
-                    }
-                )
-        out.append(elements)
+    for index, answer in enumerate(line["Frames"]):
+        for at, symbol in enumerate(answer["Symbol"]):
+            inlined = at + 1 < len(answer["Symbol"])
+            candidates = [] if inlined else [one["LinkageName"] or None for one in answer.get("Candidates", [])]
+            out.append(
+                {
+                    "frame": index,
+                    "address": row["frames"][index],
+                    "function": symbol["FunctionName"] or None,
+                    "linkage_name": symbol["LinkageName"] or None,
+                    "file": symbol["FileName"] or None,
+                    "line": symbol["Line"] or None,
+                    "column": symbol["Column"] or None,
+                    "inlined": inlined,
+                    "module": answer["ModuleName"] or None,
+                    "certainty": answer["Certainty"],
+                    "evidence": answer["Evidence"],
+                    "reason": answer.get("Reason"),
+                    "candidate_count": answer.get("CandidateCount"),
+                    "candidates": candidates,
+                }
+            )
     return out
+
+
+def expected(store, rows):
+    """What the command says: for each row the elements of its column."""
+    return [elements(row, line) for row, line in zip(rows, lines(store, rows), strict=True)]
 
 
 def without_reasons(column):
@@ -252,17 +256,3 @@ def test_other_libraries(fleet):
     assert len(nanoarrow.Array(ours)) == len(rows)
     pandas = pytest.importorskip("pandas")
     assert len(pa.record_batch(ours).to_pandas()) == len(rows) and pandas
-
-
-def test_convert_replaces_a_file_whole(tmp_path):
-    out = tmp_path / "x.fsym"
-    out.write_text("old")
-    with open(out) as reader:
-        foldsym.convert((BUILT / "demo.elf").read_bytes(), out)
-        # Whoever has the old file open keeps it.
-        assert reader.read() == "old"
-    assert foldsym.SymbolFile(out).info()["Functions"] > 0
-    with pytest.raises(foldsym.FoldsymError):
-        foldsym.convert(b"no program", out)
-    assert [path.name for path in tmp_path.iterdir()] == ["x.fsym"]
-    assert foldsym.SymbolFile(out).info()["Functions"] > 0

@@ -1,46 +1,72 @@
+from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol, TypeAlias, final
 
-Source = str | PathLike[str] | bytes
+__all__ = ["FoldsymError", "RecordBatch", "Store", "SymbolFile", "Symbolizer", "convert", "symbolize_batch"]
+
+_Path: TypeAlias = str | PathLike[str]
+_Source: TypeAlias = _Path | bytes
+
+class _ArrowArray(Protocol):
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 class FoldsymError(Exception): ...
 
+@final
 class SymbolFile:
-    def __init__(self, source: Source) -> None: ...
+    def __new__(cls, source: _Source) -> SymbolFile: ...
     def lookup(self, address: int, *, bias: int = 0) -> dict[str, Any]: ...
     def stack(
-        self, addresses: list[int | None], kinds: list[str] | None = None, *, bias: int = 0
+        self, addresses: Sequence[int | None], kinds: Sequence[str] | None = None, *, bias: int = 0
     ) -> list[dict[str, Any]]: ...
     def find(self, name: str) -> list[str]: ...
     def info(self) -> dict[str, Any]: ...
 
+@final
 class Store:
-    def __init__(self, location: str | PathLike[str], *, create: bool = False) -> None: ...
+    def __new__(cls, location: _Path, *, create: bool = False) -> Store: ...
     def get(self, id: str) -> SymbolFile | None: ...
-    def add(self, path: str | PathLike[str]) -> str: ...
+    def add(self, path: _Path) -> str: ...
 
+@final
 class Symbolizer:
-    def __init__(
-        self,
-        stores: list[Store] = [],
-        search: list[str | PathLike[str]] = [],
+    def __new__(
+        cls,
+        stores: Sequence[Store] = ...,
+        search: Sequence[_Path] = ...,
         *,
         candidates: bool = True,
         demangle: bool = True,
-    ) -> None: ...
+    ) -> Symbolizer: ...
     def stack(
-        self, frames: list[int | str | dict[str, Any]], modules: list[dict[str, Any]]
+        self, frames: Sequence[int | str | dict[str, Any]], modules: Sequence[dict[str, Any]]
     ) -> list[dict[str, Any]]: ...
+    def opened(self) -> dict[str, int]: ...
 
 def convert(
-    source: Source,
-    output: str | PathLike[str],
+    source: _Source,
+    output: _Path,
     *,
     columns: bool = False,
+    locations: bool = False,
+    unwind: bool = False,
     name_index: bool = False,
+    demangled: bool = False,
     threads: int = 0,
+    arch: str | None = None,
+    target: str | None = None,
+    dwp: _Path | None = None,
+    dwo_dirs: Sequence[_Path] = ...,
+    debug_dirs: Sequence[_Path] = ...,
+    debug_file: _Path | None = None,
+    map_prefix: dict[str, str] | None = None,
+    remap_path: dict[str, str] | None = None,
+    progress: Callable[[str, int, int], object] | None = None,
 ) -> dict[str, Any]: ...
-
+@final
 class RecordBatch:
     @property
     def num_rows(self) -> int: ...
@@ -52,5 +78,9 @@ class RecordBatch:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 def symbolize_batch(
-    stacks: Any, store: Symbolizer | Store | str | PathLike[str], *, dictionaries: bool = True
+    stacks: _ArrowArray | _ArrowStream,
+    store: Symbolizer | Store | _Path,
+    *,
+    dictionaries: bool = True,
+    threads: int = 1,
 ) -> RecordBatch: ...

@@ -1,18 +1,34 @@
 """Stacks in Spark data frames. Needs pyspark 4 and pyarrow on the driver and the executors; the module `foldsym` needs neither.
 
-Every executor must see the store at the same path (a shared folder), and must have the wheel installed.
+Every executor must see the store at the same place, and must have the wheel installed: `src/front/python/README.md` of the
+source says how.
 """
 
 from __future__ import annotations
 
 import functools
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.core.context import SparkContext
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    import foldsym
+
+#: Names of modules without a file that `Metrics` remembers; a fleet may have any number.
+MAX_UNKNOWN = 1000
 
 
-def _schema(df):
+def _schema(df: DataFrame) -> StructType:
     from pyspark.sql import types as t
 
     text, number = t.StringType(), t.IntegerType()
-    fields = [
+    fields: list[tuple[str, t.DataType]] = [
         ("frame", number),
         ("address", t.LongType()),
         ("function", text),
@@ -35,44 +51,124 @@ def _schema(df):
     return t.StructType([*kept, t.StructField("symbols", symbols)])
 
 
+class Metrics:
+    """What a job did, as Spark accumulators. Read `value` after an action; a task that Spark runs twice counts twice.
+
+    `frames` and `rows` are counts, `seconds` is the time of the engine summed over the tasks, `files` and `bytes` are symbol files
+    that were opened (of a remote store, fetched) by the Python workers, `unknown_frames` counts frames in a module that no store
+    has, and `unknown_modules` has the names of up to `MAX_UNKNOWN` such modules, each with its frames.
+    """
+
+    def __init__(self, context: SparkContext) -> None:
+        from pyspark.accumulators import AccumulatorParam
+
+        class Counts(AccumulatorParam[dict[str, int]]):
+            def zero(self, value: dict[str, int]) -> dict[str, int]:
+                return {}
+
+            def addInPlace(self, value1: dict[str, int], value2: dict[str, int]) -> dict[str, int]:
+                for name, count in value2.items():
+                    if name in value1 or len(value1) < MAX_UNKNOWN:
+                        value1[name] = value1.get(name, 0) + count
+                return value1
+
+        self.rows = context.accumulator(0)
+        self.frames = context.accumulator(0)
+        self.seconds = context.accumulator(0.0)
+        self.files = context.accumulator(0)
+        self.bytes = context.accumulator(0)
+        self.unknown_frames = context.accumulator(0)
+        self.unknown_modules = context.accumulator({}, Counts())
+
+    def value(self) -> dict[str, Any]:
+        """All of them."""
+        return {name: accumulator.value for name, accumulator in vars(self).items()}
+
+    def count(self, answers: pyarrow.RecordBatch, seconds: float) -> None:
+        """Adds what a task has of a batch."""
+        import pyarrow.compute as pc
+
+        self.rows.add(answers.num_rows)
+        self.frames.add(pc.sum(pc.list_value_length(answers["frames"])).as_py() or 0)
+        self.seconds.add(seconds)
+        symbols = pc.list_flatten(answers["symbols"])
+        modules = symbols.field("module").filter(pc.equal(symbols.field("unknown"), "absent"))
+        self.unknown_frames.add(len(modules))
+        if len(modules):
+            counts = pc.value_counts(modules)
+            names, numbers = counts.field("values").to_pylist(), counts.field("counts").to_pylist()
+            self.unknown_modules.add(dict(zip([name or "?" for name in names], numbers, strict=True)))
+
+
 @functools.cache
-def _symbolizer(store):
+def _symbolizer(store: str) -> foldsym.Symbolizer:
     """The engine of a Python worker: tasks that follow each other share its open files."""
     import foldsym
 
     return foldsym.Symbolizer([foldsym.Store(store)])
 
 
-def _answer(store, batches):
+def _answer(
+    store: str, metrics: Metrics | None, batches: Iterable[pyarrow.RecordBatch]
+) -> Iterator[pyarrow.RecordBatch]:
     import pyarrow
 
     import foldsym
 
+    engine = _symbolizer(store)
+    before = engine.opened()
     for batch in batches:
-        yield pyarrow.record_batch(foldsym.symbolize_batch(batch, _symbolizer(store), dictionaries=False))
+        start = time.perf_counter()
+        answers = pyarrow.record_batch(foldsym.symbolize_batch(batch, engine, dictionaries=False))
+        if metrics:
+            metrics.count(answers, time.perf_counter() - start)
+        yield answers
+    if metrics:
+        after = engine.opened()
+        metrics.files.add(after["files"] - before["files"])
+        metrics.bytes.add(after["bytes"] - before["bytes"])
 
 
-def symbolize(df, store, *, partition_by=None, partitions=None):
+def _moved(df: DataFrame, partition_by: Sequence[str] | None, partitions: int | None) -> DataFrame:
+    """Rows of one module together, and those of one part of it."""
+    from pyspark.sql import functions as f
+
+    if partition_by is not None and not partition_by:
+        return df
+    keys: list[Column]
+    if partition_by is not None:
+        keys = [f.col(name) for name in partition_by]
+    elif "module_id" in df.columns:
+        keys = [f.col("module_id")]
+    else:
+        keys = [f.try_element_at(f.col("modules.id"), f.lit(1))]
+    if partitions is None:
+        partitions = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
+    # Ranges, not hashes: a fleet has builds that most rows are of. Spark samples the keys, and cuts such a build by its frames.
+    keys.append(f.col("frames"))
+    return df.repartitionByRange(partitions, *keys).sortWithinPartitions(*keys)
+
+
+def symbolize(
+    df: DataFrame,
+    store: str | PathLike[str],
+    *,
+    partition_by: Sequence[str] | None = None,
+    partitions: int | None = None,
+    metrics: Metrics | None = None,
+) -> DataFrame:
     """The data frame with a column `symbols`; the columns of stacks are those of `foldsym.symbolize_batch`.
 
     `store` is the folder of a store. Rows are moved so that those of one module are together and each task opens few files:
-    by `partition_by`, the names of columns; without it by `module_id`, or else by the first of `modules`. An empty list moves nothing.
-    The order of the rows is not kept.
+    by `partition_by`, the names of columns; without it by `module_id`, or else by the first of `modules`. A module with many
+    rows is cut by its frames, so that no task has much more than its share. An empty list moves nothing. `partitions` says how
+    many tasks there are, without it `spark.sql.shuffle.partitions`. The order of the rows is not kept.
     """
-    from pyspark.sql import functions as f
-
-    if partition_by is None:
-        is_one = "module_id" in df.columns
-        keys = [f.col("module_id")] if is_one else [f.try_element_at(f.col("modules.id"), f.lit(1))]
-    else:
-        keys = [f.col(name) for name in partition_by]
-    if keys:
-        df = df.repartition(partitions, *keys) if partitions else df.repartition(*keys)
-        df = df.sortWithinPartitions(*keys)
-    return df.mapInArrow(functools.partial(_answer, str(store)), _schema(df))
+    df = _moved(df, partition_by, partitions)
+    return df.mapInArrow(functools.partial(_answer, str(store), metrics), _schema(df))
 
 
-def _convert(store, paths):
+def _convert(store: str, paths: Iterable[str]) -> Iterator[tuple[str, str | None, str | None]]:
     import os
     import tempfile
 
@@ -89,15 +185,17 @@ def _convert(store, paths):
                 yield (path, None, str(error))
 
 
-def convert(paths, store, *, spark=None):
+def convert(
+    paths: Iterable[str | PathLike[str]], store: str | PathLike[str], *, spark: SparkSession | None = None
+) -> DataFrame:
     """Converts programs, a task each, and publishes them in a store. Gives a data frame of path, id and error."""
     from pyspark.sql import SparkSession
 
     import foldsym
 
     foldsym.Store(str(store), create=True)
-    spark = spark or SparkSession.builder.getOrCreate()
-    paths = [str(path) for path in paths]
-    tasks = spark.sparkContext.parallelize(paths, max(1, len(paths)))
+    session = spark or SparkSession.builder.getOrCreate()
+    names = [str(path) for path in paths]
+    tasks = session.sparkContext.parallelize(names, max(1, len(names)))
     rows = tasks.mapPartitions(functools.partial(_convert, str(store)))
-    return spark.createDataFrame(rows, "path string, id string, error string")
+    return session.createDataFrame(rows, "path string, id string, error string")

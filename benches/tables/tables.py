@@ -1,0 +1,259 @@
+"""What tables of stacks cost, beside a loop of the library and beside Spark with llvm-symbolizer. `run.sh` calls this.
+
+Records stacks of a program that works with RocksDB, converts its modules, and measures, each beside the other in turn: the batch
+of Rust and of Python beside the loop; Spark with `foldsym.spark` beside Spark with a pandas UDF that asks llvm-symbolizer. Writes one
+page of results.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import time
+
+import foldsym
+import pyarrow
+import pyarrow.parquet
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parents[1]
+PROFILE = os.environ.get("PROFILE", "release")
+EXAMPLE = ROOT / "target" / PROFILE.replace("dev", "debug") / "examples" / "throughput"
+SCHEMA = pyarrow.schema(
+    [
+        ("modules", pyarrow.list_(pyarrow.struct([("id", pyarrow.string()), ("base", pyarrow.int64()), ("name", pyarrow.string())]))),
+        ("frames", pyarrow.list_(pyarrow.int64())),
+    ]
+)
+
+
+def run(*command, **options):
+    return subprocess.run([str(word) for word in command], check=True, text=True, capture_output=True, **options).stdout
+
+
+def recorded(work, count, reuse):
+    """What the recorder printed: the modules of its process, and its stacks."""
+    text = work / "stacks.txt"
+    if not (reuse and text.exists()):
+        rocksdb = ROOT / "corpus" / "rocksdb"
+        library = pathlib.Path(os.environ.get("FOLDSYM_ROCKSDB", rocksdb)) / "librocksdb.so"
+        include = library.parent / "src" / "rocksdb" / "include"
+        build = ["clang++-22", "-std=c++20", "-O2", "-g", "-ffunction-sections", "-fuse-ld=lld", "-Wl,--icf=all", "-Wl,--build-id"]
+        run(*build, "-I", include, HERE / "recorder.cpp", library, f"-Wl,-rpath,{library.parent}", "-o", work / "recorder")
+        text.write_text(run(work / "recorder", work / "database", count))
+    modules, stacks = [], []
+    for line in text.read_text().splitlines():
+        word, *rest = line.split()
+        if word == "module":
+            modules.append({"id": rest[1], "base": int(rest[0], 16), "name": rest[2]})
+        else:
+            stacks.append([int(address, 16) for address in rest])
+    return modules, stacks
+
+
+def converted(work, modules):
+    """A store with the files of the modules, as far as they have debug information."""
+    store = work / "store"
+    opened = foldsym.Store(store, create=True)
+    for module in modules:
+        if pathlib.Path(module["name"]).is_file() and opened.get(module["id"]) is None:
+            foldsym.convert(module["name"], work / "module.fsym")
+            opened.add(work / "module.fsym")
+    return store
+
+
+def written(path, modules, stacks, count):
+    """A Parquet file of so many stacks: those recorded, again and again. Gives its frames."""
+    many = [stacks[at % len(stacks)] for at in range(count)]
+    table = pyarrow.table({"modules": [modules] * count, "frames": many}, SCHEMA)
+    pyarrow.parquet.write_table(table, path, compression="zstd", row_group_size=100_000)
+    return sum(map(len, many))
+
+
+def rust(store, stacks, rows, rounds, threads):
+    """Rounds of the example of `foldsym-table`."""
+    out = run(EXAMPLE, store, stacks, rows, rounds, ",".join(map(str, threads)))
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def python(store, stacks, path, rounds):
+    """Seconds of processor time of `symbolize_batch`, capsules included, in this process; each beside a loop in Rust."""
+    table = pyarrow.parquet.read_table(path).combine_chunks()
+    engine = foldsym.Symbolizer([foldsym.Store(store)])
+    pairs = []
+    for round in range(rounds + 1):
+        start = time.thread_time()
+        answers = pyarrow.record_batch(foldsym.symbolize_batch(table, engine))
+        seconds = time.thread_time() - start
+        assert answers.num_rows == table.num_rows
+        if round:
+            pairs.append(seconds / rust(store, stacks, table.num_rows, 1, [1])[0]["loop_cpu"])
+    return pairs
+
+
+def session(executors, python):
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = python
+    builder = SparkSession.builder.master(f"local-cluster[{executors},1,1024]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.shuffle.partitions", "8").config("spark.executor.memory", "1g")
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def ask_llvm(symbolizer):
+    """A pandas UDF over batches: one process of llvm-symbolizer a task, asked for whole batches. Gives a text a stack."""
+    from collections.abc import Iterator
+
+    import pandas
+    from pyspark.sql.functions import pandas_udf
+
+    # pyspark reads the kind of the function off its types.
+    @pandas_udf("string")
+    def udf(batches: Iterator[tuple[pandas.Series, pandas.Series]]) -> Iterator[pandas.Series]:
+        import json
+        import subprocess
+        import threading
+
+        process = subprocess.Popen([symbolizer, "--output-style=JSON"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for modules, frames in batches:
+            asked, ends = [], []
+            for of_row, addresses in zip(modules, frames, strict=True):
+                known = sorted((module["base"], module["name"]) for module in of_row)
+                for at, address in enumerate(addresses):
+                    base, name = max((one for one in known if one[0] <= address), default=(0, ""))
+                    # The modules of this process are linked to 0.
+                    asked.append(f"CODE {name or '?'} {address - base - (at > 0):#x}\n")
+                ends.append(len(asked))
+            writer = threading.Thread(target=lambda asked=asked: (process.stdin.writelines(asked), process.stdin.flush()))
+            writer.start()
+            answers = [json.loads(process.stdout.readline()) for _ in asked]
+            writer.join()
+            rows, start = [], 0
+            for end in ends:
+                functions = [[one.get("FunctionName", "") for one in answer.get("Symbol", [])] for answer in answers[start:end]]
+                rows.append(json.dumps(functions))
+                start = end
+            yield pandas.Series(rows)
+        process.stdin.close()
+        process.wait()
+
+    return udf
+
+
+def spark(executors, store, large, small, symbolizer):
+    """Seconds of a Spark job by foldsym over a large table, and by llvm-symbolizer over a small one, each after one that is not counted."""
+    import foldsym.spark
+
+    made = session(executors, sys.executable)
+    try:
+        def timed(frame):
+            start = time.perf_counter()
+            frame.write.format("noop").mode("overwrite").save()
+            return time.perf_counter() - start
+
+        ours = foldsym.spark.symbolize(made.read.parquet(str(large)), store)
+        theirs = made.read.parquet(str(small)).repartition(executors).select(ask_llvm(symbolizer)("modules", "frames"))
+        timed(foldsym.spark.symbolize(made.read.parquet(str(small)), store))
+        return timed(ours), timed(theirs)
+    finally:
+        made.stop()
+
+
+def agreement(store, small, symbolizer):
+    """How many frames at code that nobody shares are named as llvm-symbolizer names them, of how many."""
+    table = pyarrow.parquet.read_table(small)
+    answers = pyarrow.record_batch(foldsym.symbolize_batch(table, store))
+    asked, ours = [], []
+    for row in pyarrow.Table.from_batches([answers]).to_pylist():
+        known = sorted((module["base"], module["name"]) for module in row["modules"])
+        for at, address in enumerate(row["frames"]):
+            mine = [one for one in row["symbols"] if one["frame"] == at]
+            base, name = max((one for one in known if one[0] <= address), default=(0, ""))
+            if name and mine[-1]["candidate_count"] is None and mine[-1]["function"]:
+                asked.append(f"CODE {name} {address - base - (at > 0):#x}\n")
+                ours.append([one["linkage_name"] for one in mine])
+    text = run(symbolizer, "--output-style=JSON", "--no-demangle", input="".join(asked))
+    theirs = [[one["FunctionName"] for one in json.loads(line)["Symbol"]] for line in text.splitlines()]
+    return sum(mine == other for mine, other in zip(ours, theirs, strict=True)), len(ours)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "target" / "tables")
+    parser.add_argument("--out", type=pathlib.Path, help="page to write (default: standard output)")
+    parser.add_argument("--stacks", type=int, default=100_000)
+    parser.add_argument("--spark-stacks", type=int, default=1_000_000)
+    parser.add_argument("--llvm-stacks", type=int, default=4000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--reuse", action="store_true", help="the stacks of the last run")
+    parser.add_argument("--executors", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--no-spark", action="store_true")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    symbolizer = "/usr/lib/llvm-22/bin/llvm-symbolizer"
+
+    modules, stacks = recorded(options.work, 20_000, options.reuse)
+    store = converted(options.work, modules)
+    batch, large, small = (options.work / f"{name}.parquet" for name in ("batch", "large", "small"))
+    distinct = len({tuple(stack) for stack in stacks})
+    addresses = collections.Counter(address for stack in stacks for address in stack)
+    once, rows = sum(map(len, stacks)), options.stacks
+    frames = written(batch, modules, stacks, rows)
+    out = [f"# Tables of stacks, {time.strftime('%Y-%m-%d')}", ""]
+    out += [f"`benches/tables/run.sh {' '.join(sys.argv[1:])}`".replace(str(ROOT) + "/", ""), ""]
+    cpu = next(line.split(": ")[1] for line in open("/proc/cpuinfo") if line.startswith("model name"))
+    out += [f"{cpu}, {os.cpu_count()} cores; load before the run {os.getloadavg()[0]:.1f}. Profile `{PROFILE}`. Python {platform.python_version()}, pyarrow {pyarrow.__version__}.", ""]
+    out += [f"{len(stacks):,} stacks of a program that works with RocksDB, recorded by a timer; {distinct:,} are distinct, with {len(addresses):,} addresses;"
+            f" {once / len(stacks):.1f} frames a stack, over {len(modules)} modules. Larger tables have them again and again.", ""]
+
+    median = statistics.median
+    text = options.work / "stacks.txt"
+    rounds = rust(store, text, len(stacks), options.rounds, [1])
+    first = median(one["batch_1_cpu"] / one["loop_cpu"] for one in rounds)
+    rounds = rust(store, text, rows, options.rounds, [1, 2])
+    ratio = median(one["batch_1_cpu"] / one["loop_cpu"] for one in rounds)
+    through = median(python(store, text, batch, options.rounds))
+    out += ["## A batch beside a loop of the library", "", "Processor time of one thread, batch over loop, each in turn; the median of the rounds. Bar: 1.3.", ""]
+    out += ["| table | batch / loop |", "|---|---|"]
+    out += [f"| Rust, {len(stacks):,} stacks, each once | {first:.2f} |", f"| Rust, {rows:,} stacks | {ratio:.2f} |"]
+    out += [f"| Python, {rows:,} stacks, through capsules | {through:.2f} |", ""]
+    out += ["## Threads", "", "| threads | million frames a second, wall time | of one thread's |", "|---|---|---|"]
+    walls = {n: median(one[f"batch_{n}_wall"] for one in rounds) for n in (1, 2)}
+    speedup = median(one["batch_1_wall"] / one["batch_2_wall"] for one in rounds)
+    for n, wall in walls.items():
+        out.append(f"| {n} | {frames / wall / 1e6:.1f} | {1.0 if n == 1 else speedup:.2f} |")
+    one_core = frames / median(one["batch_1_cpu"] for one in rounds)
+    loop = frames / median(one["loop_cpu"] for one in rounds)
+    out += ["", f"One core answers {one_core / 1e6:.1f} million frames a second of processor time in batches, and {loop / 1e6:.1f} million in the loop.", ""]
+    billion = 30e9 / one_core / 3600
+    cost = [f"A billion stacks of 30 frames take {billion:.2f} core hours in batches"]
+
+    if not options.no_spark:
+        asked = written(small, modules, stacks, options.llvm_stacks)
+        answered = written(large, modules, stacks, options.spark_stacks)
+        out += ["## Spark", "", f"`foldsym.spark.symbolize` over {options.spark_stacks:,} stacks, and a pandas UDF that keeps one llvm-symbolizer 22 open a task over"
+                f" {options.llvm_stacks:,} of them; wall time of the whole action, shuffle included. Bar: 20 times the rate.", ""]
+        out += ["| executors of one core | foldsym, frames a second | llvm-symbolizer, frames a second | ratio |", "|---|---|---|---|"]
+        for executors in options.executors:
+            ours, theirs = spark(executors, store, large, small, symbolizer)
+            ours, theirs = answered / ours, asked / theirs
+            out.append(f"| {executors} | {ours:,.0f} | {theirs:,.0f} | {ours / theirs:.0f} |")
+        cost.append(f"and {30e9 / ours * executors / 3600:.1f} in Spark with {executors} executors")
+        same, of = agreement(store, small, symbolizer)
+        out += ["", f"Of {of:,} frames at code that no other function shares, {same:,} have the same functions as llvm-symbolizer's.", ""]
+    out += ["## A billion stacks", "", f"{', '.join(cost)}, at the rates above."]
+    page = "\n".join(out) + "\n"
+    if options.out:
+        options.out.write_text(page)
+    print(page)
+
+
+if __name__ == "__main__":
+    main()

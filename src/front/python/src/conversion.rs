@@ -1,0 +1,210 @@
+//! Programs to symbol files, with Python's own progress.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use foldsym_convert::{ConvertError, NoProgress, Options, Progress, Report, convert_bytes, convert_to};
+use foldsym_convert::{replaceable, write_whole};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::{Source, failed, loads};
+
+/// What a `.fsym` begins with.
+const MAGIC: &[u8] = &foldsym_format::header::MAGIC;
+
+/// How often a step says how far it is.
+const TIMES_A_STEP: u64 = 100;
+
+/// Tells a callable of the steps, until it raises.
+struct Callback {
+    callable: Py<PyAny>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    step: &'static str,
+    total: u64,
+    done: u64,
+    /// What was done when the callable was told last.
+    told: u64,
+    raised: Option<PyErr>,
+}
+
+impl Callback {
+    /// Changes the state, and calls with it where `change` says so. One thread at a time, so that what is told only grows.
+    fn tell(&self, change: impl FnOnce(&mut State) -> bool) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !change(&mut state) || state.raised.is_some() {
+            return;
+        }
+        state.told = state.done;
+        let told = (state.step, state.done, state.total);
+        state.raised = Python::attach(|py| self.callable.call1(py, told)).err();
+    }
+
+    fn has_raised(&self) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).raised.is_some()
+    }
+}
+
+impl Progress for Callback {
+    fn step(&self, name: &'static str, total: u64) {
+        self.tell(|state| state.done > state.told);
+        self.tell(|state| {
+            (state.step, state.total, state.done, state.told) = (name, total, 0, 0);
+            true
+        });
+    }
+
+    fn advance(&self, units: u64) {
+        self.tell(|state| {
+            state.done = state.done.saturating_add(units);
+            state.done - state.told > state.total / TIMES_A_STEP
+        });
+    }
+}
+
+/// A file that is written no further once the callable has raised.
+struct Output<'a> {
+    file: &'a mut std::fs::File,
+    callback: Option<&'a Callback>,
+}
+
+impl Write for Output<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.callback.is_some_and(Callback::has_raised) {
+            return Err(io::Error::other("the progress callback raised an exception"));
+        }
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn write(
+    source: &Source,
+    output: &Path,
+    options: &Options,
+    callback: Option<&Callback>,
+) -> Result<Report, String> {
+    let unwritable = |error: io::Error| format!("{}: cannot write: {error}", output.display());
+    // Before the work, which may take long.
+    replaceable(output, MAGIC, "symbol file").map_err(unwritable)?;
+    let mut report = None;
+    let progress: &dyn Progress = callback.map_or(&NoProgress, |callback| callback);
+    let written = write_whole(output, |file| {
+        let mut out = Output { file, callback };
+        let made = match source {
+            Source::Path(path) => convert_to(path, &mut out, options, progress),
+            Source::Bytes(bytes) => convert_bytes(Path::new("<bytes>"), bytes, &mut out, options, progress),
+        };
+        let made = made.map_err(|error| match error {
+            ConvertError::Write { source, .. } => unwritable(source),
+            error => error.to_string(),
+        });
+        // The file gets its name only where there is a report.
+        let is_whole = made.is_ok();
+        report = Some(made);
+        if is_whole { Ok(()) } else { Err(io::Error::other("not converted")) }
+    });
+    match (report, written) {
+        (Some(Err(error)), _) => Err(error),
+        (_, Err(error)) => Err(unwritable(error)),
+        (Some(Ok(report)), Ok(())) => Ok(report),
+        (None, Ok(())) => Err(unwritable(io::Error::other("nothing was converted"))),
+    }
+}
+
+/// The pairs of a dictionary, in its order.
+fn pairs<T: for<'a, 'py> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
+    dictionary: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Vec<(T, T)>> {
+    let mut pairs = Vec::new();
+    for (old, new) in dictionary.into_iter().flatten() {
+        pairs.push((old.extract().map_err(Into::into)?, new.extract().map_err(Into::into)?));
+    }
+    Ok(pairs)
+}
+
+/// Converts a program, a path or bytes, into the file `output`. Gives the report, with the keys of `schema/report.md`.
+///
+/// Options are those of `foldsym convert`. `progress` is called as `progress(step, done, total)`, from other threads; `total` is
+/// 0 where it is not known. If it raises, nothing is written, and `convert` raises the same. The interpreter lock is
+/// free during the work. The output is replaced when it is whole.
+///
+/// >>> report = foldsym.convert("demo.elf", "demo.fsym", name_index=True)
+/// >>> report["debug_info"]
+/// 'full'
+/// >>> steps = []
+/// >>> _ = foldsym.convert("demo.elf", "demo.fsym", progress=lambda step, done, total: steps.append(step))
+/// >>> list(dict.fromkeys(steps))
+/// ['open', 'read', 'resolve', 'encode', 'write']
+#[pyfunction]
+#[pyo3(signature = (
+    source, output, *, columns = false, locations = false, unwind = false, name_index = false, demangled = false, threads = 0,
+    arch = None, target = None, dwp = None, dwo_dirs = Vec::new(), debug_dirs = Vec::new(), debug_file = None,
+    map_prefix = None, remap_path = None, progress = None
+))]
+#[expect(clippy::too_many_arguments, reason = "each is a keyword of Python")]
+#[expect(clippy::fn_params_excessive_bools, reason = "each is a keyword of Python")]
+pub(crate) fn convert<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    output: PathBuf,
+    columns: bool,
+    locations: bool,
+    unwind: bool,
+    name_index: bool,
+    demangled: bool,
+    threads: usize,
+    arch: Option<String>,
+    target: Option<String>,
+    dwp: Option<PathBuf>,
+    dwo_dirs: Vec<PathBuf>,
+    debug_dirs: Vec<PathBuf>,
+    debug_file: Option<PathBuf>,
+    map_prefix: Option<&Bound<'py, PyDict>>,
+    remap_path: Option<&Bound<'py, PyDict>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let source = crate::source(source)?;
+    let options = Options {
+        threads,
+        arch,
+        target,
+        dwp,
+        dwo_dirs,
+        debug_dirs,
+        debug_file,
+        map_prefix: pairs(map_prefix)?,
+        remap_path: pairs(remap_path)?,
+        columns,
+        locations,
+        unwind,
+        name_index,
+        demangle: Some(foldsym_demangle::demangle),
+        readable_names: demangled,
+        ..Options::default()
+    };
+    let names_files = options.dwp.is_some()
+        || options.debug_file.is_some()
+        || !(options.dwo_dirs.is_empty() && options.debug_dirs.is_empty() && options.map_prefix.is_empty());
+    if names_files && matches!(source, Source::Bytes(_)) {
+        return Err(PyValueError::new_err("of bytes no other file is opened: give the path of the program"));
+    }
+    let callback = progress.map(|callable| Callback { callable, state: Mutex::default() });
+    let report = py.detach(|| write(&source, &output, &options, callback.as_ref()));
+    let state = callback.map(|callback| callback.state.into_inner().unwrap_or_else(PoisonError::into_inner));
+    if let Some(raised) = state.and_then(|state| state.raised) {
+        return Err(raised);
+    }
+    let mut report = report.map_err(failed)?.to_json();
+    report["output"] = output.to_string_lossy().into();
+    loads(py, report.to_string().as_bytes())
+}

@@ -1,0 +1,169 @@
+//! The symbols of one program.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use foldsym_convert::{NoProgress, Options};
+use foldsym_store::SymbolMap;
+use foldsym_symbolize::{Kind, Mapping, Module, Modules, Stack, StackFrame};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::{Source, failed, loads};
+
+fn open(source: Source) -> Result<Arc<SymbolMap>, String> {
+    let name = Path::new("<bytes>");
+    match source {
+        Source::Path(path) => {
+            let engine =
+                foldsym_symbolize::Symbolizer::builder().build().map_err(|error| error.to_string())?;
+            engine.load(&path).map_err(|error| error.to_string())
+        }
+        Source::Bytes(bytes) => {
+            let mut file = bytes;
+            if file.starts_with(b"\x7fELF") {
+                let mut out = Vec::new();
+                let options = Options { columns: true, ..Options::default() };
+                foldsym_convert::convert_bytes(name, &file, &mut out, &options, &NoProgress)
+                    .map_err(|error| error.to_string())?;
+                file = out;
+            }
+            SymbolMap::of_bytes(name, file).map(Arc::new).map_err(|error| error.to_string())
+        }
+    }
+}
+
+/// The symbols of one program: a `.fsym` or a program, by its path or its bytes.
+///
+/// >>> file = foldsym.SymbolFile("demo.fsym")
+/// >>> file.info()["Functions"] > 0
+/// True
+#[pyclass(frozen, module = "foldsym")]
+pub(crate) struct SymbolFile {
+    map: Arc<SymbolMap>,
+    engine: Arc<foldsym_symbolize::Symbolizer>,
+}
+
+impl SymbolFile {
+    pub(crate) fn of(map: Arc<SymbolMap>) -> PyResult<Self> {
+        let engine = foldsym_symbolize::Symbolizer::builder().build().map_err(failed)?;
+        Ok(Self { map, engine: Arc::new(engine) })
+    }
+
+    fn answer<'py>(
+        &self,
+        py: Python<'py>,
+        frames: Vec<StackFrame>,
+        bias: u64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let json = py.detach(|| {
+            let name = self.map.path().to_string_lossy();
+            let module = Module::new(&name).mapped(Mapping::Everywhere { bias }).with_file(self.map.clone());
+            let stack = Stack::new(&Modules::new(vec![module]), frames);
+            let mut json = Vec::new();
+            self.engine.worker().write_json(&stack, &mut json);
+            json
+        });
+        loads(py, &json)?.get_item("Frames")
+    }
+}
+
+#[pymethods]
+impl SymbolFile {
+    #[new]
+    fn new(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let source = crate::source(source)?;
+        Self::of(py.detach(|| open(source)).map_err(failed)?)
+    }
+
+    /// The answer at one link-time address, as `foldsym lookup --json` has it. `bias` is subtracted from the address first.
+    ///
+    /// >>> answer = foldsym.SymbolFile("demo.fsym").lookup(0x20129b)
+    /// >>> answer["Symbol"][0]["FunctionName"], answer["Symbol"][0]["Line"], answer["Certainty"]
+    /// ('demo::print_address(unsigned long)', 47, 'unique')
+    #[pyo3(signature = (address, *, bias = 0))]
+    fn lookup<'py>(&self, py: Python<'py>, address: u64, bias: u64) -> PyResult<Bound<'py, PyAny>> {
+        self.answer(py, vec![StackFrame::exact(address)], bias)?.get_item(0)
+    }
+
+    /// The answers of a stack, innermost frame first. Without `kinds` the first address is exact and the others are return
+    /// addresses; `None` is a frame of which nothing is known.
+    ///
+    /// >>> stack = foldsym.SymbolFile("demo.fsym").stack([0x20129b, 0x201fbd, 0x201e8d, 0x2018f9])
+    /// >>> [answer["Symbol"][-1]["FunctionName"] for answer in stack][-1]
+    /// 'demo_main'
+    #[pyo3(signature = (addresses, kinds = None, *, bias = 0))]
+    fn stack<'py>(
+        &self,
+        py: Python<'py>,
+        addresses: Vec<Option<u64>>,
+        kinds: Option<Vec<String>>,
+        bias: u64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if kinds.as_ref().is_some_and(|kinds| kinds.len() != addresses.len()) {
+            return Err(PyValueError::new_err("kinds and addresses are not of one length"));
+        }
+        let frame = |(at, address): (usize, Option<u64>)| {
+            let word = kinds.as_ref().map_or(if at == 0 { "exact" } else { "return" }, |kinds| &kinds[at]);
+            let make = match word {
+                "exact" => StackFrame::exact,
+                "return" => StackFrame::returns_to,
+                "adjusted" => StackFrame::adjusted,
+                other => {
+                    let message = format!("kind {other:?}: expected \"exact\", \"return\" or \"adjusted\"");
+                    return Err(PyValueError::new_err(message));
+                }
+            };
+            debug_assert!(matches!(make(0).kind, Kind::Exact | Kind::Return | Kind::Adjusted));
+            Ok(address.map_or(StackFrame::UNKNOWN, make))
+        };
+        let frames = addresses.into_iter().enumerate().map(frame).collect::<PyResult<Vec<_>>>()?;
+        self.answer(py, frames, bias)
+    }
+
+    /// The linkage names of functions that a name may be of: a linkage name, a readable one, or one without parameters.
+    ///
+    /// >>> foldsym.SymbolFile("demo.fsym").find("demo::crash")
+    /// ['_ZN4demo5crashEv']
+    fn find(&self, py: Python<'_>, name: &str) -> PyResult<Vec<String>> {
+        let found = py.detach(|| {
+            let file = self.map.file();
+            let mut query = foldsym_demangle::Query::new(name);
+            let mut found = std::collections::BTreeSet::new();
+            for id in (0..file.function_count()).map(foldsym_lookup::FunctionId) {
+                let function = file.function(id)?;
+                let mut names = Vec::from_iter(file.function_name(id)?);
+                for alias in file.aliases(&function) {
+                    names.push(alias?);
+                }
+                for id in names {
+                    let mut text = Vec::new();
+                    if file.names().visit(id.0, |piece| text.extend_from_slice(piece)).is_some()
+                        && query.matches(&text)
+                    {
+                        found.insert(String::from_utf8_lossy(&text).into_owned());
+                    }
+                }
+            }
+            Ok::<_, foldsym_lookup::Error>(found.into_iter().collect())
+        });
+        found.map_err(|error| failed(format!("{}: damaged: {error}", self.map.path().display())))
+    }
+
+    /// What the file holds; the keys are those of `foldsym info --json`.
+    ///
+    /// >>> sorted(foldsym.SymbolFile("demo.fsym").info())
+    /// ['BuildId', 'Functions', 'Groups', 'ImageBase', 'Machine', 'Pieces', 'Size']
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (file, facts) = (self.map.file(), PyDict::new(py));
+        facts.set_item("BuildId", self.map.build_id().map(|id| id.to_string()))?;
+        facts.set_item("ImageBase", format!("{:#x}", file.image_base().0))?;
+        facts.set_item("Machine", file.header().machine)?;
+        facts.set_item("Size", file.header().file_len)?;
+        facts.set_item("Pieces", file.piece_count())?;
+        facts.set_item("Functions", file.function_count())?;
+        facts.set_item("Groups", file.group_count())?;
+        Ok(facts)
+    }
+}

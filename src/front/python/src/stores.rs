@@ -1,0 +1,126 @@
+//! Folders of symbol files, and the engine that answers stacks from them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use foldsym_store::{ModuleId, StoreOptions};
+use foldsym_symbolize::{Request, Stack};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::files::SymbolFile;
+use crate::{failed, loads};
+
+/// A folder of `.fsym` files by build id.
+///
+/// >>> store = foldsym.Store("symbols", create=True)
+/// >>> id = store.add("demo.fsym")
+/// >>> store.get(id).info()["BuildId"] == id
+/// True
+#[pyclass(frozen, module = "foldsym")]
+pub(crate) struct Store {
+    pub(crate) inner: foldsym_store::Store,
+}
+
+#[pymethods]
+impl Store {
+    #[new]
+    #[pyo3(signature = (location, *, create = false))]
+    pub(crate) fn new(location: PathBuf, create: bool) -> PyResult<Self> {
+        let location = location.to_str().ok_or_else(|| PyValueError::new_err("the location is not UTF-8"))?;
+        let open = if create { foldsym_store::Store::create } else { foldsym_store::Store::open };
+        Ok(Self { inner: open(location, StoreOptions::default()).map_err(failed)? })
+    }
+
+    /// The file of a build id or debug id; None where the store has none.
+    ///
+    /// >>> foldsym.Store("symbols", create=True).get("11" * 20) is None
+    /// True
+    fn get(&self, py: Python<'_>, id: &str) -> PyResult<Option<SymbolFile>> {
+        let id = ModuleId::parse(id).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let found = py.detach(|| self.inner.get_module(&id)).map_err(failed)?;
+        found.map(|map| SymbolFile::of(Arc::new(map))).transpose()
+    }
+
+    /// Publishes a `.fsym` under the build id inside it, which is given back. A file that is there already stays.
+    ///
+    /// >>> len(foldsym.Store("symbols", create=True).add("demo.fsym"))
+    /// 40
+    fn add(&self, py: Python<'_>, path: PathBuf) -> PyResult<String> {
+        let foldsym_store::Store::Local(store) = &self.inner else {
+            return Err(PyValueError::new_err("only a folder takes files"));
+        };
+        let added = py.detach(|| store.add(&path, &foldsym_store::EntryInfo::default()));
+        Ok(added.map_err(failed)?.id().to_string())
+    }
+}
+
+/// Answers stacks over many modules, whose files it finds in stores and search paths. It keeps files open, and may be used by
+/// several threads.
+///
+/// >>> engine = foldsym.Symbolizer(search=["demo.fsym"])
+/// >>> [answer] = engine.stack([0x20129b], [{"name": "demo", "base": 0x200000}])
+/// >>> answer["ModuleName"]
+/// 'demo'
+#[pyclass(frozen, module = "foldsym")]
+pub(crate) struct Symbolizer {
+    pub(crate) engine: foldsym_symbolize::Symbolizer,
+}
+
+#[pymethods]
+impl Symbolizer {
+    #[new]
+    #[pyo3(signature = (stores = Vec::new(), search = Vec::new(), *, candidates = true, demangle = true))]
+    fn new(
+        stores: Vec<PyRef<'_, Store>>,
+        search: Vec<PathBuf>,
+        candidates: bool,
+        demangle: bool,
+    ) -> PyResult<Self> {
+        let builder = foldsym_symbolize::Symbolizer::builder().search(search);
+        let builder = builder.candidates(candidates).demangle(demangle);
+        let builder = stores.iter().fold(builder, |builder, store| builder.store(store.inner.clone()));
+        Ok(Self { engine: builder.build().map_err(failed)? })
+    }
+
+    /// The answers of one stack. `frames` and `modules` are as in a request of `foldsym stack --store`.
+    ///
+    /// >>> engine = foldsym.Symbolizer(search=["demo.fsym"])
+    /// >>> [answer] = engine.stack([0x1010], [{"id": "11" * 20, "name": "other", "base": 0x1000}])
+    /// >>> answer["ModuleName"], answer["Unknown"]["Kind"]
+    /// ('other', 'absent')
+    fn stack<'py>(
+        &self,
+        py: Python<'py>,
+        frames: &Bound<'py, PyAny>,
+        modules: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let request = PyDict::new(py);
+        request.set_item("frames", frames)?;
+        request.set_item("modules", modules)?;
+        let json: String = py.import("json")?.call_method1("dumps", (request,))?.extract()?;
+        let answer = py.detach(|| {
+            let json = serde_json::from_str(&json).map_err(|error| error.to_string())?;
+            let request = Request::parse(&json, None).map_err(|error| error.to_string())?;
+            let mut out = Vec::new();
+            self.engine.worker().write_json(&Stack::new(&request.modules, request.frames), &mut out);
+            Ok::<_, String>(out)
+        });
+        loads(py, &answer.map_err(PyValueError::new_err)?)?.get_item("Frames")
+    }
+
+    /// How many symbol files were opened so far, and how many bytes they have. Those of a remote store are fetched whole, so that for
+    /// it these are the bytes that were fetched.
+    ///
+    /// >>> engine = foldsym.Symbolizer(search=["demo.fsym"])
+    /// >>> _ = engine.stack([0x20129b], [{"name": "demo", "base": 0x200000}])
+    /// >>> engine.opened()["files"]
+    /// 1
+    fn opened<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (opened, facts) = (self.engine.opened(), PyDict::new(py));
+        facts.set_item("files", opened.files)?;
+        facts.set_item("bytes", opened.bytes)?;
+        Ok(facts)
+    }
+}

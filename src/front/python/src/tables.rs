@@ -1,0 +1,139 @@
+//! Tables of stacks, through the Arrow C data interface.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+
+use crate::failed;
+use crate::stores::{Store, Symbolizer};
+
+/// Columns of answers, for any library that takes the Arrow C data interface: `pyarrow.record_batch(answers)`,
+/// `polars.DataFrame(answers)`, `nanoarrow.Array(answers)`.
+#[pyclass(frozen, module = "foldsym")]
+pub(crate) struct RecordBatch {
+    batch: arrow_array::RecordBatch,
+}
+
+#[pymethods]
+impl RecordBatch {
+    /// The schema as a PyCapsule.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        Ok(pyo3_arrow::ffi::to_schema_pycapsule(py, self.batch.schema().as_ref())?)
+    }
+
+    /// The schema and the columns as two PyCapsules.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let array = arrow_array::StructArray::from(self.batch.clone());
+        let field = arrow_schema::Field::new_struct("", self.batch.schema().fields().clone(), false)
+            .with_metadata(self.batch.schema().metadata().clone());
+        let array: arrow_array::ArrayRef = Arc::new(array);
+        Ok(pyo3_arrow::ffi::to_array_pycapsules(py, field.into(), &array, requested_schema)?)
+    }
+
+    /// A stream of this one batch as a PyCapsule.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let batches = [Ok(self.batch.clone())];
+        let reader = arrow_array::RecordBatchIterator::new(batches, self.batch.schema());
+        Ok(pyo3_arrow::ffi::to_stream_pycapsule(
+            py,
+            Box::new(pyo3_arrow::ffi::ArrayIterator::new(
+                reader.map(|batch| batch.map(|batch| Arc::new(arrow_array::StructArray::from(batch)) as _)),
+                arrow_schema::Field::new_struct("", self.batch.schema().fields().clone(), false)
+                    .with_metadata(self.batch.schema().metadata().clone())
+                    .into(),
+            )),
+            requested_schema,
+        )?)
+    }
+
+    /// How many rows there are.
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<foldsym.RecordBatch: {} rows of {:?}>", self.batch.num_rows(), self.column_names())
+    }
+}
+
+/// The columns of a caller's table.
+fn taken(stacks: &Bound<'_, PyAny>) -> PyResult<arrow_array::RecordBatch> {
+    // The library that imports columns panics where a schema does not fit its columns.
+    let import = || -> PyResult<_> {
+        if stacks.hasattr("__arrow_c_array__")? {
+            return Ok(stacks.extract::<pyo3_arrow::PyRecordBatch>()?.into_inner());
+        }
+        let (batches, schema) = stacks.extract::<pyo3_arrow::PyTable>()?.into_inner();
+        foldsym_table::concat(&schema, &batches).map_err(failed)
+    };
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(import)).unwrap_or_else(|_| {
+        Err(PyValueError::new_err("the table is damaged: its Arrow schema does not fit its columns"))
+    })
+}
+
+/// Answers the stacks of a table, a row each: gives its columns and a column `symbols`. `schema/table.md` of the
+/// source says what each column is.
+///
+/// `stacks` is anything with the Arrow C interface (`__arrow_c_array__` or `__arrow_c_stream__`): a record batch or a table of
+/// pyarrow, a data frame of Polars, a result of DuckDB. `store` is a Symbolizer, a Store, or the folder of one. Without `dictionaries`
+/// names are plain text. `threads` share the rows (0: one a core); the interpreter lock is free during the work.
+///
+/// A table is answered as one batch: of a large one give a part at a time, as `pyarrow.RecordBatchReader` does.
+///
+/// >>> import pyarrow
+/// >>> store = foldsym.Store("symbols", create=True)
+/// >>> id = store.add("demo.fsym")
+/// >>> stacks = pyarrow.table({"module_id": [id], "frames": [[0x20129b, 0x201fbd, 0x201e8d, 0x2018f9]]})
+/// >>> answers = pyarrow.record_batch(foldsym.symbolize_batch(stacks, store))
+/// >>> answers["symbols"].to_pylist()[0][-1]["function"]
+/// 'demo_main'
+#[pyfunction]
+#[pyo3(signature = (stacks, store, *, dictionaries = true, threads = 1))]
+pub(crate) fn symbolize_batch(
+    py: Python<'_>,
+    stacks: &Bound<'_, PyAny>,
+    store: &Bound<'_, PyAny>,
+    dictionaries: bool,
+    threads: usize,
+) -> PyResult<RecordBatch> {
+    let stacks = taken(stacks)?;
+    let mut options = foldsym_table::TableOptions::default();
+    (options.dictionaries, options.threads) = (dictionaries, threads);
+    let symbolizer = match store.cast::<Symbolizer>() {
+        Ok(symbolizer) => symbolizer.clone(),
+        Err(_) => {
+            let store = match store.cast::<Store>() {
+                Ok(store) => store.get().inner.clone(),
+                Err(_) => Store::new(store.extract()?, false)?.inner,
+            };
+            let engine = foldsym_symbolize::Symbolizer::builder().store(store).build().map_err(failed)?;
+            Bound::new(py, Symbolizer { engine })?
+        }
+    };
+    let engine = &symbolizer.get().engine;
+    let batch = py.detach(|| foldsym_table::symbolize_batch(engine, &stacks, options));
+    Ok(RecordBatch { batch: batch.map_err(|error| PyValueError::new_err(error.to_string()))? })
+}

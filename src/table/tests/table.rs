@@ -1,0 +1,217 @@
+//! Tables of stacks: their schema, what dictionaries hold, slices and batches without rows, and columns that are wrong.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, RecordBatchOptions, StringArray, StructArray};
+use arrow_schema::{DataType, Field, Schema};
+use foldsym_symbolize::Symbolizer;
+use foldsym_table::{
+    SYMBOLS, TableError, TableOptions, VERSION, VERSION_KEY, symbolize_batch, symbols_field,
+};
+
+fn demo() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/golden/demo.fsym")
+}
+
+fn symbolizer() -> Symbolizer {
+    Symbolizer::builder().search([demo()]).build().unwrap()
+}
+
+fn demo_id() -> String {
+    foldsym_store::SymbolMap::open(&demo()).unwrap().build_id().unwrap().to_string()
+}
+
+fn options(dictionaries: bool, threads: usize) -> TableOptions {
+    let mut options = TableOptions::default();
+    (options.dictionaries, options.threads) = (dictionaries, threads);
+    options
+}
+
+/// Link-time addresses of the demo, a stack a row.
+fn stacks(rows: usize) -> RecordBatch {
+    let addresses = [0x20_12b0i64, 0x20_13d0, 0x20_1300, 5];
+    let frames = (0..rows).map(|row| Some((0..=row % 4).map(move |at| Some(addresses[(row + at) % 4]))));
+    let frames: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(frames));
+    let ids: ArrayRef = Arc::new(StringArray::from(vec![demo_id(); rows]));
+    RecordBatch::try_from_iter([("module_id", ids), ("frames", frames)]).unwrap()
+}
+
+fn symbols(batch: &RecordBatch) -> (ListArray, StructArray) {
+    let lists = batch.column_by_name(SYMBOLS).unwrap().as_list::<i32>().clone();
+    let elements = lists.values().as_struct().clone();
+    (lists, elements)
+}
+
+/// A field's texts, wherever they are kept.
+fn texts(elements: &StructArray, field: &str) -> Vec<Option<String>> {
+    let column = elements.column_by_name(field).unwrap();
+    let plain = arrow_cast::cast(column, &DataType::Utf8).unwrap();
+    plain.as_string::<i32>().iter().map(|text| text.map(str::to_owned)).collect()
+}
+
+fn show(kind: &DataType, depth: usize, out: &mut String) {
+    match kind {
+        DataType::Struct(fields) => {
+            for field in fields {
+                out.push_str(&format!("\n{}{}: ", "  ".repeat(depth), field.name()));
+                show(field.data_type(), depth + 1, out);
+            }
+        }
+        DataType::List(item) => {
+            out.push_str("list of ");
+            show(item.data_type(), depth, out);
+        }
+        DataType::Dictionary(key, value) => out.push_str(&format!("{value} by {key}")),
+        kind => out.push_str(&kind.to_string()),
+    }
+}
+
+/// The schema as `schema/table.md` has it: a change here is another version.
+#[test]
+fn the_schema_is_that_of_its_version() {
+    let golden = "list of 
+frame: Int32
+address: Int64
+function: TEXT
+linkage_name: TEXT
+file: TEXT
+line: Int32
+column: Int32
+inlined: Boolean
+module: TEXT
+certainty: TEXT
+evidence: TEXT
+reason: TEXT
+candidate_count: Int32
+candidates: list of TEXT
+unknown: TEXT
+message: TEXT";
+    assert_eq!(VERSION, "1");
+    for (dictionaries, text) in [(true, "Utf8 by Int32"), (false, "Utf8")] {
+        let mut shown = String::new();
+        show(symbols_field(options(dictionaries, 1)).data_type(), 0, &mut shown);
+        assert_eq!(shown, golden.replace("TEXT", text));
+    }
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/table.md")).unwrap();
+    for line in golden.lines().skip(1) {
+        let name = line.split(':').next().unwrap();
+        assert!(page.contains(&format!("`{name}`")), "schema/table.md does not say what {name} is");
+    }
+    assert!(page.starts_with("# Tables of stacks, version 1\n"));
+}
+
+#[test]
+fn columns_and_metadata_stay_and_the_version_is_added() {
+    let schema = stacks(3).schema();
+    let metadata = [("theirs".to_owned(), "kept".to_owned())].into();
+    let with = Arc::new(Schema::new_with_metadata(schema.fields().clone(), metadata));
+    let batch = RecordBatch::try_new(with, stacks(3).columns().to_vec()).unwrap();
+    let answered = symbolize_batch(&symbolizer(), &batch, TableOptions::default()).unwrap();
+    let names: Vec<_> = answered.schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!(names, ["module_id", "frames", SYMBOLS]);
+    assert_eq!(answered.schema().metadata()[VERSION_KEY], VERSION);
+    assert_eq!(answered.schema().metadata()["theirs"], "kept");
+    assert_eq!(answered.column(1).to_data(), batch.column(1).to_data());
+    // Answers of before are replaced.
+    let again = symbolize_batch(&symbolizer(), &answered, TableOptions::default()).unwrap();
+    assert_eq!(again, answered);
+}
+
+#[test]
+fn a_dictionary_has_each_name_once_whatever_the_threads() {
+    let batch = stacks(2000);
+    let symbolizer = symbolizer();
+    let plain = symbolize_batch(&symbolizer, &batch, options(false, 1)).unwrap();
+    let (_, plain) = symbols(&plain);
+    for threads in [1, 2, 5] {
+        let answered = symbolize_batch(&symbolizer, &batch, options(true, threads)).unwrap();
+        let (_, elements) = symbols(&answered);
+        let function = elements.column_by_name("function").unwrap().as_dictionary::<Int32Type>();
+        let values = function.values().as_string::<i32>();
+        let mut distinct: Vec<&str> = values.iter().flatten().collect();
+        distinct.sort_unstable();
+        assert!(distinct.is_sorted_by(|before, after| before < after), "{threads} threads: {distinct:?}");
+        assert!(distinct.len() < 40, "{threads} threads: {}", distinct.len());
+        for field in ["function", "linkage_name", "file", "module", "certainty", "unknown", "message"] {
+            assert_eq!(texts(&elements, field), texts(&plain, field), "{field}, {threads} threads");
+            let other = elements.column_by_name(field).unwrap().as_dictionary::<Int32Type>();
+            assert_eq!(other.values().len(), values.len(), "all columns have one dictionary");
+        }
+    }
+    assert!(texts(&plain, "function").iter().flatten().count() > 1000);
+    // Threads change nothing of plain columns, to the bit.
+    for threads in [2, 5] {
+        let answered = symbolize_batch(&symbolizer, &batch, options(false, threads)).unwrap();
+        assert_eq!(symbols(&answered).1, plain);
+    }
+}
+
+#[test]
+fn a_slice_is_answered_as_its_rows_are() {
+    let symbolizer = symbolizer();
+    let whole = symbolize_batch(&symbolizer, &stacks(1000), options(false, 1)).unwrap();
+    let (whole, _) = symbols(&whole);
+    for (start, len) in [(0, 1), (3, 700), (999, 1), (500, 0)] {
+        for threads in [1, 3] {
+            let part = symbolize_batch(&symbolizer, &stacks(1000).slice(start, len), options(false, threads));
+            let (part, _) = symbols(&part.unwrap());
+            assert_eq!(part.len(), len);
+            for row in 0..len {
+                assert_eq!(
+                    part.value(row).as_ref(),
+                    whole.value(start + row).as_ref(),
+                    "row {}",
+                    start + row
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_batch_without_rows_has_the_same_columns() {
+    let symbolizer = symbolizer();
+    for dictionaries in [true, false] {
+        let none = symbolize_batch(&symbolizer, &stacks(0), options(dictionaries, 4)).unwrap();
+        let some = symbolize_batch(&symbolizer, &stacks(4), options(dictionaries, 4)).unwrap();
+        assert_eq!((none.num_rows(), none.schema()), (0, some.schema()));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let symbolizer = symbolizer();
+    let told = |batch: &RecordBatch| match symbolize_batch(&symbolizer, batch, TableOptions::default()) {
+        Err(error @ (TableError::Column { .. } | TableError::Row { .. })) => error.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let frames = stacks(2).column(1).clone();
+    let only = |name: &str, column: ArrayRef| RecordBatch::try_from_iter([(name, column)]).unwrap();
+    let no_columns = RecordBatch::try_new_with_options(
+        Arc::new(Schema::empty()),
+        Vec::new(),
+        &RecordBatchOptions::new().with_row_count(Some(3)),
+    );
+    assert_eq!(told(&no_columns.unwrap()), "column \"frames\": is missing");
+    assert_eq!(
+        told(&only("frames", frames.clone())),
+        "column \"modules\": is missing, and so is \"module_id\""
+    );
+    let texts: ArrayRef = Arc::new(StringArray::from(vec!["1", "2"]));
+    assert_eq!(told(&only("frames", texts.clone())), "column \"frames\": expected a list, found Utf8");
+    let modules = |field: Field, column: ArrayRef| {
+        let structs = StructArray::from(vec![(Arc::new(field), column)]);
+        let item = Arc::new(Field::new("item", structs.data_type().clone(), true));
+        let offsets = arrow_buffer::OffsetBuffer::from_lengths([1, 1]);
+        let lists: ArrayRef = Arc::new(ListArray::new(item, offsets, Arc::new(structs), None));
+        RecordBatch::try_from_iter([("modules", lists), ("frames", frames.clone())]).unwrap()
+    };
+    let no_base = modules(Field::new("id", DataType::Utf8, true), texts.clone());
+    assert_eq!(told(&no_base), "column \"modules\": has no field \"base\"");
+    let no_number = modules(Field::new("base", DataType::Utf8, true), texts);
+    assert_eq!(told(&no_number), "column \"modules.base\": expected int64 or uint64, found Utf8");
+}
