@@ -275,6 +275,10 @@ impl Job {
                 worker.answer(query, Form::Json, &mut put)?;
             }
             out.push(b']');
+            // Many stacks without a frame are much to write too.
+            if !go_on(out.len()) {
+                return Err(JobsError::Stopped);
+            }
         }
         out.push(b']');
         self.put_modules(out, &found);

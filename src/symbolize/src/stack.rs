@@ -143,6 +143,11 @@ impl Module {
         range(self.mapping).into_iter().chain(sections.iter().map(|(_, base)| (*base, u64::MAX)))
     }
 
+    /// Whether an address of the process is in it.
+    pub(crate) fn has(&self, address: u64) -> bool {
+        self.ranges().any(|(start, last)| (start..=last).contains(&address))
+    }
+
     /// The last part of the name, behind `/` and `\`.
     pub fn file_name(&self) -> &str {
         self.name.rsplit(['/', '\\']).next().unwrap_or("")
@@ -310,6 +315,13 @@ pub enum Kind {
 pub enum Place {
     /// An address of the process.
     Memory(u64),
+    /// An address of the process, in the module that the report says: mappings of a report that was made of several processes may overlap.
+    Mapped {
+        /// Index of the module.
+        module: usize,
+        /// The address.
+        address: u64,
+    },
     /// An offset from the address of a module's first segment.
     Offset {
         /// Index of the module.
@@ -341,7 +353,9 @@ impl Place {
     /// The number that the report gave.
     pub(crate) fn given(self) -> Option<u64> {
         match self {
-            Self::Memory(address) | Self::Image { address, .. } => Some(address),
+            Self::Memory(address) | Self::Mapped { address, .. } | Self::Image { address, .. } => {
+                Some(address)
+            }
             Self::Offset { offset, .. } | Self::Section { offset, .. } => Some(offset),
             Self::Unknown => None,
         }

@@ -357,6 +357,12 @@ impl<'s> Worker<'s> {
                 place = Place::Memory(address);
                 found
             }
+            Place::Mapped { module, address } => {
+                place = Place::Memory(address);
+                Some(module).filter(|&module| {
+                    modules.get(module).is_some_and(|module| module.has(address.wrapping_sub(back)))
+                })
+            }
             Place::Offset { module, .. } | Place::Image { module, .. } | Place::Section { module, .. } => {
                 Some(module)
             }
@@ -411,7 +417,8 @@ impl<'s> Worker<'s> {
                     Err(why) => return Err((Some(index), Unknown::NoMapping(why.into()))),
                 },
             },
-            Place::Unknown => return Err((Some(index), Unknown::NoAddress)),
+            // It is an address of memory by now.
+            Place::Mapped { .. } | Place::Unknown => return Err((Some(index), Unknown::NoAddress)),
         };
         placed(given, of_kind(image, frame.kind, header.machine))
     }

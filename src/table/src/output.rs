@@ -206,7 +206,9 @@ impl Symbols {
                         *module_names.entry(module.name.as_ptr()).or_insert_with(|| texts.of(&module.name))
                     });
                     let address = match asked.place {
-                        Place::Memory(address) | Place::Image { address, .. } => Some(address.cast_signed()),
+                        Place::Memory(address)
+                        | Place::Mapped { address, .. }
+                        | Place::Image { address, .. } => Some(address.cast_signed()),
                         _ => None,
                     };
                     let made = &self.made[frame.answer as usize];

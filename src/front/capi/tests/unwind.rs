@@ -78,18 +78,26 @@ fn a_handler_without_frame_pointers_names_the_folded_functions_that_ran() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("convert with --unwind"));
     convert_with_rows(&program, &symbols);
-    let output = Command::new(&program).output().unwrap();
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(42), "{}: {printed}", output.status);
-    let c = std::fs::read_to_string(&source).unwrap();
-    let line = |comment: &str| c.lines().position(|line| line.contains(comment)).unwrap() + 1;
-    let expected = format!(
-        "#0 weigh_letter crash_unwind.c:{} [exact]\n#1 price_letter crash_unwind.c:{} [exact]\n#2 main crash_unwind.c:{}\n",
-        line("/* crashes here */"),
-        line("/* called from here */"),
-        line("/* from main */"),
+    let text_of = |name: &str| std::fs::read_to_string(crate_dir().join("examples").join(name)).unwrap();
+    let (shared, own) = (text_of("crash_report.h"), text_of("crash_unwind.c"));
+    let line = |of: &str, comment: &str| of.lines().position(|line| line.contains(comment)).unwrap() + 1;
+    let letters = format!(
+        "#0 weigh_letter crash_report.h:{} [exact]\n#1 price_letter crash_report.h:{} [exact]\n#2 crash crash_unwind.c:{}\n",
+        line(&shared, "/* crashes here */"),
+        line(&shared, "/* called from here */"),
+        line(&own, "/* from here */"),
     );
-    assert!(printed.starts_with(&expected), "{printed}");
+    let main = format!("{letters}#3 main crash_unwind.c:{}\n", line(&own, "/* from main */"));
+    // A thread has a stack of its own, and a crash may have destroyed the stack pointer.
+    let thread = format!("{letters}#3 in_thread crash_unwind.c:");
+    let lost = format!("#0 lose_stack crash_unwind.c:{}\n", line(&own, "/* lost */"));
+    for (how, expected) in [("", main), ("thread", thread), ("lost", lost)] {
+        let output = Command::new(&program).args(Some(how).filter(|how| !how.is_empty())).output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(42), "{how}: {}: {printed}", output.status);
+        assert!(printed.starts_with(&expected), "{how}: {printed}");
+        assert!(how != "lost" || printed == expected, "{printed}");
+    }
 }
 
 /// All code that the archive adds to a program: the library's own functions, and those of the compiler's runtime that come with it.
