@@ -99,7 +99,9 @@ fn prepare(places: &Places, count: u32) -> Result<(), String> {
     ];
     let mut clang = Command::new(sh::llvm("clang++")?);
     clang.args(flags).arg("-I").arg(corpus.join("src/rocksdb/include"));
-    clang.arg(sh::root().join("src/xtask/src/crashes/program.cpp")).arg(&library).arg("-o").arg(&program);
+    // The library has no name of its own: by a path it would be loaded by that path.
+    clang.arg(sh::root().join("src/xtask/src/crashes/program.cpp")).arg("-L").arg(&places.programs);
+    clang.args(["-l:librocksdb.so", "-o"]).arg(&program);
     sh::run(&mut clang)?;
     let compare = sh::root().join("benches/compare");
     let others = sh::target_dir().join("compare");
