@@ -323,7 +323,7 @@ fn load(
     let before = seconds(&process, 11)?;
     let (counts, stop) = (Counts::default(), AtomicBool::new(false));
     let mut memory = [0; 2];
-    let mut in_process = Ok(0.0);
+    let (mut in_process, mut problem) = (0.0, None);
     let start = Instant::now();
     std::thread::scope(|scope| {
         for number in 0..options.clients {
@@ -332,13 +332,19 @@ fn load(
         }
         for part in 1..=COMPARISONS {
             let until = Duration::from_secs(options.seconds) * part / COMPARISONS;
-            in_process = in_process.and_then(|sum: f64| Ok(sum + compare()?));
+            match compare() {
+                Ok(seconds) => in_process += seconds,
+                Err(error) => problem = Some(error),
+            }
             std::thread::sleep(until.saturating_sub(start.elapsed()));
             let slot = usize::from(part > COMPARISONS / 4);
             memory[slot] = server.memory("VmRSS:").unwrap_or(u64::MAX);
         }
         stop.store(true, Ordering::Relaxed);
     });
+    if let Some(problem) = problem {
+        return Err(problem);
+    }
     let Counts { answered, failed, differ, broken } = counts;
     let [answered, failed, differ] = [answered, failed, differ].map(AtomicU64::into_inner);
     let (broken, seconds) = (broken.map(AtomicU64::into_inner), seconds(&process, 11)? - before);
@@ -348,7 +354,7 @@ fn load(
         differ,
         broken,
         seconds,
-        in_process: in_process? / f64::from(COMPARISONS),
+        in_process: in_process / f64::from(COMPARISONS),
         memory,
     })
 }

@@ -66,7 +66,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         breakpad: base.join("breakpad"),
         foldsym: sh::target_dir().join("release/foldsym"),
     };
-    sh::run(sh::cargo().args(["build", "--quiet", "--release", "-p", "foldsym"]))?;
+    // The build of `cargo xtask soak`, so that both need one.
+    sh::run(sh::cargo().args(["build", "--quiet", "--release", "-p", "foldsym", "--features", "serve"]))?;
     if !options.reuse {
         prepare(&places, options.count)?;
     }
