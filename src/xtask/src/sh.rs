@@ -28,6 +28,15 @@ pub(crate) fn scratch(name: &str) -> Result<PathBuf, String> {
     Ok(dir)
 }
 
+/// The command to measure, with its server: the one that is given, else the workspace's release build.
+pub(crate) fn command_with_server(given: Option<&Path>) -> Result<PathBuf, String> {
+    if let Some(given) = given {
+        return Ok(given.to_owned());
+    }
+    run(cargo().args(["build", "--quiet", "--release", "-p", "foldsym", "--features", "serve"]))?;
+    Ok(target_dir().join("release/foldsym"))
+}
+
 /// Writes a page of results: the command, the versions, the machine, then the text.
 pub(crate) fn publish(
     name: &str,

@@ -4,17 +4,18 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::sh;
 
-const HELP: &str = "cargo xtask soak [--seconds N] [--clients N] [--publish]
+const HELP: &str = "cargo xtask soak [--seconds N] [--clients N] [--foldsym PATH] [--publish]
 
   --seconds N  600 without it
   --clients N  64 without it
+  --foldsym PATH  the command, with its server (default: the workspace's release build, which is made)
   --publish    writes the result to benches/results/DATE-soak.md";
 
 /// Lines of a request, as crash services batch them.
@@ -52,15 +53,20 @@ const BREAKS: [Break; 5] =
 struct Options {
     seconds: u64,
     clients: u64,
+    foldsym: Option<PathBuf>,
     publish: bool,
 }
 
 fn parse(args: &[String]) -> Result<Option<Options>, String> {
-    let mut options = Options { seconds: 600, clients: 64, publish: false };
+    let mut options = Options { seconds: 600, clients: 64, foldsym: None, publish: false };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let slot = match arg.as_str() {
             "--help" => return Ok(None),
+            "--foldsym" => {
+                options.foldsym = Some(args.next().ok_or("--foldsym needs a path")?.into());
+                continue;
+            }
             "--publish" => {
                 options.publish = true;
                 continue;
@@ -80,8 +86,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         println!("{HELP}");
         return Ok(());
     };
-    sh::run(sh::cargo().args(["build", "--quiet", "--release", "-p", "foldsym", "--features", "serve"]))?;
-    let foldsym = sh::target_dir().join("release/foldsym");
+    let foldsym = sh::command_with_server(options.foldsym.as_deref())?;
     let scratch = sh::scratch("soak")?;
     let set = sh::root().join("testbins/built/fold.clang-lld.set");
     let symbols = scratch.join("program.fsym");
