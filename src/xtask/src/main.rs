@@ -22,6 +22,8 @@ mod scale;
 mod sh;
 mod soak;
 mod soak_store;
+mod stacks;
+mod steps;
 mod split;
 mod symbols;
 mod testbins;
@@ -64,6 +66,8 @@ const TASKS: &[Task] = &[
         help: "64 clients ask the server, some break off: no failure, flat memory, CPU a frame",
         run: soak::run,
     },
+    Task { name: "stacks", help: "walk cores at random stops of a program, beside gdb", run: stacks::run },
+    Task { name: "steps", help: "time steps of a walk by section UNWIND, beside framehop", run: steps::run },
     Task {
         name: "demangle",
         help: "readable names of whole programs against llvm-cxxfilt's",
