@@ -111,7 +111,10 @@ fn each_kind_of_trust_weakens_the_verdict() {
         if !matches!(trust, Trust::Scan | Trust::FramePointer) {
             continue;
         }
-        assert_eq!((guess.trust[at - 1], guess.frames[at - 1]), (Trust::Gap, foldsym_symbolize::StackFrame::UNKNOWN));
+        assert_eq!(
+            (guess.trust[at - 1], guess.frames[at - 1]),
+            (Trust::Gap, foldsym_symbolize::StackFrame::UNKNOWN)
+        );
         met.push(*trust);
     }
     assert!(met.contains(&Trust::Scan) || met.contains(&Trust::FramePointer), "{:?}", guess.trust);

@@ -16,8 +16,7 @@ const LINES: &str = r#"{"id":1,"modules":[{"name":"a","base":"0x1000"}],"frames"
 {"id":2,"modules":[{"name":"a","base":"0x1000"}],"frames":["0x1003"]}
 "#;
 
-const REQUEST: &str =
-    r#"{"jobs":[{"memoryMap":[["a","0123456789ABCDEF0123456789ABCDEF0"]],"stacks":[[[0,1],[0,2]],[[-1,3]]]}],"version":5}"#;
+const REQUEST: &str = r#"{"jobs":[{"memoryMap":[["a","0123456789ABCDEF0123456789ABCDEF0"]],"stacks":[[[0,1],[0,2]],[[-1,3]]]}],"version":5}"#;
 
 fn good() -> Vec<(Format, Vec<u8>, usize)> {
     let log = |name| (Format::Sanitizer, file(name));
@@ -61,7 +60,8 @@ fn sizes_that_no_report_has() {
     let log = String::from_utf8(file("asan-segv.txt")).unwrap();
     for number in [nines.as_str(), "0xffffffffffffffffffffffff", "-1"] {
         // Numbers of frames and addresses that no machine has: the line is no frame.
-        let changed = log.replace("#1 ", &format!("#{number} ")).replace("0x", &format!("0x{}", "f".repeat(30)));
+        let changed =
+            log.replace("#1 ", &format!("#{number} ")).replace("0x", &format!("0x{}", "f".repeat(30)));
         if let Ok(report) = read(changed.as_bytes(), &symbolizer) {
             assert!(frames(&report) <= frames(&read(log.as_bytes(), &symbolizer).unwrap()));
         }

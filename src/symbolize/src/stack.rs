@@ -143,11 +143,6 @@ impl Module {
         range(self.mapping).into_iter().chain(sections.iter().map(|(_, base)| (*base, u64::MAX)))
     }
 
-    /// Whether an address of the process is in it.
-    pub(crate) fn has(&self, address: u64) -> bool {
-        self.ranges().any(|(start, last)| (start..=last).contains(&address))
-    }
-
     /// The last part of the name, behind `/` and `\`.
     pub fn file_name(&self) -> &str {
         self.name.rsplit(['/', '\\']).next().unwrap_or("")
@@ -281,6 +276,12 @@ impl Modules {
         let before = behind.checked_sub(1).and_then(|before| self.inner.ranges.get(before));
         let found = before.filter(|(_, last, _)| address <= *last).map(|&(.., index)| index);
         found.or(self.inner.everywhere)
+    }
+
+    /// Whether an address of the process is in a module.
+    pub(crate) fn has(&self, module: usize, address: u64) -> bool {
+        let ranges = self.inner.modules.get(module).into_iter().flat_map(Module::ranges);
+        ranges.into_iter().any(|(start, last)| (start..=last).contains(&address))
     }
 
     /// Tells values apart: modules of one number are the same as far as both have them.

@@ -359,9 +359,7 @@ impl<'s> Worker<'s> {
             }
             Place::Mapped { module, address } => {
                 place = Place::Memory(address);
-                Some(module).filter(|&module| {
-                    modules.get(module).is_some_and(|module| module.has(address.wrapping_sub(back)))
-                })
+                Some(module).filter(|&module| modules.has(module, address.wrapping_sub(back)))
             }
             Place::Offset { module, .. } | Place::Image { module, .. } | Place::Section { module, .. } => {
                 Some(module)
@@ -417,7 +415,6 @@ impl<'s> Worker<'s> {
                     Err(why) => return Err((Some(index), Unknown::NoMapping(why.into()))),
                 },
             },
-            // It is an address of memory by now.
             Place::Mapped { .. } | Place::Unknown => return Err((Some(index), Unknown::NoAddress)),
         };
         placed(given, of_kind(image, frame.kind, header.machine))

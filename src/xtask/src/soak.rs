@@ -286,7 +286,7 @@ fn break_off(address: &str, body: &str, kind: Break) -> Result<(), String> {
 
 /// What clients count, all together.
 #[derive(Default)]
-struct Counts {
+struct Outcomes {
     answered: AtomicU64,
     failed: AtomicU64,
     differ: AtomicU64,
@@ -294,7 +294,7 @@ struct Counts {
 }
 
 /// One client, until `stop`.
-fn client(number: u64, address: &str, body: &str, expected: &[u8], counts: &Counts, stop: &AtomicBool) {
+fn client(number: u64, address: &str, body: &str, expected: &[u8], counts: &Outcomes, stop: &AtomicBool) {
     let mut random = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     while !stop.load(Ordering::Relaxed) {
         // xorshift64: which requests break off is no secret.
@@ -326,7 +326,7 @@ fn load(
     let expected = ask(&server.address, body)?;
     let process = server.child.id().to_string();
     let before = seconds(&process, 11)?;
-    let (counts, stop) = (Counts::default(), AtomicBool::new(false));
+    let (counts, stop) = (Outcomes::default(), AtomicBool::new(false));
     let mut memory = [0; 2];
     let (mut in_process, mut problem) = (0.0, None);
     let start = Instant::now();
@@ -350,7 +350,7 @@ fn load(
     if let Some(problem) = problem {
         return Err(problem);
     }
-    let Counts { answered, failed, differ, broken } = counts;
+    let Outcomes { answered, failed, differ, broken } = counts;
     let [answered, failed, differ] = [answered, failed, differ].map(AtomicU64::into_inner);
     let (broken, seconds) = (broken.map(AtomicU64::into_inner), seconds(&process, 11)? - before);
     Ok(Load {

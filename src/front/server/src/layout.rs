@@ -35,9 +35,8 @@ pub(crate) fn stores(stores: &[Store], is_wanted: &dyn Fn() -> bool) -> Result<V
 
 /// Where the bytes of a file and of its program's code go.
 pub(crate) fn layout(map: &SymbolMap, is_wanted: &dyn Fn() -> bool) -> Result<Value, Refusal> {
-    let damaged = |error| {
-        Refusal::new(StatusCode::BAD_GATEWAY, format!("{}: damaged: {error}", map.path().display()))
-    };
+    let damaged =
+        |error| Refusal::new(StatusCode::BAD_GATEWAY, format!("{}: damaged: {error}", map.path().display()));
     let found = layout::layout(map.file(), is_wanted).map_err(damaged)?;
     Ok(found.ok_or_else(Refusal::busy)?.json())
 }

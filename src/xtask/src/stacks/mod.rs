@@ -107,8 +107,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         let truth = sh::read(&scratch.join(format!("{stop}.truth")))?;
         let truth: Vec<u64> = truth.lines().filter_map(|line| line.parse().ok()).collect();
         let core = scratch.join(format!("{stop}.core"));
-        let printed =
-            sh::output(Command::new(&foldsym).args(["symbolize", "--json", "--store"]).arg(&store).arg(&core))?;
+        let printed = sh::output(
+            Command::new(&foldsym).args(["symbolize", "--json", "--store"]).arg(&store).arg(&core),
+        )?;
         let answer = Json::parse(printed.trim_end())?;
         let found = |thread: &Json| -> Vec<u64> {
             let address = |frame: &Json| {

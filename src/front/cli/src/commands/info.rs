@@ -14,9 +14,9 @@ use crate::io::escape::push_escaped;
 use crate::io::failure::Failure;
 use crate::io::mapped::Mapped;
 use crate::io::output::Output;
-use foldsym_symbolize::layout;
 use foldsym_symbolize::json::list;
 use foldsym_symbolize::json::string;
+use foldsym_symbolize::layout;
 
 /// What a file says of itself, in the order in which it is printed.
 struct Facts {
