@@ -21,6 +21,9 @@ use serde::Deserialize;
 
 use crate::{Format, Report, ReportError, Thread};
 
+/// The version of the interface, which a request may name.
+const VERSION: u64 = 5;
+
 /// Bounds of a request: a name is repeated in each frame of its module.
 const MAX_NAME: usize = 1024;
 const MAX_ID: usize = 64;
@@ -118,6 +121,7 @@ struct Body {
     memory_map: Option<Vec<(String, String)>>,
     stacks: Option<Vec<Vec<(i64, i64)>>>,
     callers: Option<Callers>,
+    version: Option<serde_json::Value>,
 }
 
 #[derive(Deserialize)]
@@ -144,7 +148,10 @@ impl Jobs {
         let wrong =
             |error: serde_json::Error| JobsError::Request(format!("no symbolication request: {error}"));
         let body: Body = serde_json::from_slice(body).map_err(wrong)?;
-        let Body { jobs, memory_map, stacks, callers } = body;
+        let Body { jobs, memory_map, stacks, callers, version } = body;
+        if let Some(version) = version.filter(|version| version.as_u64() != Some(VERSION)) {
+            return Err(JobsError::Request(format!("version {version}: only {VERSION} is known")));
+        }
         let given = jobs.unwrap_or_else(|| vec![JobBody { memory_map, stacks, callers }]);
         if given.len() > MAX_JOBS {
             return Err(JobsError::Request(format!("{} jobs, more than {MAX_JOBS}", given.len())));
@@ -275,6 +282,10 @@ impl Job {
                 worker.answer(query, Form::Json, &mut put)?;
             }
             out.push(b']');
+            // Many stacks without a frame are much to write too.
+            if !go_on(out.len()) {
+                return Err(JobsError::Stopped);
+            }
         }
         out.push(b']');
         self.put_modules(out, &found);

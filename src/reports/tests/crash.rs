@@ -60,6 +60,70 @@ fn without_programs_guesses_are_marked() {
     }
 }
 
+/// By the rows of a file, as out of a store, where no program is at hand; frame by frame as by the program itself.
+#[test]
+fn a_file_with_rows_walks_as_the_program_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let convert = |name: &str, unwind| {
+        let output = folder.path().join(name);
+        let mut options = foldsym_convert::Options::default();
+        (options.threads, options.unwind) = (1, unwind);
+        foldsym_convert::convert(&file("crash"), &output, &options, &foldsym_convert::NoProgress).unwrap();
+        symbolizer(&[output])
+    };
+    let (with, without) = (convert("with.fsym", true), convert("without.fsym", false));
+    let of_program = read(&dump(), &symbolizer(&[file("crash")])).unwrap();
+    let of_rows = read(&dump(), &with).unwrap();
+    for (one, other) in of_program.threads.iter().zip(&of_rows.threads) {
+        assert_eq!((&one.frames, &one.trust), (&other.frames, &other.trust));
+    }
+    let (names, frames) = chain(&of_rows, &with);
+    assert_eq!(names, CHAIN);
+    assert_eq!(frames[1].certainty, Some(Certainty::Exact));
+    let guessed = read(&dump(), &without).unwrap();
+    assert!(!guessed.threads[0].trust.contains(&Trust::Cfi), "{:?}", guessed.threads[0].trust);
+}
+
+/// A caller that was guessed proves nothing of the frame inside of it: what call frame information makes exact is not, found by a frame pointer or
+/// by scanning.
+#[test]
+fn each_kind_of_trust_weakens_the_verdict() {
+    let symbolizer = symbolizer(&[file("crash")]);
+    let report = read(&dump(), &symbolizer).unwrap();
+    let sure = &report.threads[0];
+    assert_eq!(sure.trust[1..3], [Trust::Cfi, Trust::Cfi]);
+    let certainty = |frames: &[foldsym_symbolize::StackFrame], at: usize| {
+        let stack = Stack::new(report.modules_of(sure), frames.to_vec());
+        symbolizer.symbolize(&stack)[at].certainty
+    };
+    assert_eq!(certainty(&sure.frames, 1), Some(Certainty::Exact));
+    // The same frames without rows: the engine finds the names, the walk has to guess.
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("crash.fsym");
+    let mut options = foldsym_convert::Options::default();
+    options.threads = 1;
+    foldsym_convert::convert(&file("crash"), &output, &options, &foldsym_convert::NoProgress).unwrap();
+    let only_names = self::symbolizer(&[output]);
+    let guessed = read(&dump(), &only_names).unwrap();
+    let guess = &guessed.threads[0];
+    let mut met = Vec::new();
+    for (at, trust) in guess.trust.iter().enumerate() {
+        if !matches!(trust, Trust::Scan | Trust::FramePointer) {
+            continue;
+        }
+        assert_eq!(
+            (guess.trust[at - 1], guess.frames[at - 1]),
+            (Trust::Gap, foldsym_symbolize::StackFrame::UNKNOWN)
+        );
+        met.push(*trust);
+    }
+    assert!(met.contains(&Trust::Scan) || met.contains(&Trust::FramePointer), "{:?}", guess.trust);
+    // With a gap in front of its caller the folded frame is not exact any more.
+    let mut gap = sure.frames.clone();
+    gap.insert(2, foldsym_symbolize::StackFrame::UNKNOWN);
+    assert_eq!(certainty(&gap, 1), Some(Certainty::Ambiguous));
+}
+
 #[test]
 fn cut_and_changed_minidumps_are_errors_or_less() {
     let (whole, none) = (dump(), symbolizer(&[]));

@@ -51,6 +51,7 @@ mod debuginfod;
 mod find;
 mod frame;
 pub mod json;
+pub mod layout;
 mod maps;
 mod names;
 mod objects;

@@ -278,6 +278,12 @@ impl Modules {
         found.or(self.inner.everywhere)
     }
 
+    /// Whether an address of the process is in a module.
+    pub(crate) fn has(&self, module: usize, address: u64) -> bool {
+        let ranges = self.inner.modules.get(module).into_iter().flat_map(Module::ranges);
+        ranges.into_iter().any(|(start, last)| (start..=last).contains(&address))
+    }
+
     /// Tells values apart: modules of one number are the same as far as both have them.
     pub(crate) fn serial(&self) -> u64 {
         self.inner.serial
@@ -310,6 +316,13 @@ pub enum Kind {
 pub enum Place {
     /// An address of the process.
     Memory(u64),
+    /// An address of the process, in the module that the report says: mappings of a report that was made of several processes may overlap.
+    Mapped {
+        /// Index of the module.
+        module: usize,
+        /// The address.
+        address: u64,
+    },
     /// An offset from the address of a module's first segment.
     Offset {
         /// Index of the module.
@@ -341,7 +354,9 @@ impl Place {
     /// The number that the report gave.
     pub(crate) fn given(self) -> Option<u64> {
         match self {
-            Self::Memory(address) | Self::Image { address, .. } => Some(address),
+            Self::Memory(address) | Self::Mapped { address, .. } | Self::Image { address, .. } => {
+                Some(address)
+            }
             Self::Offset { offset, .. } | Self::Section { offset, .. } => Some(offset),
             Self::Unknown => None,
         }

@@ -358,6 +358,10 @@ impl<'s> Worker<'s> {
                 place = Place::Memory(address);
                 found
             }
+            Place::Mapped { module, address } => {
+                place = Place::Memory(address);
+                Some(module).filter(|&module| modules.has(module, address.wrapping_sub(back)))
+            }
             Place::Offset { module, .. } | Place::Image { module, .. } | Place::Section { module, .. } => {
                 Some(module)
             }
@@ -412,7 +416,7 @@ impl<'s> Worker<'s> {
                     Err(why) => return Err((Some(index), Unknown::NoMapping(why.into()))),
                 },
             },
-            Place::Unknown => return Err((Some(index), Unknown::NoAddress)),
+            Place::Mapped { .. } | Place::Unknown => return Err((Some(index), Unknown::NoAddress)),
         };
         placed(given, of_kind(image, frame.kind, header.machine))
     }

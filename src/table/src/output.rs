@@ -261,7 +261,9 @@ impl Part {
                 for (index, (frame, asked)) in batch.stack(query).iter().zip(stacks.frames(row)).enumerate() {
                     let module = frame.module.and_then(|module| modules.get(module as usize)).copied();
                     let address = match asked.place {
-                        Place::Memory(address) | Place::Image { address, .. } => Some(address.cast_signed()),
+                        Place::Memory(address)
+                        | Place::Mapped { address, .. }
+                        | Place::Image { address, .. } => Some(address.cast_signed()),
                         _ => None,
                     };
                     let made = &symbols.made[frame.answer as usize];

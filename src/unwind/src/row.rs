@@ -1,6 +1,6 @@
 //! What holds of the caller's registers at an address.
 
-use foldsym_format::bits::mask;
+use foldsym_format::bits::{self, mask};
 use foldsym_format::records::unwind as layout;
 use foldsym_format::varint;
 
@@ -103,7 +103,26 @@ pub(crate) fn expression(data: &[u8], at: usize) -> Option<(&[u8], usize)> {
 }
 
 /// A register and its rule, and where they end.
+#[inline]
 pub(crate) fn rule(data: &[u8], at: usize) -> Option<(u64, Rule<'_>, usize)> {
+    // Nearly every register is in memory at a short offset: a head of one or two bytes, and an offset of one.
+    if let Some(word) = bits::word(data, at) {
+        let long = word >> 7 & 1;
+        let head = (word & 0x7f) | (word >> 1 & 0x3f80 & 0u64.wrapping_sub(long));
+        let offset = word.wrapping_shr(8u32.wrapping_shl(long as u32));
+        let more = (word >> 15 & long) | (offset >> 7 & 1);
+        if head & mask(layout::KIND_BITS) == layout::OFFSET && more == 0 {
+            let end = at.wrapping_add(2).wrapping_add(long as usize);
+            let offset = varint::unzigzag(offset & 0x7f);
+            return Some((head >> layout::KIND_BITS, Rule::Offset(offset), end));
+        }
+    }
+    any_rule(data, at)
+}
+
+/// As [`rule`], of any length and kind.
+#[inline(never)]
+fn any_rule(data: &[u8], at: usize) -> Option<(u64, Rule<'_>, usize)> {
     let (head, at) = varint::read(data, at)?;
     let register = head >> layout::KIND_BITS;
     let signed = || varint::read(data, at).map(|(value, at)| (varint::unzigzag(value), at));

@@ -100,17 +100,11 @@ impl<'d> Unwind<'d> {
             return Ok(None);
         }
         let [sequence, place] = self.runs.record(found.piece)?;
-        let mut deltas = Deltas::new(self, place)?;
-        let (mut start, mut end, mut nth) = (found.start, found.next, 0u32);
-        while let Some(delta) = deltas.next()? {
-            let next = start.saturating_add(delta);
-            if next > key {
-                end = next.min(end);
-                break;
-            }
-            start = next;
-            nth = nth.wrapping_add(1);
-        }
+        let inside = key.wrapping_sub(found.start).wrapping_shr(self.unit_log2);
+        let Passed { rows: nth, units, next } = Deltas::new(self, place)?.pass(inside)?;
+        let behind = |units: u64| found.start.saturating_add(units.wrapping_shl(self.unit_log2));
+        let start = behind(units);
+        let end = next.map_or(found.next, |next| behind(next).min(found.next));
         let range = [start, end].map(|at| at.wrapping_add(self.image_base));
         self.row_of(self.rule_number(sequence, nth)?, range)
     }
@@ -158,11 +152,23 @@ impl<'d> Unwind<'d> {
     }
 }
 
+/// The rows of a run in front of the one that was looked for.
+struct Passed {
+    /// How many.
+    rows: u32,
+    /// Where that one begins, in units from the first row.
+    units: u64,
+    /// Where the one behind it begins, if there is one.
+    next: Option<u64>,
+}
+
 /// How many bytes from the first row of a run on each other one begins behind the one before.
 pub(crate) struct Deltas<'u, 'd> {
     unwind: &'u Unwind<'d>,
     pub(crate) bit: u64,
     pub(crate) left: u32,
+    /// How many there were at first.
+    rows: u32,
     /// What was loaded, and how many bits of it are left.
     word: u64,
     loaded: u32,
@@ -174,8 +180,9 @@ impl<'u, 'd> Deltas<'u, 'd> {
         if bit < unwind.deltas_at {
             return Err(FormatError::new(What::NoRecord, place.cast_unsigned()));
         }
-        let mut deltas = Self { unwind, bit, left: 0, word: 0, loaded: 0 };
+        let mut deltas = Self { unwind, bit, left: 0, rows: 0, word: 0, loaded: 0 };
         deltas.left = deltas.take(layout::COUNT_BITS)? as u32;
+        deltas.rows = deltas.left;
         Ok(deltas)
     }
 
@@ -193,11 +200,56 @@ impl<'u, 'd> Deltas<'u, 'd> {
         Ok(value)
     }
 
+    /// Passes the rows that end at or before a number of units from the first row. As [`Deltas::next`], but for the time: it is most of a step's.
+    #[inline(always)]
+    fn pass(mut self, inside: u64) -> Result<Passed, FormatError> {
+        let width = self.unwind.group.wrapping_add(1);
+        let one = mask(width);
+        let (mut word, mut loaded, mut left) = (self.word, self.loaded, self.left);
+        // The bit behind what was loaded.
+        let mut end = self.bit.wrapping_add(loaded.into());
+        let mut units = 0u64;
+        while left > 0 {
+            if loaded < width {
+                let at = end.wrapping_sub(loaded.into());
+                word = bits::read(self.unwind.data, at, bits::MAX_WIDTH).ok_or(early(at >> 3))?;
+                (loaded, end) = (bits::MAX_WIDTH, at.wrapping_add(bits::MAX_WIDTH.into()));
+            }
+            let taken = word & one;
+            let next = if taken & 1 == 0 {
+                word = word.wrapping_shr(width);
+                loaded = loaded.wrapping_sub(width);
+                units.saturating_add((taken >> 1).wrapping_add(1))
+            } else {
+                // A number of several groups.
+                (self.word, self.loaded, self.left) = (word, loaded, left);
+                self.bit = end.wrapping_sub(loaded.into());
+                let value = self.value()?;
+                (word, loaded) = (self.word, self.loaded);
+                end = self.bit.wrapping_add(loaded.into());
+                units.saturating_add(value).saturating_add(1)
+            };
+            if next > inside {
+                let rows = self.rows.wrapping_sub(left);
+                return Ok(Passed { rows, units, next: Some(next) });
+            }
+            units = next;
+            left = left.wrapping_sub(1);
+        }
+        Ok(Passed { rows: self.rows, units, next: None })
+    }
+
     /// The next one, in bytes; `None` behind the last row.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<Option<u64>, FormatError> {
         let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
         self.left = left;
+        Ok(Some(self.value()?.saturating_add(1).wrapping_shl(self.unwind.unit_log2)))
+    }
+
+    /// A number in groups.
+    #[inline(always)]
+    fn value(&mut self) -> Result<u64, FormatError> {
         let group = self.unwind.group;
         let (mut value, mut shift) = (0u64, 0u32);
         loop {
@@ -211,6 +263,6 @@ impl<'u, 'd> Deltas<'u, 'd> {
                 break;
             }
         }
-        Ok(Some(value.saturating_add(1).wrapping_shl(self.unwind.unit_log2)))
+        Ok(value)
     }
 }

@@ -24,6 +24,8 @@ mod sh;
 mod soak;
 mod soak_store;
 mod split;
+mod stacks;
+mod steps;
 mod symbols;
 mod testbins;
 mod tidy;
@@ -66,6 +68,8 @@ const TASKS: &[Task] = &[
         help: "64 clients ask the server, some break off: no failure, flat memory, CPU a frame",
         run: soak::run,
     },
+    Task { name: "stacks", help: "walk cores at random stops of a program, beside gdb", run: stacks::run },
+    Task { name: "steps", help: "time steps of a walk by section UNWIND, beside framehop", run: steps::run },
     Task {
         name: "demangle",
         help: "readable names of whole programs against llvm-cxxfilt's",

@@ -28,6 +28,44 @@ pub(crate) fn scratch(name: &str) -> Result<PathBuf, String> {
     Ok(dir)
 }
 
+/// The command to measure, with its server: the one that is given, else the workspace's release build.
+pub(crate) fn command_with_server(given: Option<&Path>) -> Result<PathBuf, String> {
+    if let Some(given) = given {
+        return Ok(given.to_owned());
+    }
+    run(cargo().args(["build", "--quiet", "--release", "-p", "foldsym", "--features", "serve"]))?;
+    Ok(target_dir().join("release/foldsym"))
+}
+
+/// Writes a page of results: the command, the versions, the machine, then the text.
+pub(crate) fn publish(
+    name: &str,
+    title: &str,
+    command: &str,
+    tools: &[String],
+    text: &str,
+) -> Result<(), String> {
+    let date = output(Command::new("date").arg("+%F"))?.trim().to_owned();
+    let rustc = output(Command::new("rustc").arg("--version"))?.trim().to_owned();
+    let cpus = read(Path::new("/proc/cpuinfo"))?;
+    let models = || cpus.lines().filter_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = models().next().map_or("a processor without a name", |(_, name)| name);
+    let load = read(Path::new("/proc/loadavg"))?;
+    let load = load.split(' ').next().unwrap_or("?");
+    let mut versions = vec![format!("foldsym {} (release profile)", env!("CARGO_PKG_VERSION"))];
+    versions.extend(tools.iter().cloned());
+    versions.push(rustc);
+    let page = format!(
+        "# {title}\n\n```\n{command}\n```\n\n{date}; {}. {model}, {} processors, load {load} at the end.\n\n{text}",
+        versions.join(", "),
+        models().count()
+    );
+    let path = root().join("benches/results").join(format!("{date}-{name}.md"));
+    std::fs::write(&path, page).map_err(|error| format!("{}: {error}", path.display()))?;
+    println!("{}", path.display());
+    Ok(())
+}
+
 pub(crate) fn create_dir(dir: &Path) -> Result<(), String> {
     std::fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))
 }

@@ -1,20 +1,22 @@
-//! `cargo xtask soak`: 64 clients ask `foldsym serve` for as long as one likes, and some of them break off at random. No request of the others may
-//! fail, each answer has the bytes of the first, the server's memory stays flat, and its processor time a frame is compared with that of
-//! `foldsym stack --json` over the same lines.
+//! `cargo xtask soak`: 64 clients ask `foldsym serve` for as long as one likes, and some of them break off at random, each in one of the
+//! ways of [`Break`]. No request of the others may fail, each answer has the bytes of the first, the server's memory stays flat, and its
+//! processor time a frame is compared with that of `foldsym stack --json` over the same lines, which runs again and again meanwhile.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::sh;
 
-const HELP: &str = "cargo xtask soak [--seconds N] [--clients N]
+const HELP: &str = "cargo xtask soak [--seconds N] [--clients N] [--foldsym PATH] [--publish]
 
   --seconds N  600 without it
-  --clients N  64 without it";
+  --clients N  64 without it
+  --foldsym PATH  the command, with its server (default: the workspace's release build, which is made)
+  --publish    writes the result to benches/results/DATE-soak.md";
 
 /// Lines of a request, as crash services batch them.
 const LINES: usize = 200;
@@ -22,20 +24,53 @@ const LINES: usize = 200;
 const KILLED: u64 = 16;
 /// What memory may grow by from the first quarter of the run to its end: buffers of as many requests as may meet.
 const GROWTH_KB: u64 = 32 << 10;
-/// Times that the comparison repeats a request.
+/// Times that the comparison repeats a request, and how often it runs.
 const REPEATS: usize = 50;
+const COMPARISONS: u32 = 8;
+/// What the server's processor time a frame may be, in that of one process which reads lines and writes them.
+const BAR: f64 = 1.25;
+/// How long a client says nothing in the middle of a request.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// How a client breaks off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Break {
+    /// It closes in the middle of the request.
+    HalfRequest,
+    /// It says nothing for a while in the middle of the request, then closes.
+    Silence,
+    /// It closes before the answer.
+    BeforeAnswer,
+    /// Its system resets the connection in the middle of the request: it closes with something that it did not read.
+    Reset,
+    /// It closes when the answer has begun, and reads no more of it, which resets the connection too.
+    InAnswer,
+}
+
+const BREAKS: [Break; 5] =
+    [Break::HalfRequest, Break::Silence, Break::BeforeAnswer, Break::Reset, Break::InAnswer];
 
 struct Options {
     seconds: u64,
     clients: u64,
+    foldsym: Option<PathBuf>,
+    publish: bool,
 }
 
 fn parse(args: &[String]) -> Result<Option<Options>, String> {
-    let mut options = Options { seconds: 600, clients: 64 };
+    let mut options = Options { seconds: 600, clients: 64, foldsym: None, publish: false };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let slot = match arg.as_str() {
             "--help" => return Ok(None),
+            "--foldsym" => {
+                options.foldsym = Some(args.next().ok_or("--foldsym needs a path")?.into());
+                continue;
+            }
+            "--publish" => {
+                options.publish = true;
+                continue;
+            }
             "--seconds" => &mut options.seconds,
             "--clients" => &mut options.clients,
             other => return Err(format!("unknown argument {other}\n{HELP}")),
@@ -51,8 +86,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         println!("{HELP}");
         return Ok(());
     };
-    sh::run(sh::cargo().args(["build", "--quiet", "--release", "-p", "foldsym", "--features", "serve"]))?;
-    let foldsym = sh::target_dir().join("release/foldsym");
+    let foldsym = sh::command_with_server(options.foldsym.as_deref())?;
     let scratch = sh::scratch("soak")?;
     let set = sh::root().join("testbins/built/fold.clang-lld.set");
     let symbols = scratch.join("program.fsym");
@@ -62,30 +96,42 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let (body, frames) = body(&sh::read(&set.join("stacks"))?);
     let lines = scratch.join("lines");
     std::fs::write(&lines, body.repeat(REPEATS)).map_err(|error| error.to_string())?;
-    let process = in_process(&foldsym, &symbols, &lines, frames * REPEATS as u64)?;
     let server = Server::start(&foldsym, &symbols, &scratch)?;
-    let load = load(&server, &options, &body)?;
+    let compare = || in_process(&foldsym, &symbols, &lines, frames * REPEATS as u64);
+    let load = load(&server, &options, &body, compare)?;
     let mine = load.seconds / (load.answered * frames).max(1) as f64;
-    println!(
-        "soak: {} requests of {frames} frames answered, {} broken off, {} failed, {} differ",
-        load.answered, load.killed, load.failed, load.differ
-    );
-    println!(
-        "soak: processor time a frame: server {:.2} us, in process {:.2} us: {:.2} times (bar 1.25)",
+    let ratio = mine / load.in_process;
+    let broken: Vec<String> =
+        BREAKS.iter().zip(load.broken).map(|(kind, count)| format!("{kind:?} {count}")).collect();
+    let text = format!(
+        "{} clients, {} seconds: {} requests of {frames} frames answered, {} failed, {} differ; broken off: {}.\n\n\
+         Processor time a frame: server {:.2} us, in process {:.2} us: {ratio:.3} times (bar {BAR}).\n\n\
+         Memory of the server, MB: {:.1} at a quarter, {:.1} at the end; highest {:.1}.\n",
+        options.clients,
+        options.seconds,
+        load.answered,
+        load.failed,
+        load.differ,
+        broken.join(", "),
         mine * 1e6,
-        process * 1e6,
-        mine / process
-    );
-    println!(
-        "soak: memory of the server, MB: {:.1} at a quarter, {:.1} at the end",
+        load.in_process * 1e6,
         mb(load.memory[0]),
-        mb(load.memory[1])
+        mb(load.memory[1]),
+        mb(server.memory("VmHWM:")?)
     );
+    print!("{text}");
+    if options.publish {
+        let command = format!("cargo xtask soak --seconds {} --clients {}", options.seconds, options.clients);
+        sh::publish("soak", "The server under load", &command, &[], &text)?;
+    }
     if load.failed + load.differ > 0 || load.answered == 0 {
         return Err("requests failed".to_owned());
     }
     if load.memory[1] > load.memory[0] + GROWTH_KB {
         return Err("the server's memory grows".to_owned());
+    }
+    if ratio > BAR {
+        return Err(format!("a frame takes {ratio:.3} times the processor time, more than {BAR}"));
     }
     Ok(())
 }
@@ -162,11 +208,12 @@ impl Server {
         Ok(Self { child, address })
     }
 
-    fn memory(&self) -> Result<u64, String> {
+    /// Kilobytes: `VmRSS:` as they are, `VmHWM:` the most that there were.
+    fn memory(&self, field: &str) -> Result<u64, String> {
         let text = sh::read(Path::new(&format!("/proc/{}/status", self.child.id())))?;
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = text.lines().find_map(|line| line.strip_prefix(field));
         line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok())
-            .ok_or_else(|| "no VmRSS".to_owned())
+            .ok_or_else(|| format!("no {field}"))
     }
 }
 
@@ -174,86 +221,147 @@ impl Server {
 #[derive(Default)]
 struct Load {
     answered: u64,
-    killed: u64,
     failed: u64,
     differ: u64,
+    /// By the way of breaking off.
+    broken: [u64; BREAKS.len()],
     /// Of the server.
     seconds: f64,
+    /// Seconds a frame of the comparison.
+    in_process: f64,
     /// Kilobytes at a quarter of the time, and at the end.
     memory: [u64; 2],
 }
 
-/// Asks once. `Err` for an answer that is none.
-fn ask(address: &str, body: &str, breaks_off: bool) -> Result<Option<Vec<u8>>, String> {
+/// Sends a request, `Err` where the connection fails.
+fn connect(address: &str, body: &str, sent: usize, more: &str) -> Result<TcpStream, String> {
     let failed = |error: std::io::Error| error.to_string();
     let mut stream = TcpStream::connect(address).map_err(failed)?;
     stream.set_read_timeout(Some(Duration::from_secs(120))).map_err(failed)?;
     let head = format!(
-        "POST /symbolicate HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        "POST /symbolicate HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{more}Content-Length: {}\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes()).map_err(failed)?;
-    if breaks_off {
-        // In the middle of the request, or of the answer.
-        let _ = stream.write_all(
-            &body.as_bytes()[..if body.len().is_multiple_of(2) { body.len() } else { body.len() / 2 }],
-        );
-        let _ = stream.read(&mut [0; 1024]);
-        return Ok(None);
-    }
-    stream.write_all(body.as_bytes()).map_err(failed)?;
+    stream.write_all(&body.as_bytes()[..sent]).map_err(failed)?;
+    Ok(stream)
+}
+
+/// Asks once. `Err` for an answer that is none.
+fn ask(address: &str, body: &str) -> Result<Vec<u8>, String> {
+    let mut stream = connect(address, body, body.len(), "")?;
     let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).map_err(failed)?;
+    stream.read_to_end(&mut answer).map_err(|error| error.to_string())?;
     let end = answer.windows(4).position(|four| four == b"\r\n\r\n").ok_or("no head")?;
     if !answer.starts_with(b"HTTP/1.1 200 ") {
         return Err(String::from_utf8_lossy(&answer[..end]).into_owned());
     }
-    Ok(Some(answer.split_off(end + 4)))
+    Ok(answer.split_off(end + 4))
 }
 
-fn load(server: &Server, options: &Options, body: &str) -> Result<Load, String> {
-    let expected = ask(&server.address, body, false)?.ok_or("no answer")?;
+/// Breaks a request off. A connection that is closed with something to read is reset by the system (RFC 1122 4.2.2.13).
+fn break_off(address: &str, body: &str, kind: Break) -> Result<(), String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let (half, whole) = (body.len() / 2, body.len());
+    match kind {
+        Break::HalfRequest => drop(connect(address, body, half, "")?),
+        Break::Silence => {
+            let stream = connect(address, body, half, "")?;
+            std::thread::sleep(SILENCE);
+            drop(stream);
+        }
+        Break::BeforeAnswer => drop(connect(address, body, whole, "")?),
+        Break::Reset => {
+            // The server says "100 Continue" when it wants the body.
+            let stream = connect(address, body, half, "Expect: 100-continue\r\n")?;
+            stream.peek(&mut [0; 16]).map_err(failed)?;
+        }
+        Break::InAnswer => {
+            let mut stream = connect(address, body, whole, "")?;
+            stream.read_exact(&mut [0; 512]).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// What clients count, all together.
+#[derive(Default)]
+struct Outcomes {
+    answered: AtomicU64,
+    failed: AtomicU64,
+    differ: AtomicU64,
+    broken: [AtomicU64; BREAKS.len()],
+}
+
+/// One client, until `stop`.
+fn client(number: u64, address: &str, body: &str, expected: &[u8], counts: &Outcomes, stop: &AtomicBool) {
+    let mut random = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    while !stop.load(Ordering::Relaxed) {
+        // xorshift64: which requests break off is no secret.
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let slot = if random.is_multiple_of(KILLED) {
+            let way = (random / KILLED) as usize % BREAKS.len();
+            break_off(address, body, BREAKS[way]).map(|()| &counts.broken[way])
+        } else {
+            let same = |answer| if answer == expected { &counts.answered } else { &counts.differ };
+            ask(address, body).map(same)
+        };
+        let slot = slot.unwrap_or_else(|error| {
+            eprintln!("soak: {error}");
+            &counts.failed
+        });
+        slot.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Runs the clients, and the comparison some times beside them, so that both have the same machine.
+fn load(
+    server: &Server,
+    options: &Options,
+    body: &str,
+    compare: impl Fn() -> Result<f64, String>,
+) -> Result<Load, String> {
+    let expected = ask(&server.address, body)?;
     let process = server.child.id().to_string();
     let before = seconds(&process, 11)?;
-    let counts: [AtomicU64; 4] = Default::default();
-    let stop = AtomicBool::new(false);
+    let (counts, stop) = (Outcomes::default(), AtomicBool::new(false));
     let mut memory = [0; 2];
+    let (mut in_process, mut problem) = (0.0, None);
     let start = Instant::now();
     std::thread::scope(|scope| {
-        for client in 0..options.clients {
+        for number in 0..options.clients {
             let (counts, stop, expected) = (&counts, &stop, &expected);
-            scope.spawn(move || {
-                let mut random = client.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-                while !stop.load(Ordering::Relaxed) {
-                    // xorshift64: which requests break off is no secret.
-                    random ^= random << 13;
-                    random ^= random >> 7;
-                    random ^= random << 17;
-                    let slot = match ask(&server.address, body, random % KILLED == 0) {
-                        Ok(None) => 1,
-                        Ok(Some(answer)) if answer == *expected => 0,
-                        Ok(Some(_)) => 3,
-                        Err(error) => {
-                            eprintln!("soak: {error}");
-                            2
-                        }
-                    };
-                    counts[slot].fetch_add(1, Ordering::Relaxed);
-                }
-            });
+            scope.spawn(move || client(number, &server.address, body, expected, counts, stop));
         }
-        let mut wait = |part: u64, slot: usize| {
-            let until = Duration::from_secs(options.seconds) * part as u32 / 4;
+        for part in 1..=COMPARISONS {
+            let until = Duration::from_secs(options.seconds) * part / COMPARISONS;
+            match compare() {
+                Ok(seconds) => in_process += seconds,
+                Err(error) => problem = Some(error),
+            }
             std::thread::sleep(until.saturating_sub(start.elapsed()));
-            memory[slot] = server.memory().unwrap_or(u64::MAX);
-        };
-        wait(1, 0);
-        wait(4, 1);
+            let slot = usize::from(part > COMPARISONS / 4);
+            memory[slot] = server.memory("VmRSS:").unwrap_or(u64::MAX);
+        }
         stop.store(true, Ordering::Relaxed);
     });
-    let [answered, killed, failed, differ] = counts.map(AtomicU64::into_inner);
-    let seconds = seconds(&process, 11)? - before;
-    Ok(Load { answered, killed, failed, differ, seconds, memory })
+    if let Some(problem) = problem {
+        return Err(problem);
+    }
+    let Outcomes { answered, failed, differ, broken } = counts;
+    let [answered, failed, differ] = [answered, failed, differ].map(AtomicU64::into_inner);
+    let (broken, seconds) = (broken.map(AtomicU64::into_inner), seconds(&process, 11)? - before);
+    Ok(Load {
+        answered,
+        failed,
+        differ,
+        broken,
+        seconds,
+        in_process: in_process / f64::from(COMPARISONS),
+        memory,
+    })
 }
 
 #[cfg(test)]

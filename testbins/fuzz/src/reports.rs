@@ -1,6 +1,10 @@
 //! What must hold of reports: an error is one line that names its format; a report's frames can be answered; and of a profile, that what was
 //! rewritten says the same of every sample.
 
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use foldsym_convert::{NoProgress, convert};
 use foldsym_reports::{Format, Options, Report, pprof, read_with};
 use foldsym_symbolize::{Stack, Symbolizer};
 
@@ -19,36 +23,63 @@ fn read(input: &[u8], format: Format, symbolizer: &Symbolizer) -> Option<Report>
     }
 }
 
-fn check(report: &Report, symbolizer: &Symbolizer) {
+/// Asks the engine for every frame; how many it names.
+fn check(report: &Report, symbolizer: &Symbolizer) -> usize {
+    let mut named = 0;
     for thread in &report.threads {
         assert!(thread.trust.is_empty() || thread.trust.len() == thread.frames.len());
         let stack = Stack::new(report.modules_of(thread), thread.frames.clone());
-        assert_eq!(symbolizer.symbolize(&stack).len(), thread.frames.len());
+        let frames = symbolizer.symbolize(&stack);
+        assert_eq!(frames.len(), thread.frames.len());
+        named += frames.iter().filter(|frame| !frame.functions.is_empty()).count();
     }
+    named
 }
 
-fn symbolizer() -> Symbolizer {
-    Symbolizer::builder().build().expect("an engine without files")
+pub fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../src/reports/tests/reports")
+}
+
+/// An engine that finds the programs which the seeds are of, with what unwinds them: it is made once.
+fn symbolizer() -> &'static Symbolizer {
+    static MADE: OnceLock<(tempfile::TempDir, Symbolizer)> = OnceLock::new();
+    let made = MADE.get_or_init(|| {
+        let files = tempfile::tempdir().expect("a folder for temporary files");
+        let mut options = foldsym_convert::Options::default();
+        (options.threads, options.unwind) = (1, true);
+        let converted = ["crash", "mail"].map(|program| {
+            let output = files.path().join(program).with_extension("fsym");
+            convert(&folder().join(program), &output, &options, &NoProgress).expect("a sound program");
+            output
+        });
+        let symbolizer = Symbolizer::builder().search(converted).build().expect("an engine");
+        (files, symbolizer)
+    });
+    &made.1
+}
+
+/// Fails unless the functions of a seed are found: else no mutation of it reaches the code that names and unwinds.
+pub fn has_names(input: &[u8], format: Format) {
+    let report = read(input, format, symbolizer()).expect("a sound report");
+    assert!(check(&report, symbolizer()) > 1, "{}: the seed names no functions", format.text());
 }
 
 pub fn core(input: &[u8]) {
-    let symbolizer = symbolizer();
-    if let Some(report) = read(input, Format::ElfCore, &symbolizer) {
-        check(&report, &symbolizer);
+    if let Some(report) = read(input, Format::ElfCore, symbolizer()) {
+        check(&report, symbolizer());
     }
 }
 
 pub fn minidump(input: &[u8]) {
-    let symbolizer = symbolizer();
-    if let Some(report) = read(input, Format::Minidump, &symbolizer) {
-        check(&report, &symbolizer);
+    if let Some(report) = read(input, Format::Minidump, symbolizer()) {
+        check(&report, symbolizer());
     }
 }
 
 pub fn profile(input: &[u8]) {
     let symbolizer = symbolizer();
-    let Some(report) = read(input, Format::Pprof, &symbolizer) else { return };
-    check(&report, &symbolizer);
+    let Some(report) = read(input, Format::Pprof, symbolizer) else { return };
+    check(&report, symbolizer);
     let profile = pprof::Profile::parse(input, &Options::default()).expect("it was read before");
     let mut written = Vec::new();
     profile.rewrite(&mut symbolizer.worker(), &mut written).expect("memory takes all");
@@ -60,8 +91,8 @@ pub fn profile(input: &[u8]) {
     }
 }
 
-/// A core of one thread, with memory of its stack and a list of mapped files.
-pub fn seed_core() -> Vec<u8> {
+/// A core of one thread, with memory of its stack, the first page of the program and a list of mapped files.
+pub fn seed_core(program: &[u8]) -> Vec<u8> {
     let note = |kind: u32, desc: &[u8]| {
         let mut bytes = [5u32.to_le_bytes(), (desc.len() as u32).to_le_bytes(), kind.to_le_bytes()].concat();
         bytes.extend(b"CORE\0\0\0\0");
@@ -72,12 +103,12 @@ pub fn seed_core() -> Vec<u8> {
     let mut status = vec![0; 336];
     (status[12], status[32]) = (11, 7);
     // rip, rsp and rbp of `user_regs_struct`.
-    for (register, value) in [(16usize, 0x40_1000u64), (19, 0x7000), (4, 0x7010)] {
+    for (register, value) in [(16usize, 0x40_1a00u64), (19, 0x7000), (4, 0x7010)] {
         status[112 + register * 8..][..8].copy_from_slice(&value.to_le_bytes());
     }
     let mut files: Vec<u8> =
-        [1u64, 4096, 0x40_0000, 0x40_2000, 0].iter().flat_map(|one| one.to_le_bytes()).collect();
-    files.extend(b"/opt/app\0");
+        [1u64, 4096, 0x40_0000, 0x40_3000, 0].iter().flat_map(|one| one.to_le_bytes()).collect();
+    files.extend(b"/opt/crash\0");
     let notes = [note(1, &status), note(0x4649_4c45, &files), note(0x5349_4749, &[11; 128])].concat();
     let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
     bytes.resize(16, 0);
@@ -85,18 +116,24 @@ pub fn seed_core() -> Vec<u8> {
     bytes.extend([0; 8]);
     bytes.extend(64u64.to_le_bytes());
     bytes.extend([0; 8]);
-    bytes.extend([0, 0, 0, 0, 64, 0, 56, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
-    let mut header = |kind: u32, offset: u64, address: u64, len: u64| {
-        bytes.extend([kind, 6].iter().flat_map(|one| one.to_le_bytes()));
-        bytes.extend([offset, address, 0, len, len, 4].iter().flat_map(|one| one.to_le_bytes()));
+    bytes.extend([0, 0, 0, 0, 64, 0, 56, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
+    let mut header = |kind: u32, offset: usize, address: u64, len: usize, size: u64| {
+        bytes.extend([kind, 7].iter().flat_map(|one| one.to_le_bytes()));
+        let words = [offset as u64, address, 0, len as u64, size, 4];
+        bytes.extend(words.iter().flat_map(|one| one.to_le_bytes()));
     };
-    let stack: Vec<u8> = [0x7020u64, 0x40_1100, 0x7030, 0x40_1200, 0, 0, 0, 0]
+    // Return addresses in `save_world`, `store` and `level`, each above what its callee saved.
+    let stack: Vec<u8> = [0x40_1a28u64, 0, 0x40_1a38, 0, 0x40_1a92, 0, 0, 0]
         .iter()
         .flat_map(|one| one.to_le_bytes())
         .collect();
-    header(4, 176, 0, notes.len() as u64);
-    header(1, 176 + notes.len() as u64, 0x7000, stack.len() as u64);
+    let page = &program[..program.len().min(0x910)];
+    let first = 64 + 3 * 56;
+    header(4, first, 0, notes.len(), 0);
+    header(1, first + notes.len(), 0x7000, stack.len(), stack.len() as u64);
+    header(1, first + notes.len() + stack.len(), 0x40_0000, page.len(), 0x3000);
     bytes.extend(notes);
     bytes.extend(stack);
+    bytes.extend(page);
     bytes
 }

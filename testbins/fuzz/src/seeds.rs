@@ -164,10 +164,14 @@ pub fn write_if_asked() {
     for (name, bytes) in made() {
         put("convert_program", &name, &bytes);
     }
-    let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../src/reports/tests/reports");
+    let reports = crate::reports::folder();
     let report = |name: &str| std::fs::read(reports.join(name)).expect("a report of the tests");
-    put("report_core", "made", &crate::reports::seed_core());
+    let core = crate::reports::seed_core(&report("crash"));
+    crate::reports::has_names(&core, foldsym_reports::Format::ElfCore);
+    put("report_core", "made", &core);
+    crate::reports::has_names(&report("crash.dmp"), foldsym_reports::Format::Minidump);
     put("report_minidump", "crash", &report("crash.dmp"));
+    crate::reports::has_names(&report("mail.pb.gz"), foldsym_reports::Format::Pprof);
     for name in ["mail.pb.gz", "go.pb.gz"] {
         let packed = report(name);
         let mut plain = Vec::new();

@@ -14,8 +14,10 @@ use foldsym_format::SectionId;
 /// Few bytes count more than few comparisons.
 const BUCKETS: &StartBuckets = &starts::BLOCKS;
 
-/// Bits of a group of a delta that are tried.
-const GROUPS: std::ops::RangeInclusive<u32> = 1..=7;
+/// Bits of a group of a delta that are tried: with fewer most deltas would have several groups, and each costs time at every step.
+const GROUPS: std::ops::RangeInclusive<u32> = 4..=7;
+/// Rows of a run, of the [`layout::MAX_ROWS`] that there may be: a step passes half of them.
+const ROWS: usize = layout::MAX_ROWS / 2;
 
 /// The section.
 ///
@@ -98,7 +100,7 @@ fn lengths(parts: [usize; 5]) -> Result<[u32; 5], EncodeError> {
 /// rule, is of no run: the last run ends there.
 fn runs(rows: &[UnwindRow]) -> impl Iterator<Item = &[UnwindRow]> {
     let rows = rows.split_last().map_or(rows, |(_, rows)| rows);
-    rows.chunk_by(|_, next| !next.first).flat_map(|entry| entry.chunks(layout::MAX_ROWS))
+    rows.chunk_by(|_, next| !next.first).flat_map(|entry| entry.chunks(ROWS))
 }
 
 /// The sequences of rules of all runs, one behind the other; a run may have a part of another's.

@@ -30,6 +30,7 @@ fn a_handler_names_the_folded_functions_that_ran() {
     let Some((clang, lld)) = llvm() else { return };
     let folder = folder("crash");
     let source = crate_dir().join("examples/crash.c");
+    let shared = std::fs::read_to_string(crate_dir().join("examples/crash_report.h")).unwrap();
     let linker = format!("--ld-path={}", lld.display());
     for pie in [["-fPIE", "-pie"], ["-fno-pie", "-no-pie"]] {
         let program = folder.join(format!("crash{}", pie[1]));
@@ -72,9 +73,9 @@ fn a_handler_names_the_folded_functions_that_ran() {
         assert_eq!(output.status.code(), Some(42), "{}: {printed}", output.status);
         let c = std::fs::read_to_string(&source).unwrap();
         let expected = format!(
-            "#0 weigh_letter crash.c:{} [exact]\n#1 price_letter crash.c:{} [exact]\n#2 main crash.c:{}\n",
-            line_of(&c, "/* crashes here */"),
-            line_of(&c, "/* called from here */"),
+            "#0 weigh_letter crash_report.h:{} [exact]\n#1 price_letter crash_report.h:{} [exact]\n#2 main crash.c:{}\n",
+            line_of(&shared, "/* crashes here */"),
+            line_of(&shared, "/* called from here */"),
             line_of(&c, "/* from main */"),
         );
         assert_eq!(printed, expected, "{}", pie[1]);

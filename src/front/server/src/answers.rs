@@ -140,6 +140,10 @@ impl Writing<'_> {
             let put = self.frames(report.modules_of(thread), &thread.frames, &thread.trust, worker);
             put.map_err(|Ended| self.refusal())?;
             self.out.extend_from_slice(b"]}");
+            // A thread may have no frames, and a report many threads.
+            if !self.goes_on(self.out.len()) {
+                return Err(self.refusal());
+            }
         }
         foldsym_reports::json::end(&mut self.out, &report);
         Ok(())

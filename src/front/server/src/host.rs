@@ -17,6 +17,8 @@ impl Hosts {
     /// The names of a server that listens on an address. One that the network reaches has names that it does not know itself: without a list
     /// it takes all.
     pub(crate) fn new(names: Vec<String>, listen: IpAddr) -> Self {
+        // `::ffff:127.0.0.1` is this machine too.
+        let listen = listen.to_canonical();
         let all = names.iter().any(|name| name == "*") || (names.is_empty() && !listen.is_loopback());
         Self { names, all }
     }
@@ -83,5 +85,7 @@ mod tests {
         assert!(!hosts(&["other"], "0.0.0.0").allow(Some(b"symbols.example")));
         assert!(hosts(&["*"], "::1").allow(Some(b"symbols.example")));
         assert!(!hosts(&[], "::1").allow(Some(b"symbols.example")));
+        assert!(!hosts(&[], "::ffff:127.0.0.1").allow(Some(b"symbols.example")));
+        assert!(hosts(&[], "::ffff:10.0.0.1").allow(Some(b"symbols.example")));
     }
 }

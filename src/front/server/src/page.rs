@@ -4,8 +4,9 @@ use std::hash::{BuildHasher, RandomState};
 
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use foldsym_symbolize::layout;
 
-/// The page, with `NONCE` where its script and its style say whose they are.
+/// The page, with `NONCE` where its script and its style say whose they are, and places for the treemap's.
 const PAGE: &str = include_str!("page.html");
 
 /// Gives the page. The nonce is new each time, so that nobody who could write into an answer could have it run.
@@ -22,5 +23,7 @@ pub(crate) async fn page() -> Response {
         (header::CACHE_CONTROL, "no-store".to_owned()),
         (header::REFERRER_POLICY, "no-referrer".to_owned()),
     ];
-    (headers, PAGE.replace("\"NONCE\"", &format!("\"{nonce}\""))).into_response()
+    let page = PAGE.replace("\"NONCE\"", &format!("\"{nonce}\""));
+    let page = page.replace("/*TREEMAP.CSS*/", layout::STYLE).replace("/*TREEMAP.JS*/", layout::SCRIPT);
+    (headers, page).into_response()
 }

@@ -121,6 +121,12 @@ fn what_is_over_a_limit_is_refused() {
     assert_eq!(two.status, 413);
     assert!(two.json()["error"].as_str().unwrap().contains("2500 bytes"), "{two:?}");
 
+    // So is one of threads and stacks that have no frames.
+    let sparse = json!({"memoryMap": [], "stacks": vec![Vec::<u8>::new(); 300], "version": 5}).to_string();
+    assert!(sparse.len() < 1000);
+    let refused = server.post("/symbolicate", sparse.as_bytes());
+    assert_eq!(refused.status, 413, "{refused:?}");
+
     // Clients that never send the rest: all places are taken, then given back.
     let slow = |bytes: usize| {
         let mut stream = server.connect();

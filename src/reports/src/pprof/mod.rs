@@ -13,6 +13,7 @@
 mod profile;
 mod read;
 mod rewrite;
+mod wire;
 
 pub use read::Profile;
 pub(crate) use read::is_one;

@@ -8,17 +8,25 @@ use prost::Message;
 use serde_json::{Map, Value, json};
 
 use super::profile;
+use super::wire::{self, Field, Fields};
 use crate::{Format, Options, Report, ReportError, Thread};
 
-/// Bytes behind gzip. A record takes up to 36 bytes of memory for each of its own.
+/// Bytes behind gzip, and bytes of memory that the records take.
 const MAX_BYTES: u64 = 256 << 20;
-/// How many bytes a byte of gzip may become, beyond [`FREE_BYTES`]: profiles have about 10.
-const MAX_RATIO: u64 = 64;
-const FREE_BYTES: u64 = 16 << 20;
+const MAX_MEMORY: u64 = 1 << 30;
+/// How many bytes a byte of the input may become behind gzip, and in memory: profiles of Go and gperftools have up to 10 behind gzip, and 4 times
+/// that in memory.
+const MAX_RATIO: u64 = 32;
+const MEMORY_RATIO: u64 = 96;
+/// What an input may take beyond that, however short it is.
+const FREE_BYTES: u64 = 4 << 20;
 /// Bytes by which a format is told.
 const PREFIX: u64 = 64 << 10;
 /// Frames of a report: a profile that has more is rewritten, but not printed whole.
 const MAX_FRAMES: usize = 1 << 23;
+/// Frames for each byte of the input, and those that any input may have: gzip makes one byte of up to two frames of a profile.
+const FRAMES_A_BYTE: usize = 4;
+const FREE_FRAMES: usize = 1 << 16;
 
 /// How many frames a sample counts as, besides its own: a thread of a report has a size of its own.
 const PER_SAMPLE: usize = 16;
@@ -41,67 +49,6 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
         return begins_as_profile(&start);
     }
     begins_as_profile(bytes)
-}
-
-/// Fields of the wire format: number, and what a submessage or a string has.
-struct Fields<'b>(&'b [u8]);
-
-enum Field<'b> {
-    Varint,
-    Bytes(&'b [u8]),
-    /// It goes beyond the end.
-    Cut,
-}
-
-impl<'b> Iterator for Fields<'b> {
-    type Item = Option<(u64, Field<'b>)>;
-
-    /// `Some(None)` for what is no field of this format; then it ends.
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let mut read = || -> Option<(u64, Field<'b>)> {
-            let (tag, rest) = varint(self.0)?;
-            self.0 = rest;
-            match tag & 7 {
-                0 => {
-                    self.0 = varint(rest)?.1;
-                    Some((tag >> 3, Field::Varint))
-                }
-                2 => {
-                    let (len, rest) = varint(rest)?;
-                    match usize::try_from(len).ok().and_then(|len| rest.split_at_checked(len)) {
-                        Some((bytes, rest)) => {
-                            self.0 = rest;
-                            Some((tag >> 3, Field::Bytes(bytes)))
-                        }
-                        None => {
-                            self.0 = &[];
-                            Some((tag >> 3, Field::Cut))
-                        }
-                    }
-                }
-                _ => None,
-            }
-        };
-        let found = read();
-        if found.is_none() {
-            self.0 = &[];
-        }
-        Some(found)
-    }
-}
-
-fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0u64;
-    for (at, byte) in bytes.iter().enumerate().take(10) {
-        value |= u64::from(byte & 0x7f) << (7 * at).min(63);
-        if byte & 0x80 == 0 {
-            return Some((value, &bytes[at + 1..]));
-        }
-    }
-    None
 }
 
 /// Whether the first fields have the numbers and kinds of a profile's, and the first is a kind of value of two numbers.
@@ -140,9 +87,11 @@ pub struct Profile {
     /// Index of each mapping's id.
     mappings: HashMap<u64, usize>,
     pub(super) modules: Modules,
-    /// What is added to the addresses of each mapping so that no two mappings overlap.
-    moved: Vec<u64>,
+    /// Mappings of one process do not overlap; those of a profile that was merged of several may. Then an address alone tells no module.
+    overlap: bool,
     callers: Kind,
+    /// Frames that a report of it may have.
+    max_frames: usize,
     warnings: Vec<String>,
 }
 
@@ -152,7 +101,7 @@ impl Profile {
     /// # Errors
     /// [`ReportError::Damaged`], for what is no profile or has too many bytes behind its gzip.
     pub fn parse(bytes: &[u8], options: &Options) -> Result<Self, ReportError> {
-        let mut unpacked = Vec::new();
+        let (given, mut unpacked) = (bytes.len(), Vec::new());
         let bytes = if bytes.starts_with(&GZIP) {
             let most =
                 (bytes.len() as u64).saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES).min(MAX_BYTES);
@@ -173,16 +122,26 @@ impl Profile {
                 return Err(damaged("a field that is cut off, or of a kind that profiles do not have"));
             }
         }
+        let justified =
+            (given as u64).saturating_mul(MEMORY_RATIO).saturating_add(FREE_BYTES).min(MAX_MEMORY);
+        let memory = wire::memory(bytes);
+        if memory > justified {
+            let what = format!(
+                "its records take {memory} bytes of memory, more than {justified} for {given} bytes of input"
+            );
+            return Err(damaged(what));
+        }
         let inner = profile::ProfileRecord::decode(bytes).map_err(|error| damaged(error.to_string()))?;
         if inner.sample_type.is_empty() {
             return Err(damaged(
                 "no kind of value (sample_type): this is no profile, or of a version that is not known",
             ));
         }
-        Ok(Self::new(inner, options))
+        let frames = given.saturating_mul(FRAMES_A_BYTE).saturating_add(FREE_FRAMES).min(MAX_FRAMES);
+        Ok(Self::new(inner, frames, options))
     }
 
-    fn new(inner: profile::ProfileRecord, options: &Options) -> Self {
+    fn new(inner: profile::ProfileRecord, max_frames: usize, options: &Options) -> Self {
         let mut warnings = Vec::new();
         let locations: HashMap<u64, usize> =
             inner.location.iter().enumerate().map(|(index, location)| (location.id, index)).collect();
@@ -198,26 +157,26 @@ impl Profile {
         if lost > 0 {
             warnings.push(format!("{lost} locations are of mappings that are not there"));
         }
-        let moved = moved(&inner.mapping);
+        let overlap = overlap(&inner.mapping);
         let text = |index: i64| {
             let text = usize::try_from(index).ok().and_then(|index| inner.string_table.get(index));
             text.map_or("", |text| text.as_str())
         };
-        let module = |(index, mapping): (usize, &profile::Mapping)| {
+        let module = |mapping: &profile::Mapping| {
             let mut module = Module::new(text(mapping.filename));
             module.id = ModuleId::parse(text(mapping.build_id)).ok();
             if options.open_paths {
                 module = module.with_program(std::path::Path::new(text(mapping.filename)));
             }
             module.mapped(Mapping::FilePart {
-                start: mapping.memory_start.wrapping_add(moved[index]),
+                start: mapping.memory_start,
                 size: mapping.memory_limit.saturating_sub(mapping.memory_start),
                 file_offset: mapping.file_offset,
             })
         };
-        let modules = Modules::new(inner.mapping.iter().enumerate().map(module).collect());
+        let modules = Modules::new(inner.mapping.iter().map(module).collect());
         let callers = options.callers.unwrap_or(Kind::Adjusted);
-        Self { inner, locations, mappings, modules, moved, callers, warnings }
+        Self { inner, locations, mappings, modules, overlap, callers, max_frames, warnings }
     }
 
     fn text(&self, index: i64) -> &str {
@@ -231,14 +190,17 @@ impl Profile {
         for (index, id) in sample.location_id.iter().enumerate() {
             let location = self.locations.get(id).and_then(|&index| self.inner.location.get(index));
             let kind = if index == 0 { Kind::Exact } else { self.callers };
-            frames.push(match location {
-                None => StackFrame::UNKNOWN,
-                Some(location) => {
-                    let mapping = self.mappings.get(&location.mapping_id);
-                    let moved = mapping.and_then(|&index| self.moved.get(index)).copied().unwrap_or(0);
-                    StackFrame { place: Place::Memory(location.address.wrapping_add(moved)), kind }
-                }
-            });
+            let Some(location) = location else {
+                frames.push(StackFrame::UNKNOWN);
+                continue;
+            };
+            let address = location.address;
+            let place = match self.mappings.get(&location.mapping_id) {
+                Some(&module) => Place::Mapped { module, address },
+                None if self.overlap => Place::Unknown,
+                None => Place::Memory(address),
+            };
+            frames.push(StackFrame { place, kind });
         }
     }
 
@@ -272,7 +234,7 @@ impl Profile {
             let of_label = |label: &profile::Label| self.text(label.key).len() + self.text(label.str).len();
             count = count.saturating_add(sample.location_id.len() + PER_SAMPLE);
             copied = copied.saturating_add(of_types + sample.label.iter().map(of_label).sum::<usize>());
-            if count > MAX_FRAMES || copied > MAX_TEXT {
+            if count > self.max_frames || copied > MAX_TEXT {
                 left_out += 1;
                 continue;
             }
@@ -296,26 +258,19 @@ impl Profile {
         }
         (report.value_types, report.default_value) = (types, self.default_value());
         if left_out > 0 {
-            report.warnings.push(format!("{left_out} samples were left out: more than {MAX_FRAMES} frames, or {MAX_TEXT} bytes of labels"));
+            let max_frames = self.max_frames;
+            report.warnings.push(format!("{left_out} samples were left out: more than {max_frames} frames, or {MAX_TEXT} bytes of labels"));
         }
         report
     }
 }
 
-/// What is added to each mapping's addresses. Mappings of one process do not overlap; those of a profile that was merged of several may.
-fn moved(mappings: &[profile::Mapping]) -> Vec<u64> {
+/// Whether two mappings have an address in common.
+fn overlap(mappings: &[profile::Mapping]) -> bool {
     let mut ranges: Vec<_> = mappings.iter().map(|one| (one.memory_start, one.memory_limit)).collect();
+    ranges.retain(|(start, limit)| start < limit);
     ranges.sort_unstable();
-    if ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0) {
-        return vec![0; mappings.len()];
-    }
-    let mut end = 0u64;
-    let mut place = |mapping: &profile::Mapping| {
-        let start = end;
-        end = end.saturating_add(mapping.memory_limit.saturating_sub(mapping.memory_start));
-        start.wrapping_sub(mapping.memory_start)
-    };
-    mappings.iter().map(&mut place).collect()
+    ranges.windows(2).any(|pair| pair[0].1 > pair[1].0)
 }
 
 #[cfg(test)]

@@ -90,13 +90,55 @@ fn sizes_that_are_not_there_and_bombs_are_refused() {
     // A sample of the locations 99 and 0, and a location of mapping 77 at the end of memory.
     lost.extend([0x12, 4, 0x0a, 2, 99, 0]);
     lost.extend([
-        0x22, 16, 8, 0x63, 0x10, 77, 0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0x28,
+        0x22, 17, 8, 0x63, 0x10, 77, 0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0x28, 1,
     ]);
-    lost.push(1);
-    let report = parse(&lost);
-    if let Ok(profile) = report {
-        assert!(profile.report().warnings.iter().any(|text| text.contains("mappings that are not there")));
+    let report = parse(&lost).unwrap().report();
+    assert!(report.warnings.iter().any(|text| text.contains("mappings that are not there")));
+    let frames = &report.threads.last().unwrap().frames;
+    assert_eq!((frames.len(), frames[1]), (2, StackFrame::UNKNOWN));
+}
+
+/// A few thousand bytes of gzip must not take hundreds of megabytes: two bytes of a sample without frames take over a hundred.
+#[test]
+fn memory_is_bounded_by_the_bytes_of_the_input() {
+    let mut samples = plain();
+    samples.extend([0x12, 0].repeat(1 << 20));
+    let packed = gzip(&samples);
+    assert!(packed.len() < 20_000);
+    let error = parse(&packed).unwrap_err();
+    assert!(error.contains("bytes of memory, more than"), "{error}");
+    // One sample of many numbers, each a byte.
+    let mut numbers = plain();
+    numbers.extend([0x12, 0x85, 0x80, 0x80, 1, 0x0a, 0x80, 0x80, 0x80, 1]);
+    numbers.extend(vec![1; 1 << 21]);
+    assert!(parse(&numbers).is_ok());
+    assert!(parse(&gzip(&numbers)).unwrap_err().contains("bytes of memory, more than"));
+    // Real profiles are far from that.
+    for bytes in [GOOD, include_bytes!("../../tests/reports/go.pb.gz")] {
+        let mut plain = Vec::new();
+        flate2::read::GzDecoder::new(bytes).read_to_end(&mut plain).unwrap();
+        let memory = wire::memory(&plain);
+        let ratio = memory as f64 / bytes.len() as f64;
+        assert!(
+            ratio > 4.0 && ratio < MEMORY_RATIO as f64 / 2.0,
+            "{memory} of {} of {}",
+            plain.len(),
+            bytes.len()
+        );
     }
+}
+
+/// Frames of a report are bounded too: a few bytes of gzip may stand for many samples of few frames.
+#[test]
+fn frames_are_bounded_by_the_bytes_of_the_input() {
+    let mut samples = plain();
+    let few = parse(&samples).unwrap().report();
+    assert!(few.warnings.is_empty());
+    samples.extend([0x12, 4, 0x0a, 2, 1, 1].repeat(8_000));
+    let packed = gzip(&samples);
+    let report = parse(&packed).unwrap().report();
+    assert!(report.threads.len() < 5_000, "{}", report.threads.len());
+    assert!(report.warnings[0].contains("samples were left out"), "{:?}", report.warnings);
 }
 
 #[test]
@@ -106,31 +148,50 @@ fn a_profile_of_another_kind_is_told() {
     assert!(error.contains("sample_type") && error.contains("version"), "{error}");
 }
 
-#[test]
-fn mappings_that_overlap_are_told_apart() {
-    let mapping = |id, memory_start, memory_limit| profile::Mapping {
+fn profile_of(mappings: &[(u64, u64, u64)], locations: &[(u64, u64, u64)]) -> Profile {
+    let mapping = |&(id, memory_start, memory_limit): &(u64, u64, u64)| profile::Mapping {
         id,
         memory_start,
         memory_limit,
         ..profile::Mapping::default()
     };
-    let location = |id, mapping_id, address| profile::Location {
+    let location = |&(id, mapping_id, address): &(u64, u64, u64)| profile::Location {
         id,
         mapping_id,
         address,
         ..profile::Location::default()
     };
+    let location_id = locations.iter().map(|location| location.0).collect();
     let inner = profile::ProfileRecord {
         sample_type: vec![profile::ValueType::default()],
-        sample: vec![profile::Sample { location_id: vec![1, 2, 3], value: vec![1], label: Vec::new() }],
-        mapping: vec![mapping(1, 0x1000, 0x3000), mapping(2, 0x2000, 0x4000)],
-        location: vec![location(1, 1, 0x2500), location(2, 2, 0x2500), location(3, 9, 0x2500)],
+        sample: vec![profile::Sample { location_id, value: vec![1], label: Vec::new() }],
+        mapping: mappings.iter().map(mapping).collect(),
+        location: locations.iter().map(location).collect(),
         ..profile::ProfileRecord::default()
     };
-    let report = Profile::new(inner, &Options::default()).report();
-    let module = |at: usize| match report.threads[0].frames[at].place {
-        Place::Memory(address) => report.modules.find(address),
-        _ => None,
-    };
-    assert_eq!((module(0), module(1)), (Some(0), Some(1)));
+    Profile::new(inner, MAX_FRAMES, &Options::default())
+}
+
+#[test]
+fn mappings_that_overlap_are_told_apart() {
+    let two = [(1, 0x1000, 0x3000), (2, 0x2000, 0x4000)];
+    let locations = [(1, 1, 0x2500), (2, 2, 0x2500), (3, 9, 0x2500), (4, 0, 0x1000), (5, 1, 0x3500)];
+    let report = profile_of(&two, &locations).report();
+    let frames = &report.threads[0].frames;
+    let places: Vec<_> = frames.iter().map(|frame| frame.place).collect();
+    let mapped = |module, address| Place::Mapped { module, address };
+    // An address without a mapping is of neither process.
+    assert_eq!(
+        places,
+        [mapped(0, 0x2500), mapped(1, 0x2500), Place::Unknown, Place::Unknown, mapped(0, 0x3500)]
+    );
+    // One that is outside of its mapping is not another's.
+    let symbolizer = foldsym_symbolize::Symbolizer::builder().build().unwrap();
+    let stack = foldsym_symbolize::Stack::new(&report.modules, frames.clone());
+    let modules: Vec<_> = symbolizer.symbolize(&stack).iter().map(|frame| frame.module.is_some()).collect();
+    assert_eq!(modules, [true, true, false, false, false]);
+    let apart = [(1, 0x1000, 0x2000), (2, 0x2000, 0x4000)];
+    let report = profile_of(&apart, &locations[2..]).report();
+    let places: Vec<_> = report.threads[0].frames.iter().map(|frame| frame.place).collect();
+    assert_eq!(places, [Place::Memory(0x2500), Place::Memory(0x1000), mapped(0, 0x3500)]);
 }

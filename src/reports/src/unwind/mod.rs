@@ -1,5 +1,5 @@
-//! Walks stacks: by call frame information of the programs that are at hand, else by the frame pointer, else by looking for anything on the stack
-//! that may be a return address. The second and third are those of `minidump-unwind`.
+//! Walks stacks: by section UNWIND of the files that the engine finds, or by call frame information of the programs that are at hand; else by the
+//! frame pointer, else by looking for anything on the stack that may be a return address. The last two are those of `minidump-unwind`.
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
@@ -19,8 +19,10 @@ use minidump_unwind::{
 use crate::Trust;
 
 mod program;
+mod rows;
 
 use program::{Caller, Program, ThreadState};
+use rows::Rows;
 
 /// Bytes of a stack that are walked, from the stack pointer on: each frame found costs some kilobytes until the stack is done.
 pub(crate) const MAX_STACK: usize = 1 << 20;
@@ -35,18 +37,55 @@ type Key = (String, Option<foldsym_symbolize::ModuleId>);
 /// Call frame information of programs, kept from report to report.
 #[derive(Default)]
 pub(crate) struct Programs {
-    known: Mutex<HashMap<Key, Option<Arc<Program>>>>,
+    known: Mutex<HashMap<Key, Option<Arc<Source>>>>,
+}
+
+/// What says how the frames of a module are left.
+enum Source {
+    /// Section UNWIND of its file.
+    Rows(Rows),
+    /// Its program.
+    Program(Program),
+}
+
+impl Source {
+    /// Link-time address of the page that the first segment begins in.
+    fn first(&self) -> u64 {
+        match self {
+            Self::Rows(rows) => rows.first,
+            Self::Program(program) => program.first,
+        }
+    }
+
+    fn covers(&self, address: u64) -> bool {
+        match self {
+            Self::Rows(rows) => rows.covers(address),
+            Self::Program(program) => program.covers(address),
+        }
+    }
+
+    fn leave(&self, address: u64, state: &dyn ThreadState) -> Option<Caller> {
+        match self {
+            Self::Rows(rows) => rows.leave(address, state),
+            Self::Program(program) => program.leave(address, state),
+        }
+    }
 }
 
 impl Programs {
-    fn get(&self, module: &foldsym_symbolize::Module, symbolizer: &Symbolizer) -> Option<Arc<Program>> {
+    fn get(&self, module: &foldsym_symbolize::Module, symbolizer: &Symbolizer) -> Option<Arc<Source>> {
         let key = (module.name.to_string(), module.id.clone());
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(program) = known.get(&key) {
             return program.clone();
         }
-        let paths = symbolizer.programs(module);
-        let program = paths.iter().find_map(|path| Program::open(path, module.id.as_ref())).map(Arc::new);
+        // The file that answers the frames has the rows at hand, if it was converted with them.
+        let rows = symbolizer.file_of(module).ok().and_then(Rows::of).map(Source::Rows);
+        let of_program = || {
+            let paths = symbolizer.programs(module);
+            paths.iter().find_map(|path| Program::open(path, module.id.as_ref())).map(Source::Program)
+        };
+        let program = rows.or_else(of_program).map(Arc::new);
         if known.len() >= MAX_PROGRAMS {
             known.clear();
         }
@@ -122,7 +161,8 @@ impl Walker<'_> {
                 FrameTrust::FramePointer => Trust::FramePointer,
                 _ => Trust::Scan,
             };
-            if trust == Trust::Scan {
+            // A frame pointer may be that of an outer frame: a function that calls nobody has none of its own.
+            if matches!(trust, Trust::Scan | Trust::FramePointer) {
                 walked.frames.push(StackFrame::UNKNOWN);
                 walked.trust.push(Trust::Gap);
             }
@@ -153,14 +193,14 @@ struct Provider<'w> {
 
 impl Provider<'_> {
     /// The program of an address of the process, and what runtime addresses are more than its own.
-    fn program(&self, address: u64) -> Option<(Arc<Program>, u64)> {
+    fn program(&self, address: u64) -> Option<(Arc<Source>, u64)> {
         let module = &self.walker.modules[self.walker.modules.find(address)?];
         let program = self.walker.programs.get(module, self.walker.symbolizer)?;
         let base = match module.mapping {
             foldsym_symbolize::Mapping::LoadAddress { address, .. } => address,
             _ => return None,
         };
-        let bias = base.wrapping_sub(program.first);
+        let bias = base.wrapping_sub(program.first());
         Some((program, bias))
     }
 }

@@ -8,30 +8,37 @@ use std::process::Command;
 use crate::json::Json;
 use crate::sh;
 
-const HELP: &str = "cargo xtask crashes [--count N] [--reuse]
+const HELP: &str = "cargo xtask crashes [--count N] [--reuse] [--foldsym PATH] [--publish]
 
   --count N   minidumps, 1000 without it
   --reuse     those of the last run, with its symbols
+  --foldsym PATH  the command (default: the workspace's release build, which is made)
+  --publish   writes the result to benches/results/DATE-crashes.md
 
 Needs corpus/rocksdb (cargo xtask corpus rocksdb), clang and lld 22, GNU time, and minidump-stackwalk 0.27 in PATH
 (cargo install minidump-stackwalk --version 0.27.0). The writer of minidumps and dump_syms are built from benches/compare/crashes.
 Everything is in target/crashes.";
 
-/// Version of the peer.
 const STACKWALK: &str = "minidump-stackwalk";
+/// Its row in the table.
+const PEER: &str = "minidump-stackwalk, a process a dump";
 
 struct Options {
     count: u32,
     reuse: bool,
+    foldsym: Option<PathBuf>,
+    publish: bool,
 }
 
 fn parse(args: &[String]) -> Result<Option<Options>, String> {
-    let mut options = Options { count: 1000, reuse: false };
+    let mut options = Options { count: 1000, reuse: false, foldsym: None, publish: false };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--help" => return Ok(None),
             "--reuse" => options.reuse = true,
+            "--publish" => options.publish = true,
+            "--foldsym" => options.foldsym = Some(args.next().ok_or("--foldsym needs a path")?.into()),
             "--count" => {
                 let count = args.next().and_then(|count| count.parse().ok()).filter(|count| *count > 0);
                 options.count = count.ok_or("--count needs a number")?;
@@ -64,13 +71,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         programs: base.join("programs"),
         store: base.join("store"),
         breakpad: base.join("breakpad"),
-        foldsym: sh::target_dir().join("release/foldsym"),
+        foldsym: sh::command_with_server(options.foldsym.as_deref())?,
     };
-    sh::run(sh::cargo().args(["build", "--quiet", "--release", "-p", "foldsym"]))?;
     if !options.reuse {
         prepare(&places, options.count)?;
     }
-    measure(&places, options.count)
+    measure(&places, &options)
 }
 
 /// Builds the program, its symbols in both forms, and the minidumps.
@@ -99,7 +105,9 @@ fn prepare(places: &Places, count: u32) -> Result<(), String> {
     ];
     let mut clang = Command::new(sh::llvm("clang++")?);
     clang.args(flags).arg("-I").arg(corpus.join("src/rocksdb/include"));
-    clang.arg(sh::root().join("src/xtask/src/crashes/program.cpp")).arg(&library).arg("-o").arg(&program);
+    // The library has no name of its own: by a path it would be loaded by that path.
+    clang.arg(sh::root().join("src/xtask/src/crashes/program.cpp")).arg("-L").arg(&places.programs);
+    clang.args(["-l:librocksdb.so", "-o"]).arg(&program);
     sh::run(&mut clang)?;
     let compare = sh::root().join("benches/compare");
     let others = sh::target_dir().join("compare");
@@ -213,7 +221,30 @@ fn theirs(answer: &Json) -> Vec<(String, bool)> {
     names
 }
 
-fn measure(places: &Places, count: u32) -> Result<(), String> {
+/// The figures, and what they are of the peer's.
+fn tables(costs: &BTreeMap<&str, Cost>, tallies: &[(&str, Tally)], count: u32) -> String {
+    let mut text = format!(
+        "{count} minidumps, with RocksDB in the process and on the stacks: CPU time and memory of both readers, and whether the functions that the \
+         program says were innermost are named.\n\n| | CPU, ms a dump | of the peer's | peak memory, MB | of the peer's |\n|---|---|---|---|---|\n"
+    );
+    let peer = costs.get(PEER).copied().unwrap_or_default();
+    for (name, cost) in costs {
+        let milliseconds = cost.seconds * 1000.0 / f64::from(count);
+        let (time, memory) = (cost.seconds / peer.seconds, cost.kilobytes as f64 / peer.kilobytes as f64);
+        let megabytes = cost.kilobytes as f64 / 1024.0;
+        text += &format!("| {name} | {milliseconds:.1} | {time:.2} | {megabytes:.1} | {memory:.2} |\n");
+    }
+    text += "\nBars: half of the peer's CPU time, a third of its memory.\n\n\
+             | | frames | right at first | folded | right at first | certain and wrong |\n|---|---|---|---|---|---|\n";
+    for (name, tally) in tallies {
+        let Tally { frames, right, folded, folded_right, wrong_exact } = tally;
+        text += &format!("| {name} | {frames} | {right} | {folded} | {folded_right} | {wrong_exact} |\n");
+    }
+    text
+}
+
+fn measure(places: &Places, options: &Options) -> Result<(), String> {
+    let count = options.count;
     let scratch = sh::scratch("crashes")?;
     let mut costs: BTreeMap<&str, Cost> = BTreeMap::new();
     let (mut mine, mut peer) = (Tally::default(), Tally::default());
@@ -237,7 +268,7 @@ fn measure(places: &Places, count: u32) -> Result<(), String> {
         let mut stackwalk = Command::new(STACKWALK);
         stackwalk.args(["--json", "--symbols-path"]).arg(&places.breakpad).arg(dump);
         let (printed, cost) = timed(&mut stackwalk, &scratch)?;
-        costs.entry("minidump-stackwalk, a process a dump").or_default().add(cost);
+        costs.entry(PEER).or_default().add(cost);
         peer.note(&truth, &theirs(&Json::parse(&printed)?));
         if (number + 1) % 100 == 0 {
             println!("crashes: {} of {count}", number + 1);
@@ -245,17 +276,13 @@ fn measure(places: &Places, count: u32) -> Result<(), String> {
     }
     let (_, cost) = timed(&mut foldsym(&dumps), &scratch)?;
     costs.insert("foldsym, one process for all", cost);
-    println!("| | CPU, ms a dump | peak memory, MB |\n|---|---|---|");
-    for (name, cost) in &costs {
-        let milliseconds = cost.seconds * 1000.0 / f64::from(count);
-        println!("| {name} | {milliseconds:.1} | {:.1} |", cost.kilobytes as f64 / 1024.0);
-    }
-    println!(
-        "\n| | frames | right at first | folded | right at first | certain and wrong |\n|---|---|---|---|---|---|"
-    );
-    for (name, tally) in [("foldsym", mine), ("minidump-stackwalk", peer)] {
-        let Tally { frames, right, folded, folded_right, wrong_exact } = tally;
-        println!("| {name} | {frames} | {right} | {folded} | {folded_right} | {wrong_exact} |");
+    let text = tables(&costs, &[("foldsym", mine), ("minidump-stackwalk", peer)], count);
+    print!("{text}");
+    if options.publish {
+        let version = sh::output(Command::new(STACKWALK).arg("--version"))?.trim().to_owned();
+        let tools = [version, "dump_syms 2.3.9".to_owned(), "minidump-writer 0.13".to_owned()];
+        let title = "Minidumps of a program that crashes in folded functions";
+        sh::publish("crashes", title, &format!("cargo xtask crashes --count {count}"), &tools, &text)?;
     }
     if mine.wrong_exact > 0 {
         return Err(format!("{} frames were said to be certain and are not right", mine.wrong_exact));

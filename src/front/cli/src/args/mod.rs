@@ -495,6 +495,9 @@ pub(crate) struct Info {
     /// One JSON object
     #[arg(long)]
     pub(crate) json: bool,
+    /// A page in HTML that shows where the bytes go, as a treemap: by section, folder and function
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) html: bool,
 }
 
 #[derive(Args)]
@@ -514,6 +517,9 @@ pub(crate) struct Dump {
     /// An address, or SECTION:OFFSET
     #[arg(long, value_name = "A")]
     pub(crate) address: Option<String>,
+    /// Rows of section UNWIND in place of functions: how the frame's address (CFA) and the caller's registers are found
+    #[arg(long, conflicts_with = "function")]
+    pub(crate) unwind: bool,
 }
 
 #[derive(Args)]

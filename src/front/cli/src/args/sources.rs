@@ -133,7 +133,6 @@ pub(crate) struct Symbolize {
     pub(crate) certainty: Option<Marks>,
 }
 
-/// The format of a word of `--format`.
 /// How text prints stacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Style {
@@ -156,6 +155,7 @@ pub(crate) enum Callers {
     Return,
 }
 
+/// The format of a word of `--format`.
 fn report_format(word: &str) -> Result<foldsym_reports::Format, String> {
     let words =
         || foldsym_reports::Format::ALL.iter().map(|format| format.text()).collect::<Vec<_>>().join(", ");

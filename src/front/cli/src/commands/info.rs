@@ -17,6 +17,7 @@ use crate::io::mapped::Mapped;
 use crate::io::output::Output;
 use foldsym_symbolize::json::list;
 use foldsym_symbolize::json::string;
+use foldsym_symbolize::layout;
 
 /// What a file says of itself, in the order in which it is printed.
 struct Facts {
@@ -37,8 +38,18 @@ struct Facts {
 pub(crate) fn run(args: &Info) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::answer::open::open(&mapped)?;
-    let facts = facts(&file, &mapped)?;
     let mut out = Output::new();
+    if args.html {
+        let layout = layout::layout(&file, &|| true).map_err(|error| damaged(&mapped, error))?;
+        let name = args.file.file_name().unwrap_or_default().to_string_lossy();
+        // Nobody says that it should stop.
+        if let Some(layout) = layout {
+            out.text.extend_from_slice(layout::page(&name, &layout).as_bytes());
+        }
+        out.flush()?;
+        return Ok(0);
+    }
+    let facts = facts(&file, &mapped)?;
     if args.json {
         print_json(&mut out.text, &facts);
     } else {
@@ -57,6 +68,11 @@ fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
     let build_id: String = file.build_id().iter().map(|byte| format!("{byte:02x}")).collect();
     let flag = |bit| Value::Bool(header.flags & bit != 0);
     let segments = file.segments();
+    let unwind = file.unwind().map_err(|error| damaged(mapped, error))?;
+    let rows = unwind.map(|unwind| unwind.each_row(&mut |_| ())).transpose();
+    let rows = rows.map_err(|error| {
+        damaged(mapped, Error { section: SectionId::UNWIND, what: error.what, offset: error.offset })
+    })?;
     let independent = segments.as_ref().map(|segments| segments.is_position_independent());
     Ok(Facts {
         head: vec![
@@ -87,6 +103,8 @@ fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
             ("Files", file.files().len().into()),
             ("ProgramSections", file.program_sections().count().into()),
             ("Segments", segments.map_or(0, Iterator::count).into()),
+            ("UnwindRows", rows.unwrap_or(0).into()),
+            ("UnwindRules", unwind.map_or(0, |unwind| unwind.rule_count()).into()),
         ],
         alone: alone(file).map_err(|error| damaged(mapped, error))?,
         folded: folded.facts,

@@ -1,8 +1,9 @@
 //! `foldsym dump`: prints the stored record of a function, its inline tree and its rows, with the
-//! offsets in the file at which their bytes begin.
+//! offsets in the file at which their bytes begin; or the rows by which frames are walked.
 
 mod place;
 mod record;
+mod rows;
 
 use foldsym_lookup::{FunctionId, Lookup, SymbolFile};
 
@@ -21,6 +22,9 @@ pub(crate) fn run(args: &Dump) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::answer::open::open(&mapped)?;
     let wrong = |error| damaged(&mapped, error);
+    if args.unwind {
+        return rows::run(&file, &mapped, args.address.as_deref());
+    }
     let functions = match (&args.function, &args.address) {
         (Some(wanted), _) => by_name_or_number(&file, &mapped, wanted)?,
         (None, Some(address)) => at(&file, address)?.map_err(wrong)?,

@@ -108,7 +108,7 @@ fn begin(out: &mut Vec<u8>, count: &mut usize, place: Place) {
     out.extend_from_slice(format!("#{count:<3} ").as_bytes());
     *count += 1;
     let given = match place {
-        Place::Memory(address) | Place::Image { address, .. } => address,
+        Place::Memory(address) | Place::Mapped { address, .. } | Place::Image { address, .. } => address,
         Place::Offset { offset, .. } | Place::Section { offset, .. } => offset,
         _ => return,
     };

@@ -223,7 +223,9 @@ fn stackwalk(
 /// The number that the report gave.
 fn number_of(place: Place) -> Option<u64> {
     match place {
-        Place::Memory(address) | Place::Image { address, .. } => Some(address),
+        Place::Memory(address) | Place::Mapped { address, .. } | Place::Image { address, .. } => {
+            Some(address)
+        }
         Place::Offset { offset, .. } | Place::Section { offset, .. } => Some(offset),
         _ => None,
     }

@@ -1,0 +1,283 @@
+//! Where the bytes of a `.fsym` go, and the code of its program: by section, by the folder in which functions are declared, and by function; with
+//! the script and the style that draw it as a treemap ([`SCRIPT`], [`STYLE`]), and a page of its own ([`page`]).
+
+use std::collections::HashMap;
+
+use foldsym_lookup::{Error, Function, FunctionId, GroupId, Owner, PieceId, SectionId, SymbolFile};
+use serde_json::{Value, json};
+
+/// `treemap(title, note, parts)` gives elements for a page that has the style. It needs no other script.
+pub const SCRIPT: &str = include_str!("treemap.js");
+/// The style of the treemap, for light and dark.
+pub const STYLE: &str = include_str!("treemap.css");
+const PAGE: &str = include_str!("page.html");
+
+/// Folders of a layout, and functions of a folder; the others are one part each.
+const MAX_FOLDERS: usize = 60;
+const MAX_FUNCTIONS: usize = 50;
+/// Bytes of a name that a part keeps.
+const MAX_NAME: usize = 200;
+/// After so many pieces it is asked whether to go on.
+const ASK: u32 = 4096;
+
+/// A part, which may have parts of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Part {
+    /// What it is: a section, a folder, or a function.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// What it is made of, largest first; empty where that is not known.
+    pub parts: Vec<Part>,
+}
+
+impl Part {
+    fn new(name: impl Into<String>, size: u64, parts: Vec<Self>) -> Self {
+        Self { name: name.into(), size, parts }
+    }
+
+    fn json(&self) -> Value {
+        let mut json = json!({ "Name": self.name, "Size": self.size });
+        if !self.parts.is_empty() {
+            json["Parts"] = self.parts.iter().map(Self::json).collect();
+        }
+        json
+    }
+}
+
+/// Where bytes go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Layout {
+    /// Bytes of the file.
+    pub size: u64,
+    /// The same by section. ROWS and SCOPES are split by folder and function.
+    pub bytes: Vec<Part>,
+    /// Bytes of code that the file describes.
+    pub code_size: u64,
+    /// The same by folder and function.
+    pub code: Vec<Part>,
+}
+
+impl Layout {
+    /// One object: `Size`, `Bytes`, `CodeSize` and `Code`. Parts are objects with `Name`, `Size` and, where they have any, `Parts`.
+    pub fn json(&self) -> Value {
+        let list = |parts: &[Part]| parts.iter().map(Part::json).collect::<Value>();
+        json!({
+            "Size": self.size, "Bytes": list(&self.bytes), "CodeSize": self.code_size, "Code": list(&self.code),
+        })
+    }
+}
+
+/// Finds where the bytes of a file go; `None` where `go_on` said no. Reads every piece once.
+///
+/// # Errors
+/// Damage.
+pub fn layout(file: &SymbolFile<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<Layout>, Error> {
+    let Some(found) = Found::of(file, go_on)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    let mut rest = file.header().file_len;
+    let mut folders = Folders { file, by_id: HashMap::new() };
+    for section in file.sections() {
+        rest = rest.saturating_sub(section.len);
+        let records = match section.id {
+            SectionId::ROWS => &found.rows,
+            SectionId::SCOPES => &found.scopes,
+            _ => &Vec::new(),
+        };
+        let parts = folders.parts(shares(records, section.len))?;
+        bytes.push(Part::new(section.name, section.len, parts));
+    }
+    bytes.push(Part::new("header, directory and padding", rest, Vec::new()));
+    bytes.sort_by_key(|part| std::cmp::Reverse(part.size));
+    let code = folders.parts(found.code)?;
+    let code_size = code.iter().fold(0u64, |sum, part| sum.saturating_add(part.size));
+    Ok(Some(Layout { size: file.header().file_len, bytes, code_size, code }))
+}
+
+/// Whose bytes are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Whose {
+    Function(u32),
+    /// Several functions have one record, or one code.
+    Shared,
+}
+
+/// What the pieces of a file refer to.
+#[derive(Default)]
+struct Found {
+    /// Offsets of records, and whose they are.
+    rows: Vec<(u64, Whose)>,
+    scopes: Vec<(u64, Whose)>,
+    code: HashMap<Whose, u64>,
+}
+
+impl Found {
+    fn of(file: &SymbolFile<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<Self>, Error> {
+        let mut found = Self::default();
+        for piece in 0..file.piece_count() {
+            if piece.is_multiple_of(ASK) && !go_on() {
+                return Ok(None);
+            }
+            let piece = file.piece(PieceId(piece))?;
+            let whose = match piece.owner {
+                Owner::Function(function) => Whose::Function(function.0),
+                Owner::Group(_) => Whose::Shared,
+            };
+            let code = found.code.entry(whose).or_default();
+            *code = code.saturating_add(piece.body);
+            found.rows.extend(piece.rows.map(|rows| (rows.0, whose)));
+        }
+        for group in 0..file.group_count() {
+            for member in file.members(file.group(GroupId(group))?) {
+                let member = member?;
+                found.rows.extend(member.rows.map(|rows| (rows.0, Whose::Function(member.function.0))));
+            }
+        }
+        for function in 0..file.function_count() {
+            if function.is_multiple_of(ASK) && !go_on() {
+                return Ok(None);
+            }
+            let offset = file.function(FunctionId(function))?.scopes_offset();
+            found.scopes.extend((offset != 0).then_some((offset, Whose::Function(function))));
+        }
+        Ok(Some(found))
+    }
+}
+
+/// The bytes of each function's records: a record ends where the next one begins.
+fn shares(records: &[(u64, Whose)], len: u64) -> HashMap<Whose, u64> {
+    let mut records = records.to_vec();
+    records.sort_unstable();
+    records.dedup_by(|other, one| {
+        let same = one.0 == other.0;
+        if same && one.1 != other.1 {
+            one.1 = Whose::Shared;
+        }
+        same
+    });
+    let mut sizes = HashMap::new();
+    for (index, (offset, whose)) in records.iter().enumerate() {
+        let end = records.get(index + 1).map_or(len, |next| next.0);
+        let size: &mut u64 = sizes.entry(*whose).or_default();
+        *size = size.saturating_add(end.min(len).saturating_sub(*offset));
+    }
+    sizes
+}
+
+/// Names of folders and functions.
+struct Folders<'f> {
+    file: &'f SymbolFile<'f>,
+    /// By the number of the file in which a function is declared.
+    by_id: HashMap<u32, String>,
+}
+
+impl Folders<'_> {
+    /// Parts by folder, each with its functions.
+    fn parts(&mut self, sizes: HashMap<Whose, u64>) -> Result<Vec<Part>, Error> {
+        let mut folders: HashMap<String, Vec<(u64, u32)>> = HashMap::new();
+        let mut parts = Vec::new();
+        for (whose, size) in sizes {
+            match whose {
+                Whose::Shared => parts.push(Part::new("shared by several functions", size, Vec::new())),
+                Whose::Function(function) => {
+                    let folder = self.of(self.file.function(FunctionId(function))?)?;
+                    folders.entry(folder).or_default().push((size, function));
+                }
+            }
+        }
+        for (folder, mut functions) in folders {
+            functions.sort_unstable_by_key(|(size, function)| (std::cmp::Reverse(*size), *function));
+            let size = functions.iter().fold(0u64, |sum, one| sum.saturating_add(one.0));
+            let rest = functions.iter().skip(MAX_FUNCTIONS).fold(0u64, |sum, one| sum.saturating_add(one.0));
+            let mut inside = Vec::new();
+            for (size, function) in functions.iter().take(MAX_FUNCTIONS) {
+                inside.push(Part::new(self.name(*function)?, *size, Vec::new()));
+            }
+            inside.extend((rest > 0).then(|| Part::new("other functions", rest, Vec::new())));
+            parts.push(Part::new(folder, size, inside));
+        }
+        parts.sort_by(|one, other| other.size.cmp(&one.size).then_with(|| one.name.cmp(&other.name)));
+        let rest = parts.iter().skip(MAX_FOLDERS).fold(0u64, |sum, part| sum.saturating_add(part.size));
+        parts.truncate(MAX_FOLDERS);
+        parts.extend((rest > 0).then(|| Part::new("other folders", rest, Vec::new())));
+        Ok(parts)
+    }
+
+    /// The folder in which a function is declared.
+    fn of(&mut self, function: Function) -> Result<String, Error> {
+        let Some(file) = self.file.origin(function.origin)?.file else {
+            return Ok("no file is known".to_owned());
+        };
+        let known = self.by_id.entry(file.0).or_insert_with(|| {
+            let mut path = Vec::new();
+            let found = self.file.files().visit(file.0, |piece| path.extend_from_slice(piece));
+            match (found, path.iter().rposition(|&byte| byte == b'/')) {
+                (None, _) => "no file is known".to_owned(),
+                (Some(_), Some(0)) => "/".to_owned(),
+                (Some(_), Some(end)) => String::from_utf8_lossy(&path[..end]).into_owned(),
+                (Some(_), None) => ".".to_owned(),
+            }
+        });
+        Ok(known.clone())
+    }
+
+    /// The readable name of a function.
+    fn name(&self, function: u32) -> Result<String, Error> {
+        let function = self.file.function(FunctionId(function))?;
+        let origin = self.file.origin(function.origin)?;
+        let mut bytes = Vec::new();
+        if let Some(name) = function.name.or(origin.name) {
+            let _ = self.file.names().visit(name.0, |piece| bytes.extend_from_slice(piece));
+        }
+        let name = foldsym_demangle::demangle(&bytes);
+        let mut name = name.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
+        if name.len() > MAX_NAME {
+            let end = (0..=MAX_NAME).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
+            name.truncate(end);
+            name.push('…');
+        }
+        Ok(if name.is_empty() { "no name is known".to_owned() } else { name })
+    }
+}
+
+/// A page that shows a layout: one file, which loads nothing else.
+pub fn page(title: &str, layout: &Layout) -> String {
+    // In a script element only `<` could end the data.
+    let safe = |json: Value| json.to_string().replace('<', "\\u003c");
+    let (head, rest) = PAGE.split_once("/*STYLE*/").unwrap_or((PAGE, ""));
+    let (middle, rest) = rest.split_once("/*SCRIPT*/").unwrap_or((rest, ""));
+    let (before, after) = rest.split_once("/*DATA*/").unwrap_or((rest, ""));
+    let data = format!("const title = {}, layout = {};", safe(title.into()), safe(layout.json()));
+    [head, STYLE, middle, SCRIPT, before, &data, after].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_ends_where_the_next_begins() {
+        let of = Whose::Function;
+        let sizes = shares(&[(10, of(2)), (0, of(1)), (10, of(3)), (30, of(1))], 100);
+        assert_eq!(sizes[&of(1)], 10 + 70);
+        assert_eq!(sizes[&Whose::Shared], 20);
+        assert_eq!(sizes.len(), 2);
+        // A damaged offset is behind the section.
+        assert_eq!(shares(&[(200, of(1))], 100)[&of(1)], 0);
+    }
+
+    #[test]
+    fn a_page_holds_everything_and_ends_no_script() {
+        let part = Part::new("</script><b>", 3, Vec::new());
+        let layout = Layout { size: 3, bytes: vec![part.clone()], code_size: 0, code: Vec::new() };
+        let page = page("a<b", &layout);
+        assert_eq!(page.matches("</script>").count(), 1);
+        assert!(page.contains("\\u003c/script>\\u003cb>") && page.contains("\"a\\u003cb\""));
+        for word in ["http:", "https:", "src=", "@import", "/*STYLE*/", "/*SCRIPT*/", "/*DATA*/"] {
+            assert!(!page.contains(word), "{word}");
+        }
+        assert_eq!(layout.json()["Bytes"][0]["Size"], 3);
+    }
+}
