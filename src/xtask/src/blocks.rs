@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::fold::Foldsym;
-use crate::json::Json;
+use serde_json::Value;
+
+use crate::json::Answered;
 use crate::sh;
 
 const HELP: &str = "cargo xtask blocks [PROGRAM] [--foldsym BIN]
@@ -98,11 +100,11 @@ fn shown(start: u64, block: &Block) -> String {
     format!("{} {start:#x}-{:#x} {}", block.id, block.end, block.flags.join(" "))
 }
 
-fn said(block: &Json) -> Option<String> {
-    let start = u64::from_str_radix(block.get("Start").text().trim_start_matches("0x"), 16).ok()?;
-    let flags: Vec<&str> = block.get("Flags").items().iter().map(Json::text).collect();
-    let end = start + block.get("Size").number();
-    Some(format!("{} {start:#x}-{end:#x} {}", block.get("Id").number(), flags.join(" ")))
+fn said(block: &Value) -> Option<String> {
+    let start = u64::from_str_radix(block["Start"].text().trim_start_matches("0x"), 16).ok()?;
+    let flags: Vec<&str> = block["Flags"].items().iter().map(Answered::text).collect();
+    let end = start + block["Size"].number();
+    Some(format!("{} {start:#x}-{end:#x} {}", block["Id"].number(), flags.join(" ")))
 }
 
 /// The blocks that have bytes, by address.

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::fold::Foldsym;
-use crate::json::Json;
+
+use crate::json::{self, Answered};
 use crate::{results, sh};
 
 const HELP: &str = "cargo xtask unfolded [NAME=PROGRAM...] [--foldsym PROGRAM] [--out FILE] [--no-go]
@@ -132,8 +133,8 @@ fn debug_file(foldsym: &Foldsym, path: &Path, dir: &Path) -> Result<Option<PathB
     let mut convert = Command::new(foldsym.path());
     convert.arg("convert").arg(path).arg("-o").arg(dir.join("program.fsym")).arg("--quiet");
     sh::output(convert.arg("--report").arg(&report))?;
-    let report = Json::parse(&sh::read(&report)?)?;
-    let id = report.get("build_id").text();
+    let report = json::parse(&sh::read(&report)?)?;
+    let id = report["build_id"].text();
     let (folder, file) = id.split_at_checked(2).unwrap_or_default();
     let debug = Path::new("/usr/lib/debug/.build-id").join(folder).join(format!("{file}.debug"));
     Ok(debug.is_file().then_some(debug))

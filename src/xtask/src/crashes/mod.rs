@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::json::Json;
+use serde_json::Value;
+
+use crate::json::{self, Answered};
 use crate::sh;
 
 const HELP: &str = "cargo xtask crashes [--count N] [--reuse] [--foldsym PATH] [--publish]
@@ -193,30 +195,26 @@ impl Tally {
 }
 
 /// The functions of our answer's crashed thread, and whether each is said to be certain.
-fn ours(answer: &Json) -> Vec<(String, bool)> {
-    let threads = answer.get("Threads").items();
-    let crashed = threads.iter().find(|thread| matches!(thread.get("Crashed"), Json::Bool(true)));
+fn ours(answer: &Value) -> Vec<(String, bool)> {
+    let threads = answer["Threads"].items();
+    let crashed = threads.iter().find(|thread| matches!(thread["Crashed"], Value::Bool(true)));
     let mut names = Vec::new();
-    for frame in crashed.map_or(&[][..], |thread| thread.get("Frames").items()) {
-        let is_exact = matches!(frame.get("Certainty").text(), "exact" | "unique");
+    for frame in crashed.map_or(&[][..], |thread| thread["Frames"].items()) {
+        let is_exact = matches!(frame["Certainty"].text(), "exact" | "unique");
         names.extend(
-            frame
-                .get("Symbol")
-                .items()
-                .iter()
-                .map(|one| (one.get("FunctionName").text().to_owned(), is_exact)),
+            frame["Symbol"].items().iter().map(|one| (one["FunctionName"].text().to_owned(), is_exact)),
         );
     }
     names
 }
 
 /// The functions of minidump-stackwalk's crashing thread.
-fn theirs(answer: &Json) -> Vec<(String, bool)> {
+fn theirs(answer: &Value) -> Vec<(String, bool)> {
     let mut names = Vec::new();
-    for frame in answer.get("crashing_thread").get("frames").items() {
-        let inlines = frame.get("inlines").items().iter();
-        names.extend(inlines.map(|one| (one.get("function").text().to_owned(), false)));
-        names.push((frame.get("function").text().to_owned(), false));
+    for frame in answer["crashing_thread"]["frames"].items() {
+        let inlines = frame["inlines"].items().iter();
+        names.extend(inlines.map(|one| (one["function"].text().to_owned(), false)));
+        names.push((frame["function"].text().to_owned(), false));
     }
     names
 }
@@ -264,12 +262,12 @@ fn measure(places: &Places, options: &Options) -> Result<(), String> {
         let truth: Vec<&str> = truth.lines().collect();
         let (printed, cost) = timed(&mut foldsym(std::slice::from_ref(dump)), &scratch)?;
         costs.entry("foldsym, a process a dump").or_default().add(cost);
-        mine.note(&truth, &ours(&Json::parse(printed.trim_end())?));
+        mine.note(&truth, &ours(&json::parse(printed.trim_end())?));
         let mut stackwalk = Command::new(STACKWALK);
         stackwalk.args(["--json", "--symbols-path"]).arg(&places.breakpad).arg(dump);
         let (printed, cost) = timed(&mut stackwalk, &scratch)?;
         costs.entry(PEER).or_default().add(cost);
-        peer.note(&truth, &theirs(&Json::parse(&printed)?));
+        peer.note(&truth, &theirs(&json::parse(&printed)?));
         if (number + 1) % 100 == 0 {
             println!("crashes: {} of {count}", number + 1);
         }

@@ -1,6 +1,8 @@
 //! What three symbolizers print, each in its own JSON, to one shape; and where two answers of that shape differ.
 
-use crate::json::Json;
+use serde_json::Value;
+
+use crate::json::Answered;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Frame {
@@ -39,20 +41,20 @@ impl Answer {
     ///
     /// # Errors
     /// An error that stands in place of an answer.
-    pub(crate) fn ours(json: &Json) -> Result<Answer, String> {
+    pub(crate) fn ours(json: &Value) -> Result<Answer, String> {
         error_in(json)?;
-        let symbol = json.get("Symbol");
-        let candidates = json.get("Candidates").items().iter().map(|candidate| Candidate {
-            frames: frames(candidate.get("Symbol"), "LinkageName"),
-            aliases: texts(candidate.get("Aliases")),
-            how: candidate.get("How").text().to_owned(),
+        let symbol = &json["Symbol"];
+        let candidates = json["Candidates"].items().iter().map(|candidate| Candidate {
+            frames: frames(&candidate["Symbol"], "LinkageName"),
+            aliases: texts(&candidate["Aliases"]),
+            how: candidate["How"].text().to_owned(),
         });
         Ok(Answer {
-            frames: frames(symbol, "LinkageName"),
-            start: start(symbol),
-            aliases: symbol.items().last().map(|frame| texts(frame.get("Aliases"))).unwrap_or_default(),
+            frames: frames(&symbol, "LinkageName"),
+            start: start(&symbol),
+            aliases: symbol.items().last().map(|frame| texts(&frame["Aliases"])).unwrap_or_default(),
             candidates: candidates.collect(),
-            certainty: json.get("Certainty").text().to_owned(),
+            certainty: json["Certainty"].text().to_owned(),
         })
     }
 
@@ -60,17 +62,17 @@ impl Answer {
     ///
     /// # Errors
     /// An error that stands in place of an answer.
-    pub(crate) fn llvm(json: &Json) -> Result<Answer, String> {
+    pub(crate) fn llvm(json: &Value) -> Result<Answer, String> {
         error_in(json)?;
-        let symbol = json.get("Symbol");
-        Ok(Answer { frames: frames(symbol, "FunctionName"), start: start(symbol), ..Answer::default() })
+        let symbol = &json["Symbol"];
+        Ok(Answer { frames: frames(&symbol, "FunctionName"), start: start(&symbol), ..Answer::default() })
     }
 
     /// An answer of `oracle_addr2line`: an array of frames.
     ///
     /// # Errors
     /// An error that stands in place of an answer.
-    pub(crate) fn addr2line(json: &Json) -> Result<Answer, String> {
+    pub(crate) fn addr2line(json: &Value) -> Result<Answer, String> {
         error_in(json)?;
         Ok(Answer { frames: frames(json, "LinkageName"), ..Answer::default() })
     }
@@ -80,15 +82,15 @@ impl Answer {
     }
 }
 
-fn error_in(json: &Json) -> Result<(), String> {
-    match json.get("Error") {
-        Json::Null => Ok(()),
-        error => Err(error.get("Message").text().to_owned()),
+fn error_in(json: &Value) -> Result<(), String> {
+    match &json["Error"] {
+        Value::Null => Ok(()),
+        error => Err(error["Message"].text().to_owned()),
     }
 }
 
-fn frames(symbol: &Json, name: &str) -> Vec<Frame> {
-    let known = |json: &Json| match json.text() {
+fn frames(symbol: &Value, name: &str) -> Vec<Frame> {
+    let known = |json: &Value| match json.text() {
         "??" | "<invalid>" => String::new(),
         text => text.to_owned(),
     };
@@ -96,24 +98,24 @@ fn frames(symbol: &Json, name: &str) -> Vec<Frame> {
         .items()
         .iter()
         .map(|frame| Frame {
-            name: known(frame.get(name)),
-            file: known(frame.get("FileName")),
-            line: frame.get("Line").number(),
-            column: frame.get("Column").number(),
-            start_file: known(frame.get("StartFileName")),
-            start_line: frame.get("StartLine").number(),
+            name: known(&frame[name]),
+            file: known(&frame["FileName"]),
+            line: frame["Line"].number(),
+            column: frame["Column"].number(),
+            start_file: known(&frame["StartFileName"]),
+            start_line: frame["StartLine"].number(),
         })
         .collect();
     // One frame without anything in it is how some say that they know nothing.
     if frames == [Frame::default()] { Vec::new() } else { frames }
 }
 
-fn start(symbol: &Json) -> Option<u64> {
-    let text = symbol.items().last()?.get("StartAddress").text();
+fn start(symbol: &Value) -> Option<u64> {
+    let text = symbol.items().last()?["StartAddress"].text();
     u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
-fn texts(json: &Json) -> Vec<String> {
+fn texts(json: &Value) -> Vec<String> {
     json.items().iter().map(|item| item.text().to_owned()).collect()
 }
 
@@ -199,9 +201,9 @@ mod tests {
         let llvm = r#"{"Address":"0x8","Symbol":[{"FunctionName":"_Z1fi","FileName":"a.c","Line":3,"Column":9,
             "StartFileName":"a.c","StartLine":2,"StartAddress":"0x4"}]}"#;
         let crate_ = r#"[{"LinkageName":"_Z1fi","FileName":"a.c","Line":3,"Column":9}]"#;
-        let ours = Answer::ours(&Json::parse(ours).unwrap()).unwrap();
-        let llvm = Answer::llvm(&Json::parse(llvm).unwrap()).unwrap();
-        let crate_ = Answer::addr2line(&Json::parse(crate_).unwrap()).unwrap();
+        let ours = Answer::ours(&crate::json::parse(ours).unwrap()).unwrap();
+        let llvm = Answer::llvm(&crate::json::parse(llvm).unwrap()).unwrap();
+        let crate_ = Answer::addr2line(&crate::json::parse(crate_).unwrap()).unwrap();
         assert_eq!(differences(&ours.frames, &llvm.frames, PLAIN), []);
         assert_eq!(differences(&ours.frames, &crate_.frames, PLAIN), []);
         let all = Fields { columns: true, starts: true };
@@ -218,10 +220,10 @@ mod tests {
     #[test]
     fn nothing_known_is_no_frame() {
         let empty = r#"{"Symbol":[{"FunctionName":"","FileName":"??","Line":0}]}"#;
-        assert_eq!(Answer::llvm(&Json::parse(empty).unwrap()).unwrap(), Answer::default());
-        assert_eq!(Answer::addr2line(&Json::parse("[]").unwrap()).unwrap(), Answer::default());
+        assert_eq!(Answer::llvm(&crate::json::parse(empty).unwrap()).unwrap(), Answer::default());
+        assert_eq!(Answer::addr2line(&crate::json::parse("[]").unwrap()).unwrap(), Answer::default());
         let error = r#"{"Error":{"Message":"no"}}"#;
-        assert_eq!(Answer::ours(&Json::parse(error).unwrap()), Err("no".to_owned()));
+        assert_eq!(Answer::ours(&crate::json::parse(error).unwrap()), Err("no".to_owned()));
     }
 
     #[test]

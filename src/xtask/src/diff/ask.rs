@@ -7,7 +7,9 @@ use super::Options;
 use super::answer::Answer;
 use super::causes::Oracle;
 use super::program::Program;
-use crate::json::Json;
+use serde_json::Value;
+
+use crate::json;
 use crate::sh;
 
 /// The programs of this workspace that take part.
@@ -118,7 +120,7 @@ fn parsed(
     who: &str,
     text: &str,
     addresses: &[u64],
-    answer: fn(&Json) -> Result<Answer, String>,
+    answer: fn(&Value) -> Result<Answer, String>,
 ) -> Result<Vec<Answer>, String> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
     if lines.len() != addresses.len() {
@@ -128,7 +130,7 @@ fn parsed(
         .iter()
         .zip(addresses)
         .map(|(line, address)| {
-            let answered = Json::parse(line).and_then(|json| answer(&json));
+            let answered = json::parse(line).and_then(|json| answer(&json));
             answered.map_err(|e| format!("{who} at {address:#x}: {e}"))
         })
         .collect()

@@ -9,7 +9,9 @@ use std::process::Command;
 
 use super::why::{Reader, ReaderAnswer, ReaderFrame, why};
 use crate::fold::Foldsym;
-use crate::json::Json;
+use serde_json::Value;
+
+use crate::json::{self, Answered};
 use crate::sh;
 
 /// How many differences without a name are printed for each reader.
@@ -128,7 +130,7 @@ impl Exported<'_> {
         let mut command = Command::new(sh::llvm("llvm-symbolizer")?);
         command.args(["--output-style=JSON", "--no-demangle", "--obj"]).arg(program);
         let text = sh::filter(&mut command, &self.input("symbolizer.in", "")?)?;
-        let answer = |line: &str| Json::parse(line).map(|json| present(vec![frames(json.get("Symbol"))]));
+        let answer = |line: &str| json::parse(line).map(|json| present(vec![frames(&json["Symbol"])]));
         text.lines().map(answer).collect()
     }
 
@@ -222,20 +224,18 @@ impl Exported<'_> {
 }
 
 /// Our answer: every function of a group, the first of which others take for the one.
-fn of_lookup(answer: &Json) -> ReaderAnswer {
-    match answer.get("Candidates") {
-        Json::Array(candidates) => {
-            candidates.iter().map(|candidate| frames(candidate.get("Symbol"))).collect()
-        }
-        _ => present(vec![frames(answer.get("Symbol"))]),
+fn of_lookup(answer: &Value) -> ReaderAnswer {
+    match &answer["Candidates"] {
+        Value::Array(candidates) => candidates.iter().map(|candidate| frames(&candidate["Symbol"])).collect(),
+        _ => present(vec![frames(&answer["Symbol"])]),
     }
 }
 
-fn frames(symbol: &Json) -> Vec<ReaderFrame> {
-    let frame = |frame: &Json| ReaderFrame {
-        name: frame.get("FunctionName").text().to_owned(),
-        path: frame.get("FileName").text().to_owned(),
-        line: frame.get("Line").number(),
+fn frames(symbol: &Value) -> Vec<ReaderFrame> {
+    let frame = |frame: &Value| ReaderFrame {
+        name: frame["FunctionName"].text().to_owned(),
+        path: frame["FileName"].text().to_owned(),
+        line: frame["Line"].number(),
     };
     symbol.items().iter().map(frame).collect()
 }

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::stacks::{Answer, Candidate, Stack, same_function};
-use crate::json::Json;
+use serde_json::Value;
+
+use crate::json::{self, Answered};
 use crate::sh;
 
 /// Runs the converter and the reader that were built.
@@ -50,14 +52,14 @@ impl Foldsym {
         lines: &[String],
     ) -> Result<Vec<Vec<Answer>>, String> {
         let answers = self.ask("stack", fsym, base, lines)?;
-        Ok(answers.iter().map(|stack| stack.get("Frames").items().iter().map(answer).collect()).collect())
+        Ok(answers.iter().map(|stack| stack["Frames"].items().iter().map(answer).collect()).collect())
     }
 
     /// The answers to addresses.
     ///
     /// # Errors
     /// As [`Foldsym::stacks`].
-    pub(crate) fn lookup(&self, fsym: &Path, addresses: &[u64]) -> Result<Vec<Json>, String> {
+    pub(crate) fn lookup(&self, fsym: &Path, addresses: &[u64]) -> Result<Vec<Value>, String> {
         let lines: Vec<String> = addresses.iter().map(|address| format!("{address:#x}")).collect();
         self.ask("lookup", fsym, 0, &lines)
     }
@@ -66,7 +68,7 @@ impl Foldsym {
     ///
     /// # Errors
     /// As [`Foldsym::stacks`].
-    pub(crate) fn blocks(&self, fsym: &Path, addresses: &[u64]) -> Result<Vec<Json>, String> {
+    pub(crate) fn blocks(&self, fsym: &Path, addresses: &[u64]) -> Result<Vec<Value>, String> {
         let input = fsym.with_extension("blocks.in");
         let text: String = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
         std::fs::write(&input, text).map_err(|e| format!("{}: {e}", input.display()))?;
@@ -75,22 +77,22 @@ impl Foldsym {
         let output = sh::filter(&mut command, &input)?;
         // The last member of each answer; the frames before it need not be read.
         let block = |line: &str| match line.rsplit_once("\"BasicBlock\":") {
-            Some((_, rest)) => Json::parse(rest.strip_suffix('}').unwrap_or(rest)),
+            Some((_, rest)) => json::parse(rest.strip_suffix('}').unwrap_or(rest)),
             None => Err(format!("foldsym lookup --blocks: {line}")),
         };
-        let blocks: Vec<Json> = output.lines().map(block).collect::<Result<_, _>>()?;
+        let blocks: Vec<Value> = output.lines().map(block).collect::<Result<_, _>>()?;
         let count = addresses.len();
         if blocks.len() == count { Ok(blocks) } else { Err(format!("{} answers to {count}", blocks.len())) }
     }
 
-    fn ask(&self, word: &str, fsym: &Path, base: u64, lines: &[String]) -> Result<Vec<Json>, String> {
+    fn ask(&self, word: &str, fsym: &Path, base: u64, lines: &[String]) -> Result<Vec<Value>, String> {
         let input = fsym.with_extension(format!("{word}.in"));
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         std::fs::write(&input, text).map_err(|e| format!("{}: {e}", input.display()))?;
         let mut command = Command::new(&self.program);
         command.arg(word).arg(fsym).args(["--json", "--no-demangle", "--base", &format!("{base:#x}")]);
         let output = sh::filter(&mut command, &input)?;
-        let answers: Vec<Json> = output.lines().map(Json::parse).collect::<Result<_, _>>()?;
+        let answers: Vec<Value> = output.lines().map(json::parse).collect::<Result<_, _>>()?;
         if answers.len() != lines.len() {
             return Err(format!("foldsym {word}: {} answers to {} lines", answers.len(), lines.len()));
         }
@@ -99,30 +101,30 @@ impl Foldsym {
 }
 
 /// One answer in the form that is judged.
-pub(crate) fn answer(json: &Json) -> Answer {
-    let candidates = match json.get("Candidates") {
-        Json::Array(candidates) => {
-            let one = |c: &Json| candidate(c.get("LinkageName").text(), c.get("Aliases"), c.get("Symbol"));
+pub(crate) fn answer(json: &Value) -> Answer {
+    let candidates = match &json["Candidates"] {
+        Value::Array(candidates) => {
+            let one = |c: &Value| candidate(c["LinkageName"].text(), &c["Aliases"], &c["Symbol"]);
             candidates.iter().map(one).collect()
         }
         _ => {
-            let frames = json.get("Symbol").items();
-            let outermost = frames.last().unwrap_or(&Json::Null);
-            let name = outermost.get("LinkageName").text();
-            vec![candidate(name, outermost.get("Aliases"), json.get("Symbol"))]
+            let frames = json["Symbol"].items();
+            let outermost = frames.last().unwrap_or(&Value::Null);
+            let name = outermost["LinkageName"].text();
+            vec![candidate(name, &outermost["Aliases"], &json["Symbol"])]
         }
     };
-    Answer { certainty: json.get("Certainty").text().to_owned(), candidates }
+    Answer { certainty: json["Certainty"].text().to_owned(), candidates }
 }
 
-fn candidate(name: &str, aliases: &Json, symbol: &Json) -> Candidate {
+fn candidate(name: &str, aliases: &Value, symbol: &Value) -> Candidate {
     let mut names = vec![name.to_owned()];
     names.extend(aliases.items().iter().map(|alias| alias.text().to_owned()));
-    let frame = |frame: &Json| {
-        let text = |key: &str| frame.get(key).text().to_owned();
+    let frame = |frame: &Value| {
+        let text = |key: &str| frame[key].text().to_owned();
         // The file of an inlined frame is its own; of the outermost it is where the function is declared.
         let file = if text("StartFileName").is_empty() { text("FileName") } else { text("StartFileName") };
-        (text("LinkageName"), file, frame.get("Line").number())
+        (text("LinkageName"), file, frame["Line"].number())
     };
     Candidate { names, frames: symbol.items().iter().map(frame).collect() }
 }

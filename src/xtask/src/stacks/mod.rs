@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::json::Json;
+use serde_json::Value;
+
+use crate::json::{self, Answered};
 use crate::sh;
 
 const HELP: &str = "cargo xtask stacks PROGRAM [LIBRARY...] [--stops N] [--foldsym PATH] [-- ARGUMENT...]
@@ -110,16 +112,16 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         let printed = sh::output(
             Command::new(&foldsym).args(["symbolize", "--json", "--store"]).arg(&store).arg(&core),
         )?;
-        let answer = Json::parse(printed.trim_end())?;
-        let found = |thread: &Json| -> Vec<u64> {
-            let address = |frame: &Json| {
-                let text = frame.get("Address").text().trim_start_matches("0x").to_owned();
+        let answer = json::parse(printed.trim_end())?;
+        let found = |thread: &Value| -> Vec<u64> {
+            let address = |frame: &Value| {
+                let text = frame["Address"].text().trim_start_matches("0x").to_owned();
                 u64::from_str_radix(&text, 16).ok()
             };
-            thread.get("Frames").items().iter().filter_map(address).collect()
+            thread["Frames"].items().iter().filter_map(address).collect()
         };
         // A core does not say which thread stopped: it is the one that stands where gdb stood.
-        let threads: Vec<Vec<u64>> = answer.get("Threads").items().iter().map(found).collect();
+        let threads: Vec<Vec<u64>> = answer["Threads"].items().iter().map(found).collect();
         let ours = threads.iter().find(|thread| thread.first() == truth.first()).cloned().unwrap_or_default();
         frames += truth.len();
         if ours != truth {
