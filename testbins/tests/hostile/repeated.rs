@@ -18,8 +18,7 @@ fn equal_functions_in_a_compressed_section_are_refused() {
     // `Elf64_Chdr` of ELFCOMPRESS_ZSTD.
     let header = [&2_u32.to_le_bytes()[..], &[0; 4], &len.to_le_bytes(), &align.to_le_bytes()].concat();
     let abbreviations = [&FUNCTIONS[..], &[0]].concat();
-    let sections =
-        [(".debug_info", [header, packed].concat()), (".debug_abbrev", abbreviations.clone())];
+    let sections = [(".debug_info", [header, packed].concat()), (".debug_abbrev", abbreviations.clone())];
     let program = compressed(elf(&sections, &[("f", CODE, 8)]));
     assert!(program.len() < 64 << 10, "{}", program.len());
     let (line, peak) = peak_of(&program);
@@ -32,8 +31,7 @@ fn equal_functions_in_a_compressed_section_are_refused() {
 fn a_dwo_is_read_once_for_all_units_that_name_it() {
     const ID: [u8; 8] = *b"\x01234567";
     // DW_TAG_compile_unit: DW_AT_GNU_dwo_name, DW_AT_comp_dir, DW_AT_GNU_dwo_id, DW_AT_low_pc.
-    let skeleton =
-        [1, 0x11, 0, 0xb0, 0x42, 0x08, 0x1b, 0x08, 0xb1, 0x42, 0x07, 0x11, 0x01, 0, 0, 0];
+    let skeleton = [1, 0x11, 0, 0xb0, 0x42, 0x08, 0x1b, 0x08, 0xb1, 0x42, 0x07, 0x11, 0x01, 0, 0, 0];
     let unit = [&[1][..], b"one.dwo\0.\0", &ID, &CODE.to_le_bytes()].concat();
     let info = units((0..60_000).map(|_| 0), &unit);
     let program = elf(&[(".debug_info", info), (".debug_abbrev", skeleton.to_vec())], &[("f", CODE, 8)]);
