@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::commands::tool::Tool;
 use crate::io::failure::Failure;
 use crate::io::input::{Line, Lines};
 use crate::io::output::Output;
@@ -20,8 +21,6 @@ use modules::{Answer, Modules};
 use options::{Functions, Instead, Options, Style};
 use print::{Asked, Printer};
 use request::{Kind, Module, Place, Request};
-
-pub(crate) use options::Tool;
 
 /// The exit code of a command line that cannot be understood, and of a missing `--obj`.
 const FAILED: u8 = 1;

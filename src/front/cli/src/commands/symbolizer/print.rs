@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use super::modules::Answer;
-use super::options::{Functions, Options, Style, Tool};
+use super::options::{Functions, Options, Style};
 use super::request::Kind;
+use crate::commands::tool::Tool;
 
 /// One function at an address.
 #[derive(Clone, Default)]
