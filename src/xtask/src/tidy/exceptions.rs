@@ -18,7 +18,6 @@ pub(super) const BACK: &[(&str, &str)] = &[
     ("src/expr/src/cfi.rs", "src/expr/src/cfi/row.rs"),
     ("src/format/src/sections.rs", "src/format/src/header.rs"),
     ("src/front/capi/src/tier2.rs", "src/front/capi/src/texts.rs"),
-    ("src/front/cli/src/args/sources.rs", "src/front/cli/src/args/mod.rs"),
     ("src/front/cli/src/commands/find/", "src/front/cli/src/commands/find/mod.rs"),
     ("src/front/cli/src/commands/symbolizer/print.rs", "src/front/cli/src/commands/symbolizer/modules.rs"),
     ("src/front/cli/src/commands/symbolizer/request.rs", "src/front/cli/src/commands/symbolizer/options.rs"),

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::number_argument;
+use foldsym_symbolize::number;
 
 /// Options of the commands that print frames.
 #[derive(Args, Default)]
@@ -89,4 +89,9 @@ pub(crate) enum Functions {
     /// The names of the linker and the compiler, demangled unless asked not to
     #[default]
     Linkage,
+}
+
+/// [`number`] as clap wants it.
+pub(super) fn number_argument(text: &str) -> Result<u64, String> {
+    number(text).ok_or_else(|| "expected 0x and hexadecimal digits, or decimal digits".to_owned())
 }

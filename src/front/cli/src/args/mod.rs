@@ -13,8 +13,8 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use glob::Pattern as Glob;
 
+use answering::number_argument;
 pub(crate) use answering::{Answering, Functions, Marks};
-use foldsym_symbolize::number;
 use sources::SOURCES;
 pub(crate) use sources::{Callers, Filter, Sources, Style, Symbolize, Words};
 
@@ -254,11 +254,6 @@ pub(crate) struct Convert {
     /// No progress bar, no summary, no warnings
     #[arg(long, short)]
     pub(crate) quiet: bool,
-}
-
-/// [`number`] as clap wants it.
-fn number_argument(text: &str) -> Result<u64, String> {
-    number(text).ok_or_else(|| "expected 0x and hexadecimal digits, or decimal digits".to_owned())
 }
 
 #[derive(Args)]
