@@ -182,6 +182,11 @@ impl CachedStore {
         Ok(if is_new { Published::New(id.clone()) } else { Published::Existing(id.clone()) })
     }
 
+    /// The address of a file.
+    fn location(&self, id: &BuildId) -> String {
+        format!("{}/{}", self.inner.remote.location(), entry_key(id, "fsym"))
+    }
+
     /// Fetches a file into the cache. A file without a build id needs its report, which says what it was published as.
     fn fetch(&self, id: &BuildId, lock: &crate::local::EntryLock<'_>) -> Result<bool, StoreError> {
         let remote = &self.inner.remote;
@@ -205,6 +210,13 @@ impl CachedStore {
         });
         match fetched {
             Err(_) if !is_there => Ok(false),
+            // What arrived is gone: say where it came from.
+            Err(StoreError::Damaged { problem, .. }) => {
+                Err(StoreError::damaged(Path::new(&self.location(id)), problem))
+            }
+            Err(StoreError::WrongId { expected, found, .. }) => {
+                Err(StoreError::WrongId { path: self.location(id).into(), expected, found })
+            }
             other => other.map(|_| true),
         }
     }

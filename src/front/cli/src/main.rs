@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use args::{Cli, Command};
 use clap::Parser;
-use commands::symbolizer::Tool;
+use commands::tool::Tool;
 use commands::{
     blocks, cfi, completions, convert, dump, export, filter, find, info, lookup, man, shims, stack, store,
     symbolize, verify, wave,

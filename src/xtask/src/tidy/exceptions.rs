@@ -12,7 +12,6 @@ pub(super) const BACK: &[(&str, &str)] = &[
     ("src/convert/src/program/machine/ways.rs", "src/convert/src/program/machine/x86.rs"),
     ("src/convert/src/read/sections/entries/forms.rs", "src/convert/src/read/sections/entries/plan.rs"),
     ("src/convert/src/read/units/task.rs", "src/convert/src/read/units/split.rs"),
-    ("src/front/cli/src/args/sources.rs", "src/front/cli/src/args/mod.rs"),
     ("src/front/cli/src/commands/find/", "src/front/cli/src/commands/find/mod.rs"),
     ("src/lookup/src/file.rs", "src/lookup/src/entities.rs"),
     ("src/store/src/local/", "src/store/src/local/mod.rs"),

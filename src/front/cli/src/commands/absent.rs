@@ -30,28 +30,7 @@ pub(crate) mod export {
 pub(crate) mod symbolizer {
     use std::ffi::OsString;
 
-    /// The tools that a whole build speaks as.
-    #[derive(Clone, Copy)]
-    pub(crate) enum Tool {
-        Symbolizer,
-        LlvmAddr2line,
-        GnuAddr2line,
-    }
-
-    impl Tool {
-        /// None: under the name of another tool this build is itself.
-        pub(crate) fn of_name(_: &str) -> Option<Self> {
-            None
-        }
-
-        pub(crate) fn name(self) -> &'static str {
-            match self {
-                Self::Symbolizer => "llvm-symbolizer",
-                Self::LlvmAddr2line => "llvm-addr2line",
-                Self::GnuAddr2line => "addr2line",
-            }
-        }
-    }
+    use crate::commands::tool::Tool;
 
     pub(crate) fn run(tool: Tool, _: &str, _: Vec<OsString>) -> Result<u8, super::Failure> {
         Err(super::needs_converter(tool.name()))

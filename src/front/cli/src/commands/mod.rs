@@ -24,6 +24,7 @@ pub(crate) mod store;
 pub(crate) mod symbolize;
 #[cfg(feature = "convert")]
 pub(crate) mod symbolizer;
+pub(crate) mod tool;
 pub(crate) mod verify;
 pub(crate) mod wave;
 

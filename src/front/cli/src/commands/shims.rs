@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::args::Shims;
-use crate::commands::symbolizer::{self, Tool};
+use crate::commands::symbolizer;
+use crate::commands::tool::Tool;
 use crate::io::failure::Failure;
 use crate::io::output::Output;
 

@@ -3,7 +3,7 @@
 //! Reports are read one by one. One that cannot be read is told of on standard error, and in JSON by an object of its own; the rest go on.
 
 use std::convert::Infallible;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 
 use foldsym_reports::{Options, Reader, Report, Thread, json, pprof};
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
 /// Writes a file under another name first, which is then renamed.
 #[cfg(feature = "convert")]
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let written = foldsym_convert::write_whole(path, |file| file.write_all(bytes));
+    let written = foldsym_convert::write_whole(path, |file| std::io::Write::write_all(file, bytes));
     written.map_err(|error| Failure::input(path, error))
 }
 

@@ -15,6 +15,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::commands::tool::Tool;
 use crate::io::failure::Failure;
 use crate::io::input::{Line, Lines};
 use crate::io::output::Output;
@@ -24,8 +25,6 @@ use options::{Functions, Instead, Options, Style};
 use print::{Asked, Printer};
 use request::{Kind, Place, Request};
 use words::Module;
-
-pub(crate) use options::Tool;
 
 /// The exit code of a command line that cannot be understood, and of a missing `--obj`.
 const FAILED: u8 = 1;

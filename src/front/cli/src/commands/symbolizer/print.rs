@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Line};
-use super::options::{Functions, Options, Style, Tool};
+use super::options::{Functions, Options, Style};
 use super::request::Kind;
+use crate::commands::tool::Tool;
 
 /// What a request was about, for the printers that repeat it.
 pub(super) struct Asked<'r> {

@@ -1,7 +1,8 @@
 //! Turns an input line of `llvm-symbolizer` or `addr2line` into a request: which module, and which address or symbol.
 
-use super::options::{Options, Tool};
+use super::options::Options;
 use super::words::{Module, build_id, number};
+use crate::commands::tool::Tool;
 
 /// What is asked of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

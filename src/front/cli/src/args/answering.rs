@@ -1,0 +1,97 @@
+//! The options of the commands that print frames.
+
+use clap::{Args, ValueEnum};
+
+use foldsym_symbolize::number;
+
+/// Options of the commands that print frames.
+#[derive(Args, Default)]
+pub(crate) struct Answering {
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The same as llvm-symbolizer names it
+    #[arg(long, value_name = "STYLE", ignore_case = true)]
+    pub(crate) output_style: Option<OutputStyle>,
+    /// Linkage names as they are
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
+    /// Says after the name how sure a frame is (default: folded ones on a terminal, or with --candidates; else none)
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "folded")]
+    pub(crate) certainty: Option<Marks>,
+    /// Prints, after the frames of a folded function, those of each other function that may have run: ` (or) NAME`
+    #[arg(long)]
+    pub(crate) candidates: bool,
+    /// Readable names: what is printed anyhow
+    #[arg(short = 'C', long = "demangle", conflicts_with = "no_demangle")]
+    pub(crate) _demangle: bool,
+    /// Prints the address before its frames
+    #[arg(short, long = "addresses", visible_alias = "print-address")]
+    pub(crate) address: bool,
+    /// One line for each frame: NAME at FILE:LINE:COLUMN; in stacks with the number of the address
+    #[arg(short, long)]
+    pub(crate) pretty_print: bool,
+    /// Which names are printed
+    #[arg(short, long = "functions", value_name = "WHICH", num_args = 0..=1, require_equals = true)]
+    #[arg(default_value = "linkage", default_missing_value = "linkage", conflicts_with = "json")]
+    pub(crate) functions: Functions,
+    /// Inlined frames too: what is printed anyhow
+    #[arg(short, long = "inlines", visible_alias = "inlining", conflicts_with = "no_inlines")]
+    pub(crate) _inlines: bool,
+    /// The function at the address with the innermost line, without inlined frames
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) no_inlines: bool,
+    /// File names without their folders
+    #[arg(short = 's', long, conflicts_with = "json")]
+    pub(crate) basenames: bool,
+    /// Address at which the program was loaded, less its link-time address
+    #[arg(long, value_name = "A", value_parser = number_argument, default_value = "0", hide_default_value = true)]
+    pub(crate) base: u64,
+}
+
+impl Answering {
+    /// Whether answers are JSON objects.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json || self.output_style == Some(OutputStyle::Json)
+    }
+}
+
+/// The styles of llvm-symbolizer. That of GNU is spoken by `foldsym llvm-symbolizer` alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputStyle {
+    /// Text
+    #[value(name = "LLVM")]
+    Llvm,
+    /// One JSON object a line
+    #[value(name = "JSON")]
+    Json,
+}
+
+/// Which answers the text marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Marks {
+    /// None
+    #[default]
+    None,
+    /// Folded functions
+    Folded,
+    /// Also functions of which it is not certain that nobody shares their code
+    All,
+}
+
+/// Which names of functions are printed.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Functions {
+    /// No names
+    None,
+    /// Without namespaces, classes and parameters
+    Short,
+    /// The names of the linker and the compiler, demangled unless asked not to
+    #[default]
+    Linkage,
+}
+
+/// [`number`] as clap wants it.
+pub(super) fn number_argument(text: &str) -> Result<u64, String> {
+    number(text).ok_or_else(|| "expected 0x and hexadecimal digits, or decimal digits".to_owned())
+}
