@@ -212,9 +212,11 @@ def main():
     once, rows = sum(map(len, stacks)), options.stacks
     frames = written(batch, modules, stacks, rows)
     out = [f"# Tables of stacks, {time.strftime('%Y-%m-%d')}", ""]
-    out += [f"`benches/tables/run.sh {' '.join(sys.argv[1:])}`".replace(str(ROOT) + "/", ""), ""]
+    told = {name: value for name, value in vars(options).items() if name not in ("work", "out", "reuse")}
+    told = " ".join(f"--{name.replace('_', '-')} {' '.join(map(str, value)) if isinstance(value, list) else value}" for name, value in told.items() if value)
+    out += [f"`PROFILE={PROFILE} benches/tables/run.sh {told}`", ""]
     cpu = next(line.split(": ")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
-    out += [f"{cpu}, {os.cpu_count()} cores; load before the run {os.getloadavg()[0]:.1f}. Profile `{PROFILE}`. Python {platform.python_version()}, pyarrow {pyarrow.__version__}.", ""]
+    out += [f"{cpu}, {os.cpu_count()} cores; load before the run {os.getloadavg()[0]:.1f}, which wall times suffer from. Python {platform.python_version()}, pyarrow {pyarrow.__version__}.", ""]
     out += [f"{len(stacks):,} stacks of a program that works with RocksDB, recorded by a timer; {distinct:,} are distinct, with {len(addresses):,} addresses;"
             f" {once / len(stacks):.1f} frames a stack, over {len(modules)} modules. Larger tables have them again and again.", ""]
 
@@ -250,7 +252,7 @@ def main():
             ours, theirs = spark(executors, store, large, small, symbolizer)
             ours, theirs = answered / ours, asked / theirs
             out.append(f"| {executors} | {ours:,.0f} | {theirs:,.0f} | {ours / theirs:.0f} |")
-        cost.append(f"and {30e9 / ours * executors / 3600:.1f} in Spark with {executors} executors")
+        cost.append(f"and {30e9 / ours * executors / 3600:.1f} in Spark with {executors} executor{'s' if executors > 1 else ''} by wall time")
         frames, lines, names = agreement(store, small, symbolizer)
         out += ["", f"Of {frames:,} frames at code that no other function shares, {lines:,} have llvm-symbolizer's files and lines, inlined functions too;"
                 f" {names:,} of these have its names as well, and the others have another symbol of the same function (`write`, `__GI___libc_write`).", ""]
