@@ -167,7 +167,7 @@ def spark(executors, store, large, small, symbolizer):
 
 
 def agreement(store, small, symbolizer):
-    """How many frames at code that nobody shares are named as llvm-symbolizer names them, of how many."""
+    """Of frames at code that nobody shares: how many, how many have llvm-symbolizer's files and lines, and its names too."""
     table = pyarrow.parquet.read_table(small)
     answers = pyarrow.record_batch(foldsym.symbolize_batch(table, store))
     asked, ours = [], []
@@ -178,10 +178,15 @@ def agreement(store, small, symbolizer):
             base, name = max((one for one in known if one[0] <= address), default=(0, ""))
             if name and mine[-1]["candidate_count"] is None and mine[-1]["function"]:
                 asked.append(f"CODE {name} {address - base - (at > 0):#x}\n")
-                ours.append([one["linkage_name"] for one in mine])
+                ours.append(mine)
     text = run(symbolizer, "--output-style=JSON", "--no-demangle", input="".join(asked))
-    theirs = [[one["FunctionName"] for one in json.loads(line)["Symbol"]] for line in text.splitlines()]
-    return sum(mine == other for mine, other in zip(ours, theirs, strict=True)), len(ours)
+    lines, names = 0, 0
+    for mine, line in zip(ours, text.splitlines(), strict=True):
+        theirs = json.loads(line)["Symbol"]
+        same = [(one["file"] or "", one["line"] or 0) for one in mine] == [(one["FileName"], one["Line"]) for one in theirs]
+        lines += same
+        names += same and [one["linkage_name"] for one in mine] == [one["FunctionName"] for one in theirs]
+    return len(ours), lines, names
 
 
 def main():
@@ -207,9 +212,11 @@ def main():
     once, rows = sum(map(len, stacks)), options.stacks
     frames = written(batch, modules, stacks, rows)
     out = [f"# Tables of stacks, {time.strftime('%Y-%m-%d')}", ""]
-    out += [f"`benches/tables/run.sh {' '.join(sys.argv[1:])}`".replace(str(ROOT) + "/", ""), ""]
-    cpu = next(line.split(": ")[1] for line in open("/proc/cpuinfo") if line.startswith("model name"))
-    out += [f"{cpu}, {os.cpu_count()} cores; load before the run {os.getloadavg()[0]:.1f}. Profile `{PROFILE}`. Python {platform.python_version()}, pyarrow {pyarrow.__version__}.", ""]
+    told = {name: value for name, value in vars(options).items() if name not in ("work", "out", "reuse")}
+    told = " ".join(f"--{name.replace('_', '-')} {' '.join(map(str, value)) if isinstance(value, list) else value}" for name, value in told.items() if value)
+    out += [f"`PROFILE={PROFILE} benches/tables/run.sh {told}`", ""]
+    cpu = next(line.split(": ")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
+    out += [f"{cpu}, {os.cpu_count()} cores; load before the run {os.getloadavg()[0]:.1f}, which wall times suffer from. Python {platform.python_version()}, pyarrow {pyarrow.__version__}.", ""]
     out += [f"{len(stacks):,} stacks of a program that works with RocksDB, recorded by a timer; {distinct:,} are distinct, with {len(addresses):,} addresses;"
             f" {once / len(stacks):.1f} frames a stack, over {len(modules)} modules. Larger tables have them again and again.", ""]
 
@@ -245,9 +252,10 @@ def main():
             ours, theirs = spark(executors, store, large, small, symbolizer)
             ours, theirs = answered / ours, asked / theirs
             out.append(f"| {executors} | {ours:,.0f} | {theirs:,.0f} | {ours / theirs:.0f} |")
-        cost.append(f"and {30e9 / ours * executors / 3600:.1f} in Spark with {executors} executors")
-        same, of = agreement(store, small, symbolizer)
-        out += ["", f"Of {of:,} frames at code that no other function shares, {same:,} have the same functions as llvm-symbolizer's.", ""]
+        cost.append(f"and {30e9 / ours * executors / 3600:.1f} in Spark with {executors} executor{'s' if executors > 1 else ''} by wall time")
+        frames, lines, names = agreement(store, small, symbolizer)
+        out += ["", f"Of {frames:,} frames at code that no other function shares, {lines:,} have llvm-symbolizer's files and lines, inlined functions too;"
+                f" {names:,} of these have its names as well, and the others have another symbol of the same function (`write`, `__GI___libc_write`).", ""]
     out += ["## A billion stacks", "", f"{', '.join(cost)}, at the rates above."]
     page = "\n".join(out) + "\n"
     if options.out:
