@@ -186,7 +186,9 @@ async fn answer(
         let is_wanted = || waiting.is_there();
         let counts = Counts { received: bytes, ..Counts::default() };
         let requests = Requests::default();
-        let mut writing = Writing { out: Vec::new(), counts, limit, requests, is_wanted: &is_wanted };
+        // Answers are longer than their requests.
+        let out = Vec::with_capacity(received.bytes.len().min(1 << 20));
+        let mut writing = Writing { out, counts, limit, requests, is_wanted: &is_wanted };
         write(&received.bytes, symbolizer, worker, &mut writing)?;
         writing.counts.sent = writing.out.len() as u64;
         Ok((writing.out, writing.counts))
