@@ -1,6 +1,6 @@
 //! Reads our own JSON: an object for each stack.
 
-use foldsym_symbolize::{Modules, Request};
+use foldsym_symbolize::{Modules, Requests};
 use serde_json::Value;
 
 use crate::{Format, Report, ReportError, Thread};
@@ -37,9 +37,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
             }
         }
     }
-    let mut last: Option<(Value, Modules)> = None;
+    let mut requests = Requests::default();
     for (number, value) in lines {
-        let read = value.map_err(|error| error.to_string()).and_then(|value| stack(value, &mut last));
+        let read = value.map_err(|error: serde_json::Error| error.to_string());
+        let read = read.and_then(|value| requests.parse(&value).map_err(|error| error.to_string()));
         match read {
             Ok(request) => report.threads.push(Thread {
                 name: request.echo.get("thread").and_then(Value::as_str).unwrap_or_default().to_owned(),
@@ -66,22 +67,6 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
         }
     }
     Ok(report)
-}
-
-/// Reads an object. Lines of one process, which repeat its modules, share them.
-fn stack(mut value: Value, last: &mut Option<(Value, Modules)>) -> Result<Request, String> {
-    let given = value.get("modules").cloned();
-    let known = last.as_ref().filter(|(text, _)| given.as_ref() == Some(text)).map(|(_, modules)| modules);
-    if known.is_some()
-        && let Some(object) = value.as_object_mut()
-    {
-        object.remove("modules");
-    }
-    let request = Request::parse(&value, known).map_err(|error| error.to_string())?;
-    if let Some(given) = given.filter(|_| known.is_none()) {
-        *last = Some((given, request.modules.clone()));
-    }
-    Ok(request)
 }
 
 #[cfg(test)]

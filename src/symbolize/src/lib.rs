@@ -80,7 +80,7 @@ pub use objects::ObjectAnswer;
 pub use parse::{ParseError, build_id_and_offset, module_and_offset, number};
 #[cfg(feature = "convert")]
 pub use program::LoadError;
-pub use request::{Request, RequestError};
+pub use request::{Request, RequestError, Requests};
 pub use stack::{Kind, Mapping, Module, Modules, OpenFile, Place, Stack, StackFrame};
 pub use symbolizer::{BuildError, Builder, OpenedFiles, Symbolizer};
 pub use unknown::Unknown;

@@ -77,7 +77,11 @@ impl Request {
             (None, Some(process)) => process.clone(),
             (None, None) => return Err(wrong("a stack needs \"modules\", a list of objects")),
         };
-        let frames = object.get("frames").and_then(Value::as_array);
+        Self::of(json, modules)
+    }
+
+    fn of(json: &Value, modules: Modules) -> Result<Self, RequestError> {
+        let frames = json.get("frames").and_then(Value::as_array);
         let frames = frames.ok_or_else(|| wrong("a stack needs \"frames\", a list of addresses"))?;
         if frames.len() > MAX_FRAMES {
             return Err(wrong(format!("more than {MAX_FRAMES} frames")));
@@ -94,6 +98,31 @@ impl Request {
         let object = json.as_object().into_iter().flatten();
         let kept = object.filter(|(key, _)| !OURS.contains(&key.as_str()));
         kept.map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+}
+
+/// Reads objects one after another. Those that repeat the modules of the one before share them: they are read once, and the engine finds their
+/// files once.
+#[derive(Debug, Default)]
+pub struct Requests {
+    last: Option<(Value, Modules)>,
+}
+
+impl Requests {
+    /// As [`Request::parse`], without modules from elsewhere.
+    ///
+    /// # Errors
+    /// As [`Request::parse`].
+    pub fn parse(&mut self, json: &Value) -> Result<Request, RequestError> {
+        let given = json.get("modules");
+        if let Some((known, modules)) = &self.last
+            && given == Some(known)
+        {
+            return Request::of(json, modules.clone());
+        }
+        let request = Request::parse(json, None)?;
+        self.last = given.map(|given| (given.clone(), request.modules.clone()));
+        Ok(request)
     }
 }
 
@@ -224,6 +253,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn lines_of_one_process_share_its_modules() {
+        let line = |name: &str, at: u32| json!({"modules": [{"name": name, "base": "0x10"}], "frames": [at]});
+        let mut requests = Requests::default();
+        let mut of = |json: &Value| requests.parse(json).unwrap();
+        let (one, same, other) = (of(&line("a", 1)), of(&line("a", 2)), of(&line("b", 2)));
+        assert_eq!(one.modules.serial(), same.modules.serial());
+        assert_ne!(same.modules.serial(), other.modules.serial());
+        assert_eq!((same.frames.len(), &*other.modules[0].name), (1, "b"));
+        assert!(requests.parse(&json!({"frames": [1]})).is_err());
+    }
 
     #[test]
     fn every_mapping_and_every_frame() {

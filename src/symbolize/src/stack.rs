@@ -298,6 +298,21 @@ impl Deref for Modules {
     }
 }
 
+/// The link-time address of an address in a mapping that is known by its file offset. `back` is as for [`Modules::find`].
+pub(crate) fn in_file_part(address: u64, back: u64, module: &Module, map: &SymbolMap) -> Result<u64, String> {
+    let (name, path) = (&module.name, map.path().display());
+    let Mapping::FilePart { start, file_offset, .. } = module.mapping else {
+        return Err(format!("{name}: where it is mapped is not known"));
+    };
+    let segments = map.file().segments().ok_or_else(|| {
+        format!("{name}: mapped by file offset, and {path} has no segments to turn that into an address")
+    })?;
+    let offset = address.wrapping_sub(back).wrapping_sub(start).wrapping_add(file_offset);
+    let found = segments.address_of(offset);
+    let found = found.ok_or_else(|| format!("{name}: no segment of {path} has file offset {offset:#x}"))?;
+    Ok(found.0.wrapping_add(back))
+}
+
 /// What the address of a frame is. Reports differ: see the documentation of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

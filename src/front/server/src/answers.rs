@@ -1,7 +1,9 @@
 //! What a thread does with the body of a request: stacks of our own JSON, or a report of any format, to frames as JSON.
 
 use foldsym_reports::Trust;
-use foldsym_symbolize::{Form, Innermost, Modules, Query, Request, StackFrame, Symbolizer, Worker, json};
+use foldsym_symbolize::{
+    Form, Innermost, Modules, Query, Request, Requests, StackFrame, Symbolizer, Worker, json,
+};
 use serde_json::Value;
 
 use crate::log::Counts;
@@ -13,6 +15,8 @@ pub(crate) struct Writing<'w> {
     pub(crate) counts: Counts,
     /// Bytes that it may have.
     pub(crate) limit: usize,
+    /// Lines of one process repeat its modules.
+    pub(crate) requests: Requests,
     /// Whether the client waits for it.
     pub(crate) is_wanted: &'w dyn Fn() -> bool,
 }
@@ -76,7 +80,7 @@ impl Writing<'_> {
 
     /// Puts the line that answers a stack: what `foldsym stack --json` prints.
     fn line(&mut self, json: &Value, worker: &mut Worker<'_>) -> Result<(), Ended> {
-        match Request::parse(json, None) {
+        match self.requests.parse(json) {
             Ok(request) => {
                 self.out.extend_from_slice(b"{\"Frames\":[");
                 self.frames(&request.modules, &request.frames, &[], worker)?;

@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use foldsym_reports::symbolicate::{Jobs, JobsError};
 use foldsym_store::{BuildId, Store, SymbolMap};
+use foldsym_symbolize::Requests;
 use tower_http::cors::{Any, CorsLayer};
 
 use crate::answers::Writing;
@@ -184,7 +185,10 @@ async fn answer(
     let answered = shared.pool.run(move |symbolizer, worker, waiting| {
         let is_wanted = || waiting.is_there();
         let counts = Counts { received: bytes, ..Counts::default() };
-        let mut writing = Writing { out: Vec::new(), counts, limit, is_wanted: &is_wanted };
+        let requests = Requests::default();
+        // Answers are longer than their requests.
+        let out = Vec::with_capacity(received.bytes.len().min(1 << 20));
+        let mut writing = Writing { out, counts, limit, requests, is_wanted: &is_wanted };
         write(&received.bytes, symbolizer, worker, &mut writing)?;
         writing.counts.sent = writing.out.len() as u64;
         Ok((writing.out, writing.counts))
