@@ -12,7 +12,7 @@ const MAX_OBJECTS: usize = 1 << 16;
 const MAX_TEXTS: usize = 8 << 20;
 
 /// Names of entries that are no ELF file, as far as they are listed.
-const LISTED: usize = 16;
+pub(super) const LISTED: usize = 16;
 
 /// A device program in a container.
 #[derive(Clone, Debug)]

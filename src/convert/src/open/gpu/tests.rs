@@ -142,7 +142,7 @@ fn names_have_a_bound_and_entries_that_are_no_program_are_counted() {
     let files = Files::default();
     let found = contents(&files, Path::new("p"), files.keep(bundle(&entries)), None).unwrap();
     let note = found.note().unwrap();
-    assert_eq!((note.count, note.first.matches("gfx90a").count()), (100, LISTED));
+    assert_eq!((note.count, note.first.matches("gfx90a").count()), (100, device::LISTED));
     assert!(note.first.ends_with(", ..."), "{note}");
 }
 
