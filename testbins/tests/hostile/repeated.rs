@@ -29,7 +29,7 @@ fn equal_functions_in_a_compressed_section_are_refused() {
 /// Units that name one `.dwo` and one unit in it: past a bound it is not read for them.
 #[test]
 fn a_dwo_that_many_units_name_is_read_few_times() {
-    const ID: [u8; 8] = *b"\x01234567";
+    const ID: [u8; 8] = *b"\x012345678";
     // DW_TAG_compile_unit: DW_AT_GNU_dwo_name, DW_AT_comp_dir, DW_AT_GNU_dwo_id, DW_AT_low_pc.
     let skeleton = [1, 0x11, 0, 0xb0, 0x42, 0x08, 0x1b, 0x08, 0xb1, 0x42, 0x07, 0x11, 0x01, 0, 0, 0];
     let unit = [&[1][..], b"one.dwo\0.\0", &ID, &CODE.to_le_bytes()].concat();
