@@ -1,6 +1,6 @@
 //! Where the code of functions is: pieces know their functions, and this turns that around.
 
-use foldsym_lookup::{FunctionId, NameId, Owner, Piece, PieceId, SymbolFile};
+use foldsym_lookup::{Error, FunctionId, NameId, Owner, Piece, PieceId, SymbolFile};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where a function's code is.
@@ -12,8 +12,6 @@ pub(crate) struct Places {
     pub(crate) sharing: u32,
     /// The pieces that the ranges are made of: where each starts, and how many functions have it.
     pub(crate) pieces: Vec<(u64, u32)>,
-    /// What the compiler placed apart (`f` and `f.cold`), in order of address.
-    pub(crate) parts: Vec<Part>,
 }
 
 /// A part of a function that the compiler placed apart from the others.
@@ -24,60 +22,79 @@ pub(crate) struct Part {
     pub(crate) name: Option<NameId>,
 }
 
-impl Places {
-    /// The part at which the function is entered; `None` where several may be, since no symbol tells them apart.
-    pub(crate) fn entry(&self) -> Option<&Part> {
-        let mut unnamed = self.parts.iter().filter(|part| part.name.is_none());
-        unnamed.next().filter(|_| unnamed.next().is_none())
-    }
+/// The part at which a function is entered; `None` where several may be, since no symbol tells them apart.
+pub(crate) fn entry(parts: &[Part]) -> Option<&Part> {
+    let mut unnamed = parts.iter().filter(|part| part.name.is_none());
+    unnamed.next().filter(|_| unnamed.next().is_none())
+}
 
-    fn add_part(&mut self, piece: &Piece) {
-        let (start, end) = (piece.function_start().0, piece.start.0.saturating_add(piece.body));
-        match self.parts.last_mut() {
-            // The rest behind another function that was cut out.
-            Some(last) if piece.skip > 0 && last.range.0 == start => last.range.1 = end,
-            // Only a change of rows.
-            Some(last) if piece.name.is_none() && last.name.is_none() && last.range.1 == start => {
-                last.range.1 = end
-            }
-            _ => self.parts.push(Part { range: (start, end), name: piece.name }),
+fn add_part(parts: &mut Vec<Part>, piece: &Piece) {
+    let (start, end) = (piece.function_start().0, piece.start.0.saturating_add(piece.body));
+    match parts.last_mut() {
+        // The rest behind another function that was cut out.
+        Some(last) if piece.skip > 0 && last.range.0 == start => last.range.1 = end,
+        // Only a change of rows.
+        Some(last) if piece.name.is_none() && last.name.is_none() && last.range.1 == start => {
+            last.range.1 = end
         }
+        _ => parts.push(Part { range: (start, end), name: piece.name }),
     }
 }
 
-/// Collects the pieces of the functions. Pieces know their functions and not the other way round, so
-/// this goes over all of them, once.
+/// Collects the pieces of the functions.
+///
+/// # Errors
+/// The file is damaged.
 pub(crate) fn places(
     file: &SymbolFile<'_>,
     wanted: &[FunctionId],
-) -> Result<FxHashMap<FunctionId, Places>, foldsym_lookup::Error> {
+) -> Result<FxHashMap<FunctionId, Places>, Error> {
     let wanted: FxHashSet<FunctionId> = wanted.iter().copied().collect();
     let mut places: FxHashMap<FunctionId, Places> = FxHashMap::default();
+    each_owner(file, |piece, function, sharing| {
+        if !wanted.contains(&function) {
+            return;
+        }
+        let range = (piece.start.0, piece.start.0.saturating_add(piece.body));
+        let place = places.entry(function).or_default();
+        place.sharing = place.sharing.max(sharing);
+        place.pieces.push((range.0, sharing));
+        match place.ranges.last_mut() {
+            // Another function was cut out before, or there is only a change of rows.
+            Some(last) if last.1 == range.0 => last.1 = range.1,
+            _ => place.ranges.push(range),
+        }
+    })?;
+    Ok(places)
+}
+
+/// What the compiler placed apart (`f` and `f.cold`), of all functions, in order of address.
+///
+/// # Errors
+/// The file is damaged.
+pub(crate) fn parts(file: &SymbolFile<'_>) -> Result<FxHashMap<FunctionId, Vec<Part>>, Error> {
+    let mut parts: FxHashMap<FunctionId, Vec<Part>> = FxHashMap::default();
+    each_owner(file, |piece, function, _| add_part(parts.entry(function).or_default(), piece))?;
+    Ok(parts)
+}
+
+/// Gives each piece with each of its functions, and with how many they are. Pieces know their functions and not the other way round, so
+/// this goes over all of them, once.
+fn each_owner(file: &SymbolFile<'_>, mut give: impl FnMut(&Piece, FunctionId, u32)) -> Result<(), Error> {
     for id in (0..file.piece_count()).map(PieceId) {
         let piece = file.piece(id)?;
-        let range = (piece.start.0, piece.start.0.saturating_add(piece.body));
-        let mut add = |function, sharing: u32| {
-            if wanted.contains(&function) && piece.body > 0 {
-                let place = places.entry(function).or_default();
-                place.sharing = place.sharing.max(sharing);
-                place.pieces.push((range.0, sharing));
-                place.add_part(&piece);
-                match place.ranges.last_mut() {
-                    // Another function was cut out before, or there is only a change of rows.
-                    Some(last) if last.1 == range.0 => last.1 = range.1,
-                    _ => place.ranges.push(range),
-                }
-            }
-        };
+        if piece.body == 0 {
+            continue;
+        }
         match piece.owner {
-            Owner::Function(function) => add(function, 1),
+            Owner::Function(function) => give(&piece, function, 1),
             Owner::Group(group) => {
                 let group = file.group(group)?;
                 for member in file.members(group) {
-                    add(member?.function, group.len());
+                    give(&piece, member?.function, group.len());
                 }
             }
         }
     }
-    Ok(places)
+    Ok(())
 }

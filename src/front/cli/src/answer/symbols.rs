@@ -6,7 +6,7 @@ use foldsym_lookup::{Error, FunctionId, NameId};
 use foldsym_symbolize::{Form, Kept, SymbolMap};
 use rustc_hash::FxHashMap;
 
-use crate::answer::places::{Part, Places, places};
+use crate::answer::places::{Part, entry, parts};
 
 /// The kernel takes what is between two symbols for the first one's: functions begin at multiples of 16 or 64, or have room to be patched.
 const PADDING: u64 = 64;
@@ -14,9 +14,9 @@ const PADDING: u64 = 64;
 /// The functions of a file by linkage name, aliases too, and their parts with names of their own (`f.cold`). A file may be a stranger's, so the hashes have a key.
 pub(crate) struct SymbolNames {
     functions: HashMap<Box<[u8]>, Vec<FunctionId>>,
-    places: FxHashMap<FunctionId, Places>,
+    parts: FxHashMap<FunctionId, Vec<Part>>,
     /// Functions that have a part of a name.
-    parts: HashMap<Box<[u8]>, Vec<(FunctionId, NameId)>>,
+    of_parts: HashMap<Box<[u8]>, Vec<(FunctionId, NameId)>>,
 }
 
 impl SymbolNames {
@@ -29,8 +29,7 @@ impl SymbolNames {
         let mut kept = Kept::new(false, Form::Plain);
         let mut names = kept.of(file, map.path());
         let mut functions: HashMap<Box<[u8]>, Vec<FunctionId>> = HashMap::new();
-        let all: Vec<FunctionId> = (0..file.function_count()).map(FunctionId).collect();
-        for &id in &all {
+        for id in (0..file.function_count()).map(FunctionId) {
             let function = file.function(id)?;
             let mut add = |name: &[u8]| match functions.get_mut(name) {
                 Some(known) => known.push(id),
@@ -41,29 +40,28 @@ impl SymbolNames {
                 add(names.function(Some(alias?)));
             }
         }
-        let places = places(file, &all)?;
-        let mut parts: HashMap<Box<[u8]>, Vec<(FunctionId, NameId)>> = HashMap::new();
-        for &id in &all {
-            for part in places.get(&id).map_or(&[][..], |place| &place.parts) {
+        let parts = parts(file)?;
+        let mut of_parts: HashMap<Box<[u8]>, Vec<(FunctionId, NameId)>> = HashMap::new();
+        for id in (0..file.function_count()).map(FunctionId) {
+            for part in parts.get(&id).into_iter().flatten() {
                 let Some(name) = part.name else { continue };
-                let known = parts.entry(names.function(Some(name)).into()).or_default();
+                let known = of_parts.entry(names.function(Some(name)).into()).or_default();
                 if known.last() != Some(&(id, name)) {
                     known.push((id, name));
                 }
             }
         }
-        Ok(Self { functions, places, parts })
+        Ok(Self { functions, parts, of_parts })
     }
 
     /// The parts that a symbol of this name starts: of a function the one at which it is entered.
     fn parts(&self, name: &str) -> impl Iterator<Item = &Part> {
         let functions = self.functions.get(name.as_bytes()).into_iter().flatten();
-        let entries = functions.filter_map(|function| self.places.get(function)?.entry());
-        let named = self.parts.get(name.as_bytes()).into_iter().flatten();
-        let named = named.filter_map(|(function, name)| Some((self.places.get(function)?, *name)));
-        entries.chain(
-            named.flat_map(|(places, name)| places.parts.iter().filter(move |part| part.name == Some(name))),
-        )
+        let entries = functions.filter_map(|function| entry(self.parts.get(function)?));
+        let named = self.of_parts.get(name.as_bytes()).into_iter().flatten();
+        let named = named.filter_map(|(function, name)| Some((self.parts.get(function)?, *name)));
+        entries
+            .chain(named.flat_map(|(parts, name)| parts.iter().filter(move |part| part.name == Some(name))))
     }
 
     /// Where symbols of a name stand, in order.
