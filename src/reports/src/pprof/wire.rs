@@ -97,7 +97,8 @@ fn lists(body: &[u8], number: u64, nested: usize) -> u64 {
         Some((1 | 2, Field::Varint)) => size_of::<u64>(),
         _ => 0,
     };
-    // The smallest list that is not empty has room for four.
-    let room = 8 * size_of::<u64>() + if number == 2 && body.len() > 2 { 2 * size_of::<u64>() } else { 0 };
-    (Fields(body).map(one).sum::<usize>() + if body.is_empty() { 0 } else { room }) as u64
+    // The smallest list that is not empty has room for four, and a record has two lists.
+    let numbers = if number == 2 && body.len() > 2 { 10 } else { 8 };
+    let room = if body.is_empty() { 0 } else { numbers * size_of::<u64>() };
+    (Fields(body).map(one).sum::<usize>() + room) as u64
 }
