@@ -26,7 +26,8 @@ pub struct StoreOptions {
     pub cache_bytes: u64,
     /// For how long a module that the remote store did not have is not asked for again.
     pub missing_for: Duration,
-    /// For how long a remote store may be silent before that is an error.
+    /// For how long a remote store may send nothing of a file that is read before that is an error. S3, Google and Azure ask again
+    /// several times meanwhile.
     pub patience: Duration,
 }
 

@@ -12,8 +12,8 @@ use futures_util::StreamExt;
 use object_store::http::HttpBuilder;
 use object_store::path::Path;
 use object_store::{
-    ClientConfigKey, ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutMode, PutOptions, PutPayload,
-    RetryConfig,
+    ClientConfigKey, ClientOptions, ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutMode, PutOptions,
+    PutPayload, RetryConfig,
 };
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
@@ -52,13 +52,13 @@ impl Objects {
             Ok((ObjectStoreScheme::Http, path)) => {
                 // Who writes `http://` means it; `object_store` asks once more.
                 let is_plain = (url.scheme() == "http").to_string();
+                // A download may take as long as it likes while bytes arrive: `get` bounds each piece.
+                let client = ClientOptions::new().with_timeout_disabled();
+                let client = client.with_config(ClientConfigKey::AllowHttp, is_plain);
+                let retries =
+                    RetryConfig { max_retries: RETRIES, retry_timeout: patience, ..RetryConfig::default() };
                 let builder = HttpBuilder::new().with_url(&url[..url::Position::BeforePath]);
-                let builder =
-                    builder.with_config(ClientConfigKey::AllowHttp, is_plain).with_retry(RetryConfig {
-                        max_retries: RETRIES,
-                        retry_timeout: patience,
-                        ..RetryConfig::default()
-                    });
+                let builder = builder.with_client_options(client).with_retry(retries);
                 let store = builder.build().map_err(|error| failed(&error))?;
                 (Box::new(store) as Box<dyn ObjectStore>, Path::parse(path).map_err(|error| failed(&error))?)
             }

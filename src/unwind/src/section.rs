@@ -102,7 +102,8 @@ impl<'d> Unwind<'d> {
         let [sequence, place] = self.runs.record(found.piece)?;
         let inside = key.wrapping_sub(found.start).wrapping_shr(self.unit_log2);
         let Passed { rows: nth, units, next } = Deltas::new(self, place)?.pass(inside)?;
-        let behind = |units: u64| found.start.saturating_add(units.wrapping_shl(self.unit_log2));
+        let unit = 1u64.wrapping_shl(self.unit_log2);
+        let behind = |units: u64| found.start.saturating_add(units.saturating_mul(unit));
         let start = behind(units);
         let end = next.map_or(found.next, |next| behind(next).min(found.next));
         let range = [start, end].map(|at| at.wrapping_add(self.image_base));

@@ -3,7 +3,7 @@
 use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Reason, SymbolFile};
 use gimli::DW_AT_producer;
 
-use crate::build::Symbol::{File, Global, Indirect, Local};
+use crate::build::Symbol::{File, Global, GlobalLabel, Indirect, Local};
 use crate::build::{CODE, Info, Symbol, Value, elf_with, two_units};
 use crate::harness::Bench;
 use Value::Text;
@@ -42,7 +42,10 @@ fn a_second_plain_name_is_no_alias_where_the_linker_folds() {
         answer(&elf_with(CODE, &sections, symbols), CODE)
     };
     let kept = [File("unit.c"), Global(("kept", CODE, 0x10))];
-    for other in [Global(("other", CODE, 0x10)), Local(("other", CODE, 0x10))] {
+    // A global name without a type may be of assembly.
+    for other in
+        [Global(("other", CODE, 0x10)), Local(("other", CODE, 0x10)), GlobalLabel(("other", CODE, 0))]
+    {
         let both = [kept[0], kept[1], other];
         assert_eq!(at(LLD, &both), likely(Reason::PlainNames));
         assert_eq!(at(GNU, &both), UNIQUE);

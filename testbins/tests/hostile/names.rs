@@ -1,6 +1,7 @@
 //! Functions that a linker folded and that no DIE names, or names as another: nobody is taken for the only one.
 
 use foldsym_convert::report::Kind;
+use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
 use gimli::{
     DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_file, DW_AT_decl_line, DW_AT_declaration,
     DW_AT_external, DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_AT_stmt_list, DW_TAG_call_site,
@@ -203,7 +204,33 @@ fn copies_of_one_name_are_those_of_the_functions_of_their_files() {
             members(&Bench::new().kept(&elf_with(CODE, &sections, &symbols.collect::<Vec<_>>())), CODE);
         found.into_iter().map(|(name, how, _)| (name, how)).collect::<Vec<_>>()
     };
-    let copy = "helper.constprop.0";
+    let (copy, other) = ("helper.constprop.0", "helper.isra.0");
+    let named = |symbols: &[(&'static str, &'static str)]| {
+        let [mut first, mut second] = ["a.c", "b.c"].map(|file| Info::new(4, &[(DW_AT_name, Text(file))]));
+        function(&mut first, "helper", 10, CODE, false);
+        function(&mut second, "helper", 20, CODE, false);
+        let mut sections = two_units(&mut first, &mut second);
+        sections.push(comment("Linker: LLD"));
+        let symbols = symbols.iter().flat_map(|&(file, name)| [File(file), Local((name, CODE, 0x10))]);
+        Bench::new().kept(&elf_with(CODE, &sections, &symbols.collect::<Vec<_>>()))
+    };
+    // Of each member the name, and the line at which its function is declared.
+    let declared = |kept: &Kept| -> Vec<(String, u32)> {
+        let file = SymbolFile::open(&kept.bytes).unwrap();
+        let mut frames = Frames::new();
+        let Lookup::Found(found) = file.lookup(ImageAddr(CODE), &mut frames).unwrap() else {
+            panic!("no code")
+        };
+        let line = |index| {
+            let function = file.member_frames(&found, index, &mut frames).unwrap().function;
+            file.origin(file.function(function).unwrap().origin).unwrap().line
+        };
+        let lines: Vec<u32> = (0..found.member_count()).map(line).collect();
+        members(kept, CODE).into_iter().map(|(name, ..)| name).zip(lines).collect()
+    };
+    for symbols in [[("a.c", copy), ("b.c", other)], [("b.c", other), ("a.c", copy)]] {
+        assert_eq!(declared(&named(&symbols)), [(copy.to_owned(), 10), (other.to_owned(), 20)]);
+    }
     let described = |name: &str| (name.to_owned(), "live_range");
     let (both, third) = ([described(copy), described(copy)], (copy.to_owned(), "symbol_only"));
     assert_eq!(at(["a.c", "b.c"], &[("a.c", copy), ("b.c", copy)]), both);

@@ -179,8 +179,10 @@ impl Check<'_, '_> {
             let explained = |name| relation(name, symbol.name) != Relation::Other;
             // Of a linker that folds, `AliasRules::may_name` asked for proof before a symbol became the name.
             let is_own = explained(described) || (self.image.linker.is_folding() && explained(own));
+            // A global name without a type may be a function that was written in assembly.
+            let may_be_function = symbol.function || !(symbol.local || symbol.of_linker);
             // What chooses a function at start-up has no code of its own.
-            symbol.function && !symbol.indirect && !is_mangled(symbol.name) && !is_own
+            may_be_function && !symbol.indirect && !is_mangled(symbol.name) && !is_own
         };
         here.iter().any(is_further).then_some(Reason::PlainNames)
     }

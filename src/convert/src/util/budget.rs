@@ -15,7 +15,7 @@
 //!   kept of it, and is charged *before* it is taken. A product over the whole program has steps in proportion to
 //!   the input ([`Allowance::steps`]); one inside a unit or at an address has steps in proportion to that unit's own items, so
 //!   that a unit is read alike whichever thread reads it and whatever others hold. Where the steps run out, that part of the
-//!   answer is left out, the same on every run, and a diagnostic (`cap_reached`) says which part and where first.
+//!   answer is left out, the same on every run, and a diagnostic (`cap_...`, one for each limit) says which part and where first.
 //! - **What needs no bound has none**: a search by a sorted list or a hash table is better than a cap. Hash tables are keyed
 //!   (see [`crate::util::hash`]), since with unkeyed ones a lookup is as long as the input likes.
 //!

@@ -35,7 +35,11 @@ fn a_server_from_its_start_to_a_signal() {
     let frames = r#"["0x20129b","0x201fbd","0x201e8d","0x2018f9"]"#;
     let stack =
         format!(r#"{{"id":7,"modules":[{{"id":"{id}","name":"d","base":"0x200000"}}],"frames":{frames}}}"#);
-    let printed = foldsym_with(&["stack", "--store", store, "--json"], &format!("{stack}\n"));
+    // Whoever runs the test may have the program in a cache, converted with columns.
+    let cache = fsym.folder.path().join("cache");
+    let cache = cache.to_str().unwrap();
+    let printed =
+        foldsym_with(&["stack", "--cache", cache, "--store", store, "--json"], &format!("{stack}\n"));
     assert!(printed.out.contains("demo::crash()"), "{printed:?}");
     assert_eq!(post(address, &stack), printed.out);
     // The address is taken.

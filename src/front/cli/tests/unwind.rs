@@ -38,10 +38,15 @@ fn of_llvm(text: &str) -> String {
         }
         match text.find(['+', '-']) {
             Some(at) if !text.contains("CFA") => format!("{}{}", register(&text[..at]), &text[at..]),
-            _ => text.to_owned(),
+            Some(_) => text.to_owned(),
+            None if text == "[CFA]" => "[CFA+0]".to_owned(),
+            None => register(text),
         }
     };
-    let mut words = vec![format!("CFA={}", value(cfa.trim_start_matches("CFA=")))];
+    let cfa = value(cfa.trim_start_matches("CFA="));
+    // LLVM leaves out an offset of 0.
+    let offset = if cfa.starts_with("reg") && !cfa.contains(['+', '-']) { "+0" } else { "" };
+    let mut words = vec![format!("CFA={cfa}{offset}")];
     let mut each: Vec<(u64, String)> = Vec::new();
     for rule in rules.split(", ").filter(|rule| rule.contains('=')) {
         let (name, what) = rule.split_once('=').unwrap();

@@ -93,8 +93,10 @@ const GO: &[u8] = b"Go cmd/compile";
 const MERGES: &[u8] = b"-fmerge-functions";
 const LLVM_MERGES: &[u8] = b"-enable-merge-functions";
 
-/// What stands before an option of LLVM's in the same word, and the values that mean no.
-const LLVM_OPTION: &[u8] = b"-mllvm=";
+/// What stands before an option of LLVM's in the same word, what begins a word of options for the linker, and the values that mean
+/// no.
+const LLVM_OPTION: &[&[u8]] = &[b"-mllvm=", b"-plugin-opt="];
+const LINKER_OPTIONS: &[u8] = b"-Wl,";
 const NO: &[&[u8]] = &[b"=false", b"=FALSE", b"=False", b"=0"];
 
 /// True for the name of a part of a function that stands elsewhere (`f.cold`, `f.isra.0.cold.1`, `f.__part.2`).
@@ -209,19 +211,31 @@ impl Producer {
     }
 }
 
-/// True where a recorded command line has an option that asks to merge functions. In a word of it, a space is behind a backslash.
+/// True where a recorded command line has an option that asks to merge functions. In a word of it, a space or a backslash is behind a
+/// backslash; options for the linker, which compiles at `-flto`, are one word with commas.
 fn asks_to_merge(producer: &[u8]) -> bool {
-    let mut escaped = false;
+    if memchr::memmem::find(producer, b"merge-functions").is_none() {
+        return false;
+    }
+    let mut continued = false;
     producer.split(|byte| *byte == b' ').any(|word| {
-        let is_whole = !std::mem::replace(&mut escaped, word.ends_with(b"\\")) && !escaped;
-        let word = word.strip_prefix(LLVM_OPTION).unwrap_or(word);
-        // LLVM's options may begin with two dashes.
-        let of_llvm = word.strip_prefix(b"-").filter(|word| word.starts_with(b"-")).unwrap_or(word);
-        let asks_llvm = of_llvm
-            .strip_prefix(LLVM_MERGES)
-            .is_some_and(|value| value.is_empty() || (value.starts_with(b"=") && !NO.contains(&value)));
-        is_whole && (word == MERGES || asks_llvm)
+        let backslashes = word.iter().rev().take_while(|byte| **byte == b'\\').count();
+        let is_whole = !std::mem::replace(&mut continued, backslashes % 2 == 1) && !continued;
+        let mut options = word.strip_prefix(LINKER_OPTIONS).unwrap_or(word).split(|byte| *byte == b',');
+        is_whole && options.any(option_asks_to_merge)
     })
+}
+
+fn option_asks_to_merge(option: &[u8]) -> bool {
+    // LLVM's options may begin with two dashes.
+    let short = |option: &[u8]| option.strip_prefix(b"-").is_some_and(|rest| rest.starts_with(b"-"));
+    let of_llvm = if short(option) { &option[1..] } else { option };
+    let of_llvm = LLVM_OPTION.iter().find_map(|prefix| of_llvm.strip_prefix(*prefix)).unwrap_or(of_llvm);
+    let of_llvm = if short(of_llvm) { &of_llvm[1..] } else { of_llvm };
+    option == MERGES
+        || of_llvm
+            .strip_prefix(LLVM_MERGES)
+            .is_some_and(|value| value.is_empty() || (value.starts_with(b"=") && !NO.contains(&value)))
 }
 
 #[cfg(test)]
@@ -356,6 +370,10 @@ mod tests {
             ("clang version 22 -I/src/merge-functions -c merge-functions.c", none),
             ("clang version 22 -DFLAGS=a\\ -fmerge-functions\\ b", none),
             ("clang version 22 -DFLAGS=a\\ -fmerge-functions", none),
+            ("clang version 22 -IC:\\\\inc\\\\ -fmerge-functions", Producer { merges: true, ..none }),
+            ("clang version 22 -Wl,-mllvm,-enable-merge-functions a.c", Producer { merges: true, ..none }),
+            ("clang version 22 -Wl,--plugin-opt=-enable-merge-functions", Producer { merges: true, ..none }),
+            ("clang version 22 -Wl,-plugin-opt=-enable-merge-functions=0", none),
             ("clang version 22 -fmerge-functions-not", none),
             ("clang version 22 -mllvm -enable-merge-functions-not", none),
             ("clang version 22 -O2", none),

@@ -23,7 +23,10 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             match attribute.name {
                 gimli::DW_AT_producer => {
                     let text = string_within(self.dwarf, self.unit, attribute.value, MAX_PRODUCER);
-                    producer = Producer::of(text.as_ref().map_or(&[][..], |text| text.slice()));
+                    let text = text.as_ref().map_or(&[][..], |text| text.slice());
+                    producer = Producer::of(text);
+                    // Of a command line that is read in part, any option may be in the rest.
+                    producer.merges |= text.len() >= MAX_PRODUCER;
                 }
                 gimli::DW_AT_language => language = attribute.number(),
                 _ => {}

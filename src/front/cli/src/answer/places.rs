@@ -1,6 +1,6 @@
 //! Where the code of functions is: pieces know their functions, and this turns that around.
 
-use foldsym_lookup::{Error, FunctionId, NameId, Owner, Piece, PieceId, SymbolFile};
+use foldsym_lookup::{Error, FunctionId, Member, NameId, Owner, Piece, PieceId, SymbolFile};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where a function's code is.
@@ -28,16 +28,14 @@ pub(crate) fn entry(parts: &[Part]) -> Option<&Part> {
     unnamed.next().filter(|_| unnamed.next().is_none())
 }
 
-fn add_part(parts: &mut Vec<Part>, piece: &Piece) {
+fn add_part(parts: &mut Vec<Part>, piece: &Piece, name: Option<NameId>) {
     let (start, end) = (piece.function_start().0, piece.start.0.saturating_add(piece.body));
     match parts.last_mut() {
         // The rest behind another function that was cut out.
         Some(last) if piece.skip > 0 && last.range.0 == start => last.range.1 = end,
         // Only a change of rows.
-        Some(last) if piece.name.is_none() && last.name.is_none() && last.range.1 == start => {
-            last.range.1 = end
-        }
-        _ => parts.push(Part { range: (start, end), name: piece.name }),
+        Some(last) if name.is_none() && last.name.is_none() && last.range.1 == start => last.range.1 = end,
+        _ => parts.push(Part { range: (start, end), name }),
     }
 }
 
@@ -51,7 +49,7 @@ pub(crate) fn places(
 ) -> Result<FxHashMap<FunctionId, Places>, Error> {
     let wanted: FxHashSet<FunctionId> = wanted.iter().copied().collect();
     let mut places: FxHashMap<FunctionId, Places> = FxHashMap::default();
-    each_owner(file, |piece, function, sharing| {
+    each_owner(file, |piece, Owned { function, sharing, .. }| {
         if !wanted.contains(&function) {
             return;
         }
@@ -74,24 +72,34 @@ pub(crate) fn places(
 /// The file is damaged.
 pub(crate) fn parts(file: &SymbolFile<'_>) -> Result<FxHashMap<FunctionId, Vec<Part>>, Error> {
     let mut parts: FxHashMap<FunctionId, Vec<Part>> = FxHashMap::default();
-    each_owner(file, |piece, function, _| add_part(parts.entry(function).or_default(), piece))?;
+    each_owner(file, |piece, owned| add_part(parts.entry(owned.function).or_default(), piece, owned.name))?;
     Ok(parts)
 }
 
-/// Gives each piece with each of its functions, and with how many they are. Pieces know their functions and not the other way round, so
+/// One function of a piece.
+struct Owned {
+    function: FunctionId,
+    /// How many functions have the piece.
+    sharing: u32,
+    /// The symbol that starts the piece where it differs from the function's own name.
+    name: Option<NameId>,
+}
+
+/// Gives each piece with each of its functions. Pieces know their functions and not the other way round, so
 /// this goes over all of them, once.
-fn each_owner(file: &SymbolFile<'_>, mut give: impl FnMut(&Piece, FunctionId, u32)) -> Result<(), Error> {
+fn each_owner(file: &SymbolFile<'_>, mut give: impl FnMut(&Piece, Owned)) -> Result<(), Error> {
     for id in (0..file.piece_count()).map(PieceId) {
         let piece = file.piece(id)?;
         if piece.body == 0 {
             continue;
         }
         match piece.owner {
-            Owner::Function(function) => give(&piece, function, 1),
+            Owner::Function(function) => give(&piece, Owned { function, sharing: 1, name: piece.name }),
             Owner::Group(group) => {
                 let group = file.group(group)?;
                 for member in file.members(group) {
-                    give(&piece, member?.function, group.len());
+                    let Member { function, name, .. } = member?;
+                    give(&piece, Owned { function, sharing: group.len(), name });
                 }
             }
         }

@@ -193,7 +193,8 @@ impl Process {
 
     /// Begins the list anew where lines named very many. Places that were read before count no more.
     pub(crate) fn forget(&mut self) {
-        if self.modules.len() > self.mapped.len() + MAX_NAMED {
+        // One program has any number of spellings.
+        if self.modules.len() > self.mapped.len() + MAX_NAMED || self.named.len() > 2 * MAX_NAMED {
             self.modules = self.mapped.clone();
             self.named.clear();
             self.programs.clear();
