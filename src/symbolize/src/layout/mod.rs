@@ -75,7 +75,7 @@ impl Layout {
 /// # Errors
 /// Damage.
 pub fn layout(file: &SymbolFile<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<Layout>, Error> {
-    let Some(found) = Found::of(file, go_on)? else { return Ok(None) };
+    let Some(found) = Owners::of(file, go_on)? else { return Ok(None) };
     let mut bytes = Vec::new();
     let mut rest = file.header().file_len;
     let mut folders = Folders { file, by_id: HashMap::new() };
@@ -106,14 +106,14 @@ enum Whose {
 
 /// What the pieces of a file refer to.
 #[derive(Default)]
-struct Found {
+struct Owners {
     /// Offsets of records, and whose they are.
     rows: Vec<(u64, Whose)>,
     scopes: Vec<(u64, Whose)>,
     code: HashMap<Whose, u64>,
 }
 
-impl Found {
+impl Owners {
     fn of(file: &SymbolFile<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<Self>, Error> {
         let mut found = Self::default();
         for piece in 0..file.piece_count() {

@@ -39,7 +39,7 @@ pub struct Function {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct ModelledFrame {
     pub name: Option<u32>,
     pub file: Option<u32>,
     pub line: u32,
@@ -202,18 +202,23 @@ impl Program {
     }
 
     /// Section 6: "An answer for a row with scope s".
-    pub fn frames(&self, function: &Function, row: &RawRow) -> Vec<Frame> {
+    pub fn frames(&self, function: &Function, row: &RawRow) -> Vec<ModelledFrame> {
         let mut frames = vec![];
         let mut node = row.scope as u32;
         let origin = self.origin_of(function, node);
         let line = row.line.map_or(0, |line| (i64::from(origin.line) + line) as u32);
         let column = row.column as u32;
-        frames.push(Frame { name: Some(origin.name), file: self.file(row.file, origin), line, column });
+        frames.push(ModelledFrame {
+            name: Some(origin.name),
+            file: self.file(row.file, origin),
+            line,
+            column,
+        });
         while node != 0 {
             let (parent, edge) = function.nodes[node as usize - 1];
             let caller = self.origin_of(function, parent);
             let edge = &caller.edges[edge as usize];
-            frames.push(Frame {
+            frames.push(ModelledFrame {
                 name: Some(caller.name),
                 file: self.file(edge.file, caller),
                 line: (i64::from(caller.line) + edge.line) as u32,
