@@ -100,8 +100,7 @@ fn each_kind_of_trust_weakens_the_verdict() {
     // The same frames without rows: the engine finds the names, the walk has to guess.
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("crash.fsym");
-    let mut options = foldsym_convert::Options::default();
-    options.threads = 1;
+    let options = foldsym_convert::Options { threads: 1, ..foldsym_convert::Options::default() };
     foldsym_convert::convert(&file("crash"), &output, &options, &foldsym_convert::NoProgress).unwrap();
     let only_names = self::symbolizer(&[output]);
     let guessed = read(&dump(), &only_names).unwrap();

@@ -50,8 +50,8 @@ impl Answer {
             how: candidate["How"].text().to_owned(),
         });
         Ok(Answer {
-            frames: frames(&symbol, "LinkageName"),
-            start: start(&symbol),
+            frames: frames(symbol, "LinkageName"),
+            start: start(symbol),
             aliases: symbol.items().last().map(|frame| texts(&frame["Aliases"])).unwrap_or_default(),
             candidates: candidates.collect(),
             certainty: json["Certainty"].text().to_owned(),
@@ -65,7 +65,7 @@ impl Answer {
     pub(crate) fn llvm(json: &Value) -> Result<Answer, String> {
         error_in(json)?;
         let symbol = &json["Symbol"];
-        Ok(Answer { frames: frames(&symbol, "FunctionName"), start: start(&symbol), ..Answer::default() })
+        Ok(Answer { frames: frames(symbol, "FunctionName"), start: start(symbol), ..Answer::default() })
     }
 
     /// An answer of `oracle_addr2line`: an array of frames.
