@@ -127,14 +127,21 @@ impl Columns {
         };
         let modules = match optional(stacks, "modules", list)? {
             Some(lists) => {
+                // Nulls of no type are no modules. A few bytes can hold billions of them.
+                let lists = match lists.value_type() {
+                    DataType::Null => {
+                        let each = Field::new("item", DataType::Struct(no_modules()), true);
+                        ListArray::new_null(Arc::new(each), lists.len())
+                    }
+                    _ => lists,
+                };
                 let each = match lists.value_type() {
-                    DataType::Struct(_) => lists.values().as_struct(),
-                    DataType::Null => &StructArray::new_null(no_modules(), lists.values().len()),
+                    DataType::Struct(_) => lists.values().as_struct().clone(),
                     kind => return Err(wrong("modules", format!("expected structs, found {kind}"))),
                 };
-                let ids = field(each, "id").map(|array| texts("modules.id", array)).transpose()?;
-                let names = field(each, "name").map(|array| texts("modules.name", array)).transpose()?;
-                let bases = field(each, "base").ok_or_else(|| wrong("modules", "has no field \"base\""))?;
+                let ids = field(&each, "id").map(|array| texts("modules.id", array)).transpose()?;
+                let names = field(&each, "name").map(|array| texts("modules.name", array)).transpose()?;
+                let bases = field(&each, "base").ok_or_else(|| wrong("modules", "has no field \"base\""))?;
                 let bases = numbers("modules.base", bases)?;
                 ModuleColumns::Lists { lists, ids, names, bases }
             }

@@ -115,6 +115,33 @@ pub fn concat(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch
     Ok(arrow_select::concat::concat_batches(schema, batches)?)
 }
 
+/// The columns that are read.
+pub const COLUMNS: [&str; 6] = ["frames", "kinds", "modules", "module_id", "module_name", "base"];
+
+/// Checks the values of the [`COLUMNS`] of a batch that another library made: offsets, keys of dictionaries, UTF-8. The C data interface
+/// tells no sizes of buffers, so that a last offset beyond its data is not seen here.
+///
+/// # Errors
+/// A column is damaged.
+pub fn validate(stacks: &RecordBatch) -> Result<(), TableError> {
+    COLUMNS.iter().try_for_each(|column| validate_column(stacks, column))
+}
+
+/// The same for each column, whether it is read or not: [`concat()`] copies them all.
+///
+/// # Errors
+/// A column is damaged.
+pub fn validate_all(stacks: &RecordBatch) -> Result<(), TableError> {
+    stacks.schema().fields().iter().try_for_each(|field| validate_column(stacks, field.name()))
+}
+
+fn validate_column(stacks: &RecordBatch, column: &str) -> Result<(), TableError> {
+    let Some(array) = stacks.column_by_name(column) else { return Ok(()) };
+    let damaged =
+        |error| TableError::Column { column: column.to_owned(), what: format!("is damaged: {error}") };
+    array.to_data().validate_full().map_err(damaged)
+}
+
 /// Answers the stacks of a batch, a row each: gives its columns and [`SYMBOLS`].
 ///
 /// # Errors

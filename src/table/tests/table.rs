@@ -215,3 +215,17 @@ fn what_is_wrong_is_named() {
     let no_number = modules(Field::new("base", DataType::Utf8, true), texts);
     assert_eq!(told(&no_number), "column \"modules.base\": expected int64 or uint64, found Utf8");
 }
+
+/// A few bytes of a file can say that a column has two billion nulls.
+#[test]
+fn modules_of_no_type_are_none_and_take_no_memory() {
+    let nulls: ArrayRef = Arc::new(arrow_array::NullArray::new(i32::MAX as usize));
+    let offsets = arrow_buffer::OffsetBuffer::new(vec![0, 0, i32::MAX].into());
+    let field = Arc::new(Field::new("item", DataType::Null, true));
+    let modules: ArrayRef = Arc::new(ListArray::new(field, offsets, nulls, None));
+    let frames = stacks(2).column_by_name("frames").unwrap().clone();
+    let batch = RecordBatch::try_from_iter([("modules", modules), ("frames", frames)]).unwrap();
+    let answers = symbolize_batch(&symbolizer(), &batch, options(false, 1)).unwrap();
+    let (_, elements) = symbols(&answers);
+    assert!(elements.len() >= 2 && texts(&elements, "module").iter().all(Option::is_none));
+}

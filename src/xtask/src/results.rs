@@ -25,7 +25,7 @@ pub(crate) fn head(title: &str, task: &str, args: &[String], tools: &[&str]) -> 
                 let (name, path) = arg.split_once('=').unwrap_or(("", arg));
                 let file = path.rsplit('/').next().unwrap_or(path);
                 let equals = if name.is_empty() { "" } else { "=" };
-                let _ = write!(shown, " {name}{equals}{file}");
+                let _ = write!(shown, " {}", quoted(&format!("{name}{equals}{file}")));
             }
         }
     }
@@ -50,4 +50,26 @@ pub(crate) fn head(title: &str, task: &str, args: &[String], tools: &[&str]) -> 
     }
     text.push('\n');
     text
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |char: char| char.is_ascii_alphanumeric() || "-_=./:,+@%".contains(char);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_shell_reads_the_words_that_were_given() {
+        for word in ["", "--flag=a/b", "ARM (zlib, bzip2)=firmware.elf", "it's", "$HOME `x` \"y\" *"] {
+            let command = format!("printf %s {}", super::quoted(word));
+            let read = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+            assert_eq!(String::from_utf8(read.stdout).unwrap(), word);
+        }
+        assert_eq!(super::quoted("--out=a/b.md"), "--out=a/b.md");
+    }
 }

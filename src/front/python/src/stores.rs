@@ -110,8 +110,8 @@ impl Symbolizer {
         loads(py, &answer.map_err(PyValueError::new_err)?)?.get_item("Frames")
     }
 
-    /// How many symbol files were opened so far, and how many bytes they have. Those of a remote store are fetched whole, so that for
-    /// it these are the bytes that were fetched.
+    /// How many symbol files were opened so far, and how many bytes they have. A file of a remote store counts as well when this
+    /// machine had it already, so that fewer bytes may have been fetched.
     ///
     /// >>> engine = foldsym.Symbolizer(search=["demo.fsym"])
     /// >>> _ = engine.stack([0x20129b], [{"name": "demo", "base": 0x200000}])

@@ -81,17 +81,44 @@ impl RecordBatch {
 
 /// The columns of a caller's table.
 fn taken(stacks: &Bound<'_, PyAny>) -> PyResult<arrow_array::RecordBatch> {
+    validate_sizes(stacks)?;
     // The library that imports columns panics where a schema does not fit its columns.
     let import = || -> PyResult<_> {
         if stacks.hasattr("__arrow_c_array__")? {
-            return Ok(stacks.extract::<pyo3_arrow::PyRecordBatch>()?.into_inner());
+            let batch = stacks.extract::<pyo3_arrow::PyRecordBatch>()?.into_inner();
+            foldsym_table::validate(&batch).map_err(damaged)?;
+            return Ok(batch);
         }
         let (batches, schema) = stacks.extract::<pyo3_arrow::PyTable>()?.into_inner();
+        // Several are copied into one, with the columns that are not read.
+        let validate = if batches.len() > 1 { foldsym_table::validate_all } else { foldsym_table::validate };
+        batches.iter().try_for_each(validate).map_err(damaged)?;
         foldsym_table::concat(&schema, &batches).map_err(failed)
     };
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(import)).unwrap_or_else(|_| {
         Err(PyValueError::new_err("the table is damaged: its Arrow schema does not fit its columns"))
     })
+}
+
+fn damaged(error: foldsym_table::TableError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// Lets pyarrow check what only it knows: the C data interface does not tell how large buffers are. Its check without `full` takes the
+/// same time for any number of rows.
+fn validate_sizes(stacks: &Bound<'_, PyAny>) -> PyResult<()> {
+    let kind = stacks.get_type();
+    let of_pyarrow = kind.module().is_ok_and(|module| module.to_string().starts_with("pyarrow."));
+    if !of_pyarrow || !stacks.hasattr("column")? || !stacks.hasattr("schema")? {
+        return Ok(());
+    }
+    let names: Vec<String> = stacks.getattr("schema")?.getattr("names")?.extract()?;
+    for (at, name) in names.iter().enumerate() {
+        stacks.call_method1("column", (at,))?.call_method0("validate").map_err(|error| {
+            PyValueError::new_err(format!("column {name:?}: is damaged: {}", error.value(stacks.py())))
+        })?;
+    }
+    Ok(())
 }
 
 /// Answers the stacks of a table, a row each: gives its columns and a column `symbols`. `schema/table.md` of the
@@ -134,6 +161,11 @@ pub(crate) fn symbolize_batch(
         }
     };
     let engine = &symbolizer.get().engine;
-    let batch = py.detach(|| foldsym_table::symbolize_batch(engine, &stacks, options));
-    Ok(RecordBatch { batch: batch.map_err(|error| PyValueError::new_err(error.to_string()))? })
+    let batch = py.detach(|| {
+        let work = || foldsym_table::symbolize_batch(engine, &stacks, options);
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
+    });
+    let batch =
+        batch.map_err(|_| failed("the table cannot be answered: a fault of foldsym, or damaged columns"))?;
+    Ok(RecordBatch { batch: batch.map_err(damaged)? })
 }

@@ -221,3 +221,64 @@ def test_kernel_addresses_are_negative_and_come_back(fleet):  # noqa: F811
     assert any(one["address"] < 0 for one in found)
     for row, symbols in zip(kernel, given, strict=True):
         assert all(one["address"] == row["frames"][one["frame"]] for one in symbols)
+
+
+def from_buffers(name, kind, length, buffers, children=None):
+    """A table of one row with a column that pyarrow did not check; the others are right."""
+    columns = {"module_id": pa.array(["11" * 20] * length), "frames": pa.array([[1]] * length, pa.list_(pa.int64()))}
+    columns[name] = pa.Array.from_buffers(kind, length, [None, *buffers], children=children)
+    return pa.table(columns)
+
+
+def offsets(*numbers):
+    import struct
+
+    return pa.py_buffer(struct.pack(f"<{len(numbers)}i", *numbers))
+
+
+def from_file():
+    """A file whose last offset of text is beyond the data: pyarrow reads it without a check."""
+    import struct
+
+    stacks = from_buffers("module_id", pa.string(), 2, [offsets(0, 3, 7), pa.py_buffer(b"abcdefg")])
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, stacks.schema) as writer:
+        writer.write_table(stacks)
+    written, right = out.getvalue().to_pybytes(), struct.pack("<3i", 0, 3, 7)
+    assert written.count(right) == 1
+    return pa.ipc.open_stream(written.replace(right, struct.pack("<3i", 0, 3, 1 << 30))).read_all()
+
+
+VALUES = pa.array([1, 2], pa.int64())
+DAMAGED = {
+    "text beyond its data": lambda: from_buffers("module_id", pa.string(), 2, [offsets(0, 1 << 30, 2), pa.py_buffer(b"ab")]),
+    "text of a file beyond its data": from_file,
+    "text that is not UTF-8": lambda: from_buffers("module_id", pa.string(), 1, [offsets(0, 2), pa.py_buffer(b"\xff\xfe")]),
+    "list beyond its values": lambda: from_buffers("frames", pa.list_(pa.int64()), 2, [offsets(0, 1 << 30, 2)], [VALUES]),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGED)
+def test_damaged_columns_are_named(some, kind):
+    store, _, _ = some
+    damaged = DAMAGED[kind]()
+    name = "module_id" if "text" in kind else "frames"
+    for stacks in (damaged, damaged.to_batches()[0]):
+        with pytest.raises(ValueError, match=f'column "{name}": is damaged'):
+            foldsym.symbolize_batch(stacks, store)
+
+
+def test_damaged_columns_of_other_libraries_are_named(some):
+    """A stream has no check of pyarrow."""
+
+    class Stream:
+        def __init__(self, table):
+            self.table = table
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self.table.__arrow_c_stream__(requested_schema)
+
+    store, _, _ = some
+    for kind, name in (("text that is not UTF-8", "module_id"), ("list beyond its values", "frames")):
+        with pytest.raises(ValueError, match=f'column "{name}": is damaged'):
+            foldsym.symbolize_batch(Stream(DAMAGED[kind]()), store)

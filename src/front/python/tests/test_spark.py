@@ -1,5 +1,6 @@
 """Spark against tables: the same answers, however the rows are partitioned. FOLDSYM_SPARK_MASTER names another cluster than `local[2]`."""
 
+import collections
 import json
 import os
 import random
@@ -108,6 +109,23 @@ def test_a_module_that_most_rows_have_is_cut(spark, fleet, one_module):  # noqa:
     sizes = [row["count"] for row in moved.groupBy("part").count().collect()]
     assert sum(sizes) == len(many) and len(sizes) == 8
     assert max(sizes) < 2 * len(many) / 8, sizes
+
+
+def test_a_stack_that_many_rows_have_is_cut(spark, fleet):  # noqa: F811
+    """An idle process: 40 of 100 rows are equal in all but their number."""
+    from pyspark.sql import functions as f
+
+    store, rows = fleet
+    real = [row for row in rows if row["modules"] and row["frames"]]
+    chosen = random.Random(2)
+    many = [{**(real[0] if at % 5 < 2 else chosen.choice(real)), "row": at} for at in range(4000)]
+    schema = "row long, modules array<struct<id:string,base:long,name:string>>, frames array<long>"
+    answered = foldsym.spark.symbolize(spark.createDataFrame(many, schema), store, partitions=8)
+    found = answered.withColumn("part", f.spark_partition_id()).collect()
+    sizes = collections.Counter(row["part"] for row in found)
+    assert len(sizes) == 8 and max(sizes.values()) < 2 * len(many) / 8, sizes
+    assert "__foldsym_salt" not in answered.columns
+    same(found, pa.record_batch(foldsym.symbolize_batch(table(many), store))["symbols"].to_pylist())
 
 
 def test_programs_are_converted_into_a_store(spark, tmp_path):

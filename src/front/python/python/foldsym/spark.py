@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     import foldsym
 
+#: A column while rows are moved.
+_SALT = "__foldsym_salt"
+
 #: Names of modules without a file that `Metrics` remembers; a fleet may have any number.
 MAX_UNKNOWN = 1000
 
@@ -54,9 +57,9 @@ def _schema(df: DataFrame) -> StructType:
 class Metrics:
     """What a job did, as Spark accumulators. Read `value` after an action; a task that Spark runs twice counts twice.
 
-    `frames` and `rows` are counts, `seconds` is the time of the engine summed over the tasks, `files` and `bytes` are symbol files
-    that were opened (of a remote store, fetched) by the Python workers, `unknown_frames` counts frames in a module that no store
-    has, and `unknown_modules` has the names of up to `MAX_UNKNOWN` such modules, each with its frames.
+    `frames` and `rows` are counts, `seconds` is the time of the engine summed over the tasks, `files` and `bytes` are the symbol files
+    that were opened and their sizes: each Python worker counts each file once, also where it came from the machine's cache.
+    `unknown_frames` counts frames in a module that no store has, and `unknown_modules` has the names of up to `MAX_UNKNOWN` such modules, each with its frames.
     """
 
     def __init__(self, context: SparkContext) -> None:
@@ -144,9 +147,12 @@ def _moved(df: DataFrame, partition_by: Sequence[str] | None, partitions: int | 
         keys = [f.try_element_at(f.col("modules.id"), f.lit(1))]
     if partitions is None:
         partitions = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
-    # Ranges, not hashes: a fleet has builds that most rows are of. Spark samples the keys, and cuts such a build by its frames.
+    # Ranges, not hashes: a fleet has builds that most rows are of. Spark samples the keys, and cuts such a build by its frames. Ranges
+    # do not cut equal keys, and an idle process has the same stack again and again: a hash of the row's number makes keys differ.
     keys.append(f.col("frames"))
-    return df.repartitionByRange(partitions, *keys).sortWithinPartitions(*keys)
+    numbered = df.withColumn(_SALT, f.xxhash64(f.monotonically_increasing_id()))
+    moved = numbered.repartitionByRange(partitions, *keys, f.col(_SALT))
+    return moved.sortWithinPartitions(*keys).drop(_SALT)
 
 
 def symbolize(
@@ -161,7 +167,7 @@ def symbolize(
 
     `store` is the folder of a store. Rows are moved so that those of one module are together and each task opens few files:
     by `partition_by`, the names of columns; without it by `module_id`, or else by the first of `modules`. A module with many
-    rows is cut by its frames, so that no task has much more than its share. An empty list moves nothing. `partitions` says how
+    rows is cut by its frames, and equal stacks are cut too, so that no task has much more than its share. An empty list moves nothing. `partitions` says how
     many tasks there are, without it `spark.sql.shuffle.partitions`. The order of the rows is not kept.
     """
     df = _moved(df, partition_by, partitions)
