@@ -21,7 +21,7 @@ impl Symbolizer {
         frames
     }
 
-    /// Answers many stacks, in order, with [`Builder::threads`] threads. The answers do not depend on the threads.
+    /// Answers many stacks, in order, with [`Builder::threads`](crate::Builder::threads) threads. The answers do not depend on the threads.
     pub fn symbolize_batch(&self, stacks: &[Stack]) -> Vec<Vec<Frame>> {
         let mut answers = vec![Vec::new(); stacks.len()];
         let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
