@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use foldsym_store::{ModuleId, Store, StoreError, SymbolMap};
@@ -40,17 +40,23 @@ pub struct OpenedFiles {
 
 type Key = (Option<ModuleId>, String, Option<Arc<Path>>);
 
-/// The file of a module: looked for by the first thread that asks, while the others wait.
+/// The file of a module. The first thread that asks looks for it while the others wait; when it is looked for again, they go on with what is known.
 #[derive(Default)]
 struct Slot {
-    found: OnceLock<(Opened, Found)>,
+    found: Mutex<Option<Found>>,
+    /// Held by the thread that looks.
+    looking: Mutex<()>,
 }
 
 /// What was found when.
+#[derive(Clone)]
 struct Found {
+    opened: Opened,
     when: Instant,
     /// Another place may have more later: there is no file, or one without a part of its debug information or code.
     is_lacking: bool,
+    /// How often it was looked for.
+    looked: u64,
 }
 
 /// An opened file, or why there is none.
@@ -144,7 +150,7 @@ impl Builder {
     }
 
     /// After which time a module is looked for again that has no file, or one that lacks a part of its program: a minute, unless this
-    /// says otherwise.
+    /// says otherwise. The file that lacks a part serves until a better one is there. A [`Worker`](crate::Worker) looks again between two stacks.
     pub fn retry_after(self, time: Duration) -> Self {
         Self { retry_after: time, ..self }
     }
@@ -227,7 +233,7 @@ impl Symbolizer {
     /// # Errors
     /// No place has it, or it cannot be opened.
     pub fn file_of(&self, module: &Module) -> Result<Arc<SymbolMap>, Unknown> {
-        self.open(module)
+        self.open(module).0
     }
 
     /// How many symbol files were opened, and their bytes.
@@ -238,40 +244,60 @@ impl Symbolizer {
         }
     }
 
-    /// As [`Self::file_of`], within the crate.
-    pub(crate) fn open(&self, module: &Module) -> Opened {
+    /// As [`Self::file_of`], within the crate; and when a file that lacks something, or that is not there, may be asked for again.
+    pub(crate) fn open(&self, module: &Module) -> (Opened, Option<Instant>) {
         if let Some(file) = &module.file {
-            return Ok(file.0.clone());
+            return (Ok(file.0.clone()), None);
         }
         let key = (module.id.clone(), module.file_name().to_owned(), module.program.clone());
         let slot = {
             let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-            match opened.get(&key) {
-                Some(slot) if !self.is_stale(slot) => slot.clone(),
-                _ => {
-                    let slot = Arc::<Slot>::default();
-                    opened.put(key, slot.clone());
-                    slot
-                }
-            }
+            opened.get_or_insert(key, Arc::<Slot>::default).clone()
         };
-        let find = || {
-            let found = self.finder.find(module.id.as_ref(), module.file_name(), module.program.as_deref());
-            if let Ok((map, _)) = &found {
-                self.files_opened.fetch_add(1, Ordering::Relaxed);
-                self.bytes_opened.fetch_add(map.bytes().len() as u64, Ordering::Relaxed);
-            }
-            let is_lacking = found.as_ref().map_or(true, |(_, is_lacking)| *is_lacking);
-            (found.map(|(map, _)| Arc::new(map)), Found { when: Instant::now(), is_lacking })
+        let found = self.look(&slot, module);
+        let again = if found.is_lacking { found.when.checked_add(self.retry_after) } else { None };
+        (found.opened, again)
+    }
+
+    /// What a slot has, looked for if that is not known or too old.
+    fn look(&self, slot: &Slot, module: &Module) -> Found {
+        let known = || slot.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let before = known();
+        let _looking = match &before {
+            Some(found) if !self.is_stale(found) => return found.clone(),
+            Some(found) => match slot.looking.try_lock() {
+                Ok(guard) => guard,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return found.clone(),
+            },
+            None => slot.looking.lock().unwrap_or_else(PoisonError::into_inner),
         };
-        slot.found.get_or_init(find).0.clone()
+        // Another thread may have looked in between.
+        let looked = before.as_ref().map_or(0, |found| found.looked);
+        if let Some(found) = known().filter(|found| found.looked > looked) {
+            return found;
+        }
+        let new = self.finder.find(module.id.as_ref(), module.file_name(), module.program.as_deref());
+        if let Ok((map, _)) = &new {
+            self.files_opened.fetch_add(1, Ordering::Relaxed);
+            self.bytes_opened.fetch_add(map.bytes().len() as u64, Ordering::Relaxed);
+        }
+        let old = before.and_then(|found| found.opened.ok());
+        let (opened, is_lacking) = match (new, old) {
+            // An error does not take away what there is, and the same file again is no other.
+            (Err(_), Some(old)) => (Ok(old), true),
+            (Ok((map, is_lacking)), Some(old)) if old.bytes() == map.bytes() => (Ok(old), is_lacking),
+            (Ok((map, is_lacking)), _) => (Ok(Arc::new(map)), is_lacking),
+            (Err(why), None) => (Err(why), true),
+        };
+        let found = Found { opened, when: Instant::now(), is_lacking, looked: looked + 1 };
+        *slot.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
+        found
     }
 
     /// Whether what was not found, or not whole, is to be looked for again.
-    fn is_stale(&self, slot: &Slot) -> bool {
-        slot.found
-            .get()
-            .is_some_and(|(_, found)| found.is_lacking && found.when.elapsed() >= self.retry_after)
+    fn is_stale(&self, found: &Found) -> bool {
+        found.is_lacking && found.when.elapsed() >= self.retry_after
     }
 }
 

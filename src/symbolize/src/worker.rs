@@ -2,6 +2,7 @@
 //! must be known before it can tell whom it called; then the frames are answered, innermost first.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use foldsym_lookup::{Error, ImageAddr, Resolved, ReturnAddr, StackAddr};
 use foldsym_stopped::Machine;
@@ -31,6 +32,8 @@ pub struct Worker<'s> {
     /// Which modules the last stack had ([`Modules::serial`]), and what is known of each that was needed.
     modules: Option<u64>,
     states: Vec<Option<State>>,
+    /// When the first of these is to be looked for again, as its file lacks something.
+    again: Option<Instant>,
     placed: Vec<Placed>,
     /// Why frames have no file, by the order of the frames.
     pub(crate) unknown: Vec<(usize, Unknown)>,
@@ -154,6 +157,7 @@ impl<'s> Worker<'s> {
             by_map: FxHashMap::default(),
             modules: None,
             states: Vec::new(),
+            again: None,
             placed: Vec::new(),
             unknown: Vec::new(),
             addresses: Vec::new(),
@@ -301,6 +305,11 @@ impl<'s> Worker<'s> {
         if self.modules != Some(modules.serial()) {
             self.modules = Some(modules.serial());
             self.states.clear();
+            self.again = None;
+        }
+        if self.again.is_some_and(|again| Instant::now() >= again) {
+            self.states.clear();
+            self.again = None;
         }
         // Modules may have been added since.
         self.states.resize(modules.len(), None);
@@ -312,7 +321,8 @@ impl<'s> Worker<'s> {
             return known.clone();
         }
         let demangle = self.symbolizer.demangle;
-        let state = self.symbolizer.open(module).map(|map| {
+        let (opened, again) = self.symbolizer.open(module);
+        let state = opened.map(|map| {
             let at = Arc::as_ptr(&map) as usize;
             *self.by_map.entry(at).or_insert_with(|| {
                 self.files.push(Loaded::new(map, demangle));
@@ -322,6 +332,9 @@ impl<'s> Worker<'s> {
         if let Some(known) = self.states.get_mut(index) {
             // A failure is asked for again at the next stack: the engine remembers how old it is.
             *known = state.is_ok().then(|| state.clone());
+        }
+        if let Some(again) = again.filter(|_| state.is_ok()) {
+            self.again = Some(self.again.map_or(again, |before| before.min(again)));
         }
         state
     }

@@ -190,6 +190,62 @@ fn an_engine_asks_again_for_a_program() {
     assert!(!ask() && count.load(Ordering::Relaxed) == asked);
 }
 
+/// What is made of a debug file alone is not lost when servers fail later, and serves while one thread waits for them.
+#[test]
+fn a_debug_file_alone_answers_while_servers_fail_or_wait() {
+    const HALF: usize = 0;
+    const DOWN: usize = 1;
+    const WAITS: usize = 2;
+    let [program, debug] =
+        ["stripped", "stripped.debug"].map(|name| fs::read(programs().join(name)).unwrap());
+    let state = Arc::new(AtomicUsize::new(HALF));
+    let (told, is_asked) = std::sync::mpsc::channel();
+    let (go, goes) = std::sync::mpsc::channel::<()>();
+    let shared = state.clone();
+    let (url, count) =
+        answering(move |line| match (shared.load(Ordering::Relaxed), line.contains("/executable")) {
+            (DOWN, _) | (HALF, true) => http("503 Service Unavailable", 0, b""),
+            (WAITS, true) => {
+                told.send(()).unwrap();
+                goes.recv().unwrap();
+                http("200 OK", program.len(), &program)
+            }
+            _ => http("200 OK", debug.len(), &debug),
+        });
+    let cache = tempfile::tempdir().unwrap();
+    let wait = Some(Duration::from_secs(20));
+    let builder = Symbolizer::builder().retry_after(Duration::ZERO);
+    let engine = builder.debuginfod(Debuginfod::new(vec![url], cache.path(), wait, wait)).build().unwrap();
+    let frame = StackFrame { place: Place::Image { module: 0, address: OUTER }, kind: Kind::Exact };
+    // One list of modules, so that workers know it again.
+    let stack = Stack::new(&Modules::new(vec![Module::new("stripped").with_id(id())]), vec![frame]);
+    let (mut worker, mut frames) = (engine.worker(), Vec::new());
+    let mut has_code = || {
+        worker.symbolize(&stack, &mut frames);
+        assert_answered(&frames[0]);
+        frames[0].reason.is_none_or(|reason| reason.text() != "no_code")
+    };
+    assert!(!has_code());
+    // Everything fails, and nothing is at hand.
+    state.store(DOWN, Ordering::Relaxed);
+    fs::remove_dir_all(cache.path().join(id().to_string())).unwrap();
+    let asked = count.load(Ordering::Relaxed);
+    assert!(!has_code());
+    assert!(count.load(Ordering::Relaxed) > asked);
+    state.store(WAITS, Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| engine.symbolize(&stack).remove(0));
+        is_asked.recv().unwrap();
+        assert!(!has_code());
+        go.send(()).unwrap();
+        let frame = waits.join().unwrap();
+        assert_answered(&frame);
+        assert!(frame.reason.is_none_or(|reason| reason.text() != "no_code"), "{frame:?}");
+    });
+    let asked = count.load(Ordering::Relaxed);
+    assert!(has_code() && count.load(Ordering::Relaxed) == asked);
+}
+
 #[test]
 fn a_server_that_sends_another_build_is_not_believed() {
     let other = fs::read(programs().join("../split.clang-dwarf5.set/stripped.debug")).unwrap();

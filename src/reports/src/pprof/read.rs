@@ -11,27 +11,31 @@ use super::profile;
 use super::wire::{self, Field, Fields};
 use crate::{Format, Options, Report, ReportError, Thread};
 
-/// Bytes behind gzip, and bytes of memory that the records take.
-const MAX_BYTES: u64 = 256 << 20;
-const MAX_MEMORY: u64 = 1 << 30;
-/// How many bytes a byte of the input may become behind gzip, and in memory: profiles of Go and gperftools have up to 10 behind gzip, and 4 times
-/// that in memory.
+// What an input may cost, once for all. DEFLATE makes up to 1032 bytes of one, but profiles have 4 to 10 behind a byte of gzip. So a byte of gzip
+// justifies up to `MAX_RATIO` bytes behind it; an input that is not packed justifies its own length. A justified byte may take `MEMORY_A_BYTE` bytes of
+// memory: the shortest sample of one frame and one value has 8 bytes, and takes up to 240. It may stand for `FRAMES_A_BYTE` frames of a report: that sample
+// counts as 17. Beyond that an input of any length may have the `FREE_` amounts, and none may have more than the `MAX_` amounts.
+
+/// Bytes behind gzip that a byte of gzip justifies.
 const MAX_RATIO: u64 = 32;
-const MEMORY_RATIO: u64 = 96;
-/// What an input may take beyond that, however short it is.
-const FREE_BYTES: u64 = 4 << 20;
+/// Bytes of a profile, or behind its gzip.
+const FREE_BYTES: u64 = 32 << 20;
+const MAX_BYTES: u64 = 128 << 20;
+/// Bytes of memory that the records of a profile take.
+const MEMORY_A_BYTE: u64 = 32;
+const FREE_MEMORY: u64 = 32 << 20;
+const MAX_MEMORY: u64 = 240 << 20;
+/// Frames of a report: a profile that has more is rewritten, but not printed whole.
+const FRAMES_A_BYTE: u64 = 4;
+const FREE_FRAMES: u64 = 1 << 16;
+const MAX_FRAMES: u64 = 1 << 23;
+
 /// Bytes by which a format is told.
 const PREFIX: u64 = 64 << 10;
-/// Frames of a report: a profile that has more is rewritten, but not printed whole.
-const MAX_FRAMES: usize = 1 << 23;
-/// Frames for each byte of the input, and those that any input may have: gzip makes one byte of up to two frames of a profile.
-const FRAMES_A_BYTE: usize = 4;
-const FREE_FRAMES: usize = 1 << 16;
-
 /// How many frames a sample counts as, besides its own: a thread of a report has a size of its own.
 const PER_SAMPLE: usize = 16;
 
-/// Bytes of names of values and labels in all samples together: a few bytes of a profile may name a long text in each sample.
+/// Bytes of names of values and labels in all samples together, and of those of mappings: a few bytes of a profile may name a long text each time.
 const MAX_TEXT: usize = 64 << 20;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -101,15 +105,16 @@ impl Profile {
     /// # Errors
     /// [`ReportError::Damaged`], for what is no profile or has too many bytes behind its gzip.
     pub fn parse(bytes: &[u8], options: &Options) -> Result<Self, ReportError> {
-        let (given, mut unpacked) = (bytes.len(), Vec::new());
+        let (given, mut unpacked) = (bytes.len() as u64, Vec::new());
+        let mut justified = given;
         let bytes = if bytes.starts_with(&GZIP) {
-            let most =
-                (bytes.len() as u64).saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES).min(MAX_BYTES);
+            let most = given.saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES).min(MAX_BYTES);
             let read = flate2::read::MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut unpacked);
             read.map_err(|error| damaged(format!("gzip, behind {} bytes: {error}", unpacked.len())))?;
             if unpacked.len() as u64 > most {
-                return Err(damaged(format!("gzip: more than {most} bytes behind {}", bytes.len())));
+                return Err(damaged(format!("gzip: more than {most} bytes behind {given}")));
             }
+            justified = given.saturating_mul(MAX_RATIO).min(unpacked.len() as u64);
             &unpacked
         } else {
             bytes
@@ -117,17 +122,15 @@ impl Profile {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(damaged(format!("{} bytes, more than {MAX_BYTES}", bytes.len())));
         }
-        for field in Fields(bytes) {
-            if !matches!(field, Some((_, Field::Varint | Field::Bytes(_)))) {
-                return Err(damaged("a field that is cut off, or of a kind that profiles do not have"));
-            }
-        }
-        let justified =
-            (given as u64).saturating_mul(MEMORY_RATIO).saturating_add(FREE_BYTES).min(MAX_MEMORY);
-        let memory = wire::memory(bytes);
-        if memory > justified {
+        let known = Fields(bytes).all(|field| matches!(field, Some((_, Field::Varint | Field::Bytes(_)))));
+        let Some(memory) = wire::memory(bytes).filter(|_| known) else {
+            return Err(damaged("a field that is cut off, or of a kind that profiles do not have"));
+        };
+        let may = |of_byte, free, max| justified.saturating_mul(of_byte).saturating_add(free).min(max);
+        let most = may(MEMORY_A_BYTE, FREE_MEMORY, MAX_MEMORY);
+        if memory > most {
             let what = format!(
-                "its records take {memory} bytes of memory, more than {justified} for {given} bytes of input"
+                "its records take {memory} bytes of memory, more than {most} for {given} bytes of input"
             );
             return Err(damaged(what));
         }
@@ -137,7 +140,14 @@ impl Profile {
                 "no kind of value (sample_type): this is no profile, or of a version that is not known",
             ));
         }
-        let frames = given.saturating_mul(FRAMES_A_BYTE).saturating_add(FREE_FRAMES).min(MAX_FRAMES);
+        // A mapping of a few bytes may name a long text, which its module copies.
+        let text =
+            |index: i64| usize::try_from(index).ok().and_then(|index: usize| inner.string_table.get(index));
+        let names = |mapping: &profile::Mapping| text(mapping.filename).map_or(0, String::len);
+        if inner.mapping.iter().map(names).sum::<usize>() > MAX_TEXT {
+            return Err(damaged(format!("the names of its mappings have more than {MAX_TEXT} bytes")));
+        }
+        let frames = may(FRAMES_A_BYTE, FREE_FRAMES, MAX_FRAMES) as usize;
         Ok(Self::new(inner, frames, options))
     }
 

@@ -66,39 +66,72 @@ fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// Bytes of memory that the records of a profile take, once they are decoded: at most, and within a factor of 4.
-pub(super) fn memory(bytes: &[u8]) -> u64 {
-    let mut total = 0u64;
-    for field in Fields(bytes) {
-        let Some((number, Field::Bytes(body))) = field else { continue };
-        let (own, nested) = match number {
-            1 | 11 => (size_of::<profile::ValueType>(), 0),
-            2 => (size_of::<profile::Sample>(), size_of::<profile::Label>()),
-            3 => (size_of::<profile::Mapping>(), 0),
-            4 => (size_of::<profile::Location>(), size_of::<profile::LineRecord>()),
-            5 => (size_of::<profile::Function>(), 0),
-            6 => (size_of::<String>() + body.len(), 0),
-            13 => (body.len() * size_of::<i64>(), 0),
-            _ => (0, 0),
-        };
-        // A list of records has up to twice the room that it needs.
-        total += 2 * (own as u64 + if nested > 0 { lists(body, number, nested) } else { 0 });
-    }
-    total
+/// What the allocator adds to a list or a text, at most.
+const HEAP: u64 = 16;
+
+/// Bytes of a list that grew by one record after the other: it has room for four at least, and for a power of two.
+fn room(count: u64, size: usize) -> u64 {
+    if count == 0 { 0 } else { count.max(4).next_power_of_two() * size as u64 + HEAP }
 }
 
-/// Bytes of the lists in a sample or a location, whose nested records are of a size.
-fn lists(body: &[u8], number: u64, nested: usize) -> u64 {
-    let is_nested = |field| if number == 2 { field == 3 } else { field == 4 };
-    let one = |field| match field {
-        Some((field, Field::Bytes(_))) if is_nested(field) => nested,
-        // Numbers that are packed have at least a byte each.
-        Some((1 | 2, Field::Bytes(packed))) => packed.len() * size_of::<u64>(),
-        Some((1 | 2, Field::Varint)) => size_of::<u64>(),
-        _ => 0,
-    };
-    // The smallest list that is not empty has room for four, and a record has two lists.
-    let numbers = if number == 2 && body.len() > 2 { 10 } else { 8 };
-    let room = if body.is_empty() { 0 } else { numbers * size_of::<u64>() };
-    (Fields(body).map(one).sum::<usize>() + room) as u64
+/// How many numbers a packed list has: the last byte of each has its high bit clear.
+fn packed(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|&&byte| byte & 0x80 == 0).count() as u64
+}
+
+/// Bytes of memory that the records of a profile take once they are decoded, with the tables that find locations and mappings by their ids.
+/// `None` if a record has a field that is cut off, or of a kind that profiles do not have.
+pub(super) fn memory(bytes: &[u8]) -> Option<u64> {
+    let (mut total, mut comments) = (0u64, 0u64);
+    // Of each kind of record: how many there are.
+    let mut counts = [0u64; 7];
+    for field in Fields(bytes) {
+        match field? {
+            (13, Field::Varint) => comments += 1,
+            (13, Field::Bytes(body)) => comments += packed(body),
+            (number @ 1..=6, Field::Bytes(body)) => {
+                counts[number as usize] += 1;
+                total += match number {
+                    2 => lists(body, 3, size_of::<profile::Label>())?,
+                    4 => lists(body, 4, size_of::<profile::LineRecord>())?,
+                    6 if !body.is_empty() => body.len() as u64 + HEAP,
+                    _ => 0,
+                };
+            }
+            (_, Field::Varint | Field::Bytes(_)) => {}
+            (_, Field::Cut) => return None,
+        }
+    }
+    let sizes = [
+        0,
+        size_of::<profile::ValueType>(),
+        size_of::<profile::Sample>(),
+        size_of::<profile::Mapping>(),
+        size_of::<profile::Location>(),
+        size_of::<profile::Function>(),
+        size_of::<String>(),
+    ];
+    total += room(comments, size_of::<i64>());
+    total += counts.iter().zip(sizes).map(|(&count, size)| room(count, size)).sum::<u64>();
+    // Tables are at most seven eighths full, and have a byte for each place.
+    let table = |count: u64| room(count + count / 7, size_of::<(u64, usize)>() + 1);
+    Some(total + table(counts[3]) + table(counts[4]))
+}
+
+/// Bytes of the lists in a sample or a location: its nested records, which have a number and a size, and the numbers of fields 1 and 2.
+fn lists(body: &[u8], nested: u64, size: usize) -> Option<u64> {
+    let mut counts = [0u64; 2];
+    let mut records = 0;
+    for field in Fields(body) {
+        match field? {
+            (number, Field::Bytes(_)) if number == nested => records += 1,
+            (number @ 1..=2, Field::Bytes(body)) => counts[number as usize - 1] += packed(body),
+            (number @ 1..=2, Field::Varint) => counts[number as usize - 1] += 1,
+            (_, Field::Varint | Field::Bytes(_)) => {}
+            (_, Field::Cut) => return None,
+        }
+    }
+    // The numbers of a location are in its record.
+    let numbers = |count| if nested == 3 { room(count, size_of::<u64>()) } else { 0 };
+    Some(room(records, size) + numbers(counts[0]) + numbers(counts[1]))
 }

@@ -8,7 +8,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{self, Waker};
 
-use foldsym_symbolize::{Kind, Modules, Place, Stack, StackFrame, Symbolizer};
+use foldsym_symbolize::{Kind, Modules, Place, Stack, StackFrame, Symbolizer, Unknown};
 use minidump::system_info::{Cpu, Os};
 use minidump::{Endian, MinidumpContext, MinidumpMemory, MinidumpModuleList, Module, UnifiedMemory};
 use minidump_unwind::{
@@ -39,6 +39,9 @@ type Key = (String, Option<foldsym_symbolize::ModuleId>);
 pub(crate) struct Programs {
     known: Mutex<HashMap<Key, Option<Arc<Source>>>>,
 }
+
+/// Of each module that was asked for: what says how its frames are left.
+type Sources = HashMap<usize, Option<Arc<Source>>>;
 
 /// What says how the frames of a module are left.
 enum Source {
@@ -73,24 +76,32 @@ impl Source {
 }
 
 impl Programs {
+    /// What says how the frames of a module are left. That there is nothing is kept too, unless a place failed that may have it later.
     fn get(&self, module: &foldsym_symbolize::Module, symbolizer: &Symbolizer) -> Option<Arc<Source>> {
         let key = (module.name.to_string(), module.id.clone());
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(program) = known.get(&key) {
-            return program.clone();
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(source) = known().get(&key) {
+            return source.clone();
         }
+        // Nobody else waits while a file is fetched or converted.
+        let file = symbolizer.file_of(module);
+        let has_failed = matches!(&file, Err(why) if !matches!(why, Unknown::Absent(_)));
         // The file that answers the frames has the rows at hand, if it was converted with them.
-        let rows = symbolizer.file_of(module).ok().and_then(Rows::of).map(Source::Rows);
+        let rows = file.ok().and_then(Rows::of).map(Source::Rows);
         let of_program = || {
             let paths = symbolizer.programs(module);
             paths.iter().find_map(|path| Program::open(path, module.id.as_ref())).map(Source::Program)
         };
-        let program = rows.or_else(of_program).map(Arc::new);
+        let source = rows.or_else(of_program).map(Arc::new);
+        if source.is_none() && has_failed {
+            return None;
+        }
+        let mut known = known();
         if known.len() >= MAX_PROGRAMS {
             known.clear();
         }
-        known.insert(key, program.clone());
-        program
+        // Another thread may have been faster.
+        known.entry(key).or_insert(source).clone()
     }
 }
 
@@ -148,7 +159,7 @@ impl Walker<'_> {
             cpu_microcode_version: None,
             cpu_count: 1,
         };
-        let provider = Provider { walker: self, after_signal: Mutex::default() };
+        let provider = Provider { walker: self, after_signal: Mutex::default(), sources: Mutex::default() };
         let mut stack = CallStack::with_context(context.clone());
         let memory = memory.as_ref().map(UnifiedMemory::Memory);
         run(minidump_unwind::walk_stack(0, (), &mut stack, memory, self.list, &info, &provider));
@@ -189,13 +200,18 @@ struct Provider<'w> {
     walker: &'w Walker<'w>,
     /// Return addresses at which a frame stands that a signal interrupted.
     after_signal: Mutex<HashSet<u64>>,
+    /// Modules of this stack, so that one whose file cannot be had is tried once for a stack, not for each word that is looked at.
+    sources: Mutex<Sources>,
 }
 
 impl Provider<'_> {
     /// The program of an address of the process, and what runtime addresses are more than its own.
     fn program(&self, address: u64) -> Option<(Arc<Source>, u64)> {
-        let module = &self.walker.modules[self.walker.modules.find(address)?];
-        let program = self.walker.programs.get(module, self.walker.symbolizer)?;
+        let index = self.walker.modules.find(address)?;
+        let module = &self.walker.modules[index];
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let get = || self.walker.programs.get(module, self.walker.symbolizer);
+        let program = sources.entry(index).or_insert_with(get).clone()?;
         let base = match module.mapping {
             foldsym_symbolize::Mapping::LoadAddress { address, .. } => address,
             _ => return None,
@@ -224,7 +240,7 @@ impl SymbolProvider for Provider<'_> {
         let answers = self.walker.symbolizer.symbolize(&stack);
         match answers.first() {
             Some(answer) if answer.certainty.is_some() => frame.set_function("?", address, 0),
-            Some(answer) if answer.unknown == Some(foldsym_symbolize::Unknown::NoFunction) => {}
+            Some(answer) if answer.unknown == Some(Unknown::NoFunction) => {}
             _ => return Err(FillSymbolError {}),
         }
         Ok(())
