@@ -302,12 +302,9 @@ impl<'s> Worker<'s> {
             self.ranker.clear();
             self.modules = None;
         }
-        if self.modules != Some(modules.serial()) {
+        let is_due = self.again.is_some_and(|again| Instant::now() >= again);
+        if is_due || self.modules != Some(modules.serial()) {
             self.modules = Some(modules.serial());
-            self.states.clear();
-            self.again = None;
-        }
-        if self.again.is_some_and(|again| Instant::now() >= again) {
             self.states.clear();
             self.again = None;
         }
