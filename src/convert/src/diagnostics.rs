@@ -112,65 +112,66 @@ pub enum Kind {
     Open,
 }
 
-/// A limit that was reached: what it counts. Each has a first case of its own.
+/// A limit of the conversion: what it counts, and what the file lacks beyond it. Each has a first case of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Cap {
-    /// Ranges of folded code that have many members together: the owners of later ranges are unknown.
+    /// Members of all groups together, once for each range of code. Beyond it a range names no function.
     FoldedRanges,
-    /// Names at one address, compared with other functions of such a name: later ones are not compared.
+    /// Beginnings of a symbol with many dots (`f.a.b`) that are tried as the name of its function. Beyond it the function may not
+    /// be found, and the symbol counts as one of its own.
     AliasComparisons,
-    /// The bytes of one name: a longer one is cut.
+    /// Bytes of one name. A longer name is cut.
     NameBytes,
-    /// The bytes of all names and paths: later ones are cut.
+    /// Bytes of all names and paths. Beyond it they are cut.
     NamesTogether,
-    /// Symbols or functions of one part (`f.cold`): not all are compared.
+    /// Symbols at a part of a function (`f.cold`), and functions that may own it. Beyond it an owner may be missing.
     PartOwners,
-    /// Functions that the compiler may have merged: some count as another.
+    /// Functions that the compiler may have merged. Beyond it a merged function may be missing.
     MergedFunctions,
-    /// Symbols where several ranges begin, compared with functions of parts.
+    /// Symbols where several ranges begin, and comparisons of them with functions. Beyond it a symbol names the first range alone.
     PartSymbols,
-    /// Functions that share an entry, compared with functions of parts.
+    /// Comparisons of functions that share an entry with functions of a part. Beyond it the part does not name them.
     PartFunctions,
-    /// The bytes of a symbol: a longer one is cut.
+    /// Bytes of code of one symbol. What lies behind them names no function.
     SymbolBytes,
-    /// Steps of the search for sections that were folded.
+    /// Steps of the search for sections that were folded. Beyond it a folded function may be missing.
     FoldedSections,
-    /// Folded functions of one name, or of one unit and size: later ones are not found.
+    /// Folded functions of one name, or of one unit and size. Beyond it a folded function is missing.
     FoldedTogether,
-    /// Steps of the search for folded functions.
+    /// Steps of the search for folded functions. Beyond it a folded function may be missing.
     FoldedSearch,
-    /// Steps of the search for the code that is inlined into folded functions.
+    /// Steps of the search for code that is inlined into folded functions. Beyond it inlined frames are missing.
     InlinedSearch,
-    /// Line numbers over 2^32 and columns over 65535: they are unknown.
+    /// Line numbers from 2^32 on, and columns above 65535. They become 0, which means unknown.
     RowNumbers,
-    /// Rows of one line program: later ones are not read.
+    /// Rows of one line program. Beyond it functions have no lines.
     LineRows,
-    /// Readings of one `.dwo` for several units: later units are read without it.
+    /// Readings of one `.dwo` for several units. Beyond it a unit is read without its `.dwo`.
     DwoReads,
-    /// Rows of call frame information: later entries are not read.
+    /// Rows of call frame information. Beyond it code has no rows.
     FrameRows,
-    /// The bytes of a range of code: a longer one is cut.
+    /// Bytes of one range of code. What lies behind them names no function.
     RangeBytes,
-    /// Entries of range lists that one unit may have: later ones are not read.
+    /// Entries of the range lists of one unit. Beyond it functions have no code.
     RangeEntries,
-    /// Comparisons of a unit's functions with line sequences: later functions have no lines.
+    /// Comparisons of the functions of a unit with its line sequences. Beyond it functions have no lines.
     SequenceComparisons,
-    /// Functions or line sequences at one address: later ones have no lines.
+    /// Functions or line sequences at one address. Beyond it functions have no lines.
     SequencesTogether,
-    /// Expressions of one unit: later ones are not kept.
+    /// Expressions of one unit. Beyond it locations are missing.
     Expressions,
-    /// Rows that functions of one unit share: later functions have none.
+    /// Rows that functions of one unit share. Beyond it functions have no lines.
     SharedRows,
-    /// Attributes of one entry: the rest of the unit is not read.
+    /// Attributes of one entry. The rest of its unit is not read.
     Attributes,
-    /// Files of one unit, or the bytes of their paths: later ones are unknown.
+    /// Files of one unit, and bytes of their paths. Beyond it the file is unknown.
     Files,
-    /// The bytes of the names of one unit: later ones are unknown.
+    /// Bytes of the names of one unit. Beyond it a function has no name.
     UnitNames,
-    /// The bytes of line programs that are read again for other units: later units have no lines.
+    /// Bytes of line programs that several units name. Beyond it a unit has no lines.
     LinePrograms,
-    /// Steps of matching calls to folded functions: some calls stay `ambiguous`.
+    /// Steps of matching calls with folded functions. Beyond it answers stay `ambiguous`.
     CallMatching,
 }
 

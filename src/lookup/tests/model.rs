@@ -22,11 +22,11 @@ fn check(seed: u64, shape: model::Shape) {
                 };
                 assert_eq!(answer.offset, offset);
                 let expected = program.frames(function, row);
-                let found: Vec<model::ModelledFrame> = file
+                let found: Vec<model::ExpectedFrame> = file
                     .frames(&frames)
                     .map(|frame| {
                         let frame = frame.unwrap();
-                        model::ModelledFrame {
+                        model::ExpectedFrame {
                             name: frame.name.map(|id| id.0),
                             file: frame.file.map(|id| id.0),
                             line: frame.line,

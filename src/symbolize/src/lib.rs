@@ -42,7 +42,6 @@
 #![forbid(unsafe_code)]
 
 mod answer;
-mod asked;
 mod batch;
 mod cache;
 mod certainty;
@@ -62,6 +61,7 @@ mod rank;
 mod request;
 mod resolve;
 mod stack;
+mod symbolize;
 mod symbolizer;
 mod unknown;
 mod worker;

@@ -193,20 +193,8 @@ fn calls_show_that_names_as_of_a_library_are_two_functions() {
 /// gcc's copies of local functions: the file of each symbol says which of the functions of one name it is of.
 #[test]
 fn copies_of_one_name_are_those_of_the_functions_of_their_files() {
-    let at = |files: [&'static str; 2], symbols: &[(&'static str, &'static str)]| {
+    let kept = |files: [&'static str; 2], symbols: &[(&'static str, &'static str)]| {
         let [mut first, mut second] = files.map(|file| Info::new(4, &[(DW_AT_name, Text(file))]));
-        function(&mut first, "helper", 10, CODE, false);
-        function(&mut second, "helper", 20, CODE, false);
-        let mut sections = two_units(&mut first, &mut second);
-        sections.push(comment("Linker: LLD"));
-        let symbols = symbols.iter().flat_map(|&(file, name)| [File(file), Local((name, CODE, 0x10))]);
-        let found =
-            members(&Bench::new().kept(&elf_with(CODE, &sections, &symbols.collect::<Vec<_>>())), CODE);
-        found.into_iter().map(|(name, how, _)| (name, how)).collect::<Vec<_>>()
-    };
-    let (copy, other) = ("helper.constprop.0", "helper.isra.0");
-    let named = |symbols: &[(&'static str, &'static str)]| {
-        let [mut first, mut second] = ["a.c", "b.c"].map(|file| Info::new(4, &[(DW_AT_name, Text(file))]));
         function(&mut first, "helper", 10, CODE, false);
         function(&mut second, "helper", 20, CODE, false);
         let mut sections = two_units(&mut first, &mut second);
@@ -214,6 +202,11 @@ fn copies_of_one_name_are_those_of_the_functions_of_their_files() {
         let symbols = symbols.iter().flat_map(|&(file, name)| [File(file), Local((name, CODE, 0x10))]);
         Bench::new().kept(&elf_with(CODE, &sections, &symbols.collect::<Vec<_>>()))
     };
+    let at = |files: [&'static str; 2], symbols: &[(&'static str, &'static str)]| {
+        let found = members(&kept(files, symbols), CODE);
+        found.into_iter().map(|(name, how, _)| (name, how)).collect::<Vec<_>>()
+    };
+    let (copy, other) = ("helper.constprop.0", "helper.isra.0");
     // Of each member the name, and the line at which its function is declared.
     let declared = |kept: &Kept| -> Vec<(String, u32)> {
         let file = SymbolFile::open(&kept.bytes).unwrap();
@@ -229,7 +222,10 @@ fn copies_of_one_name_are_those_of_the_functions_of_their_files() {
         members(kept, CODE).into_iter().map(|(name, ..)| name).zip(lines).collect()
     };
     for symbols in [[("a.c", copy), ("b.c", other)], [("b.c", other), ("a.c", copy)]] {
-        assert_eq!(declared(&named(&symbols)), [(copy.to_owned(), 10), (other.to_owned(), 20)]);
+        assert_eq!(
+            declared(&kept(["a.c", "b.c"], &symbols)),
+            [(copy.to_owned(), 10), (other.to_owned(), 20)]
+        );
     }
     let described = |name: &str| (name.to_owned(), "live_range");
     let (both, third) = ([described(copy), described(copy)], (copy.to_owned(), "symbol_only"));

@@ -39,7 +39,7 @@ pub struct Function {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct ModelledFrame {
+pub struct ExpectedFrame {
     pub name: Option<u32>,
     pub file: Option<u32>,
     pub line: u32,
@@ -202,13 +202,13 @@ impl Program {
     }
 
     /// Section 6: "An answer for a row with scope s".
-    pub fn frames(&self, function: &Function, row: &RawRow) -> Vec<ModelledFrame> {
+    pub fn frames(&self, function: &Function, row: &RawRow) -> Vec<ExpectedFrame> {
         let mut frames = vec![];
         let mut node = row.scope as u32;
         let origin = self.origin_of(function, node);
         let line = row.line.map_or(0, |line| (i64::from(origin.line) + line) as u32);
         let column = row.column as u32;
-        frames.push(ModelledFrame {
+        frames.push(ExpectedFrame {
             name: Some(origin.name),
             file: self.file(row.file, origin),
             line,
@@ -218,7 +218,7 @@ impl Program {
             let (parent, edge) = function.nodes[node as usize - 1];
             let caller = self.origin_of(function, parent);
             let edge = &caller.edges[edge as usize];
-            frames.push(ModelledFrame {
+            frames.push(ExpectedFrame {
                 name: Some(caller.name),
                 file: self.file(edge.file, caller),
                 line: (i64::from(caller.line) + edge.line) as u32,

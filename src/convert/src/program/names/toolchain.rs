@@ -228,10 +228,10 @@ fn asks_to_merge(producer: &[u8]) -> bool {
 
 fn option_asks_to_merge(option: &[u8]) -> bool {
     // LLVM's options may begin with two dashes.
-    let short = |option: &[u8]| option.strip_prefix(b"-").is_some_and(|rest| rest.starts_with(b"-"));
-    let of_llvm = if short(option) { &option[1..] } else { option };
+    let has_two_dashes = |option: &[u8]| option.strip_prefix(b"-").is_some_and(|rest| rest.starts_with(b"-"));
+    let of_llvm = if has_two_dashes(option) { &option[1..] } else { option };
     let of_llvm = LLVM_OPTION.iter().find_map(|prefix| of_llvm.strip_prefix(*prefix)).unwrap_or(of_llvm);
-    let of_llvm = if short(of_llvm) { &of_llvm[1..] } else { of_llvm };
+    let of_llvm = if has_two_dashes(of_llvm) { &of_llvm[1..] } else { of_llvm };
     option == MERGES
         || of_llvm
             .strip_prefix(LLVM_MERGES)
