@@ -74,7 +74,7 @@ fn record(path: &Path, result: Result<Tally, String>, bad: &mut Vec<String>) {
 }
 
 /// The files and bundles of `testbins/built`, by name.
-fn test_programs() -> Result<Vec<PathBuf>, String> {
+pub(crate) fn test_programs() -> Result<Vec<PathBuf>, String> {
     let built = sh::root().join("testbins/built");
     let entries = std::fs::read_dir(&built).map_err(|e| format!("{}: {e}", built.display()))?;
     let mut paths: Vec<PathBuf> =
@@ -88,7 +88,7 @@ fn test_programs() -> Result<Vec<PathBuf>, String> {
 ///
 /// # Errors
 /// A file that cannot be read, or a tool that is missing or fails: nothing is passed over for that.
-fn askable(path: &Path, arch: Option<&str>) -> Result<Option<Program>, String> {
+pub(crate) fn askable(path: &Path, arch: Option<&str>) -> Result<Option<Program>, String> {
     let program = Program::open(path, arch)?;
     let why = unaskable(&program);
     if let Some(why) = why {

@@ -12,6 +12,7 @@ mod crashes;
 mod demangle;
 mod diff;
 mod doors;
+mod dropins;
 mod expr;
 mod fold;
 mod fuzz;
@@ -84,6 +85,11 @@ const TASKS: &[Task] = &[
         name: "doors",
         help: "one answer by every door: the drop-ins, lookup and the GSYM file, beside llvm-symbolizer",
         run: doors::run,
+    },
+    Task {
+        name: "dropins",
+        help: "llvm-symbolizer and both addr2line beside ours: options, requests, errors, byte by byte",
+        run: dropins::run,
     },
     Task {
         name: "fold",

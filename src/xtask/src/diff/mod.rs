@@ -13,7 +13,7 @@ pub(crate) use ask::Tools;
 pub(crate) use causes::Oracle;
 pub(crate) use program::Program;
 use tally::Asked;
-pub(crate) use tally::Tally;
+pub(crate) use tally::{Tally, causes_of};
 
 use crate::sh;
 
@@ -193,7 +193,7 @@ fn asked(
 }
 
 /// The addresses to ask for, sorted, each once.
-fn choose(program: &Program, options: &Options) -> Result<Vec<u64>, String> {
+pub(crate) fn choose(program: &Program, options: &Options) -> Result<Vec<u64>, String> {
     let size = program.code_size();
     if size == 0 {
         return Err(format!("{}: no code sections", program.file.display()));

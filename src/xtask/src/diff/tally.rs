@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::answer::{Answer, Difference, Fields, What, differences, show};
 use super::causes::{CAUSES, Case, Oracle};
-use super::program::Symbols;
+use super::program::{Program, Symbols};
 
 /// What differs, and in which frame.
 type Parts = Vec<(What, &'static str)>;
@@ -128,6 +128,28 @@ impl Tally {
         }
         text
     }
+}
+
+/// The causes by which an answer differs from llvm-symbolizer's, columns and places of declaration included.
+///
+/// # Errors
+/// What differs for no known reason.
+pub(crate) fn causes_of(
+    program: &Program,
+    address: u64,
+    ours: &Answer,
+    theirs: &Answer,
+) -> Result<Vec<&'static str>, What> {
+    let fields = Fields { columns: true, starts: true };
+    let (oracle, symbols, other) = (Oracle::Llvm, &program.symbols, None);
+    let mut causes = Vec::new();
+    for difference in differences(&ours.frames, &theirs.frames, fields) {
+        let case = Case { oracle, address, ours, theirs, other, symbols, fields, difference };
+        let cause = CAUSES.iter().find(|cause| (cause.explains)(&case)).ok_or(difference.what)?;
+        causes.push(cause.name);
+    }
+    causes.dedup();
+    Ok(causes)
 }
 
 fn place(difference: Difference, ours: &Answer) -> &'static str {

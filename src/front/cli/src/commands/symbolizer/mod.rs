@@ -43,7 +43,15 @@ pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, 
         Ok(options) => options,
         Err(Instead::Help) => return print(&options::usage(tool)),
         Err(Instead::Version) => return print(&version(tool)),
-        Err(Instead::Wrong(message)) => return Ok(failed(&message)),
+        Err(Instead::Wrong(message)) => {
+            message.lines().for_each(complain);
+            return Ok(FAILED);
+        }
+        Err(Instead::Usage(message)) => {
+            complain(&format!("{program}: {message}"));
+            options::usage(tool).lines().for_each(complain);
+            return Ok(FAILED);
+        }
     };
     let engine = match modules::engine(&options) {
         Ok(engine) => engine,
@@ -153,10 +161,18 @@ struct Session<'s> {
 
 impl Session<'_> {
     fn run(mut self) -> Result<u8, Failure> {
-        if let Some(module) = &self.options.obj
-            && let Err(message) = self.modules.open(Path::new(module))
-        {
-            return self.without_module(module, &message);
+        if let Some(module) = &self.options.obj {
+            match self.modules.open(Path::new(module)) {
+                Err(message) => return self.without_module(module, &message),
+                Ok(opened) => {
+                    if let Some(section) = &self.options.section
+                        && section_start(opened, section).is_none()
+                    {
+                        complain(&format!("{}: {module}: cannot find section {section}", self.program));
+                        return Ok(FAILED);
+                    }
+                }
+            }
         }
         if !self.options.requests.is_empty() {
             for request in &self.options.requests {
@@ -256,7 +272,8 @@ impl Session<'_> {
         let found = match &request.place {
             _ if request.kind != Kind::Code => Ok(()),
             Place::Address(address) => {
-                let start = section_start(module, options);
+                let section = options.section.as_deref();
+                let start = section.and_then(|name| section_start(module, name)).unwrap_or(0);
                 let address = address.wrapping_sub(options.adjust_vma).wrapping_add(start);
                 module.answer(address, options, &mut answer)
             }
@@ -315,11 +332,10 @@ fn of_symbol(
     Ok(0)
 }
 
-/// Where the section of `--section` starts; 0 where none was given.
-fn section_start(module: &modules::Module<'_>, options: &Options) -> u64 {
-    let Some(name) = &options.section else { return 0 };
+/// Where a section starts.
+fn section_start(module: &modules::Module<'_>, name: &str) -> Option<u64> {
     let sections = crate::answer::open::sections(module.map.file());
-    sections.iter().find(|section| section.name == *name).map_or(0, |section| section.start)
+    sections.iter().find(|section| section.name == *name).map(|section| section.start)
 }
 
 /// The debug file of a build id, below the folders that hold such files: `DIR/.build-id/ab/cdef.debug`.

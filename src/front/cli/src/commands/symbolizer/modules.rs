@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::answer::Answer;
 use super::options::{Functions, Options};
+use super::words::without_arch;
 use crate::answer::symbols::SymbolNames;
 use crate::answer::text::short;
 
@@ -37,7 +38,9 @@ pub(super) fn engine(options: &Options) -> Result<Symbolizer, String> {
         debug_dirs: options.debug_dirs.clone(),
         ..foldsym_convert::Options::default()
     };
-    let builder = Symbolizer::builder().candidates(false).demangle(options.demangle).conversion(conversion);
+    // A short name is cut out of a readable one.
+    let demangle = options.demangle || options.functions == Functions::Short;
+    let builder = Symbolizer::builder().candidates(false).demangle(demangle).conversion(conversion);
     builder.cache_if_usable(default_cache()).build().map_err(|error| error.to_string())
 }
 
@@ -70,7 +73,13 @@ impl<'s> Modules<'s> {
     }
 
     fn read(&self, path: &Path) -> Result<Module<'s>, String> {
-        let map = self.symbolizer.load(path).map_err(|error| text_of(&error))?;
+        let loaded = self.symbolizer.load(path).or_else(|error| {
+            // A file whose name ends so comes before the name of an architecture.
+            let text = path.to_string_lossy();
+            let whole = without_arch(&text).filter(|_| !path.exists());
+            whole.map_or(Err(error), |path| self.symbolizer.load(Path::new(path)))
+        });
+        let map = loaded.map_err(|error| text_of(&error))?;
         let module = foldsym_symbolize::Module::new(&path.to_string_lossy()).with_file(map.clone());
         let modules = foldsym_symbolize::Modules::new(vec![module]);
         Ok(Module { map, modules, worker: self.symbolizer.worker(), names: None })
@@ -140,7 +149,10 @@ fn text_of(error: &LoadError) -> String {
                 io::ErrorKind::NotFound => "No such file or directory".to_owned(),
                 io::ErrorKind::PermissionDenied => "Permission denied".to_owned(),
                 io::ErrorKind::IsADirectory => "Is a directory".to_owned(),
-                _ => source.to_string(),
+                _ => {
+                    let text = source.to_string();
+                    text.split_once(" (os error ").map_or(text.clone(), |(text, _)| text.to_owned())
+                }
             }
         }
         LoadError::Convert(ConvertError::Open(OpenError::NotAnObject { .. })) => {

@@ -61,9 +61,11 @@ pub(super) enum Instead {
     Version,
     /// The message, complete.
     Wrong(String),
+    /// What GNU's tool says before it prints its options.
+    Usage(String),
 }
 
-/// Options that take a value, by long name.
+/// Options of LLVM's tools that take a value, by long name.
 const VALUES: &[&str] = &[
     "adjust-vma",
     "build-id",
@@ -96,6 +98,34 @@ const IGNORED: &[&str] = &[
     "gsym-file-directory",
 ];
 
+/// GNU's long options, and whether they take a value.
+const GNU: &[(&str, Takes)] = &[
+    ("addresses", Takes::Nothing),
+    ("basenames", Takes::Nothing),
+    ("demangle", Takes::Maybe),
+    ("exe", Takes::Value),
+    ("functions", Takes::Nothing),
+    ("help", Takes::Nothing),
+    ("inlines", Takes::Nothing),
+    ("no-recurse-limit", Takes::Nothing),
+    ("no-recursion-limit", Takes::Nothing),
+    ("pretty-print", Takes::Nothing),
+    ("recurse-limit", Takes::Nothing),
+    ("recursion-limit", Takes::Nothing),
+    ("section", Takes::Value),
+    ("target", Takes::Value),
+    ("version", Takes::Nothing),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Nothing,
+    /// Behind `=`, or the next argument.
+    Value,
+    /// Behind `=` alone.
+    Maybe,
+}
+
 impl Options {
     fn new(tool: Tool) -> Options {
         let symbolizer = tool == Tool::Symbolizer;
@@ -126,20 +156,35 @@ impl Options {
         let mut options = Options::new(tool);
         let mut args = args.peekable();
         let mut only_requests = false;
+        // LLVM's tools name all that they do not know before they end.
+        let mut unknown: Vec<String> = Vec::new();
         while let Some(arg) = args.next() {
-            if only_requests || !arg.starts_with('-') || arg == "-" {
+            if arg.is_empty() && tool != Tool::GnuAddr2line {
+                // LLVM's tools pass over it.
+            } else if only_requests || !arg.starts_with('-') || arg == "-" {
                 options.requests.push(arg);
-            } else if arg == "--" {
+            } else if arg == "--" && tool == Tool::GnuAddr2line {
                 only_requests = true;
             } else if let Some(long) = arg.strip_prefix("--") {
                 let (name, value) = match long.split_once('=') {
                     Some((name, value)) => (name, Some(value.to_owned())),
                     None => (long, None),
                 };
-                options.long(tool, name, value, &mut args)?;
+                match tool {
+                    Tool::GnuAddr2line => options.long_of_gnu(name, value, &mut args)?,
+                    _ => options.long(&arg, name, value, &mut args, &mut unknown)?,
+                }
             } else {
-                options.short(tool, &arg, &mut args)?;
+                match tool {
+                    Tool::GnuAddr2line => options.short_of_gnu(&arg, &mut args)?,
+                    _ => options.short(&arg, &mut args, &mut unknown)?,
+                }
             }
+        }
+        if !unknown.is_empty() {
+            let lines: Vec<String> =
+                unknown.iter().map(|arg| format!("error: unknown argument '{arg}'")).collect();
+            return Err(Instead::Wrong(lines.join("\n")));
         }
         if options.obj.is_some() && options.build_id.is_some() {
             return Err(Instead::Wrong("error: cannot specify both --build-id and --obj".to_owned()));
@@ -156,30 +201,137 @@ impl Options {
         self.obj.clone().map(Module::Path).or_else(by_id)
     }
 
-    /// One or several options of one letter: `-afiCpe FILE`.
+    /// LLVM's options of one letter, one or several: `-afiCpe FILE`.
     fn short(
         &mut self,
-        tool: Tool,
         arg: &str,
         args: &mut impl Iterator<Item = String>,
+        unknown: &mut Vec<String>,
     ) -> Result<(), Instead> {
-        let gnu = tool == Tool::GnuAddr2line;
-        // `-demangle=true`, `-f=short`, `-inlines`: LLVM takes one dash for some long names.
-        let name = &arg[1..];
-        if !gnu && let Some((name, value)) = name.split_once('=') {
-            let name = long_name(name, false).unwrap_or(name);
-            return self.long(tool, name, Some(value.to_owned()), args);
+        // `-demangle=true`, `-f=short`, and names that LLVM took with one dash before version 13: `-inlines`.
+        let letters = &arg[1..];
+        let (name, value) = match letters.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (letters, None),
+        };
+        let spelled_out = match name {
+            "e" if value.is_some() => Some("obj"),
+            "f" if value.is_some() => Some("functions"),
+            "demangle" | "inlining" | "inlines" | "obj" | "functions" => Some(name),
+            _ => None,
+        };
+        if let Some(name) = spelled_out {
+            return self.long(arg, name, value, args, unknown);
         }
-        if !gnu && matches!(name, "demangle" | "inlining" | "inlines" | "obj" | "functions") {
-            return self.long(tool, name, None, args);
+        for (at, letter) in letters.char_indices() {
+            let rest = &letters[at + letter.len_utf8()..];
+            match letter {
+                'e' | 'f' if at > 0 && rest.starts_with('=') => {
+                    return self.short(&format!("-{letter}{rest}"), args, unknown);
+                }
+                'a' => self.addresses = true,
+                'C' => self.demangle = true,
+                'f' => self.functions = Functions::Linkage,
+                'h' => return Err(Instead::Help),
+                'i' => self.inlines = true,
+                'p' => self.pretty = true,
+                's' => self.basenames = true,
+                'v' => return Err(Instead::Version),
+                '-' => {
+                    let (name, value) = match rest.split_once('=') {
+                        Some((name, value)) => (name, Some(value.to_owned())),
+                        None => (rest, None),
+                    };
+                    return self.long(&format!("--{rest}"), name, value, args, unknown);
+                }
+                'e' => {
+                    self.obj = match rest {
+                        "" => Some(args.next().ok_or_else(|| missing("-e"))?),
+                        rest => Some(rest.to_owned()),
+                    };
+                    return Ok(());
+                }
+                other => unknown.push(format!("-{other}")),
+            }
         }
+        Ok(())
+    }
 
-        for (at, letter) in name.char_indices() {
-            let rest = &name[at + letter.len_utf8()..];
-            match (letter, gnu) {
-                ('e', _) | ('b' | 'j', true) => {
+    /// An option of LLVM's tools with two dashes.
+    fn long(
+        &mut self,
+        arg: &str,
+        name: &str,
+        mut value: Option<String>,
+        args: &mut impl Iterator<Item = String>,
+        unknown: &mut Vec<String>,
+    ) -> Result<(), Instead> {
+        if value.is_none() && VALUES.contains(&name) {
+            value = Some(args.next().ok_or_else(|| missing(&format!("--{name}")))?);
+        }
+        let text = value.as_deref().unwrap_or_default();
+        let wrong = |what: &str| Instead::Wrong(format!("--{name}=: expected a {what}, but got '{text}'"));
+        let count = || number(text).ok_or_else(|| wrong("non-negative integer"));
+        match (name, text) {
+            ("obj" | "exe", _) => self.obj = value,
+            ("functions", "none") => self.functions = Functions::None,
+            ("functions", "short") => self.functions = Functions::Short,
+            ("functions", _) => self.functions = Functions::Linkage,
+            ("inlining" | "inlines", "false") => self.inlines = false,
+            ("demangle", "false") => self.demangle = false,
+            ("inlining", "" | "true") => self.inlines = true,
+            ("demangle", "true") => self.demangle = true,
+            ("color", _) => {}
+            ("adjust-vma", _) => self.adjust_vma = count()?,
+            ("print-source-context-lines", _) => self.context = count()?,
+            ("cache-size", _) => drop(count()?),
+            ("output-style", _) => {
+                self.style = match text {
+                    "GNU" => Style::Gnu,
+                    "JSON" => Style::Json,
+                    _ => Style::Llvm,
+                }
+            }
+            ("build-id", _) => self.build_id = Some(build_id(text).ok_or_else(|| wrong("build ID"))?),
+            ("dwp", _) => self.dwp = value.map(PathBuf::from),
+            ("default-arch", _) => self.arch = value,
+            ("debug-file-directory" | "fallback-debug-path", _) => {
+                self.debug_dirs.extend(value.map(PathBuf::from));
+            }
+            (name, _) if VALUES.contains(&name) => {}
+            (_, _) if value.is_some() => unknown.push(arg.to_owned()),
+            ("help", _) => return Err(Instead::Help),
+            ("version", _) => return Err(Instead::Version),
+            ("addresses" | "print-address", _) => self.addresses = true,
+            ("basenames", _) => self.basenames = true,
+            ("relativenames", _) => self.basenames = false,
+            ("pretty-print", _) => self.pretty = true,
+            ("demangle", _) => self.demangle = true,
+            ("no-demangle", _) => self.demangle = false,
+            ("inlines", _) => self.inlines = true,
+            ("no-inlines", _) => self.inlines = false,
+            ("verbose", _) => self.verbose = true,
+            ("no-untag-addresses", _) => {}
+            ("filter-markup", _) => {
+                let name = self.tool.name();
+                return Err(Instead::Wrong(format!("{name}: error: --filter-markup is not supported")));
+            }
+            (name, _) if IGNORED.contains(&name) => {}
+            _ => unknown.push(arg.to_owned()),
+        }
+        Ok(())
+    }
+
+    /// GNU's options of one letter, one or several.
+    fn short_of_gnu(&mut self, arg: &str, args: &mut impl Iterator<Item = String>) -> Result<(), Instead> {
+        let letters = &arg[1..];
+        for (at, letter) in letters.char_indices() {
+            let rest = &letters[at + letter.len_utf8()..];
+            match letter {
+                'b' | 'e' | 'j' => {
+                    let needed = || format!("option requires an argument -- '{letter}'");
                     let value = match rest {
-                        "" => args.next().ok_or_else(|| missing(tool, &letter.to_string()))?,
+                        "" => args.next().ok_or_else(|| Instead::Usage(needed()))?,
                         rest => rest.to_owned(),
                     };
                     match letter {
@@ -190,122 +342,76 @@ impl Options {
                     }
                     return Ok(());
                 }
+                'a' => self.addresses = true,
+                'C' => self.demangle = true,
+                'f' => self.functions = Functions::Linkage,
+                'h' | 'H' => return Err(Instead::Help),
+                'i' => self.inlines = true,
+                'p' => self.pretty = true,
+                's' => self.basenames = true,
+                'v' | 'V' => return Err(Instead::Version),
                 // GNU's limit on recursion: our demangler has one of its own.
-                ('r' | 'R', true) => {}
-                _ => {
-                    let name = long_name(&letter.to_string(), gnu).ok_or_else(|| unknown(tool, arg))?;
-                    self.long(tool, name, None, args)?;
-                }
+                'r' | 'R' => {}
+                other => return Err(Instead::Usage(format!("invalid option -- '{other}'"))),
             }
         }
         Ok(())
     }
 
-    fn long(
+    /// A long option of GNU's tool: its name, or the beginning of it that no other has.
+    fn long_of_gnu(
         &mut self,
-        tool: Tool,
         name: &str,
-        mut value: Option<String>,
+        value: Option<String>,
         args: &mut impl Iterator<Item = String>,
     ) -> Result<(), Instead> {
-        let gnu = tool == Tool::GnuAddr2line;
-        if value.is_none() && (VALUES.contains(&name) || (gnu && matches!(name, "section" | "target"))) {
-            value = Some(args.next().ok_or_else(|| missing(tool, name))?);
-        }
-        let text = value.as_deref().unwrap_or_default();
-        let wrong =
-            |what: &str| Instead::Wrong(format!("{}: error: --{name}: {what}, found '{text}'", tool.name()));
-        match name {
-            "help" => return Err(Instead::Help),
-            "version" => return Err(Instead::Version),
-            "obj" | "exe" => self.obj = value,
-            "section" if gnu => self.section = value,
-            "target" if gnu => {}
-            "addresses" | "print-address" => self.addresses = true,
+        let exact = GNU.iter().find(|(option, _)| *option == name);
+        let mut beginning = GNU.iter().filter(|(option, _)| option.starts_with(name));
+        let (option, takes) = match (exact, beginning.next(), beginning.next()) {
+            (Some(exact), _, _) | (None, Some(exact), None) => *exact,
+            // Two names of one option.
+            (None, Some(one), Some(_)) if name.starts_with("recur") || name.starts_with("no-recur") => *one,
+            (None, Some(_), Some(_)) => {
+                let all = GNU.iter().filter(|(option, _)| option.starts_with(name));
+                let all: Vec<String> = all.map(|(option, _)| format!("'--{option}'")).collect();
+                let text = format!("option '--{name}' is ambiguous; possibilities: {}", all.join(" "));
+                return Err(Instead::Usage(text));
+            }
+            (None, None, _) => {
+                let spelled = value.map_or_else(|| format!("--{name}"), |value| format!("--{name}={value}"));
+                return Err(Instead::Usage(format!("unrecognized option '{spelled}'")));
+            }
+        };
+        let value = match (takes, value) {
+            (Takes::Nothing, Some(_)) => {
+                return Err(Instead::Usage(format!("option '--{option}' doesn't allow an argument")));
+            }
+            (Takes::Value, None) => {
+                let needed = || Instead::Usage(format!("option '--{option}' requires an argument"));
+                Some(args.next().ok_or_else(needed)?)
+            }
+            (_, value) => value,
+        };
+        match option {
+            "addresses" => self.addresses = true,
             "basenames" => self.basenames = true,
+            "demangle" => self.demangle = true,
+            "exe" => self.obj = value,
+            "functions" => self.functions = Functions::Linkage,
+            "help" => return Err(Instead::Help),
+            "inlines" => self.inlines = true,
             "pretty-print" => self.pretty = true,
-            "demangle" => self.demangle = text != "false",
-            "no-demangle" => self.demangle = false,
-            "inlines" | "inlining" => self.inlines = text != "false",
-            "no-inlines" => self.inlines = false,
-            "functions" => {
-                self.functions = match text {
-                    "none" => Functions::None,
-                    "short" => Functions::Short,
-                    "" | "linkage" => Functions::Linkage,
-                    _ => return Err(wrong("expected none, short or linkage")),
-                }
-            }
-            "recurse-limit" | "no-recurse-limit" if gnu => {}
-            _ if gnu => return Err(unknown(tool, &format!("--{name}"))),
-            "verbose" => self.verbose = true,
-            "no-untag-addresses" => {}
-            "relativenames" => self.basenames = false,
-            "adjust-vma" => {
-                self.adjust_vma = number(text).ok_or_else(|| wrong("expected an address"))?;
-            }
-            "print-source-context-lines" => {
-                self.context = number(text).ok_or_else(|| wrong("expected a number of lines"))?;
-            }
-            "output-style" => {
-                self.style = match text {
-                    "LLVM" => Style::Llvm,
-                    "GNU" => Style::Gnu,
-                    "JSON" => Style::Json,
-                    _ => return Err(wrong("expected LLVM, GNU or JSON")),
-                }
-            }
-            "build-id" => {
-                let id = build_id(text).ok_or_else(|| wrong("expected a build-id"))?;
-                self.build_id = Some(id);
-            }
-            "dwp" => self.dwp = value.map(PathBuf::from),
-            "default-arch" => self.arch = value,
-            "debug-file-directory" | "fallback-debug-path" => {
-                self.debug_dirs.extend(value.map(PathBuf::from))
-            }
-            "filter-markup" => {
-                return Err(Instead::Wrong(format!(
-                    "{}: error: --filter-markup is not supported",
-                    tool.name()
-                )));
-            }
-            name if IGNORED.contains(&name) => {}
-            _ => return Err(unknown(tool, &format!("--{name}"))),
+            "section" => self.section = value,
+            "version" => return Err(Instead::Version),
+            _ => {}
         }
         Ok(())
     }
 }
 
-/// The long name of an option of one letter.
-fn long_name(letter: &str, gnu: bool) -> Option<&'static str> {
-    Some(match letter {
-        "a" => "addresses",
-        "C" => "demangle",
-        "f" => "functions",
-        "h" => "help",
-        "H" if gnu => "help",
-        "i" => "inlines",
-        "p" => "pretty-print",
-        "s" => "basenames",
-        "v" => "version",
-        "V" if gnu => "version",
-        _ => return None,
-    })
-}
-
-fn unknown(tool: Tool, arg: &str) -> Instead {
-    Instead::Wrong(match tool {
-        Tool::GnuAddr2line => format!("addr2line: unrecognized option '{arg}'\n{}", usage(tool)),
-        _ => format!("error: unknown argument '{arg}'"),
-    })
-}
-
-fn missing(tool: Tool, name: &str) -> Instead {
-    Instead::Wrong(match tool {
-        Tool::GnuAddr2line => format!("addr2line: option requires an argument -- '{name}'\n{}", usage(tool)),
-        _ => format!("error: argument to '{name}' is missing (expected 1 value)"),
-    })
+/// LLVM's message on an option without its value.
+fn missing(option: &str) -> Instead {
+    Instead::Wrong(format!("error: {option}: missing argument"))
 }
 
 /// What `--help` prints.

@@ -223,7 +223,7 @@ mod tests {
             ("a.elf 1x", "expected a number as module offset"),
             ("FILE:\"a 1", "unbalanced quotes in input file name"),
             ("FILE:BUILDID:a 1", "duplicate input file specification prefix"),
-            ("BUILDID:abc 1", "wrong format of build-id"),
+            ("BUILDID:abz 1", "wrong format of build-id"),
         ] {
             assert_eq!(read(&[], line).unwrap_err().message, expected, "{line}");
         }

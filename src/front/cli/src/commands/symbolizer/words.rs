@@ -8,6 +8,30 @@ pub(super) enum Module {
     BuildId(Vec<u8>),
 }
 
+/// The path of `PATH:ARCH`, where LLVM knows an architecture of that name.
+pub(super) fn without_arch(path: &str) -> Option<&str> {
+    let (path, arch) = path.rsplit_once(':')?;
+    let families = [
+        "aarch64",
+        "amd64",
+        "arm",
+        "bpf",
+        "hexagon",
+        "loongarch",
+        "mips",
+        "powerpc",
+        "ppc",
+        "riscv",
+        "s390x",
+        "sparc",
+        "thumb",
+        "wasm",
+        "x86_64",
+    ];
+    let i86 = matches!(arch.as_bytes(), [b'i', b'3'..=b'9', b'8', b'6']);
+    (i86 || families.iter().any(|family| arch.starts_with(family))).then_some(path)
+}
+
 /// Reads a number with the prefix of its base, as LLVM does: `0x`, `0b`, `0o`, `0` for octal, else decimal.
 pub(super) fn number(text: &str) -> Option<u64> {
     let lower = text.to_ascii_lowercase();
@@ -24,11 +48,12 @@ pub(super) fn number(text: &str) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
-/// Reads a build id of hexadecimal digits.
+/// Reads a build id of hexadecimal digits. The first byte may lack its first digit, as LLVM reads it.
 pub(super) fn build_id(text: &str) -> Option<Vec<u8>> {
-    if text.is_empty() || !text.len().is_multiple_of(2) || !text.is_ascii() {
+    if text.is_empty() || !text.is_ascii() {
         return None;
     }
+    let text = if text.len().is_multiple_of(2) { text.to_owned() } else { format!("0{text}") };
     let pair = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).ok();
     text.bytes().all(|digit| digit.is_ascii_hexdigit()).then_some(())?;
     (0..text.len()).step_by(2).map(pair).collect()

@@ -1,0 +1,174 @@
+//! `cargo xtask dropins`: `llvm-symbolizer`, `llvm-addr2line` and `addr2line` as foldsym speaks them, beside the tools themselves:
+//! equal bytes for the same options, requests and errors, but for differences that have a name.
+
+mod causes;
+mod options;
+mod protocol;
+mod split;
+mod sweep;
+mod tally;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::diff::{self, Program};
+use crate::{ci, sh};
+use causes::Known;
+use sweep::Sweep;
+use tally::Tally;
+use tools::{Pair, Said, Tool};
+
+const HELP: &str = "cargo xtask dropins [PROGRAM]... [OPTIONS]
+  runs llvm-symbolizer 22, llvm-addr2line 22 and GNU addr2line beside foldsym under the same name with the same options and
+  requests, and compares what they print, their errors and exit codes; fails where a difference has no name
+  without a program: programs of testbins/built, the C library, and the list of requests that clients send and get wrong
+  --protocol      that list alone
+  --addresses N   of each program (40)
+  --lines N       lines of options drawn for each tool and program, besides the list of each spelling (12)
+  --seed S        other addresses and lines (1)
+  --foldsym BIN   another build of foldsym than this checkout's";
+
+/// Programs that are asked by each spelling of each option.
+const EVERY_SPELLING: &[&str] = &["demo.elf", "inline.clang-dwarf5-o1"];
+
+struct Settings {
+    programs: Vec<PathBuf>,
+    addresses: usize,
+    lines: usize,
+    seed: u64,
+    foldsym: Option<PathBuf>,
+    protocol: bool,
+}
+
+/// See `HELP`.
+///
+/// # Errors
+/// A usage error, a tool that fails, differences without a name.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let settings = parse(args)?;
+    let foldsym = crate::fold::Foldsym::build(settings.foldsym.clone())?;
+    let folder = sh::scratch("dropins")?;
+    let pair = Pair::new(foldsym.path(), &folder)?;
+    let mut tally = Tally::default();
+    let mut programs = settings.programs.clone();
+    if programs.is_empty() {
+        protocol::run(&pair, &folder, &mut tally)?;
+    }
+    if programs.is_empty() && !settings.protocol {
+        programs = ci::test_programs()?;
+        programs.extend(ci::c_library());
+        programs.extend(ci::libc());
+    }
+    let (next, total, failure) = (AtomicUsize::new(0), Mutex::new(tally), Mutex::new(None));
+    std::thread::scope(|scope| {
+        for worker in 0..std::thread::available_parallelism().map_or(1, |count| count.get()) {
+            let (next, programs, pair, total, failure) = (&next, &programs, &pair, &total, &failure);
+            let (settings, foldsym) = (&settings, foldsym.path());
+            scope.spawn(move || {
+                while let Some(path) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let one = sweep(pair, foldsym, path, settings, worker);
+                    match (one, total.lock(), failure.lock()) {
+                        (Ok(one), Ok(mut total), _) => total.join(one),
+                        (Err(error), _, Ok(mut failure)) => {
+                            failure.get_or_insert(format!("{}: {error}", path.display()));
+                        }
+                        _ => return,
+                    }
+                }
+            });
+        }
+    });
+    if let Ok(Some(error)) = failure.into_inner() {
+        return Err(error);
+    }
+    let tally = total.into_inner().map_err(|_| "a thread panicked")?;
+    print!("{}", tally.report());
+    match tally.bad() {
+        0 => Ok(()),
+        bad => Err(format!("{bad} differences without a name")),
+    }
+}
+
+fn parse(args: &[String]) -> Result<Settings, String> {
+    let mut settings =
+        Settings { programs: Vec::new(), addresses: 40, lines: 12, seed: 1, foldsym: None, protocol: false };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let mut number = || args.next().and_then(|number| number.parse::<u64>().ok()).ok_or(HELP);
+        match arg.as_str() {
+            "--addresses" => settings.addresses = number()? as usize,
+            "--lines" => settings.lines = number()? as usize,
+            "--seed" => settings.seed = number()?,
+            "--protocol" => settings.protocol = true,
+            "--foldsym" => settings.foldsym = Some(args.next().ok_or(HELP)?.into()),
+            other if other.starts_with('-') => return Err(HELP.to_owned()),
+            other => settings
+                .programs
+                .push(std::fs::canonicalize(other).map_err(|error| format!("{other}: {error}"))?),
+        }
+    }
+    Ok(settings)
+}
+
+/// Asks all tools about one program, which is left out where a tool cannot be asked for it.
+fn sweep(
+    pair: &Pair,
+    foldsym: &Path,
+    path: &Path,
+    settings: &Settings,
+    worker: usize,
+) -> Result<Tally, String> {
+    let mut tally = Tally::default();
+    let scratch = sh::scratch(&format!("dropins-{worker}"))?;
+    // Of several architectures the tools answer for one.
+    let Some(program) = ci::askable(path, None)? else { return Ok(tally) };
+    if program.relocatable || program.legacy_compressed || Program::architectures(path)?.len() > 1 {
+        return Ok(tally);
+    }
+    let options =
+        diff::Options { addresses: settings.addresses, seed: settings.seed, ..diff::Options::default() };
+    let mut addresses = diff::choose(&program, &options)?;
+    // Addresses of nothing, before the others and between them.
+    addresses.insert(0, 0x3);
+    addresses.push(0x7fff_ffff_f000);
+    let known = Known::of(foldsym, &program, &addresses, &scratch)?;
+    let sweep = Sweep { pair, program: &program, known: &known, addresses: &addresses };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    for tool in Tool::ALL {
+        if tool == Tool::GnuAddr2line && !known.gnu_reads_it() {
+            continue;
+        }
+        let mut lines = options::combinations(tool, settings.lines, settings.seed);
+        if EVERY_SPELLING.contains(&&*name) {
+            lines.extend(options::singles(tool));
+        }
+        for (number, line) in lines.iter().enumerate() {
+            sweep.ask(tool, line, number, &mut tally)?;
+        }
+    }
+    Ok(tally)
+}
+
+/// Two outputs, where they begin to differ.
+fn shown(real: &Said, ours: &Said) -> String {
+    let end = |said: &Said| format!("{}(exit code {:?})", said.err, said.code);
+    match real.out == ours.out {
+        true => apart(&end(real), &end(ours)),
+        false => apart(&real.out, &ours.out),
+    }
+}
+
+/// Two texts, where they begin to differ.
+fn apart(real: &str, ours: &str) -> String {
+    // Keys of JSON are compared one by one.
+    let lines = |text: &str| text.replace(",\"", ",\n\"").lines().map(str::to_owned).collect::<Vec<_>>();
+    let (real, ours) = (lines(real), lines(ours));
+    let at = real.iter().zip(&ours).take_while(|(a, b)| a == b).count();
+    let part = |lines: &[String]| {
+        let lines: Vec<&str> = lines.iter().skip(at.saturating_sub(1)).take(4).map(String::as_str).collect();
+        lines.join("\n  ")
+    };
+    format!("  the tool:\n  {}\n  ours:\n  {}", part(&real), part(&ours))
+}
