@@ -16,6 +16,13 @@ use crate::sh;
 const DISCRIMINATOR: &str = "a discriminator: a symbol file has none";
 const INLINED_START: &str = "where an inlined function starts: a symbol file does not say";
 const RELATIVE: &str = "a path below the folder of the compiler: a symbol file has whole paths";
+const SHORT: &str = "a short name: ours is cut out of the linkage name, the tool's is DW_AT_name";
+const REMOVED: &str = "an address below all code: the tool finds functions there that the linker removed";
+const FOLDERS: &str = "--debug-file-directory: ours looks below /usr/lib/debug too";
+const GNU_STYLE: &str = "GNU's demangler spells lambdas and templates otherwise than LLVM's, and ours";
+const GNU_EMPTY: &str = "GNU addr2line prints the empty name of a file";
+pub(super) const GNU_READS_NOT: &str =
+    "GNU addr2line cannot read the debug information, and says so (all answers of a run)";
 const FOLDED: &str = "folded code: ours says in JSON how sure it is, and of how many functions";
 const GNU_FRAMES: &str = "GNU addr2line finds other inlined functions; llvm-symbolizer answers as we do";
 const GNU_NAME: &str = "GNU addr2line has another name; llvm-symbolizer answers as we do";
@@ -28,16 +35,19 @@ pub(super) struct Known {
     gnu: HashMap<u64, Vec<Frame>>,
     /// The causes by which ours and llvm-symbolizer's answers differ.
     named: HashMap<u64, Vec<&'static str>>,
+    /// Where the code begins.
+    lowest: u64,
 }
 
 impl Known {
-    /// Asks all about these addresses.
+    /// Asks all about these addresses. `described` is the file with the symbols and debug information.
     ///
     /// # Errors
     /// A tool that fails.
     pub(super) fn of(
         foldsym: &Path,
         program: &Program,
+        described: &Program,
         addresses: &[u64],
         scratch: &Path,
     ) -> Result<Known, String> {
@@ -54,7 +64,7 @@ impl Known {
         let llvm = tools.theirs(Oracle::Llvm, program, addresses, scratch)?;
         let mut named = HashMap::new();
         for ((address, ours), llvm) in addresses.iter().zip(&ours).zip(&llvm) {
-            if let Ok(causes) = causes_of(program, *address, ours, llvm)
+            if let Ok(causes) = causes_of(described, *address, ours, llvm)
                 && !causes.is_empty()
             {
                 named.insert(*address, causes);
@@ -62,7 +72,13 @@ impl Known {
         }
         let by_address = |answers: Vec<Answer>| addresses.iter().copied().zip(answers).collect();
         let gnu = gnu(program, addresses, scratch).unwrap_or_default();
-        Ok(Known { ours: by_address(ours), llvm: by_address(llvm), gnu, named })
+        Ok(Known {
+            ours: by_address(ours),
+            llvm: by_address(llvm),
+            gnu,
+            named,
+            lowest: program.code.iter().map(|code| code.start).min().unwrap_or(0),
+        })
     }
 
     /// Whether GNU addr2line can be asked about the program.
@@ -87,22 +103,41 @@ impl Known {
             causes.push(RELATIVE);
             return Some(causes);
         }
+        if line.short && without_names(&real) == without_names(&ours) {
+            causes.push(SHORT);
+            return Some(causes);
+        }
         let address = address.wrapping_sub(line.shift);
+        if address < self.lowest {
+            causes.push(REMOVED);
+            return Some(causes);
+        }
+        let folders = |arg: &String| arg.starts_with("--debug-file-directory");
+        let fields = Fields { columns: true, starts: false };
+        let known = (self.ours.get(&address), self.llvm.get(&address));
+        if let (Some(own), Some(llvm)) = known
+            && line.args.iter().any(folders)
+            && real.contains("??")
+            && differences(&own.frames, &llvm.frames, fields).is_empty()
+        {
+            causes.push(FOLDERS);
+            return Some(causes);
+        }
         if tool == Tool::GnuAddr2line {
-            causes.extend(self.why_gnu(address)?);
+            causes.extend(self.why_gnu(line, address, &real, &ours)?);
         } else {
             causes.extend(self.named.get(&address)?);
         }
         Some(causes)
     }
 
-    fn why_gnu(&self, address: u64) -> Option<Vec<&'static str>> {
-        let (ours, llvm, gnu) = (self.ours.get(&address)?, self.llvm.get(&address)?, self.gnu.get(&address)?);
+    fn why_gnu(&self, line: &Line, address: u64, real: &str, ours: &str) -> Option<Vec<&'static str>> {
+        let (own, llvm, gnu) = (self.ours.get(&address)?, self.llvm.get(&address)?, self.gnu.get(&address)?);
         let fields = Fields { columns: false, starts: false };
-        if !differences(&ours.frames, &llvm.frames, fields).is_empty() {
+        if !differences(&own.frames, &llvm.frames, fields).is_empty() {
             return self.named.get(&address).cloned();
         }
-        let found = differences(&ours.frames, gnu, fields);
+        let found = differences(&own.frames, gnu, fields);
         let cause = |difference: &crate::diff::answer::Difference| match difference.what {
             What::Depth => GNU_FRAMES,
             What::Name => GNU_NAME,
@@ -110,8 +145,36 @@ impl Known {
         };
         let mut causes: Vec<&'static str> = found.iter().map(cause).collect();
         causes.dedup();
+        // What the two print differs though they know the same.
+        if causes.is_empty() && real.lines().any(|line| line == ":?" || line.ends_with(" at :?")) {
+            causes.push(GNU_EMPTY);
+        }
+        let demangles = line.args.iter().any(|arg| arg == "-C" || arg.starts_with("--demangle"));
+        if causes.is_empty() && demangles && without_names(real) == without_names(ours) {
+            causes.push(GNU_STYLE);
+        }
         (!causes.is_empty()).then_some(causes)
     }
+}
+
+/// A text without the names of functions.
+fn without_names(text: &str) -> Vec<String> {
+    if let Ok(mut value) = serde_json::from_str::<Value>(text) {
+        for key in ["Symbol", "Loc"] {
+            for frame in value.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
+                frame["FunctionName"] = "".into();
+            }
+        }
+        return vec![value.to_string()];
+    }
+    let places = text.lines().map(|line| line.rsplit_once(" at ").map_or(line, |(_, place)| place));
+    // Of the lines that are left, places end in numbers, and what is told of them begins with two blanks.
+    let is_place = |line: &&str| {
+        let number = line.rsplit(':').next().unwrap_or_default();
+        let numbered = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'?');
+        line.starts_with("  ") || (line.contains(':') && numbered)
+    };
+    places.filter(is_place).map(str::to_owned).collect()
 }
 
 /// Whether the texts differ in paths alone, of which ours are longer by the front.
@@ -127,8 +190,7 @@ fn relative(style: Style, real: &str, ours: &str) -> bool {
         real == ours
             || (0..=same).any(|at| {
                 let (Some(real), Some(ours)) = (real.get(at..), ours.get(at..)) else { return false };
-                ours.starts_with('/')
-                    && !real.starts_with('/')
+                !real.starts_with('/')
                     && ours.ends_with(real)
                     && ours[..ours.len() - real.len()].ends_with('/')
             })

@@ -50,6 +50,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let settings = parse(args)?;
     let foldsym = crate::fold::Foldsym::build(settings.foldsym.clone())?;
     let folder = sh::scratch("dropins")?;
+    std::fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    sh::create_dir(&folder)?;
     let pair = Pair::new(foldsym.path(), &folder)?;
     let mut tally = Tally::default();
     let mut programs = settings.programs.clone();
@@ -133,8 +135,15 @@ fn sweep(
     // Addresses of nothing, before the others and between them.
     addresses.insert(0, 0x3);
     addresses.push(0x7fff_ffff_f000);
-    let known = Known::of(foldsym, &program, &addresses, &scratch)?;
-    let sweep = Sweep { pair, program: &program, known: &known, addresses: &addresses };
+    // The installed C library has its symbols in another file.
+    let library =
+        ci::c_library().is_some_and(|library| library.canonicalize().ok() == path.canonicalize().ok());
+    let debug = ci::libc().filter(|_| library);
+    let described = Program::open(debug.as_deref().unwrap_or(path), None)?;
+    let known = Known::of(foldsym, &program, &described, &addresses, &scratch)?;
+    let cache = scratch.join("cache");
+    let _ = std::fs::remove_dir_all(&cache);
+    let sweep = Sweep { cache: &cache, pair, program: &program, known: &known, addresses: &addresses };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     for tool in Tool::ALL {
         if tool == Tool::GnuAddr2line && !known.gnu_reads_it() {

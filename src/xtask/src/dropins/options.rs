@@ -24,6 +24,8 @@ pub(super) struct Line {
     pub(super) context: bool,
     /// Paths are those of the debug information, without the folder of the compiler.
     pub(super) relative: bool,
+    /// Names are those of `DW_AT_name`.
+    pub(super) short: bool,
 }
 
 /// The spellings of an option; the first is its absence.
@@ -144,6 +146,7 @@ fn line(tool: Tool, spelled: &[&str]) -> Line {
         addresses: has(&["-a", "--addresses", "--print-address"]),
         shift: if text.contains("--adjust-vma") { 0x1000 } else { 0 },
         context: text.contains("context-lines"),
+        short: text.contains("=short"),
         relative: text.contains("--relativenames") && !text.ends_with("--basenames"),
         args,
     }

@@ -65,7 +65,16 @@ mod tests {
     use super::*;
 
     fn line(style: Style, pretty: bool, addresses: bool) -> Line {
-        Line { args: Vec::new(), style, pretty, addresses, shift: 0, context: false, relative: false }
+        Line {
+            args: Vec::new(),
+            style,
+            pretty,
+            addresses,
+            shift: 0,
+            context: false,
+            relative: false,
+            short: false,
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::causes::Known;
+use super::causes::{self, Known};
 use super::options::{self, Line, Style};
 use super::split;
 use super::tally::Tally;
@@ -18,6 +18,8 @@ pub(super) struct Sweep<'s> {
     pub(super) program: &'s Program,
     pub(super) known: &'s Known,
     pub(super) addresses: &'s [u64],
+    /// Where ours keeps what it converted: of this program alone, as two files may have one build id.
+    pub(super) cache: &'s Path,
 }
 
 impl Sweep<'_> {
@@ -43,6 +45,10 @@ impl Sweep<'_> {
             return Ok(());
         }
         let shown = format!("{} {} (of {})", tool.name(), line.args.join(" "), self.program.file.display());
+        if tool == Tool::GnuAddr2line && real.err.contains("DWARF error") && ours.err.is_empty() {
+            tally.named(tool, &[causes::GNU_READS_NOT]);
+            return Ok(());
+        }
         if (&real.err, real.code) != (&ours.err, ours.code) {
             tally.unnamed(format!("{shown}, standard error or exit code"), || super::shown(&real, &ours));
             return Ok(());
@@ -89,6 +95,7 @@ impl Sweep<'_> {
     ) -> Asked {
         let path = path_of(&self.program.file);
         let mut asked = Asked { args: args.to_vec(), ..Asked::default() };
+        asked.environment.push(("FOLDSYM_CACHE".to_owned(), path_of(self.cache)));
         let with_option = tool != Tool::Symbolizer || number % 2 == 0;
         if with_option {
             let option = options::program(tool, number, &path);

@@ -57,20 +57,17 @@ pub(super) struct Pair {
     foldsym: PathBuf,
     real: [PathBuf; 3],
     folder: PathBuf,
-    cache: PathBuf,
 }
 
 impl Pair {
-    /// The tools, started in `folder`. Programs that ours converted are kept below it.
+    /// The tools, started in `folder`.
     ///
     /// # Errors
     /// A tool that is missing.
     pub(super) fn new(foldsym: &Path, folder: &Path) -> Result<Pair, String> {
         let [symbolizer, llvm, gnu] = Tool::ALL.map(Tool::real);
         let foldsym = foldsym.canonicalize().map_err(|error| format!("{}: {error}", foldsym.display()))?;
-        let cache = folder.join("cache");
-        let _ = std::fs::remove_dir_all(&cache);
-        Ok(Pair { foldsym, real: [symbolizer?, llvm?, gnu?], folder: folder.to_owned(), cache })
+        Ok(Pair { foldsym, real: [symbolizer?, llvm?, gnu?], folder: folder.to_owned() })
     }
 
     /// What both say, the real tool first.
@@ -87,7 +84,10 @@ impl Pair {
         let file = std::fs::File::open(&input).map_err(|error| format!("{}: {error}", input.display()))?;
         let mut command = Command::new(program);
         command.arg0(tool.name()).args(&asked.args).current_dir(&self.folder).stdin(Stdio::from(file));
-        command.env("FOLDSYM_CACHE", &self.cache).env("LC_ALL", "C").env_remove("DEBUGINFOD_URLS");
+        command
+            .env("FOLDSYM_CACHE", self.folder.join("cache"))
+            .env("LC_ALL", "C")
+            .env_remove("DEBUGINFOD_URLS");
         for name in ["LLVM_SYMBOLIZER_OPTS", "LLVM_ADDR2LINE_OPTS"] {
             command.env_remove(name);
         }

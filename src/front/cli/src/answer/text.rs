@@ -1,6 +1,7 @@
 //! Prints an answer as `llvm-symbolizer` prints it: a name line and a `file:line:column` line for each
 //! frame, a blank line after the last.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use foldsym_lookup::{Frame, NameId};
@@ -180,7 +181,7 @@ fn name(out: &mut Vec<u8>, frame: &Frame, names: &mut Names<'_>, style: Style) {
 fn function(out: &mut Vec<u8>, id: Option<NameId>, names: &mut Names<'_>, style: Style) {
     match names.function(id) {
         b"" => out.extend_from_slice(b"??"),
-        name if style.functions == Functions::Short => push(out, short(name), style),
+        name if style.functions == Functions::Short => push(out, &short(name), style),
         name => push(out, name, style),
     }
 }
@@ -243,9 +244,11 @@ fn push(out: &mut Vec<u8>, text: &[u8], style: Style) {
 }
 
 /// The name of a function without namespaces, classes and parameters, as `DW_AT_name` has it: `m` of `ns::S::m(int) const`.
-pub(crate) fn short(name: &[u8]) -> &[u8] {
+pub(crate) fn short(name: &[u8]) -> Cow<'_, [u8]> {
     let mut depth = 0_usize;
     let (mut start, mut end) = (0, name.len());
+    // Where Rust's `f::<T>` has colons that are not in the name.
+    let mut turbofish = None;
     let operator = memchr::memmem::find(name, b"operator");
     for (at, byte) in name.iter().enumerate() {
         if operator.is_some_and(|operator| at >= operator && at < operator + b"operator()".len()) {
@@ -258,12 +261,19 @@ pub(crate) fn short(name: &[u8]) -> &[u8] {
             }
             b'<' | b'(' | b'{' | b'[' => depth += 1,
             b'>' | b')' | b'}' | b']' => depth = depth.saturating_sub(1),
-            b':' if depth == 0 && at > 0 && name[at - 1] == b':' => start = at + 1,
-            b' ' if depth == 0 => start = at + 1,
+            b':' if depth == 0 && at > 0 && name[at - 1] == b':' => match name.get(at + 1) {
+                Some(b'<') => turbofish = Some(at - 1),
+                _ => (start, turbofish) = (at + 1, None),
+            },
+            b' ' if depth == 0 => (start, turbofish) = (at + 1, None),
             _ => {}
         }
     }
-    &name[start.min(end)..end]
+    let start = start.min(end);
+    match turbofish.filter(|at| start < *at && at + 2 <= end) {
+        Some(at) => [&name[start..at], &name[at + 2..end]].concat().into(),
+        None => name[start..end].into(),
+    }
 }
 
 #[cfg(test)]
@@ -279,9 +289,11 @@ mod tests {
             ("S::operator()(int) const", "operator()"),
             ("void f<ns::S>(ns::S)", "f<ns::S>"),
             ("a::b::~b()", "~b"),
+            ("core::ptr::align_offset::<u8>", "align_offset<u8>"),
+            ("<u8 as core::fmt::Display>::fmt", "fmt"),
             ("", ""),
         ] {
-            assert_eq!(String::from_utf8_lossy(short(name.as_bytes())), expected, "{name}");
+            assert_eq!(String::from_utf8_lossy(&short(name.as_bytes())), expected, "{name}");
         }
     }
 }

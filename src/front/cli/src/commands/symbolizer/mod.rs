@@ -53,14 +53,17 @@ pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, 
             return Ok(FAILED);
         }
     };
-    let engine = match modules::engine(&options) {
-        Ok(engine) => engine,
-        Err(message) => return Ok(failed(&format!("{program}: error: {message}"))),
+    let of_arch = options.arch.as_ref().map(|arch| modules::engine(&options, Some(arch)));
+    let (engine, of_arch) = match (modules::engine(&options, None), of_arch.transpose()) {
+        (Ok(engine), Ok(of_arch)) => (engine, of_arch),
+        (Err(message), _) | (_, Err(message)) => {
+            return Ok(failed(&format!("{program}: error: {message}")));
+        }
     };
     let session = Session {
         program,
         options: &options,
-        modules: Modules::new(&engine),
+        modules: Modules::new(&engine, of_arch.as_ref()),
         printer: Printer::new(&options),
         answer: Answer::default(),
         out: Output::new(),
@@ -274,6 +277,12 @@ impl Session<'_> {
             Place::Address(address) => {
                 let section = options.section.as_deref();
                 let start = section.and_then(|name| section_start(module, name)).unwrap_or(0);
+                // GNU's tool takes of an address what the program's class has.
+                let address = match (options.tool, asked.digits) {
+                    (Tool::GnuAddr2line, 8) => address & u64::from(u32::MAX),
+                    _ => *address,
+                };
+                asked.address = Some(address);
                 let address = address.wrapping_sub(options.adjust_vma).wrapping_add(start);
                 module.answer(address, options, &mut answer)
             }

@@ -16,6 +16,7 @@ use super::options::{Functions, Options};
 use super::words::without_arch;
 use crate::answer::symbols::SymbolNames;
 use crate::answer::text::short;
+use crate::commands::tool::Tool;
 
 /// A module that was opened, with what is kept for its answers.
 pub(super) struct Module<'s> {
@@ -26,14 +27,14 @@ pub(super) struct Module<'s> {
     names: Option<SymbolNames>,
 }
 
-/// The engine that answers for these options.
+/// The engine that answers for these options; `arch` is the one that is read of a file with several.
 ///
 /// # Errors
 /// None of these options: the text is what the engine says.
-pub(super) fn engine(options: &Options) -> Result<Symbolizer, String> {
+pub(super) fn engine(options: &Options, arch: Option<&String>) -> Result<Symbolizer, String> {
     let conversion = foldsym_convert::Options {
         columns: true,
-        arch: options.arch.clone(),
+        arch: arch.cloned(),
         dwp: options.dwp.clone(),
         debug_dirs: options.debug_dirs.clone(),
         ..foldsym_convert::Options::default()
@@ -47,13 +48,15 @@ pub(super) fn engine(options: &Options) -> Result<Symbolizer, String> {
 /// The modules that were asked for so far. Errors are kept too: a client asks for a missing module again and again.
 pub(super) struct Modules<'s> {
     symbolizer: &'s Symbolizer,
+    /// Reads files that hold several architectures; `--default-arch` says nothing of others.
+    of_arch: Option<&'s Symbolizer>,
     /// By path, as it was written.
     opened: FxHashMap<PathBuf, Result<Module<'s>, String>>,
 }
 
 impl<'s> Modules<'s> {
-    pub(super) fn new(symbolizer: &'s Symbolizer) -> Modules<'s> {
-        Modules { symbolizer, opened: FxHashMap::default() }
+    pub(super) fn new(symbolizer: &'s Symbolizer, of_arch: Option<&'s Symbolizer>) -> Modules<'s> {
+        Modules { symbolizer, of_arch, opened: FxHashMap::default() }
     }
 
     /// The module of a path.
@@ -73,16 +76,24 @@ impl<'s> Modules<'s> {
     }
 
     fn read(&self, path: &Path) -> Result<Module<'s>, String> {
-        let loaded = self.symbolizer.load(path).or_else(|error| {
+        let load = |path: &Path| {
+            let first = match self.symbolizer.load(path) {
+                Ok(map) => return Ok((map, self.symbolizer)),
+                Err(error) => text_of(&error),
+            };
+            let engine = self.of_arch.ok_or_else(|| first.clone())?;
+            engine.load(path).map(|map| (map, engine)).map_err(|_| first)
+        };
+        let loaded = load(path).or_else(|message| {
             // A file whose name ends so comes before the name of an architecture.
             let text = path.to_string_lossy();
             let whole = without_arch(&text).filter(|_| !path.exists());
-            whole.map_or(Err(error), |path| self.symbolizer.load(Path::new(path)))
+            whole.map_or(Err(message), |path| load(Path::new(path)))
         });
-        let map = loaded.map_err(|error| text_of(&error))?;
+        let (map, engine) = loaded?;
         let module = foldsym_symbolize::Module::new(&path.to_string_lossy()).with_file(map.clone());
         let modules = foldsym_symbolize::Modules::new(vec![module]);
-        Ok(Module { map, modules, worker: self.symbolizer.worker(), names: None })
+        Ok(Module { map, modules, worker: engine.worker(), names: None })
     }
 }
 
@@ -111,9 +122,14 @@ impl Module<'_> {
                     to.extend_from_slice(text);
                 };
                 match options.functions {
-                    Functions::None => line.function.clear(),
-                    Functions::Linkage => put(&mut line.function, names.function(frame.name)),
-                    Functions::Short => put(&mut line.function, short(names.function(frame.name))),
+                    // GNU's tool does not print it, but tells by it what it does not know.
+                    Functions::None if options.tool != Tool::GnuAddr2line => line.function.clear(),
+                    Functions::None | Functions::Linkage => {
+                        put(&mut line.function, names.function(frame.name))
+                    }
+                    // A symbol alone has no short name, and where a function is declared says that there is more.
+                    Functions::Short if frame.is_outermost && frame.start_line == 0 => line.function.clear(),
+                    Functions::Short => put(&mut line.function, &short(names.function(frame.name))),
                 }
                 put(&mut line.file, names.path(frame.file));
                 put(&mut line.start_file, names.path(frame.start_file));
