@@ -23,6 +23,11 @@ const GNU_STYLE: &str = "GNU's demangler spells lambdas and templates otherwise 
 const GNU_EMPTY: &str = "GNU addr2line prints the empty name of a file";
 pub(super) const GNU_READS_NOT: &str =
     "GNU addr2line cannot read the debug information, and says so (all answers of a run)";
+const APPROXIMATE: &str =
+    "--skip-line-zero: ours says line 0, the tool the line before and that it is approximate";
+const PART_START: &str = "where a function with several ranges starts: ours is the start of the range";
+const DEMANGLER: &str =
+    "a readable name that our demangler spells otherwise (src/demangle/README.md); linkage names are equal";
 const FOLDED: &str = "folded code: ours says in JSON how sure it is, and of how many functions";
 const GNU_FRAMES: &str = "GNU addr2line finds other inlined functions; llvm-symbolizer answers as we do";
 const GNU_NAME: &str = "GNU addr2line has another name; llvm-symbolizer answers as we do";
@@ -107,6 +112,12 @@ impl Known {
             causes.push(SHORT);
             return Some(causes);
         }
+        if real.to_ascii_lowercase().contains("approximate")
+            && line.args.iter().any(|arg| arg == "--skip-line-zero")
+        {
+            causes.push(APPROXIMATE);
+            return Some(causes);
+        }
         let address = address.wrapping_sub(line.shift);
         if address < self.lowest {
             causes.push(REMOVED);
@@ -125,10 +136,16 @@ impl Known {
         }
         if tool == Tool::GnuAddr2line {
             causes.extend(self.why_gnu(line, address, &real, &ours)?);
-        } else {
-            causes.extend(self.named.get(&address)?);
+        } else if let Some(named) = self.named.get(&address) {
+            causes.extend(named);
+        } else if let (Some(own), Some(llvm)) = known {
+            let same = differences(&own.frames, &llvm.frames, fields).is_empty();
+            if !same || without_names(&real) != without_names(&ours) {
+                return None;
+            }
+            causes.push(DEMANGLER);
         }
-        Some(causes)
+        (!causes.is_empty()).then_some(causes)
     }
 
     fn why_gnu(&self, line: &Line, address: u64, real: &str, ours: &str) -> Option<Vec<&'static str>> {
@@ -146,7 +163,7 @@ impl Known {
         let mut causes: Vec<&'static str> = found.iter().map(cause).collect();
         causes.dedup();
         // What the two print differs though they know the same.
-        if causes.is_empty() && real.lines().any(|line| line == ":?" || line.ends_with(" at :?")) {
+        if causes.is_empty() && real.lines().any(|line| line == ":?" || line.ends_with(" :?")) {
             causes.push(GNU_EMPTY);
         }
         let demangles = line.args.iter().any(|arg| arg == "-C" || arg.starts_with("--demangle"));
@@ -210,7 +227,7 @@ fn alike_text(real: &str, ours: &str) -> (String, String, Vec<&'static str>) {
     let mut causes = Vec::new();
     let is_start = |text: &str| text.starts_with("  Function start address: ");
     let starts = |text: &str| text.lines().filter(|line| is_start(line)).count();
-    let fewer = starts(ours) < starts(real);
+    let (fewer, more) = (starts(ours) < starts(real), starts(ours) > starts(real));
     let clean = |text: &str, causes: &mut Vec<&'static str>| {
         let mut lines = Vec::new();
         for line in text.lines() {
@@ -218,8 +235,8 @@ fn alike_text(real: &str, ours: &str) -> (String, String, Vec<&'static str>) {
                 causes.push(DISCRIMINATOR);
                 continue;
             }
-            if fewer && is_start(line) {
-                causes.push(INLINED_START);
+            if (fewer || more) && is_start(line) {
+                causes.push(if fewer { INLINED_START } else { PART_START });
                 continue;
             }
             match line.split_once(" (discriminator ").filter(|(_, rest)| rest.ends_with(')')) {
@@ -235,7 +252,11 @@ fn alike_text(real: &str, ours: &str) -> (String, String, Vec<&'static str>) {
     let real = clean(real, &mut causes);
     causes.sort_unstable();
     causes.dedup();
-    (real, clean(ours, &mut Vec::new()), causes)
+    let ours = clean(ours, &mut Vec::new());
+    if more {
+        causes.push(PART_START);
+    }
+    (real, ours, causes)
 }
 
 fn alike_json(real: &str, ours: &str) -> (String, String, Vec<&'static str>) {
@@ -260,6 +281,10 @@ fn alike_json(real: &str, ours: &str) -> (String, String, Vec<&'static str>) {
             if unknown && frame["StartAddress"] != "" {
                 frame["StartAddress"] = "".into();
                 causes.push(INLINED_START);
+            } else if frame["StartAddress"] == "" && !unknown {
+                frame["StartAddress"] =
+                    own.get(number).map_or(Value::Null, |own| own["StartAddress"].clone());
+                causes.push(PART_START);
             }
         }
     }

@@ -151,7 +151,7 @@ impl<'o> Printer<'o> {
         };
         field("  Filename: ", or_unknown(self.path(&line.file)));
         if line.start_line > 0 {
-            field("  Function start filename: ", or_unknown(self.path(&line.start_file)));
+            field("  Function start filename: ", self.path(&line.start_file));
             field("  Function start line: ", line.start_line.to_string().as_bytes());
         }
         if let Some(start) = line.start.filter(|_| self.options.style == Style::Llvm) {
