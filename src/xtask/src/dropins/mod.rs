@@ -26,7 +26,7 @@ const HELP: &str = "cargo xtask dropins [PROGRAM]... [OPTIONS]
   without a program: programs of testbins/built, the C library, and the list of requests that clients send and get wrong
   --protocol      that list alone
   --addresses N   of each program (40)
-  --lines N       lines of options drawn for each tool and program, besides the list of each spelling (12)
+  --lines N       lines of options drawn for each tool and program, besides the list of each spelling (4)
   --seed S        other addresses and lines (1)
   --foldsym BIN   another build of foldsym than this checkout's";
 
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 
 fn parse(args: &[String]) -> Result<Settings, String> {
     let mut settings =
-        Settings { programs: Vec::new(), addresses: 40, lines: 12, seed: 1, foldsym: None, protocol: false };
+        Settings { programs: Vec::new(), addresses: 40, lines: 4, seed: 1, foldsym: None, protocol: false };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut number = || args.next().and_then(|number| number.parse::<u64>().ok()).ok_or(HELP);

@@ -96,7 +96,7 @@ impl Sweep<'_> {
         let path = path_of(&self.program.file);
         let mut asked = Asked { args: args.to_vec(), ..Asked::default() };
         asked.environment.push(("FOLDSYM_CACHE".to_owned(), path_of(self.cache)));
-        let with_option = tool != Tool::Symbolizer || number % 2 == 0;
+        let with_option = tool != Tool::Symbolizer || number.is_multiple_of(2);
         if with_option {
             let option = options::program(tool, number, &path);
             // Before the other options, or behind them.
