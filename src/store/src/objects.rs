@@ -24,6 +24,9 @@ use crate::remote::{Remote, RemoteError};
 /// How often an HTTP server is asked again that fails.
 const RETRIES: usize = 2;
 
+/// A store that publishes takes so many bytes in the time for which it may be silent.
+const PIECE: usize = 8 << 20;
+
 /// Objects below an address.
 pub(crate) struct Objects {
     store: Box<dyn ObjectStore>,
@@ -105,10 +108,15 @@ impl Remote for Objects {
         }
         let (path, payload) = (self.path(key), PutPayload::from(bytes.to_vec()));
         let once = PutOptions::from(PutMode::Create);
-        match self.runtime.block_on(self.store.put_opts(&path, payload, once)) {
-            Ok(_) => Ok(true),
-            Err(object_store::Error::AlreadyExists { .. }) => Ok(false),
-            Err(error) => Err(self.failed(key, error)),
+        // Nothing tells how far a request is, so that a large file is given more time.
+        let pieces = u32::try_from(bytes.len() / PIECE).unwrap_or(u32::MAX);
+        let most = self.patience.saturating_mul(pieces.saturating_add(1));
+        let put = self.store.put_opts(&path, payload, once);
+        match self.runtime.block_on(async { timeout(most, put).await }) {
+            Ok(Ok(_)) => Ok(true),
+            Ok(Err(object_store::Error::AlreadyExists { .. })) => Ok(false),
+            Ok(Err(error)) => Err(self.failed(key, error)),
+            Err(_) => Err(self.failed(key, format!("no answer within {most:?}"))),
         }
     }
 

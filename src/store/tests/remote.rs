@@ -269,6 +269,43 @@ fn a_server_that_fails_is_told_and_leaves_nothing() {
     assert!(store.get_module(&ModuleId::from(id(1))).unwrap().is_none());
 }
 
+/// A storage that takes a file and says nothing. The environment of the process belongs to the test.
+#[test]
+fn a_storage_that_is_silent_is_told() {
+    const NAME: &str = "a_storage_that_is_silent_is_told";
+    if std::env::var_os("FOLDSYM_SILENT").is_none() {
+        let address = answering(|path, stream| {
+            let is_file = path.contains(".fsym");
+            let mut byte = [0];
+            // What is there is asked for first, and is not; a body follows the head of what is published.
+            stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+            match is_file && stream.read(&mut byte).is_ok_and(|read| read > 0) {
+                true => std::thread::sleep(Duration::from_secs(60)),
+                false => send(stream, "404 Not Found", 0, b""),
+            }
+        });
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", NAME, "--nocapture"]).env("FOLDSYM_SILENT", "1").env("AWS_ENDPOINT", address);
+        child.env("AWS_ALLOW_HTTP", "true").env("AWS_REGION", "us-east-1");
+        child.env("AWS_ACCESS_KEY_ID", "nobody").env("AWS_SECRET_ACCESS_KEY", "nothing");
+        assert!(child.status().unwrap().success());
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = options(folder.path());
+    options.patience = Duration::from_secs(2);
+    let store = Store::create("s3://symbols/all", options).unwrap();
+    let write = |path: &Path| -> Result<(), StoreError> {
+        std::fs::write(path, stamped(id(1).as_bytes())).unwrap();
+        Ok(())
+    };
+    let start = Instant::now();
+    let error = store.publish(&EntryInfo::default(), write).unwrap_err().to_string();
+    assert!(error.contains("s3://symbols/all/") && error.contains("no answer within 2s"), "{error}");
+    // The crate's own limits are minutes.
+    assert!(start.elapsed() < Duration::from_secs(25), "{:?}", start.elapsed());
+}
+
 /// A server that sends without end fills neither memory nor disk.
 #[test]
 fn an_answer_has_a_most() {

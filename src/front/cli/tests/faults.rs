@@ -134,6 +134,49 @@ fn no_room_for_the_file() {
     }
 }
 
+/// A file system without room: the file, the store and the cache. It is mounted in a name space of its own, where that is
+/// allowed.
+#[test]
+fn a_file_system_without_room() {
+    let bench = Bench::new();
+    let script = r#"
+        mount -t tmpfs -o size=64k none "$1" || { echo "cannot mount"; exit 0; }
+        cd "$1" && mkdir store && "$2" convert --quiet "$4" --store store || exit 1
+        # All that is left.
+        head -c 1000000 /dev/zero > filler 2> /dev/null
+        find . -type f | sort > "$5"
+        "$2" convert --quiet "$3" -o out.fsym; echo "convert $?"
+        "$2" convert --quiet "$3" --store store; echo "store $?"
+        FOLDSYM_CACHE="$1/cache" "$2" lookup "$3" 0x2012b0; echo "lookup $?"
+        "$2" store check store; echo "check $?"
+        find . -type f | sort | diff "$5" - && echo "no litter"
+    "#;
+    let mount = bench.folder.path().join("mount");
+    std::fs::create_dir(&mount).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testbins/built").canonicalize().unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", script, "sh"]).arg(&mount);
+    command.arg(env!("CARGO_BIN_EXE_foldsym")).arg(root.join("demo.elf")).arg(root.join("inline.clang-pie"));
+    let ran = command.arg(bench.folder.path().join("list")).output();
+    let Some(ran) = ran.ok().filter(|ran| !String::from_utf8_lossy(&ran.stdout).contains("cannot mount"))
+    else {
+        println!("skipped: needs to mount a file system");
+        return;
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&ran.stdout), text(&ran.stderr));
+    if err.starts_with("unshare:") {
+        println!("skipped: needs name spaces: {err}");
+        return;
+    }
+    assert!(out.contains("convert 3\n") && out.contains("store 3\n"), "{out}{err}");
+    assert_eq!(err.matches("No space left on device").count(), 2, "{out}{err}");
+    assert!(err.contains("out.fsym") && err.contains("store"), "{err}");
+    // A cache that has no room is done without.
+    assert!(out.contains("demo::crash()") && out.contains("lookup 0\n"), "{out}{err}");
+    assert!(out.contains("check 0\n") && out.contains("no litter\n"), "{out}{err}");
+}
+
 /// A file that is renamed over a device takes it from the whole system.
 #[test]
 fn what_is_no_regular_file_stays() {
