@@ -27,6 +27,7 @@ mod soak_store;
 mod split;
 mod stacks;
 mod steps;
+mod streams;
 mod symbols;
 mod testbins;
 mod tidy;
@@ -71,6 +72,11 @@ const TASKS: &[Task] = &[
     },
     Task { name: "stacks", help: "walk cores at random stops of a program, beside gdb", run: stacks::run },
     Task { name: "steps", help: "time steps of a walk by section UNWIND, beside framehop", run: steps::run },
+    Task {
+        name: "streams",
+        help: "many addresses and whole stacks through one process, beside llvm-symbolizer: CPU seconds",
+        run: streams::run,
+    },
     Task {
         name: "demangle",
         help: "readable names of whole programs against llvm-cxxfilt's",

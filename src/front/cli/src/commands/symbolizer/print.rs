@@ -171,10 +171,11 @@ impl<'o> Printer<'o> {
     /// Lines of the source file, where it can be read.
     fn source(&self, line: &Line) -> String {
         let (count, at) = (self.options.context, u64::from(line.line));
-        if count == 0 || at == 0 {
+        if count == 0 {
             return String::new();
         }
-        let Ok(path) = std::str::from_utf8(&line.file) else { return String::new() };
+        // As LLVM does: of line 0 the file's first lines, and with `--basenames` the file of that name here.
+        let Ok(path) = std::str::from_utf8(self.path(&line.file)) else { return String::new() };
         let Ok(text) = std::fs::read(path) else { return String::new() };
         let text = String::from_utf8_lossy(&text);
         let first = at.saturating_sub(count / 2).max(1);
