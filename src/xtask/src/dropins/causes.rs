@@ -70,6 +70,7 @@ impl Known {
         let mut named = HashMap::new();
         for ((address, ours), llvm) in addresses.iter().zip(&ours).zip(&llvm) {
             if let Ok(causes) = causes_of(described, *address, ours, llvm)
+                .or_else(|_| causes_of(program, *address, ours, llvm))
                 && !causes.is_empty()
             {
                 named.insert(*address, causes);
@@ -108,7 +109,10 @@ impl Known {
             causes.push(RELATIVE);
             return Some(causes);
         }
-        if line.short && without_names(&real) == without_names(&ours) {
+        let places = (without_names(&real).join("\n"), without_names(&ours).join("\n"));
+        if line.short
+            && (places.0 == places.1 || (line.relative && relative(line.style, &places.0, &places.1)))
+        {
             causes.push(SHORT);
             return Some(causes);
         }

@@ -250,14 +250,20 @@ pub(crate) fn short(name: &[u8]) -> Cow<'_, [u8]> {
     // Where Rust's `f::<T>` has colons that are not in the name.
     let mut turbofish = None;
     let operator = memchr::memmem::find(name, b"operator");
-    for (at, byte) in name.iter().enumerate() {
+    let mut bytes = name.iter().enumerate();
+    while let Some((at, byte)) = bytes.next() {
         if operator.is_some_and(|operator| at >= operator && at < operator + b"operator()".len()) {
             continue;
         }
         match byte {
             b'(' if depth == 0 && at > start => {
-                end = at;
-                break;
+                // Parameters; what is declared inside of the function has its name behind them.
+                let Some(after) = scope_behind(&name[at..]) else {
+                    end = at;
+                    break;
+                };
+                (start, turbofish) = (at + after, None);
+                bytes.nth(after - 1);
             }
             b'<' | b'(' | b'{' | b'[' => depth += 1,
             b'>' | b')' | b'}' | b']' => depth = depth.saturating_sub(1),
@@ -276,6 +282,22 @@ pub(crate) fn short(name: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
+/// Where the next name begins in a text that begins with parameters: behind `(int) const::`.
+fn scope_behind(text: &[u8]) -> Option<usize> {
+    let mut depth = 0_usize;
+    let end = text.iter().position(|byte| {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })?;
+    let rest = &text[end + 1..];
+    let words = rest.iter().position(|byte| *byte != b' ' && !byte.is_ascii_lowercase() && *byte != b'&')?;
+    rest[words..].starts_with(b"::").then_some(end + 1 + words + 2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::short;
@@ -289,6 +311,9 @@ mod tests {
             ("S::operator()(int) const", "operator()"),
             ("void f<ns::S>(ns::S)", "f<ns::S>"),
             ("a::b::~b()", "~b"),
+            ("scaled(int)::'lambda'(int)::operator()(int) const", "operator()"),
+            ("a::f(int (*)(int)) const::inner::g(char)", "g"),
+            ("f(", "f"),
             ("core::ptr::align_offset::<u8>", "align_offset<u8>"),
             ("<u8 as core::fmt::Display>::fmt", "fmt"),
             ("", ""),
