@@ -274,12 +274,11 @@ fn a_server_that_fails_is_told_and_leaves_nothing() {
 fn a_storage_that_is_silent_is_told() {
     const NAME: &str = "a_storage_that_is_silent_is_told";
     if std::env::var_os("FOLDSYM_SILENT").is_none() {
-        let address = answering(|path, stream| {
-            let is_file = path.contains(".fsym");
+        let address = answering(|_, stream| {
             let mut byte = [0];
             // What is there is asked for first, and is not; a body follows the head of what is published.
             stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-            match is_file && stream.read(&mut byte).is_ok_and(|read| read > 0) {
+            match stream.read(&mut byte).is_ok_and(|read| read > 0) {
                 true => std::thread::sleep(Duration::from_secs(60)),
                 false => send(stream, "404 Not Found", 0, b""),
             }
