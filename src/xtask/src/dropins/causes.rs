@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::options::{Line, Style};
-use super::tools::Tool;
+use super::tools::Personality;
 use crate::diff::answer::{Answer, Fields, Frame, What, differences};
 use crate::diff::{Options, Oracle, Program, Tools, causes_of};
 use crate::sh;
@@ -34,7 +34,7 @@ const GNU_NAME: &str = "GNU addr2line has another name; llvm-symbolizer answers 
 const GNU_PLACE: &str = "GNU addr2line has another file or line; llvm-symbolizer answers as we do";
 
 /// What is known of the addresses of a program, by the tools and by us.
-pub(super) struct Known {
+pub(super) struct Knowledge {
     ours: HashMap<u64, Answer>,
     llvm: HashMap<u64, Answer>,
     gnu: HashMap<u64, Vec<Frame>>,
@@ -44,7 +44,7 @@ pub(super) struct Known {
     lowest: u64,
 }
 
-impl Known {
+impl Knowledge {
     /// Asks all about these addresses. `described` is the file with the symbols and debug information.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl Known {
         described: &Program,
         addresses: &[u64],
         scratch: &Path,
-    ) -> Result<Known, String> {
+    ) -> Result<Knowledge, String> {
         let options = Options {
             oracles: vec![Oracle::Llvm],
             foldsym: Some(foldsym.to_owned()),
@@ -78,7 +78,7 @@ impl Known {
         }
         let by_address = |answers: Vec<Answer>| addresses.iter().copied().zip(answers).collect();
         let gnu = gnu(program, addresses, scratch).unwrap_or_default();
-        Ok(Known {
+        Ok(Knowledge {
             ours: by_address(ours),
             llvm: by_address(llvm),
             gnu,
@@ -95,7 +95,7 @@ impl Known {
     /// Why two answers about an address differ; nothing where no cause is known.
     pub(super) fn why(
         &self,
-        tool: Tool,
+        tool: Personality,
         line: &Line,
         address: u64,
         real: &str,
@@ -138,7 +138,7 @@ impl Known {
             causes.push(FOLDERS);
             return Some(causes);
         }
-        if tool == Tool::GnuAddr2line {
+        if tool == Personality::GnuAddr2line {
             causes.extend(self.why_gnu(line, address, &real, &ours)?);
         } else if let Some(named) = self.named.get(&address) {
             causes.extend(named);

@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::diff::{self, Program};
 use crate::{ci, sh};
-use causes::Known;
+use causes::Knowledge;
 use sweep::Sweep;
 use tally::Tally;
-use tools::{Pair, Said, Tool};
+use tools::{Pair, Personality};
 
 const HELP: &str = "cargo xtask dropins [PROGRAM]... [OPTIONS]
   runs llvm-symbolizer 22, llvm-addr2line 22 and GNU addr2line beside foldsym under the same name with the same options and
@@ -140,13 +140,13 @@ fn sweep(
         ci::c_library().is_some_and(|library| library.canonicalize().ok() == path.canonicalize().ok());
     let debug = ci::libc().filter(|_| library);
     let described = Program::open(debug.as_deref().unwrap_or(path), None)?;
-    let known = Known::of(foldsym, &program, &described, &addresses, &scratch)?;
+    let known = Knowledge::of(foldsym, &program, &described, &addresses, &scratch)?;
     let cache = scratch.join("cache");
     let _ = std::fs::remove_dir_all(&cache);
     let sweep = Sweep { cache: &cache, pair, program: &program, known: &known, addresses: &addresses };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    for tool in Tool::ALL {
-        if tool == Tool::GnuAddr2line && !known.gnu_reads_it() {
+    for tool in Personality::ALL {
+        if tool == Personality::GnuAddr2line && !known.gnu_reads_it() {
             continue;
         }
         let mut lines = options::combinations(tool, settings.lines, settings.seed);
@@ -158,26 +158,4 @@ fn sweep(
         }
     }
     Ok(tally)
-}
-
-/// Two outputs, where they begin to differ.
-fn shown(real: &Said, ours: &Said) -> String {
-    let end = |said: &Said| format!("{}(exit code {:?})", said.err, said.code);
-    match real.out == ours.out {
-        true => apart(&end(real), &end(ours)),
-        false => apart(&real.out, &ours.out),
-    }
-}
-
-/// Two texts, where they begin to differ.
-fn apart(real: &str, ours: &str) -> String {
-    // Keys of JSON are compared one by one.
-    let lines = |text: &str| text.replace(",\"", ",\n\"").lines().map(str::to_owned).collect::<Vec<_>>();
-    let (real, ours) = (lines(real), lines(ours));
-    let at = real.iter().zip(&ours).take_while(|(a, b)| a == b).count();
-    let part = |lines: &[String]| {
-        let lines: Vec<&str> = lines.iter().skip(at.saturating_sub(1)).take(4).map(String::as_str).collect();
-        lines.join("\n  ")
-    };
-    format!("  the tool:\n  {}\n  ours:\n  {}", part(&real), part(&ours))
 }

@@ -1,6 +1,6 @@
 //! Lines of options to try: each spelling of each option alone, and combinations drawn by a generator with a fixed seed.
 
-use super::tools::Tool;
+use super::tools::Personality;
 use crate::diff::SplitMix;
 
 /// How answers are printed.
@@ -94,15 +94,15 @@ const GNU: &[Spellings] = &[
 /// Options that are tried with the program in front of addresses.
 const PROGRAM: &[&str] = &["-e", "-e", "--exe=", "--exe", "--obj=", "--obj", "-e="];
 
-fn spellings(tool: Tool) -> &'static [Spellings] {
+fn spellings(tool: Personality) -> &'static [Spellings] {
     match tool {
-        Tool::GnuAddr2line => GNU,
+        Personality::GnuAddr2line => GNU,
         _ => SYMBOLIZER,
     }
 }
 
 /// Each spelling of each option alone.
-pub(super) fn singles(tool: Tool) -> Vec<Line> {
+pub(super) fn singles(tool: Personality) -> Vec<Line> {
     let mut lines = vec![line(tool, &[])];
     for option in spellings(tool) {
         lines.extend(option.iter().skip(1).map(|spelling| line(tool, &[spelling])));
@@ -111,7 +111,7 @@ pub(super) fn singles(tool: Tool) -> Vec<Line> {
 }
 
 /// So many combinations.
-pub(super) fn combinations(tool: Tool, count: usize, seed: u64) -> Vec<Line> {
+pub(super) fn combinations(tool: Personality, count: usize, seed: u64) -> Vec<Line> {
     let mut random = SplitMix(seed);
     let mut draw = |from: Spellings| from[(random.next() % from.len() as u64) as usize];
     (0..count)
@@ -120,15 +120,15 @@ pub(super) fn combinations(tool: Tool, count: usize, seed: u64) -> Vec<Line> {
 }
 
 /// The options that name the program, in one of their spellings.
-pub(super) fn program(tool: Tool, number: usize, path: &str) -> Vec<String> {
-    let spellings = if tool == Tool::GnuAddr2line { &PROGRAM[..4] } else { PROGRAM };
+pub(super) fn program(tool: Personality, number: usize, path: &str) -> Vec<String> {
+    let spellings = if tool == Personality::GnuAddr2line { &PROGRAM[..4] } else { PROGRAM };
     match spellings[number % spellings.len()] {
         joined if joined.ends_with('=') => vec![format!("{joined}{path}")],
         separate => vec![separate.to_owned(), path.to_owned()],
     }
 }
 
-fn line(tool: Tool, spelled: &[&str]) -> Line {
+fn line(tool: Personality, spelled: &[&str]) -> Line {
     let args: Vec<String> =
         spelled.iter().flat_map(|option| option.split_whitespace()).map(str::to_owned).collect();
     let has = |names: &[&str]| args.iter().any(|arg| names.contains(&&**arg));
@@ -136,7 +136,7 @@ fn line(tool: Tool, spelled: &[&str]) -> Line {
     let style = match tool {
         _ if text.contains("JSON") => Style::Json,
         _ if text.contains("GNU") => Style::Gnu,
-        Tool::Symbolizer => Style::Llvm,
+        Personality::Symbolizer => Style::Llvm,
         _ if text.contains("=LLVM") => Style::Llvm,
         _ => Style::Gnu,
     };
@@ -158,11 +158,11 @@ mod tests {
 
     #[test]
     fn every_spelling_is_tried_and_draws_are_the_same() {
-        let all = singles(Tool::Symbolizer);
+        let all = singles(Personality::Symbolizer);
         assert!(all.iter().any(|line| line.args == ["--adjust-vma", "4096"] && line.shift == 0x1000));
         assert!(all.iter().any(|line| line.style == Style::Json));
-        assert_eq!(combinations(Tool::Symbolizer, 9, 3), combinations(Tool::Symbolizer, 9, 3));
-        assert_ne!(combinations(Tool::Symbolizer, 9, 3), combinations(Tool::Symbolizer, 9, 4));
-        assert_eq!(program(Tool::Symbolizer, 4, "x"), ["--obj=x"]);
+        assert_eq!(combinations(Personality::Symbolizer, 9, 3), combinations(Personality::Symbolizer, 9, 3));
+        assert_ne!(combinations(Personality::Symbolizer, 9, 3), combinations(Personality::Symbolizer, 9, 4));
+        assert_eq!(program(Personality::Symbolizer, 4, "x"), ["--obj=x"]);
     }
 }

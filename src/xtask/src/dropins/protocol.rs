@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::causes;
 use super::options::Style;
 use super::tally::Tally;
-use super::tools::{Asked, Pair, Said, Tool};
+use super::tools::{Asked, Pair, Personality, Said};
 use crate::sh;
 
 /// One command.
 #[derive(Debug)]
-struct Case {
-    tool: Tool,
+struct Script {
+    tool: Personality,
     asked: Asked,
     /// Why the tool's answer is another.
     differs: Option<&'static str>,
@@ -40,7 +40,7 @@ pub(super) fn run(pair: &Pair, folder: &Path, tally: &mut Tally) -> Result<(), S
             (None, true) => {}
             (Some(why), false) if alike(&real, &ours) => tally.named(case.tool, &[why]),
             (Some(_), true) => tally.unnamed(format!("{}: differs no longer", shown()), String::new),
-            (_, false) => tally.unnamed(shown(), || super::shown(&real, &ours)),
+            (_, false) => tally.unnamed(shown(), || super::tally::shown(&real, &ours)),
         }
     }
     Ok(())
@@ -87,8 +87,8 @@ fn alike(real: &Said, ours: &Said) -> bool {
         || (real.code != Some(0) && ours.code == Some(0))
 }
 
-fn parse(text: &'static str) -> Result<Vec<Case>, String> {
-    let mut cases: Vec<Case> = Vec::new();
+fn parse(text: &'static str) -> Result<Vec<Script>, String> {
+    let mut cases: Vec<Script> = Vec::new();
     // The case was asked for in all styles.
     let mut copies = 1;
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -97,8 +97,10 @@ fn parse(text: &'static str) -> Result<Vec<Case>, String> {
         if matches!(mark, "$" | "%") {
             let mut words = rest.split('~').map(|word| word.trim().to_owned());
             let name = words.next().unwrap_or_default();
-            let tool =
-                Tool::ALL.into_iter().find(|tool| tool.name() == name).ok_or_else(|| line.to_owned())?;
+            let tool = Personality::ALL
+                .into_iter()
+                .find(|tool| tool.name() == name)
+                .ok_or_else(|| line.to_owned())?;
             let args: Vec<String> = words.collect();
             let styles: &[&str] = if mark == "%" { &["LLVM", "GNU", "JSON"] } else { &[""] };
             copies = styles.len();
@@ -107,7 +109,7 @@ fn parse(text: &'static str) -> Result<Vec<Case>, String> {
                 if !style.is_empty() {
                     args.insert(0, format!("--output-style={style}"));
                 }
-                cases.push(Case { tool, asked: Asked { args, ..Asked::default() }, differs: None });
+                cases.push(Script { tool, asked: Asked { args, ..Asked::default() }, differs: None });
             }
             continue;
         }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::causes::{self, Known};
+use super::causes::{self, Knowledge};
 use super::options::{self, Line, Style};
 use super::split;
 use super::tally::Tally;
-use super::tools::{Asked, Pair, Said, Tool};
+use super::tools::{Asked, Pair, Personality, Said};
 use crate::diff::Program;
 
 /// So many addresses fit a command line.
@@ -16,7 +16,7 @@ const ARGUMENTS: usize = 40;
 pub(super) struct Sweep<'s> {
     pub(super) pair: &'s Pair,
     pub(super) program: &'s Program,
-    pub(super) known: &'s Known,
+    pub(super) known: &'s Knowledge,
     pub(super) addresses: &'s [u64],
     /// Where ours keeps what it converted: of this program alone, as two files may have one build id.
     pub(super) cache: &'s Path,
@@ -29,7 +29,7 @@ impl Sweep<'_> {
     /// A tool that cannot be run.
     pub(super) fn ask(
         &self,
-        tool: Tool,
+        tool: Personality,
         line: &Line,
         number: usize,
         tally: &mut Tally,
@@ -45,12 +45,14 @@ impl Sweep<'_> {
             return Ok(());
         }
         let shown = format!("{} {} (of {})", tool.name(), line.args.join(" "), self.program.file.display());
-        if tool == Tool::GnuAddr2line && real.err.contains("DWARF error") && ours.err.is_empty() {
+        if tool == Personality::GnuAddr2line && real.err.contains("DWARF error") && ours.err.is_empty() {
             tally.named(tool, &[causes::GNU_READS_NOT]);
             return Ok(());
         }
         if (&real.err, real.code) != (&ours.err, ours.code) {
-            tally.unnamed(format!("{shown}, standard error or exit code"), || super::shown(&real, &ours));
+            tally.unnamed(format!("{shown}, standard error or exit code"), || {
+                super::tally::shown(&real, &ours)
+            });
             return Ok(());
         }
         let with_addresses = |said: &dyn Fn(&(Said, Said)) -> String| -> Result<String, String> {
@@ -68,7 +70,9 @@ impl Sweep<'_> {
         let of_real = cut(&real, &with_addresses(&|both| both.0.out.clone())?);
         let of_ours = cut(&ours, &with_addresses(&|both| both.1.out.clone())?);
         let (Some(of_real), Some(of_ours)) = (of_real, of_ours) else {
-            tally.unnamed(format!("{shown}, not one answer for each request"), || super::shown(&real, &ours));
+            tally.unnamed(format!("{shown}, not one answer for each request"), || {
+                super::tally::shown(&real, &ours)
+            });
             return Ok(());
         };
         for ((address, real), ours) in addresses.iter().zip(&of_real).zip(&of_ours) {
@@ -77,9 +81,8 @@ impl Sweep<'_> {
             }
             match self.known.why(tool, line, *address, real, ours) {
                 Some(causes) => tally.named(tool, &causes),
-                None => {
-                    tally.unnamed(shown.clone(), || format!("{address:#x}\n{}", super::apart(real, ours)))
-                }
+                None => tally
+                    .unnamed(shown.clone(), || format!("{address:#x}\n{}", super::tally::apart(real, ours))),
             }
         }
         Ok(())
@@ -87,7 +90,7 @@ impl Sweep<'_> {
 
     fn asked(
         &self,
-        tool: Tool,
+        tool: Personality,
         args: &[String],
         addresses: &[u64],
         number: usize,
@@ -96,7 +99,7 @@ impl Sweep<'_> {
         let path = path_of(&self.program.file);
         let mut asked = Asked { args: args.to_vec(), ..Asked::default() };
         asked.environment.push(("FOLDSYM_CACHE".to_owned(), path_of(self.cache)));
-        let with_option = tool != Tool::Symbolizer || number.is_multiple_of(2);
+        let with_option = tool != Personality::Symbolizer || number.is_multiple_of(2);
         if with_option {
             let option = options::program(tool, number, &path);
             // Before the other options, or behind them.
@@ -105,7 +108,7 @@ impl Sweep<'_> {
         }
         let spelled = addresses.iter().enumerate().map(|(at, address)| {
             let digits = match (tool, at % 2) {
-                (Tool::Symbolizer, _) | (_, 0) => format!("{address:#x}"),
+                (Personality::Symbolizer, _) | (_, 0) => format!("{address:#x}"),
                 _ => format!("{address:x}"),
             };
             match (with_option, (number + at) % 4) {

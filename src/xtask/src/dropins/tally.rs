@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::tools::Tool;
+use super::tools::{Personality, Said};
 
 /// Groups of what has no name that are printed.
 const SHOWN: usize = 60;
@@ -16,12 +16,12 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn asked(&mut self, tool: Tool, count: usize) {
+    pub(super) fn asked(&mut self, tool: Personality, count: usize) {
         *self.asked.entry(tool.name()).or_default() += count;
     }
 
     /// One answer with these causes.
-    pub(super) fn named(&mut self, tool: Tool, causes: &[&'static str]) {
+    pub(super) fn named(&mut self, tool: Personality, causes: &[&'static str]) {
         for cause in causes {
             *self.named.entry((tool.name(), cause)).or_default() += 1;
         }
@@ -64,4 +64,26 @@ impl Tally {
         }
         text
     }
+}
+
+/// Two outputs, where they begin to differ.
+pub(super) fn shown(real: &Said, ours: &Said) -> String {
+    let end = |said: &Said| format!("{}(exit code {:?})", said.err, said.code);
+    match real.out == ours.out {
+        true => apart(&end(real), &end(ours)),
+        false => apart(&real.out, &ours.out),
+    }
+}
+
+/// Two texts, where they begin to differ.
+pub(super) fn apart(real: &str, ours: &str) -> String {
+    // Keys of JSON are compared one by one.
+    let lines = |text: &str| text.replace(",\"", ",\n\"").lines().map(str::to_owned).collect::<Vec<_>>();
+    let (real, ours) = (lines(real), lines(ours));
+    let at = real.iter().zip(&ours).take_while(|(a, b)| a == b).count();
+    let part = |lines: &[String]| {
+        let lines: Vec<&str> = lines.iter().skip(at.saturating_sub(1)).take(4).map(String::as_str).collect();
+        lines.join("\n  ")
+    };
+    format!("  the tool:\n  {}\n  ours:\n  {}", part(&real), part(&ours))
 }

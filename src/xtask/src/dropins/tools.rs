@@ -8,28 +8,29 @@ use crate::sh;
 
 /// A tool in whose place the command can stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Tool {
+pub(super) enum Personality {
     Symbolizer,
     LlvmAddr2line,
     GnuAddr2line,
 }
 
-impl Tool {
-    pub(super) const ALL: [Tool; 3] = [Tool::Symbolizer, Tool::LlvmAddr2line, Tool::GnuAddr2line];
+impl Personality {
+    pub(super) const ALL: [Personality; 3] =
+        [Personality::Symbolizer, Personality::LlvmAddr2line, Personality::GnuAddr2line];
 
     /// The name under which both sides are started, so that messages are comparable.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Tool::Symbolizer => "llvm-symbolizer",
-            Tool::LlvmAddr2line => "llvm-addr2line",
-            Tool::GnuAddr2line => "addr2line",
+            Personality::Symbolizer => "llvm-symbolizer",
+            Personality::LlvmAddr2line => "llvm-addr2line",
+            Personality::GnuAddr2line => "addr2line",
         }
     }
 
     /// The tool itself.
     fn real(self) -> Result<PathBuf, String> {
         match self {
-            Tool::GnuAddr2line => sh::tool("addr2line", "binutils"),
+            Personality::GnuAddr2line => sh::tool("addr2line", "binutils"),
             other => sh::llvm(other.name()),
         }
     }
@@ -65,7 +66,7 @@ impl Pair {
     /// # Errors
     /// A tool that is missing.
     pub(super) fn new(foldsym: &Path, folder: &Path) -> Result<Pair, String> {
-        let [symbolizer, llvm, gnu] = Tool::ALL.map(Tool::real);
+        let [symbolizer, llvm, gnu] = Personality::ALL.map(Personality::real);
         let foldsym = foldsym.canonicalize().map_err(|error| format!("{}: {error}", foldsym.display()))?;
         Ok(Pair { foldsym, real: [symbolizer?, llvm?, gnu?], folder: folder.to_owned() })
     }
@@ -74,11 +75,11 @@ impl Pair {
     ///
     /// # Errors
     /// A process that cannot be started.
-    pub(super) fn both(&self, tool: Tool, asked: &Asked) -> Result<(Said, Said), String> {
+    pub(super) fn both(&self, tool: Personality, asked: &Asked) -> Result<(Said, Said), String> {
         Ok((self.run(&self.real[tool as usize], tool, asked)?, self.run(&self.foldsym, tool, asked)?))
     }
 
-    fn run(&self, program: &Path, tool: Tool, asked: &Asked) -> Result<Said, String> {
+    fn run(&self, program: &Path, tool: Personality, asked: &Asked) -> Result<Said, String> {
         let input = self.folder.join(format!("input-{:?}", std::thread::current().id()));
         std::fs::write(&input, &asked.input).map_err(|error| format!("{}: {error}", input.display()))?;
         let file = std::fs::File::open(&input).map_err(|error| format!("{}: {error}", input.display()))?;
