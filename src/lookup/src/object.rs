@@ -1,5 +1,6 @@
 //! The first word of an object, its pointer to a table of virtual functions, to the function that ran on it.
 
+use foldsym_format::sections::slots;
 use foldsym_format::{SectionId, steps};
 
 use crate::answer::{Certainty, Evidence};
@@ -7,7 +8,10 @@ use crate::entities::Group;
 use crate::error::{Error, InSection, large, small};
 use crate::file::SymbolFile;
 use crate::ids::{FunctionId, ImageAddr, ReturnAddr};
-use crate::stack::{MAX_FRAME_STEPS, Resolved, StackAddr, first};
+use crate::stack::{MAX_FRAME_STEPS, Resolved, StackAddr, charge, first};
+
+/// What a search in OVERRIDERS costs at most.
+const SEARCH_STEPS: u32 = 32;
 
 /// Records of VTABLES of one table; a writer makes no more.
 pub(crate) const MAX_METHODS: usize = 1024;
@@ -53,7 +57,7 @@ impl SymbolFile<'_> {
         (0..self.slots.len()).map(|id| {
             let [address, slot] = self.slots.record(id).within(SLOTS)?;
             let address = self.header().image_base.wrapping_add(large(address, SLOTS, id)?);
-            Ok((ReturnAddr(address), small(slot, SLOTS, id)?))
+            Ok((ReturnAddr(address), small(slot & slots::WORD, SLOTS, id)?))
         })
     }
 
@@ -78,7 +82,7 @@ impl SymbolFile<'_> {
             return Ok(());
         };
         let Some(point) = self.key(vptr).map(u64::cast_signed) else { return Ok(()) };
-        let slot = self.slot(caller)?;
+        let slot = self.slot(caller)?.map(|slot| (slot & slots::WORD).wrapping_add(1));
         let group = Group::read(self, id)?;
         let mut found = Resolved { group: Some(id), group_len: group.len(), ..Resolved::NONE };
         let mut left = MAX_FRAME_STEPS;
@@ -108,13 +112,17 @@ impl SymbolFile<'_> {
         if found.named_len == 0 || !possible || (found.open && !resolved.open) {
             return Ok(());
         }
-        found.evidence = Some(Evidence::Vtable);
+        let likely = found.open && found.named_len == 1;
         found.conclude(false);
+        found.evidence = Some(Evidence::Vtable).filter(|_| likely || found.certainty != Some(Certainty::Ambiguous));
+        if likely {
+            found.certainty = Some(Certainty::Likely);
+        }
         *resolved = found;
         Ok(())
     }
 
-    /// 1 + the word of a table that a call goes through.
+    /// The word of a table that a call goes through, with its mark.
     fn slot(&self, caller: Option<StackAddr>) -> Result<Option<i64>, Error> {
         const SLOTS: SectionId = SectionId::SLOTS;
         let Some(StackAddr::Return(address)) = caller else { return Ok(None) };
@@ -124,6 +132,36 @@ impl SymbolFile<'_> {
             return Ok(None);
         }
         let [address, slot] = self.slots.record(record).within(SLOTS)?;
-        Ok((address == key).then_some(slot.wrapping_add(1)))
+        Ok((address == key).then_some(slot))
+    }
+
+    /// Names the functions of a group that stand at the word of tables of virtual functions that a call goes through; true where
+    /// that is one, and no table leads to others.
+    pub(crate) fn by_slot(
+        &self,
+        group: Group,
+        caller: StackAddr,
+        resolved: &mut Resolved,
+        left: &mut u32,
+    ) -> Result<bool, Error> {
+        const OVERRIDERS: SectionId = SectionId::OVERRIDERS;
+        let slot = self.slot(Some(caller))?.filter(|slot| slot & slots::BY_OBJECT != 0);
+        let Some(slot) = slot.filter(|_| charge(left, group.len().saturating_mul(SEARCH_STEPS))) else {
+            return Ok(false);
+        };
+        let (slot, mut sure) = (slot & slots::WORD, true);
+        for index in 0..group.len() {
+            steps::step();
+            let function = i64::from(self.member_function(group, index)?.0);
+            let record = first(&self.overriders, OVERRIDERS, (slot, function))?;
+            if record < self.overriders.len() {
+                let [of_slot, here, doubtful] = self.overriders.record(record).within(OVERRIDERS)?;
+                if (of_slot, here) == (slot, function) {
+                    resolved.name(index);
+                    sure &= doubtful == 0;
+                }
+            }
+        }
+        Ok(sure && resolved.named_len == 1)
     }
 }

@@ -129,7 +129,7 @@ impl Resolved {
         only
     }
 
-    fn name(&mut self, member: u32) {
+    pub(crate) fn name(&mut self, member: u32) {
         if self.full || self.named().contains(&member) {
             return;
         }
@@ -267,7 +267,14 @@ impl<'d> SymbolFile<'d> {
             let any = self.name_undescribed(group, &mut resolved, &mut left)?;
             resolved.open |= told.lost && !any;
         }
+        let nobody = resolved.named_len == 0 && !resolved.full;
         resolved.conclude(told.doubtful);
+        if nobody
+            && let Some((caller, _)) = caller
+            && self.by_slot(group, caller, &mut resolved, &mut left)?
+        {
+            (resolved.certainty, resolved.evidence) = (Some(Certainty::Likely), Some(Evidence::VirtualSlot));
+        }
         Ok(resolved)
     }
 
@@ -349,7 +356,7 @@ impl<'d> SymbolFile<'d> {
         Ok(false)
     }
 
-    fn member_function(&self, group: Group, index: u32) -> Result<FunctionId, Error> {
+    pub(crate) fn member_function(&self, group: Group, index: u32) -> Result<FunctionId, Error> {
         const MEMBERS: SectionId = SectionId::MEMBERS;
         let record = group.record(index).ok_or(Error::new(MEMBERS, What::NoRecord, index.into()))?;
         let function = self.members.value(record, members::FUNCTION).within(MEMBERS)?;
@@ -404,7 +411,7 @@ impl<'d> SymbolFile<'d> {
 }
 
 /// Takes steps off those that are left; false where they do not suffice.
-fn charge(left: &mut u32, steps: u32) -> bool {
+pub(crate) fn charge(left: &mut u32, steps: u32) -> bool {
     let rest = left.checked_sub(steps);
     *left = rest.unwrap_or(0);
     rest.is_some()

@@ -78,7 +78,8 @@ pub(crate) fn keys<'f>(
             )
         });
     }
-    Keys { calls, tails, slots: found.slots, vtables: found.vtables, unknown_calls, counts }
+    let objects::classes::ObjectKeys { slots, vtables, overriders } = found;
+    Keys { calls, tails, slots, vtables, overriders, unknown_calls, counts }
 }
 
 /// What calls tell.

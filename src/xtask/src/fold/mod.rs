@@ -303,7 +303,7 @@ impl Session {
                 let verdict = judged(stack, at, &truth, answer);
                 tally.frame(&truth, verdict);
                 let shape = truth.shape.clone();
-                self.judge(&mut results, &name, (stack, at), (&truth, shape, answer), verdict);
+                self.judge(&mut results, &name, (stack, at), (&truth, shape, answer), verdict, compile.merging);
             }
         }
         for (stack, answers) in objects.iter().zip(&by_class) {
@@ -311,7 +311,7 @@ impl Session {
             let truth = Truth { sure: truth.by_class, ..truth.clone() };
             let shape = format!("{} with vptr", truth.shape);
             let verdict = judged(stack, 0, &truth, answer);
-            self.judge(&mut results, &name, (stack, 0), (&truth, shape, answer), verdict);
+            self.judge(&mut results, &name, (stack, 0), (&truth, shape, answer), verdict, compile.merging);
         }
         Ok(())
     }
@@ -323,6 +323,7 @@ impl Session {
         (stack, at): (&Stack, usize),
         (truth, shape, answer): (&Truth, String, &stacks::Answer),
         (verdict, lines): (Verdict, Lines),
+        merging: bool,
     ) {
         let text = || {
             let address = stack.addresses[at] - stack.bias;
@@ -345,7 +346,18 @@ impl Session {
             let kind = format!("{}, could be exact: {shape}", answer.certainty);
             results.example(kind, self.options.examples, text);
         }
-        results.shapes.entry(shape).or_default().frame(truth, (verdict, lines));
+        let linker = name.rsplit_once('.').map_or("", |(_, link)| link.split('-').next().unwrap_or(link));
+        let compiler = if name.starts_with("clang") { "clang" } else { "gcc" };
+        let with_object = shape.ends_with("with vptr");
+        // A set that the first column of the table names: by the kind of call alone, and by compiler and linker too.
+        for row in [shape.clone(), format!("{shape}, {compiler}, {linker}")] {
+            let tally = results.shapes.entry(row).or_default();
+            tally.frame(truth, (verdict, lines));
+            if answer.candidates.len() > 1 || answer.certainty == "exact" {
+                let can_be_told = truth.sure || (truth.by_slot && !with_object);
+                tally.folded_frame(truth.is_first(answer, merging), can_be_told);
+            }
+        }
     }
 
     /// Functions that share their address with another by the symbol table: how they are known to us.

@@ -108,7 +108,7 @@ fn is_tail(call: Call) -> bool {
 }
 
 /// Writes `who` of each step: `[~]NAME@FILE:LINE[+INLINED:LINE]/SHAPE[!][^]`. `~`: it ended in a tail call, and has no
-/// frame. `!`: the return addresses and the call sites leave no other function. `^`: the class of the object leaves none.
+/// frame. `!`: the return addresses and the call sites leave no other function. `^`: the class of the object leaves none. `%`: the slot leaves none.
 fn tell(graph: &Graph, places: &BTreeMap<(FunctionId, usize), Place>, walk: &mut [Step]) {
     let call_of = |walk: &[Step], at: usize| graph.family(walk[at].function).sites[walk[at].site].call;
     // Whether the frame's caller is known, as steps are taken.
@@ -147,7 +147,8 @@ fn tell(graph: &Graph, places: &BTreeMap<(FunctionId, usize), Place>, walk: &mut
             if !is_tail(call) {
                 known = sure;
             }
-            format!("{word}{}{}", if sure { "!" } else { "" }, class_mark(graph, walk, at))
+            let mark = if sure { "!" } else { "" };
+            format!("{word}{mark}{}{}", class_mark(graph, walk, at), slot_mark(graph, walk, at))
         };
         let step = &walk[at];
         let function = &graph.functions[step.function];
@@ -177,6 +178,23 @@ fn reach(graph: &Graph, from: FunctionId) -> (BTreeSet<FunctionId>, bool) {
         }
     }
     (reached, open)
+}
+
+/// `%` for a method that was called through a slot at which no table of any class has another method of the family: the most that
+/// the call instruction and the tables can tell.
+fn slot_mark(graph: &Graph, walk: &[Step], at: usize) -> &'static str {
+    let Some(before) = at.checked_sub(1).map(|before| &walk[before]) else { return "" };
+    let site = &graph.family(before.function).sites[before.site];
+    if !matches!(site.call, Call::Virtual | Call::Side) {
+        return "";
+    }
+    let family = graph.functions[walk[at].function].family;
+    let all = graph.hierarchies.iter().flat_map(|hierarchy| {
+        (0..hierarchy.classes.len()).filter_map(|class| hierarchy.overrider(class, site.slot))
+    });
+    let taken: BTreeSet<FunctionId> =
+        all.filter(|function| graph.functions[*function].family == family).collect();
+    if taken.len() == 1 { "%" } else { "" }
 }
 
 /// `^` for a method that was called through an object whose class alone names it: the class takes no other method from

@@ -19,13 +19,14 @@
 use foldsym_demangle::demangle;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::keys::objects::dispatch::{Dispatch, MAX_WORDS, Reached, TableRange, parts, points};
+use crate::keys::objects::dispatch::{self, Dispatch, MAX_WORDS, Reached, TableRange, parts, points};
 use crate::keys::objects::hierarchy::{Class, Classes, Method};
+use crate::keys::objects::overriders::{self, Overriders, TableClass};
 use crate::keys::objects::vtables::{Word, Words};
 use crate::keys::tail_calls::JumpsOf;
 use crate::keys::{Index, ReadClasses};
 use crate::model::{
-    FuncId, Function, GroupId, How, ImageAddr, Instance, NONE16, NameId, SlotKey, Unit, UnitClasses,
+    FuncId, Function, GroupId, How, ImageAddr, Instance, NONE16, NameId, OverriderKey, SlotKey, Unit, UnitClasses,
     VtableKey,
 };
 use crate::open::{Image, Symbol, SymbolKind};
@@ -53,6 +54,7 @@ const MAX_ALL_KEYS: usize = 1 << 22;
 pub(crate) struct ObjectKeys {
     pub(crate) slots: Vec<SlotKey>,
     pub(crate) vtables: Vec<VtableKey>,
+    pub(crate) overriders: Vec<OverriderKey>,
 }
 
 /// The keys of the program's classes.
@@ -73,9 +75,6 @@ pub(crate) fn keys<'f>(
     }
     units.sort_by_key(|unit| unit.0);
     let classes = Classes::new(&units);
-    if classes.list.is_empty() {
-        return found;
-    }
     let members = Members::new(index, &classes);
     let mut tables = tables(image, &units, &classes);
     // Also those of classes that are not known, and of objects that are being made.
@@ -104,7 +103,8 @@ pub(crate) fn keys<'f>(
         methods.all(leads_to)
     }));
     let width = u64::from(image.arch.address_size);
-    let slots = slots_of_calls(index);
+    let (slots, slot_calls) = slots_of_calls(index);
+    let mut overriders = Overriders::default();
     let reach = HashMap::default();
     let mut dispatch = Dispatch {
         index,
@@ -124,6 +124,14 @@ pub(crate) fn keys<'f>(
             break;
         }
         dispatch.look_at(address, end - address);
+    }
+    for (address, size, key) in unknown_tables(image, &tables) {
+        work += (size / width.max(1)).min(MAX_WORDS) as usize;
+        if work > MAX_WORK {
+            break;
+        }
+        let table = dispatch::parts(&words, address, size, width);
+        found.vtables.extend(dispatch.overriders(&mut overriders, &TableClass::Named(key), &table));
     }
     for (address, size, class) in tables {
         let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
@@ -166,6 +174,18 @@ pub(crate) fn keys<'f>(
         for Reached { slot, function, doubtful } in reached {
             add(function, Some(slot), doubtful || index.forgotten);
         }
+        let told = dispatch.overriders(&mut overriders, &TableClass::Known { class, line: &line, numbered }, &parts);
+        // What is proven of a slot, or of any call, says more.
+        let proven = |key: &VtableKey| {
+            let group = index.group(key.function);
+            found.vtables[first..].iter().any(|known| {
+                let same = (known.point, known.slot) == (key.point, key.slot);
+                let any = known.point == key.point && known.slot.is_none() && !known.doubtful;
+                (same || any) && index.group(known.function) == group
+            })
+        };
+        let told: Vec<VtableKey> = told.into_iter().filter(|key| !proven(key)).collect();
+        found.vtables.extend(told);
         if found.vtables.len() - first > MAX_KEYS * parts.len() {
             found.vtables.truncate(first);
             diagnostics.add(Kind::SkippedClasses, address, || {
@@ -182,21 +202,11 @@ pub(crate) fn keys<'f>(
     });
     let sound = found.vtables.chunk_by(|a, b| a.point == b.point).filter(|same| same.len() <= MAX_KEYS);
     found.vtables = sound.flatten().copied().collect();
-    // A slot that leaves doubts everywhere tells nothing that the group does not.
-    let sure = found.vtables.iter().filter(|key| !key.doubtful);
-    let used: HashSet<u16> = sure.filter_map(|key| key.slot).collect();
-    found.vtables.retain(|key| key.slot.is_none_or(|slot| used.contains(&slot)));
-    let calls = index.records.units.iter().flat_map(|unit| &unit.calls);
-    let through = calls.filter(|call| !call.tail && call.callee.is_none() && call.slot != NONE16);
-    let mut slots: Vec<SlotKey> = through
-        .filter_map(|call| Some(SlotKey { return_addr: call.return_addr?, slot: call.slot }))
-        .chain(index.records.slots.iter().copied())
-        .collect();
-    slots.sort_unstable();
-    slots.dedup();
-    // Two slots of one call: neither is known.
-    let known = slots.chunk_by(|a, b| a.return_addr == b.return_addr).filter(|same| same.len() == 1);
-    found.slots = known.flatten().filter(|key| used.contains(&key.slot)).copied().collect();
+    found.overriders = overriders.keys();
+    let used: HashSet<u16> = found.vtables.iter().filter_map(|key| key.slot).collect();
+    let through: HashSet<u16> = found.overriders.iter().map(|key| key.slot).collect();
+    found.slots = slot_calls;
+    found.slots.retain(|key| used.contains(&key.slot) || (key.by_object && through.contains(&key.slot)));
     found
 }
 
@@ -318,16 +328,48 @@ fn is_unnamed(name: &[u8]) -> bool {
     name.windows(11).any(|part| part == b"_GLOBAL__N_")
 }
 
-/// The slots that calls go through of which no callee is recorded, sorted.
-fn slots_of_calls(index: &Index<'_, '_>) -> Vec<u16> {
-    let calls = index.records.units.iter().flat_map(|unit| &unit.calls);
-    let through = calls.filter(|call| call.return_addr.is_some() && !call.tail && call.callee.is_none());
-    let listed = index.records.slots.iter().map(|call| call.slot);
-    let all = through.map(|call| call.slot).chain(listed);
-    let slots: HashSet<u16> = all.filter(|&slot| slot != NONE16).collect();
+/// The tables whose class no unit describes, or of which there are several: address, bytes, and what the linkage names of the
+/// class's methods begin with.
+fn unknown_tables<'i>(image: &'i Image<'_>, known: &[(u64, u64, usize)]) -> Vec<(u64, u64, &'i [u8])> {
+    let known: HashSet<u64> = known.iter().map(|table| table.0).collect();
+    let named = |symbol: &'i Symbol<'_>| {
+        let name = symbol.name.strip_prefix(b"_ZTV").filter(|_| symbol.kind == SymbolKind::Data)?;
+        let nested = name.strip_prefix(b"N").and_then(|name| name.strip_suffix(b"E"));
+        let key = nested.unwrap_or(name);
+        let wanted = !known.contains(&symbol.address) && !key.is_empty() && key.len() <= MAX_NAME;
+        wanted.then_some((symbol.address, symbol.size, key))
+    };
+    let mut found: Vec<_> = image.symbols.iter().filter_map(named).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The slots that calls go through of which no callee is recorded, sorted; and these calls by their return addresses.
+fn slots_of_calls(index: &Index<'_, '_>) -> (Vec<u16>, Vec<SlotKey>) {
+    let calls = || index.records.units.iter().flat_map(|unit| &unit.calls);
+    let through = calls().filter(|call| !call.tail && call.callee.is_none() && call.slot != NONE16);
+    let key = |return_addr, slot, by_object| SlotKey { return_addr, slot, by_object };
+    let mut keys: Vec<SlotKey> = through
+        .filter_map(|call| Some(key(call.return_addr?, call.slot, false)))
+        .chain(index.records.slots.iter().copied())
+        .chain(overriders::decoded(index))
+        .collect();
+    keys.sort_unstable();
+    keys.dedup_by(|next, kept| {
+        let same = (next.return_addr, next.slot) == (kept.return_addr, kept.slot);
+        kept.by_object |= same && next.by_object;
+        same
+    });
+    // A call with a recorded callee needs no slot. Of two slots of one call neither is known.
+    let named: HashSet<ImageAddr> =
+        calls().filter(|call| call.callee.is_some()).filter_map(|call| call.return_addr).collect();
+    let sound = keys.chunk_by(|a, b| a.return_addr == b.return_addr).filter(|same| same.len() == 1);
+    let keys: Vec<SlotKey> = sound.flatten().filter(|key| !named.contains(&key.return_addr)).copied().collect();
+    let slots: HashSet<u16> = keys.iter().map(|key| key.slot).collect();
     let mut slots: Vec<u16> = slots.into_iter().collect();
     slots.sort_unstable();
-    slots
+    (slots, keys)
 }
 
 /// What the members of the groups are to the classes.
@@ -426,7 +468,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
     }
 
     /// The members of a class and of what it derives from, by group.
-    fn of(&self, line: &[usize]) -> Vec<(GroupId, Vec<FuncId>)> {
+    pub(crate) fn of(&self, line: &[usize]) -> Vec<(GroupId, Vec<FuncId>)> {
         let all = line.iter().filter_map(|class| self.of_class.get(class)).flatten();
         let mut all: Vec<(GroupId, FuncId)> = all.copied().collect();
         all.sort_unstable();

@@ -3,4 +3,5 @@
 pub(crate) mod classes;
 pub(crate) mod dispatch;
 pub(crate) mod hierarchy;
+pub(crate) mod overriders;
 pub(crate) mod vtables;

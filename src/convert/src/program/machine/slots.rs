@@ -1,0 +1,433 @@
+//! Calls through a word of a table of functions, as the instructions show them.
+//!
+//! Example: `mov (%rdi), %rax; call *16(%rax)` loads the first word of an object, its pointer to a table of virtual functions,
+//! and calls what stands 16 bytes behind that: word 2 of the table. `call *16(%rdi)` calls what an object itself holds; the slot
+//! is the same, and nothing shows a table. Both are found; [`SlotCall::by_object`] tells them apart.
+//!
+//! Code is read forward from the start of a function. What registers hold is followed along the code. Where a jump leads, they
+//! hold what all ways there agree on; where code jumps back to, nothing is known. If a function has a jump through a register or
+//! memory, a place may be reached in ways that do not show: then only what the call instruction itself says counts.
+
+use std::collections::BTreeMap;
+
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, InstructionInfoOptions,
+    Mnemonic, OpAccess, OpKind, Register,
+};
+
+use super::code::Processor;
+use super::inst::{Goal, Op, Place};
+use super::run::{InstRun, Mode};
+use super::Machine;
+
+/// A call through a word of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SlotCall {
+    pub(crate) return_addr: u64,
+    pub(crate) slot: u16,
+    /// The table's address was the first word of what another pointer points to.
+    pub(crate) by_object: bool,
+}
+
+/// What a register holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Held {
+    Unknown,
+    /// The address of a place in the frame.
+    Frame,
+    /// What stands so many bytes behind a pointer, and whether that pointer was the first word of an object itself.
+    Loaded(i64, bool),
+    /// A pointer that was loaded, plus a number; and whether the pointer was the first word of an object.
+    Inside(i64, bool),
+}
+
+/// General registers that are followed.
+const REGISTERS: usize = 32;
+
+type State = [Held; REGISTERS];
+
+/// Bytes of a function that are read; more are left out.
+const MAX_CODE: u64 = 1 << 20;
+
+impl Held {
+    /// What is loaded from `by` bytes behind this.
+    fn load(self, by: i64) -> Held {
+        match self {
+            Held::Frame => Held::Unknown,
+            Held::Unknown => Held::Loaded(by, false),
+            Held::Loaded(at, _) => Held::Loaded(by, at == 0),
+            Held::Inside(from, first) => Held::Loaded(from.saturating_add(by), first),
+        }
+    }
+
+    fn add(self, by: i64) -> Held {
+        match self {
+            Held::Frame => Held::Frame,
+            Held::Loaded(at, _) => Held::Inside(by, at == 0),
+            Held::Inside(from, first) => Held::Inside(from.saturating_add(by), first),
+            Held::Unknown => Held::Unknown,
+        }
+    }
+
+    /// The word that a call of this value goes through.
+    fn called(self, width: i64) -> Option<(u16, bool)> {
+        let Held::Loaded(at, by_object) = self else { return None };
+        let whole = at >= 0 && at % width == 0;
+        Some((u16::try_from(at / width).ok().filter(|slot| whole && *slot < u16::MAX)?, by_object))
+    }
+}
+
+/// What one instruction does, in the words of this page.
+enum Step {
+    /// Changes these registers to what is not known, one bit each.
+    Forget(u32),
+    Set(usize, Held),
+    Jump {
+        to: Option<u64>,
+        /// Does not go on behind it.
+        ends: bool,
+    },
+    /// A call, of this value, if it is one of a register or of memory.
+    Call(Option<Held>),
+}
+
+/// Follows registers along the code of one function.
+struct Follower {
+    state: State,
+    /// What registers hold where jumps forward lead.
+    joins: BTreeMap<u64, State>,
+    /// The code before does not run on to here.
+    ended: bool,
+    /// Registers that a call gives back.
+    kept: u32,
+    /// The frame's register.
+    frame: usize,
+    /// What is known everywhere.
+    start: State,
+    found: Vec<SlotCall>,
+    width: i64,
+    /// A place was jumped back to: its state was not known then.
+    back: Vec<u64>,
+}
+
+impl Follower {
+    fn new([stack, frame]: [usize; 2], kept: u32, width: i64, mut back: Vec<u64>) -> Self {
+        let mut start = [Held::Unknown; REGISTERS];
+        start[stack] = Held::Frame;
+        back.sort_unstable();
+        Follower { state: start, joins: BTreeMap::new(), ended: false, kept, frame, start, found: Vec::new(), width, back }
+    }
+
+    /// Takes up where an instruction begins.
+    fn arrive(&mut self, address: u64) {
+        while let Some(entry) = self.joins.first_entry().filter(|entry| *entry.key() <= address) {
+            let (place, state) = entry.remove_entry();
+            if place == address {
+                self.state = if self.ended { state } else { agreed(&self.state, &state) };
+                self.ended = false;
+            }
+        }
+        if self.ended || self.back.binary_search(&address).is_ok() {
+            self.state = self.start;
+            self.ended = false;
+        }
+    }
+
+    fn take(&mut self, step: Step, address: u64, next: u64) {
+        match step {
+            Step::Forget(registers) => self.forget(registers),
+            Step::Set(register, held) => {
+                // Once the frame's register is set it stays that.
+                if register == self.frame && held == Held::Frame {
+                    self.start[register] = held;
+                }
+                self.state[register] = held;
+            }
+            Step::Jump { to, ends } => {
+                if let Some(to) = to.filter(|to| *to > address) {
+                    let state = self.state;
+                    self.joins.entry(to).and_modify(|known| *known = agreed(known, &state)).or_insert(state);
+                }
+                self.ended = ends;
+            }
+            Step::Call(held) => {
+                if let Some((slot, by_object)) = held.and_then(|held| held.called(self.width)) {
+                    self.found.push(SlotCall { return_addr: next, slot, by_object });
+                }
+                self.forget(!self.kept);
+            }
+        }
+    }
+
+    fn forget(&mut self, registers: u32) {
+        for (number, held) in self.state.iter_mut().enumerate() {
+            if registers >> number & 1 != 0 && self.start[number] != Held::Frame {
+                *held = Held::Unknown;
+            }
+        }
+    }
+}
+
+fn agreed(one: &State, other: &State) -> State {
+    std::array::from_fn(|at| if one[at] == other[at] { one[at] } else { Held::Unknown })
+}
+
+impl Machine<'_, '_> {
+    /// The calls of `start..end`, where a function begins, that go through a word of a table; none where the code is not at
+    /// hand, or not read.
+    pub(crate) fn slot_calls(&self, start: u64, end: u64) -> Vec<SlotCall> {
+        let end = end.min(start.saturating_add(MAX_CODE));
+        match self.processor {
+            Some(Processor::X86 { wide }) => match self.bytes(start, end) {
+                Some(bytes) if has_indirect_call(bytes) => of_x86(bytes, start, wide),
+                _ => Vec::new(),
+            },
+            Some(Processor::AArch64) => self.runs(start, end).map_or_else(Vec::new, |runs| of_runs(&runs)),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// True where bytes may hold `FF /2`.
+fn has_indirect_call(bytes: &[u8]) -> bool {
+    bytes.windows(2).any(|pair| pair[0] == 0xff && pair[1] >> 3 & 7 == 2)
+}
+
+fn general(register: Register) -> Option<usize> {
+    let whole = register.is_gpr32() || register.is_gpr64();
+    whole.then(|| register.full_register().number() & 15)
+}
+
+fn of_x86(bytes: &[u8], start: u64, wide: bool) -> Vec<SlotCall> {
+    let bits = if wide { 64 } else { 32 };
+    let (mut back, mut indirect) = (Vec::new(), false);
+    for now in &mut Decoder::with_ip(bits, bytes, start, DecoderOptions::NONE) {
+        match now.flow_control() {
+            FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch => {
+                back.extend(Some(now.near_branch_target()).filter(|to| *to <= now.ip()));
+            }
+            FlowControl::IndirectBranch => indirect = true,
+            _ if now.is_invalid() => return Vec::new(),
+            _ => {}
+        }
+    }
+    // RBX, RBP, RSP, R12 to R15; of i386 EBX, EBP, ESP, ESI, EDI.
+    let kept = if wide { 1 << 3 | 1 << 4 | 1 << 5 | 0xf << 12 } else { 0xf8 };
+    let mut follower = Follower::new([4, 5], kept, if wide { 8 } else { 4 }, back);
+    let mut info = InstructionInfoFactory::new();
+    for now in &mut Decoder::with_ip(bits, bytes, start, DecoderOptions::NONE) {
+        follower.arrive(now.ip());
+        if indirect {
+            follower.state = follower.start;
+        }
+        let step = x86_step(&now, &follower.state, wide, &mut info);
+        follower.take(step, now.ip(), now.next_ip());
+    }
+    follower.found
+}
+
+/// What is loaded from a place in memory.
+fn x86_load(now: &Instruction, state: &State, wide: bool) -> Held {
+    let plain = now.memory_index() == Register::None && !now.has_segment_prefix();
+    match general(now.memory_base()).filter(|_| plain && !now.is_ip_rel_memory_operand()) {
+        Some(base) => {
+            let by = now.memory_displacement64();
+            let by = if wide { by.cast_signed() } else { i64::from((by as u32).cast_signed()) };
+            state[base].load(by)
+        }
+        None => Held::Unknown,
+    }
+}
+
+fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut InstructionInfoFactory) -> Step {
+    match now.flow_control() {
+        FlowControl::UnconditionalBranch => return Step::Jump { to: Some(now.near_branch_target()), ends: true },
+        FlowControl::ConditionalBranch => {
+            return Step::Jump { to: Some(now.near_branch_target()), ends: false };
+        }
+        FlowControl::IndirectBranch | FlowControl::Return | FlowControl::Exception => {
+            return Step::Jump { to: None, ends: true };
+        }
+        FlowControl::Call => return Step::Call(None),
+        FlowControl::IndirectCall => {
+            return Step::Call(match now.op0_kind() {
+                OpKind::Memory if !now.is_call_far_indirect() => Some(x86_load(now, state, wide)),
+                OpKind::Register => general(now.op0_register()).map(|register| state[register]),
+                _ => None,
+            });
+        }
+        _ => {}
+    }
+    let is_whole = if wide { now.op0_register().is_gpr64() } else { now.op0_register().is_gpr32() };
+    let to = general(now.op0_register()).filter(|_| now.op0_kind() == OpKind::Register && is_whole);
+    if let Some(to) = to {
+        match (now.mnemonic(), now.op1_kind()) {
+            (Mnemonic::Mov, OpKind::Memory) => return Step::Set(to, x86_load(now, state, wide)),
+            (Mnemonic::Mov, OpKind::Register) if let Some(from) = general(now.op1_register()) => {
+                return Step::Set(to, state[from]);
+            }
+            (Mnemonic::Lea, _) => {
+                let plain = now.memory_index() == Register::None && !now.is_ip_rel_memory_operand();
+                if let Some(base) = general(now.memory_base()).filter(|_| plain) {
+                    return Step::Set(to, state[base].add(now.memory_displacement64().cast_signed()));
+                }
+            }
+            (Mnemonic::Add | Mnemonic::Sub, kind) if !matches!(kind, OpKind::Register | OpKind::Memory) => {
+                let by = now.immediate(1).cast_signed();
+                let by = if now.mnemonic() == Mnemonic::Sub { by.wrapping_neg() } else { by };
+                return Step::Set(to, state[to].add(by));
+            }
+            _ => {}
+        }
+    }
+    let mut registers = 0;
+    for used in info.info_options(now, InstructionInfoOptions::NO_MEMORY_USAGE).used_registers() {
+        let writes = !matches!(used.access(), OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess);
+        let register = used.register().full_register();
+        if writes && register.is_gpr() {
+            registers |= 1 << (register.number() & 15);
+        }
+    }
+    Step::Forget(registers)
+}
+
+fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
+    let (mut back, mut indirect, mut calls) = (Vec::new(), false, false);
+    for run in runs.iter().filter(|run| run.mode == Mode::A64) {
+        run.each(|address, inst| match inst.op {
+            Op::Jump(Goal::To(to)) => back.extend(Some(to).filter(|to| *to <= address)),
+            Op::Jump(_) => indirect = true,
+            Op::Call(Goal::Register(..)) => calls = true,
+            _ => {}
+        });
+    }
+    if !calls {
+        return Vec::new();
+    }
+    // X19 to X29; the stack's register is 31 in the words of `inst`.
+    let mut follower = Follower::new([31, 29], 0x3ff8_0000 | 1 << 31, 8, back);
+    for run in runs.iter().filter(|run| run.mode == Mode::A64) {
+        run.each(|address, inst| {
+            follower.arrive(address);
+            if indirect {
+                // The load of what is called is an instruction of its own here.
+                follower.state = follower.start;
+            }
+            let state = &follower.state;
+            let step = match inst.op {
+                Op::Jump(goal) => {
+                    let to = match goal {
+                        Goal::To(to) => Some(to),
+                        _ => None,
+                    };
+                    // `inst` does not say which jumps are conditional: what is behind one may be reached from it.
+                    Step::Jump { to, ends: false }
+                }
+                Op::Return => Step::Jump { to: None, ends: true },
+                Op::Call(Goal::Register(register, 0)) => Step::Call(Some(state[usize::from(register & 31)])),
+                Op::Call(_) => Step::Call(None),
+                Op::Move { to, from } if to < 32 && from < 32 => {
+                    Step::Set(usize::from(to), state[usize::from(from)])
+                }
+                Op::Add { to, from, by } if to < 32 && from < 32 => {
+                    Step::Set(usize::from(to), state[usize::from(from)].add(by))
+                }
+                Op::Load { to, place: Place { base: Some(base), offset, indexed: false, writes_back, size: 8 } }
+                    if to.count_ones() == 1 && to.trailing_zeros() < 32 && base < 32 && !writes_back =>
+                {
+                    Step::Set(to.trailing_zeros() as usize, state[usize::from(base)].load(offset))
+                }
+                other => Step::Forget(written(other)),
+            };
+            follower.take(step, address, address + inst.len as u64);
+        });
+    }
+    follower.found
+}
+
+/// The general registers that an instruction changes.
+fn written(op: Op) -> u32 {
+    match op {
+        Op::Nothing | Op::Jump(_) | Op::Return => 0,
+        Op::Constant { to, .. }
+        | Op::Upper { to, .. }
+        | Op::Move { to, .. }
+        | Op::Add { to, .. }
+        | Op::Sum { to, .. }
+        | Op::Shift { to, .. } => 1_u32.checked_shl(to.into()).unwrap_or(0),
+        Op::Load { to, place } => {
+            let base = place.base.filter(|_| place.writes_back).map_or(0, |base| 1_u64 << (base & 63));
+            (to | base) as u32
+        }
+        Op::Store { place, .. } => {
+            place.base.filter(|_| place.writes_back).map_or(0, |base| (1_u64 << (base & 63)) as u32)
+        }
+        Op::Write(registers) => registers as u32,
+        Op::Call(_) | Op::Other => u32::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `(offset of the return address, slot, by_object)` of code.
+    fn slots(bytes: &[u8]) -> Vec<(u64, u16, bool)> {
+        of_x86(bytes, 0x1000, true)
+            .into_iter()
+            .map(|call| (call.return_addr - 0x1000, call.slot, call.by_object))
+            .collect()
+    }
+
+    #[test]
+    fn the_word_of_a_call() {
+        // mov (%rdi),%rax; call *0x10(%rax)
+        assert_eq!(slots(&[0x48, 0x8b, 0x07, 0xff, 0x50, 0x10]), [(6, 2, true)]);
+        // mov (%rdi),%rax; call *(%rax)
+        assert_eq!(slots(&[0x48, 0x8b, 0x07, 0xff, 0x10]), [(5, 0, true)]);
+        // call *0x10(%rdi): the object holds it.
+        assert_eq!(slots(&[0xff, 0x57, 0x10]), [(3, 2, false)]);
+        // mov 8(%rdi),%rax; call *0x10(%rax): the pointer is not the first word.
+        assert_eq!(slots(&[0x48, 0x8b, 0x47, 0x08, 0xff, 0x50, 0x10]), [(7, 2, false)]);
+        // call *0x10(%rsp): a place in the frame.
+        assert_eq!(slots(&[0xff, 0x54, 0x24, 0x10]), []);
+        // call *%rax
+        assert_eq!(slots(&[0xff, 0xd0]), []);
+        // No multiple of a word: call *0x11(%rax).
+        assert_eq!(slots(&[0xff, 0x50, 0x11]), []);
+    }
+
+    #[test]
+    fn without_optimization_a_register_is_called() {
+        // mov -8(%rbp),%rax; mov (%rax),%rax; add $0x10,%rax; mov (%rax),%rdx; mov -8(%rbp),%rax; mov %rax,%rdi; call *%rdx
+        let code = [
+            0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x45, 0xf8, 0x48, 0x8b, 0x00, 0x48, 0x83, 0xc0, 0x10, 0x48, 0x8b,
+            0x10, 0x48, 0x8b, 0x45, 0xf8, 0x48, 0x89, 0xc7, 0xff, 0xd2,
+        ];
+        assert_eq!(slots(&code), [(27, 2, true)]);
+    }
+
+    #[test]
+    fn what_ways_do_not_agree_on_is_not_known() {
+        // mov (%rdi),%rax; test %esi,%esi; je 1f; mov (%rdx),%rcx; mov 8(%rcx),%rax; 1: call *%rax
+        let code = [
+            0x48, 0x8b, 0x07, 0x85, 0xf6, 0x74, 0x07, 0x48, 0x8b, 0x0a, 0x48, 0x8b, 0x41, 0x08, 0xff, 0xd0,
+        ];
+        assert_eq!(slots(&code), []);
+        // gcc compares a function before it calls it: mov (%rdi),%rax; mov 8(%rax),%rax; cmp %rcx,%rax; jne 1f; ret; 1: call *%rax
+        let code = [
+            0x48, 0x8b, 0x07, 0x48, 0x8b, 0x40, 0x08, 0x48, 0x39, 0xc8, 0x75, 0x01, 0xc3, 0xff, 0xd0,
+        ];
+        assert_eq!(slots(&code), [(15, 1, true)]);
+        // A loop: mov (%rdi),%rax; 1: call *8(%rax); mov (%rdx),%rax; jmp 1b
+        let code = [0x48, 0x8b, 0x07, 0xff, 0x50, 0x08, 0x48, 0x8b, 0x02, 0xeb, 0xf8];
+        assert_eq!(slots(&code), [(6, 1, false)]);
+    }
+
+    #[test]
+    fn calls_change_registers() {
+        // mov (%rdi),%rax; call f; call *8(%rax)
+        let code = [0x48, 0x8b, 0x07, 0xe8, 0, 0, 0, 0, 0xff, 0x50, 0x08];
+        assert_eq!(slots(&code), [(11, 1, false)]);
+    }
+}
