@@ -388,8 +388,15 @@ fn the_independent_reader_holds_what_no_row_shows() {
 fn the_independent_reader_holds_what_the_text_says_of_calls() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.fsym");
-    let names =
-        [(10, "GROUPS"), (11, "MEMBERS"), (16, "CALLS"), (19, "TAILS"), (21, "VTABLES"), (22, "SLOTS")];
+    let names = [
+        (10, "GROUPS"),
+        (11, "MEMBERS"),
+        (16, "CALLS"),
+        (19, "TAILS"),
+        (21, "VTABLES"),
+        (22, "SLOTS"),
+        (36, "OVERRIDERS"),
+    ];
     fs::write(&path, writer::broken::sound_calls().file()).unwrap();
     let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
     assert!(check.status.success(), "{}", stderr(&check));

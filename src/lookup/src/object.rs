@@ -107,6 +107,10 @@ impl SymbolFile<'_> {
         }
         // The functions that the callers leave are the ones that can have run.
         let possible = resolved.open || found.named().iter().all(|member| resolved.named().contains(member));
+        // One that the call's slot makes likely is not given up for several.
+        if found.named_len != 1 && resolved.certainty == Some(Certainty::Likely) {
+            return Ok(());
+        }
         // Two that may have run, or others: they come first, and nothing is ruled out.
         found.open |= found.named_len != 1;
         if found.named_len == 0 || !possible || (found.open && !resolved.open) {
@@ -114,7 +118,8 @@ impl SymbolFile<'_> {
         }
         let likely = found.open && found.named_len == 1;
         found.conclude(false);
-        found.evidence = Some(Evidence::Vtable).filter(|_| likely || found.certainty != Some(Certainty::Ambiguous));
+        found.evidence =
+            Some(Evidence::Vtable).filter(|_| likely || found.certainty != Some(Certainty::Ambiguous));
         if likely {
             found.certainty = Some(Certainty::Likely);
         }

@@ -387,6 +387,7 @@ pub struct Contents {
     pub tails: Vec<[i64; 2]>,
     pub vtables: Vec<[i64; 4]>,
     pub slots: Vec<[i64; 2]>,
+    pub overriders: Vec<[i64; 3]>,
     /// Address minus image_base, size, flags, name.
     pub sections: Vec<(u64, u64, u8, &'static str)>,
 }
@@ -437,6 +438,9 @@ impl Contents {
         }
         if !self.slots.is_empty() {
             sections.push((22, table(&self.slots, log2)));
+        }
+        if !self.overriders.is_empty() {
+            sections.push((36, table(&self.overriders, log2)));
         }
         // A section that no version knows yet: readers skip it.
         sections.push((900, b"later".to_vec()));

@@ -303,7 +303,14 @@ impl Session {
                 let verdict = judged(stack, at, &truth, answer);
                 tally.frame(&truth, verdict);
                 let shape = truth.shape.clone();
-                self.judge(&mut results, &name, (stack, at), (&truth, shape, answer), verdict, compile.merging);
+                self.judge(
+                    &mut results,
+                    &name,
+                    (stack, at),
+                    (&truth, shape, answer),
+                    verdict,
+                    compile.merging,
+                );
             }
         }
         for (stack, answers) in objects.iter().zip(&by_class) {

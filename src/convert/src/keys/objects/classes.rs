@@ -26,8 +26,8 @@ use crate::keys::objects::vtables::{Word, Words};
 use crate::keys::tail_calls::JumpsOf;
 use crate::keys::{Index, ReadClasses};
 use crate::model::{
-    FuncId, Function, GroupId, How, ImageAddr, Instance, NONE16, NameId, OverriderKey, SlotKey, Unit, UnitClasses,
-    VtableKey,
+    FuncId, Function, GroupId, How, ImageAddr, Instance, NONE16, NameId, OverriderKey, SlotKey, Unit,
+    UnitClasses, VtableKey,
 };
 use crate::open::{Image, Symbol, SymbolKind};
 use crate::program::names::itanium::nested;
@@ -131,7 +131,14 @@ pub(crate) fn keys<'f>(
             break;
         }
         let table = dispatch::parts(&words, address, size, width);
-        found.vtables.extend(dispatch.overriders(&mut overriders, &TableClass::Named(key), &table));
+        // Of a class that shares its table with another, all that is known of both counts.
+        let class = classes.by_key(key);
+        let line = class.and_then(|class| classes.ancestors(class, MAX_ANCESTORS));
+        let class = match (class, &line) {
+            (Some(class), Some(line)) => TableClass::Known { class, line, numbered: true },
+            _ => TableClass::Named(key),
+        };
+        found.vtables.extend(dispatch.overriders(&mut overriders, &class, &table));
     }
     for (address, size, class) in tables {
         let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
@@ -174,7 +181,8 @@ pub(crate) fn keys<'f>(
         for Reached { slot, function, doubtful } in reached {
             add(function, Some(slot), doubtful || index.forgotten);
         }
-        let told = dispatch.overriders(&mut overriders, &TableClass::Known { class, line: &line, numbered }, &parts);
+        let told =
+            dispatch.overriders(&mut overriders, &TableClass::Known { class, line: &line, numbered }, &parts);
         // What is proven of a slot, or of any call, says more.
         let proven = |key: &VtableKey| {
             let group = index.group(key.function);
@@ -365,7 +373,8 @@ fn slots_of_calls(index: &Index<'_, '_>) -> (Vec<u16>, Vec<SlotKey>) {
     let named: HashSet<ImageAddr> =
         calls().filter(|call| call.callee.is_some()).filter_map(|call| call.return_addr).collect();
     let sound = keys.chunk_by(|a, b| a.return_addr == b.return_addr).filter(|same| same.len() == 1);
-    let keys: Vec<SlotKey> = sound.flatten().filter(|key| !named.contains(&key.return_addr)).copied().collect();
+    let keys: Vec<SlotKey> =
+        sound.flatten().filter(|key| !named.contains(&key.return_addr)).copied().collect();
     let slots: HashSet<u16> = keys.iter().map(|key| key.slot).collect();
     let mut slots: Vec<u16> = slots.into_iter().collect();
     slots.sort_unstable();

@@ -296,7 +296,7 @@ impl Dispatch<'_, '_, '_> {
     }
 
     /// A method of one of these classes, by its linkage name.
-    fn method(&self, line: &[usize], name: &[u8]) -> Option<FuncId> {
+    pub(crate) fn method(&self, line: &[usize], name: &[u8]) -> Option<FuncId> {
         let mut of = line.iter().map(|&class| &self.classes.list[class]).filter(|class| class.has(name));
         self.members.function(of.next()?, name)
     }

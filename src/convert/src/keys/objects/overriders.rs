@@ -150,6 +150,7 @@ impl Dispatch<'_, '_, '_> {
                         };
                         let function = declared
                             .or_else(|| self.alone(line, address))
+                            .or_else(|| self.by_thunk(line, group))
                             .or_else(|| self.only_related(class, group));
                         if function.is_none() {
                             return vec![(group, None)];
@@ -171,6 +172,19 @@ impl Dispatch<'_, '_, '_> {
         all.sort_unstable();
         all.dedup();
         all.into_iter().filter_map(|function| Some((self.index.group(function)?, Some(function)))).collect()
+    }
+
+    /// The method that folded thunks lead to, of the class or else of the nearest of its bases that has one there.
+    fn by_thunk(&self, line: &[usize], group: GroupId) -> Option<FuncId> {
+        let members = &self.index.program.groups[group.index()].members;
+        let targets: Vec<Vec<u8>> = members
+            .iter()
+            .flat_map(|member| self.names(member.function).filter_map(target).collect::<Vec<_>>())
+            .collect();
+        line.iter().find_map(|class| {
+            let mut own = targets.iter().filter_map(|name| self.method(&[*class], name));
+            own.next().filter(|first| own.all(|other| other == *first))
+        })
     }
 
     /// The only function of a group that the class or one of its bases has.

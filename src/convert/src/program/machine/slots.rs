@@ -8,17 +8,15 @@
 //! hold what all ways there agree on; where code jumps back to, nothing is known. If a function has a jump through a register or
 //! memory, a place may be reached in ways that do not show: then only what the call instruction itself says counts.
 
-use std::collections::BTreeMap;
-
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, InstructionInfoOptions,
     Mnemonic, OpAccess, OpKind, Register,
 };
 
+use super::Machine;
 use super::code::Processor;
 use super::inst::{Goal, Op, Place};
 use super::run::{InstRun, Mode};
-use super::Machine;
 
 /// A call through a word of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,9 +34,9 @@ enum Held {
     /// The address of a place in the frame.
     Frame,
     /// What stands so many bytes behind a pointer, and whether that pointer was the first word of an object itself.
-    Loaded(i64, bool),
+    Loaded(i32, bool),
     /// A pointer that was loaded, plus a number; and whether the pointer was the first word of an object.
-    Inside(i64, bool),
+    Inside(i32, bool),
 }
 
 /// General registers that are followed.
@@ -46,12 +44,16 @@ const REGISTERS: usize = 32;
 
 type State = [Held; REGISTERS];
 
+/// Places that jumps forward lead to, of those before which the code is read; a function with more tells nothing.
+const MAX_JOINS: usize = 512;
+
 /// Bytes of a function that are read; more are left out.
 const MAX_CODE: u64 = 1 << 20;
 
 impl Held {
     /// What is loaded from `by` bytes behind this.
     fn load(self, by: i64) -> Held {
+        let Ok(by) = i32::try_from(by) else { return Held::Unknown };
         match self {
             Held::Frame => Held::Unknown,
             Held::Unknown => Held::Loaded(by, false),
@@ -61,6 +63,7 @@ impl Held {
     }
 
     fn add(self, by: i64) -> Held {
+        let Ok(by) = i32::try_from(by) else { return Held::Unknown };
         match self {
             Held::Frame => Held::Frame,
             Held::Loaded(at, _) => Held::Inside(by, at == 0),
@@ -70,7 +73,7 @@ impl Held {
     }
 
     /// The word that a call of this value goes through.
-    fn called(self, width: i64) -> Option<(u16, bool)> {
+    fn called(self, width: i32) -> Option<(u16, bool)> {
         let Held::Loaded(at, by_object) = self else { return None };
         let whole = at >= 0 && at % width == 0;
         Some((u16::try_from(at / width).ok().filter(|slot| whole && *slot < u16::MAX)?, by_object))
@@ -95,7 +98,7 @@ enum Step {
 struct Follower {
     state: State,
     /// What registers hold where jumps forward lead.
-    joins: BTreeMap<u64, State>,
+    joins: Vec<(u64, State)>,
     /// The code before does not run on to here.
     ended: bool,
     /// Registers that a call gives back.
@@ -105,23 +108,39 @@ struct Follower {
     /// What is known everywhere.
     start: State,
     found: Vec<SlotCall>,
-    width: i64,
+    gave_up: bool,
+    width: i32,
     /// A place was jumped back to: its state was not known then.
     back: Vec<u64>,
 }
 
 impl Follower {
-    fn new([stack, frame]: [usize; 2], kept: u32, width: i64, mut back: Vec<u64>) -> Self {
+    fn new([stack, frame]: [usize; 2], kept: u32, width: i32, mut back: Vec<u64>) -> Self {
         let mut start = [Held::Unknown; REGISTERS];
         start[stack] = Held::Frame;
         back.sort_unstable();
-        Follower { state: start, joins: BTreeMap::new(), ended: false, kept, frame, start, found: Vec::new(), width, back }
+        Follower {
+            state: start,
+            joins: Vec::new(),
+            ended: false,
+            kept,
+            frame,
+            start,
+            found: Vec::new(),
+            gave_up: false,
+            width,
+            back,
+        }
+    }
+
+    fn calls(self) -> Vec<SlotCall> {
+        if self.gave_up { Vec::new() } else { self.found }
     }
 
     /// Takes up where an instruction begins.
     fn arrive(&mut self, address: u64) {
-        while let Some(entry) = self.joins.first_entry().filter(|entry| *entry.key() <= address) {
-            let (place, state) = entry.remove_entry();
+        while let Some(&(place, state)) = self.joins.last().filter(|join| join.0 <= address) {
+            self.joins.pop();
             if place == address {
                 self.state = if self.ended { state } else { agreed(&self.state, &state) };
                 self.ended = false;
@@ -145,8 +164,7 @@ impl Follower {
             }
             Step::Jump { to, ends } => {
                 if let Some(to) = to.filter(|to| *to > address) {
-                    let state = self.state;
-                    self.joins.entry(to).and_modify(|known| *known = agreed(known, &state)).or_insert(state);
+                    self.join(to);
                 }
                 self.ended = ends;
             }
@@ -159,10 +177,26 @@ impl Follower {
         }
     }
 
+    /// Keeps what registers hold for where a jump leads. The last of the list is the next place in the code.
+    fn join(&mut self, to: u64) {
+        if self.joins.len() >= MAX_JOINS {
+            self.gave_up = true;
+            return;
+        }
+        let at = self.joins.partition_point(|join| join.0 > to);
+        match self.joins.get_mut(at) {
+            Some((place, state)) if *place == to => *state = agreed(state, &self.state),
+            _ => self.joins.insert(at, (to, self.state)),
+        }
+    }
+
     fn forget(&mut self, registers: u32) {
-        for (number, held) in self.state.iter_mut().enumerate() {
-            if registers >> number & 1 != 0 && self.start[number] != Held::Frame {
-                *held = Held::Unknown;
+        let mut left = registers;
+        while left != 0 {
+            let number = left.trailing_zeros() as usize;
+            left &= left - 1;
+            if self.start[number] != Held::Frame {
+                self.state[number] = Held::Unknown;
             }
         }
     }
@@ -190,7 +224,9 @@ impl Machine<'_, '_> {
 
 /// True where bytes may hold `FF /2`.
 fn has_indirect_call(bytes: &[u8]) -> bool {
-    bytes.windows(2).any(|pair| pair[0] == 0xff && pair[1] >> 3 & 7 == 2)
+    // Not one of what stands at an address (`FF 15`).
+    memchr::memchr_iter(0xff, bytes)
+        .any(|at| bytes.get(at + 1).is_some_and(|next| next >> 3 & 7 == 2 && *next != 0x15))
 }
 
 fn general(register: Register) -> Option<usize> {
@@ -223,7 +259,7 @@ fn of_x86(bytes: &[u8], start: u64, wide: bool) -> Vec<SlotCall> {
         let step = x86_step(&now, &follower.state, wide, &mut info);
         follower.take(step, now.ip(), now.next_ip());
     }
-    follower.found
+    follower.calls()
 }
 
 /// What is loaded from a place in memory.
@@ -241,7 +277,9 @@ fn x86_load(now: &Instruction, state: &State, wide: bool) -> Held {
 
 fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut InstructionInfoFactory) -> Step {
     match now.flow_control() {
-        FlowControl::UnconditionalBranch => return Step::Jump { to: Some(now.near_branch_target()), ends: true },
+        FlowControl::UnconditionalBranch => {
+            return Step::Jump { to: Some(now.near_branch_target()), ends: true };
+        }
         FlowControl::ConditionalBranch => {
             return Step::Jump { to: Some(now.near_branch_target()), ends: false };
         }
@@ -332,9 +370,10 @@ fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
                 Op::Add { to, from, by } if to < 32 && from < 32 => {
                     Step::Set(usize::from(to), state[usize::from(from)].add(by))
                 }
-                Op::Load { to, place: Place { base: Some(base), offset, indexed: false, writes_back, size: 8 } }
-                    if to.count_ones() == 1 && to.trailing_zeros() < 32 && base < 32 && !writes_back =>
-                {
+                Op::Load {
+                    to,
+                    place: Place { base: Some(base), offset, indexed: false, writes_back, size: 8 },
+                } if to.count_ones() == 1 && to.trailing_zeros() < 32 && base < 32 && !writes_back => {
                     Step::Set(to.trailing_zeros() as usize, state[usize::from(base)].load(offset))
                 }
                 other => Step::Forget(written(other)),
@@ -342,7 +381,7 @@ fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
             follower.take(step, address, address + inst.len as u64);
         });
     }
-    follower.found
+    follower.calls()
 }
 
 /// The general registers that an instruction changes.
@@ -401,8 +440,8 @@ mod tests {
     fn without_optimization_a_register_is_called() {
         // mov -8(%rbp),%rax; mov (%rax),%rax; add $0x10,%rax; mov (%rax),%rdx; mov -8(%rbp),%rax; mov %rax,%rdi; call *%rdx
         let code = [
-            0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x45, 0xf8, 0x48, 0x8b, 0x00, 0x48, 0x83, 0xc0, 0x10, 0x48, 0x8b,
-            0x10, 0x48, 0x8b, 0x45, 0xf8, 0x48, 0x89, 0xc7, 0xff, 0xd2,
+            0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x45, 0xf8, 0x48, 0x8b, 0x00, 0x48, 0x83, 0xc0, 0x10, 0x48,
+            0x8b, 0x10, 0x48, 0x8b, 0x45, 0xf8, 0x48, 0x89, 0xc7, 0xff, 0xd2,
         ];
         assert_eq!(slots(&code), [(27, 2, true)]);
     }
@@ -410,14 +449,11 @@ mod tests {
     #[test]
     fn what_ways_do_not_agree_on_is_not_known() {
         // mov (%rdi),%rax; test %esi,%esi; je 1f; mov (%rdx),%rcx; mov 8(%rcx),%rax; 1: call *%rax
-        let code = [
-            0x48, 0x8b, 0x07, 0x85, 0xf6, 0x74, 0x07, 0x48, 0x8b, 0x0a, 0x48, 0x8b, 0x41, 0x08, 0xff, 0xd0,
-        ];
+        let code =
+            [0x48, 0x8b, 0x07, 0x85, 0xf6, 0x74, 0x07, 0x48, 0x8b, 0x0a, 0x48, 0x8b, 0x41, 0x08, 0xff, 0xd0];
         assert_eq!(slots(&code), []);
         // gcc compares a function before it calls it: mov (%rdi),%rax; mov 8(%rax),%rax; cmp %rcx,%rax; jne 1f; ret; 1: call *%rax
-        let code = [
-            0x48, 0x8b, 0x07, 0x48, 0x8b, 0x40, 0x08, 0x48, 0x39, 0xc8, 0x75, 0x01, 0xc3, 0xff, 0xd0,
-        ];
+        let code = [0x48, 0x8b, 0x07, 0x48, 0x8b, 0x40, 0x08, 0x48, 0x39, 0xc8, 0x75, 0x01, 0xc3, 0xff, 0xd0];
         assert_eq!(slots(&code), [(15, 1, true)]);
         // A loop: mov (%rdi),%rax; 1: call *8(%rax); mov (%rdx),%rax; jmp 1b
         let code = [0x48, 0x8b, 0x07, 0xff, 0x50, 0x08, 0x48, 0x8b, 0x02, 0xeb, 0xf8];
