@@ -131,14 +131,11 @@ pub(crate) fn keys<'f>(
             break;
         }
         let table = dispatch::parts(&words, address, size, width);
-        // Of a class that shares its table with another, all that is known of both counts.
-        let class = classes.by_key(key);
-        let line = class.and_then(|class| classes.ancestors(class, MAX_ANCESTORS));
-        let class = match (class, &line) {
-            (Some(class), Some(line)) => TableClass::Known { class, line, numbered: true },
-            _ => TableClass::Named(key),
-        };
-        found.vtables.extend(dispatch.overriders(&mut overriders, &class, &table));
+        let told = dispatch.overriders(&mut overriders, &TableClass::Named(key), &table);
+        // A table that lld folded with another class's: its objects are of either class.
+        if key != SHARED {
+            found.vtables.extend(told);
+        }
     }
     for (address, size, class) in tables {
         let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
@@ -350,8 +347,16 @@ fn unknown_tables<'i>(image: &'i Image<'_>, known: &[(u64, u64, usize)]) -> Vec<
     let mut found: Vec<_> = image.symbols.iter().filter_map(named).collect();
     found.sort_unstable();
     found.dedup();
-    found
+    // Of equal tables that lld folded nothing tells which class's the words are.
+    let alone = found.chunk_by(|a, b| a.0 == b.0).map(|same| match same {
+        [one] => *one,
+        _ => (same[0].0, same[0].1, SHARED),
+    });
+    alone.collect()
 }
+
+/// In place of the name of a class: what no linkage name begins with.
+const SHARED: &[u8] = b"?";
 
 /// The slots that calls go through of which no callee is recorded, sorted; and these calls by their return addresses.
 fn slots_of_calls(index: &Index<'_, '_>) -> (Vec<u16>, Vec<SlotKey>) {
